@@ -1,0 +1,50 @@
+/*
+ * The workloads' loops written bare: system calls and a local counter, no harness.
+ *
+ * Each does the same work on the same set-up as the workload of its name, one task, and is written without a look at the
+ * harness's interfaces, so that what the harness adds shows as a difference.
+ */
+#ifndef FAULTLINE_BENCH_BARE_H
+#define FAULTLINE_BENCH_BARE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct bare_conditions {
+    uint64_t size;           /* as the workload's --size */
+    size_t page_bytes;
+    size_t pages_per_fault;  /* as the workload found it; 0 where that has no meaning */
+};
+
+struct bare_loop {
+    const char *workload;
+    const char *variant;
+    /* In a fresh process, in an empty current directory; ends the process if it fails. */
+    void (*setup)(const struct bare_conditions *conditions);
+    /* Does at least that many operations, returns how many. */
+    uint64_t (*run)(const struct bare_conditions *conditions, uint64_t operations);
+};
+
+extern const struct bare_loop bare_loops[];
+extern const size_t bare_loop_count;
+
+/* Ends the process, saying what failed. */
+_Noreturn void bare_fail(const char *step);
+
+uint64_t bare_zero_fill_base(const struct bare_conditions *conditions, uint64_t operations);
+uint64_t bare_zero_fill_huge(const struct bare_conditions *conditions, uint64_t operations);
+void bare_object_setup(const struct bare_conditions *conditions);
+uint64_t bare_fault_read(const struct bare_conditions *conditions, uint64_t operations);
+uint64_t bare_fault_write(const struct bare_conditions *conditions, uint64_t operations);
+void bare_file_setup(const struct bare_conditions *conditions);
+uint64_t bare_file_cow(const struct bare_conditions *conditions, uint64_t operations);
+void bare_stat_one_setup(const struct bare_conditions *conditions);
+void bare_stat_two_setup(const struct bare_conditions *conditions);
+void bare_stat_deep_setup(const struct bare_conditions *conditions);
+uint64_t bare_stat(const struct bare_conditions *conditions, uint64_t operations);
+void bare_nothing_setup(const struct bare_conditions *conditions);
+void bare_large_setup(const struct bare_conditions *conditions);
+uint64_t bare_fork(const struct bare_conditions *conditions, uint64_t operations);
+uint64_t bare_map(const struct bare_conditions *conditions, uint64_t operations);
+
+#endif

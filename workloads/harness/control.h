@@ -1,0 +1,52 @@
+/*
+ * The memory that coordinator and tasks share, and nothing else does.
+ *
+ * Who writes what: the coordinator writes `phase`, three times in an execution; each task writes its own slot. The hot
+ * part of a slot has cache lines of its own: 256 bytes, so that neither a prefetcher that fetches lines in pairs (x86) nor
+ * 128-byte lines (POWER, Apple) bring two tasks' counters together. So in the loop a task writes a line that no one else
+ * writes, and reads a line (`phase`) that no one writes; the coordinator's reading of the counters costs one transfer each
+ * way per task and interval.
+ */
+#ifndef FAULTLINE_CONTROL_H
+#define FAULTLINE_CONTROL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "usage.h"
+
+enum { SLOT_ALIGN_BYTES = 256, FAILURE_STEP_BYTES = 64, FAILURE_TEXT_BYTES = 256 };
+
+enum phase { PHASE_WARMUP, PHASE_WINDOW, PHASE_STOP };
+
+/* Why a task ended. */
+struct task_failure {
+    _Atomic bool recorded;        /* the rest is written before this is set */
+    int error;                    /* errno */
+    char step[FAILURE_STEP_BYTES];
+    char text[FAILURE_TEXT_BYTES];
+};
+
+/* What a task had used when it saw a phase begin. */
+struct task_snapshot {
+    struct usage usage;
+    uint64_t operations;
+};
+
+struct task_slot {
+    /* Completed operations. Single writer: the task. */
+    _Alignas(SLOT_ALIGN_BYTES) _Atomic uint64_t operations;
+    /* Cold: written at phase changes and at the end only. */
+    _Alignas(SLOT_ALIGN_BYTES) struct task_snapshot at_begin;
+    struct task_snapshot at_end;
+    bool snapshots_taken;
+    struct task_failure failure;
+};
+
+struct control {
+    _Alignas(SLOT_ALIGN_BYTES) _Atomic int phase;
+    _Alignas(SLOT_ALIGN_BYTES) struct task_slot slot[];
+};
+
+#endif

@@ -1,0 +1,187 @@
+/* See coordinator.h. */
+#include "coordinator.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "failure.h"
+#include "faultline_mark.h"
+#include "interrupts.h"
+#include "lifetime.h"
+#include "pin.h"
+#include "protocol.h"
+#include "tasks.h"
+
+static struct region region;
+
+/* Each task's operations, as of the last line printed and now; and the difference for the line. */
+static uint64_t *last;
+static uint64_t *now;
+static uint64_t *difference;
+
+static void print_header(const struct plan *plan)
+{
+    const struct workload *workload = plan->workload;
+    protocol_line("faultline-workload 1 %s", workload->name);
+    protocol_line("variant %s", plan->variant->name);
+    protocol_line("operation %s", workload->operation);
+    protocol_line("unit %s", workload->unit);
+    protocol_line("direction %s", workload->lower_is_better ? "lower" : "higher");
+    protocol_line("mode %s", plan->mode == MODE_THREAD ? "thread" : "process");
+    protocol_line("tasks %u", plan->tasks);
+    if (workload->bytes_per_operation != NULL)
+        protocol_line("bytes_per_operation %" PRIu64, workload->bytes_per_operation(plan));
+}
+
+static void allocate_counts(const struct plan *plan)
+{
+    last = calloc(plan->tasks, sizeof *last);
+    now = calloc(plan->tasks, sizeof *now);
+    difference = calloc(plan->tasks, sizeof *difference);
+    if (last == NULL || now == NULL || difference == NULL)
+        failure_os("calloc", errno);
+}
+
+/* Prints the line of the interval that ends at to_ns and makes it the last one. */
+static void print_interval(const struct plan *plan, const char *keyword, uint64_t from_ns, uint64_t to_ns)
+{
+    for (unsigned i = 0; i < plan->tasks; i++)
+        difference[i] = now[i] - last[i];
+    memcpy(last, now, plan->tasks * sizeof *last);
+    protocol_interval(keyword, from_ns, to_ns, difference, plan->tasks);
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/*
+ * Deadlines lie on a grid from the opening of the barrier, so that lateness does not add up. The kernel's counters are
+ * read outside the region: before its begin, in the last interval of the warm-up, and after its end.
+ */
+static void run_over_window(const struct plan *plan)
+{
+    uint64_t from_ns = clock_now_ns();
+    uint64_t warmup_end_ns = from_ns + plan->warmup_ns;
+    if (plan->warmup_ns == 0) {
+        counters_read(&region.before);
+        from_ns = warmup_end_ns = clock_now_ns();
+        faultline_mark_begin();
+        protocol_line("begin %" PRIu64, from_ns);
+        tasks_release(PHASE_WINDOW);
+    } else {
+        tasks_release(PHASE_WARMUP);
+    }
+    for (uint64_t deadline_ns = from_ns; deadline_ns < warmup_end_ns;) {
+        deadline_ns = earlier(deadline_ns + plan->interval_ns, warmup_end_ns);
+        tasks_wait_until(deadline_ns);
+        bool last_one = deadline_ns == warmup_end_ns;
+        if (last_one)
+            counters_read(&region.before);
+        uint64_t to_ns = clock_now_ns();
+        tasks_operations(now);
+        if (last_one) {
+            tasks_enter(PHASE_WINDOW);
+            faultline_mark_begin();
+        }
+        print_interval(plan, "warmup", from_ns, to_ns);
+        if (last_one)
+            protocol_line("begin %" PRIu64, to_ns);
+        from_ns = to_ns;
+    }
+
+    region.begin_ns = from_ns;
+    uint64_t window_end_ns = region.begin_ns + plan->window_ns;
+    for (uint64_t deadline_ns = region.begin_ns; deadline_ns < window_end_ns;) {
+        deadline_ns = earlier(deadline_ns + plan->interval_ns, window_end_ns);
+        tasks_wait_until(deadline_ns);
+        uint64_t to_ns = clock_now_ns();
+        tasks_operations(now);
+        if (deadline_ns == window_end_ns) {
+            faultline_mark_end();
+            counters_read(&region.after);
+            tasks_enter(PHASE_STOP);
+        }
+        print_interval(plan, "interval", from_ns, to_ns);
+        from_ns = to_ns;
+    }
+    region.end_ns = from_ns;
+    protocol_line("end %" PRIu64, region.end_ns);
+}
+
+static void run_over_operations(const struct plan *plan)
+{
+    counters_read(&region.before);
+    region.begin_ns = clock_now_ns();
+    protocol_line("begin %" PRIu64, region.begin_ns);
+    faultline_mark_begin();
+    tasks_release(PHASE_WINDOW);
+    tasks_wait_finished();
+    faultline_mark_end();
+    region.end_ns = clock_now_ns();
+    counters_read(&region.after);
+    tasks_operations(now);
+    print_interval(plan, "interval", region.begin_ns, region.end_ns);
+    protocol_line("end %" PRIu64, region.end_ns);
+}
+
+static void run_loop(const struct plan *plan)
+{
+    allocate_counts(plan);
+    tasks_start(plan);
+    protocol_line("ready %" PRIu64, clock_now_ns());
+    if (plan->operations > 0)
+        run_over_operations(plan);
+    else
+        run_over_window(plan);
+    tasks_stop();
+    region.usage_of_window = tasks_usage(&region.usage, &region.usage_operations);
+}
+
+/* The coordinator's children are the work: what they used, between two readings, is exact. */
+static void run_once(const struct plan *plan)
+{
+    protocol_line("ready %" PRIu64, clock_now_ns());
+    counters_read(&region.before);
+    struct usage usage_before = usage_of(RUSAGE_CHILDREN);
+    region.begin_ns = clock_now_ns();
+    protocol_line("begin %" PRIu64, region.begin_ns);
+    faultline_mark_begin();
+    plan->workload->run(plan);
+    faultline_mark_end();
+    region.end_ns = clock_now_ns();
+    region.usage = usage_difference(usage_of(RUSAGE_CHILDREN), usage_before);
+    region.usage_of_window = true;
+    counters_read(&region.after);
+    protocol_line("end %" PRIu64, region.end_ns);
+}
+
+void coordinator_run(const struct plan *plan)
+{
+    const struct workload *workload = plan->workload;
+    interrupts_block();
+    print_header(plan);
+    if (plan->pin_count > 0 && !pin_supported())
+        failure_unsupported("pin", "this system lets no program choose its CPUs");
+    if (workload->needs_scratch)
+        lifetime_make_scratch(plan->scratch_parent, workload->name);
+    lifetime_start_guard();
+    if (workload->prepare != NULL)
+        workload->prepare(plan);
+    if (workload->style == STYLE_ONCE)
+        run_once(plan);
+    else
+        run_loop(plan);
+    usage_print(region.usage_of_window ? "window" : "life", &region.usage);
+    if (region.usage_operations > 0) /* the usage's stretch ends with whole batches, so not just where the window does */
+        protocol_line("note usage_operations %" PRIu64, region.usage_operations);
+    counters_print(&region.before, &region.after);
+    if (workload->conclude != NULL)
+        workload->conclude(plan, &region);
+    lifetime_end();
+    protocol_line("done");
+}

@@ -1,0 +1,26 @@
+/* One execution, from the header line to `done`. */
+#ifndef FAULTLINE_COORDINATOR_H
+#define FAULTLINE_COORDINATOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "counters.h"
+#include "usage.h"
+#include "workload.h"
+
+/* The region of interest, after its end. */
+struct region {
+    uint64_t begin_ns;
+    uint64_t end_ns;
+    struct counters before;
+    struct counters after;
+    bool usage_of_window;         /* else of the tasks' whole lives */
+    struct usage usage;
+    uint64_t usage_operations;    /* operations in the stretch that `usage` covers; 0 for whole lives */
+};
+
+/* Returns after `done` has been printed; ends by failure_*() otherwise. */
+void coordinator_run(const struct plan *plan);
+
+#endif

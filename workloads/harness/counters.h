@@ -1,0 +1,40 @@
+/*
+ * The operating system's own event counters, for the whole machine.
+ *
+ * A reading is taken before and after the region of interest; counters_print() says what changed. Names are those of
+ * docs/FORMATS.md. A counter that the system does not have is left out.
+ */
+#ifndef FAULTLINE_COUNTERS_H
+#define FAULTLINE_COUNTERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { COUNTER_NAME_BYTES = 64, COUNTERS_MAX = 2048 };
+
+struct counter {
+    char name[COUNTER_NAME_BYTES];
+    uint64_t value;
+};
+
+struct counters {
+    size_t count;
+    struct counter counter[COUNTERS_MAX];
+};
+
+/* Replaces what `counters` holds. */
+void counters_read(struct counters *counters);
+/* Prints `counter NAME DELTA` for each that changed. */
+void counters_print(const struct counters *before, const struct counters *after);
+/* The change of the counter `name`; false where there is none. */
+bool counters_change(const struct counters *before, const struct counters *after, const char *name, int64_t *change);
+
+/* Name of the counter of processes started since boot; NULL where the system has none. */
+extern const char *const counters_processes_name;
+
+/* For the system's part: reads everything there is, by calling counters_add(). */
+void counters_read_system(struct counters *counters);
+void counters_add(struct counters *counters, const char *prefix, const char *name, size_t name_length, uint64_t value);
+
+#endif

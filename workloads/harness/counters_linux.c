@@ -1,0 +1,124 @@
+/* The event counters of Linux: /proc/stat, /proc/vmstat, and each NUMA node's numastat. */
+#include "counters.h"
+
+#if defined(__linux__)
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+/* /proc/stat has lines for every CPU and every interrupt: large machines need the room. */
+enum { TEXT_BYTES = 1 << 20, NODES_MAX = 256, PATH_BYTES = 64 };
+
+const char *const counters_processes_name = "stat.processes";
+
+static char text[TEXT_BYTES];
+
+/* One read after another into `text`; the empty string when the file is missing. */
+static const char *read_text(const char *path)
+{
+    size_t length = 0;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file >= 0) {
+        ssize_t n;
+        while (length < TEXT_BYTES - 1 && (n = read(file, text + length, TEXT_BYTES - 1 - length)) > 0)
+            length += (size_t)n;
+        close(file);
+    }
+    text[length] = '\0';
+    return text;
+}
+
+static const char *next_line(const char *line)
+{
+    const char *end = strchr(line, '\n');
+    return end != NULL ? end + 1 : line + strlen(line);
+}
+
+/* Fields of the `cpu` line, in clock ticks (proc_stat(5)). User time holds guest time already. */
+enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, CPU_FIELDS };
+
+static void read_cpu_line(struct counters *counters, const char *line)
+{
+    uint64_t ticks[CPU_FIELDS] = {0};
+    const char *rest = line + strlen("cpu ");
+    for (int field = 0; field < CPU_FIELDS; field++) {
+        char *end;
+        ticks[field] = strtoull(rest, &end, 10);
+        if (end == rest)
+            break;
+        rest = end;
+    }
+    const struct {
+        const char *name;
+        uint64_t ticks;
+    } times[] = {
+        {"user_ns", ticks[USER] + ticks[NICE]}, {"system_ns", ticks[SYSTEM]},
+        {"idle_ns", ticks[IDLE]},               {"iowait_ns", ticks[IOWAIT]},
+        {"irq_ns", ticks[IRQ] + ticks[SOFTIRQ]}, {"steal_ns", ticks[STEAL]},
+    };
+    uint64_t tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
+        counters_add(counters, "stat.", times[i].name, strlen(times[i].name), times[i].ticks * tick_ns);
+}
+
+static void read_stat(struct counters *counters)
+{
+    for (const char *line = read_text("/proc/stat"); *line != '\0'; line = next_line(line)) {
+        if (strncmp(line, "cpu ", 4) == 0)
+            read_cpu_line(counters, line);
+        else if (strncmp(line, "ctxt ", 5) == 0)
+            counters_add(counters, "stat.", "context_switches", 16, strtoull(line + 5, NULL, 10));
+        else if (strncmp(line, "processes ", 10) == 0)
+            counters_add(counters, "stat.", "processes", 9, strtoull(line + 10, NULL, 10));
+    }
+}
+
+static bool starts_with(const char *name, const char *prefix)
+{
+    return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+/* nr_* are levels (numbers of pages in a state) save for these, which only grow. */
+static bool is_level(const char *name)
+{
+    if (starts_with(name, "nr_"))
+        return !(starts_with(name, "nr_tlb_") || starts_with(name, "nr_dirtied ") || starts_with(name, "nr_written "));
+    return starts_with(name, "workingset_nodes ");
+}
+
+/* Lines `name value`. */
+static void read_pairs(struct counters *counters, const char *path, const char *prefix)
+{
+    for (const char *line = read_text(path); *line != '\0'; line = next_line(line)) {
+        size_t name_length = strcspn(line, " \n");
+        if (line[name_length] == ' ' && isdigit((unsigned char)line[name_length + 1]) && !is_level(line))
+            counters_add(counters, prefix, line, name_length, strtoull(line + name_length + 1, NULL, 10));
+    }
+}
+
+static void read_nodes(struct counters *counters)
+{
+    char path[PATH_BYTES];
+    char prefix[PATH_BYTES];
+    for (unsigned node = 0; node < NODES_MAX; node++) {
+        snprintf(path, sizeof path, "/sys/devices/system/node/node%u/numastat", node);
+        snprintf(prefix, sizeof prefix, "node%u.", node);
+        if (access(path, R_OK) == 0) /* node numbers may have gaps */
+            read_pairs(counters, path, prefix);
+    }
+}
+
+void counters_read_system(struct counters *counters)
+{
+    read_stat(counters);
+    read_pairs(counters, "/proc/vmstat", "vmstat.");
+    read_nodes(counters);
+}
+
+#endif

@@ -1,0 +1,76 @@
+/* See describe.h. */
+#include "describe.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "protocol.h"
+
+/* Modes of a variant, its default first. */
+static const char *modes_text(const struct variant *variant)
+{
+    if (variant->modes == MODES_BOTH)
+        return variant->default_mode == MODE_PROCESS ? "process,thread" : "thread,process";
+    return variant->modes == MODE_BIT(MODE_PROCESS) ? "process" : "thread";
+}
+
+_Noreturn void describe_print(const struct workload *workload)
+{
+    protocol_line("faultline-describe 1 %s", workload->name);
+    protocol_line("summary %s", workload->summary);
+    protocol_line("operation %s", workload->operation);
+    protocol_line("unit %s", workload->unit);
+    protocol_line("direction %s", workload->lower_is_better ? "lower" : "higher");
+    protocol_line("style %s", workload->style == STYLE_ONCE ? "once" : "loop");
+    protocol_line("window_ms %u", workload->window_ms);
+    if (workload->default_size > 0)
+        protocol_line("size %" PRIu64 " %s", workload->default_size, workload->size_text);
+    for (size_t i = 0; i < workload->variant_count; i++)
+        protocol_line("variant %s %s %s", workload->variants[i].name, modes_text(&workload->variants[i]),
+                      workload->variants[i].text);
+    protocol_line("end");
+    exit(0);
+}
+
+static void print_loop_options(void)
+{
+    puts("  --warmup-ms N         time before counting begins (200)\n"
+         "  --window-ms N         time over which operations are counted\n"
+         "  --interval-ms N       length of one interval of the window (100)\n"
+         "  --ops N               do exactly N operations per task in place of a window");
+}
+
+_Noreturn void describe_help(const struct workload *workload)
+{
+    printf("%s: %s\n\nusage: %s [OPTION VALUE]...%s\n\n", workload->name, workload->summary, workload->name,
+           workload->takes_command ? " [-- COMMAND ARG...]" : "");
+    puts("variants (the first is the default):");
+    for (size_t i = 0; i < workload->variant_count; i++)
+        printf("  %-16s %s (%s)\n", workload->variants[i].name, workload->variants[i].text,
+               modes_text(&workload->variants[i]));
+    puts("\noptions:\n"
+         "  --variant NAME        which variant\n"
+         "  --tasks N             how many tasks (1)\n"
+         "  --mode process|thread what a task is\n"
+         "  --pin none|CPU,...    task i runs on entry i, from the start again when the list ends (none)");
+    if (workload->style == STYLE_LOOP)
+        print_loop_options();
+    if (workload->default_size > 0)
+        printf("  --size N              %s (%" PRIu64 ")\n", workload->size_text, workload->default_size);
+    puts("  --scratch DIR         existing directory for files ($TMPDIR or /tmp)");
+    for (size_t i = 0; i < workload->option_count; i++)
+        printf("  %s %-*s %s\n", workload->options[i].name, 12, workload->options[i].value, workload->options[i].text);
+    puts("  --describe            what this workload is, for programs\n"
+         "  --help                this text\n\n"
+         "examples:");
+    if (workload->style == STYLE_LOOP)
+        printf("  %s --tasks 2 --pin 0,1 --window-ms 1000\n"
+               "  %s --variant %s --ops 1000\n",
+               workload->name, workload->name, workload->variants[workload->variant_count - 1].name);
+    else
+        printf("  %s --tasks 2\n  %s --variant given --tree DIR --copies 2 -- make -j{jobs}\n", workload->name,
+               workload->name);
+    puts("\nexit status: 0 done, 64 bad arguments, 69 unsupported here, 71 a system call failed");
+    exit(0);
+}

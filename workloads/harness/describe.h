@@ -1,0 +1,10 @@
+/* What a workload says of itself: for the lab (`faultline-describe 1`) and for people. Both print and exit with status 0. */
+#ifndef FAULTLINE_DESCRIBE_H
+#define FAULTLINE_DESCRIBE_H
+
+#include "workload.h"
+
+_Noreturn void describe_print(const struct workload *workload);
+_Noreturn void describe_help(const struct workload *workload);
+
+#endif

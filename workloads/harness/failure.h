@@ -1,0 +1,22 @@
+/*
+ * The ways an execution can end badly, and their exit statuses.
+ * These are for the coordinator; a task says task_fail() (tasks.h), which the coordinator hands on through here.
+ */
+#ifndef FAULTLINE_FAILURE_H
+#define FAULTLINE_FAILURE_H
+
+enum { EXIT_BAD_ARGUMENTS = 64, EXIT_UNSUPPORTED = 69, EXIT_SYSTEM_CALL = 71 };
+
+/* Bad arguments: one line and a hint on standard error. Nothing may have been printed before. */
+_Noreturn void failure_arguments(const char *hint, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* `failure os STEP ERRNO TEXT`, TEXT being errno in words. */
+_Noreturn void failure_os(const char *step, int error);
+
+/* The same with words of its own, for what has no errno (a child's exit status goes where errno would). */
+_Noreturn void failure_os_text(const char *step, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* `failure unsupported STEP 0 TEXT`. */
+_Noreturn void failure_unsupported(const char *step, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

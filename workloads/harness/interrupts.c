@@ -1,0 +1,97 @@
+/* See interrupts.h. */
+#include "interrupts.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <sys/select.h>
+#include <time.h>
+
+#include "clock.h"
+#include "lifetime.h"
+
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { ENDING_SIGNALS = sizeof ending_signals / sizeof ending_signals[0] };
+
+static sigset_t original_mask;
+static sigset_t waiting_mask;
+static struct sigaction original_ending[ENDING_SIGNALS];
+static struct sigaction original_pipe;
+static volatile sig_atomic_t ending_signal;
+
+static void note_ending(int signal_number)
+{
+    ending_signal = signal_number;
+}
+
+static void note_child(int signal_number)
+{
+    (void)signal_number; /* its arrival ends the wait: that is all it is for */
+}
+
+void interrupts_block(void)
+{
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGCHLD);
+    for (size_t i = 0; i < ENDING_SIGNALS; i++)
+        sigaddset(&blocked, ending_signals[i]);
+    sigprocmask(SIG_BLOCK, &blocked, &original_mask);
+
+    waiting_mask = original_mask;
+    sigdelset(&waiting_mask, SIGCHLD);
+    struct sigaction action = {.sa_handler = note_ending};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < ENDING_SIGNALS; i++) {
+        sigdelset(&waiting_mask, ending_signals[i]);
+        sigaction(ending_signals[i], NULL, &original_ending[i]);
+        /* Started with the signal ignored (nohup, a shell's background job): leave it so. */
+        if (original_ending[i].sa_handler != SIG_IGN)
+            sigaction(ending_signals[i], &action, NULL);
+    }
+    action.sa_handler = note_child;
+    sigaction(SIGCHLD, &action, NULL);
+    /* A reader that has gone shows as EPIPE from write, which cleans up; the signal would not. */
+    action.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &action, &original_pipe);
+}
+
+void interrupts_restore(void)
+{
+    for (size_t i = 0; i < ENDING_SIGNALS; i++)
+        sigaction(ending_signals[i], &original_ending[i], NULL);
+    sigaction(SIGPIPE, &original_pipe, NULL);
+    signal(SIGCHLD, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &original_mask, NULL);
+}
+
+static _Noreturn void die_of(int signal_number)
+{
+    lifetime_end();
+    signal(signal_number, SIG_DFL);
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, signal_number);
+    raise(signal_number);
+    sigprocmask(SIG_UNBLOCK, &only, NULL);
+    lifetime_exit(128 + signal_number); /* not reached: the default action of these signals is to end the process */
+}
+
+void interrupts_wait(uint64_t deadline_ns, int fd)
+{
+    uint64_t now_ns = clock_now_ns();
+    uint64_t rest_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+    struct timespec rest = {.tv_sec = (time_t)(rest_ns / NS_PER_S), .tv_nsec = (long)(rest_ns % NS_PER_S)};
+    if (fd >= (int)FD_SETSIZE)
+        fd = -1; /* select cannot watch it: the caller looks when the time is up */
+    fd_set readable;
+    FD_ZERO(&readable);
+    if (fd >= 0)
+        FD_SET(fd, &readable);
+    /*
+     * pselect opens the mask and sleeps in one step, on every system alike; a deadline in absolute time comes from the
+     * caller, so lateness does not add up. What made it return does not matter here: callers look for themselves.
+     */
+    pselect(fd + 1, fd >= 0 ? &readable : NULL, NULL, NULL, &rest, &waiting_mask);
+    if (ending_signal != 0)
+        die_of(ending_signal);
+}

@@ -1,0 +1,32 @@
+/*
+ * What must not outlive the execution: child processes and the scratch directory.
+ *
+ * All children live in one process group led by a guard, a process that sleeps on a pipe whose other end only the
+ * coordinator holds. However the coordinator dies, the guard wakes, ends the group and removes the scratch directory.
+ */
+#ifndef FAULTLINE_LIFETIME_H
+#define FAULTLINE_LIFETIME_H
+
+#include <sys/types.h>
+
+/* Makes the scratch directory in `parent` and/or starts the guard. Ends by failure_os() if it can't. */
+void lifetime_make_scratch(const char *parent, const char *name);
+void lifetime_start_guard(void);
+
+/* Absolute path of the scratch directory. */
+const char *lifetime_scratch(void);
+
+/*
+ * fork() for a child that must not outlive the coordinator: in the child, signals are as the program found them, standard
+ * input and output are /dev/null, and the process is in the guard's group and dies with the coordinator where the system
+ * can promise that by itself. Returns as fork() does.
+ */
+pid_t lifetime_fork(void);
+
+/* Kills every child, reaps them and removes the scratch directory. Safe to call twice. */
+void lifetime_end(void);
+
+/* lifetime_end() and exit. */
+_Noreturn void lifetime_exit(int status);
+
+#endif

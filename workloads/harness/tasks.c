@@ -1,0 +1,443 @@
+/* See tasks.h. */
+#include "tasks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "failure.h"
+#include "interrupts.h"
+#include "lifetime.h"
+#include "pin.h"
+
+#define SETUP_LIMIT_NS (120 * NS_PER_S)
+#define STOP_LIMIT_NS (10 * NS_PER_S)
+#define FINISH_LIMIT_NS (3600 * NS_PER_S)
+#define WATCH_NS (100 * NS_PER_MS)
+
+/* A child process that hosts one task, or in thread mode all of them. */
+struct host {
+    pid_t pid;
+    bool reaped;
+};
+
+static const struct plan *plan;
+static struct control *control;
+static struct host *hosts;
+static unsigned host_count;
+static unsigned reaped_count;
+static struct usage reaped_usage;  /* whole lives of the reaped hosts */
+static int report_pipe[2];         /* tasks write a byte: at the barrier, and when they have finished */
+static int barrier_pipe[2];        /* end of file is the barrier's opening */
+static int leave_pipe[2];          /* end of file lets go tasks that have finished their operations */
+
+/* ---- inside a task ---- */
+
+void task_fail_text(struct task *task, const char *step, int error, const char *format, ...)
+{
+    struct task_failure *failure = &task->slot->failure;
+    failure->error = error;
+    snprintf(failure->step, sizeof failure->step, "%s", step);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(failure->text, sizeof failure->text, format, arguments);
+    va_end(arguments);
+    /*
+     * Release, paired with the acquire in recorded_failure(): a sibling thread may end the process while this one is
+     * still writing, so the process's death alone does not prove the record whole.
+     */
+    atomic_store_explicit(&failure->recorded, true, memory_order_release);
+    _exit(EXIT_SYSTEM_CALL);
+}
+
+void task_fail(struct task *task, const char *step, int error)
+{
+    task_fail_text(task, step, error, "%s", strerror(error));
+}
+
+static void report(struct task *task)
+{
+    if (write(report_pipe[1], "r", 1) != 1)
+        task_fail(task, "write", errno);
+}
+
+static void wait_for_end_of_file(struct task *task, int pipe_end)
+{
+    char byte;
+    ssize_t n;
+    while ((n = read(pipe_end, &byte, 1)) < 0 && errno == EINTR)
+        continue;
+    if (n < 0)
+        task_fail(task, "read", errno);
+}
+
+/* Usage of this task alone where the system can tell; else task 0 answers for the whole process. */
+static struct usage own_usage(const struct task *task)
+{
+    if (plan->mode == MODE_PROCESS)
+        return usage_sum(usage_of(RUSAGE_SELF), usage_of(RUSAGE_CHILDREN));
+#if defined(RUSAGE_THREAD)
+    (void)task;
+    return usage_of(RUSAGE_THREAD);
+#else
+    return task->index == 0 ? usage_of(RUSAGE_SELF) : (struct usage){0};
+#endif
+}
+
+static struct task_snapshot snapshot(const struct task *task, uint64_t operations)
+{
+    return (struct task_snapshot){.usage = own_usage(task), .operations = operations};
+}
+
+/* Single writer, so a plain load of the last value and a store; no read-modify-write on the line. */
+static void publish(struct task *task, uint64_t operations)
+{
+    /*
+     * Relaxed: the number is all the coordinator wants from it; it orders no other memory. What the coordinator reads
+     * after the end (snapshots, failures) is ordered by the task's death and waitpid.
+     */
+    atomic_store_explicit(&task->slot->operations, operations, memory_order_relaxed);
+}
+
+static enum phase current_phase(void)
+{
+    /* Relaxed: the phase says when, it hands over no data. It pairs with the store in tasks_enter(). */
+    return (enum phase)atomic_load_explicit(&control->phase, memory_order_relaxed);
+}
+
+static void loop_over_window(struct task *task)
+{
+    const struct workload *workload = plan->workload;
+    uint64_t operations = 0;
+    enum phase seen = PHASE_WARMUP;
+    if (current_phase() == PHASE_WINDOW) {
+        task->slot->at_begin = snapshot(task, 0);
+        seen = PHASE_WINDOW;
+    }
+    for (;;) {
+        operations += workload->batch(task, UINT64_MAX);
+        publish(task, operations);
+        enum phase phase = current_phase();
+        if (phase == seen)
+            continue;
+        if (phase == PHASE_STOP)
+            break;
+        task->slot->at_begin = snapshot(task, operations);
+        seen = phase;
+    }
+    task->slot->at_end = snapshot(task, operations);
+    /* A batch may have outlasted the whole window. */
+    task->slot->snapshots_taken = seen == PHASE_WINDOW;
+}
+
+static void loop_over_operations(struct task *task)
+{
+    const struct workload *workload = plan->workload;
+    task->slot->at_begin = snapshot(task, 0);
+    uint64_t operations = 0;
+    while (operations < plan->operations) {
+        operations += workload->batch(task, plan->operations - operations);
+        publish(task, operations);
+    }
+    task->slot->at_end = snapshot(task, operations);
+    task->slot->snapshots_taken = true;
+    report(task);
+    wait_for_end_of_file(task, leave_pipe[0]); /* tearing down while others still work would disturb them */
+}
+
+static void *state_pages(struct task *task)
+{
+    size_t bytes = plan->workload->state_bytes;
+    if (bytes == 0)
+        return NULL;
+    void *state = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+    if (state == MAP_FAILED)
+        task_fail(task, "mmap", errno);
+    return state;
+}
+
+/*
+ * A task that forks should pay for itself alone: its children get neither the shared memory, which would cost each fork and
+ * exit a mapping, nor (below) the pipes.
+ */
+static void keep_control_from_children(void)
+{
+    size_t bytes = sizeof *control + plan->tasks * sizeof control->slot[0];
+#if defined(MADV_DONTFORK)
+    madvise(control, bytes, MADV_DONTFORK); /* a failure costs a little time and nothing else */
+#elif defined(INHERIT_NONE)
+    minherit(control, bytes, INHERIT_NONE);
+#elif defined(MAP_INHERIT_NONE)
+    minherit(control, bytes, MAP_INHERIT_NONE);
+#else
+    (void)bytes;
+#endif
+}
+
+static void close_pipes(void)
+{
+    close(report_pipe[1]);
+    close(barrier_pipe[0]);
+    close(leave_pipe[0]);
+}
+
+static void task_main(struct task *task)
+{
+    const struct workload *workload = plan->workload;
+    if (plan->pin_count > 0) {
+        int error = pin_self(&plan->pin[task->index % plan->pin_count], 1);
+        if (error != 0)
+            task_fail(task, "pin", error);
+    }
+    task->state = state_pages(task);
+    if (workload->setup != NULL)
+        workload->setup(task);
+    report(task);
+    wait_for_end_of_file(task, barrier_pipe[0]);
+    /* Threads share descriptors, and a fixed number of operations ends with a report. */
+    if (plan->mode == MODE_PROCESS && plan->operations == 0)
+        close_pipes();
+    if (workload->become != NULL)
+        workload->become(task);
+    else if (plan->operations > 0)
+        loop_over_operations(task);
+    else
+        loop_over_window(task);
+    if (workload->teardown != NULL)
+        workload->teardown(task);
+}
+
+static struct task new_task(unsigned index)
+{
+    return (struct task){.plan = plan, .index = index, .slot = &control->slot[index]};
+}
+
+static void *thread_main(void *argument)
+{
+    task_main(argument);
+    return NULL;
+}
+
+static void host_threads(void)
+{
+    struct task first = new_task(0); /* speaks for the host until the threads run */
+    pthread_t *threads = calloc(plan->tasks, sizeof *threads);
+    struct task *tasks = calloc(plan->tasks, sizeof *tasks);
+    if (threads == NULL || tasks == NULL)
+        task_fail(&first, "calloc", ENOMEM);
+    for (unsigned i = 0; i < plan->tasks; i++) {
+        tasks[i] = new_task(i);
+        int error = pthread_create(&threads[i], NULL, thread_main, &tasks[i]);
+        if (error != 0)
+            task_fail(&first, "pthread_create", error);
+    }
+    for (unsigned i = 0; i < plan->tasks; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static _Noreturn void host_main(unsigned index)
+{
+    close(report_pipe[0]);
+    close(barrier_pipe[1]);
+    close(leave_pipe[1]);
+    keep_control_from_children();
+    if (plan->mode == MODE_THREAD) {
+        host_threads();
+    } else {
+        struct task task = new_task(index);
+        task_main(&task);
+    }
+    _exit(0);
+}
+
+/* ---- in the coordinator ---- */
+
+static void make_pipe(int ends[2])
+{
+    if (pipe(ends) != 0)
+        failure_os("pipe", errno);
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+}
+
+static bool recorded_failure(unsigned index)
+{
+    /* Acquire, paired with the release in task_fail_text(). */
+    return atomic_load_explicit(&control->slot[index].failure.recorded, memory_order_acquire);
+}
+
+/* Hands on the first failure that a task has recorded, if there is one. */
+static void hand_on_failures(void)
+{
+    for (unsigned i = 0; i < plan->tasks; i++) {
+        if (!recorded_failure(i))
+            continue;
+        const struct task_failure *failure = &control->slot[i].failure;
+        failure_os_text(failure->step, failure->error, "%s", failure->text);
+    }
+}
+
+static _Noreturn void fail_by_status(unsigned index, int status)
+{
+    hand_on_failures();
+    if (WIFSIGNALED(status))
+        failure_os_text("task", ECHILD, "%s %u was ended by signal %d (%s)",
+                        plan->mode == MODE_THREAD ? "the process of all tasks, from task" : "task", index, WTERMSIG(status),
+                        strsignal(WTERMSIG(status)));
+    if (plan->workload->become_errno != NULL) {
+        int error = plan->workload->become_errno(index);
+        if (error != 0)
+            failure_os("exec", error);
+    }
+    failure_os_text("task", ECHILD, "task %u ended early with status %d", index, WEXITSTATUS(status));
+}
+
+/*
+ * Reaps what has ended. Before the tasks were told to stop, an end is a failure, but for a task that has become another
+ * program and ends well after a fixed number of operations.
+ */
+static void reap(bool ends_expected)
+{
+    for (unsigned i = 0; i < host_count; i++) {
+        struct host *host = &hosts[i];
+        int status;
+        struct rusage resources;
+        if (host->reaped || wait4(host->pid, &status, WNOHANG, &resources) != host->pid)
+            continue;
+        host->reaped = true;
+        reaped_count++;
+        reaped_usage = usage_sum(reaped_usage, usage_from(&resources));
+        bool became = plan->workload->become != NULL;
+        bool killed_by_us = ends_expected && became && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+        bool ended_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        bool may_end = ends_expected || (became && plan->operations > 0);
+        if (!killed_by_us && !(ended_well && may_end))
+            fail_by_status(i, status);
+    }
+}
+
+/* Waits for one byte of each task, and in `ends_count` for ends in place of bytes. */
+static void wait_for_reports(const char *step, uint64_t limit_ns, bool ends_count)
+{
+    uint64_t deadline_ns = clock_now_ns() + limit_ns;
+    unsigned reports = 0;
+    while (reports + (ends_count ? reaped_count : 0) < plan->tasks) {
+        if (clock_now_ns() >= deadline_ns)
+            failure_os_text(step, ETIMEDOUT, "%u of %u tasks are not through after %" PRIu64 " s", plan->tasks - reports,
+                            plan->tasks, limit_ns / NS_PER_S);
+        interrupts_wait(clock_now_ns() + WATCH_NS, report_pipe[0]);
+        char bytes[256];
+        ssize_t n = read(report_pipe[0], bytes, sizeof bytes);
+        if (n > 0)
+            reports += (unsigned)n;
+        reap(false);
+    }
+}
+
+void tasks_start(const struct plan *new_plan)
+{
+    plan = new_plan;
+    size_t bytes = sizeof *control + plan->tasks * sizeof control->slot[0];
+    control = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
+    if (control == MAP_FAILED)
+        failure_os("mmap", errno);
+    make_pipe(report_pipe);
+    make_pipe(barrier_pipe);
+    make_pipe(leave_pipe);
+    fcntl(report_pipe[0], F_SETFL, O_NONBLOCK);
+
+    unsigned wanted = plan->mode == MODE_THREAD ? 1 : plan->tasks;
+    hosts = calloc(wanted, sizeof *hosts);
+    if (hosts == NULL)
+        failure_os("calloc", errno);
+    for (; host_count < wanted; host_count++) {
+        pid_t pid = lifetime_fork();
+        if (pid < 0)
+            failure_os("fork", errno);
+        if (pid == 0)
+            host_main(host_count);
+        hosts[host_count].pid = pid;
+    }
+    close(report_pipe[1]);
+    close(barrier_pipe[0]);
+    close(leave_pipe[0]);
+    wait_for_reports("setup", SETUP_LIMIT_NS, false);
+}
+
+void tasks_enter(enum phase phase)
+{
+    /* Relaxed: see current_phase(). The store becomes visible in finite time, which is all that is needed. */
+    atomic_store_explicit(&control->phase, (int)phase, memory_order_relaxed);
+}
+
+void tasks_release(enum phase phase)
+{
+    tasks_enter(phase); /* before the barrier opens: the pipe's end of file orders it before any task's first look */
+    close(barrier_pipe[1]);
+}
+
+void tasks_operations(uint64_t *operations)
+{
+    for (unsigned i = 0; i < plan->tasks; i++)
+        operations[i] = plan->workload->progress != NULL
+                            ? plan->workload->progress(i)
+                            /* Relaxed: see publish(). */
+                            : atomic_load_explicit(&control->slot[i].operations, memory_order_relaxed);
+}
+
+void tasks_wait_until(uint64_t deadline_ns)
+{
+    for (;;) {
+        reap(false);
+        if (clock_now_ns() >= deadline_ns)
+            return;
+        interrupts_wait(deadline_ns, -1);
+    }
+}
+
+void tasks_wait_finished(void)
+{
+    wait_for_reports("finish", FINISH_LIMIT_NS, plan->workload->become != NULL);
+}
+
+void tasks_stop(void)
+{
+    tasks_enter(PHASE_STOP);
+    close(leave_pipe[1]);
+    if (plan->workload->become != NULL)
+        for (unsigned i = 0; i < host_count; i++)
+            if (!hosts[i].reaped)
+                kill(hosts[i].pid, SIGKILL);
+    uint64_t deadline_ns = clock_now_ns() + STOP_LIMIT_NS;
+    for (reap(true); reaped_count < host_count; reap(true)) {
+        if (clock_now_ns() >= deadline_ns)
+            failure_os_text("stop", ETIMEDOUT, "a task did not stop within %" PRIu64 " s", STOP_LIMIT_NS / NS_PER_S);
+        interrupts_wait(clock_now_ns() + WATCH_NS, -1);
+    }
+}
+
+bool tasks_usage(struct usage *usage, uint64_t *operations)
+{
+    *usage = (struct usage){0};
+    *operations = 0;
+    for (unsigned i = 0; i < plan->tasks; i++) {
+        const struct task_slot *slot = &control->slot[i];
+        if (!slot->snapshots_taken) {
+            *usage = reaped_usage;
+            return false;
+        }
+        *usage = usage_sum(*usage, usage_difference(slot->at_end.usage, slot->at_begin.usage));
+        *operations += slot->at_end.operations - slot->at_begin.operations;
+    }
+    return true;
+}

@@ -1,0 +1,83 @@
+/*
+ * protect_churn: mprotect back and forth between read-only and writable; one operation is one mprotect.
+ *
+ * The pages are touched, and each is written again when it has become writable: some systems put the right to write into
+ * the translation only at the next write, and without that write the next mprotect would find nothing to take away. So each
+ * second operation takes rights from a live translation, which other CPUs that run threads of the process must forget.
+ * Inaccessible pages on both sides keep the system from joining and splitting the mappings of neighbours.
+ */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "harness/fault_check.h"
+#include "harness/tasks.h"
+#include "harness/workload.h"
+
+enum { BATCH_CALLS = 32 };
+
+struct protect_state {
+    char *pages;
+    size_t bytes;
+    size_t page_bytes;
+    bool writable;
+};
+
+static void write_pages(const struct protect_state *state)
+{
+    volatile char *pages = state->pages;
+    size_t bytes = state->bytes;
+    size_t page_bytes = state->page_bytes;
+    for (size_t offset = 0; offset < bytes; offset += page_bytes)
+        pages[offset] = 1;
+}
+
+static void setup(struct task *task)
+{
+    const struct plan *plan = task->plan;
+    struct protect_state *state = task->state;
+    state->page_bytes = plan->page_bytes;
+    state->bytes = (plan->size + plan->page_bytes - 1) / plan->page_bytes * plan->page_bytes;
+    char *mapping = mmap(NULL, state->bytes + 2 * plan->page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANON, -1, 0);
+    if (mapping == MAP_FAILED)
+        task_fail(task, "mmap", errno);
+    state->pages = mapping + plan->page_bytes;
+    if (mprotect(state->pages, state->bytes, PROT_READ | PROT_WRITE) != 0)
+        task_fail(task, "mprotect", errno);
+    state->writable = true;
+    write_pages(state);
+}
+
+static uint64_t batch(struct task *task, uint64_t limit)
+{
+    struct protect_state *state = task->state;
+    uint64_t calls = limit < BATCH_CALLS ? limit : BATCH_CALLS;
+    for (uint64_t i = 0; i < calls; i++) {
+        state->writable = !state->writable;
+        if (mprotect(state->pages, state->bytes, state->writable ? PROT_READ | PROT_WRITE : PROT_READ) != 0)
+            task_fail(task, "mprotect", errno);
+        if (state->writable)
+            write_pages(state);
+    }
+    return calls;
+}
+
+static const struct variant variants[] = {
+    {"threads", "threads of one process, each its own pages", MODE_BIT(MODE_THREAD), MODE_THREAD, 0},
+    {"processes", "each task a process", MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0},
+};
+
+const struct workload protect_churn = {
+    .name = "protect_churn",
+    .summary = "mprotect of a touched page, read-only and writable in turn",
+    .operation = "protect",
+    .unit = "protect/s",
+    .window_ms = 200,
+    .default_size = 4096,
+    .size_text = "bytes protected at a time, rounded up to whole pages",
+    .variants = variants,
+    .variant_count = sizeof variants / sizeof variants[0],
+    .state_bytes = sizeof(struct protect_state),
+    .setup = setup,
+    .batch = batch,
+    .conclude = fault_check_note,
+};

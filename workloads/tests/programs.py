@@ -1,0 +1,83 @@
+"""Running the built workloads from tests."""
+
+import os
+import pathlib
+import subprocess
+
+BUILD = pathlib.Path(os.environ.get("BUILD", pathlib.Path(__file__).parents[2] / "target/workloads")).resolve()
+PORTABLE = BUILD.with_name(BUILD.name + "-portable")
+SANITIZE = BUILD.with_name(BUILD.name + "-sanitize")
+
+WORKLOADS = [
+    "self_exec",
+    "zero_fill",
+    "fault_existing",
+    "file_cow",
+    "path_stat",
+    "fork_exit",
+    "map_churn",
+    "protect_churn",
+    "compile",
+    "tree_build",
+]
+
+TIME_LIMIT_S = 60
+
+
+def command(workload, *arguments, build=BUILD):
+    return [str(build / workload), *map(str, arguments)]
+
+
+def run(workload, *arguments, build=BUILD, **keywords):
+    """Runs to the end; the result has text in stdout and stderr."""
+    return subprocess.run(
+        command(workload, *arguments, build=build),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=TIME_LIMIT_S,
+        **keywords,
+    )
+
+
+def start(workload, *arguments, build=BUILD, **keywords):
+    return subprocess.Popen(
+        command(workload, *arguments, build=build),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **keywords,
+    )
+
+
+def processes():
+    """(pid, parent, command line) of every process that is not a zombie."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            state, parent = (entry / "stat").read_text().rsplit(")", 1)[1].split()[:2]
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+        except OSError:  # it has ended meanwhile
+            continue
+        if state not in "ZX":
+            found.append((int(entry.name), int(parent), [word.decode(errors="replace") for word in words]))
+    return found
+
+
+def children(pid):
+    return [child for child, parent, _ in processes() if parent == pid]
+
+
+def descendants(pid):
+    below = children(pid)
+    for child in list(below):
+        below += descendants(child)
+    return below
+
+
+def alive(pid):
+    return any(process == pid for process, _, _ in processes())

@@ -1,0 +1,335 @@
+"""What goes wrong ends with its own status, says so in one line, and leaves nothing behind."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+import programs
+import protocol
+
+SETTLE_S = 5
+
+
+def wait_until(condition, limit_s=SETTLE_S):
+    deadline = time.monotonic() + limit_s
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+class WithScratch(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.mkdtemp(prefix="faultline-test-")
+        self.addCleanup(shutil.rmtree, self.scratch, True)
+
+    def assertScratchEmpty(self):
+        self.assertTrue(wait_until(lambda: os.listdir(self.scratch) == []), os.listdir(self.scratch))
+
+    def start_in_window(self, workload, *arguments):
+        """A workload whose region of interest has begun."""
+        process = programs.start(workload, "--scratch", self.scratch, *arguments)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        for line in process.stdout:
+            if line.startswith("begin"):
+                return process
+        self.fail("never began: " + process.stderr.read())
+
+    def assertAllGone(self, pids):
+        self.assertTrue(wait_until(lambda: not any(programs.alive(pid) for pid in pids)), pids)
+
+
+class BadArguments(unittest.TestCase):
+    def test_status_one_line_and_a_hint(self):
+        cases = [
+            ("zero_fill", "--tasks", "0"),
+            ("zero_fill", "--tasks", "-1"),
+            ("zero_fill", "--tasks", "two"),
+            ("zero_fill", "--tasks", "99999"),
+            ("zero_fill", "--tasks"),
+            ("zero_fill", "--tasks", "1x"),
+            ("zero_fill", "--tasks", "99999999999999999999999"),
+            ("zero_fill", "--variant", "hug"),
+            ("zero_fill", "--mode", "fiber"),
+            ("zero_fill", "--pin", "0,,1"),
+            ("zero_fill", "--pin", ""),
+            ("zero_fill", "--pin", "0,"),
+            ("zero_fill", "--pin", "0-3"),
+            ("zero_fill", "--window-ms", "0"),
+            ("zero_fill", "--window-ms", "50", "--interval-ms", "51"),
+            ("zero_fill", "--ops", "0"),
+            ("zero_fill", "--size", "0"),
+            ("zero_fill", "--size", "100"),
+            ("zero_fill", "--variant", "huge", "--size", "4096"),
+            ("zero_fill", "--scratch", "/no/such/directory"),
+            ("zero_fill", "--frobnicate", "1"),
+            ("zero_fill", "stray"),
+            ("zero_fill", "--copies", "2"),
+            ("zero_fill", "--", "true"),
+            ("path_stat", "--size", "4096"),
+            ("path_stat", "--mode", "thread"),
+            ("fault_existing", "--size", "4096"),
+            ("map_churn", "--variant", "threads", "--mode", "process"),
+            ("tree_build", "--copies", "0"),
+            ("tree_build", "--size", "6000"),
+            ("tree_build", "--tree", "/"),
+            ("tree_build", "--variant", "given"),
+            ("tree_build", "--variant", "given", "--tree", "/no/such", "--", "true"),
+            ("tree_build", "--variant", "given", "--tree", "/", "--", "true"),
+            ("tree_build", "--variant", "given", "--tree", "/usr/include", "--"),
+        ]
+        for case in cases:
+            with self.subTest(case):
+                result = programs.run(*case)
+                self.assertEqual(result.returncode, 64)
+                self.assertEqual(result.stdout, "")
+                lines = result.stderr.splitlines()
+                self.assertEqual(len(lines), 2, lines)
+                self.assertTrue(lines[1].startswith("hint: "))
+
+
+class SystemCalls(WithScratch):
+    def assertFailure(self, result, step, errno):
+        output = protocol.parse(result.stdout)
+        self.assertEqual(result.returncode, 71, result.stderr)
+        self.assertEqual(output.failure[:3], ("os", step, errno))
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        self.assertFalse(output.done)
+
+    def test_cpu_that_is_not_there(self):
+        self.assertFailure(programs.run("zero_fill", "--pin", "4000"), "pin", 22)
+
+    def test_no_memory(self):
+        def limit():
+            import resource
+
+            resource.setrlimit(resource.RLIMIT_AS, (64 << 20, 64 << 20))
+
+        for mode in ("process", "thread"):
+            with self.subTest(mode):
+                result = programs.run("zero_fill", "--size", 1 << 30, "--mode", mode, "--tasks", 2, preexec_fn=limit)
+                self.assertFailure(result, "mmap", 12)
+
+    def test_no_space_for_the_copies(self):
+        if os.geteuid() != 0 or shutil.which("unshare") is None:
+            self.skipTest("a small file system takes root and unshare")
+        for variant, step in [("static-distinct", "copy"), ("static-shared", "copy")]:
+            if not (programs.BUILD / "self_exec_image.static").exists():
+                self.skipTest("no static image")
+            with self.subTest(variant):
+                script = 'mount -t tmpfs -o size=64k none "$0" && "$@"; status=$?; ls -A "$0" >&2; exit $status'
+                result = subprocess.run(
+                    ["unshare", "-m", "sh", "-c", script, self.scratch,
+                     *programs.command("self_exec", "--variant", variant, "--tasks", 2, "--scratch", self.scratch)],
+                    capture_output=True, text=True, timeout=30)
+                self.assertFailure(result, step, 28)  # and the directory was listed empty
+
+    def test_scratch_that_cannot_be_written(self):
+        result = programs.run("path_stat", "--scratch", "/proc")
+        self.assertEqual(result.returncode, 71)
+        self.assertEqual(protocol.parse(result.stdout).failure[:2], ("os", "scratch"))
+
+    def test_exec_that_stops_working(self):
+        process = self.start_in_window("self_exec", "--variant", "dynamic-shared", "--tasks", "2", "--window-ms", "20000")
+        (image,) = pathlib.Path(self.scratch).glob("*/image-0")
+        image.unlink()
+        rest, _ = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 71)
+        self.assertRegex(rest.splitlines()[-1], r"^failure os exec 2 No such file or directory")
+        self.assertScratchEmpty()
+
+    def test_file_that_vanishes(self):
+        process = self.start_in_window("path_stat", "--variant", "deep", "--tasks", "2", "--window-ms", "20000")
+        next(pathlib.Path(self.scratch).glob("*/d1/**/file-1")).unlink()
+        rest, _ = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 71)
+        self.assertRegex(rest.splitlines()[-1], r"^failure os stat 2 No such file or directory")
+        self.assertScratchEmpty()
+
+    def test_closed_standard_output(self):
+        process = programs.start("zero_fill", "--window-ms", "20000", "--interval-ms", "20")
+        process.stdout.close()
+        self.assertEqual(process.wait(timeout=30), 71)
+        self.assertIn("standard output", process.stderr.read())
+        process.stderr.close()
+
+    def test_no_standard_streams(self):
+        result = subprocess.run(["sh", "-c", 'exec "$0" --window-ms 100 >&-', *programs.command("zero_fill")],
+                                stderr=subprocess.PIPE, text=True, timeout=30)
+        self.assertEqual(result.returncode, 71)
+        self.assertIn("standard output", result.stderr)
+        result = subprocess.run(["sh", "-c", 'exec "$0" --window-ms 100 <&- 2>&-', *programs.command("zero_fill")],
+                                stdout=subprocess.PIPE, text=True, timeout=30)
+        self.assertEqual(result.returncode, 0)
+        self.assertTrue(protocol.parse(result.stdout).done)
+
+    def test_full_standard_output(self):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run(programs.command("zero_fill"), stdout=full, stderr=subprocess.PIPE, text=True, timeout=30)
+        self.assertEqual(result.returncode, 71)
+        self.assertIn("No space left", result.stderr)
+
+
+class Deaths(WithScratch):
+    CASES = [
+        ("zero_fill", "--tasks", "2"),
+        ("zero_fill", "--tasks", "2", "--mode", "thread"),
+        ("self_exec", "--variant", "dynamic-distinct", "--tasks", "2"),
+        ("path_stat", "--tasks", "2"),
+        ("fork_exit", "--tasks", "2"),
+        ("compile", "--tasks", "2"),
+    ]
+
+    def test_task_killed_from_outside(self):
+        for case in self.CASES:
+            with self.subTest(case):
+                process = self.start_in_window(*case, "--window-ms", "20000")
+                guard, *tasks = sorted(programs.children(process.pid))
+                os.kill(tasks[-1], signal.SIGKILL)
+                begun = time.monotonic()
+                rest, errors = process.communicate(timeout=30)
+                self.assertLess(time.monotonic() - begun, 3)
+                self.assertEqual(process.returncode, 71)
+                self.assertRegex(rest.splitlines()[-1], r"^failure os task \d+ .*signal 9")
+                self.assertEqual(len(errors.splitlines()), 1, errors)
+                self.assertAllGone([guard, *tasks])
+                self.assertScratchEmpty()
+
+    def kill_coordinator(self, case, build=programs.BUILD):
+        process = programs.start(*case, "--scratch", self.scratch, "--window-ms", "20000", build=build)
+        for line in process.stdout:
+            if line.startswith("begin"):
+                break
+        pids = programs.descendants(process.pid)
+        self.assertGreaterEqual(len(pids), 2)
+        process.kill()
+        process.communicate(timeout=30)
+        self.assertAllGone(pids)
+        self.assertScratchEmpty()
+
+    def test_coordinator_killed(self):
+        for case in self.CASES:
+            with self.subTest(case):
+                self.kill_coordinator(case)
+
+    def test_coordinator_killed_without_linux_help(self):
+        for case in self.CASES:
+            with self.subTest(case):
+                self.kill_coordinator(case, build=programs.PORTABLE)
+
+    def test_coordinator_told_to_end(self):
+        for case in self.CASES:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                with self.subTest(case=case, number=number):
+                    process = self.start_in_window(*case, "--window-ms", "20000")
+                    pids = programs.descendants(process.pid)
+                    process.send_signal(number)
+                    begun = time.monotonic()
+                    process.communicate(timeout=30)
+                    self.assertLess(time.monotonic() - begun, 2)
+                    self.assertEqual(process.returncode, -number)
+                    self.assertFalse(any(programs.alive(pid) for pid in pids))
+                    self.assertEqual(os.listdir(self.scratch), [])
+
+
+class Trees(WithScratch):
+    def build(self, *arguments):
+        result = programs.run("tree_build", "--scratch", self.scratch, *arguments)
+        self.assertEqual(os.listdir(self.scratch), [])
+        return result, protocol.parse(result.stdout)
+
+    def make_tree(self):
+        tree = pathlib.Path(tempfile.mkdtemp(prefix="faultline-tree-"))
+        self.addCleanup(shutil.rmtree, tree, True)
+        (tree / "sub").mkdir()
+        (tree / "sub/data").write_text("data")
+        (tree / "sub/script").write_text("#!/bin/sh\ntest -L link && test \"$(cat link)\" = data && test ! -w sub/locked\n")
+        (tree / "sub/script").chmod(0o755)
+        (tree / "link").symlink_to("sub/data")
+        (tree / "sub/locked").write_text("")
+        (tree / "sub/locked").chmod(0o444)
+        os.utime(tree / "sub/data", (1e9, 1e9))
+        return tree
+
+    def test_generated(self):
+        result, output = self.build("--size", 4, "--tasks", 2, "--copies", 2)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(list(output.measures), ["real_s", "user_s", "system_s"])
+        for unit, direction, value in output.measures.values():
+            self.assertEqual((unit, direction), ("s", "lower"))
+            self.assertGreater(value, 0)
+        self.assertEqual(output.notes["copies"], "2")
+        self.assertEqual(output.usage_scope, "window")
+
+    def test_generated_is_the_same_each_time(self):
+        listing = "cat Makefile *.c *.h | cksum > sum && cp sum $OUT"
+        sums = []
+        for _ in range(2):
+            with tempfile.NamedTemporaryFile() as out:
+                # `make` from a directory of our own in front of $PATH sees the tree as it is built.
+                with tempfile.TemporaryDirectory() as bin_directory:
+                    make = pathlib.Path(bin_directory) / "make"
+                    make.write_text(f"#!/bin/sh\ntest \"$1\" = --version && exit 0\n{listing}\n")
+                    make.chmod(0o755)
+                    environment = os.environ | {"PATH": bin_directory + ":" + os.environ["PATH"], "OUT": out.name}
+                    result = programs.run("tree_build", "--size", 3, env=environment)
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                sums.append(pathlib.Path(out.name).read_text())
+        self.assertEqual(sums[0], sums[1])
+        self.assertNotEqual(sums[0], "")
+
+    def test_given_tree_is_copied_as_it_is(self):
+        tree = self.make_tree()
+        if os.geteuid() == 0:  # root may write anything
+            script = (tree / "sub/script").read_text().replace("test ! -w sub/locked", "ls -l sub/locked | grep -q ^-r--r--r--")
+            (tree / "sub/script").write_text(script)
+        result, output = self.build("--variant", "given", "--tree", tree, "--copies", 3, "--", "sub/script")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(list(output.measures)[0], "real_s")
+        result, _ = self.build("--variant", "given", "--tree", tree, "--", "sh", "-c",
+                               "test sub/data -ot sub/script && test \"$0\" = -j3", "-j{jobs}", )
+        self.assertEqual(result.returncode, 71)  # one task: -j1
+        result, _ = self.build("--variant", "given", "--tree", tree, "--tasks", 3, "--", "sh", "-c",
+                               "test sub/data -ot sub/script && test \"$0\" = -j3", "-j{jobs}", )
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_failing_command(self):
+        tree = self.make_tree()
+        result, output = self.build("--variant", "given", "--tree", tree, "--copies", 2, "--", "sh", "-c", "echo broken; exit 3")
+        self.assertEqual(result.returncode, 71)
+        self.assertEqual(output.failure[:3], ("os", "command", 3))
+        self.assertIn("broken", result.stderr)
+
+    def test_missing_command(self):
+        result, output = self.build("--variant", "given", "--tree", self.make_tree(), "--", "no-such-command")
+        self.assertEqual(result.returncode, 71)
+        self.assertEqual(output.failure[:3], ("os", "exec", 2))
+
+    def test_no_make(self):
+        with tempfile.TemporaryDirectory() as empty:
+            result = programs.run("tree_build", env={"PATH": empty, "CC": shutil.which("cc")})
+        self.assertEqual(result.returncode, 69)
+        self.assertEqual(protocol.parse(result.stdout).failure[:2], ("unsupported", "make"))
+
+    def test_killed_builds_end_too(self):
+        tree = self.make_tree()
+        process = self.start_in_window("tree_build", "--variant", "given", "--tree", str(tree), "--", "sh", "-c",
+                                       "sleep 1000 & sleep 1000")
+        self.assertTrue(wait_until(lambda: len(programs.descendants(process.pid)) >= 4))
+        pids = programs.descendants(process.pid)
+        process.kill()
+        self.assertAllGone(pids)
+        self.assertScratchEmpty()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,205 @@
+"""Every workload and variant speaks the format and counts what it says."""
+
+import os
+import platform
+import unittest
+
+import programs
+import protocol
+
+VARIANTS = {
+    "self_exec": ["static-distinct", "static-shared", "dynamic-distinct", "dynamic-shared"],
+    "zero_fill": ["base", "huge"],
+    "fault_existing": ["shared", "shared-write", "own", "own-write"],
+    "file_cow": ["same", "own"],
+    "path_stat": ["distinct", "shared-dir", "deep"],
+    "fork_exit": ["small", "large"],
+    "map_churn": ["threads", "processes"],
+    "protect_churn": ["threads", "processes"],
+    "compile": ["small-c"],
+    "tree_build": ["generated", "given"],
+}
+
+# What this machine may be unable to do, and then says so.
+MAY_BE_UNSUPPORTED = {("zero_fill", "huge"), ("self_exec", "static-distinct"), ("self_exec", "static-shared")}
+
+
+class Describe(unittest.TestCase):
+    def test_every_workload_describes_itself(self):
+        for workload in programs.WORKLOADS:
+            with self.subTest(workload):
+                result = programs.run(workload, "--describe")
+                self.assertEqual(result.returncode, 0)
+                match, variants = protocol.parse_describe(result.stdout)
+                self.assertEqual(match["name"], workload)
+                self.assertEqual([name for name, _ in variants], VARIANTS[workload])
+
+    def test_help_has_examples(self):
+        for workload in programs.WORKLOADS:
+            with self.subTest(workload):
+                result = programs.run(workload, "--help")
+                self.assertEqual(result.returncode, 0)
+                self.assertIn("examples:", result.stdout)
+
+
+class Loops(unittest.TestCase):
+    def check(self, workload, variant, *arguments, tasks=2, build=programs.BUILD):
+        result = programs.run(workload, "--variant", variant, "--tasks", tasks, *arguments, build=build)
+        output = protocol.parse(result.stdout)
+        if output.failure and output.failure[0] == "unsupported" and (workload, variant) in MAY_BE_UNSUPPORTED:
+            self.assertEqual(result.returncode, 69)
+            self.skipTest(output.failure[3])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue(output.done)
+        self.assertEqual(output.fields["faultline-workload"], workload)
+        self.assertEqual(output.fields["variant"], variant)
+        self.assertEqual(output.fields["tasks"], str(tasks))
+        self.assertIsNotNone(output.usage)
+        return output
+
+    def check_until_all_count(self, workload, variant, mode):
+        """Every task does operations. On a busy machine a task may wait for a CPU longer than a short window: then a longer one."""
+        for window_ms in (400 if workload == "compile" else 100, 800, 3200):
+            output = self.check(workload, variant, "--mode", mode, "--warmup-ms", 30, "--window-ms", window_ms,
+                                "--interval-ms", window_ms // 2)
+            if all(sum(counts) > 0 for counts in zip(*(operations for _, _, operations in output.intervals))):
+                return output
+        self.fail(f"a task did nothing: {output.intervals}")
+
+    def test_every_variant_in_every_mode(self):
+        for workload in programs.WORKLOADS:
+            match, variants = protocol.parse_describe(programs.run(workload, "--describe").stdout)
+            if match["style"] == "once":
+                continue
+            for variant, modes in variants:
+                for mode in modes:
+                    with self.subTest(workload=workload, variant=variant, mode=mode):
+                        output = self.check_until_all_count(workload, variant, mode)
+                        self.assertEqual(output.fields["mode"], mode)
+                        self.assertEqual(output.fields["operation"], match["operation"])
+                        self.assertEqual(output.fields["unit"], match["unit"])
+                        self.assertEqual(len(output.warmups), 1)
+                        self.assertEqual(len(output.intervals), 2)
+                        self.assertEqual(output.usage_scope, "life" if workload == "self_exec" else "window")
+                        self.assertGreater(output.counters["stat.context_switches"], 0)
+
+    def test_window_is_kept_to(self):
+        output = self.check("path_stat", "distinct", "--warmup-ms", 50, "--window-ms", 250, "--interval-ms", 100)
+        begin, end = int(output.fields["begin"]), int(output.fields["end"])
+        self.assertEqual(len(output.intervals), 3)  # the last one is shorter
+        self.assertGreaterEqual(end - begin, 250e6)
+        self.assertLess(end - begin, 350e6)
+
+    def test_no_warmup(self):
+        output = self.check("path_stat", "distinct", "--warmup-ms", 0, "--window-ms", 100)
+        self.assertEqual(output.warmups, [])
+        self.assertGreater(output.total(), 0)
+
+    def test_more_tasks_than_cpus(self):
+        for workload, variant, mode in [("zero_fill", "base", "process"), ("protect_churn", "threads", "thread"),
+                                        ("self_exec", "dynamic-distinct", "process")]:
+            with self.subTest(workload):
+                output = self.check(workload, variant, "--mode", mode, "--window-ms", 300, "--warmup-ms", 50, tasks=8)
+                self.assertGreater(output.total(), 0)
+
+    def test_pinned(self):
+        output = self.check("fork_exit", "small", "--pin", "0", "--window-ms", 100)
+        self.assertGreater(output.total(), 0)
+
+    def test_exact_operations(self):
+        # 777 is no multiple of any batch.
+        for workload, variant in [("zero_fill", "base"), ("fault_existing", "shared"), ("file_cow", "own"),
+                                  ("path_stat", "deep"), ("fork_exit", "small"), ("map_churn", "threads"),
+                                  ("protect_churn", "processes"), ("self_exec", "dynamic-shared")]:
+            with self.subTest(workload):
+                output = self.check(workload, variant, "--ops", 777)
+                self.assertEqual(output.warmups, [])
+                self.assertEqual([operations for _, _, operations in output.intervals], [[777, 777]])
+
+    def test_faults_are_counted_by_the_kernel_too(self):
+        """The kernel's own count of faults is the count of operations: the loop does what it says."""
+        cases = [("zero_fill", "base", 1), ("fault_existing", "shared", 1), ("fault_existing", "shared-write", 1),
+                 ("fault_existing", "own", 1), ("fault_existing", "own-write", 1), ("file_cow", "same", 1),
+                 ("file_cow", "own", 1), ("map_churn", "processes", 0)]
+        for workload, variant, expected in cases:
+            with self.subTest(workload=workload, variant=variant):
+                output = self.check(workload, variant, "--ops", 8000)
+                faults = output.usage["minor_faults"] + output.usage["major_faults"]
+                self.assertAlmostEqual(faults / 16000, expected, delta=0.02)
+
+    def test_huge_pages_are_huge(self):
+        output = self.check("zero_fill", "huge", "--ops", 64, tasks=1)
+        self.assertEqual(output.fields["bytes_per_operation"], str(2 << 20))
+        self.assertLess(output.usage["minor_faults"], 64 + 16)
+
+    def test_fork_counts_processes(self):
+        output = self.check("fork_exit", "small", "--ops", 500)
+        self.assertGreaterEqual(output.counters["stat.processes"], 1000)
+
+    def test_compile_measures_processes(self):
+        output = self.check("compile", "small-c", "--window-ms", 500)
+        unit, direction, value = output.measures["processes"]
+        self.assertEqual((unit, direction), ("process/s", "higher"))
+        self.assertGreater(value, output.total() / 0.6)  # a compilation is a process at least
+        self.assertIn("compiler", output.notes)
+
+    def test_compiler_of_the_environment(self):
+        output = self.check_env({"CC": "cc -O1"})
+        self.assertTrue(output.done)
+        output = self.check_env({"CC": "no-such-compiler"})
+        self.assertEqual(output.failure[:3], ("unsupported", "compiler", 0))
+        output = self.check_env({"CC": "false"})
+        self.assertEqual(output.failure[:3], ("os", "compiler", 1))
+
+    def check_env(self, change):
+        result = programs.run("compile", "--window-ms", "200", "--warmup-ms", "0", env=os.environ | change)
+        return protocol.parse(result.stdout)
+
+
+class Marks(unittest.TestCase):
+    @unittest.skipUnless(platform.machine() == "x86_64", "the marks' bytes are those of x86-64")
+    def test_every_program_has_both_marks(self):
+        for workload in programs.WORKLOADS:
+            with self.subTest(workload):
+                image = (programs.BUILD / workload).read_bytes()
+                self.assertIn(bytes.fromhex("0f1f8001414600"), image)
+                self.assertIn(bytes.fromhex("0f1f8002414600"), image)
+
+
+class Portable(Loops):
+    """The same programs built as for a system that is not Linux: without its calls, with what stands in for them."""
+
+    test_every_variant_in_every_mode = None
+    test_fork_counts_processes = None  # no counters there
+    test_compile_measures_processes = None
+    test_compiler_of_the_environment = None
+    test_pinned = None
+    test_window_is_kept_to = None
+    test_no_warmup = None
+
+    def check(self, *arguments, **keywords):
+        return super().check(*arguments, build=programs.PORTABLE, **keywords)
+
+    def test_pinning_is_unsupported(self):
+        result = programs.run("zero_fill", "--pin", "0", build=programs.PORTABLE)
+        self.assertEqual(result.returncode, 69)
+        self.assertEqual(protocol.parse(result.stdout).failure[:3], ("unsupported", "pin", 0))
+
+
+class Sanitized(unittest.TestCase):
+    """With address and undefined-behaviour checks, which end the program when they find something."""
+
+    def test_runs_clean(self):
+        for workload in programs.WORKLOADS:
+            arguments = ["--size", 2] if workload == "tree_build" else ["--window-ms", 100, "--warmup-ms", 0]
+            if workload == "self_exec":
+                arguments += ["--variant", "dynamic-distinct"]
+            with self.subTest(workload):
+                result = programs.run(workload, "--tasks", 2, *arguments, build=programs.SANITIZE)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertEqual(result.stderr, "")
+                self.assertTrue(protocol.parse(result.stdout).done)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,326 @@
+/*
+ * tree_build: builds a whole source tree, in K copies at once, each with a number of jobs; measures the time once.
+ *
+ * generated  a tree made by rule (tree/generate.c) of --size C files, built by `make -jTASKS`; one link at the end.
+ * given      a copy of --tree DIR, built by the command after `--`, in which {jobs} stands for TASKS.
+ *
+ * Trees are made and copied before the region of interest. User and system time are those of all processes that the builds
+ * started and waited for. The time a build may take is the caller's to limit: it may be hours.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/clock.h"
+#include "harness/command.h"
+#include "harness/coordinator.h"
+#include "harness/failure.h"
+#include "harness/interrupts.h"
+#include "harness/lifetime.h"
+#include "harness/pin.h"
+#include "harness/protocol.h"
+#include "harness/workload.h"
+#include "tree/copy.h"
+#include "tree/generate.h"
+
+enum { GENERATED, GIVEN };
+enum { PATH_BYTES = 4096, WORD_BYTES = 65536, LINE_BYTES = 256, COPIES_MAX = 1024, LOG_TAIL_BYTES = 2000 };
+
+static const char *tree;
+static unsigned copies = 1;
+static char **command;
+
+struct build {
+    pid_t pid;
+    int error_pipe; /* an errno comes out of it when the command could not be started */
+    bool ended;
+};
+
+/* ---- options ---- */
+
+static const char *set_tree(const char *value)
+{
+    struct stat status;
+    if (stat(value, &status) != 0 || !S_ISDIR(status.st_mode))
+        return "not a directory";
+    tree = value;
+    return NULL;
+}
+
+static const char *set_copies(const char *value)
+{
+    char *end;
+    errno = 0;
+    unsigned long number = strtoul(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end != '\0' || errno != 0 || number < 1 || number > COPIES_MAX)
+        return "not a whole number from 1 to 1024";
+    copies = (unsigned)number;
+    return NULL;
+}
+
+static bool lies_in(const char *inner, const char *outer)
+{
+    char *inner_path = realpath(inner, NULL);
+    char *outer_path = realpath(outer, NULL);
+    bool inside = false;
+    if (inner_path != NULL && outer_path != NULL) {
+        size_t length = strlen(outer_path);
+        inside = strncmp(inner_path, outer_path, length) == 0 &&
+                 (inner_path[length] == '/' || inner_path[length] == '\0' || outer_path[length - 1] == '/');
+    }
+    free(inner_path);
+    free(outer_path);
+    return inside;
+}
+
+static const char *refuse(const struct plan *plan)
+{
+    if (plan_variant(plan) == GENERATED) {
+        if (tree != NULL || plan->command != NULL)
+            return "--tree and a command belong to --variant given";
+        return plan->size > TREE_FILES_MAX ? "--size is a number of files, at most 5000" : NULL;
+    }
+    if (tree == NULL)
+        return "--variant given needs --tree DIR";
+    if (plan->command == NULL)
+        return "--variant given needs a command after --";
+    return lies_in(plan->scratch_parent, tree) ? "the scratch directory lies in the tree that would be copied into it" : NULL;
+}
+
+/* ---- before the region ---- */
+
+static void copy_path(char path[PATH_BYTES], unsigned copy, const char *suffix)
+{
+    snprintf(path, PATH_BYTES, "%s/copy-%u%s", lifetime_scratch(), copy, suffix);
+}
+
+/* The word with each {jobs} replaced, in new memory. */
+static char *with_jobs(const char *word, unsigned jobs)
+{
+    static char text[WORD_BYTES];
+    size_t length = 0;
+    while (*word != '\0') {
+        int n;
+        if (strncmp(word, "{jobs}", 6) == 0) {
+            n = snprintf(text + length, sizeof text - length, "%u", jobs);
+            word += 6;
+        } else {
+            n = snprintf(text + length, sizeof text - length, "%c", *word++);
+        }
+        length += (size_t)n;
+        if (length >= sizeof text)
+            failure_os("command", E2BIG);
+    }
+    text[length] = '\0';
+    char *copy = strdup(text);
+    if (copy == NULL)
+        failure_os("strdup", errno);
+    return copy;
+}
+
+static char **command_with_jobs(char *const *words, unsigned jobs)
+{
+    size_t count = 0;
+    while (words[count] != NULL)
+        count++;
+    char **result = calloc(count + 1, sizeof *result);
+    if (result == NULL)
+        failure_os("calloc", errno);
+    for (size_t i = 0; i < count; i++)
+        result[i] = with_jobs(words[i], jobs);
+    return result;
+}
+
+static void prepare_generated(const struct plan *plan)
+{
+    static char make[] = "make";
+    static char version[] = "--version";
+    static char jobs[] = "-j{jobs}";
+    char *const ask[] = {make, version, NULL};
+    char *const words[] = {make, jobs, NULL};
+    char line[LINE_BYTES];
+
+    free(command_compiler(0)); /* make finds it by itself; here it is only noted */
+    int error = command_first_line(ask, line, sizeof line);
+    if (error != 0)
+        failure_unsupported("make", "cannot run make: %s", strerror(error));
+    if (line[0] != '\0') /* the BSDs' make does not tell its version */
+        protocol_line("note make %s", line);
+    protocol_line("note files %" PRIu64, plan->size);
+    command = command_with_jobs(words, plan->tasks);
+}
+
+static void let_interrupts_in(void)
+{
+    interrupts_wait(0, -1); /* copying a large tree takes minutes: end at once when told to */
+}
+
+static void make_copy(const struct plan *plan, unsigned copy)
+{
+    char path[PATH_BYTES];
+    copy_path(path, copy, "");
+    if (plan_variant(plan) == GIVEN) {
+        if (tree_copy(tree, path, let_interrupts_in) != 0)
+            failure_os("copy", errno);
+    } else if (mkdir(path, 0700) != 0 || tree_generate(path, (unsigned)plan->size) != 0) {
+        failure_os("generate", errno);
+    }
+}
+
+static void prepare(const struct plan *plan)
+{
+    protocol_line("note copies %u", copies);
+    if (plan_variant(plan) == GENERATED)
+        prepare_generated(plan);
+    else
+        command = command_with_jobs(plan->command, plan->tasks);
+    for (unsigned copy = 0; copy < copies; copy++)
+        make_copy(plan, copy);
+}
+
+/* ---- in the region ---- */
+
+/* In the child. All builds share the CPUs of the first TASKS entries of the list. */
+static int confine(const struct plan *plan)
+{
+    if (plan->pin_count == 0)
+        return 0;
+    return pin_self(plan->pin, plan->tasks < plan->pin_count ? plan->tasks : plan->pin_count);
+}
+
+static _Noreturn void become_build(const struct plan *plan, unsigned copy, int error_pipe)
+{
+    char path[PATH_BYTES];
+    int error = confine(plan);
+    copy_path(path, copy, ".log");
+    int log = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    copy_path(path, copy, "");
+    if (error == 0 && (log < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0 || chdir(path) != 0))
+        error = errno;
+    if (error == 0) {
+        close(log);
+        /* A make above us would lend its jobs and its flags. */
+        unsetenv("MAKEFLAGS");
+        unsetenv("MFLAGS");
+        unsetenv("MAKELEVEL");
+        execvp(command[0], command);
+        error = errno;
+    }
+    if (write(error_pipe, &error, sizeof error) < 0)
+        _exit(126);
+    _exit(127);
+}
+
+static void start_build(const struct plan *plan, struct build *build, unsigned copy)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        failure_os("pipe", errno);
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC); /* a successful exec closes it without a word */
+    build->pid = lifetime_fork();
+    if (build->pid < 0)
+        failure_os("fork", errno);
+    if (build->pid == 0)
+        become_build(plan, copy, ends[1]);
+    close(ends[1]);
+    build->error_pipe = ends[0];
+}
+
+static void show_log(unsigned copy)
+{
+    char path[PATH_BYTES];
+    char tail[LOG_TAIL_BYTES];
+    copy_path(path, copy, ".log");
+    int log = open(path, O_RDONLY | O_CLOEXEC);
+    if (log < 0)
+        return;
+    off_t end = lseek(log, 0, SEEK_END);
+    ssize_t n = pread(log, tail, sizeof tail, end > (off_t)sizeof tail ? end - (off_t)sizeof tail : 0);
+    close(log);
+    if (n > 0)
+        fwrite(tail, 1, (size_t)n, stderr);
+}
+
+static void check_build(const struct build *build, unsigned copy, int status)
+{
+    int error;
+    ssize_t n = read(build->error_pipe, &error, sizeof error);
+    close(build->error_pipe);
+    if (n == (ssize_t)sizeof error)
+        failure_os("exec", error);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return;
+    show_log(copy);
+    if (WIFSIGNALED(status))
+        failure_os_text("command", ECHILD, "%s was ended by signal %d", command[0], WTERMSIG(status));
+    failure_os_text("command", WEXITSTATUS(status), "%s ended with status %d", command[0], WEXITSTATUS(status));
+}
+
+static void run(const struct plan *plan)
+{
+    struct build *builds = calloc(copies, sizeof *builds);
+    if (builds == NULL)
+        failure_os("calloc", errno);
+    for (unsigned copy = 0; copy < copies; copy++)
+        start_build(plan, &builds[copy], copy);
+    for (unsigned ended = 0; ended < copies;) {
+        for (unsigned copy = 0; copy < copies; copy++) {
+            int status;
+            if (builds[copy].ended || waitpid(builds[copy].pid, &status, WNOHANG) != builds[copy].pid)
+                continue;
+            builds[copy].ended = true;
+            ended++;
+            check_build(&builds[copy], copy, status);
+        }
+        if (ended < copies) /* SIGCHLD ends the wait at once */
+            interrupts_wait(clock_now_ns() + NS_PER_S, -1);
+    }
+    free(builds);
+}
+
+static void conclude(const struct plan *plan, const struct region *region)
+{
+    (void)plan;
+    protocol_line("measure real_s s lower %.6f", (double)(region->end_ns - region->begin_ns) / (double)NS_PER_S);
+    protocol_line("measure user_s s lower %.6f", (double)region->usage.user_ns / (double)NS_PER_S);
+    protocol_line("measure system_s s lower %.6f", (double)region->usage.system_ns / (double)NS_PER_S);
+}
+
+static const struct workload_option options[] = {
+    {"--tree", "DIR", "given: the tree to copy and build", set_tree},
+    {"--copies", "K", "how many copies to build at once (1)", set_copies},
+};
+
+static const struct variant variants[] = {
+    [GENERATED] = {"generated", "a tree made by rule, built by make -jTASKS", MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0},
+    [GIVEN] = {"given", "--tree DIR, built by the command after --", MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0},
+};
+
+const struct workload tree_build = {
+    .name = "tree_build",
+    .summary = "build a whole source tree, K copies at once, with N jobs each",
+    .operation = "build",
+    .unit = "s",
+    .lower_is_better = true,
+    .style = STYLE_ONCE,
+    .window_ms = 2000,
+    .default_size = 16,
+    .size_text = "C files in a generated tree",
+    .variants = variants,
+    .variant_count = sizeof variants / sizeof variants[0],
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .takes_command = true,
+    .needs_scratch = true,
+    .refuse = refuse,
+    .prepare = prepare,
+    .run = run,
+    .conclude = conclude,
+};
