@@ -1,0 +1,32 @@
+//! Which way a figure gets better. Units themselves are plain text (`fault/s`), shown and never converted.
+
+use serde::{Deserialize, Serialize};
+
+/// Which way a figure gets better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// More is better: rates.
+    Higher,
+    /// Less is better: times.
+    Lower,
+}
+
+impl Direction {
+    /// The word used in files: `higher` or `lower`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Direction::Higher => "higher",
+            Direction::Lower => "lower",
+        }
+    }
+
+    /// The direction for a word of [`Direction::word`].
+    pub fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "higher" => Some(Direction::Higher),
+            "lower" => Some(Direction::Lower),
+            _ => None,
+        }
+    }
+}

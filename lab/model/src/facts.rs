@@ -1,0 +1,87 @@
+//! Facts about the machine that was measured, as dotted keys with plain values, so that two machines can be laid side by side.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A fact's value. Sizes are in bytes, times in nanoseconds, frequencies in hertz; the key ends in the unit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum FactValue {
+    /// Yes or no.
+    Flag(bool),
+    /// A whole number.
+    Count(i64),
+    /// A number with a fraction.
+    Real(f64),
+    /// Anything else, as the system says it.
+    Text(String),
+}
+
+impl fmt::Display for FactValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FactValue::Flag(true) => f.write_str("yes"),
+            FactValue::Flag(false) => f.write_str("no"),
+            FactValue::Count(n) => n.fmt(f),
+            FactValue::Real(x) => x.fmt(f),
+            FactValue::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// Facts by key. A key is dotted, its first part is the section: `cpu.model`, `kernel.release`. What can't be found out is left out.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Facts(pub BTreeMap<String, FactValue>);
+
+impl Facts {
+    /// Adds a text, unless it is empty.
+    pub fn text(&mut self, key: &str, value: impl Into<String>) {
+        let value = value.into();
+        let value = value.trim();
+        if !value.is_empty() {
+            self.0.insert(key.to_owned(), FactValue::Text(value.to_owned()));
+        }
+    }
+
+    /// Adds a whole number.
+    pub fn count(&mut self, key: &str, value: i64) {
+        self.0.insert(key.to_owned(), FactValue::Count(value));
+    }
+
+    /// Adds a number with a fraction.
+    pub fn real(&mut self, key: &str, value: f64) {
+        self.0.insert(key.to_owned(), FactValue::Real(value));
+    }
+
+    /// Adds a yes or no.
+    pub fn flag(&mut self, key: &str, value: bool) {
+        self.0.insert(key.to_owned(), FactValue::Flag(value));
+    }
+
+    /// The whole number under `key`, if there is one.
+    pub fn get_count(&self, key: &str) -> Option<i64> {
+        match self.0.get(key) {
+            Some(FactValue::Count(n)) => Some(*n),
+            _ => None,
+        }
+    }
+
+    /// The number under `key`, whole or not.
+    pub fn get_real(&self, key: &str) -> Option<f64> {
+        match self.0.get(key) {
+            Some(FactValue::Real(x)) => Some(*x),
+            Some(FactValue::Count(n)) => Some(*n as f64),
+            _ => None,
+        }
+    }
+
+    /// The text under `key`.
+    pub fn get_text(&self, key: &str) -> Option<&str> {
+        match self.0.get(key) {
+            Some(FactValue::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+}

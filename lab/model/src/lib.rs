@@ -1,0 +1,19 @@
+//! The words that the lab's rooms share: what is planned, run, saved and shown.
+//!
+//! Plain data and pure functions over it. Nothing here reads a file, a clock or an environment variable; times come in
+//! as numbers. How a figure is estimated belongs to `stats`, how it is kept to `store`, how it is shown to `report`.
+
+pub mod cell;
+pub mod describe;
+pub mod direction;
+pub mod facts;
+pub mod journal;
+pub mod outcome;
+pub mod plan;
+pub mod protocol;
+pub mod record;
+pub mod summary;
+pub mod time;
+pub mod transcript;
+
+pub mod warning;

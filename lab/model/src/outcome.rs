@@ -1,0 +1,110 @@
+//! How an attempt to run a planned item ended. Every way of failing is a recorded result, not the end of a run.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Outcome {
+    /// All planned samples are there.
+    Done,
+    /// A system call of the workload failed.
+    Failed {
+        /// The call or step.
+        step: String,
+        /// The operating system's error number.
+        errno: i64,
+        /// The error in words.
+        text: String,
+    },
+    /// This machine can't do what was asked.
+    Unsupported {
+        /// The step that found out.
+        step: String,
+        /// Why, in words.
+        text: String,
+    },
+    /// It did not end within its time limit and was killed.
+    TimedOut {
+        /// The limit, in milliseconds.
+        limit_ms: u64,
+    },
+    /// A signal ended it.
+    Crashed {
+        /// The signal's number.
+        signal: i32,
+        /// The last lines of its standard error.
+        stderr: String,
+    },
+    /// It ended with a status that its output does not explain.
+    Exited {
+        /// The exit status.
+        status: i32,
+        /// The last lines of its standard error.
+        stderr: String,
+    },
+    /// It printed what is not in the format, or stopped in the middle.
+    Rubbish {
+        /// Line number from 1.
+        line: u64,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// It could not be started.
+    NotStarted {
+        /// Why, in words.
+        text: String,
+    },
+    /// The run was stopped, or its process killed, while this attempt was under way; its samples don't count.
+    Interrupted,
+}
+
+impl Outcome {
+    /// Whether the item need not be run again: it ended by itself, well or not. Only an interruption leaves it open.
+    pub fn is_final(&self) -> bool {
+        *self != Outcome::Interrupted
+    }
+
+    /// Short name, for tables: `done`, `timed out`, …
+    pub fn word(&self) -> &'static str {
+        match self {
+            Outcome::Done => "done",
+            Outcome::Failed { .. } => "failed",
+            Outcome::Unsupported { .. } => "unsupported",
+            Outcome::TimedOut { .. } => "timed out",
+            Outcome::Crashed { .. } => "crashed",
+            Outcome::Exited { .. } => "exited",
+            Outcome::Rubbish { .. } => "rubbish",
+            Outcome::NotStarted { .. } => "not started",
+            Outcome::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// One line for people, without the name of the cell.
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Done => f.write_str("done"),
+            Outcome::Failed { step, text, .. } => write!(f, "{step}: {text}"),
+            Outcome::Unsupported { step, text } => write!(f, "unsupported here: {step}: {text}"),
+            Outcome::TimedOut { limit_ms } => {
+                write!(f, "no end within its limit of {:.1} s; killed", *limit_ms as f64 / 1000.0)
+            }
+            Outcome::Crashed { signal, stderr } => write!(f, "ended by signal {signal}{}", tail(stderr)),
+            Outcome::Exited { status, stderr } => write!(f, "exit status {status}{}", tail(stderr)),
+            Outcome::Rubbish { line, problem } => write!(f, "unreadable output, line {line}: {problem}"),
+            Outcome::NotStarted { text } => write!(f, "could not be started: {text}"),
+            Outcome::Interrupted => f.write_str("interrupted"),
+        }
+    }
+}
+
+/// The last line of a standard error, put behind a message.
+fn tail(stderr: &str) -> String {
+    match stderr.lines().rev().find(|line| !line.trim().is_empty()) {
+        Some(line) => format!(": {}", line.trim()),
+        None => String::new(),
+    }
+}

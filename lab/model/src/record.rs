@@ -1,0 +1,157 @@
+//! A run as it is kept: plan, facts, and every attempt with all it printed.
+
+use crate::describe::WorkloadInfo;
+use crate::facts::Facts;
+use crate::journal::AttemptId;
+use crate::outcome::Outcome;
+use crate::plan::{PlanItem, Settings};
+use crate::protocol::{Interval, Measure, Usage};
+use crate::time::UnixMillis;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Names a run within a store; shown to people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(pub i64);
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunState {
+    /// Begun and not ended: under way, stopped or killed. It can be resumed.
+    Open,
+    /// Every item has a final outcome, or was skipped for the budget.
+    Finished,
+}
+
+/// One attempt at a planned item.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// Its id in the store.
+    pub id: AttemptId,
+    /// The item's ordinal.
+    pub ordinal: u32,
+    /// When it began.
+    pub started: UnixMillis,
+    /// How it ended; none while it is under way or was killed with the run.
+    pub outcome: Option<Outcome>,
+    /// Bytes that one operation touches, where the workload says so.
+    pub bytes_per_operation: Option<u64>,
+    /// What the workload noted.
+    pub notes: BTreeMap<String, String>,
+    /// Intervals of the warm-up.
+    pub warmup: Vec<Interval>,
+    /// Intervals of the region of interest.
+    pub window: Vec<Interval>,
+    /// Resources used.
+    pub usage: Option<Usage>,
+    /// Differences of the kernel's counters over the region of interest.
+    pub counters: BTreeMap<String, i64>,
+    /// Figures that are not rates.
+    pub measures: Vec<Measure>,
+}
+
+impl Attempt {
+    /// An attempt of which nothing is known but that it began.
+    pub fn begun(id: AttemptId, ordinal: u32, started: UnixMillis) -> Self {
+        Attempt {
+            id,
+            ordinal,
+            started,
+            outcome: None,
+            bytes_per_operation: None,
+            notes: BTreeMap::new(),
+            warmup: Vec::new(),
+            window: Vec::new(),
+            usage: None,
+            counters: BTreeMap::new(),
+            measures: Vec::new(),
+        }
+    }
+}
+
+/// A session of a run: the stretch from its start, or from a resume, to its end or the next resume.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Session {
+    /// When it began.
+    pub started: UnixMillis,
+    /// The machine at that time.
+    pub facts: Facts,
+}
+
+/// A run, whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Its id.
+    pub id: RunId,
+    /// Its label, where it has one.
+    pub label: Option<String>,
+    /// What was asked for.
+    pub settings: Settings,
+    /// The workloads as they described themselves.
+    pub workloads: Vec<WorkloadInfo>,
+    /// Where it stands.
+    pub state: RunState,
+    /// Its sessions; at least one, the first is the run's start.
+    pub sessions: Vec<Session>,
+    /// The plan, in its order.
+    pub plan: Vec<PlanItem>,
+    /// Items left out because the time budget was used up, by ordinal.
+    pub skipped: Vec<u32>,
+    /// Every attempt, in the order in which they began.
+    pub attempts: Vec<Attempt>,
+}
+
+impl RunRecord {
+    /// When the run began.
+    pub fn started(&self) -> UnixMillis {
+        self.sessions.first().map_or(UnixMillis(0), |session| session.started)
+    }
+
+    /// Facts of its first session.
+    pub fn facts(&self) -> Option<&Facts> {
+        self.sessions.first().map(|session| &session.facts)
+    }
+
+    /// The attempt with which an item ended, if it has.
+    pub fn final_attempt(&self, ordinal: u32) -> Option<&Attempt> {
+        self.attempts
+            .iter()
+            .find(|attempt| attempt.ordinal == ordinal && attempt.outcome.as_ref().is_some_and(Outcome::is_final))
+    }
+}
+
+/// A line of the list of runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunLine {
+    /// The run.
+    pub id: RunId,
+    /// Its label.
+    pub label: Option<String>,
+    /// When it began.
+    pub started: UnixMillis,
+    /// Where it stands.
+    pub state: RunState,
+    /// The suite, where one was chosen.
+    pub suite: Option<String>,
+    /// Numbers of tasks.
+    pub cpus: Vec<u32>,
+    /// Items planned.
+    pub planned: u32,
+    /// Items with a final outcome.
+    pub ended: u32,
+    /// Of these, those that did not end well.
+    pub failed: u32,
+    /// Items left out because the time budget was used up.
+    pub skipped: u32,
+    /// Host name and kernel.
+    pub machine: String,
+}

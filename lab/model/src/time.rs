@@ -1,0 +1,8 @@
+//! Points in time, as numbers that others read from their clocks.
+
+use serde::{Deserialize, Serialize};
+
+/// Milliseconds since 1970-01-01T00:00:00Z, leap seconds left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct UnixMillis(pub i64);

@@ -1,0 +1,278 @@
+//! A workload's whole output: checks line after line that it is in order, complete, and from the cell that was asked for.
+//!
+//! Nothing is kept but what the checks need; the events go on to whoever saves them.
+
+use crate::cell::{Cell, TaskMode};
+use crate::describe::Style;
+use crate::protocol::{self, Event, FailureKind, Interval};
+
+/// How far the output has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Nothing,
+    Header,
+    Ready,
+    Begun,
+    Ended,
+    Closed,
+}
+
+/// Output that can't be used: which line, and why.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {problem}")]
+pub struct TranscriptError {
+    /// Line number from 1.
+    pub line: u64,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+/// A failure that the workload told of by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToldFailure {
+    /// System call or unsupported.
+    pub kind: FailureKind,
+    /// The step that failed.
+    pub step: String,
+    /// The operating system's error number, or 0.
+    pub errno: i64,
+    /// In words.
+    pub text: String,
+}
+
+/// Reads a workload's output.
+#[derive(Debug)]
+pub struct Transcript {
+    cell: Cell,
+    style: Style,
+    stage: Stage,
+    lines: u64,
+    variant: bool,
+    mode: Option<TaskMode>,
+    tasks: Option<u32>,
+    last_ns: u64,
+    window_intervals: u64,
+    measures: u64,
+    failure: Option<ToldFailure>,
+}
+
+impl Transcript {
+    /// A reader of the output of one execution of `cell`.
+    pub fn new(cell: Cell, style: Style) -> Self {
+        Transcript {
+            cell,
+            style,
+            stage: Stage::Nothing,
+            lines: 0,
+            variant: false,
+            mode: None,
+            tasks: None,
+            last_ns: 0,
+            window_intervals: 0,
+            measures: 0,
+            failure: None,
+        }
+    }
+
+    /// Takes the next line, without its line end.
+    pub fn line(&mut self, line: &[u8]) -> Result<Event, TranscriptError> {
+        self.lines += 1;
+        let event = protocol::parse(line).and_then(|event| self.place(&event).map(|()| event));
+        event.map_err(|problem| TranscriptError { line: self.lines, problem })
+    }
+
+    /// Takes the end of the output: the failure that it told of, if it did, or nothing if it ended well.
+    pub fn finish(self) -> Result<Option<ToldFailure>, TranscriptError> {
+        let lines = self.lines;
+        let cut_off = |problem: &str| TranscriptError { line: lines + 1, problem: problem.to_owned() };
+        if self.failure.is_some() {
+            return Ok(self.failure);
+        }
+        if self.stage != Stage::Closed {
+            return Err(cut_off("the output is cut off"));
+        }
+        Ok(None)
+    }
+
+    /// Checks that `event` may stand here, and moves on.
+    fn place(&mut self, event: &Event) -> Result<(), String> {
+        match (self.stage, event) {
+            (Stage::Nothing, Event::Hello(name)) => {
+                same("workload", name, &self.cell.case.workload)?;
+                self.stage = Stage::Header;
+                Ok(())
+            }
+            (Stage::Nothing, _) => Err("the first line is not that of a workload".to_owned()),
+            (Stage::Closed, _) => Err("a line after the last one".to_owned()),
+            (_, Event::Note(..)) => Ok(()),
+            (_, Event::Failure(kind, step, errno, text)) => {
+                self.failure = Some(ToldFailure { kind: *kind, step: step.clone(), errno: *errno, text: text.clone() });
+                self.stage = Stage::Closed;
+                Ok(())
+            }
+            (Stage::Header, _) => self.header(event),
+            (Stage::Ready, _) => self.before_begin(event),
+            (Stage::Begun, _) => self.in_window(event),
+            (Stage::Ended, _) => self.after_end(event),
+        }
+    }
+
+    fn header(&mut self, event: &Event) -> Result<(), String> {
+        match event {
+            Event::Variant(name) => {
+                self.variant = true;
+                same("variant", name, &self.cell.case.variant)
+            }
+            Event::Mode(mode) => {
+                self.mode = Some(*mode);
+                same("mode", mode.word(), self.cell.case.mode.word())
+            }
+            Event::Tasks(count) => {
+                self.tasks = Some(*count);
+                same("number of tasks", &count.to_string(), &self.cell.tasks.to_string())
+            }
+            Event::Operation(_) | Event::Unit(_) | Event::Direction(_) | Event::BytesPerOperation(_) => Ok(()),
+            Event::Ready(at_ns) if self.variant && self.mode.is_some() && self.tasks.is_some() => {
+                self.stage = Stage::Ready;
+                self.advance(*at_ns)
+            }
+            Event::Ready(_) => Err("ready before variant, mode and tasks were said".to_owned()),
+            _ => Err("a line that may not stand in the header".to_owned()),
+        }
+    }
+
+    fn before_begin(&mut self, event: &Event) -> Result<(), String> {
+        match event {
+            Event::Warmup(interval) => self.interval(interval),
+            Event::Begin(at_ns) => {
+                self.stage = Stage::Begun;
+                self.advance(*at_ns)
+            }
+            _ => Err("a line that may not stand before the region of interest".to_owned()),
+        }
+    }
+
+    fn in_window(&mut self, event: &Event) -> Result<(), String> {
+        match event {
+            Event::Window(interval) => {
+                self.window_intervals += 1;
+                self.interval(interval)
+            }
+            Event::End(at_ns) => {
+                self.stage = Stage::Ended;
+                self.advance(*at_ns)
+            }
+            _ => Err("a line that may not stand in the region of interest".to_owned()),
+        }
+    }
+
+    fn after_end(&mut self, event: &Event) -> Result<(), String> {
+        match event {
+            Event::Usage(_) | Event::Counter(..) => Ok(()),
+            Event::Measure(_) => {
+                self.measures += 1;
+                Ok(())
+            }
+            Event::Done => {
+                self.stage = Stage::Closed;
+                self.complete()
+            }
+            _ => Err("a line that may not stand after the region of interest".to_owned()),
+        }
+    }
+
+    /// Whether an output that says it is done holds a figure at all.
+    fn complete(&self) -> Result<(), String> {
+        match self.style {
+            Style::Loop if self.window_intervals == 0 => Err("done without an interval".to_owned()),
+            Style::Once if self.measures == 0 => Err("done without a measure".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    fn interval(&mut self, interval: &Interval) -> Result<(), String> {
+        if self.style == Style::Once {
+            return Err("an interval of a workload that runs once".to_owned());
+        }
+        let tasks = self.cell.tasks as usize;
+        if interval.operations.len() != tasks {
+            return Err(format!("{} counts for {tasks} tasks", interval.operations.len()));
+        }
+        self.advance(interval.from_ns)?;
+        self.advance(interval.to_ns)
+    }
+
+    fn advance(&mut self, at_ns: u64) -> Result<(), String> {
+        if at_ns < self.last_ns {
+            return Err(format!("time goes back from {} to {at_ns}", self.last_ns));
+        }
+        self.last_ns = at_ns;
+        Ok(())
+    }
+}
+
+fn same(what: &str, got: &str, asked: &str) -> Result<(), String> {
+    if got == asked { Ok(()) } else { Err(format!("{what} '{got}', but '{asked}' was asked for")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::Case;
+
+    const WELL: &str = "faultline-workload 1 zero_fill\nvariant base\noperation fault\nunit fault/s\ndirection higher\n\
+        mode process\ntasks 2\nbytes_per_operation 4096\nready 10\nwarmup 10 20 1 1\nbegin 20\ninterval 20 30 5 6\n\
+        interval 30 40 5 6\nend 40\ncounter vmstat.pgfault 22\ndone\n";
+
+    fn cell() -> Cell {
+        let case = Case { workload: "zero_fill".into(), variant: "base".into(), mode: TaskMode::Process };
+        Cell { case, tasks: 2 }
+    }
+
+    fn read(text: &str) -> Result<Option<ToldFailure>, TranscriptError> {
+        let mut transcript = Transcript::new(cell(), Style::Loop);
+        for line in text.lines() {
+            transcript.line(line.as_bytes())?;
+        }
+        transcript.finish()
+    }
+
+    #[test]
+    fn a_good_output_ends_well() {
+        assert_eq!(read(WELL), Ok(None));
+    }
+
+    #[test]
+    fn leaving_out_any_needed_line_is_noticed() {
+        for needed in ["faultline-workload", "variant", "mode", "tasks", "ready", "begin", "end", "done"] {
+            let cut: String = WELL
+                .lines()
+                .filter(|line| !(line.starts_with(needed) && line.split(' ').next() != Some("ended")))
+                .map(|line| format!("{line}\n"))
+                .collect();
+            assert!(read(&cut).is_err(), "'{needed}' was not missed");
+        }
+        let silent: String =
+            WELL.lines().filter(|line| !line.starts_with("interval")).map(|l| format!("{l}\n")).collect();
+        assert_eq!(read(&silent).unwrap_err().problem, "done without an interval");
+    }
+
+    #[test]
+    fn a_failure_may_stand_anywhere_and_is_told() {
+        for end in 1..WELL.lines().count() - 1 {
+            let mut text: String = WELL.lines().take(end).map(|line| format!("{line}\n")).collect();
+            text.push_str("failure os mmap 12 Cannot allocate memory\n");
+            let failure = read(&text).unwrap().unwrap();
+            assert_eq!((failure.step.as_str(), failure.errno), ("mmap", 12));
+        }
+    }
+
+    #[test]
+    fn another_cell_is_refused() {
+        let error = read(&WELL.replace("variant base", "variant huge")).unwrap_err();
+        assert_eq!(error.to_string(), "line 2: variant 'huge', but 'base' was asked for");
+        assert_eq!(read(&WELL.replace("20 30 5 6", "20 30 5")).unwrap_err().problem, "1 counts for 2 tasks");
+        assert_eq!(read(&WELL.replace("30 40 5", "19 40 5")).unwrap_err().problem, "time goes back from 30 to 19");
+        assert_eq!(read(&format!("{WELL}done\n")).unwrap_err().problem, "a line after the last one");
+    }
+}
