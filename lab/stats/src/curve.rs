@@ -1,0 +1,55 @@
+//! A case's curve: its points, their speed-up, and the verdict.
+
+use crate::counters::counters_per_operation;
+use crate::gather::{About, CaseCells, CellRepeats};
+use crate::interval::estimate;
+use crate::shares::{system_share, time_shares};
+use crate::side::side_figures;
+use crate::speedup::{base, efficiency, speedup};
+use crate::verdict::verdict;
+use faultline_model::summary::{Curve, Point};
+use std::collections::BTreeMap;
+
+/// The curve of a case; `own_cpus` is the greatest number of tasks that have CPUs of their own.
+pub(crate) fn curve(case: &CaseCells<'_>, own_cpus: Option<u32>) -> Curve {
+    let base = base(&case.cells);
+    let points: Vec<Point> = case.cells.iter().map(|cell| point(&case.about, base, cell)).collect();
+    let base_tasks = base.map(|base| base.tasks);
+    Curve {
+        case: case.case.clone(),
+        operation: case.about.operation.clone(),
+        text: case.about.text.clone(),
+        unit: case.about.unit.clone(),
+        direction: case.about.direction,
+        base_tasks,
+        verdict: verdict(base_tasks, &points, own_cpus),
+        points,
+        notes: notes(&case.cells),
+    }
+}
+
+fn point(about: &About, base: Option<&CellRepeats<'_>>, cell: &CellRepeats<'_>) -> Point {
+    let values = cell.values();
+    let speedup = base.and_then(|base| speedup(about.direction, base, cell));
+    let failures = cell.failures.iter().map(|(block, text)| format!("repeat {}: {text}", u64::from(*block) + 1));
+    Point {
+        tasks: cell.tasks,
+        value: estimate(&values),
+        speedup,
+        efficiency: base.zip(speedup).and_then(|(base, speedup)| efficiency(base, cell, &speedup)),
+        system_share: system_share(&cell.repeats),
+        shares: time_shares(&cell.repeats),
+        repeats: values,
+        intervals: cell.repeats.iter().map(|repeat| repeat.attempt.window.len() as u32).sum(),
+        side: side_figures(about, &cell.repeats),
+        counters: counters_per_operation(&cell.repeats),
+        failures: failures.collect(),
+    }
+}
+
+/// Notes of the attempt that began last.
+fn notes(cells: &[CellRepeats<'_>]) -> BTreeMap<String, String> {
+    let attempts = cells.iter().flat_map(|cell| &cell.repeats).map(|repeat| repeat.attempt);
+    let last = attempts.max_by_key(|attempt| (attempt.started, attempt.id));
+    last.map(|attempt| attempt.notes.clone()).unwrap_or_default()
+}

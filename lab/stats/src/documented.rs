@@ -1,0 +1,57 @@
+//! Whether docs/METHODOLOGY.md names every limit with the value that it has here, and every warning.
+
+use crate::thresholds as limits;
+use faultline_model::warning::WarningCode;
+
+const METHODOLOGY: &str = include_str!("../../../docs/METHODOLOGY.md");
+
+#[test]
+fn every_limit_stands_in_the_document_with_its_value() {
+    let limits = [
+        ("COVERAGE", limits::COVERAGE),
+        ("SCALES_EFFICIENCY", limits::SCALES_EFFICIENCY),
+        ("LOST_GAIN", limits::LOST_GAIN),
+        ("VERDICT_REPEATS", f64::from(limits::VERDICT_REPEATS)),
+        ("LOAD_AVERAGE", limits::LOAD_AVERAGE),
+        ("OTHERS_CPUS", limits::OTHERS_CPUS),
+        ("TICK_NS", limits::TICK_NS),
+        ("STEAL_SHARE", limits::STEAL_SHARE),
+        ("UNSETTLED_CHANGE", limits::UNSETTLED_CHANGE),
+        ("UNSETTLED_LEVEL", limits::UNSETTLED_LEVEL),
+        ("COARSE_SHARE", limits::COARSE_SHARE),
+        ("GRANULE_COUNTS", limits::GRANULE_COUNTS as f64),
+        ("NOISY_SHARE", limits::NOISY_SHARE),
+        ("COUNTERS_KEPT", limits::COUNTERS_KEPT as f64),
+    ];
+    for (name, value) in limits {
+        let row = format!("| `{name}` | {value} |");
+        assert!(METHODOLOGY.contains(&row), "the document has no row that begins with '{row}'");
+    }
+    let declared = include_str!("thresholds.rs").matches("pub const ").count();
+    assert_eq!(declared, limits.len(), "a limit is missing in this test");
+}
+
+#[test]
+fn every_warning_stands_in_the_document() {
+    use WarningCode::*;
+    let codes = [
+        Load,
+        Steal,
+        FrequencyScaling,
+        Virtualised,
+        CpuQuota,
+        OneCpu,
+        Oversubscribed,
+        SharedCores,
+        UnsettledWarmUp,
+        FewRepeats,
+        CoarseCount,
+        Noisy,
+        Incomplete,
+        ChangedSurroundings,
+    ];
+    for code in codes {
+        let row = format!("| `{}` |", code.word());
+        assert!(METHODOLOGY.contains(&row), "the document has no row that begins with '{row}'");
+    }
+}

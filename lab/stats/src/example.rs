@@ -1,0 +1,158 @@
+//! Run records made up for tests. Built for tests only.
+
+use faultline_model::cell::{Case, Cell, TaskMode};
+use faultline_model::describe::{Style, VariantInfo, WorkloadInfo};
+use faultline_model::direction::Direction;
+use faultline_model::facts::Facts;
+use faultline_model::journal::AttemptId;
+use faultline_model::outcome::Outcome;
+use faultline_model::plan::{PinPolicy, PlanItem, Settings, Timing};
+use faultline_model::protocol::{Interval, Usage, UsageScope};
+use faultline_model::record::{Attempt, RunId, RunRecord, RunState, Session};
+use faultline_model::time::UnixMillis;
+
+/// Intervals per attempt; each lasts one second.
+pub(crate) const INTERVALS: u64 = 6;
+
+/// An attempt that ended well, every task having done `operations` in each interval.
+pub(crate) fn attempt(tasks: u32, operations: u64) -> Attempt {
+    let mut attempt = Attempt::begun(AttemptId(0), 0, UnixMillis(0));
+    attempt.outcome = Some(Outcome::Done);
+    attempt.window = (0..INTERVALS).map(|second| interval(second, &vec![operations; tasks as usize])).collect();
+    attempt
+}
+
+/// The interval of one second from `second` on.
+pub(crate) fn interval(second: u64, operations: &[u64]) -> Interval {
+    let (from_ns, to_ns) = (second * 1_000_000_000, (second + 1) * 1_000_000_000);
+    Interval { from_ns, to_ns, operations: operations.to_vec() }
+}
+
+/// A usage of the region of interest, of CPU time alone.
+pub(crate) fn usage(user_ns: u64, system_ns: u64) -> Usage {
+    Usage {
+        scope: UsageScope::Window,
+        user_ns,
+        system_ns,
+        minor_faults: 0,
+        major_faults: 0,
+        voluntary_switches: 0,
+        involuntary_switches: 0,
+    }
+}
+
+/// A machine of four cores with nothing to warn about.
+pub(crate) fn quiet_facts() -> Facts {
+    let mut facts = Facts::default();
+    for key in ["cpu.logical", "cpu.usable", "cpu.cores"] {
+        facts.count(key, 4);
+    }
+    facts.text("cpu.governor", "performance");
+    facts.flag("cpu.boost", false);
+    facts.text("virtualisation.kind", "none");
+    facts.real("load.one_minute", 0.05);
+    facts.count("load.runnable_others", 0);
+    facts.text("boot.id", "first");
+    facts.text("kernel.release", "6.1.0");
+    facts
+}
+
+/// A complete run of loops in the making, on the machine of [`quiet_facts`]. Every task does as many operations a
+/// second as the function of tasks and block says.
+pub(crate) struct Run {
+    workloads: Vec<String>,
+    tasks: Vec<u32>,
+    repeats: u32,
+    rate: fn(u32, u32) -> u64,
+}
+
+impl Run {
+    pub(crate) fn new(workloads: &[&str]) -> Self {
+        let workloads = workloads.iter().map(|&name| name.to_owned()).collect();
+        Run { workloads, tasks: vec![1, 2], repeats: 6, rate: |_, _| 1_000_003 }
+    }
+
+    pub(crate) fn tasks(self, tasks: &[u32]) -> Self {
+        Run { tasks: tasks.to_vec(), ..self }
+    }
+
+    pub(crate) fn repeats(self, repeats: u32) -> Self {
+        Run { repeats, ..self }
+    }
+
+    pub(crate) fn rate(self, rate: fn(u32, u32) -> u64) -> Self {
+        Run { rate, ..self }
+    }
+
+    pub(crate) fn record(self) -> RunRecord {
+        let plan = self.plan();
+        let attempts = plan.iter().map(|item| self.attempt(item)).collect();
+        RunRecord {
+            id: RunId(1),
+            label: None,
+            settings: self.settings(),
+            workloads: self.workloads.iter().map(|name| workload(name)).collect(),
+            state: RunState::Finished,
+            sessions: vec![Session { started: UnixMillis(1_000), facts: quiet_facts() }],
+            plan,
+            skipped: Vec::new(),
+            attempts,
+        }
+    }
+
+    fn plan(&self) -> Vec<PlanItem> {
+        let mut plan = Vec::new();
+        for block in 0..self.repeats {
+            for workload in &self.workloads {
+                for &tasks in &self.tasks {
+                    let case = Case { workload: workload.clone(), variant: "base".into(), mode: TaskMode::Process };
+                    let timing = Timing { warmup_ms: 0, window_ms: INTERVALS * 1000, interval_ms: 1000 };
+                    let ordinal = plan.len() as u32;
+                    plan.push(PlanItem { ordinal, block, cell: Cell { case, tasks }, timing: Some(timing) });
+                }
+            }
+        }
+        plan
+    }
+
+    fn attempt(&self, item: &PlanItem) -> Attempt {
+        let tasks = item.cell.tasks;
+        Attempt {
+            id: AttemptId(i64::from(item.ordinal)),
+            ordinal: item.ordinal,
+            started: UnixMillis(2_000 + i64::from(item.ordinal)),
+            ..attempt(tasks, (self.rate)(tasks, item.block))
+        }
+    }
+
+    fn settings(&self) -> Settings {
+        Settings {
+            suite: None,
+            cpus: self.tasks.clone(),
+            repeats: self.repeats,
+            seed: 1,
+            pin: PinPolicy::Each,
+            oversubscribe: false,
+            budget_ms: None,
+            size: None,
+            copies: 1,
+            tree: None,
+        }
+    }
+}
+
+/// A workload that loops, in one variant.
+pub(crate) fn workload(name: &str) -> WorkloadInfo {
+    let modes = vec![TaskMode::Process, TaskMode::Thread];
+    WorkloadInfo {
+        name: name.to_owned(),
+        summary: "made up".into(),
+        operation: "turn".into(),
+        unit: "turn/s".into(),
+        direction: Direction::Higher,
+        style: Style::Loop,
+        window_ms: 1000,
+        size: None,
+        variants: vec![VariantInfo { name: "base".into(), modes, text: "plain turns".into() }],
+    }
+}

@@ -1,0 +1,179 @@
+//! Sorts a record's attempts by case, number of tasks and block.
+
+use crate::progress::Standing;
+use crate::repeat::Repeat;
+use faultline_model::cell::{Case, Cell};
+use faultline_model::describe::{Style, VariantInfo, WorkloadInfo};
+use faultline_model::direction::Direction;
+use faultline_model::plan::PlanItem;
+use std::collections::BTreeMap;
+
+/// A cell with its repeats.
+#[derive(Debug, Default)]
+pub(crate) struct CellRepeats<'a> {
+    /// Number of tasks.
+    pub(crate) tasks: u32,
+    /// What ended well with a figure, by block.
+    pub(crate) repeats: Vec<Repeat<'a>>,
+    /// What did not, in words, by block.
+    pub(crate) failures: Vec<(u32, String)>,
+}
+
+impl CellRepeats<'_> {
+    /// The values, by block.
+    pub(crate) fn values(&self) -> Vec<f64> {
+        self.repeats.iter().map(|repeat| repeat.value).collect()
+    }
+}
+
+/// What its workload says about a case. A workload that the record doesn't describe is given plain words.
+#[derive(Debug)]
+pub(crate) struct About {
+    pub(crate) operation: String,
+    pub(crate) text: String,
+    pub(crate) unit: String,
+    pub(crate) direction: Direction,
+    pub(crate) style: Style,
+}
+
+/// A case with its cells.
+#[derive(Debug)]
+pub(crate) struct CaseCells<'a> {
+    /// The case.
+    pub(crate) case: &'a Case,
+    /// What it is.
+    pub(crate) about: About,
+    /// Its cells, by number of tasks.
+    pub(crate) cells: Vec<CellRepeats<'a>>,
+}
+
+impl CaseCells<'_> {
+    /// The cell at a number of tasks.
+    pub(crate) fn cell(&self, tasks: u32) -> Cell {
+        Cell { case: self.case.clone(), tasks }
+    }
+}
+
+/// Every planned case, in the order of the workloads and of their variants and modes.
+pub(crate) fn gather<'a>(workloads: &[WorkloadInfo], standings: &[(&'a PlanItem, Standing<'a>)]) -> Vec<CaseCells<'a>> {
+    let mut items: BTreeMap<&Case, Vec<&(&'a PlanItem, Standing<'a>)>> = BTreeMap::new();
+    for standing in standings {
+        items.entry(&standing.0.cell.case).or_default().push(standing);
+    }
+    let mut cases: Vec<CaseCells<'a>> = items
+        .into_values()
+        .map(|items| {
+            let first = items[0].0;
+            let about = about(workloads, first);
+            let cells = cells(about.style, &items);
+            CaseCells { case: &first.cell.case, about, cells }
+        })
+        .collect();
+    cases.sort_by_key(|case| place(workloads, case.case));
+    cases
+}
+
+fn cells<'a>(style: Style, items: &[&(&'a PlanItem, Standing<'a>)]) -> Vec<CellRepeats<'a>> {
+    let mut cells: BTreeMap<u32, CellRepeats<'a>> = BTreeMap::new();
+    let mut items = items.to_vec();
+    items.sort_by_key(|(item, _)| (item.block, item.ordinal));
+    for (item, standing) in items {
+        let cell = cells.entry(item.cell.tasks).or_default();
+        cell.tasks = item.cell.tasks;
+        match standing {
+            Standing::Done(attempt) => match Repeat::of(style, item.block, attempt) {
+                Some(repeat) => cell.repeats.push(repeat),
+                None => cell.failures.push((item.block, "done, but without a usable figure".to_owned())),
+            },
+            Standing::Failed(attempt) => {
+                cell.failures.extend(attempt.outcome.as_ref().map(|outcome| (item.block, outcome.to_string())));
+            }
+            Standing::Skipped | Standing::Left => {}
+        }
+    }
+    cells.into_values().collect()
+}
+
+fn find<'w>(workloads: &'w [WorkloadInfo], case: &Case) -> Option<(&'w WorkloadInfo, Option<&'w VariantInfo>)> {
+    let workload = workloads.iter().find(|workload| workload.name == case.workload)?;
+    Some((workload, workload.variant(&case.variant)))
+}
+
+fn about(workloads: &[WorkloadInfo], item: &PlanItem) -> About {
+    let Some((workload, variant)) = find(workloads, &item.cell.case) else {
+        return undescribed(item);
+    };
+    About {
+        operation: workload.operation.clone(),
+        text: variant.map(|variant| &variant.text).filter(|text| !text.is_empty()).unwrap_or(&workload.summary).clone(),
+        unit: workload.unit.clone(),
+        direction: workload.direction,
+        style: workload.style,
+    }
+}
+
+fn undescribed(item: &PlanItem) -> About {
+    let (unit, direction, style) = match item.timing {
+        Some(_) => ("operation/s", Direction::Higher, Style::Loop),
+        None => ("", Direction::Lower, Style::Once),
+    };
+    About { operation: "operation".to_owned(), text: String::new(), unit: unit.to_owned(), direction, style }
+}
+
+/// Place of a case in the order of the workloads; what they don't know comes last.
+fn place(workloads: &[WorkloadInfo], case: &Case) -> [usize; 3] {
+    let workload = workloads.iter().position(|workload| workload.name == case.workload);
+    let variants = workload.map_or(&[][..], |index| &workloads[index].variants);
+    let variant = variants.iter().position(|variant| variant.name == case.variant);
+    let mode = variant.and_then(|index| variants[index].modes.iter().position(|&mode| mode == case.mode));
+    [workload, variant, mode].map(|place| place.unwrap_or(usize::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+    use crate::progress::standings;
+    use faultline_model::outcome::Outcome;
+
+    #[test]
+    fn cases_come_in_the_order_of_the_workloads_not_of_the_plan() {
+        let mut record = example::Run::new(&["b_load", "a_load"]).tasks(&[1]).repeats(1).record();
+        record.plan.reverse();
+        let standings = standings(&record);
+        let names: Vec<&str> =
+            gather(&record.workloads, &standings).iter().map(|case| case.case.workload.as_str()).collect();
+        assert_eq!(names, ["b_load", "a_load"]);
+    }
+
+    #[test]
+    fn repeats_come_by_block_whatever_the_order_of_the_plan() {
+        let rate = |_, block| 100 + u64::from(block);
+        let mut record = example::Run::new(&["load"]).tasks(&[1]).repeats(3).rate(rate).record();
+        for item in &mut record.plan {
+            item.block = 2 - item.block;
+        }
+        let standings = standings(&record);
+        assert_eq!(gather(&record.workloads, &standings)[0].cells[0].values(), [102.0, 101.0, 100.0]);
+    }
+
+    #[test]
+    fn what_failed_is_told_with_its_repeat_and_what_holds_no_figure_too() {
+        let mut record = example::Run::new(&["load"]).tasks(&[1]).repeats(3).record();
+        record.attempts[0].outcome = Some(Outcome::TimedOut { limit_ms: 1500 });
+        record.attempts[2].window.clear();
+        let standings = standings(&record);
+        let failures = &gather(&record.workloads, &standings)[0].cells[0].failures;
+        assert_eq!(failures[0], (0, "no end within its limit of 1.5 s; killed".to_owned()));
+        assert_eq!(failures[1], (2, "done, but without a usable figure".to_owned()));
+    }
+
+    #[test]
+    fn a_case_that_no_workload_describes_is_kept() {
+        let mut record = example::Run::new(&["load"]).tasks(&[1]).repeats(1).record();
+        record.workloads.clear();
+        let standings = standings(&record);
+        let cases = gather(&record.workloads, &standings);
+        assert_eq!((cases[0].about.unit.as_str(), cases[0].cells[0].repeats.len()), ("operation/s", 1));
+    }
+}

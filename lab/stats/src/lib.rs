@@ -1,0 +1,37 @@
+//! What a run's figures mean: estimates with intervals, speed-up, verdict, and warnings about what may make them lie.
+//!
+//! Pure: everything comes in with the record, nothing is read from a clock, a file or the environment, and nothing is
+//! drawn at random. Methods and their sources stand in docs/METHODOLOGY.md. How a summary is shown belongs to
+//! `report`.
+
+mod counters;
+mod curve;
+mod gather;
+mod granule;
+mod interval;
+mod machine;
+mod machine_time;
+mod median;
+mod progress;
+mod repeat;
+mod shares;
+mod side;
+mod speedup;
+mod summarise;
+pub mod thresholds;
+mod verdict;
+mod warm_up;
+mod warnings;
+
+#[cfg(test)]
+mod coverage_by_simulation;
+#[cfg(test)]
+mod documented;
+#[cfg(test)]
+mod example;
+#[cfg(test)]
+mod whole_records;
+
+pub use interval::estimate;
+pub use repeat::attempt_value;
+pub use summarise::summarise;

@@ -1,0 +1,89 @@
+//! What the facts say about the machine's CPUs, and the machine in one line.
+
+use faultline_model::facts::Facts;
+use faultline_model::record::RunRecord;
+
+/// CPUs as the sessions' facts tell of them: the smallest number of all sessions, none where no session says.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Cpus {
+    /// Online logical CPUs.
+    pub(crate) logical: Option<u32>,
+    /// Those that the tasks may run on.
+    pub(crate) usable: Option<u32>,
+    /// Physical cores.
+    pub(crate) cores: Option<u32>,
+    /// CPU time that a control group allows, in CPUs.
+    pub(crate) quota: Option<f64>,
+}
+
+impl Cpus {
+    /// Reads the facts of all sessions.
+    pub(crate) fn of(record: &RunRecord) -> Self {
+        let count = |key: &str| {
+            let counts = record.sessions.iter().filter_map(|session| session.facts.get_count(key));
+            counts.filter_map(|count| u32::try_from(count).ok()).filter(|&count| count > 0).min()
+        };
+        let quotas = record.sessions.iter().filter_map(|session| session.facts.get_real("cgroup.cpu_quota_cpus"));
+        Cpus {
+            logical: count("cpu.logical"),
+            usable: count("cpu.usable"),
+            cores: count("cpu.cores"),
+            quota: quotas.filter(|quota| *quota > 0.0 && quota.is_finite()).min_by(f64::total_cmp),
+        }
+    }
+
+    /// CPUs that the tasks may run on, as far as known.
+    pub(crate) fn at_hand(&self) -> Option<u32> {
+        self.usable.into_iter().chain(self.logical).min()
+    }
+
+    /// The greatest number of tasks that each have a CPU's whole time: the CPUs at hand, or fewer where a control
+    /// group allows less. None when nothing is known.
+    pub(crate) fn own(&self) -> Option<u32> {
+        let allowed = self.quota.map(|quota| quota.floor().clamp(1.0, f64::from(u32::MAX)) as u32);
+        self.at_hand().into_iter().chain(allowed).min()
+    }
+}
+
+/// One line: CPU, number of CPUs, kernel, host; what the facts don't tell is left out.
+pub(crate) fn line(facts: Option<&Facts>) -> String {
+    let Some(facts) = facts else {
+        return "unknown machine".to_owned();
+    };
+    let words = |keys: &[&str]| {
+        let words: Vec<&str> = keys.iter().filter_map(|key| facts.get_text(key)).collect();
+        (!words.is_empty()).then(|| words.join(" "))
+    };
+    let cpus = facts.get_count("cpu.logical").map(|n| if n == 1 { "1 CPU".to_owned() } else { format!("{n} CPUs") });
+    let parts = [words(&["cpu.model"]), cpus, words(&["kernel.name", "kernel.release"]), words(&["host.name"])];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { "unknown machine".to_owned() } else { parts.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_leaves_out_what_is_not_known() {
+        let mut facts = Facts::default();
+        assert_eq!(line(None), "unknown machine");
+        assert_eq!(line(Some(&facts)), "unknown machine");
+        facts.count("cpu.logical", 1);
+        facts.text("kernel.release", "6.1.0");
+        assert_eq!(line(Some(&facts)), "1 CPU, 6.1.0");
+        facts.count("cpu.logical", 2);
+        facts.text("cpu.model", "Made-up CPU");
+        facts.text("kernel.name", "Linux");
+        facts.text("host.name", "bench");
+        assert_eq!(line(Some(&facts)), "Made-up CPU, 2 CPUs, Linux 6.1.0, bench");
+    }
+
+    #[test]
+    fn a_quota_takes_cpus_away() {
+        let cpus = Cpus { logical: Some(8), usable: Some(4), cores: Some(4), quota: Some(2.5) };
+        assert_eq!((cpus.at_hand(), cpus.own()), (Some(4), Some(2)));
+        assert_eq!(Cpus { quota: Some(0.5), ..cpus }.own(), Some(1));
+        assert_eq!(Cpus::default().own(), None);
+    }
+}

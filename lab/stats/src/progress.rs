@@ -1,0 +1,53 @@
+//! How much of the plan is there.
+
+use faultline_model::outcome::Outcome;
+use faultline_model::plan::PlanItem;
+use faultline_model::record::{Attempt, RunRecord};
+use faultline_model::summary::Progress;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Where an item of the plan stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Standing<'a> {
+    /// It ended well.
+    Done(&'a Attempt),
+    /// It ended, but not well.
+    Failed(&'a Attempt),
+    /// It was left out because the time budget was used up.
+    Skipped,
+    /// It has not ended yet.
+    Left,
+}
+
+/// Every item of the plan, in its order, with where it stands. An item that was skipped and has ended since counts as
+/// ended.
+pub(crate) fn standings(record: &RunRecord) -> Vec<(&PlanItem, Standing<'_>)> {
+    let mut ended: BTreeMap<u32, &Attempt> = BTreeMap::new();
+    for attempt in &record.attempts {
+        if attempt.outcome.as_ref().is_some_and(Outcome::is_final) {
+            ended.entry(attempt.ordinal).or_insert(attempt);
+        }
+    }
+    let skipped: BTreeSet<u32> = record.skipped.iter().copied().collect();
+    let standing = |item: &PlanItem| match ended.get(&item.ordinal) {
+        Some(attempt) if attempt.outcome == Some(Outcome::Done) => Standing::Done(attempt),
+        Some(attempt) => Standing::Failed(attempt),
+        None if skipped.contains(&item.ordinal) => Standing::Skipped,
+        None => Standing::Left,
+    };
+    record.plan.iter().map(|item| (item, standing(item))).collect()
+}
+
+/// The standings, counted.
+pub(crate) fn progress(standings: &[(&PlanItem, Standing<'_>)]) -> Progress {
+    let mut progress = Progress { planned: standings.len() as u32, ..Progress::default() };
+    for (_, standing) in standings {
+        match standing {
+            Standing::Done(_) => progress.done += 1,
+            Standing::Failed(_) => progress.failed += 1,
+            Standing::Skipped => progress.skipped += 1,
+            Standing::Left => {}
+        }
+    }
+    progress
+}

@@ -1,0 +1,159 @@
+//! Figures beside a point's value: other measures, bytes per second, and what one operation cost in faults and
+//! context switches.
+
+use crate::gather::About;
+use crate::interval::estimate;
+use crate::repeat::{Repeat, total};
+use faultline_model::describe::Style;
+use faultline_model::direction::Direction;
+use faultline_model::protocol::{Measure, UsageScope};
+use faultline_model::summary::SideFigure;
+
+/// A side figure of one repeat.
+struct Value {
+    name: String,
+    unit: String,
+    direction: Option<Direction>,
+    value: f64,
+}
+
+/// The side figures, in the order in which the repeats name them first.
+pub(crate) fn side_figures(about: &About, repeats: &[Repeat<'_>]) -> Vec<SideFigure> {
+    let mut figures: Vec<(Value, Vec<f64>)> = Vec::new();
+    for value in repeats.iter().flat_map(|repeat| values(about, repeat)).filter(|value| value.value.is_finite()) {
+        match figures.iter_mut().find(|(first, _)| first.name == value.name && first.unit == value.unit) {
+            Some((_, values)) => values.push(value.value),
+            None => {
+                let values = vec![value.value];
+                figures.push((value, values));
+            }
+        }
+    }
+    let figure = |(first, values): (Value, Vec<f64>)| {
+        let Value { name, unit, direction, .. } = first;
+        Some(SideFigure { name, unit, direction, estimate: estimate(&values)? })
+    };
+    figures.into_iter().filter_map(figure).collect()
+}
+
+fn values(about: &About, repeat: &Repeat<'_>) -> Vec<Value> {
+    let mut values = measures(about.style, repeat);
+    values.extend(bytes(about.style, repeat));
+    values.extend(costs(about, repeat));
+    values
+}
+
+/// The measures, but for the one that is the value itself. Of several with one name the first counts.
+fn measures(style: Style, repeat: &Repeat<'_>) -> Vec<Value> {
+    let skipped = usize::from(style == Style::Once);
+    let all = &repeat.attempt.measures;
+    let side = all.get(skipped..).unwrap_or(&[]);
+    let first_of_its_name = |index: &usize| side[..*index].iter().all(|earlier| earlier.name != side[*index].name);
+    (0..side.len()).filter(first_of_its_name).map(|index| measure(&side[index])).collect()
+}
+
+fn measure(measure: &Measure) -> Value {
+    let Measure { name, unit, direction, value } = measure.clone();
+    Value { name, unit, direction: Some(direction), value }
+}
+
+fn bytes(style: Style, repeat: &Repeat<'_>) -> Option<Value> {
+    let per_operation = repeat.attempt.bytes_per_operation.filter(|_| style == Style::Loop)?;
+    Some(Value {
+        name: "bytes_per_second".to_owned(),
+        unit: "B/s".to_owned(),
+        direction: Some(Direction::Higher),
+        value: repeat.value * per_operation as f64,
+    })
+}
+
+/// Faults and context switches per operation. Usage of a task's whole life is spread over the warm-up's operations
+/// too, and says so in its name: set-up is in it.
+fn costs(about: &About, repeat: &Repeat<'_>) -> Vec<Value> {
+    let Some(usage) = repeat.attempt.usage else { return Vec::new() };
+    let (operations, suffix) = match usage.scope {
+        UsageScope::Window => (repeat.operations, ""),
+        UsageScope::Life => (repeat.operations + total(&repeat.attempt.warmup), "_life"),
+    };
+    if operations == 0 {
+        return Vec::new();
+    }
+    let cost = |name: &str, event: &str, count: u64| Value {
+        name: format!("{name}_per_operation{suffix}"),
+        unit: format!("{event}/{}", about.operation),
+        direction: None,
+        value: count as f64 / operations as f64,
+    };
+    vec![
+        cost("minor_faults", "fault", usage.minor_faults),
+        cost("major_faults", "fault", usage.major_faults),
+        cost("voluntary_switches", "switch", usage.voluntary_switches),
+        cost("involuntary_switches", "switch", usage.involuntary_switches),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+    use faultline_model::protocol::{Interval, Usage};
+    use faultline_model::record::Attempt;
+
+    fn about(style: Style) -> About {
+        About {
+            operation: "stat".into(),
+            text: String::new(),
+            unit: "stat/s".into(),
+            direction: Direction::Higher,
+            style,
+        }
+    }
+
+    fn named(style: Style, attempt: &Attempt) -> Vec<(String, String, f64)> {
+        let repeat = Repeat::of(style, 0, attempt).unwrap();
+        side_figures(&about(style), &[repeat]).into_iter().map(|f| (f.name, f.unit, f.estimate.median)).collect()
+    }
+
+    fn lower(name: &str, value: f64) -> Measure {
+        Measure { name: name.into(), unit: "s".into(), direction: Direction::Lower, value }
+    }
+
+    #[test]
+    fn the_first_measure_is_the_value_of_a_workload_that_runs_once_and_a_side_figure_of_one_that_loops() {
+        let mut attempt = example::attempt(1, 100);
+        attempt.measures = vec![lower("real_s", 12.0), lower("user_s", 20.0), lower("user_s", 99.0)];
+        assert_eq!(named(Style::Once, &attempt), [("user_s".into(), "s".into(), 20.0)]);
+        let names: Vec<String> = named(Style::Loop, &attempt).into_iter().map(|(name, ..)| name).collect();
+        assert_eq!(names, ["real_s", "user_s"]);
+    }
+
+    #[test]
+    fn bytes_follow_from_the_rate() {
+        let mut attempt = example::attempt(1, 100);
+        attempt.bytes_per_operation = Some(4096);
+        let rate = Repeat::of(Style::Loop, 0, &attempt).unwrap().value;
+        assert_eq!(named(Style::Loop, &attempt), [("bytes_per_second".into(), "B/s".into(), rate * 4096.0)]);
+    }
+
+    #[test]
+    fn costs_are_per_operation_of_what_the_usage_covers() {
+        let mut attempt = example::attempt(1, 100);
+        let operations = Repeat::of(Style::Loop, 0, &attempt).unwrap().operations as u64;
+        let usage = Usage { minor_faults: 3 * operations, ..example::usage(1, 1) };
+        attempt.usage = Some(usage);
+        assert_eq!(named(Style::Loop, &attempt)[0], ("minor_faults_per_operation".into(), "fault/stat".into(), 3.0));
+        attempt.warmup = vec![Interval { from_ns: 0, to_ns: 1, operations: vec![operations] }];
+        attempt.usage = Some(Usage { scope: UsageScope::Life, ..usage });
+        assert_eq!(
+            named(Style::Loop, &attempt)[0],
+            ("minor_faults_per_operation_life".into(), "fault/stat".into(), 1.5)
+        );
+    }
+
+    #[test]
+    fn without_operations_there_is_no_cost_of_one() {
+        let mut attempt = example::attempt(1, 0);
+        attempt.usage = Some(example::usage(1, 1));
+        assert_eq!(named(Style::Loop, &attempt), []);
+    }
+}

@@ -1,0 +1,44 @@
+//! Every limit that decides a verdict or a warning, in one place. Each is argued in docs/METHODOLOGY.md, which names
+//! it with its value.
+
+/// Coverage that an interval should reach.
+pub const COVERAGE: f64 = 0.95;
+
+/// Efficiency from which on a curve scales.
+pub const SCALES_EFFICIENCY: f64 = 0.90;
+
+/// Gain per added CPU below which a curve does not scale: more than half of what was added is lost.
+pub const LOST_GAIN: f64 = 0.50;
+
+/// Fewest paired repeats that a verdict rests on.
+pub const VERDICT_REPEATS: u32 = 3;
+
+/// Load average of the last minute, in runnable tasks, above which a session began on a busy machine.
+pub const LOAD_AVERAGE: f64 = 0.50;
+
+/// CPU time of others during the region of interest, in CPUs.
+pub const OTHERS_CPUS: f64 = 0.05;
+
+/// Resolution of the machine-wide CPU times, in nanoseconds: one tick of the 100 Hz in which Linux shows them.
+pub const TICK_NS: f64 = 1e7;
+
+/// Share of the machine's time that a hypervisor took away.
+pub const STEAL_SHARE: f64 = 0.01;
+
+/// Change of the rate between the first third and the rest of the region of interest.
+pub const UNSETTLED_CHANGE: f64 = 0.02;
+
+/// Chance that a run whose warm-up has settled everywhere is warned about all the same.
+pub const UNSETTLED_LEVEL: f64 = 0.05;
+
+/// Granules of all tasks, as a share of the operations that a repeat counted.
+pub const COARSE_SHARE: f64 = 0.01;
+
+/// Counts that have to be there before their greatest common divisor is taken for the granule.
+pub const GRANULE_COUNTS: usize = 8;
+
+/// Half the interval's width, as a share of the median.
+pub const NOISY_SHARE: f64 = 0.05;
+
+/// Kernel counters kept per point.
+pub const COUNTERS_KEPT: usize = 40;

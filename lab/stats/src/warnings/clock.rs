@@ -1,0 +1,63 @@
+//! CPUs whose frequency may change under way.
+
+use super::Findings;
+use faultline_model::facts::{FactValue, Facts};
+use faultline_model::warning::{Warning, WarningCode};
+
+/// The one governor that holds a frequency, as Linux calls it.
+const STEADY_GOVERNOR: &str = "performance";
+
+/// The frequency may change: boost is on, or the governor is not the steady one.
+pub(super) fn frequency_scaling(findings: &Findings<'_>) -> Option<Warning> {
+    let reasons =
+        findings.record.sessions.iter().map(|session| reasons(&session.facts)).find(|reasons| !reasons.is_empty())?;
+    Some(Warning {
+        code: WarningCode::FrequencyScaling,
+        text: format!(
+            "The CPUs' frequency may change under way: {}. One task may run at a higher frequency than many, which \
+             makes scaling look worse. \
+             Hold the frequency, and run again.",
+            reasons.join(", ")
+        ),
+        cells: Vec::new(),
+    })
+}
+
+fn reasons(facts: &Facts) -> Vec<String> {
+    let flag = |key: &str| facts.0.get(key) == Some(&FactValue::Flag(true));
+    let governor = facts.get_text("cpu.governor");
+    let mut reasons = Vec::new();
+    match governor {
+        Some(governor) if governor != STEADY_GOVERNOR => {
+            reasons.push(format!("the governor is '{governor}', not '{STEADY_GOVERNOR}'"));
+        }
+        None if flag("cpu.frequency_scaling") => reasons.push("frequency scaling is on".to_owned()),
+        _ => {}
+    }
+    if flag("cpu.boost") {
+        reasons.push("boost is on".to_owned());
+    }
+    reasons
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{of, with_fact};
+    use faultline_model::facts::FactValue;
+    use faultline_model::warning::WarningCode::FrequencyScaling;
+
+    #[test]
+    fn another_governor_or_boost_is_told() {
+        let warnings = of(&with_fact("cpu.governor", FactValue::Text("schedutil".into())), FrequencyScaling);
+        assert!(warnings[0].text.contains("'schedutil'"), "{}", warnings[0].text);
+        assert_eq!(of(&with_fact("cpu.boost", FactValue::Flag(true)), FrequencyScaling).len(), 1);
+    }
+
+    #[test]
+    fn scaling_under_the_steady_governor_is_none() {
+        let mut record = with_fact("cpu.frequency_scaling", FactValue::Flag(true));
+        assert!(of(&record, FrequencyScaling).is_empty());
+        record.sessions[0].facts.0.remove("cpu.governor");
+        assert_eq!(of(&record, FrequencyScaling).len(), 1);
+    }
+}

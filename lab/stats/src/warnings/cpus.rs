@@ -1,0 +1,122 @@
+//! CPUs against tasks: a quota, one CPU only, more tasks than CPUs, more tasks than cores.
+
+use super::Findings;
+use super::words::number;
+use faultline_model::cell::Cell;
+use faultline_model::warning::{Warning, WarningCode};
+
+/// A control group allows less CPU time than the CPUs at hand, and there are cells that may need more than it allows.
+pub(super) fn quota(findings: &Findings<'_>) -> Option<Warning> {
+    let quota = findings.cpus.quota?;
+    let binds = findings.cpus.at_hand().is_none_or(|cpus| quota < f64::from(cpus));
+    let cells = planned(findings, |tasks| binds && f64::from(tasks) >= quota);
+    (!cells.is_empty()).then(|| Warning {
+        code: WarningCode::CpuQuota,
+        text: format!(
+            "A control group allows the CPU time of {quota:.2} CPUs; {} with as many tasks or more may have been \
+             held up. Lift the limit.",
+            number(cells.len(), "cell")
+        ),
+        cells,
+    })
+}
+
+/// One CPU only.
+pub(super) fn one_cpu(findings: &Findings<'_>) -> Option<Warning> {
+    (findings.cpus.at_hand() == Some(1)).then(|| Warning {
+        code: WarningCode::OneCpu,
+        text: "There is one CPU to run on: nothing can be said about scaling. Allow more CPUs, or measure on a \
+         machine that has them."
+            .to_owned(),
+        cells: Vec::new(),
+    })
+}
+
+/// More tasks than CPUs.
+pub(super) fn oversubscribed(findings: &Findings<'_>) -> Option<Warning> {
+    let cpus = findings.cpus.at_hand()?;
+    let cells = planned(findings, |tasks| tasks > cpus);
+    let most = cells.iter().map(|cell| cell.tasks).max()?;
+    Some(Warning {
+        code: WarningCode::Oversubscribed,
+        text: format!(
+            "Up to {most} tasks ran on {}: they took turns, and an efficiency below 1 is no fault of the system. \
+             Judge scaling by the points of {cpus} tasks and fewer.",
+            number(cpus as usize, "CPU")
+        ),
+        cells,
+    })
+}
+
+/// More tasks than cores, yet not more than CPUs.
+pub(super) fn shared_cores(findings: &Findings<'_>) -> Option<Warning> {
+    let cores = findings.cpus.cores?;
+    let cpus = findings.cpus.at_hand().unwrap_or(u32::MAX);
+    let cells = planned(findings, |tasks| tasks > cores && tasks <= cpus);
+    let most = cells.iter().map(|cell| cell.tasks).max()?;
+    Some(Warning {
+        code: WarningCode::SharedCores,
+        text: format!(
+            "Up to {most} tasks ran on {}: some shared one, which costs speed whatever the system does. \
+             Judge scaling by the points of {cores} tasks and fewer.",
+            number(cores as usize, "physical core")
+        ),
+        cells,
+    })
+}
+
+/// The planned cells whose number of tasks is concerned.
+fn planned(findings: &Findings<'_>, concerned: impl Fn(u32) -> bool) -> Vec<Cell> {
+    let cells = findings.cases.iter().flat_map(|case| case.cells.iter().map(|cell| case.cell(cell.tasks)));
+    cells.filter(|cell| concerned(cell.tasks)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::of;
+    use crate::example;
+    use faultline_model::record::RunRecord;
+    use faultline_model::warning::WarningCode::{self, CpuQuota, OneCpu, Oversubscribed, SharedCores};
+
+    /// A run of 1, 2 and 4 tasks on a machine of so many logical CPUs, usable ones and cores.
+    fn run(logical: i64, usable: i64, cores: i64) -> RunRecord {
+        let mut record = example::Run::new(&["load"]).tasks(&[1, 2, 4]).record();
+        let facts = &mut record.sessions[0].facts;
+        facts.count("cpu.logical", logical);
+        facts.count("cpu.usable", usable);
+        facts.count("cpu.cores", cores);
+        record
+    }
+
+    fn tasks(record: &RunRecord, code: WarningCode) -> Vec<u32> {
+        of(record, code).iter().flat_map(|warning| &warning.cells).map(|cell| cell.tasks).collect()
+    }
+
+    #[test]
+    fn more_tasks_than_usable_cpus() {
+        assert_eq!(tasks(&run(8, 2, 8), Oversubscribed), [4]);
+        assert!(of(&run(8, 4, 8), Oversubscribed).is_empty());
+    }
+
+    #[test]
+    fn more_tasks_than_cores() {
+        assert_eq!(tasks(&run(4, 4, 2), SharedCores), [4]);
+        assert!(of(&run(4, 4, 4), SharedCores).is_empty());
+        assert!(of(&run(2, 2, 2), SharedCores).is_empty(), "that is oversubscription");
+    }
+
+    #[test]
+    fn one_cpu_of_many_is_one() {
+        assert_eq!(of(&run(4, 1, 4), OneCpu).len(), 1);
+        assert!(of(&run(2, 2, 2), OneCpu).is_empty());
+    }
+
+    #[test]
+    fn a_quota_below_the_cpus_concerns_the_cells_that_reach_it() {
+        let mut record = run(4, 4, 4);
+        record.sessions[0].facts.real("cgroup.cpu_quota_cpus", 1.5);
+        assert_eq!(tasks(&record, CpuQuota), [2, 4]);
+        record.sessions[0].facts.real("cgroup.cpu_quota_cpus", 4.0);
+        assert!(of(&record, CpuQuota).is_empty());
+    }
+}

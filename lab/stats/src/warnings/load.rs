@@ -1,0 +1,193 @@
+//! Others that used CPU time: before a session, by the load average; under way, by what the whole machine used less
+//! what the tasks did.
+
+use super::Findings;
+use super::words::{Concerned, worst};
+use crate::gather::CellRepeats;
+use crate::granule::granule;
+use crate::machine_time::MachineTime;
+use crate::repeat::{Repeat, length_ns};
+use crate::thresholds::{LOAD_AVERAGE, OTHERS_CPUS, TICK_NS};
+use faultline_model::describe::Style;
+use faultline_model::warning::{Warning, WarningCode};
+
+/// A session began on a machine that was busy.
+pub(super) fn at_start(findings: &Findings<'_>) -> Option<Warning> {
+    let facts = || findings.record.sessions.iter().map(|session| &session.facts);
+    let average = facts()
+        .filter_map(|facts| facts.get_real("load.one_minute"))
+        .filter(|load| load.is_finite())
+        .max_by(f64::total_cmp);
+    let others = facts().filter_map(|facts| facts.get_count("load.runnable_others")).max();
+    let average = average
+        .filter(|&load| load > LOAD_AVERAGE)
+        .map(|load| format!("the load average of the last minute was {load:.2}"));
+    let others = others.filter(|&others| others > 0).map(|others| match others {
+        1 => "1 other task was ready to run".to_owned(),
+        _ => format!("{others} other tasks were ready to run"),
+    });
+    let seen: Vec<String> = average.into_iter().chain(others).collect();
+    (!seen.is_empty()).then(|| Warning {
+        code: WarningCode::Load,
+        text: format!("At the start {}. Stop other work, wait a minute and run again.", seen.join(" and ")),
+        cells: Vec::new(),
+    })
+}
+
+/// Others used CPU time during the region of interest.
+pub(super) fn under_way(findings: &Findings<'_>) -> Option<Warning> {
+    let mut busy = Vec::new();
+    for case in findings.cases {
+        for cell in &case.cells {
+            let figure = others_cpus(case.about.style, cell, findings.cpus.logical);
+            busy.extend(figure.map(|figure| Concerned { cell: case.cell(cell.tasks), figure }));
+        }
+    }
+    let (worst, cells) = worst(busy)?;
+    Some(Warning {
+        code: WarningCode::Load,
+        text: format!(
+            "Other processes or kernel threads used CPU time while tasks were measured, up to {:.2} of a CPU ({}). \
+             Stop them, or measure on a machine that does nothing else.",
+            worst.figure, worst.cell
+        ),
+        cells,
+    })
+}
+
+/// CPUs that others used over all of a cell's repeats, if more than [`OTHERS_CPUS`] and than could come of the
+/// figures' own coarseness.
+///
+/// Interrupts are nobody's and not counted. A usage that covers a task's whole life takes set-up and warm-up away
+/// too: others are then underestimated, never overestimated.
+fn others_cpus(style: Style, cell: &CellRepeats<'_>, logical: Option<u32>) -> Option<f64> {
+    let (mut others_ns, mut length_ns) = (0.0, 0.0);
+    for repeat in &cell.repeats {
+        if let Some((others, length)) = others(style, repeat, logical) {
+            others_ns += others;
+            length_ns += length;
+        }
+    }
+    let allowed_ns = OTHERS_CPUS * length_ns + 2.0 * TICK_NS + edges_ns(style, cell);
+    (others_ns > allowed_ns).then(|| others_ns / length_ns)
+}
+
+/// CPU time of others and length of the region of interest, in nanoseconds.
+fn others(style: Style, repeat: &Repeat<'_>, logical: Option<u32>) -> Option<(f64, f64)> {
+    let machine = MachineTime::of(repeat.attempt)?;
+    let length_ns = match style {
+        Style::Loop => length_ns(&repeat.attempt.window) as f64,
+        Style::Once => machine.total_ns() / f64::from(logical?),
+    };
+    Some((machine.user_ns + machine.system_ns - tasks_ns(repeat)?, length_ns))
+}
+
+/// CPU time that the tasks used.
+fn tasks_ns(repeat: &Repeat<'_>) -> Option<f64> {
+    repeat.attempt.usage.map(|usage| usage.user_ns as f64 + usage.system_ns as f64)
+}
+
+/// What the ends of the tasks' usage may add up to: a task that loops reads it when it is done with a batch, so each
+/// of a repeat's ends is off by part of one.
+///
+/// The difference of two ends spread evenly over a batch deviates by 0.41 of it; twice a batch times the root of the
+/// number of ends is five such deviations.
+fn edges_ns(style: Style, cell: &CellRepeats<'_>) -> f64 {
+    let operations: f64 = cell.repeats.iter().map(|repeat| repeat.operations as f64).sum();
+    if style == Style::Once || operations == 0.0 {
+        return 0.0;
+    }
+    let batch_ns = cell.repeats.iter().filter_map(tasks_ns).sum::<f64>() / operations * granule(cell) as f64;
+    2.0 * batch_ns * (f64::from(cell.tasks) * cell.repeats.len() as f64).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{of, with_fact};
+    use crate::example;
+    use faultline_model::describe::Style;
+    use faultline_model::direction::Direction;
+    use faultline_model::facts::FactValue;
+    use faultline_model::protocol::{Measure, UsageScope};
+    use faultline_model::record::RunRecord;
+    use faultline_model::warning::WarningCode::Load;
+
+    const SECOND_NS: i64 = 1_000_000_000;
+
+    #[test]
+    fn a_busy_start_is_told_and_a_quiet_one_not() {
+        assert!(of(&with_fact("load.one_minute", FactValue::Real(0.5)), Load).is_empty());
+        let warnings = of(&with_fact("load.one_minute", FactValue::Real(1.84)), Load);
+        assert!(warnings[0].text.contains("was 1.84"), "{}", warnings[0].text);
+        let warnings = of(&with_fact("load.runnable_others", FactValue::Count(3)), Load);
+        assert!(warnings[0].text.contains("3 other tasks"), "{}", warnings[0].text);
+    }
+
+    /// A run of one task that used 6 s each time, while the machine of four CPUs was busy for `others_ns` more in the
+    /// repeats of two tasks.
+    fn run(others_ns: i64) -> RunRecord {
+        let mut record = example::Run::new(&["load"]).record();
+        for attempt in &mut record.attempts {
+            let tasks = record.plan[attempt.ordinal as usize].cell.tasks;
+            attempt.usage = Some(example::usage(4_000_000_000, 2_000_000_000));
+            let user_ns = 4 * SECOND_NS + if tasks == 2 { others_ns } else { 0 };
+            let counters = [("user", user_ns), ("system", 2 * SECOND_NS), ("irq", SECOND_NS), ("idle", 17 * SECOND_NS)];
+            attempt.counters = counters.map(|(name, ns)| (format!("stat.{name}_ns"), ns)).into();
+        }
+        record
+    }
+
+    #[test]
+    fn others_under_way_are_told_with_their_cells() {
+        assert!(of(&run(6 * SECOND_NS / 25), Load).is_empty());
+        let warnings = of(&run(3 * SECOND_NS), Load);
+        assert!(warnings[0].text.contains("0.50 of a CPU (load:base×2)"), "{}", warnings[0].text);
+        assert_eq!(warnings[0].cells.len(), 1);
+    }
+
+    #[test]
+    fn a_whole_lifes_usage_never_accuses_others() {
+        let mut record = run(SECOND_NS);
+        for attempt in &mut record.attempts {
+            let usage = attempt.usage.as_mut().unwrap();
+            usage.scope = UsageScope::Life;
+            usage.user_ns += 2_000_000_000;
+        }
+        assert!(of(&record, Load).is_empty());
+    }
+
+    #[test]
+    fn a_workload_that_runs_once_is_as_long_as_the_machine_says() {
+        let mut record = run(3 * SECOND_NS);
+        record.workloads[0].style = Style::Once;
+        for attempt in &mut record.attempts {
+            attempt.window.clear();
+            attempt.measures =
+                vec![Measure { name: "real_s".into(), unit: "s".into(), direction: Direction::Lower, value: 6.0 }];
+        }
+        // 27 s of CPU time on four CPUs are 6.75 s.
+        let warnings = of(&record, Load);
+        assert!(warnings[0].text.contains("0.44 of a CPU"), "{}", warnings[0].text);
+    }
+
+    #[test]
+    fn operations_cut_by_the_regions_ends_are_no_evidence() {
+        let mut record = run(4 * SECOND_NS / 5);
+        assert_eq!(of(&record, Load).len(), 1);
+        // Now each operation of the two tasks takes half a second of CPU time, and there are 24 ends.
+        for interval in record.attempts.iter_mut().flat_map(|attempt| &mut attempt.window) {
+            interval.operations.fill(1);
+        }
+        assert!(of(&record, Load).is_empty());
+    }
+
+    #[test]
+    fn two_ticks_are_no_evidence() {
+        let mut record = run(60_000_000);
+        for attempt in &mut record.attempts {
+            attempt.window.truncate(1);
+        }
+        record.plan.retain(|item| item.block == 0);
+        assert!(of(&record, Load).is_empty(), "50 ms are a twentieth of the second, and two ticks are 20 ms");
+    }
+}

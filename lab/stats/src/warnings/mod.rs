@@ -1,0 +1,85 @@
+//! What may make the figures lie: one file per kind of reason, each gives at most one warning per code, with all the
+//! cells that it concerns.
+
+mod clock;
+mod count;
+mod cpus;
+mod incomplete;
+mod load;
+mod spread;
+mod steal;
+mod surroundings;
+mod virtualised;
+mod warm_up;
+mod words;
+
+use crate::gather::CaseCells;
+use crate::machine::Cpus;
+use crate::progress::Standing;
+use faultline_model::plan::PlanItem;
+use faultline_model::record::RunRecord;
+use faultline_model::summary::Curve;
+use faultline_model::warning::Warning;
+
+/// All that warnings are drawn from.
+#[derive(Clone, Copy)]
+pub(crate) struct Findings<'a> {
+    /// The run.
+    pub(crate) record: &'a RunRecord,
+    /// Its CPUs.
+    pub(crate) cpus: Cpus,
+    /// Its items.
+    pub(crate) standings: &'a [(&'a PlanItem, Standing<'a>)],
+    /// Its cases.
+    pub(crate) cases: &'a [CaseCells<'a>],
+    /// Their curves, in the same order.
+    pub(crate) curves: &'a [Curve],
+}
+
+/// Every warning, in the order of the codes.
+pub(crate) fn warnings(findings: &Findings<'_>) -> Vec<Warning> {
+    let checks: [fn(&Findings<'_>) -> Option<Warning>; 15] = [
+        load::at_start,
+        load::under_way,
+        steal::steal,
+        clock::frequency_scaling,
+        virtualised::virtualised,
+        cpus::quota,
+        cpus::one_cpu,
+        cpus::oversubscribed,
+        cpus::shared_cores,
+        warm_up::unsettled,
+        spread::few_repeats,
+        count::coarse,
+        spread::noisy,
+        incomplete::incomplete,
+        surroundings::changed,
+    ];
+    checks.iter().filter_map(|check| check(findings)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::example;
+    use crate::summarise;
+    use faultline_model::facts::FactValue;
+    use faultline_model::record::RunRecord;
+    use faultline_model::warning::{Warning, WarningCode};
+
+    /// The warnings of one code that a record gives.
+    pub(super) fn of(record: &RunRecord, code: WarningCode) -> Vec<Warning> {
+        summarise(record).warnings.into_iter().filter(|warning| warning.code == code).collect()
+    }
+
+    /// The quiet example, with one fact set to another value.
+    pub(super) fn with_fact(key: &str, value: FactValue) -> RunRecord {
+        let mut record = example::Run::new(&["load"]).record();
+        record.sessions[0].facts.0.insert(key.to_owned(), value);
+        record
+    }
+
+    #[test]
+    fn a_quiet_complete_run_gives_none() {
+        assert_eq!(summarise(&example::Run::new(&["a_load", "b_load"]).record()).warnings, []);
+    }
+}

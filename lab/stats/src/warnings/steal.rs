@@ -1,0 +1,68 @@
+//! CPU time that a hypervisor took away during the region of interest.
+
+use super::Findings;
+use super::words::{Concerned, percent, worst};
+use crate::gather::CellRepeats;
+use crate::machine_time::MachineTime;
+use crate::thresholds::{STEAL_SHARE, TICK_NS};
+use faultline_model::warning::{Warning, WarningCode};
+
+/// A hypervisor took CPU time away.
+pub(super) fn steal(findings: &Findings<'_>) -> Option<Warning> {
+    let mut robbed = Vec::new();
+    for case in findings.cases {
+        for cell in &case.cells {
+            robbed.extend(share(cell).map(|figure| Concerned { cell: case.cell(cell.tasks), figure }));
+        }
+    }
+    let (worst, cells) = worst(robbed)?;
+    Some(Warning {
+        code: WarningCode::Steal,
+        text: format!(
+            "A hypervisor took up to {} of the machine's CPU time away ({}). Measure on a host of your own, or when \
+             its other guests are quiet.",
+            percent(worst.figure),
+            worst.cell
+        ),
+        cells,
+    })
+}
+
+/// The share taken away over all of a cell's repeats, if more than [`STEAL_SHARE`] and more than a tick.
+fn share(cell: &CellRepeats<'_>) -> Option<f64> {
+    let times: Vec<MachineTime> = cell.repeats.iter().filter_map(|repeat| MachineTime::of(repeat.attempt)).collect();
+    let total_ns: f64 = times.iter().map(MachineTime::total_ns).sum();
+    let steal_ns: f64 = times.iter().map(|time| time.steal_ns).sum();
+    (steal_ns > TICK_NS && steal_ns > STEAL_SHARE * total_ns).then(|| steal_ns / total_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::of;
+    use crate::example;
+    use faultline_model::record::RunRecord;
+    use faultline_model::warning::WarningCode::Steal;
+
+    fn run(steal_ns: i64, idle_ns: i64) -> RunRecord {
+        let mut record = example::Run::new(&["load"]).record();
+        for attempt in &mut record.attempts {
+            attempt.counters = [("stat.steal_ns".to_owned(), steal_ns), ("stat.idle_ns".to_owned(), idle_ns)].into();
+        }
+        record
+    }
+
+    #[test]
+    fn more_than_a_hundredth_is_told() {
+        assert!(of(&run(10_000_000, 990_000_000), Steal).is_empty());
+        let warnings = of(&run(30_000_000, 970_000_000), Steal);
+        assert!(warnings[0].text.contains("3.0 %"), "{}", warnings[0].text);
+        assert_eq!(warnings[0].cells.len(), 2);
+    }
+
+    #[test]
+    fn one_tick_is_no_evidence() {
+        let mut record = run(10_000_000, 90_000_000);
+        record.plan.retain(|item| item.block == 0);
+        assert!(of(&record, Steal).is_empty());
+    }
+}
