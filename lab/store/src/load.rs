@@ -1,0 +1,258 @@
+//! Reads runs back, whole or as a list.
+
+use crate::{Store, StoreError};
+use faultline_model::cell::{Case, Cell, TaskMode};
+use faultline_model::direction::Direction;
+use faultline_model::facts::{FactValue, Facts};
+use faultline_model::journal::AttemptId;
+use faultline_model::plan::{PlanItem, Settings, Timing};
+use faultline_model::protocol::{Interval, Measure, Usage, UsageScope};
+use faultline_model::record::{Attempt, RunId, RunLine, RunRecord, RunState, Session};
+use faultline_model::time::UnixMillis;
+use rusqlite::types::Type;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+
+impl Store {
+    /// The run with that id, whole.
+    pub fn load_run(&self, run: RunId) -> Result<RunRecord, StoreError> {
+        let record = read_run(&self.connection, run).map_err(self.failed("read a run from"))?;
+        record.ok_or_else(|| StoreError::no_run(run, &self.path))
+    }
+
+    /// Every run, the newest first.
+    pub fn list_runs(&self) -> Result<Vec<RunLine>, StoreError> {
+        read_lines(&self.connection).map_err(self.failed("read the runs from"))
+    }
+
+    /// The run that began last, if there is one.
+    pub fn newest_run(&self) -> Result<Option<RunId>, StoreError> {
+        let newest = "SELECT max(id) FROM run";
+        let id = self.connection.query_row(newest, [], |row| row.get::<_, Option<i64>>(0));
+        Ok(id.map_err(self.failed("read the runs from"))?.map(RunId))
+    }
+
+    /// The run that began last of those that are not finished.
+    pub fn newest_open_run(&self) -> Result<Option<RunId>, StoreError> {
+        let newest = "SELECT max(id) FROM run WHERE finished = 0";
+        let id = self.connection.query_row(newest, [], |row| row.get::<_, Option<i64>>(0));
+        Ok(id.map_err(self.failed("read the runs from"))?.map(RunId))
+    }
+}
+
+/// A JSON column.
+fn from_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    let text: String = row.get(column)?;
+    serde_json::from_str(&text)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error)))
+}
+
+/// A column that holds one of a few words.
+fn from_word<T>(row: &Row<'_>, column: usize, read: impl Fn(&str) -> Option<T>) -> rusqlite::Result<T> {
+    let text: String = row.get(column)?;
+    read(&text).ok_or(rusqlite::Error::InvalidColumnType(column, text, Type::Text))
+}
+
+fn state(finished: bool) -> RunState {
+    if finished { RunState::Finished } else { RunState::Open }
+}
+
+/// All rows of a query about one run.
+fn rows<T>(
+    connection: &Connection,
+    query: &str,
+    run: RunId,
+    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Vec<T>> {
+    connection.prepare(query)?.query_map([run.0], read)?.collect()
+}
+
+fn read_run(connection: &Connection, run: RunId) -> rusqlite::Result<Option<RunRecord>> {
+    // One snapshot for all queries: a run may be writing at the same time.
+    let snapshot = connection.unchecked_transaction()?;
+    let head = "SELECT label, settings, workloads, finished FROM run WHERE id = ?1";
+    let record = snapshot
+        .query_row(head, [run.0], |row| {
+            Ok(RunRecord {
+                id: run,
+                label: row.get(0)?,
+                settings: from_json(row, 1)?,
+                workloads: from_json(row, 2)?,
+                state: state(row.get(3)?),
+                sessions: Vec::new(),
+                plan: Vec::new(),
+                skipped: Vec::new(),
+                attempts: Vec::new(),
+            })
+        })
+        .optional()?;
+    let Some(mut record) = record else { return Ok(None) };
+    record.sessions = read_sessions(&snapshot, run)?;
+    (record.plan, record.skipped) = read_plan(&snapshot, run)?;
+    record.attempts = read_attempts(&snapshot, run)?;
+    Ok(Some(record))
+}
+
+fn read_sessions(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<Session>> {
+    let query = "SELECT started_ms, facts FROM session WHERE run_id = ?1 ORDER BY number";
+    rows(connection, query, run, |row| Ok(Session { started: UnixMillis(row.get(0)?), facts: from_json(row, 1)? }))
+}
+
+fn read_plan(connection: &Connection, run: RunId) -> rusqlite::Result<(Vec<PlanItem>, Vec<u32>)> {
+    let query = "SELECT ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, skipped
+                 FROM item WHERE run_id = ?1 ORDER BY ordinal";
+    let items = rows(connection, query, run, |row| {
+        let case = Case { workload: row.get(2)?, variant: row.get(3)?, mode: from_word(row, 4, TaskMode::from_word)? };
+        let timing = match row.get::<_, Option<i64>>(6)? {
+            None => None,
+            Some(warmup_ms) => Some(Timing {
+                warmup_ms: warmup_ms as u64,
+                window_ms: row.get::<_, i64>(7)? as u64,
+                interval_ms: row.get::<_, i64>(8)? as u64,
+            }),
+        };
+        let cell = Cell { case, tasks: row.get(5)? };
+        Ok((PlanItem { ordinal: row.get(0)?, block: row.get(1)?, cell, timing }, row.get::<_, bool>(9)?))
+    })?;
+    let skipped = items.iter().filter(|(_, skipped)| *skipped).map(|(item, _)| item.ordinal).collect();
+    Ok((items.into_iter().map(|(item, _)| item).collect(), skipped))
+}
+
+fn read_attempts(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<Attempt>> {
+    let query =
+        "SELECT id, ordinal, started_ms, outcome, bytes_per_operation FROM attempt WHERE run_id = ?1 ORDER BY id";
+    let attempts = rows(connection, query, run, |row| {
+        let mut attempt = Attempt::begun(AttemptId(row.get(0)?), row.get(1)?, UnixMillis(row.get(2)?));
+        if row.get::<_, Option<String>>(3)?.is_some() {
+            attempt.outcome = Some(from_json(row, 3)?);
+        }
+        attempt.bytes_per_operation = row.get::<_, Option<i64>>(4)?.map(|bytes| bytes as u64);
+        Ok(attempt)
+    })?;
+    let mut by_id: BTreeMap<i64, Attempt> = attempts.into_iter().map(|attempt| (attempt.id.0, attempt)).collect();
+    add_samples(connection, run, &mut by_id)?;
+    add_figures(connection, run, &mut by_id)?;
+    Ok(by_id.into_values().collect())
+}
+
+/// Rows of a table that belongs to attempts, each handed to its attempt.
+fn add<T>(
+    connection: &Connection,
+    run: RunId,
+    attempts: &mut BTreeMap<i64, Attempt>,
+    (columns, table, order): (&str, &str, &str),
+    read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    put: impl Fn(&mut Attempt, T),
+) -> rusqlite::Result<()> {
+    let query = format!(
+        "SELECT t.attempt_id, {columns} FROM {table} t JOIN attempt a ON a.id = t.attempt_id
+         WHERE a.run_id = ?1 ORDER BY t.attempt_id, {order}"
+    );
+    for (id, value) in rows(connection, &query, run, |row| Ok((row.get::<_, i64>(0)?, read(row)?)))? {
+        if let Some(attempt) = attempts.get_mut(&id) {
+            put(attempt, value);
+        }
+    }
+    Ok(())
+}
+
+fn add_samples(connection: &Connection, run: RunId, attempts: &mut BTreeMap<i64, Attempt>) -> rusqlite::Result<()> {
+    let columns = ("t.phase = 'window', t.from_ns, t.to_ns, t.operations", "sample", "t.phase, t.number");
+    let read = |row: &Row<'_>| {
+        let interval = Interval {
+            from_ns: row.get::<_, i64>(2)? as u64,
+            to_ns: row.get::<_, i64>(3)? as u64,
+            operations: from_json(row, 4)?,
+        };
+        Ok((row.get::<_, bool>(1)?, interval))
+    };
+    add(connection, run, attempts, columns, read, |attempt, (in_window, interval)| {
+        if in_window { attempt.window.push(interval) } else { attempt.warmup.push(interval) }
+    })
+}
+
+fn add_figures(connection: &Connection, run: RunId, attempts: &mut BTreeMap<i64, Attempt>) -> rusqlite::Result<()> {
+    let pair = |row: &Row<'_>| Ok((row.get::<_, String>(1)?, row.get::<_, String>(2)?));
+    add(connection, run, attempts, ("t.key, t.text", "note", "t.key"), pair, |attempt, (key, text)| {
+        attempt.notes.insert(key, text);
+    })?;
+    let counter = |row: &Row<'_>| Ok((row.get::<_, String>(1)?, row.get::<_, i64>(2)?));
+    add(connection, run, attempts, ("t.name, t.delta", "counter", "t.name"), counter, |attempt, (name, delta)| {
+        attempt.counters.insert(name, delta);
+    })?;
+    add(
+        connection,
+        run,
+        attempts,
+        ("t.name, t.unit, t.direction, t.value", "measure", "t.number"),
+        read_measure,
+        |attempt, measure| attempt.measures.push(measure),
+    )?;
+    let columns =
+        "t.scope, t.user_ns, t.system_ns, t.minor_faults, t.major_faults, t.voluntary_switches, t.involuntary_switches";
+    add(connection, run, attempts, (columns, "usage", "1"), read_usage, |attempt, usage| attempt.usage = Some(usage))
+}
+
+fn read_measure(row: &Row<'_>) -> rusqlite::Result<Measure> {
+    Ok(Measure {
+        name: row.get(1)?,
+        unit: row.get(2)?,
+        direction: from_word(row, 3, Direction::from_word)?,
+        value: row.get(4)?,
+    })
+}
+
+fn read_usage(row: &Row<'_>) -> rusqlite::Result<Usage> {
+    let number = |column: usize| row.get::<_, i64>(column).map(|value| value as u64);
+    let scope = from_word(row, 1, |word| match word {
+        "window" => Some(UsageScope::Window),
+        "life" => Some(UsageScope::Life),
+        _ => None,
+    })?;
+    Ok(Usage {
+        scope,
+        user_ns: number(2)?,
+        system_ns: number(3)?,
+        minor_faults: number(4)?,
+        major_faults: number(5)?,
+        voluntary_switches: number(6)?,
+        involuntary_switches: number(7)?,
+    })
+}
+
+fn read_lines(connection: &Connection) -> rusqlite::Result<Vec<RunLine>> {
+    let query = r#"
+        SELECT run.id, run.label, run.settings, run.finished, session.started_ms, session.facts,
+               (SELECT count(*) FROM item WHERE run_id = run.id),
+               (SELECT count(*) FROM attempt WHERE run_id = run.id AND final = 1),
+               (SELECT count(*) FROM attempt WHERE run_id = run.id AND final = 1 AND outcome <> '{"kind":"done"}'),
+               (SELECT count(*) FROM item WHERE run_id = run.id AND skipped = 1)
+        FROM run JOIN session ON session.run_id = run.id AND session.number = 0
+        ORDER BY run.id DESC"#;
+    let mut statement = connection.prepare(query)?;
+    let lines = statement.query_map(params![], |row| {
+        let settings: Settings = from_json(row, 2)?;
+        let facts: Facts = from_json(row, 5)?;
+        Ok(RunLine {
+            id: RunId(row.get(0)?),
+            label: row.get(1)?,
+            started: UnixMillis(row.get(4)?),
+            state: state(row.get(3)?),
+            suite: settings.suite,
+            cpus: settings.cpus,
+            planned: row.get(6)?,
+            ended: row.get(7)?,
+            failed: row.get(8)?,
+            skipped: row.get(9)?,
+            machine: machine(&facts),
+        })
+    })?;
+    lines.collect()
+}
+
+/// Host and kernel, as far as they are known.
+fn machine(facts: &Facts) -> String {
+    let known = ["host.name", "kernel.name", "kernel.release"].map(|key| facts.0.get(key).map(FactValue::to_string));
+    known.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}

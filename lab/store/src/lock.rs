@@ -1,0 +1,58 @@
+//! One measuring run at a time on a database: two at once would disturb each other's figures.
+//!
+//! The lock is the operating system's, on a file beside the database: it is gone with the process, however it ends.
+
+use crate::error::StoreError;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+/// Held while a run measures.
+#[derive(Debug)]
+pub struct MeasuringLock {
+    _file: File,
+}
+
+impl MeasuringLock {
+    /// Takes the lock of the database at `path`, or says who holds it.
+    pub fn take(path: &Path) -> Result<Self, StoreError> {
+        let lock_path = lock_path(path);
+        let failed = |error: std::io::Error| {
+            StoreError::new(
+                format!("cannot lock {}: {error}", lock_path.display()),
+                "`--db FILE` names a database in a place that can be written",
+            )
+        };
+        let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&lock_path);
+        let mut file = open.map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(held(path, &mut file)),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        write_holder(&mut file).map_err(failed)?;
+        Ok(MeasuringLock { _file: file })
+    }
+}
+
+fn lock_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    PathBuf::from(name)
+}
+
+fn write_holder(file: &mut File) -> std::io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    write!(file, "{}", std::process::id())
+}
+
+fn held(path: &Path, file: &mut File) -> StoreError {
+    let mut holder = String::new();
+    let known = file.read_to_string(&mut holder).is_ok() && !holder.is_empty();
+    let who = if known { format!(" (process {holder})") } else { String::new() };
+    StoreError::new(
+        format!("another run{who} is measuring into {}", path.display()),
+        "two runs at once disturb each other's figures: wait for it to end",
+    )
+}

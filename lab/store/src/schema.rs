@@ -1,0 +1,102 @@
+//! The tables, and their way from older versions of themselves.
+
+use crate::BUSY_TIMEOUT;
+use crate::error::StoreError;
+use rusqlite::{Connection, ErrorCode};
+use rusqlite_migration::{Error as MigrationError, M, Migrations};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Marks the file as Faultline's (`file` and `sqlite3` show it): "FLTL". The first step writes it.
+const APPLICATION_ID: i64 = 0x464C_544C;
+
+/// Steps from each version of the tables to the next; a step that was released is never edited.
+const STEPS: &[&str] = &[include_str!("schema/0001_runs.sql")];
+
+/// Checks that the file is ours and brings its tables up to date. Two processes may do so at once: whoever comes second, and
+/// finds the tables half there or the file locked, looks again.
+pub(crate) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    let until = Instant::now() + BUSY_TIMEOUT;
+    loop {
+        let version = check(connection, path)?;
+        let prepared = configure(connection).map_err(MigrationError::from).and_then(|()| migrate(connection, version));
+        match prepared {
+            Ok(()) => return Ok(()),
+            Err(error) if !overtaken(connection, version, &error) || Instant::now() > until => {
+                return Err(not_set_up(path, error));
+            }
+            Err(_) => std::thread::sleep(Duration::from_millis(10)),
+        }
+    }
+}
+
+/// The version of the tables, if the file is ours and not from the future.
+fn check(connection: &Connection, path: &Path) -> Result<usize, StoreError> {
+    let failed = |error| StoreError::from_sqlite("open", path, error);
+    let number = |query: &str| connection.query_row(query, [], |row| row.get::<_, i64>(0)).map_err(failed);
+    let empty = number("SELECT count(*) FROM sqlite_schema")? == 0;
+    if !empty && number("PRAGMA application_id")? != APPLICATION_ID {
+        return Err(StoreError::new(
+            format!("{} is a database of another program", path.display()),
+            "it was left as it is; `--db FILE` names another",
+        ));
+    }
+    let version = number("PRAGMA user_version")? as usize;
+    if version > STEPS.len() {
+        return Err(StoreError::new(
+            format!("{} was written by a newer version of Faultline", path.display()),
+            "use that version, or name another database with `--db FILE`",
+        ));
+    }
+    Ok(version)
+}
+
+/// Write-ahead log, so that readers and the writer don't wait for each other; without a sync at each commit, which would
+/// disturb what is measured: a killed process loses nothing, a power cut the last moments at most.
+fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", "normal")?;
+    connection.pragma_update(None, "foreign_keys", true)
+}
+
+fn migrate(connection: &mut Connection, version: usize) -> Result<(), MigrationError> {
+    if version == STEPS.len() {
+        return Ok(());
+    }
+    Migrations::new(STEPS.iter().map(|step| M::up(step)).collect()).to_latest(connection)
+}
+
+/// Whether `error` may come from another process that is setting up the same file.
+fn overtaken(connection: &Connection, version: usize, error: &MigrationError) -> bool {
+    let code = match error {
+        MigrationError::RusqliteError { err, .. } => err.sqlite_error_code(),
+        _ => None,
+    };
+    if matches!(code, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)) {
+        return true;
+    }
+    let now = connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
+    now.is_ok_and(|now| now as usize != version)
+}
+
+fn not_set_up(path: &Path, error: MigrationError) -> StoreError {
+    match error {
+        MigrationError::RusqliteError { err, .. } => StoreError::from_sqlite("set up", path, err),
+        other => StoreError::new(
+            format!("cannot bring the tables of {} up to date: {other}", path.display()),
+            "`--db FILE` names another database",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_steps_run_on_an_empty_database() {
+        let steps: Vec<M<'_>> = STEPS.iter().map(|step| M::up(step)).collect();
+        Migrations::new(steps).validate().unwrap();
+        assert!(STEPS[0].contains(&format!("PRAGMA application_id = {APPLICATION_ID};")));
+    }
+}

@@ -1,0 +1,121 @@
+//! Begins, resumes and ends runs.
+
+use crate::{Store, StoreError};
+use faultline_model::describe::WorkloadInfo;
+use faultline_model::outcome::Outcome;
+use faultline_model::plan::{PlanItem, Settings};
+use faultline_model::record::{RunId, Session};
+use rusqlite::{Transaction, TransactionBehavior, params};
+use serde::Serialize;
+
+/// A run that is about to begin.
+#[derive(Debug)]
+pub struct NewRun<'a> {
+    /// A name for people.
+    pub label: Option<&'a str>,
+    /// What was asked for.
+    pub settings: &'a Settings,
+    /// The workloads as they described themselves.
+    pub workloads: &'a [WorkloadInfo],
+    /// What will run, in order.
+    pub plan: &'a [PlanItem],
+    /// When, and on what machine.
+    pub session: &'a Session,
+}
+
+impl Store {
+    /// Saves a run's plan; nothing has run yet.
+    pub fn begin_run(&mut self, new: &NewRun<'_>) -> Result<RunId, StoreError> {
+        self.write("save the run in", |transaction| {
+            transaction.execute(
+                "INSERT INTO run (label, settings, workloads) VALUES (?1, ?2, ?3)",
+                params![new.label, json(new.settings), json(new.workloads)],
+            )?;
+            let run = RunId(transaction.last_insert_rowid());
+            insert_session(transaction, run, new.session)?;
+            for item in new.plan {
+                insert_item(transaction, run, item)?;
+            }
+            Ok(run)
+        })
+    }
+
+    /// Opens a further session of a run. Attempts that were under way when the last one was killed become interrupted.
+    pub fn resume_run(&mut self, run: RunId, session: &Session) -> Result<(), StoreError> {
+        self.write("save the session in", |transaction| {
+            transaction.execute(
+                "UPDATE attempt SET outcome = ?2, ended_ms = ?3 WHERE run_id = ?1 AND outcome IS NULL",
+                params![run.0, json(&Outcome::Interrupted), session.started.0],
+            )?;
+            insert_session(transaction, run, session)
+        })
+    }
+
+    /// Notes that items will not run because the time budget is used up.
+    pub fn skip_items(&mut self, run: RunId, ordinals: &[u32]) -> Result<(), StoreError> {
+        self.write("save the run in", |transaction| {
+            for ordinal in ordinals {
+                transaction.execute(
+                    "UPDATE item SET skipped = 1 WHERE run_id = ?1 AND ordinal = ?2",
+                    params![run.0, ordinal],
+                )?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Notes that nothing of the run is left to do.
+    pub fn finish_run(&mut self, run: RunId) -> Result<(), StoreError> {
+        self.write("save the run in", |transaction| {
+            transaction.execute("UPDATE run SET finished = 1 WHERE id = ?1", params![run.0])?;
+            Ok(())
+        })
+    }
+
+    fn write<T>(
+        &mut self,
+        action: &str,
+        body: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let failed = self.failed(action);
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+        let value = body(&transaction).map_err(&failed)?;
+        transaction.commit().map_err(&failed)?;
+        Ok(value)
+    }
+}
+
+/// Our own plain data always has a JSON form.
+pub(crate) fn json<T: Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string(value).expect("plain data has a JSON form")
+}
+
+fn insert_session(transaction: &Transaction<'_>, run: RunId, session: &Session) -> rusqlite::Result<()> {
+    transaction.execute(
+        "INSERT INTO session (run_id, number, started_ms, facts)
+         SELECT ?1, count(*), ?2, ?3 FROM session WHERE run_id = ?1",
+        params![run.0, session.started.0, json(&session.facts)],
+    )?;
+    Ok(())
+}
+
+fn insert_item(transaction: &Transaction<'_>, run: RunId, item: &PlanItem) -> rusqlite::Result<()> {
+    let case = &item.cell.case;
+    let mut statement = transaction.prepare_cached(
+        "INSERT INTO item (run_id, ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    )?;
+    statement.execute(params![
+        run.0,
+        item.ordinal,
+        item.block,
+        case.workload,
+        case.variant,
+        case.mode.word(),
+        item.cell.tasks,
+        item.timing.map(|timing| timing.warmup_ms as i64),
+        item.timing.map(|timing| timing.window_ms as i64),
+        item.timing.map(|timing| timing.interval_ms as i64),
+    ])?;
+    Ok(())
+}
