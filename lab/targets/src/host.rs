@@ -1,0 +1,56 @@
+//! This host as a target: finds the workloads' programs, executes them under a keeper, reads the machine's facts.
+
+mod execute;
+mod facts;
+pub mod keeper;
+mod programs;
+mod topology;
+
+use crate::target::LineSink;
+use crate::{Ending, Execution, StopFlag, Target, TargetError};
+use faultline_model::describe::WorkloadInfo;
+use faultline_model::facts::Facts;
+use std::path::PathBuf;
+
+/// Where things are on this host.
+#[derive(Debug, Clone)]
+pub struct HostPaths {
+    /// Directory of the workloads' programs.
+    pub workloads: PathBuf,
+    /// Directory in which each execution gets a scratch directory of its own.
+    pub scratch: PathBuf,
+    /// A program that, called with [`keeper::ARGUMENT`] first, runs [`keeper::run`].
+    pub keeper: PathBuf,
+}
+
+/// This host.
+#[derive(Debug)]
+pub struct Host {
+    paths: HostPaths,
+    cpus: Vec<u32>,
+}
+
+impl Host {
+    /// This host, as it is now: CPUs that come or go later are not noticed.
+    pub fn new(paths: HostPaths) -> Self {
+        Host { paths, cpus: topology::usable_cpus() }
+    }
+}
+
+impl Target for Host {
+    fn facts(&self) -> Facts {
+        facts::read(&self.paths, &self.cpus)
+    }
+
+    fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError> {
+        programs::describe_all(&self.paths.workloads)
+    }
+
+    fn cpus(&self) -> &[u32] {
+        &self.cpus
+    }
+
+    fn execute(&self, execution: &Execution, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending {
+        execute::execute(&self.paths, execution, sink, stop)
+    }
+}

@@ -1,0 +1,254 @@
+//! A process between us and a workload, so that nothing of the workload outlives us, even when we are killed by SIGKILL.
+//!
+//! It holds one end of a socket (its standard input); we hold the other. The workload's end is told over it, as a line. When
+//! our end closes, for whatever reason, the keeper kills the workload and all that came of it. It also makes the scratch
+//! directory, and removes it. On Linux it adopts orphans (`PR_SET_CHILD_SUBREAPER`), so that a process which left its group is found too;
+//! elsewhere its last act is to kill its own process group, in which the workload is. When the keeper itself is killed, the
+//! kernel kills the workload (Linux), and we kill the group.
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
+
+/// First argument that makes a program the keeper.
+pub const ARGUMENT: &str = "__keep";
+
+/// How long killed processes may take to be gone; a process in an uninterruptible wait can take longer than anyone wants.
+const KILL_LIMIT: Duration = Duration::from_secs(5);
+
+/// How the kept program ended, as the keeper tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Told {
+    /// With an exit status.
+    Status(i32),
+    /// By a signal.
+    Signal(i32),
+    /// It could not be started.
+    NotStarted(String),
+}
+
+impl Told {
+    /// Reads the line that the keeper wrote.
+    pub(super) fn read(line: &str) -> Option<Self> {
+        let (kind, rest) = line.trim_end().split_once(' ')?;
+        match kind {
+            "status" => rest.parse().ok().map(Told::Status),
+            "signal" => rest.parse().ok().map(Told::Signal),
+            "not-started" => Some(Told::NotStarted(rest.to_owned())),
+            _ => None,
+        }
+    }
+
+    fn line(&self) -> String {
+        match self {
+            Told::Status(status) => format!("status {status}\n"),
+            Told::Signal(signal) => format!("signal {signal}\n"),
+            Told::NotStarted(text) => format!("not-started {text}\n"),
+        }
+    }
+}
+
+/// The keeper's whole life. `arguments`: the directory for a scratch directory, the program, its arguments.
+pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let mut arguments = arguments;
+    let (Some(parent), Some(program)) = (arguments.next(), arguments.next()) else {
+        return ExitCode::from(2);
+    };
+    let Ok(mut socket) = take_socket() else { return ExitCode::from(2) };
+    adopt_orphans();
+    let told = match tempfile::Builder::new().prefix("faultline-").tempdir_in(&parent) {
+        // Dropped, and so removed, when nothing of the workload is left to use it.
+        Ok(scratch) => keep(&socket, Command::new(program).arg("--scratch").arg(scratch.path()).args(arguments)),
+        Err(error) => Told::NotStarted(format!("no scratch directory in {}: {error}", parent.display())),
+    };
+    // Nobody listens any more when our other end was killed.
+    let _ = socket.write_all(told.line().as_bytes());
+    kill_own_group();
+    ExitCode::SUCCESS
+}
+
+/// Our end of the socket, which came as standard input.
+fn take_socket() -> std::io::Result<UnixStream> {
+    let descriptor = rustix::io::fcntl_dupfd_cloexec(std::io::stdin(), 3)?;
+    Ok(UnixStream::from(descriptor))
+}
+
+fn keep(socket: &UnixStream, command: &mut Command) -> Told {
+    command.stdin(Stdio::null());
+    die_with_parent(command);
+    let child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => return Told::NotStarted(error.to_string()),
+    };
+    let (sender, events) = channel();
+    watch_child(child, sender.clone());
+    watch_socket(socket, sender);
+    let told = wait_for_end(&events);
+    kill_the_rest();
+    told
+}
+
+/// What the keeper waits for.
+enum Woken {
+    Ended(ExitStatus),
+    Abandoned,
+}
+
+fn watch_child(mut child: Child, sender: Sender<Woken>) {
+    thread::spawn(move || {
+        if let Ok(status) = child.wait() {
+            let _ = sender.send(Woken::Ended(status));
+        }
+    });
+}
+
+/// Our other end says nothing; when it closes, there is the end of the file.
+fn watch_socket(socket: &UnixStream, sender: Sender<Woken>) {
+    let Ok(mut socket) = socket.try_clone() else { return };
+    thread::spawn(move || {
+        let _ = socket.read(&mut [0; 1]);
+        let _ = sender.send(Woken::Abandoned);
+    });
+}
+
+fn wait_for_end(events: &Receiver<Woken>) -> Told {
+    match events.recv() {
+        Ok(Woken::Ended(status)) => told(status),
+        Ok(Woken::Abandoned) | Err(_) => {
+            kill_descendants();
+            match events.recv_timeout(KILL_LIMIT) {
+                Ok(Woken::Ended(status)) => told(status),
+                Ok(Woken::Abandoned) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                    Told::Signal(Signal::KILL.as_raw())
+                }
+            }
+        }
+    }
+}
+
+fn told(status: ExitStatus) -> Told {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Told::Status(code),
+        (None, signal) => Told::Signal(signal.unwrap_or(0)),
+    }
+}
+
+/// Kills and reaps until nothing of the workload is left.
+fn kill_the_rest() {
+    let until = Instant::now() + KILL_LIMIT;
+    while Instant::now() < until {
+        kill_descendants();
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) => {}
+            Ok(None) => thread::sleep(Duration::from_millis(2)),
+            // No child is left, adopted ones included.
+            Err(_) => return,
+        }
+    }
+}
+
+fn kill_descendants() {
+    for process in descendants() {
+        // Fails when it is gone already, which is what we want.
+        let _ = kill_process(process, Signal::KILL);
+    }
+}
+
+/// The keeper's last act where it can't find its descendants: it is in the group itself.
+#[cfg(not(target_os = "linux"))]
+fn kill_own_group() {
+    let _ = rustix::process::kill_current_process_group(Signal::KILL);
+}
+
+#[cfg(target_os = "linux")]
+fn kill_own_group() {}
+
+#[cfg(target_os = "linux")]
+fn adopt_orphans() {
+    // Fails on kernels before 3.4 alone; the process group is still killed there.
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+#[cfg(not(target_os = "linux"))]
+fn adopt_orphans() {}
+
+/// Has the kernel kill the workload when the keeper is killed.
+#[cfg(target_os = "linux")]
+fn die_with_parent(command: &mut Command) {
+    use std::os::unix::process::CommandExt;
+
+    let keeper = rustix::process::getpid();
+    let prepare = move || {
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        // The keeper may have died before the line above: then nobody would ever send the signal.
+        if rustix::process::getppid() != Some(keeper) {
+            return Err(std::io::Error::from(rustix::io::Errno::SRCH));
+        }
+        Ok(())
+    };
+    // SAFETY:
+    // 1. `prepare` runs in the forked child before exec, where only async-signal-safe work is allowed.
+    // 2. It makes two system calls (prctl, getppid), allocates nothing and takes no lock; its error is built from a number.
+    unsafe {
+        command.pre_exec(prepare);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn die_with_parent(_command: &mut Command) {}
+
+/// All processes that descend from this one, as `/proc` shows them; none where there is no `/proc`.
+fn descendants() -> Vec<Pid> {
+    let pairs = processes();
+    let mut found = vec![rustix::process::getpid()];
+    let mut next = 0;
+    while let Some(&parent) = found.get(next) {
+        found.extend(pairs.iter().filter(|(_, of)| *of == Some(parent)).map(|(process, _)| *process));
+        next += 1;
+    }
+    found.split_off(1)
+}
+
+/// Every process with its parent.
+fn processes() -> Vec<(Pid, Option<Pid>)> {
+    let Ok(directory) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let numbers = directory.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    numbers.filter_map(|number| Some((Pid::from_raw(number)?, parent_of(number)))).collect()
+}
+
+fn parent_of(process: i32) -> Option<Pid> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name in brackets may hold anything; the fields after the last bracket are: state, parent.
+    let after_name = &stat[stat.rfind(')')? + 1..];
+    Pid::from_raw(after_name.split_whitespace().nth(1)?.parse().ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_reads_back() {
+        for told in [Told::Status(71), Told::Signal(9), Told::NotStarted("No such file or directory".into())] {
+            assert_eq!(Told::read(&told.line()), Some(told));
+        }
+        assert_eq!(Told::read("nonsense"), None);
+    }
+
+    #[test]
+    fn a_child_of_ours_is_among_our_descendants() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let found = descendants();
+        child.kill().unwrap();
+        let process = Pid::from_child(&child);
+        child.wait().unwrap();
+        assert!(found.contains(&process));
+    }
+}
