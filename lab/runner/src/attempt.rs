@@ -1,0 +1,204 @@
+//! One attempt at one item: executes it, checks and saves each line as it comes, and says how it ended.
+
+use crate::observer::Observer;
+use crate::run::PlannedRun;
+use faultline_model::describe::Style;
+use faultline_model::journal::{AttemptId, Journal, JournalError};
+use faultline_model::outcome::Outcome;
+use faultline_model::plan::{PinPolicy, PlanItem};
+use faultline_model::protocol::{Event, FailureKind, Interval};
+use faultline_model::transcript::{Transcript, TranscriptError};
+use faultline_targets::{Ending, Execution, StopFlag};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+/// Time that a workload may take for its set-up and for clearing up, with room for a loaded machine.
+const SETUP_LIMIT: Duration = Duration::from_secs(30);
+
+/// A workload's phases may take this many times as long as planned before it counts as hanging.
+const PHASES_SLACK: u64 = 3;
+
+/// A workload that runs once may take this long unless the user says otherwise.
+const ONCE_LIMIT: Duration = Duration::from_secs(30 * 60);
+
+/// How an attempt ended, and its figure.
+pub(crate) struct Attempted {
+    pub(crate) outcome: Outcome,
+    /// Rate over the window, or the first measure.
+    pub(crate) value: Option<f64>,
+}
+
+/// Executes `item` as `attempt`. The error is that of the journal alone.
+pub(crate) fn execute(
+    run: &PlannedRun<'_>,
+    item: &PlanItem,
+    attempt: AttemptId,
+    journal: &mut dyn Journal,
+    observer: &mut dyn Observer,
+    stop: &StopFlag,
+) -> Result<Attempted, JournalError> {
+    let execution = execution(run, item);
+    let mut reader = Reader::new(item, attempt, journal, observer);
+    let ending = run.target.execute(&execution, &mut |line| reader.take(line), stop);
+    reader.conclude(ending, execution.limit)
+}
+
+/// How the item's workload is called (docs/FORMATS.md §3).
+fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
+    let settings = run.settings;
+    let cell = &item.cell;
+    let mut arguments: Vec<String> = Vec::new();
+    let mut option = |name: &str, value: String| arguments.extend([format!("--{name}"), value]);
+    option("variant", cell.case.variant.clone());
+    option("mode", cell.case.mode.word().to_owned());
+    option("tasks", cell.tasks.to_string());
+    option("pin", pin(settings.pin, run.target.cpus(), cell.tasks));
+    if let Some(timing) = item.timing {
+        option("warmup-ms", timing.warmup_ms.to_string());
+        option("window-ms", timing.window_ms.to_string());
+        option("interval-ms", timing.interval_ms.to_string());
+    }
+    if let Some(size) = settings.size {
+        option("size", size.to_string());
+    }
+    if item.timing.is_none() {
+        option("copies", settings.copies.to_string());
+    }
+    if let Some(tree) = settings.tree.as_ref().filter(|_| cell.case.variant == "given") {
+        option("tree", tree.directory.clone());
+        arguments.push("--".to_owned());
+        arguments.extend(tree.command.iter().cloned());
+    }
+    Execution { workload: cell.case.workload.clone(), arguments, limit: run.limit.unwrap_or_else(|| limit(item)) }
+}
+
+/// The first CPUs of the target's order, as many as there are tasks.
+fn pin(policy: PinPolicy, cpus: &[u32], tasks: u32) -> String {
+    match policy {
+        PinPolicy::None => "none".to_owned(),
+        PinPolicy::Each => {
+            let first = cpus.iter().take(tasks as usize).map(u32::to_string);
+            first.collect::<Vec<_>>().join(",")
+        }
+    }
+}
+
+fn limit(item: &PlanItem) -> Duration {
+    match item.timing {
+        None => ONCE_LIMIT,
+        Some(timing) => SETUP_LIMIT + Duration::from_millis(PHASES_SLACK * (timing.warmup_ms + timing.window_ms)),
+    }
+}
+
+/// Takes a workload's lines.
+struct Reader<'a> {
+    item: &'a PlanItem,
+    attempt: AttemptId,
+    journal: &'a mut dyn Journal,
+    observer: &'a mut dyn Observer,
+    transcript: Transcript,
+    rubbish: Option<TranscriptError>,
+    journal_error: Option<JournalError>,
+    window: Vec<Interval>,
+    first_measure: Option<f64>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(
+        item: &'a PlanItem,
+        attempt: AttemptId,
+        journal: &'a mut dyn Journal,
+        observer: &'a mut dyn Observer,
+    ) -> Self {
+        let style = if item.timing.is_some() { Style::Loop } else { Style::Once };
+        Reader {
+            item,
+            attempt,
+            journal,
+            observer,
+            transcript: Transcript::new(item.cell.clone(), style),
+            rubbish: None,
+            journal_error: None,
+            window: Vec::new(),
+            first_measure: None,
+        }
+    }
+
+    fn take(&mut self, line: &[u8]) -> ControlFlow<()> {
+        let event = match self.transcript.line(line) {
+            Ok(event) => event,
+            Err(error) => {
+                self.rubbish = Some(error);
+                return ControlFlow::Break(());
+            }
+        };
+        if let Err(error) = self.journal.record(self.attempt, &event) {
+            self.journal_error = Some(error);
+            return ControlFlow::Break(());
+        }
+        self.note(event);
+        ControlFlow::Continue(())
+    }
+
+    /// Remembers what the outcome rests on.
+    fn note(&mut self, event: Event) {
+        match event {
+            Event::Window(interval) => {
+                self.observer.interval(self.item, interval.rate());
+                self.window.push(interval);
+            }
+            Event::Measure(measure) => {
+                self.first_measure.get_or_insert(measure.value);
+            }
+            _ => {}
+        }
+    }
+
+    fn conclude(self, ending: Ending, limit: Duration) -> Result<Attempted, JournalError> {
+        if let Some(error) = self.journal_error {
+            return Err(error);
+        }
+        let value = self.value();
+        let outcome = match (self.rubbish, ending) {
+            (_, Ending::Stopped) => Outcome::Interrupted,
+            (Some(error), _) => Outcome::Rubbish { line: error.line, problem: error.problem },
+            (None, Ending::TimedOut) => Outcome::TimedOut { limit_ms: limit.as_millis() as u64 },
+            (None, Ending::NotStarted { text }) => Outcome::NotStarted { text },
+            (None, Ending::Signalled { signal, stderr }) => Outcome::Crashed { signal, stderr },
+            (None, Ending::Refused) => Outcome::Rubbish { line: 0, problem: "its output was refused".to_owned() },
+            (None, Ending::Exited { status, stderr }) => {
+                exited(self.transcript, status, stderr, &self.window, self.item)
+            }
+        };
+        let value = value.filter(|_| outcome == Outcome::Done);
+        Ok(Attempted { outcome, value })
+    }
+
+    fn value(&self) -> Option<f64> {
+        let length_s: f64 = self.window.iter().map(|interval| interval.length_ns() as f64 / 1e9).sum();
+        let operations: u128 = self.window.iter().map(Interval::total).sum();
+        if length_s > 0.0 { Some(operations as f64 / length_s) } else { self.first_measure }
+    }
+}
+
+/// The outcome of a workload that ended by itself: what it told of, if it did, before what its status says.
+fn exited(transcript: Transcript, status: i32, stderr: String, window: &[Interval], item: &PlanItem) -> Outcome {
+    match transcript.finish() {
+        Ok(Some(failure)) => match failure.kind {
+            FailureKind::Os => Outcome::Failed { step: failure.step, errno: failure.errno, text: failure.text },
+            FailureKind::Unsupported => Outcome::Unsupported { step: failure.step, text: failure.text },
+        },
+        _ if status != 0 => Outcome::Exited { status, stderr },
+        Err(error) => Outcome::Rubbish { line: error.line, problem: error.problem },
+        Ok(None) => complete(window, item),
+    }
+}
+
+/// A window that is not whole would pass for a shorter one.
+fn complete(window: &[Interval], item: &PlanItem) -> Outcome {
+    let planned = item.timing.map_or(0, |timing| timing.intervals());
+    if window.len() as u64 == planned {
+        return Outcome::Done;
+    }
+    Outcome::Rubbish { line: 0, problem: format!("{} intervals where {planned} were planned", window.len()) }
+}

@@ -1,0 +1,19 @@
+//! Plans and runs workloads over a target, and saves each sample at once.
+//!
+//! A request becomes a plan (`plan`): every cell once per block, the cells of a block in seeded random order. A plan is run
+//! item after item (`run`); whatever a workload does is a recorded outcome (`attempt`), and only a journal that can't save
+//! ends the run early. Where samples are kept, and what they mean, is for others.
+
+mod attempt;
+mod observer;
+mod plan;
+mod request;
+mod run;
+mod select;
+mod suite;
+
+pub use observer::{Observer, RunProgress};
+pub use plan::{Plan, plan};
+pub use request::{Request, RequestError};
+pub use run::{Completion, PlannedRun, run};
+pub use suite::Suite;

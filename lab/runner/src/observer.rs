@@ -1,0 +1,30 @@
+//! What a run tells while it is under way, for whoever shows it.
+
+use faultline_model::outcome::Outcome;
+use faultline_model::plan::PlanItem;
+use std::time::Duration;
+
+/// How far a run has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunProgress {
+    /// Items of this session that have ended.
+    pub ended: usize,
+    /// Of these, those that did not end well.
+    pub failed: usize,
+    /// Items of this session.
+    pub total: usize,
+    /// Estimate of the time that the rest takes.
+    pub left: Duration,
+}
+
+/// Is told what happens, as it happens. Must be quick: it is called while workloads run.
+pub trait Observer {
+    /// An item is about to begin.
+    fn item_begins(&mut self, item: &PlanItem, progress: &RunProgress);
+
+    /// An interval of the item has ended, with this rate in operations per second.
+    fn interval(&mut self, item: &PlanItem, rate: f64);
+
+    /// The item has ended. `value`: its rate, or its first measure.
+    fn item_ends(&mut self, item: &PlanItem, outcome: &Outcome, value: Option<f64>, progress: &RunProgress);
+}

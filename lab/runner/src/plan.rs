@@ -1,0 +1,240 @@
+//! From a request to a plan: numbers of tasks, timing, and the order.
+//!
+//! The order is that of randomised complete blocks: each block holds every cell once, in seeded random order, so that what
+//! drifts with time falls on all cells alike, and a run that is cut short has all cells equally often.
+
+use crate::suite::SuiteTiming;
+use crate::{Request, RequestError, select};
+use faultline_model::cell::{Case, Cell};
+use faultline_model::describe::{Style, WorkloadInfo};
+use faultline_model::plan::{PinPolicy, PlanItem, Settings, Timing};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+/// Most tasks that are planned for: what the workloads can count.
+const MOST_TASKS: u32 = 4096;
+
+/// What an item takes beside its phases: start, set-up, counters, clearing up. From runs of this suite; only estimates of
+/// the time that is left rest on it.
+const OVERHEAD_MS: u64 = 70;
+
+/// What a workload that runs once is taken to need before it has been seen to.
+const ONCE_MS: u64 = 3000;
+
+/// A plan and the settings it came from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// What was asked for, with all that was left open filled in.
+    pub settings: Settings,
+    /// The items in their order.
+    pub items: Vec<PlanItem>,
+}
+
+/// How long an item is expected to take, in milliseconds.
+pub(crate) fn expected_ms(item: &PlanItem) -> u64 {
+    item.timing.map_or(ONCE_MS, |timing| timing.warmup_ms + timing.window_ms + OVERHEAD_MS)
+}
+
+/// Plans a run on a machine with `usable_cpus` CPUs.
+pub fn plan(request: &Request, workloads: &[WorkloadInfo], usable_cpus: u32, seed: u64) -> Result<Plan, RequestError> {
+    let cases = select::cases(request, workloads)?;
+    let cpus = task_counts(request, usable_cpus)?;
+    let suite = request.suite.unwrap_or_default().timing();
+    let mut cells = Vec::new();
+    for case in &cases {
+        let timing = timing(request, &suite, case, workloads)?;
+        cells.extend(cpus.iter().map(|&tasks| (Cell { case: case.clone(), tasks }, timing)));
+    }
+    let repeats = repeats(request, &suite, &cells)?;
+    let settings = Settings {
+        suite: request.workloads.is_empty().then(|| request.suite.unwrap_or_default().name().to_owned()),
+        cpus,
+        repeats,
+        seed,
+        pin: request.pin.unwrap_or(PinPolicy::Each),
+        oversubscribe: request.oversubscribe,
+        budget_ms: request.budget_ms,
+        size: request.size,
+        copies: request.copies.max(1),
+        tree: request.tree.clone(),
+    };
+    Ok(Plan { settings, items: order(&cells, repeats, seed) })
+}
+
+/// Powers of two up to the number of CPUs, and that number, unless the request says otherwise.
+fn task_counts(request: &Request, usable_cpus: u32) -> Result<Vec<u32>, RequestError> {
+    let Some(asked) = &request.cpus else {
+        let mut counts: Vec<u32> = (0..).map(|power| 1u32 << power).take_while(|&count| count < usable_cpus).collect();
+        counts.push(usable_cpus);
+        return Ok(counts);
+    };
+    let mut counts = asked.clone();
+    counts.sort_unstable();
+    counts.dedup();
+    let Some(&most) = counts.last() else {
+        return Err(RequestError::new("no number of CPUs was given", "for example `--cpus 1,2,4`"));
+    };
+    if counts[0] == 0 {
+        return Err(RequestError::new(
+            "0 CPUs can run nothing",
+            "`--cpus` takes numbers from 1, for example `--cpus 1,2`",
+        ));
+    }
+    if most > MOST_TASKS {
+        return Err(RequestError::new(format!("{most} tasks are too many"), format!("{MOST_TASKS} is the most")));
+    }
+    if most > usable_cpus && !request.oversubscribe {
+        return Err(RequestError::new(
+            format!("{most} tasks are more than the {usable_cpus} CPUs here"),
+            "figures would show the scheduler at work; `--oversubscribe` if that is what you want",
+        ));
+    }
+    Ok(counts)
+}
+
+/// Phases of a case's items; none for a workload that runs once. Windows and warm-ups are whole numbers of intervals.
+fn timing(
+    request: &Request,
+    suite: &SuiteTiming,
+    case: &Case,
+    workloads: &[WorkloadInfo],
+) -> Result<Option<Timing>, RequestError> {
+    let info = workloads.iter().find(|info| info.name == case.workload);
+    let Some(info) = info.filter(|info| info.style == Style::Loop) else { return Ok(None) };
+    let window_ms = request.window_ms.unwrap_or(suite.window_ms.max(info.window_ms));
+    let interval_ms = request.interval_ms.unwrap_or(suite.interval_ms.min(window_ms));
+    let warmup_ms = request.warmup_ms.unwrap_or(suite.warmup_ms);
+    if window_ms == 0 || interval_ms == 0 {
+        return Err(RequestError::new(
+            "a window or interval of 0 ms counts nothing",
+            "for example `--window 300ms --interval 50ms`",
+        ));
+    }
+    if interval_ms > window_ms {
+        return Err(RequestError::new(
+            format!("the interval of {interval_ms} ms is longer than the window of {window_ms} ms"),
+            "an interval is a part of the window: make it shorter, or the window longer",
+        ));
+    }
+    Ok(Some(Timing {
+        warmup_ms: warmup_ms.next_multiple_of(interval_ms),
+        window_ms: window_ms.next_multiple_of(interval_ms),
+        interval_ms,
+    }))
+}
+
+/// As many blocks as were asked for, or as fit the budget, at least one.
+fn repeats(request: &Request, suite: &SuiteTiming, cells: &[(Cell, Option<Timing>)]) -> Result<u32, RequestError> {
+    if request.repeats == Some(0) {
+        return Err(RequestError::new(
+            "0 repeats measure nothing",
+            "`--repeats` takes numbers from 1; 6 and more give an interval of 95 %",
+        ));
+    }
+    if request.budget_ms == Some(0) {
+        return Err(RequestError::new("a budget of no time measures nothing", "for example `--time 2m`"));
+    }
+    match (request.repeats, request.budget_ms) {
+        (Some(repeats), _) => Ok(repeats),
+        (None, None) => Ok(suite.repeats),
+        (None, Some(budget_ms)) => {
+            let block_ms: u64 = block(cells, 0).iter().map(expected_ms).sum();
+            Ok(u32::try_from(budget_ms / block_ms.max(1)).unwrap_or(u32::MAX).max(1))
+        }
+    }
+}
+
+/// One block's items in the order of the cells.
+fn block(cells: &[(Cell, Option<Timing>)], block: u32) -> Vec<PlanItem> {
+    let item =
+        |(cell, timing): &(Cell, Option<Timing>)| PlanItem { ordinal: 0, block, cell: cell.clone(), timing: *timing };
+    cells.iter().map(item).collect()
+}
+
+fn order(cells: &[(Cell, Option<Timing>)], repeats: u32, seed: u64) -> Vec<PlanItem> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut items = Vec::with_capacity(cells.len() * repeats as usize);
+    for number in 0..repeats {
+        let mut block = block(cells, number);
+        block.shuffle(&mut random);
+        items.extend(block);
+    }
+    for (ordinal, item) in items.iter_mut().enumerate() {
+        item.ordinal = ordinal as u32;
+    }
+    items
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::Suite;
+    use faultline_model::describe;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    /// Two workloads, one of each style.
+    pub(crate) fn workloads() -> Vec<WorkloadInfo> {
+        let zero_fill = "faultline-describe 1 zero_fill\nsummary s\noperation fault\nunit fault/s\ndirection higher\n\
+            style loop\nwindow_ms 100\nvariant base process,thread b\nvariant huge process,thread h\nend\n";
+        let tree_build = "faultline-describe 1 tree_build\nsummary s\noperation build\nunit s\ndirection lower\nstyle once\n\
+            window_ms 0\nvariant generated process g\nvariant given process g\nend\n";
+        [zero_fill, tree_build].map(|text| describe::parse(text).unwrap()).to_vec()
+    }
+
+    fn request() -> Request {
+        Request { suite: Some(Suite::Full), ..Request::default() }
+    }
+
+    #[test]
+    fn cpus_are_powers_of_two_and_all() {
+        let counts = |usable| task_counts(&request(), usable).unwrap();
+        assert_eq!(counts(1), [1]);
+        assert_eq!(counts(2), [1, 2]);
+        assert_eq!(counts(6), [1, 2, 4, 6]);
+    }
+
+    #[test]
+    fn impossible_requests_are_refused() {
+        let refused = |request: Request| plan(&request, &workloads(), 2, 1).unwrap_err().problem;
+        assert_eq!(refused(Request { cpus: Some(vec![0, 1]), ..request() }), "0 CPUs can run nothing");
+        assert_eq!(refused(Request { cpus: Some(vec![3]), ..request() }), "3 tasks are more than the 2 CPUs here");
+        assert_eq!(refused(Request { repeats: Some(0), ..request() }), "0 repeats measure nothing");
+        assert_eq!(refused(Request { budget_ms: Some(0), ..request() }), "a budget of no time measures nothing");
+        assert_eq!(
+            refused(Request { window_ms: Some(10), interval_ms: Some(20), ..request() }),
+            "the interval of 20 ms is longer than the window of 10 ms"
+        );
+        let oversubscribed = Request { cpus: Some(vec![3]), oversubscribe: true, ..request() };
+        assert!(plan(&oversubscribed, &workloads(), 2, 1).is_ok());
+    }
+
+    #[test]
+    fn a_budget_decides_the_repeats() {
+        let planned =
+            |budget_ms| plan(&Request { budget_ms: Some(budget_ms), ..request() }, &workloads(), 1, 1).unwrap();
+        assert_eq!(planned(1).settings.repeats, 1);
+        // Two loops of 500 + 2000 + 70 ms and one build of 3 s.
+        assert_eq!(planned(2 * 8140).settings.repeats, 2);
+        assert_eq!(planned(2 * 8140 - 1).settings.repeats, 1);
+    }
+
+    proptest! {
+        #[test]
+        fn every_block_holds_every_cell_once(seed: u64, repeats in 1u32..5, usable in 1u32..9) {
+            let request = Request { repeats: Some(repeats), ..request() };
+            let planned = plan(&request, &workloads(), usable, seed).unwrap();
+            let mut seen: BTreeMap<(u32, Cell), u32> = BTreeMap::new();
+            for (index, item) in planned.items.iter().enumerate() {
+                prop_assert_eq!(item.ordinal as usize, index);
+                *seen.entry((item.block, item.cell.clone())).or_default() += 1;
+            }
+            prop_assert!(seen.values().all(|&count| count == 1));
+            prop_assert_eq!(seen.len(), planned.items.len());
+            let blocks: Vec<u32> = planned.items.iter().map(|item| item.block).collect();
+            prop_assert!(blocks.is_sorted());
+            prop_assert_eq!(planned, plan(&request, &workloads(), usable, seed).unwrap());
+        }
+    }
+}
