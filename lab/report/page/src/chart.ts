@@ -1,0 +1,104 @@
+// Draws one curve: points with intervals, repeats as faint dots beside them, the ideal line. Knows nothing of pointer and keyboard.
+
+import * as Plot from '@observablehq/plot'
+import { tick } from './figure'
+import { seriesOf, unitOf, type Mark, type Series } from './series'
+import type { State, View } from './state'
+import type { Curve } from './summary'
+
+export interface Drawing {
+  svg: SVGSVGElement
+  /** Marks from left to right, with their place in the drawing. */
+  marks: { mark: Mark; x: number; y: number }[]
+}
+
+const HEIGHT = 300
+
+/** The drawing, or nothing when there is no figure to draw. */
+export function draw(curve: Curve, state: State, width: number): Drawing | null {
+  const series = seriesOf(curve, state.view)
+  if (series.marks.length === 0) return null
+  const plot = Plot.plot({
+    width,
+    height: HEIGHT,
+    marginLeft: 62,
+    marginRight: 18,
+    marginBottom: 40,
+    marginTop: 30,
+    style: { background: 'none', fontFamily: 'inherit', fontSize: '12px', overflow: 'visible' },
+    x: xAxis(curve, state.log),
+    y: yAxis(curve, state, series),
+    marks: marks(curve, series, state.view),
+  }) as SVGSVGElement & Plot.Plot
+  plot.setAttribute('aria-hidden', 'true')
+  plot.setAttribute('focusable', 'false')
+  const [x, y] = [plot.scale('x')!, plot.scale('y')!]
+  return { svg: plot, marks: series.marks.map((mark) => ({ mark, x: x.apply(mark.tasks), y: y.apply(mark.value) })) }
+}
+
+function xAxis(curve: Curve, log: boolean): Plot.ScaleOptions {
+  const tasks = curve.points.map((point) => point.tasks)
+  const [first, last] = [Math.min(...tasks), Math.max(...tasks)]
+  const common = { label: 'tasks', labelAnchor: 'right', labelOffset: 34, labelArrow: 'none', ticks: spaced(tasks, log), tickFormat: 'd', grid: true } as const
+  return log
+    ? { ...common, type: 'log', base: 2, domain: [first / 1.15, last * 1.15] }
+    : { ...common, type: 'linear', domain: [0, last * 1.04] }
+}
+
+/** The numbers of tasks that can be written without touching each other; the last always. */
+function spaced(tasks: number[], log: boolean): number[] {
+  const place = (value: number) => (log ? Math.log(value) : value)
+  const room = (place(Math.max(...tasks)) - (log ? place(Math.min(...tasks)) : 0)) / 18
+  const kept: number[] = []
+  for (const value of tasks.toReversed()) {
+    if (kept.length === 0 || place(kept.at(-1)!) - place(value) >= room) kept.push(value)
+  }
+  return kept.reverse()
+}
+
+function yAxis(curve: Curve, state: State, series: Series): Plot.ScaleOptions {
+  const unit = unitOf(curve, state.view)
+  const values = [
+    ...series.marks.flatMap((mark) => [mark.low, mark.high]),
+    ...series.repeats.map((repeat) => repeat.value),
+    ...series.ideal.map((place) => place.value),
+  ].filter((value) => Number.isFinite(value))
+  const [low, high] = [Math.min(...values.filter((value) => value > 0)), Math.max(...values)]
+  const format = (value: number) => (state.view === 'efficiency' ? `${Math.round(value * 100)} %` : tick(value, unit))
+  const common = { label: yLabel(curve, state.view), labelArrow: 'none', tickFormat: format, grid: true, nice: false } as const
+  return state.log
+    ? { ...common, type: 'log', domain: [low / 1.25, high * 1.25], ticks: 5 }
+    : { ...common, type: 'linear', domain: [0, high * 1.08], ticks: 6 }
+}
+
+function yLabel(curve: Curve, view: View): string {
+  if (view === 'rate') return `${short(curve.unit)}, ${curve.direction} is better`
+  return view === 'speedup' ? `speed-up against ${curve.base_tasks} ${curve.base_tasks === 1 ? 'task' : 'tasks'}` : 'efficiency'
+}
+
+/** A unit that leaves room for the rest of its line. */
+function short(unit: string): string {
+  return unit.length > 24 ? `${unit.slice(0, 23)}…` : unit
+}
+
+function marks(curve: Curve, series: Series, view: View): Plot.Markish[] {
+  const end = series.ideal.at(-1)
+  const falls = view === 'rate' && curve.direction === 'lower'
+  return [
+    Plot.line(series.ideal, { x: 'tasks', y: 'value', stroke: 'var(--ideal)', strokeDasharray: '5 4', strokeWidth: 1.5 }),
+    Plot.text(end ? [end] : [], {
+      x: 'tasks', y: 'value', text: () => 'ideal', fill: 'var(--ideal-text)', textAnchor: 'end', dx: -4,
+      dy: falls ? 12 : -8,
+    }),
+    Plot.dot(series.repeats, { x: 'tasks', y: 'value', dx: -8, r: 2.5, fill: 'var(--accent)', fillOpacity: 0.35 }),
+    Plot.line(series.marks, { x: 'tasks', y: 'value', stroke: 'var(--accent)', strokeWidth: 2 }),
+    Plot.link(series.marks.filter((mark) => mark.high > mark.low), {
+      x1: 'tasks', x2: 'tasks', y1: 'low', y2: 'high', stroke: 'var(--accent)', strokeWidth: 1.75, marker: 'tick-x',
+    }),
+    Plot.dot(series.marks, { x: 'tasks', y: 'value', r: 4, fill: 'var(--accent)', stroke: 'var(--paper)', strokeWidth: 1.25 }),
+    Plot.text(series.missing, {
+      x: 'tasks', frameAnchor: 'bottom', text: (point) => (point.failures.length ? '✕ failed' : '✕ no figure'),
+      fill: 'var(--bad)', dy: -6, textAnchor: 'middle',
+    }),
+  ]
+}

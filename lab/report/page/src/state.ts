@@ -1,0 +1,64 @@
+// What the reader has chosen, kept in the address's hash so that a link shows the same: axes, view, filter, open curve.
+
+export type View = 'rate' | 'speedup' | 'efficiency'
+
+export interface State {
+  log: boolean
+  view: View
+  /** A workload's name, or nothing for all. */
+  filter: string
+  /** Key of the curve whose details are open, or nothing. */
+  open: string
+}
+
+export const VIEWS: Record<View, string> = { rate: 'Rate or time', speedup: 'Speed-up', efficiency: 'Efficiency' }
+
+const DEFAULT: State = { log: false, view: 'rate', filter: '', open: '' }
+
+function parse(hash: string): State {
+  const query = new URLSearchParams(hash.replace(/^#/, ''))
+  const view = query.get('view') ?? ''
+  return {
+    log: query.get('log') === '1',
+    view: view in VIEWS ? (view as View) : DEFAULT.view,
+    filter: query.get('filter') ?? '',
+    open: query.get('open') ?? '',
+  }
+}
+
+function format(state: State): string {
+  const query = new URLSearchParams()
+  if (state.log) query.set('log', '1')
+  if (state.view !== DEFAULT.view) query.set('view', state.view)
+  if (state.filter) query.set('filter', state.filter)
+  if (state.open) query.set('open', state.open)
+  return query.toString()
+}
+
+export class Store {
+  state: State = parse(location.hash)
+  private readonly listeners: ((state: State, before: State) => void)[] = []
+
+  constructor() {
+    addEventListener('hashchange', () => this.take(parse(location.hash)))
+  }
+
+  /** Calls `listener` after every change. */
+  listen(listener: (state: State, before: State) => void): void {
+    this.listeners.push(listener)
+  }
+
+  /** Takes a choice over and writes it into the address, without a step in the history. */
+  set(change: Partial<State>): void {
+    const next = { ...this.state, ...change }
+    const hash = format(next)
+    history.replaceState(null, '', hash ? `#${hash}` : location.pathname + location.search)
+    this.take(next)
+  }
+
+  private take(next: State): void {
+    const before = this.state
+    this.state = next
+    for (const listener of this.listeners) listener(next, before)
+  }
+}

@@ -1,0 +1,61 @@
+// The controls above the curves: view, axes, workload. They show and change the state; they draw nothing.
+
+import { VIEWS, type State, type Store, type View } from './state'
+import type { Summary } from './summary'
+
+export function buildToolbar(bar: HTMLElement, store: Store, summary: Summary): void {
+  const views = choice('View', 'view', VIEWS, store.state.view, (view) => store.set({ view: view as View }))
+  const axes = choice('Axes', 'axes', { linear: 'Linear', log: 'Logarithmic' }, axesOf(store.state), (axes) => store.set({ log: axes === 'log' }))
+  const workloads = [...new Set(summary.curves.map((curve) => curve.workload))]
+  const filter = select(workloads, store)
+  const count = document.createElement('p')
+  count.className = 'count'
+  count.setAttribute('role', 'status')
+  bar.append(views, axes, filter, count)
+  bar.hidden = false
+  store.listen((state) => {
+    check(views, state.view)
+    check(axes, axesOf(state))
+    filter.querySelector('select')!.value = workloads.includes(state.filter) ? state.filter : ''
+  })
+}
+
+function axesOf(state: State): string {
+  return state.log ? 'log' : 'linear'
+}
+
+/** A group of radio buttons, one of which holds. */
+function choice(legend: string, name: string, options: Record<string, string>, chosen: string, take: (value: string) => void): HTMLElement {
+  const group = document.createElement('fieldset')
+  group.className = 'choice'
+  const title = document.createElement('legend')
+  title.textContent = legend
+  group.append(title)
+  for (const [value, text] of Object.entries(options)) {
+    const label = document.createElement('label')
+    const input = document.createElement('input')
+    Object.assign(input, { type: 'radio', name, value, checked: value === chosen })
+    input.addEventListener('change', () => take(value))
+    const words = document.createElement('span')
+    words.textContent = text
+    label.append(input, words)
+    group.append(label)
+  }
+  return group
+}
+
+function check(group: HTMLElement, value: string): void {
+  for (const input of group.querySelectorAll('input')) input.checked = input.value === value
+}
+
+function select(workloads: string[], store: Store): HTMLElement {
+  const label = document.createElement('label')
+  label.className = 'filter'
+  label.append('Workload ')
+  const select = document.createElement('select')
+  select.append(new Option('all', ''), ...workloads.map((name) => new Option(name, name)))
+  select.value = workloads.includes(store.state.filter) ? store.state.filter : ''
+  select.addEventListener('change', () => store.set({ filter: select.value }))
+  label.append(select)
+  return label
+}

@@ -1,0 +1,53 @@
+// Opens the fixture pages in Chromium, without any network, and keeps what went wrong. `cargo run --example fixture_page` writes the pages.
+
+import { after, before } from 'node:test'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { chromium } from 'playwright-core'
+
+const PAGES = new URL('../../../../target/fixture-pages/', import.meta.url)
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+export const FIXTURES = ['typical', 'one-cpu', 'all-failed', 'hostile', 'empty']
+export const SCHEMES = ['light', 'dark']
+
+let browser
+
+/** Starts the browser for a file of tests, and ends it with them. */
+export function useBrowser() {
+  before(async () => {
+    browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ARGUMENTS })
+  })
+  after(() => browser?.close())
+}
+
+/** The summary that a page was made from. */
+export function summaryOf(name) {
+  return JSON.parse(readFileSync(new URL(`${name}.json`, PAGES), 'utf8'))
+}
+
+/** Opens a fixture. `problems` gathers console errors, exceptions, and requests for anything but the page itself. */
+export async function open(name, { hash = '', scheme = 'light', javaScriptEnabled = true, width = 1280, reducedMotion = 'reduce' } = {}) {
+  const context = await browser.newContext({ colorScheme: scheme, javaScriptEnabled, reducedMotion, viewport: { width, height: 900 }, offline: true })
+  const page = await context.newPage()
+  const problems = []
+  const address = pathToFileURL(fileURLToPath(new URL(`${name}.html`, PAGES))).href
+  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()))
+  page.on('pageerror', (error) => problems.push(String(error)))
+  page.on('request', (request) => {
+    const url = request.url()
+    if (url.split('#')[0] !== address && !url.startsWith('data:') && !url.startsWith('blob:')) problems.push(`request for ${url}`)
+  })
+  await page.goto(address + hash)
+  if (javaScriptEnabled) await page.waitForFunction(() => document.documentElement.classList.contains('live'))
+  if (javaScriptEnabled && (await page.locator('.chart').count()) > 0) await page.locator('.chart svg').first().waitFor()
+  return { page, problems, close: () => context.close() }
+}

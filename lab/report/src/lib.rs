@@ -1,0 +1,24 @@
+//! What was measured, shown: as a table for people, as JSON, CSV and Markdown for programs, and as a page.
+//!
+//! Takes finished figures (`faultline-model`) and gives back text. Nothing here estimates a figure, reads a file or
+//! knows whether it speaks to a terminal: the caller says so in a [`Style`].
+
+mod facts;
+mod figure;
+mod format;
+mod grid;
+mod moment;
+mod page;
+pub mod published;
+mod run;
+mod runs;
+mod style;
+mod workloads;
+
+pub use facts::facts;
+pub use format::{Format, UnknownFormat};
+pub use page::html;
+pub use run::run_table;
+pub use runs::runs;
+pub use style::Style;
+pub use workloads::workloads;

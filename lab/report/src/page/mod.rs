@@ -1,0 +1,107 @@
+//! The page of a run: one file that needs nothing else and asks nobody. All tables are written here; charts and controls are added by its
+//! script (`page/src`), which reads the run's summary from the page.
+
+mod assets;
+mod curve;
+mod overview;
+mod shares;
+mod surroundings;
+mod value;
+
+use crate::moment;
+use crate::run::{legend, words};
+use crate::style::UNICODE;
+use faultline_model::record::RunRecord;
+use faultline_model::summary::RunSummary;
+use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
+
+/// The page of a run as HTML: its figures from `summary`, settings and facts from `record`. Nothing in it is loaded from elsewhere, and its
+/// content security policy forbids to.
+pub fn html(summary: &RunSummary, record: &RunRecord) -> String {
+    let title = words::title(summary, &UNICODE);
+    markup! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(assets::policy());
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) " – Faultline" }
+                link rel="icon" href="data:,";
+                style { (PreEscaped(assets::STYLE)) }
+            }
+            body {
+                a.skip href="#curves" { "Skip to the curves" }
+                (masthead(summary, &title))
+                main {
+                    (overview::section(summary))
+                    (surroundings::warnings(summary))
+                    (curves(summary))
+                    (reading(summary))
+                    (surroundings::facts(record))
+                    (surroundings::settings(summary, record))
+                }
+                script id="data" type="application/json" { (PreEscaped(assets::embedded_json(summary))) }
+                script { (PreEscaped(assets::SCRIPT)) }
+            }
+        }
+    }
+    .into_string()
+}
+
+fn masthead(summary: &RunSummary, title: &str) -> Markup {
+    markup! {
+        header.masthead {
+            p.brand { "Faultline" }
+            h1 { (title) }
+            p.machine { (words::one_line(&summary.machine)) }
+            p.standing { time datetime=(moment::iso(summary.started)) { (words::standing(summary, &UNICODE)) } }
+            nav aria-label="Parts of this page" {
+                a href="#overview" { "Overview" }
+                @if !summary.warnings.is_empty() { a href="#warnings" { "Warnings (" (summary.warnings.len()) ")" } }
+                a href="#curves" { "Curves" }
+                a href="#reading" { "How to read this" }
+                a href="#facts" { "Facts" }
+                a href="#settings" { "Settings" }
+                a #download hidden { "Download as JSON" }
+            }
+        }
+    }
+}
+
+fn curves(summary: &RunSummary) -> Markup {
+    markup! {
+        section #curves aria-labelledby="curves-title" {
+            h2 #curves-title { "Curves" }
+            @if summary.curves.is_empty() {
+                p.nothing { "No workload has been run." }
+            } @else {
+                div #toolbar.toolbar role="group" aria-label="What the charts show" hidden {}
+                p #chart-keys.hint {
+                    "In a chart: arrow keys move between points, Enter pins the figures of one, Escape closes them."
+                }
+            }
+            @for (index, one) in summary.curves.iter().enumerate() { (curve::card(summary, one, index)) }
+        }
+    }
+}
+
+fn reading(summary: &RunSummary) -> Markup {
+    markup! {
+        section #reading aria-labelledby="reading-title" {
+            h2 #reading-title { "How to read this" }
+            ul {
+                @for sentence in legend::sentences(summary) { li { (sentence) } }
+                li {
+                    "In the charts a dot is the median, its bar the interval, the faint dots beside it are the repeats; the dashed line is what the base would \
+                     become if every added task counted fully."
+                }
+                li {
+                    "scales: high efficiency, interval included; scales in part: faster with more tasks, but short of that; does not scale: \
+                     tasks added are mostly lost; undecided: the interval is too wide to say."
+                }
+            }
+        }
+    }
+}

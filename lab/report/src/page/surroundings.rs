@@ -1,0 +1,108 @@
+//! What surrounds the figures: warnings, facts about the machine, what was asked for.
+
+use crate::moment;
+use crate::run::words;
+use faultline_model::facts::FactValue;
+use faultline_model::plan::{PinPolicy, Settings};
+use faultline_model::record::RunRecord;
+use faultline_model::summary::RunSummary;
+use maud::{Markup, html as markup};
+use std::collections::BTreeMap;
+
+/// What may make the figures lie.
+pub(crate) fn warnings(summary: &RunSummary) -> Markup {
+    markup! {
+        @if !summary.warnings.is_empty() {
+            section #warnings aria-labelledby="warnings-title" {
+                h2 #warnings-title { "Warnings" }
+                ul.warnings {
+                    @for warning in &summary.warnings {
+                        li {
+                            b { (warning.code.word()) } " " (words::one_line(&warning.text))
+                            @if let Some(cells) = words::cells(&warning.cells) { " " span.cells { (cells) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Facts about the machine, by section; a session that began on a changed machine says so.
+pub(crate) fn facts(record: &RunRecord) -> Markup {
+    let sessions = record.sessions.len();
+    markup! {
+        section #facts aria-labelledby="facts-title" {
+            h2 #facts-title { "Facts" }
+            @match record.facts() {
+                None => p.nothing { "Nothing is known of the machine." },
+                Some(facts) => {
+                    @if sessions > 1 { p.hint { "At the start of the run; it was resumed " (sessions - 1) " times." } }
+                    div.sections {
+                        @for (section, entries) in sections(&facts.0) {
+                            div.fact-section {
+                                h3 { (section) }
+                                dl { @for (key, value) in entries { dt { (words::one_line(key)) } dd { (words::one_line(&value.to_string())) } } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Facts by the first part of their key, with the rest of it.
+fn sections(facts: &BTreeMap<String, FactValue>) -> BTreeMap<&str, Vec<(&str, &FactValue)>> {
+    let mut sections: BTreeMap<&str, Vec<(&str, &FactValue)>> = BTreeMap::new();
+    for (key, value) in facts {
+        let (section, rest) = key.split_once('.').unwrap_or(("other", key));
+        sections.entry(section).or_default().push((rest, value));
+    }
+    sections
+}
+
+/// What was asked for.
+pub(crate) fn settings(summary: &RunSummary, record: &RunRecord) -> Markup {
+    markup! {
+        section #settings aria-labelledby="settings-title" {
+            h2 #settings-title { "Settings" }
+            dl.settings {
+                @for (key, value) in rows(&record.settings) { dt { (key) } dd { (words::one_line(&value)) } }
+                dt { "executions" } dd { (words::progress(&summary.progress)) }
+                @for session in record.sessions.iter().skip(1) { dt { "resumed" } dd { (moment::words(session.started)) } }
+                dt { "format of the JSON" } dd { (summary.format) }
+            }
+        }
+    }
+}
+
+fn rows(settings: &Settings) -> Vec<(&'static str, String)> {
+    let tasks: Vec<String> = settings.cpus.iter().map(u32::to_string).collect();
+    let mut rows = vec![
+        ("suite", settings.suite.clone().unwrap_or_else(|| "chosen workloads".to_owned())),
+        ("tasks", tasks.join(", ")),
+        ("repeats", settings.repeats.to_string()),
+        ("seed of the order", settings.seed.to_string()),
+        ("pinning", pinning(settings.pin).to_owned()),
+        ("more tasks than CPUs", if settings.oversubscribe { "asked for" } else { "not asked for" }.to_owned()),
+        ("copies of a tree at once", settings.copies.to_string()),
+    ];
+    if let Some(budget_ms) = settings.budget_ms {
+        rows.push(("time budget", format!("{} s", budget_ms as f64 / 1000.0)));
+    }
+    if let Some(size) = settings.size {
+        rows.push(("size", size.to_string()));
+    }
+    if let Some(tree) = &settings.tree {
+        rows.push(("tree", format!("{}: {}", tree.directory, tree.command.join(" "))));
+    }
+    rows
+}
+
+fn pinning(pin: PinPolicy) -> &'static str {
+    match pin {
+        PinPolicy::Each => "each task on a CPU of its own",
+        PinPolicy::None => "left to the scheduler",
+    }
+}

@@ -1,0 +1,161 @@
+//! What the authors claim, and whether a recomputed improvement bears it out.
+
+use super::raw::{Metric, Subject, records};
+use super::sources::{DRAGONFLY_5_6, DRAGONFLY_2011, Definition, OPENBSD_2024};
+use serde::{Deserialize, Serialize};
+
+const DRAGONFLY_2011_CSV: &str = include_str!("../../../../published/dragonfly-2011-vm-token-claims.csv");
+const DRAGONFLY_5_6_CSV: &str = include_str!("../../../../published/dragonfly-5.4-vs-5.6-claims.csv");
+const OPENBSD_2024_CSV: &str = include_str!("../../../../published/openbsd-percpu-page-cache-claims.csv");
+
+/// An improvement as its author prints it, in percent.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Claim {
+    /// As printed: `13.7`, or `7 to 13` for all tests at that number of CPUs.
+    pub percent: String,
+    /// Lowest improvement that the claim covers, in percent.
+    pub low_percent: f64,
+    /// Highest; the same as the lowest unless a range is claimed.
+    pub high_percent: f64,
+    /// One unit in the last digit printed, in percent: 0.1 for `13.7`. Half of it is the tolerance.
+    pub last_digit_percent: f64,
+    /// What the author means by an improvement.
+    pub definition: Definition,
+}
+
+/// Whether the raw values bear a claim out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Agreement {
+    /// Rounded to the digits printed, it is what is claimed, or lies in the range claimed.
+    AsClaimed,
+    /// Cut off after the digits printed, it is what is claimed.
+    CutOff,
+    /// It is something else.
+    Differs,
+}
+
+impl Claim {
+    fn exact(printed: &str, definition: Definition) -> Self {
+        let value = percent(printed);
+        Claim {
+            percent: printed.to_owned(),
+            low_percent: value,
+            high_percent: value,
+            last_digit_percent: last_digit(printed),
+            definition,
+        }
+    }
+
+    fn range(low: &str, high: &str, definition: Definition) -> Self {
+        Claim {
+            percent: format!("{low} to {high}"),
+            low_percent: percent(low),
+            high_percent: percent(high),
+            last_digit_percent: last_digit(low),
+            definition,
+        }
+    }
+
+    /// How `recomputed`, in percent by the claim's definition, relates to it.
+    pub(crate) fn agreement(&self, recomputed: f64) -> Agreement {
+        let half = self.last_digit_percent / 2.0;
+        if recomputed >= self.low_percent - half && recomputed < self.high_percent + half {
+            Agreement::AsClaimed
+        } else if self.low_percent == self.high_percent
+            && (recomputed / self.last_digit_percent).floor() == (self.low_percent / self.last_digit_percent).round()
+        {
+            Agreement::CutOff
+        } else {
+            Agreement::Differs
+        }
+    }
+}
+
+/// The claim about what was measured, where its author makes one: about the rate, else about the real time.
+pub(crate) fn claim(subject: &Subject, metric: Metric) -> Option<Claim> {
+    match (subject.source, metric) {
+        (name, Metric::Real) if name == DRAGONFLY_2011.name => claim_of_2011(subject),
+        (name, Metric::Real | Metric::Rate) if name == DRAGONFLY_5_6.name => claim_of_2019(subject),
+        (name, Metric::Real) if name == OPENBSD_2024.name => claim_of_2024(subject),
+        _ => None,
+    }
+}
+
+fn claim_of_2011(subject: &Subject) -> Option<Claim> {
+    #[derive(Deserialize)]
+    struct Row {
+        test: String,
+        machine: String,
+        jobs: u32,
+        copies: u32,
+        improvement_percent: String,
+    }
+    let copies = if subject.load.ends_with(", 4 copies") { 4 } else { 1 };
+    records::<Row>(DRAGONFLY_2011_CSV)
+        .into_iter()
+        .find(|row| {
+            (&row.test, &row.machine, row.jobs, row.copies) == (&subject.test, &subject.machine, subject.tasks, copies)
+        })
+        .map(|row| Claim::exact(&row.improvement_percent, Definition::Saved))
+}
+
+fn claim_of_2019(subject: &Subject) -> Option<Claim> {
+    #[derive(Deserialize)]
+    struct Row {
+        test: String,
+        haswell_improvement_percent: String,
+        xeon_improvement_percent: String,
+    }
+    let row = records::<Row>(DRAGONFLY_5_6_CSV).into_iter().find(|row| row.test == subject.test)?;
+    let haswell = subject.machine.starts_with("haswell");
+    let printed = if haswell { row.haswell_improvement_percent } else { row.xeon_improvement_percent };
+    Some(Claim::exact(&printed, Definition::Gain))
+}
+
+fn claim_of_2024(subject: &Subject) -> Option<Claim> {
+    #[derive(Deserialize)]
+    struct Row {
+        cpus: u32,
+        lowest_improvement_percent: String,
+        highest_improvement_percent: String,
+    }
+    records::<Row>(OPENBSD_2024_CSV)
+        .into_iter()
+        .find(|row| row.cpus == subject.tasks)
+        .map(|row| Claim::range(&row.lowest_improvement_percent, &row.highest_improvement_percent, Definition::Saved))
+}
+
+fn percent(printed: &str) -> f64 {
+    printed.parse().expect("a number in an embedded file, read by the tests")
+}
+
+/// One unit in the last digit: 0.1 for `13.7`, 1 for `23`.
+fn last_digit(printed: &str) -> f64 {
+    let decimals = printed.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    10f64.powi(-(decimals as i32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_and_cutting_are_told_apart() {
+        let claim = Claim::exact("18", Definition::Gain);
+        assert_eq!(claim.agreement(18.4), Agreement::AsClaimed);
+        assert_eq!(claim.agreement(18.6), Agreement::CutOff);
+        assert_eq!(claim.agreement(19.1), Agreement::Differs);
+        assert_eq!(claim.agreement(17.4), Agreement::Differs);
+        let claim = Claim::exact("9.87", Definition::Saved);
+        assert_eq!(claim.agreement(9.8743), Agreement::AsClaimed);
+        assert_eq!(claim.agreement(9.884), Agreement::Differs);
+    }
+
+    #[test]
+    fn a_range_covers_what_rounds_into_it() {
+        let claim = Claim::range("7", "13", Definition::Saved);
+        assert_eq!(claim.agreement(6.87), Agreement::AsClaimed);
+        assert_eq!(claim.agreement(13.6), Agreement::Differs);
+    }
+}

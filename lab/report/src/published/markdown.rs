@@ -1,0 +1,66 @@
+//! The literature's figures as pipe tables, one or two per source.
+
+use super::comparison::Measured;
+use super::select::Selection;
+use super::sources::Source;
+use super::text::figures_of;
+use super::words::{legend, mean, percent, verdict};
+use crate::grid::{Grid, Side, escape_markdown};
+use crate::style::UNICODE;
+
+/// The selection as Markdown.
+pub(crate) fn markdown(selection: &Selection) -> String {
+    let mut text = String::new();
+    for source in &selection.sources {
+        text.push_str(&format!(
+            "**{}** — {}: {}.\n\n",
+            escape_markdown(source.name),
+            escape_markdown(source.citation),
+            escape_markdown(source.about)
+        ));
+        for grid in [comparison_grid(selection, source), figures_of(selection, source, &UNICODE)].into_iter().flatten()
+        {
+            text.push_str(&format!("{}\n", grid.markdown()));
+        }
+    }
+    text.push_str(&legend(&UNICODE).map(|sentence| escape_markdown(&sentence)).join("  \n"));
+    text + "\n"
+}
+
+/// A source's comparisons as one pipe table, every metric.
+fn comparison_grid(selection: &Selection, source: &Source) -> Option<Grid> {
+    let mut grid = Grid::new(&[
+        ("test", Side::Left),
+        ("machine", Side::Left),
+        ("load", Side::Left),
+        ("figure", Side::Left),
+        ("before", Side::Right),
+        ("n", Side::Right),
+        ("after", Side::Right),
+        ("n", Side::Right),
+        ("gain", Side::Right),
+        ("saved", Side::Right),
+        ("claimed", Side::Left),
+    ]);
+    selection.comparisons_of(source).next()?;
+    for comparison in selection.comparisons_of(source) {
+        let subject = &comparison.subject;
+        let n = |side: &Option<Measured>| side.as_ref().map_or(0, |side| side.n).to_string();
+        let note = if subject.note.is_empty() { String::new() } else { format!(", {}", subject.note) };
+        let remark = comparison.remark.map_or_else(String::new, |remark| format!("; {remark}"));
+        grid.row(vec![
+            subject.test.clone(),
+            subject.machine.clone(),
+            format!("{}{note}", subject.load),
+            comparison.metric.word().to_owned(),
+            mean(comparison.before.as_ref(), &comparison.unit, &UNICODE),
+            n(&comparison.before),
+            mean(comparison.after.as_ref(), &comparison.unit, &UNICODE),
+            n(&comparison.after),
+            percent(comparison.gain_percent),
+            percent(comparison.saved_percent),
+            format!("{}{remark}", verdict(comparison)),
+        ]);
+    }
+    Some(grid)
+}

@@ -1,0 +1,54 @@
+//! Figures, improvements and claims of the literature in words.
+
+use super::claims::{Agreement, Claim};
+use super::comparison::{Comparison, Measured};
+use crate::figure::{printed, quantity};
+use crate::style::Signs;
+
+/// Mean and the repeat farthest from it: `22.66 k exec/s ±0.8 %`.
+pub(crate) fn mean(side: Option<&Measured>, unit: &str, signs: &Signs) -> String {
+    let Some(side) = side else { return signs.none.to_owned() };
+    if side.n < 2 {
+        return printed(side.mean, unit, signs);
+    }
+    let quantity = quantity(side.mean, unit, signs);
+    let farthest = (side.highest - side.mean).max(side.mean - side.lowest) / side.mean * 100.0;
+    format!("{quantity} {}{farthest:.1} %", signs.plus_minus)
+}
+
+/// An improvement, where there is one.
+pub(crate) fn percent(value: Option<f64>) -> String {
+    value.map_or_else(String::new, |value| format!("{value:.1} %"))
+}
+
+/// The claim, by which definition, and whether it is borne out: `23 % gain, as claimed`.
+pub(crate) fn verdict(comparison: &Comparison) -> String {
+    let Some(claim) = &comparison.claim else { return String::new() };
+    let claimed = format!("{} % {}", claim.percent, claim.definition.word());
+    match comparison.agreement {
+        Some(Agreement::AsClaimed) => format!("{claimed}: borne out"),
+        Some(Agreement::CutOff) => format!("{claimed}: cut off, not rounded"),
+        Some(Agreement::Differs) => format!("{claimed}: recomputed {}", recomputed(comparison, claim)),
+        None => claimed,
+    }
+}
+
+/// The recomputed improvement with one digit more than the claim has.
+fn recomputed(comparison: &Comparison, claim: &Claim) -> String {
+    let decimals = if claim.last_digit_percent < 1.0 { 2 } else { 1 };
+    comparison.improvement(claim.definition).map_or_else(String::new, |value| format!("{value:.decimals$} %"))
+}
+
+/// What the columns mean.
+pub(crate) fn legend(signs: &Signs) -> [String; 3] {
+    [
+        format!(
+            "before and after: mean over n repeats, {} the repeat farthest from it; the sources give no confidence intervals.",
+            signs.plus_minus
+        ),
+        "figures that stand alone: as their authors print them; how often they were measured isn't said.".to_owned(),
+        "gain: new rate / old rate - 1, for times old / new - 1; saved: (old - new) / old, for times. Beside a claim stands the \
+         definition that reproduces its author's claims; a claim is borne out when the recomputed figure rounds to it."
+            .to_owned(),
+    ]
+}

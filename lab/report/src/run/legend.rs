@@ -1,0 +1,52 @@
+//! What the columns of a run's table mean, in sentences; with the coverages that its intervals really have.
+
+use faultline_model::summary::{Estimate, Point, RunSummary};
+use std::collections::BTreeSet;
+
+/// The sentences of the legend, for the run's own numbers of repeats.
+pub(crate) fn sentences(summary: &RunSummary) -> Vec<String> {
+    let mut sentences = vec![
+        "rate (or time): median over n repeats, each an execution of its own; n counts repeats, not samples within them."
+            .to_owned(),
+    ];
+    sentences.extend(coverage(summary));
+    sentences.push(
+        "speed-up: figure against that of the curve's base, its smallest number of tasks; efficiency: speed-up per task \
+         against the base, 100 % is ideal; system: kernel's share of the tasks' own CPU time, with the longer side of \
+         its interval."
+            .to_owned(),
+    );
+    sentences
+}
+
+/// What the intervals cover: `interval: …; it covers the true median with a probability of 93.8 % (n 5)`.
+fn coverage(summary: &RunSummary) -> Option<String> {
+    let points = || summary.curves.iter().flat_map(|curve| &curve.points);
+    let values = coverages(points().filter_map(|point| point.value));
+    if values.is_empty() {
+        return None;
+    }
+    let derived =
+        coverages(points().filter(|point| point.speedup != base_estimate(point)).filter_map(|p| p.efficiency));
+    let mut sentence = format!("interval: low to high; covers the true median with a probability of {}", list(&values));
+    if !derived.is_empty() && derived != values {
+        sentence.push_str(&format!("; for speed-up and efficiency of {}", list(&derived)));
+    }
+    Some(sentence + ".")
+}
+
+/// The speed-up of a base: 1 by definition, its coverage says nothing.
+fn base_estimate(point: &Point) -> Option<Estimate> {
+    point.speedup.filter(|speedup| speedup.low == speedup.high && speedup.median == 1.0)
+}
+
+/// Numbers of repeats and coverages in tenths of a percent, each pair once.
+fn coverages(estimates: impl Iterator<Item = Estimate>) -> BTreeSet<(u32, u32)> {
+    estimates.map(|estimate| (estimate.n, (estimate.coverage * 1000.0).round() as u32)).collect()
+}
+
+fn list(pairs: &BTreeSet<(u32, u32)>) -> String {
+    let words: Vec<String> =
+        pairs.iter().map(|(n, tenths)| format!("{}.{} % (n={n})", tenths / 10, tenths % 10)).collect();
+    words.join(", ")
+}

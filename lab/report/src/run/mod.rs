@@ -1,0 +1,27 @@
+//! A run's figures in the four formats.
+
+pub(crate) mod legend;
+mod markdown;
+mod records;
+mod text;
+pub(crate) mod words;
+
+use crate::format::Format;
+use crate::style::Style;
+use faultline_model::summary::RunSummary;
+use serde::Serialize;
+
+/// A run's figures: per curve a row per number of tasks. JSON is the summary as it is, its `format` included.
+pub fn run_table(summary: &RunSummary, format: Format, style: &Style) -> String {
+    match format {
+        Format::Table => text::text(summary, style),
+        Format::Json => json(summary),
+        Format::Csv => records::csv(summary),
+        Format::Markdown => markdown::markdown(summary),
+    }
+}
+
+/// Indented JSON with a line end. Numbers that are not finite become `null`.
+pub(crate) fn json<T: Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string_pretty(value).expect("plain data with text keys") + "\n"
+}

@@ -1,0 +1,99 @@
+//! What the place can show that a table is written to: width, colour, characters. Decided by the caller.
+
+use anstyle::{AnsiColor, Style as Ansi};
+
+/// What the reader's place can show. Only [`crate::Format::Table`] depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// Columns of characters that fit in a line; none where lines may be as long as they like.
+    pub width: Option<usize>,
+    /// Colours and bold, as ANSI escapes.
+    pub colour: bool,
+    /// Characters beyond ASCII in the words of the table itself. Labels and names stay as they are.
+    pub unicode: bool,
+}
+
+impl Style {
+    /// For files and pipes: long lines, no colour.
+    pub const PLAIN: Style = Style { width: None, colour: false, unicode: true };
+
+    /// Width at which sentences are wrapped.
+    pub(crate) fn text_width(&self) -> usize {
+        self.width.unwrap_or(110).clamp(40, 140)
+    }
+
+    /// `text` in lines that fit; words are broken only where one is longer than a line.
+    pub(crate) fn wrap(&self, text: &str, first: &str, others: &str) -> Vec<String> {
+        let options = textwrap::Options::new(self.text_width())
+            .initial_indent(first)
+            .subsequent_indent(others)
+            .word_splitter(textwrap::WordSplitter::NoHyphenation);
+        textwrap::wrap(text, options).into_iter().map(std::borrow::Cow::into_owned).collect()
+    }
+
+    /// The signs to write with.
+    pub(crate) fn signs(&self) -> &'static Signs {
+        if self.unicode { &UNICODE } else { &ASCII }
+    }
+
+    /// `text` with emphasis, where colour is on.
+    pub(crate) fn paint(&self, tone: Tone, text: &str) -> String {
+        if !self.colour || text.is_empty() {
+            return text.to_owned();
+        }
+        let ansi = match tone {
+            Tone::Title => Ansi::new().bold(),
+            Tone::Good => Ansi::new().bold().fg_color(Some(AnsiColor::Green.into())),
+            Tone::Middling => Ansi::new().bold().fg_color(Some(AnsiColor::Yellow.into())),
+            Tone::Bad => Ansi::new().bold().fg_color(Some(AnsiColor::Red.into())),
+            Tone::Quiet => Ansi::new().dimmed(),
+        };
+        format!("{ansi}{text}{ansi:#}")
+    }
+}
+
+/// What a piece of text means, for its emphasis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    /// A heading.
+    Title,
+    /// Good news.
+    Good,
+    /// Neither good nor bad, or a warning.
+    Middling,
+    /// Bad news.
+    Bad,
+    /// Explanations.
+    Quiet,
+}
+
+/// The signs that stand between figures and words.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Signs {
+    /// Between the ends of an interval.
+    pub to: &'static str,
+    /// Where there is nothing to show.
+    pub none: &'static str,
+    /// Between parts of a line.
+    pub dot: &'static str,
+    /// Before the half-width of an interval.
+    pub plus_minus: &'static str,
+    /// Times, between a count and what is counted.
+    pub times: &'static str,
+    /// Before an explanation.
+    pub dash: &'static str,
+    /// 10⁻⁶.
+    pub micro: &'static str,
+    /// Opening and closing quote.
+    pub quotes: (&'static str, &'static str),
+}
+
+/// Signs of good print.
+pub(crate) const UNICODE: Signs =
+    Signs {
+        to: "…", none: "–", dot: "·", plus_minus: "±", times: "×", dash: "—", micro: "µ", quotes: ("“", "”")
+    };
+
+/// Signs for places that know ASCII only.
+pub(crate) const ASCII: Signs =
+    Signs { to: "..", none: "-", dot: "|", plus_minus: "+-", times: "x", dash: "--", micro: "u", quotes: ("\"", "\"") };

@@ -1,0 +1,150 @@
+//! The four formats of every list, against files of what is expected (`tests/snapshots`).
+
+mod fixture;
+
+use faultline_model::cell::TaskMode;
+use faultline_model::describe::{self, WorkloadInfo};
+use faultline_model::record::{RunId, RunLine, RunState};
+use faultline_model::summary::RunSummary;
+use faultline_model::time::UnixMillis;
+use faultline_report::published::{beside, published};
+use faultline_report::{Format, Style, facts, run_table, runs, workloads};
+use insta::assert_snapshot;
+
+const WIDE: Style = Style { width: Some(140), colour: false, unicode: true };
+const MEDIUM: Style = Style { width: Some(100), colour: false, unicode: true };
+const NARROW: Style = Style { width: Some(80), colour: false, unicode: false };
+
+fn descriptions() -> Vec<WorkloadInfo> {
+    let zero_fill = "faultline-describe 1 zero_fill\nsummary first touch of pages\noperation fault\nunit fault/s\ndirection higher\n\
+        style loop\nwindow_ms 200\nsize 4194304 bytes that each task maps at a time\nvariant base process,thread base pages\n\
+        variant huge process,thread huge pages of 2 MiB, by madvise\nend\n";
+    let tree_build = "faultline-describe 1 tree_build\nsummary build a whole source tree\noperation build\nunit s\n\
+        direction lower\nstyle once\nwindow_ms 2000\nvariant generated process a tree made by rule\nend\n";
+    [zero_fill, tree_build].map(|text| describe::parse(text).unwrap()).into()
+}
+
+fn lines() -> Vec<RunLine> {
+    let line = RunLine {
+        id: RunId(12),
+        label: Some("größer, \"nach\" dem Umbau".into()),
+        started: UnixMillis(1_795_252_714_123),
+        state: RunState::Finished,
+        suite: Some("quick".into()),
+        cpus: vec![1, 2, 4, 8],
+        planned: 96,
+        ended: 96,
+        failed: 3,
+        skipped: 0,
+        machine: "prüfstand, Linux 6.1.0-18-amd64".into(),
+    };
+    let open =
+        RunLine { id: RunId(7), label: None, suite: None, state: RunState::Open, ended: 40, failed: 0, ..line.clone() };
+    vec![line, open]
+}
+
+#[test]
+fn run_as_table() {
+    assert_snapshot!("run_wide", run_table(&fixture::small(), Format::Table, &WIDE));
+    assert_snapshot!("run_medium", run_table(&fixture::small(), Format::Table, &MEDIUM));
+    assert_snapshot!("run_narrow_ascii", run_table(&fixture::small(), Format::Table, &NARROW));
+}
+
+#[test]
+fn run_as_csv_json_and_markdown() {
+    assert_snapshot!("run_csv", run_table(&fixture::small(), Format::Csv, &WIDE));
+    assert_snapshot!("run_json", run_table(&fixture::small(), Format::Json, &WIDE));
+    assert_snapshot!("run_markdown", run_table(&fixture::small(), Format::Markdown, &WIDE));
+}
+
+#[test]
+fn run_in_trouble() {
+    assert_snapshot!("run_one_cpu", run_table(&fixture::one_cpu(), Format::Table, &MEDIUM));
+    assert_snapshot!("run_all_failed", run_table(&fixture::all_failed(), Format::Table, &MEDIUM));
+    assert_snapshot!("run_empty", run_table(&fixture::empty(), Format::Table, &MEDIUM));
+}
+
+#[test]
+fn lists() {
+    for format in Format::ALL {
+        assert_snapshot!(format!("runs_{format}"), runs(&lines(), format, &MEDIUM));
+        assert_snapshot!(format!("workloads_{format}"), workloads(&descriptions(), format, &MEDIUM));
+        let record = fixture::record(&fixture::small());
+        assert_snapshot!(format!("facts_{format}"), facts(record.facts().unwrap(), format, &MEDIUM));
+    }
+}
+
+#[test]
+fn literature() {
+    assert_snapshot!("published_table", published(None, Format::Table, &WIDE).unwrap());
+    assert_snapshot!("published_markdown", published(Some("zero-fill"), Format::Markdown, &WIDE).unwrap());
+    assert_snapshot!("published_csv", published(Some("dragonfly-2011-vm-token"), Format::Csv, &WIDE).unwrap());
+    assert_snapshot!("published_json", published(Some("buildkernel"), Format::Json, &WIDE).unwrap());
+}
+
+#[test]
+fn literature_beside_a_run() {
+    for format in Format::ALL {
+        assert_snapshot!(format!("beside_{format}"), beside(&fixture::typical(), &[8], format, &WIDE));
+    }
+}
+
+#[test]
+fn json_is_the_summary_and_can_be_read_back() {
+    let run = fixture::small();
+    let read: RunSummary = serde_json::from_str(&run_table(&run, Format::Json, &WIDE)).unwrap();
+    assert_eq!(read, run);
+    assert_eq!(read.format, RunSummary::FORMAT);
+}
+
+#[test]
+fn csv_has_a_record_per_point_and_the_raw_numbers() {
+    let run = fixture::small();
+    let text = run_table(&run, Format::Csv, &WIDE);
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let header = reader.headers().unwrap().clone();
+    let column = |name: &str| header.iter().position(|column| column == name).unwrap();
+    let records: Vec<_> = reader.records().map(|record| record.unwrap()).collect();
+    let points: Vec<_> = run.curves.iter().flat_map(|curve| &curve.points).collect();
+    assert_eq!(records.len(), points.len());
+    for (record, point) in records.iter().zip(points) {
+        assert_eq!(record[column("value_median")].parse().ok(), point.value.map(|value| value.median));
+        assert_eq!(record[column("efficiency_low_ratio")].parse().ok(), point.efficiency.map(|e| e.low));
+        assert_eq!(record[column("failures")], point.failures.len().to_string());
+    }
+}
+
+#[test]
+fn tables_keep_to_their_width() {
+    for run in [fixture::small(), fixture::typical(), fixture::one_cpu(), fixture::all_failed()] {
+        for style in [WIDE, MEDIUM, NARROW] {
+            for line in run_table(&run, Format::Table, &style).lines() {
+                let width = textwrap::core::display_width(line);
+                assert!(width <= style.width.unwrap(), "{width}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_comes_from_outside_cannot_speak_to_the_terminal() {
+    let text = run_table(&fixture::hostile(), Format::Table, &WIDE);
+    assert!(!text.contains('\u{1b}'), "{text}");
+}
+
+#[test]
+fn colour_is_there_only_when_asked_for() {
+    let coloured = Style { colour: true, ..WIDE };
+    let text = run_table(&fixture::small(), Format::Table, &coloured);
+    assert!(text.contains("\u{1b}[1m\u{1b}[32mscales"), "{text:?}");
+    let plain = run_table(&fixture::small(), Format::Table, &WIDE);
+    assert!(!plain.contains('\u{1b}'));
+}
+
+#[test]
+fn threads_and_processes_are_told_apart() {
+    let run = fixture::typical();
+    assert!(run.curves.iter().any(|curve| curve.case.mode == TaskMode::Thread));
+    let text = run_table(&run, Format::Table, &WIDE);
+    assert!(text.contains("zero_fill:base · threads") && text.contains("zero_fill:base · processes"), "{text}");
+}

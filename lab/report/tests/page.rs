@@ -1,0 +1,69 @@
+//! The page as text: complete, closed to the outside, and the same each time. How it looks and behaves is tested in `page/tests`.
+
+mod fixture;
+
+use faultline_model::summary::RunSummary;
+use faultline_report::html;
+
+fn page(run: &RunSummary) -> String {
+    html(run, &fixture::record(run))
+}
+
+/// The page without what its bundled script and style contain.
+fn own_markup(page: &str) -> String {
+    let script = page.rfind("<script>").unwrap();
+    let style = (page.find("<style>").unwrap(), page.find("</style>").unwrap());
+    format!("{}{}", &page[..style.0], &page[style.1..script])
+}
+
+#[test]
+fn the_page_names_nothing_to_load() {
+    for run in [fixture::typical(), fixture::small(), fixture::one_cpu(), fixture::all_failed(), fixture::empty()] {
+        let markup = own_markup(&page(&run));
+        for word in ["src=", "url(", "@import", "http://", "https://", "srcset"] {
+            assert!(!markup.contains(word), "{word}");
+        }
+        assert!(!page(&run).contains("@import"));
+        assert!(markup.contains("default-src 'none'; script-src 'sha256-"));
+    }
+}
+
+#[test]
+fn text_from_outside_stays_text() {
+    let page = page(&fixture::hostile());
+    assert_eq!(page.matches("<script").count(), 2, "the data and the page's own");
+    assert_eq!(page.to_lowercase().matches("</script").count(), 2);
+    assert!(!page.contains("<img"));
+    assert!(!page.contains("<!--"));
+}
+
+#[test]
+fn the_embedded_data_is_the_summary() {
+    for run in [fixture::typical(), fixture::hostile()] {
+        let page = page(&run);
+        let start = page.find("<script id=\"data\" type=\"application/json\">").unwrap();
+        let data = page[start..].split_once('>').unwrap().1.split_once("</script>").unwrap().0;
+        assert!(!data.contains('<'));
+        assert_eq!(serde_json::from_str::<RunSummary>(data).unwrap(), run);
+    }
+}
+
+#[test]
+fn the_same_run_gives_the_same_page() {
+    assert_eq!(page(&fixture::typical()), page(&fixture::typical()));
+}
+
+#[test]
+fn every_curve_warning_and_fact_is_on_it() {
+    let run = fixture::typical();
+    let page = page(&run);
+    for curve in &run.curves {
+        assert!(page.contains(&curve.case.to_string()), "{}", curve.case);
+    }
+    for warning in &run.warnings {
+        assert!(page.contains(&warning.text), "{}", warning.text);
+    }
+    for value in ["Example CPU 9000 @ 2.40 GHz", "mitigations=auto,nosmt", "20261121", "120 s"] {
+        assert!(page.contains(value), "{value}");
+    }
+}
