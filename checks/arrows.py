@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Holds the arrows between the rooms: which crate may depend on which (ARCHITECTURE.md, "The arrows").
+
+Reads `cargo metadata` of this workspace, prints each arrow that is not allowed, and ends with 1 if there is one. A crate that
+the table does not know is an error too: a new room says where it stands. Dependencies for tests and builds count as well,
+except those of the command, whose tests look into what it wrote.
+"""
+
+import json
+import subprocess
+import sys
+
+LAB_BELOW_COMMAND = {"model", "stats", "store", "report", "targets", "runner"}
+
+ALLOWED = {
+    "faultline": LAB_BELOW_COMMAND,
+    "faultline-runner": {"targets", "model"},
+    "faultline-targets": {"model"},
+    "faultline-stats": {"model"},
+    "faultline-store": {"model"},
+    "faultline-report": {"model"},
+    "faultline-model": set(),
+}
+
+# What would give a pure room a clock, a file or a random number of its own making.
+PURE = {"faultline-model", "faultline-stats"}
+IMPURE = ("std::fs", "std::env", "std::net", "std::process", "std::time::SystemTime", "std::time::Instant", "SystemTime::now",
+          "Instant::now", "rand::rng", "thread_rng", "from_entropy", "from_os_rng")
+
+
+def crossings(metadata):
+    """Arrows that are not allowed, as sentences. `metadata`: the parsed output of `cargo metadata --no-deps`."""
+    names = {package["name"] for package in metadata["packages"]}
+    found = []
+    for package in metadata["packages"]:
+        name = package["name"]
+        if name not in ALLOWED:
+            found.append(f"{name}: not in the table of checks/arrows.py: say which rooms it may use")
+            continue
+        allowed = {f"faultline-{room}" for room in ALLOWED[name]}
+        for dependency in package["dependencies"]:
+            if dependency["name"] in names and dependency["name"] not in allowed:
+                found.append(f"{name} → {dependency['name']}: this arrow does not point down")
+    return sorted(set(found))
+
+
+def impurities(name, path, text):
+    """Uses of the outside world in a pure room's source, as sentences. Tests, which stand at the end of a file, may."""
+    body = text.split("#[cfg(test)]")[0]
+    return [f"{name}: {path} uses {word}" for word in IMPURE if word in body]
+
+
+def sources(package):
+    """Path and text of each source file of a package's library."""
+    from pathlib import Path
+    root = Path(package["manifest_path"]).parent / "src"
+    for path in sorted(root.rglob("*.rs")):
+        if path.name != "tests.rs":
+            yield path.relative_to(root.parent), path.read_text(encoding="utf-8")
+
+
+def main():
+    output = subprocess.run(["cargo", "metadata", "--no-deps", "--format-version", "1", "--locked"], check=True,
+                            stdout=subprocess.PIPE)
+    metadata = json.loads(output.stdout)
+    found = crossings(metadata)
+    for package in metadata["packages"]:
+        if package["name"] in PURE:
+            for path, text in sources(package):
+                found += impurities(package["name"], path, text)
+    for sentence in found:
+        print(f"arrows: {sentence}", file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

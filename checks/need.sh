@@ -1,0 +1,22 @@
+#!/bin/sh
+# Sees to it that commands are there: need.sh COMMAND=PACKAGE… On a Debian-like machine, as root, a missing package is
+# installed; anywhere else it says what to install and ends with 1.
+set -eu
+
+missing=
+for pair in "$@"; do
+    command -v "${pair%%=*}" >/dev/null 2>&1 || missing="$missing ${pair#*=}"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null 2>&1; then
+    echo "installing:$missing" >&2
+    export DEBIAN_FRONTEND=noninteractive
+    # shellcheck disable=SC2086 # words are packages
+    apt-get install -y -q --no-install-recommends $missing >&2 ||
+        { apt-get update -q >&2 && apt-get install -y -q --no-install-recommends $missing >&2; }
+    exit
+fi
+echo "missing:$missing" >&2
+echo "hint: install them, for example with: sudo apt-get install$missing" >&2
+exit 1

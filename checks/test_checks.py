@@ -1,0 +1,59 @@
+"""Each check must find what it is there to find, and pass what is well."""
+
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import arrows
+import licences
+import links
+
+
+def package(name, *dependencies):
+    return {"name": name, "dependencies": [{"name": dependency} for dependency in dependencies]}
+
+
+class Arrows(unittest.TestCase):
+    def test_arrows_that_point_down_pass(self):
+        metadata = {"packages": [package("faultline", "faultline-runner", "clap"), package("faultline-runner", "faultline-model"),
+                                 package("faultline-model", "serde")]}
+        self.assertEqual(arrows.crossings(metadata), [])
+
+    def test_an_arrow_that_points_up_is_found(self):
+        metadata = {"packages": [package("faultline-model", "faultline-store"), package("faultline-store")]}
+        self.assertEqual(arrows.crossings(metadata), ["faultline-model → faultline-store: this arrow does not point down"])
+
+    def test_a_room_without_a_place_is_found(self):
+        self.assertEqual(len(arrows.crossings({"packages": [package("faultline-attic")]})), 1)
+
+    def test_a_pure_room_that_looks_outside_is_found(self):
+        self.assertEqual(arrows.impurities("m", "a.rs", "use std::fs;"), ["m: a.rs uses std::fs"])
+        self.assertEqual(arrows.impurities("m", "a.rs", "fn f() {}\n#[cfg(test)]\nuse std::fs;"), [])
+
+
+class Licences(unittest.TestCase):
+    def test_expressions(self):
+        for expression in ["MIT", "MIT/Apache-2.0", "GPL-3.0 OR MIT", "(MIT OR GPL-2.0) AND ISC", "Apache-2.0 WITH LLVM-exception"]:
+            self.assertTrue(licences.permitted(expression), expression)
+        for expression in ["GPL-3.0", "MIT AND GPL-2.0", "none", "", "(MIT", "MIT WITH odd-exception", "MIT ISC"]:
+            self.assertFalse(licences.permitted(expression), expression)
+
+    def test_an_exception_holds_for_its_package_alone(self):
+        self.assertEqual(licences.refused([("axe-core", "MPL-2.0"), ("other", "MPL-2.0")]), ["other: MPL-2.0"])
+
+
+class Links(unittest.TestCase):
+    def test_what_is_not_there_is_found(self):
+        with tempfile.TemporaryDirectory() as directory:
+            root = Path(directory)
+            (root / "b.md").write_text("# A `big` heading!\n")
+            text = "[x](b.md) [x](b.md#a-big-heading) [x](c.md) [x](b.md#small) [x](https://example.org)\n```\n[x](d.md)\n```\n"
+            (root / "a.md").write_text(text)
+            found = links.dead(root / "a.md", text, root)
+            self.assertEqual(found, ["a.md: c.md is not there", "a.md: b.md#small has no such heading"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,394 @@
+//! The command's arguments. Completions and man pages come from these definitions too.
+
+use clap::builder::PossibleValuesParser;
+use clap::builder::TypedValueParser;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use faultline_model::cell::TaskMode;
+use faultline_model::plan::PinPolicy;
+use faultline_report::Format;
+use faultline_runner::Suite;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Does this system scale, and why not? Runs the classic kernel loops over 1…N CPUs, saves every sample, and says so.
+#[derive(Debug, Parser)]
+#[command(
+    name = "faultline",
+    version,
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  faultline run                           the quick suite on this machine, about two minutes
+  faultline run zero_fill path_stat:deep  chosen workloads, all variants or one
+  faultline list                          the runs so far
+  faultline show 3 --format markdown      a run's table
+  faultline report 3 -o run3.html         a run as a page that opens offline"
+)]
+pub(crate) struct Arguments {
+    /// Database file [default: faultline/faultline.sqlite in the user's data directory]
+    #[arg(long, global = true, value_name = "FILE", env = "FAULTLINE_DB", hide_env_values = true)]
+    pub(crate) db: Option<PathBuf>,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure this machine: run a suite or chosen workloads over numbers of CPUs
+    Run(Box<Run>),
+    /// Go on with a run that was stopped or killed
+    Resume(Resume),
+    /// List the runs
+    List(List),
+    /// Show a run's figures
+    Show(Show),
+    /// Write a run as one self-contained page
+    Report(Report),
+    /// List the workloads and their variants
+    Workloads(Workloads),
+    /// Show the facts about this machine, or those saved with a run
+    Facts(Facts),
+    /// Show the literature's figures, with improvements recomputed from their raw values
+    Published(Published),
+    /// Print completions for a shell
+    Completions(Completions),
+    /// Write man pages
+    Man(Man),
+}
+
+/// Format of a table.
+#[derive(Debug, Args)]
+pub(crate) struct FormatArgument {
+    /// How to write it
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
+    pub(crate) format: Format,
+}
+
+fn format_parser() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|name| name.parse::<Format>())
+}
+
+/// Where the workloads' programs are.
+#[derive(Debug, Args)]
+pub(crate) struct WorkloadsPlace {
+    /// Directory of the workloads' programs [default: beside the command]
+    #[arg(long, value_name = "DIR", env = "FAULTLINE_WORKLOADS", hide_env_values = true)]
+    pub(crate) workloads: Option<PathBuf>,
+}
+
+/// How a run is shown while it is under way, and where it works.
+#[derive(Debug, Args)]
+pub(crate) struct Conduct {
+    #[command(flatten)]
+    pub(crate) place: WorkloadsPlace,
+
+    /// Directory for scratch files [default: the system's directory for temporary files]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scratch: Option<PathBuf>,
+
+    /// Time limit of each execution [default: 30 s more than three times its planned time; 30 min for builds]
+    #[arg(long, value_name = "DURATION", value_parser = positive_duration, allow_hyphen_values = true)]
+    pub(crate) limit: Option<Duration>,
+
+    /// No progress; the table only
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    /// Also write the page
+    #[arg(short, long, value_name = "FILE.html")]
+    pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgument,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline run                                 quick suite, numbers of CPUs by powers of two
+  faultline run --suite full --time 1h          every variant, as often as fits an hour
+  faultline run zero_fill --cpus 1,2 --repeats 20
+  faultline run fault_existing:shared --mode thread --window 2s
+  faultline run tree_build --tree ~/src/app --command 'make -j{jobs}' --copies 2 --cpus 1,2
+Each sample is saved as soon as it is there. Ctrl-C ends cleanly; `faultline resume` goes on.")]
+pub(crate) struct Run {
+    /// Workloads, as NAME or NAME:VARIANT; none for the whole suite
+    #[arg(value_name = "WORKLOAD")]
+    pub(crate) workloads_chosen: Vec<String>,
+
+    /// Suite to run, or whose timing to take for chosen workloads
+    #[arg(long, value_enum, value_name = "SUITE")]
+    pub(crate) suite: Option<SuiteName>,
+
+    /// Numbers of CPUs, that is of tasks at once [default: powers of two, and all]
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', value_parser = count, allow_negative_numbers = true)]
+    pub(crate) cpus: Option<Vec<u32>>,
+
+    /// How often each cell is run [default: 6 for quick, 10 for full]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    pub(crate) repeats: Option<u32>,
+
+    /// Time budget: repeats as many as fit, and nothing begins after it
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
+    pub(crate) time: Option<Duration>,
+
+    /// Warm-up before each window [default: 100 ms for quick, 500 ms for full]
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
+    pub(crate) warmup: Option<Duration>,
+
+    /// Time over which a rate is counted [default: 300 ms for quick, 2 s for full; longer for slow operations]
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
+    pub(crate) window: Option<Duration>,
+
+    /// Part of the window that makes one sample [default: 50 ms for quick, 100 ms for full]
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
+    pub(crate) interval: Option<Duration>,
+
+    /// Seed of the random order [default: random, and saved]
+    #[arg(long, value_name = "N", value_parser = seed)]
+    pub(crate) seed: Option<u64>,
+
+    /// Whether each task is bound to a CPU of its own [default: each, where the system can]
+    #[arg(long, value_enum, value_name = "POLICY")]
+    pub(crate) pin: Option<Pin>,
+
+    /// What tasks are, for workloads that can be either
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(crate) mode: Option<Mode>,
+
+    /// Allow more tasks than CPUs
+    #[arg(long)]
+    pub(crate) oversubscribe: bool,
+
+    /// Size for the workloads, in their own measure (see `faultline workloads`): 64MiB, 200
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) size: Option<u64>,
+
+    /// Source tree to build, with --command
+    #[arg(long, value_name = "DIR", requires = "command")]
+    pub(crate) tree: Option<PathBuf>,
+
+    /// Command that builds it; {jobs} stands for the number of tasks. Split into words as a shell does, and run without one
+    #[arg(long, value_name = "COMMAND", requires = "tree")]
+    pub(crate) command: Option<String>,
+
+    /// Copies of the tree built at once
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) copies: u32,
+
+    /// Name for the run
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) label: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) conduct: Conduct,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline resume        go on with the newest run that is not finished
+  faultline resume 3      go on with run 3
+A time budget counts anew for each session.")]
+pub(crate) struct Resume {
+    /// The run [default: the newest that is not finished]
+    #[arg(value_name = "RUN", value_parser = run_number)]
+    pub(crate) run: Option<i64>,
+
+    #[command(flatten)]
+    pub(crate) conduct: Conduct,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    #[command(flatten)]
+    pub(crate) format: FormatArgument,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline show                     the newest run
+  faultline show 3 --format csv      raw numbers of run 3")]
+pub(crate) struct Show {
+    /// The run [default: the newest]
+    #[arg(value_name = "RUN", value_parser = run_number)]
+    pub(crate) run: Option<i64>,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgument,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline report -o page.html      the newest run
+  faultline report 3 -o run3.html    run 3; the page opens offline, with plots and all data")]
+pub(crate) struct Report {
+    /// The run [default: the newest]
+    #[arg(value_name = "RUN", value_parser = run_number)]
+    pub(crate) run: Option<i64>,
+
+    /// File to write
+    #[arg(short, long, value_name = "FILE.html")]
+    pub(crate) output: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Workloads {
+    #[command(flatten)]
+    pub(crate) place: WorkloadsPlace,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgument,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Facts {
+    /// Facts saved with a run, instead of this machine's
+    #[arg(value_name = "RUN", value_parser = run_number)]
+    pub(crate) run: Option<i64>,
+
+    #[command(flatten)]
+    pub(crate) place: WorkloadsPlace,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgument,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline published                 every table
+  faultline published dragonfly       those whose name holds a word
+  faultline published --beside 3      the literature's figures beside those of run 3")]
+pub(crate) struct Published {
+    /// Part of a table's name
+    #[arg(value_name = "NAME", conflicts_with = "beside")]
+    pub(crate) name: Option<String>,
+
+    /// A run of your own to lay beside
+    #[arg(long, value_name = "RUN", value_parser = run_number)]
+    pub(crate) beside: Option<i64>,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgument,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// Directory to write the pages to
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum SuiteName {
+    /// The loops of the literature, about two minutes on two CPUs
+    Quick,
+    /// Every workload in every variant
+    Full,
+}
+
+impl From<SuiteName> for Suite {
+    fn from(name: SuiteName) -> Self {
+        match name {
+            SuiteName::Quick => Suite::Quick,
+            SuiteName::Full => Suite::Full,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Pin {
+    /// A CPU of its own for each task, cores before hardware threads
+    Each,
+    /// The scheduler decides
+    None,
+}
+
+impl From<Pin> for PinPolicy {
+    fn from(pin: Pin) -> Self {
+        match pin {
+            Pin::Each => PinPolicy::Each,
+            Pin::None => PinPolicy::None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Mode {
+    /// Processes, each with its own address space
+    Process,
+    /// Threads of one process
+    Thread,
+}
+
+impl From<Mode> for TaskMode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Process => TaskMode::Process,
+            Mode::Thread => TaskMode::Thread,
+        }
+    }
+}
+
+fn count(text: &str) -> Result<u32, String> {
+    text.trim().parse().map_err(|_| "not a number; write it like 4".to_owned())
+}
+
+fn run_number(text: &str) -> Result<i64, String> {
+    text.parse().map_err(|_| "not the number of a run; `faultline list` shows them".to_owned())
+}
+
+/// Below 2^63, so that every reader of JSON and SQL can hold it.
+fn seed(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(seed) if seed <= i64::MAX as u64 => Ok(seed),
+        _ => Err("not a number below 2^63".to_owned()),
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|_| "not a duration; write it like 90s, 2m or 300ms".to_owned())
+}
+
+fn positive_duration(text: &str) -> Result<Duration, String> {
+    duration(text)
+        .and_then(|length| if length.is_zero() { Err("it must be longer than nothing".to_owned()) } else { Ok(length) })
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    let size: bytesize::ByteSize = text.parse().map_err(|_| "not a size; write it like 4MiB or 200".to_owned())?;
+    if size.as_u64() == 0 { Err("it must be more than nothing".to_owned()) } else { Ok(size.as_u64()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definitions_agree_with_each_other() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn durations_and_sizes_are_read() {
+        assert_eq!(duration("1m 30s"), Ok(Duration::from_secs(90)));
+        assert!(duration("soon").is_err());
+        assert!(positive_duration("0s").is_err());
+        assert_eq!(size("4MiB"), Ok(4 << 20));
+        assert_eq!(size("200"), Ok(200));
+        assert!(size("many").is_err());
+    }
+}

@@ -1,0 +1,14 @@
+//! One file per command; commands that do the same thing with other words share a file.
+
+pub(crate) mod facts;
+pub(crate) mod list;
+pub(crate) mod published;
+pub(crate) mod report;
+pub(crate) mod resume;
+pub(crate) mod run;
+pub(crate) mod show;
+pub(crate) mod words;
+pub(crate) mod workloads;
+
+mod measure;
+mod stored;

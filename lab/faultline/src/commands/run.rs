@@ -1,0 +1,86 @@
+//! `faultline run`: from arguments to a plan that is saved and run.
+
+use super::measure;
+use crate::arguments::Run;
+use crate::failure::Failure;
+use crate::places;
+use faultline_model::plan::{GivenTree, PinPolicy};
+use faultline_runner::{Request, plan};
+use faultline_store::{MeasuringLock, NewRun, Store};
+use faultline_targets::Target;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+pub(crate) fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failure> {
+    let conduct = &arguments.conduct;
+    let request = request(arguments)?;
+    let host = places::host(conduct.place.workloads.as_deref(), conduct.scratch.as_deref())?;
+    let workloads = host.workloads()?;
+    let seed = arguments.seed.unwrap_or_else(any_seed);
+    let plan = plan(&request, &workloads, host.cpus().len() as u32, seed)?;
+
+    let path = places::database(db)?;
+    let mut store = Store::open_or_create(&path)?;
+    let _lock = MeasuringLock::take(&path)?;
+    let session = measure::session(&host);
+    let new = NewRun {
+        label: arguments.label.as_deref(),
+        settings: &plan.settings,
+        workloads: &workloads,
+        plan: &plan.items,
+        session: &session,
+    };
+    let run = store.begin_run(&new)?;
+    measure::measure(&mut store, run, &host, conduct)
+}
+
+/// Any number that fits a signed 64-bit integer, so that every reader of JSON and SQL can hold it.
+fn any_seed() -> u64 {
+    u64::from(rand::random::<u32>())
+}
+
+fn request(arguments: &Run) -> Result<Request, Failure> {
+    Ok(Request {
+        suite: arguments.suite.map(Into::into),
+        workloads: arguments.workloads_chosen.clone(),
+        cpus: arguments.cpus.clone(),
+        repeats: arguments.repeats,
+        budget_ms: arguments.time.map(millis),
+        warmup_ms: arguments.warmup.map(millis),
+        window_ms: arguments.window.map(millis),
+        interval_ms: arguments.interval.map(millis),
+        pin: Some(arguments.pin.map_or(default_pin(), Into::into)),
+        mode: arguments.mode.map(Into::into),
+        oversubscribe: arguments.oversubscribe,
+        size: arguments.size,
+        copies: arguments.copies,
+        tree: tree(arguments)?,
+    })
+}
+
+fn millis(length: Duration) -> u64 {
+    u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// OpenBSD has no way to bind a task to a CPU.
+fn default_pin() -> PinPolicy {
+    if cfg!(target_os = "openbsd") { PinPolicy::None } else { PinPolicy::Each }
+}
+
+fn tree(arguments: &Run) -> Result<Option<GivenTree>, Failure> {
+    let (Some(directory), Some(command)) = (&arguments.tree, &arguments.command) else { return Ok(None) };
+    let directory = directory.canonicalize().map_err(|error| {
+        Failure::usage(
+            format!("cannot use the tree {}: {error}", directory.display()),
+            "`--tree` takes a directory with sources",
+        )
+    })?;
+    let words = shell_words::split(command).map_err(|error| {
+        Failure::usage(format!("cannot split the command '{command}' into words: {error}"), "quote it as for a shell")
+    })?;
+    if words.is_empty() {
+        return Err(Failure::usage("the command is empty", "for example `--command 'make -j{jobs}'`"));
+    }
+    Ok(Some(GivenTree { directory: directory.to_string_lossy().into_owned(), command: words }))
+}

@@ -1,0 +1,130 @@
+//! How the command fails: one line that says what, a hint that says what to do, and an exit status.
+//!
+//! Statuses: 1 something failed, 2 the request makes no sense, 130 stopped by the user.
+
+use crate::arguments::Arguments;
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+use faultline_model::journal::JournalError;
+use faultline_runner::RequestError;
+use faultline_store::StoreError;
+use faultline_targets::TargetError;
+use std::fmt::Display;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Exit status when something failed.
+const FAILED: u8 = 1;
+/// Exit status when the request makes no sense.
+const USAGE: u8 = 2;
+/// Exit status when the user stopped it: 128 + SIGINT.
+const STOPPED: u8 = 130;
+
+/// Why the command can't do what was asked.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    problem: String,
+    hint: Option<String>,
+    status: u8,
+}
+
+impl Failure {
+    /// Something failed.
+    pub(crate) fn new(problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Failure { problem: problem.into(), hint: Some(hint.into()), status: FAILED }
+    }
+
+    /// The request makes no sense.
+    pub(crate) fn usage(problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Failure { problem: problem.into(), hint: Some(hint.into()), status: USAGE }
+    }
+
+    /// Whoever reads our output has gone: nothing is left to do, and nobody to tell.
+    pub(crate) fn reader_gone() -> Self {
+        Failure { problem: String::new(), hint: None, status: 0 }
+    }
+
+    /// Says it on standard error.
+    pub(crate) fn tell(&self) -> ExitCode {
+        if !self.problem.is_empty() {
+            warn(&format!("faultline: {}", self.problem));
+        }
+        if let Some(hint) = &self.hint {
+            warn(&format!("hint: {hint}"));
+        }
+        ExitCode::from(self.status)
+    }
+}
+
+/// Some of what was to be done failed, and was recorded.
+pub(crate) fn some_failed() -> ExitCode {
+    ExitCode::from(FAILED)
+}
+
+/// The user stopped it.
+pub(crate) fn stopped() -> ExitCode {
+    ExitCode::from(STOPPED)
+}
+
+/// A line on standard error. That it can't be written has nobody to be told to.
+pub(crate) fn warn(line: &dyn Display) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// What the argument parser says: help and version as they are, an error as one line and a hint.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        // A reader that is gone has seen what it wanted of the help.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    if error.kind() == ErrorKind::MissingSubcommand {
+        warn(&Arguments::command().render_help().to_string().trim_end());
+        return ExitCode::from(USAGE);
+    }
+    let text = error.render().to_string();
+    let hint = tip(&text).unwrap_or_else(|| format!("`faultline{} --help` shows what it takes", command_called()));
+    Failure::usage(problem(&text), hint).tell()
+}
+
+/// The command that was called, with a blank before it; empty where none of ours was.
+fn command_called() -> String {
+    let word = std::env::args().nth(1).unwrap_or_default();
+    if Arguments::command().find_subcommand(&word).is_some() { format!(" {word}") } else { String::new() }
+}
+
+/// The first paragraph without its mark, as one line.
+fn problem(text: &str) -> String {
+    let paragraph = text.trim_start_matches("error: ").split("\n\n").next().unwrap_or_default();
+    paragraph.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn tip(text: &str) -> Option<String> {
+    let line = text.lines().find_map(|line| line.trim_start().strip_prefix("tip: "))?;
+    Some(line.to_owned())
+}
+
+impl From<RequestError> for Failure {
+    fn from(error: RequestError) -> Self {
+        Failure::usage(error.problem, error.hint)
+    }
+}
+
+impl From<TargetError> for Failure {
+    fn from(error: TargetError) -> Self {
+        Failure::new(error.problem, error.hint)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let status = if error.not_there { USAGE } else { FAILED };
+        Failure { problem: error.problem, hint: error.hint, status }
+    }
+}
+
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Self {
+        Failure { problem: error.problem, hint: error.hint, status: FAILED }
+    }
+}

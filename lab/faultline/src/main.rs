@@ -1,0 +1,49 @@
+//! The command `faultline`: arguments in, words out. What it does is done by the lab's other rooms; here they are put together.
+
+mod arguments;
+mod commands;
+mod failure;
+mod output;
+mod places;
+mod progress;
+
+use clap::Parser;
+use faultline_targets::host::keeper;
+use std::process::ExitCode;
+
+use arguments::{Arguments, Command};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|first| first == keeper::ARGUMENT) {
+        return keeper::run(words);
+    }
+    match Arguments::try_parse() {
+        Ok(arguments) => finish(dispatch(&arguments)),
+        Err(error) => failure::usage(&error),
+    }
+}
+
+fn dispatch(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let db = arguments.db.as_deref();
+    match &arguments.command {
+        Command::Run(run) => commands::run::run(run, db),
+        Command::Resume(resume) => commands::resume::resume(resume, db),
+        Command::List(list) => commands::list::list(list, db),
+        Command::Show(show) => commands::show::show(show, db),
+        Command::Report(report) => commands::report::report(report, db),
+        Command::Workloads(workloads) => commands::workloads::workloads(workloads),
+        Command::Facts(facts) => commands::facts::facts(facts, db),
+        Command::Published(published) => commands::published::published(published, db),
+        Command::Completions(completions) => commands::words::completions(completions),
+        Command::Man(man) => commands::words::man(man),
+    }
+}
+
+fn finish(outcome: Result<ExitCode, Failure>) -> ExitCode {
+    match outcome {
+        Ok(code) => code,
+        Err(failure) => failure.tell(),
+    }
+}

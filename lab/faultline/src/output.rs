@@ -1,0 +1,65 @@
+//! Standard output and files: what is to be written is written whole, or the command says that it was not.
+
+use crate::failure::Failure;
+use faultline_report::Style;
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::path::Path;
+
+/// Writes to standard output.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    written.map_err(|error| match error.kind() {
+        ErrorKind::BrokenPipe => Failure::reader_gone(),
+        _ => Failure::new(
+            format!("cannot write to standard output: {error}"),
+            "what was measured is saved; `faultline show`",
+        ),
+    })
+}
+
+/// Writes a file whole: it appears with all of its content, or an older one stays as it was.
+pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let write = || -> std::io::Result<()> {
+        let mut file = tempfile::Builder::new().prefix(".faultline-").tempfile_in(directory)?;
+        file.write_all(text.as_bytes())?;
+        readable_by_all(file.as_file())?;
+        file.persist(path)?;
+        Ok(())
+    };
+    write().map_err(|error| {
+        Failure::new(
+            format!("cannot write {}: {error}", path.display()),
+            "name a file in a place with room that can be written",
+        )
+    })
+}
+
+/// A temporary file is its owner's alone; a page is for others too.
+fn readable_by_all(file: &std::fs::File) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(std::fs::Permissions::from_mode(0o644))
+}
+
+/// What standard output can show.
+pub(crate) fn style() -> Style {
+    if !std::io::stdout().is_terminal() {
+        return Style::PLAIN;
+    }
+    Style {
+        width: terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)),
+        colour: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        unicode: unicode_locale(),
+    }
+}
+
+/// Whether the locale says UTF-8, by the variables' order of precedence.
+fn unicode_locale() -> bool {
+    let names = ["LC_ALL", "LC_CTYPE", "LANG"];
+    let locale = names.iter().filter_map(|name| std::env::var(name).ok()).find(|value| !value.is_empty());
+    locale.is_some_and(|value| {
+        let value = value.to_ascii_lowercase();
+        value.contains("utf-8") || value.contains("utf8")
+    })
+}

@@ -1,0 +1,119 @@
+//! The command's words, held against what was agreed on: refusals of bad arguments, help, and what comes from the same
+//! definitions. After a wanted change: `INSTA_UPDATE=always cargo test -p faultline --test golden`, and read the difference.
+
+mod lab;
+
+use lab::Lab;
+use std::fmt::Write;
+
+/// Arguments that make no sense; each must give one line, one hint and exit status 2, and make no database.
+const BAD: &[&[&str]] = &[
+    &["run", "--cpus", "0"],
+    &["run", "--cpus", "0,1"],
+    &["run", "--cpus", "-1"],
+    &["run", "--cpus", "two"],
+    &["run", "--cpus", ""],
+    &["run", "--cpus", "4000"],
+    &["run", "--cpus", "5000", "--oversubscribe"],
+    &["run", "zerofill"],
+    &["run", "zero_fill:bse"],
+    &["run", "path_stat:q"],
+    &["run", "qwertz"],
+    &["run", "quick"],
+    &["run", "tree_build:given"],
+    &["run", "compile", "--mode", "fibre"],
+    &["run", "tree_build", "--mode", "thread"],
+    &["run", "--suite", "slow"],
+    &["run", "--time", "soon"],
+    &["run", "--time", "5"],
+    &["run", "--time", "0s"],
+    &["run", "--window", "-5ms"],
+    &["run", "--window", "0ms"],
+    &["run", "--window", "10ms", "--interval", "1s", "zero_fill"],
+    &["run", "--repeats", "0"],
+    &["run", "--repeats", "-3"],
+    &["run", "--repeats", "many"],
+    &["run", "--limit", "0s"],
+    &["run", "--size", "0"],
+    &["run", "--size", "huge"],
+    &["run", "--copies", "0"],
+    &["run", "--pin", "maybe"],
+    &["run", "--seed", "x"],
+    &["run", "--tree", "."],
+    &["run", "--tree", "/nowhere/at/all", "--command", "make"],
+    &["run", "--tree", ".", "--command", ""],
+    &["run", "--tree", ".", "--command", "make 'unclosed"],
+    &["run", "--scratch", "/nowhere/at/all"],
+    &["run", "--cpsu", "1"],
+    &["run", "--format", "xml"],
+    &["rnu"],
+    &["report"],
+    &["show", "first"],
+    &["published", "no-such-figures"],
+    &["completions", "csh"],
+];
+
+#[test]
+fn bad_arguments_are_refused_with_one_line_and_a_hint() {
+    let lab = Lab::new();
+    let mut said = String::new();
+    for arguments in BAD {
+        let output = lab.run(arguments);
+        lab::assert_refused(&output, 2, "");
+        assert_eq!(lab::stdout(&output), "", "{arguments:?}");
+        writeln!(said, "$ faultline {}\n{}", arguments.join(" "), lab::stderr(&output)).unwrap();
+    }
+    assert!(!lab.db().exists(), "a request that makes no sense must not make a database");
+    // The number of CPUs is the machine's.
+    insta::with_settings!({filters => vec![(r"the \d+ CPUs here", "the [n] CPUs here")]}, {
+        insta::assert_snapshot!(said);
+    });
+}
+
+#[test]
+fn a_run_that_is_not_there_is_a_bad_argument() {
+    let lab = Lab::new();
+    lab.good_fake("good");
+    let run =
+        ["run", "good", "--cpus", "1", "--repeats", "1", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
+    assert!(lab.faked(&run).output().unwrap().status.success());
+    for arguments in [&["show", "7"][..], &["report", "7", "-o", "x.html"], &["resume", "7"], &["facts", "7"]] {
+        lab::assert_refused(&lab.faked(arguments).output().unwrap(), 2, "there is no run 7 in ");
+    }
+}
+
+#[test]
+fn without_a_command_the_help_is_shown() {
+    let output = Lab::new().run(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(lab::stderr(&output).contains("Examples:"), "{}", lab::stderr(&output));
+}
+
+#[test]
+fn help_leads_to_everything() {
+    let lab = Lab::new();
+    let mut said = lab::stdout(&lab.run(&["--help"]));
+    for command in ["run", "resume", "list", "show", "report", "workloads", "facts", "published", "completions", "man"]
+    {
+        let output = lab.run(&[command, "--help"]);
+        assert!(output.status.success());
+        write!(said, "\n$ faultline {command} --help\n{}", lab::stdout(&output)).unwrap();
+    }
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn completions_and_man_pages_know_every_command() {
+    let lab = Lab::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = lab::stdout(&lab.run(&["completions", shell]));
+        assert!(script.contains("workloads") && script.contains("oversubscribe"), "{shell}");
+    }
+    let directory = lab.path("man");
+    assert!(lab.run(&["man", directory.to_str().unwrap()]).status.success());
+    let mut pages: Vec<String> =
+        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    pages.sort();
+    assert!(pages.contains(&"faultline.1".to_owned()) && pages.contains(&"faultline-run.1".to_owned()), "{pages:?}");
+    assert!(!pages.iter().any(|page| page.contains("keep")), "{pages:?}");
+}

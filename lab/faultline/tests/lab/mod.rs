@@ -1,0 +1,169 @@
+//! A lab to try the command in: a database, scratch space and workloads of its own, and a mark on every process that it
+//! starts, so that one which is left over is found.
+
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Name of the environment variable that marks our processes.
+const MARK: &str = "FAULTLINE_TEST_MARK";
+
+/// Processes that were killed may take a moment to be gone.
+const GONE_LIMIT: Duration = Duration::from_secs(10);
+
+pub struct Lab {
+    directory: tempfile::TempDir,
+    mark: String,
+}
+
+impl Lab {
+    pub fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let mark = directory.path().file_name().unwrap().to_str().unwrap().to_owned();
+        for name in ["scratch", "fakes"] {
+            fs::create_dir(directory.path().join(name)).unwrap();
+        }
+        Lab { directory, mark }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    pub fn db(&self) -> PathBuf {
+        self.path("db.sqlite")
+    }
+
+    /// The command with this lab's database and scratch space.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program());
+        command
+            .args(arguments)
+            .env("FAULTLINE_DB", self.db())
+            .env("TMPDIR", self.path("scratch"))
+            .env(MARK, &self.mark)
+            .env_remove("FAULTLINE_WORKLOADS")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// The same with the fake workloads of [`Lab::fake`].
+    pub fn faked(&self, arguments: &[&str]) -> Command {
+        let mut command = self.command(arguments);
+        command.env("FAULTLINE_WORKLOADS", self.path("fakes"));
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Adds a workload that describes itself well and then does what `body`, a shell script, says. The script finds
+    /// `$variant`, `$mode`, `$tasks` and `$scratch` set, and the function `header` to print a good header.
+    pub fn fake(&self, name: &str, body: &str) {
+        let script = format!(
+            r#"#!/bin/sh
+if [ "$1" = --describe ]; then
+    printf 'faultline-describe 1 {name}\nsummary a fake\noperation turn\nunit turn/s\ndirection higher\n'
+    printf 'style loop\nwindow_ms 10\nvariant only process a fake\nend\n'
+    exit 0
+fi
+while [ $# -gt 1 ]; do
+    case $1 in
+        --scratch) scratch=$2 ;;
+        --variant) variant=$2 ;;
+        --mode) mode=$2 ;;
+        --tasks) tasks=$2 ;;
+    esac
+    shift 2
+done
+header() {{
+    printf 'faultline-workload 1 {name}\nvariant %s\nmode %s\ntasks %s\nready 1\nbegin 2\n' "$variant" "$mode" "$tasks"
+}}
+{body}
+"#
+        );
+        let path = self.path("fakes").join(name);
+        fs::write(&path, script).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// A fake that behaves: one window of one interval.
+    pub fn good_fake(&self, name: &str) {
+        self.fake(name, "header; echo interval 2 10000002 100; echo end 10000003; echo done");
+    }
+
+    /// Processes with our mark that are still there after the time a kill may take.
+    pub fn left_over(&self) -> Vec<String> {
+        let until = Instant::now() + GONE_LIMIT;
+        loop {
+            let left = marked(&self.mark);
+            if left.is_empty() || Instant::now() > until {
+                return left;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// What is left in the scratch directory.
+    pub fn scratch_left(&self) -> Vec<PathBuf> {
+        fs::read_dir(self.path("scratch")).unwrap().map(|entry| entry.unwrap().path()).collect()
+    }
+}
+
+/// The command under test.
+pub fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_faultline"))
+}
+
+/// Command lines of the processes that carry the mark.
+fn marked(mark: &str) -> Vec<String> {
+    let wanted = format!("{MARK}={mark}");
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(environment) = fs::read(entry.path().join("environ")) else { continue };
+        if environment.split(|&byte| byte == 0).any(|variable| variable == wanted.as_bytes()) {
+            let words = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            found.push(String::from_utf8_lossy(&words).replace('\0', " "));
+        }
+    }
+    found
+}
+
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// Waits until `condition` holds, for at most half a minute.
+pub fn await_that(what: &str, mut condition: impl FnMut() -> bool) {
+    let until = Instant::now() + Duration::from_secs(30);
+    while !condition() {
+        assert!(Instant::now() < until, "{what} did not come about");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Kills and reaps.
+pub fn kill(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// Asserts one line that says what, one that gives a hint, and the exit status.
+#[track_caller]
+pub fn assert_refused(output: &Output, status: i32, problem: &str) {
+    let text = stderr(output);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(output.status.code(), Some(status), "{text}");
+    assert_eq!(lines.len(), 2, "one line and a hint: {text}");
+    assert!(lines[0].starts_with("faultline: ") && lines[0].contains(problem), "{text}");
+    assert!(lines[1].starts_with("hint: "), "{text}");
+}
