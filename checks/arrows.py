@@ -7,6 +7,7 @@ except those of the command, whose tests look into what it wrote.
 """
 
 import json
+import re
 import subprocess
 import sys
 
@@ -24,8 +25,13 @@ ALLOWED = {
 
 # What would give a pure room a clock, a file or a random number of its own making.
 PURE = {"faultline-model", "faultline-stats"}
-IMPURE = ("std::fs", "std::env", "std::net", "std::process", "std::time::SystemTime", "std::time::Instant", "SystemTime::now",
-          "Instant::now", "rand::rng", "thread_rng", "from_entropy", "from_os_rng")
+IMPURE = re.compile(r"""
+    \bstd::(?:\{[^}]*\b)?(?:fs|env|net|process)\b            # std::fs::…, use std::{cmp, fs}
+  | \bstd::time::(?:\{[^}]*\b)?(?:SystemTime|Instant)\b
+  | \b(?:SystemTime|Instant)::now\b
+  | \b(?:rand::rng|thread_rng|from_entropy|from_os_rng)\b
+""", re.VERBOSE)
+TESTS = re.compile(r"^#\[cfg\(test\)\]\n(?:pub(?:\(crate\))? )?mod \w+ \{\n.*?^\}", re.MULTILINE | re.DOTALL)
 
 
 def crossings(metadata):
@@ -45,9 +51,8 @@ def crossings(metadata):
 
 
 def impurities(name, path, text):
-    """Uses of the outside world in a pure room's source, as sentences. Tests, which stand at the end of a file, may."""
-    body = text.split("#[cfg(test)]")[0]
-    return [f"{name}: {path} uses {word}" for word in IMPURE if word in body]
+    """Uses of the outside world in a pure room's source, as sentences. Its modules of tests may."""
+    return [f"{name}: {path} uses {found.group()}" for found in IMPURE.finditer(TESTS.sub("", text))]
 
 
 def sources(package):

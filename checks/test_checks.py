@@ -30,7 +30,10 @@ class Arrows(unittest.TestCase):
 
     def test_a_pure_room_that_looks_outside_is_found(self):
         self.assertEqual(arrows.impurities("m", "a.rs", "use std::fs;"), ["m: a.rs uses std::fs"])
-        self.assertEqual(arrows.impurities("m", "a.rs", "fn f() {}\n#[cfg(test)]\nuse std::fs;"), [])
+        self.assertEqual(len(arrows.impurities("m", "a.rs", "use std::{cmp, fs};")), 1)
+        tests = "fn f() {}\n#[cfg(test)]\nmod tests {\n    use std::fs;\n}\n"
+        self.assertEqual(arrows.impurities("m", "a.rs", tests), [])
+        self.assertEqual(len(arrows.impurities("m", "a.rs", tests + "use std::env;")), 1)
 
 
 class Licences(unittest.TestCase):

@@ -358,8 +358,15 @@ fn seed(text: &str) -> Result<u64, String> {
     }
 }
 
+/// Longer than anyone waits, and short enough to be reckoned with.
+const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
+
 fn duration(text: &str) -> Result<Duration, String> {
-    humantime::parse_duration(text).map_err(|_| "not a duration; write it like 90s, 2m or 300ms".to_owned())
+    match humantime::parse_duration(text) {
+        Ok(length) if length <= LONGEST => Ok(length),
+        Ok(_) => Err("longer than 366 days".to_owned()),
+        Err(_) => Err("not a duration; write it like 90s, 2m or 300ms".to_owned()),
+    }
 }
 
 fn positive_duration(text: &str) -> Result<Duration, String> {

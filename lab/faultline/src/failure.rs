@@ -89,8 +89,9 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
 
 /// The command that was called, with a blank before it; empty where none of ours was.
 fn command_called() -> String {
-    let word = std::env::args().nth(1).unwrap_or_default();
-    if Arguments::command().find_subcommand(&word).is_some() { format!(" {word}") } else { String::new() }
+    let word = std::env::args_os().nth(1).unwrap_or_default();
+    let word = word.to_string_lossy();
+    if Arguments::command().find_subcommand(&*word).is_some() { format!(" {word}") } else { String::new() }
 }
 
 /// The first paragraph without its mark, as one line.

@@ -2,7 +2,9 @@
 
 use crate::failure::Failure;
 use faultline_report::Style;
+use std::fs::Permissions;
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Writes to standard output.
@@ -13,19 +15,29 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
         ErrorKind::BrokenPipe => Failure::reader_gone(),
         _ => Failure::new(
             format!("cannot write to standard output: {error}"),
-            "what was measured is saved; `faultline show`",
+            "give it somewhere to go; what was measured is saved in any case",
         ),
     })
 }
 
-/// Writes a file whole: it appears with all of its content, or an older one stays as it was.
+/// Writes a file whole: it appears with all of its content, or an older one stays as it was. A symbolic link stays one, and
+/// what is no regular file (a device, a pipe) is written to and never replaced.
 pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let write = || -> std::io::Result<()> {
-        let mut file = tempfile::Builder::new().prefix(".faultline-").tempfile_in(directory)?;
+        if path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+            return std::fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes());
+        }
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        // As any new file: what the umask leaves of reading and writing by all. One that is there keeps its mode.
+        let any_new_file = Permissions::from_mode(0o666);
+        let mut file =
+            tempfile::Builder::new().prefix(".faultline-").permissions(any_new_file).tempfile_in(directory)?;
         file.write_all(text.as_bytes())?;
-        readable_by_all(file.as_file())?;
-        file.persist(path)?;
+        if let Ok(there) = path.metadata() {
+            file.as_file().set_permissions(there.permissions())?;
+        }
+        file.persist(&path)?;
         Ok(())
     };
     write().map_err(|error| {
@@ -36,12 +48,6 @@ pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
     })
 }
 
-/// A temporary file is its owner's alone; a page is for others too.
-fn readable_by_all(file: &std::fs::File) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(std::fs::Permissions::from_mode(0o644))
-}
-
 /// What standard output can show.
 pub(crate) fn style() -> Style {
     if !std::io::stdout().is_terminal() {
@@ -49,7 +55,8 @@ pub(crate) fn style() -> Style {
     }
     Style {
         width: terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)),
-        colour: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        colour: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+            && std::env::var_os("TERM").is_none_or(|term| term != "dumb"),
         unicode: unicode_locale(),
     }
 }

@@ -42,6 +42,14 @@ pub(crate) fn host(workloads: Option<&Path>, scratch: Option<&Path>) -> Result<H
             "`--scratch DIR` takes a directory that is there, with room for copies of programs",
         ));
     }
+    // Every execution would fail for it, and each would be final.
+    tempfile::tempdir_in(&scratch).map_err(|error| {
+        let reason = error.raw_os_error().map_or(error, std::io::Error::from_raw_os_error);
+        Failure::new(
+            format!("cannot make scratch files in {}: {reason}", scratch.display()),
+            "`--scratch DIR` takes a directory that you can write, with room for copies of programs",
+        )
+    })?;
     Ok(Host::new(HostPaths { workloads, scratch, keeper }))
 }
 

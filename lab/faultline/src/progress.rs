@@ -15,11 +15,21 @@ pub(crate) fn shown(record: &RunRecord, quiet: bool) -> Box<dyn Observer + '_> {
     let units = Units(&record.workloads);
     if quiet {
         Box::new(Nothing)
-    } else if std::io::stderr().is_terminal() {
+    } else if std::io::stderr().is_terminal() && !is_dumb() {
         Box::new(Bar::new(record, units))
     } else {
         Box::new(Lines { units })
     }
+}
+
+/// A terminal on which a line can't be drawn again.
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+/// What comes from a workload may hold anything; a terminal must not obey it.
+fn plain(outcome: &Outcome) -> String {
+    outcome.to_string().chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
 }
 
 /// Writes figures with the units of their workloads.
@@ -53,7 +63,7 @@ impl Observer for Lines<'_> {
     fn interval(&mut self, _: &PlanItem, _: f64) {}
 
     fn item_ends(&mut self, item: &PlanItem, outcome: &Outcome, value: Option<f64>, progress: &RunProgress) {
-        let result = value.map_or_else(|| outcome.to_string(), |value| self.units.figure(item, value));
+        let result = value.map_or_else(|| plain(outcome), |value| self.units.figure(item, value));
         warn(&format!(
             "[{}/{}] {} repeat {}: {result}; {} left",
             progress.ended,
@@ -75,7 +85,7 @@ struct Bar<'a> {
 impl<'a> Bar<'a> {
     fn new(record: &RunRecord, units: Units<'a>) -> Self {
         let bar = ProgressBar::no_length();
-        let template = "run {prefix} {bar:24} {pos}/{len} {msg}";
+        let template = "run {prefix} {bar:24} {pos}/{len} {wide_msg}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
@@ -104,7 +114,7 @@ impl Observer for Bar<'_> {
     fn item_ends(&mut self, item: &PlanItem, outcome: &Outcome, _: Option<f64>, progress: &RunProgress) {
         self.update(progress);
         if *outcome != Outcome::Done {
-            self.bar.println(format!("{}: {outcome}", item.cell));
+            self.bar.println(format!("{}: {}", item.cell, plain(outcome)));
         }
     }
 }

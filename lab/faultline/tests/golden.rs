@@ -51,6 +51,12 @@ const BAD: &[&[&str]] = &[
     &["show", "first"],
     &["published", "no-such-figures"],
     &["completions", "csh"],
+    &["run", "--limit", "500000000000years"],
+    &["run", "--window", "2days"],
+    &["run", "--repeats", "4294967295"],
+    &["run", "--time", "300days", "--window", "10ms", "--interval", "10ms", "zero_fill:base"],
+    &["run", "zero_fill", "--tree", ".", "--command", "make"],
+    &["run", "zero_fill", "--copies", "2"],
 ];
 
 #[test]
@@ -80,6 +86,18 @@ fn a_run_that_is_not_there_is_a_bad_argument() {
     for arguments in [&["show", "7"][..], &["report", "7", "-o", "x.html"], &["resume", "7"], &["facts", "7"]] {
         lab::assert_refused(&lab.faked(arguments).output().unwrap(), 2, "there is no run 7 in ");
     }
+}
+
+#[test]
+fn arguments_that_are_no_text_are_refused_too() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let lab = Lab::new();
+    lab::assert_refused(&lab.command(&[]).arg(OsStr::from_bytes(b"\xff")).output().unwrap(), 2, "");
+    let tree = lab.path("").join(OsStr::from_bytes(b"\xff"));
+    std::fs::create_dir(&tree).unwrap();
+    let mut run = lab.command(&["run", "tree_build", "--command", "make", "--tree"]);
+    lab::assert_refused(&run.arg(&tree).output().unwrap(), 2, "is not UTF-8 text");
 }
 
 #[test]

@@ -139,11 +139,14 @@ fn a_program_that_can_not_be_executed_is_recorded() {
 #[test]
 fn a_keeper_that_is_killed_takes_its_workload_along() {
     let lab = Lab::new();
-    lab.fake("waits", "header; kill -9 $PPID; sleep 1000");
+    // One child leaves the process group and holds our pipes open.
+    lab.fake("waits", "setsid sleep 1000 & header; kill -9 $PPID; sleep 1000");
     let output = lab.faked(&with(&["run", "waits"], SHORT)).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let killed = Outcome::Crashed { signal: 9, stderr: "its keeper was killed".into() };
     assert_eq!(outcomes(&lab), vec![killed; 2]);
+    assert_eq!(lab.left_over(), Vec::<String>::new());
+    assert_eq!(lab.scratch_left(), Vec::<std::path::PathBuf>::new());
 }
 
 #[test]
@@ -182,8 +185,10 @@ fn a_database_that_can_not_be_used_is_named_and_left_alone() {
     assert_refused(&directory.run(&["list"]), 1, "it can't be opened");
     let elsewhere = directory.run(&["list", "--db", "/proc/nowhere/db"]);
     assert_refused(&elsewhere, 1, "there is no database at");
-    let below_a_file = directory.faked(&["run", "--db", "/dev/null/db"]).output().unwrap();
-    assert_refused(&below_a_file, 1, "no workloads in");
+    let below_a_file = lab.faked(&["run", "good", "--cpus", "1", "--db", "/dev/null/db"]).output().unwrap();
+    assert_refused(&below_a_file, 1, "cannot make the directory /dev/null for the database");
+    let no_name = lab.faked(&["list", "--db", ""]).output().unwrap();
+    assert_eq!(no_name.status.code(), Some(2), "{}", stderr(&no_name));
 }
 
 /// Runs a script in a mount namespace of its own, with `$1` the lab's directory and `$2` the command; none where this
@@ -300,4 +305,138 @@ fn standard_error_that_is_closed_does_not_end_a_run() {
     let output = lab.faked(&with(&["run", "good"], SHORT)).stderr(writer).output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(outcomes(&lab), vec![Outcome::Done; 2]);
+}
+
+#[test]
+fn odd_names_of_a_database_are_names_of_files() {
+    let lab = Lab::new();
+    lab.good_fake("good");
+    for name in [":memory:", "file:x?mode=memory", "file:real.sqlite", "with blank.sqlite"] {
+        let run = with(&["run", "good", "--db", name], SHORT);
+        assert!(lab.faked(&run).current_dir(lab.path("")).output().unwrap().status.success(), "{name}");
+        let list = lab.faked(&["list", "--format", "csv", "--db", name]).current_dir(lab.path("")).output().unwrap();
+        assert_eq!(stdout(&list).lines().count(), 2, "{name}: {}{}", stdout(&list), stderr(&list));
+        assert!(lab.path(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn a_symbolic_link_to_a_database_is_the_same_database() {
+    let lab = Lab::new();
+    lab.good_fake("good");
+    lab.fake("slow", "header; sleep 2; echo interval 2 10000002 100; echo end 10000003; echo done");
+    assert!(lab.faked(&with(&["run", "good"], SHORT)).output().unwrap().status.success());
+    std::os::unix::fs::symlink(lab.db(), lab.path("link.sqlite")).unwrap();
+    let mut first = lab.faked(&with(&["run", "slow"], SHORT)).spawn().unwrap();
+    lab::await_that("the second run", || {
+        Store::open_existing(&lab.db()).and_then(|store| store.list_runs()).is_ok_and(|runs| runs.len() == 2)
+    });
+    let linked = lab.path("link.sqlite");
+    let second = lab.faked(&with(&["run", "good", "--db", linked.to_str().unwrap()], SHORT)).output().unwrap();
+    assert_refused(&second, 1, "is measuring into");
+    assert!(first.wait().unwrap().success());
+}
+
+#[test]
+fn a_database_that_is_removed_under_way_ends_the_run() {
+    let lab = Lab::new();
+    let remove = format!("rm -f '{}'", lab.db().display());
+    lab.fake("removes", &format!("header; {remove}; echo interval 2 10000002 100; echo end 10000003; echo done"));
+    let output = lab.faked(&with(&["run", "removes", "--quiet"], SHORT)).output().unwrap();
+    assert_refused(&output, 1, "was removed or replaced under way");
+}
+
+#[test]
+fn a_page_goes_where_it_is_sent_and_replaces_nothing_else() {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+    let lab = Lab::new();
+    lab.good_fake("good");
+    let (page, link, fifo) = (lab.path("page.html"), lab.path("link.html"), lab.path("fifo"));
+    fs::write(&page, "old").unwrap();
+    fs::set_permissions(&page, fs::Permissions::from_mode(0o600)).unwrap();
+    std::os::unix::fs::symlink(&page, &link).unwrap();
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+
+    // A table that nobody reads must not cost the page.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let run = with(&["run", "good", "-o", link.to_str().unwrap()], SHORT);
+    assert!(lab.faked(&run).stdout(writer).output().unwrap().status.success());
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(
+        fs::read_to_string(&page).unwrap().starts_with("<!DOCTYPE html>")
+            || fs::read_to_string(&page).unwrap().starts_with("<!doctype html>")
+    );
+    assert_eq!(fs::metadata(&page).unwrap().mode() & 0o777, 0o600, "a file that was there keeps its mode");
+
+    let reading = std::thread::spawn({
+        let fifo = fifo.clone();
+        move || fs::read_to_string(fifo).unwrap()
+    });
+    assert!(lab.faked(&["report", "-o", fifo.to_str().unwrap()]).output().unwrap().status.success());
+    assert!(reading.join().unwrap().len() > 1000);
+    assert!(fs::symlink_metadata(&fifo).unwrap().file_type().is_fifo());
+}
+
+#[test]
+fn a_resume_that_can_not_measure_leaves_the_run_open() {
+    let lab = Lab::new();
+    lab.good_fake("good");
+    lab.fake("slow", "header; sleep 30");
+    let child = lab.faked(&with(&["run", "slow", "good"], SHORT)).stderr(Stdio::null()).spawn().unwrap();
+    lab::await_that("a saved plan", || {
+        Store::open_existing(&lab.db()).and_then(|store| store.list_runs()).is_ok_and(|runs| runs.len() == 1)
+    });
+    lab::kill(child);
+    let before = record(&lab).attempts.len();
+
+    fs::rename(lab.path("fakes/slow"), lab.path("slow")).unwrap();
+    assert_refused(&lab.faked(&["resume"]).output().unwrap(), 1, "needs the workload slow:only, which is not here");
+    fs::rename(lab.path("slow"), lab.path("fakes/slow")).unwrap();
+    let nowhere = lab.faked(&["resume", "--scratch", "/proc"]).output().unwrap();
+    assert_refused(&nowhere, 1, "cannot make scratch files in /proc");
+    assert_eq!(record(&lab).attempts.len(), before);
+
+    lab.good_fake("slow");
+    assert!(lab.faked(&["resume"]).output().unwrap().status.success());
+}
+
+#[test]
+fn being_stopped_for_a_while_is_no_time_out() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let lab = Lab::new();
+    lab.fake("naps", "header; sleep 1; echo interval 2 10000002 100; echo end 10000003; echo done");
+    let run =
+        ["run", "naps", "--cpus", "1", "--repeats", "1", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
+    let child = lab.faked(&[&run[..], &["--limit", "3s"]].concat()).stderr(Stdio::null()).spawn().unwrap();
+    lab::await_that("an attempt", || {
+        Store::open_existing(&lab.db())
+            .and_then(|store| store.load_run(RunId(1)))
+            .is_ok_and(|run| !run.attempts.is_empty())
+    });
+    kill_process(Pid::from_child(&child), Signal::STOP).unwrap();
+    std::thread::sleep(Duration::from_secs(4));
+    kill_process(Pid::from_child(&child), Signal::CONT).unwrap();
+    assert!(child.wait_with_output().unwrap().status.success());
+    assert_eq!(outcomes(&lab), vec![Outcome::Done]);
+}
+
+#[test]
+fn the_time_limit_is_saved_with_the_run() {
+    let lab = Lab::new();
+    lab.good_fake("good");
+    assert!(lab.faked(&with(&["run", "good", "--limit", "90s"], SHORT)).output().unwrap().status.success());
+    assert_eq!(record(&lab).settings.limit_ms, Some(90_000));
+}
+
+#[test]
+fn a_workload_that_never_stops_describing_itself_is_named() {
+    let lab = Lab::new();
+    lab.good_fake("good");
+    lab.fake("endless", "");
+    fs::write(lab.path("fakes/endless"), "#!/bin/sh\nsleep 1000 & exit 0\n").unwrap();
+    let began = Instant::now();
+    assert_refused(&lab.faked(&["workloads"]).output().unwrap(), 1, "is not a workload: it did not end within 10 s");
+    assert!(began.elapsed() < Duration::from_secs(40));
+    assert_eq!(lab.left_over(), Vec::<String>::new());
 }

@@ -66,19 +66,9 @@ impl Outcome {
         *self != Outcome::Interrupted
     }
 
-    /// Short name, for tables: `done`, `timed out`, …
-    pub fn word(&self) -> &'static str {
-        match self {
-            Outcome::Done => "done",
-            Outcome::Failed { .. } => "failed",
-            Outcome::Unsupported { .. } => "unsupported",
-            Outcome::TimedOut { .. } => "timed out",
-            Outcome::Crashed { .. } => "crashed",
-            Outcome::Exited { .. } => "exited",
-            Outcome::Rubbish { .. } => "rubbish",
-            Outcome::NotStarted { .. } => "not started",
-            Outcome::Interrupted => "interrupted",
-        }
+    /// Whether it ended, and neither well nor because this machine can't do what was asked.
+    pub fn is_failure(&self) -> bool {
+        !matches!(self, Outcome::Done | Outcome::Unsupported { .. } | Outcome::Interrupted)
     }
 }
 
@@ -92,8 +82,8 @@ impl fmt::Display for Outcome {
             Outcome::TimedOut { limit_ms } => {
                 write!(f, "no end within its limit of {:.1} s; killed", *limit_ms as f64 / 1000.0)
             }
-            Outcome::Crashed { signal, stderr } => write!(f, "ended by signal {signal}{}", tail(stderr)),
-            Outcome::Exited { status, stderr } => write!(f, "exit status {status}{}", tail(stderr)),
+            Outcome::Crashed { signal, stderr } => write!(f, "ended by signal {signal}{}", said(stderr)),
+            Outcome::Exited { status, stderr } => write!(f, "exit status {status}{}", said(stderr)),
             Outcome::Rubbish { line, problem } => write!(f, "unreadable output, line {line}: {problem}"),
             Outcome::NotStarted { text } => write!(f, "could not be started: {text}"),
             Outcome::Interrupted => f.write_str("interrupted"),
@@ -101,9 +91,9 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// The last line of a standard error, put behind a message.
-fn tail(stderr: &str) -> String {
-    match stderr.lines().rev().find(|line| !line.trim().is_empty()) {
+/// The first line of a standard error that has something on it, put behind a message: what went wrong comes before hints.
+fn said(stderr: &str) -> String {
+    match stderr.lines().find(|line| !line.trim().is_empty()) {
         Some(line) => format!(": {}", line.trim()),
         None => String::new(),
     }

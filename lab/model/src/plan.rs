@@ -41,6 +41,8 @@ pub struct Settings {
     pub oversubscribe: bool,
     /// Time budget in milliseconds, where one was given: no item starts after it.
     pub budget_ms: Option<u64>,
+    /// Time limit of each execution in milliseconds, where one was given.
+    pub limit_ms: Option<u64>,
     /// `--size` for the workloads, where given.
     pub size: Option<u64>,
     /// Copies built at once by `tree_build`.

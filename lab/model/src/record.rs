@@ -148,7 +148,7 @@ pub struct RunLine {
     pub planned: u32,
     /// Items with a final outcome.
     pub ended: u32,
-    /// Of these, those that did not end well.
+    /// Of these, those that failed; what this machine can't do is not among them.
     pub failed: u32,
     /// Items left out because the time budget was used up.
     pub skipped: u32,

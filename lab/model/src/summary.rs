@@ -138,6 +138,8 @@ pub struct Progress {
     pub done: u32,
     /// Items that failed in some way.
     pub failed: u32,
+    /// Items that this machine can't do.
+    pub unsupported: u32,
     /// Items left out because the time budget was used up.
     pub skipped: u32,
 }

@@ -2,9 +2,13 @@
 //!
 //! Nothing is kept but what the checks need; the events go on to whoever saves them.
 
-use crate::cell::{Cell, TaskMode};
+use crate::cell::Cell;
 use crate::describe::Style;
 use crate::protocol::{self, Event, FailureKind, Interval};
+use std::collections::BTreeSet;
+
+/// What the header must say before the tasks are ready.
+const NEEDED: &[&str] = &["variant", "operation", "unit", "direction", "mode", "tasks"];
 
 /// How far the output has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,11 +51,11 @@ pub struct Transcript {
     style: Style,
     stage: Stage,
     lines: u64,
-    variant: bool,
-    mode: Option<TaskMode>,
-    tasks: Option<u32>,
+    /// Keys of the header that have been said.
+    header: BTreeSet<&'static str>,
     last_ns: u64,
-    window_intervals: u64,
+    /// Of the warm-up, or of the window once that has begun.
+    intervals: u64,
     measures: u64,
     failure: Option<ToldFailure>,
 }
@@ -64,11 +68,9 @@ impl Transcript {
             style,
             stage: Stage::Nothing,
             lines: 0,
-            variant: false,
-            mode: None,
-            tasks: None,
+            header: BTreeSet::new(),
             last_ns: 0,
-            window_intervals: 0,
+            intervals: 0,
             measures: 0,
             failure: None,
         }
@@ -118,27 +120,35 @@ impl Transcript {
     }
 
     fn header(&mut self, event: &Event) -> Result<(), String> {
-        match event {
+        let key = match event {
             Event::Variant(name) => {
-                self.variant = true;
-                same("variant", name, &self.cell.case.variant)
+                same("variant", name, &self.cell.case.variant)?;
+                "variant"
             }
             Event::Mode(mode) => {
-                self.mode = Some(*mode);
-                same("mode", mode.word(), self.cell.case.mode.word())
+                same("mode", mode.word(), self.cell.case.mode.word())?;
+                "mode"
             }
             Event::Tasks(count) => {
-                self.tasks = Some(*count);
-                same("number of tasks", &count.to_string(), &self.cell.tasks.to_string())
+                same("number of tasks", &count.to_string(), &self.cell.tasks.to_string())?;
+                "tasks"
             }
-            Event::Operation(_) | Event::Unit(_) | Event::Direction(_) | Event::BytesPerOperation(_) => Ok(()),
-            Event::Ready(at_ns) if self.variant && self.mode.is_some() && self.tasks.is_some() => {
-                self.stage = Stage::Ready;
-                self.advance(*at_ns)
-            }
-            Event::Ready(_) => Err("ready before variant, mode and tasks were said".to_owned()),
-            _ => Err("a line that may not stand in the header".to_owned()),
+            Event::Operation(_) => "operation",
+            Event::Unit(_) => "unit",
+            Event::Direction(_) => "direction",
+            Event::BytesPerOperation(_) => "bytes_per_operation",
+            Event::Ready(at_ns) => return self.ready(*at_ns),
+            _ => return Err("a line that may not stand in the header".to_owned()),
+        };
+        if self.header.insert(key) { Ok(()) } else { Err(format!("'{key}' is said twice")) }
+    }
+
+    fn ready(&mut self, at_ns: u64) -> Result<(), String> {
+        if let Some(missing) = NEEDED.iter().find(|key| !self.header.contains(*key)) {
+            return Err(format!("ready before '{missing}' was said"));
         }
+        self.stage = Stage::Ready;
+        self.advance(at_ns)
     }
 
     fn before_begin(&mut self, event: &Event) -> Result<(), String> {
@@ -146,6 +156,7 @@ impl Transcript {
             Event::Warmup(interval) => self.interval(interval),
             Event::Begin(at_ns) => {
                 self.stage = Stage::Begun;
+                self.intervals = 0;
                 self.advance(*at_ns)
             }
             _ => Err("a line that may not stand before the region of interest".to_owned()),
@@ -154,10 +165,7 @@ impl Transcript {
 
     fn in_window(&mut self, event: &Event) -> Result<(), String> {
         match event {
-            Event::Window(interval) => {
-                self.window_intervals += 1;
-                self.interval(interval)
-            }
+            Event::Window(interval) => self.interval(interval),
             Event::End(at_ns) => {
                 self.stage = Stage::Ended;
                 self.advance(*at_ns)
@@ -184,7 +192,7 @@ impl Transcript {
     /// Whether an output that says it is done holds a figure at all.
     fn complete(&self) -> Result<(), String> {
         match self.style {
-            Style::Loop if self.window_intervals == 0 => Err("done without an interval".to_owned()),
+            Style::Loop if self.intervals == 0 => Err("done without an interval".to_owned()),
             Style::Once if self.measures == 0 => Err("done without a measure".to_owned()),
             _ => Ok(()),
         }
@@ -198,6 +206,10 @@ impl Transcript {
         if interval.operations.len() != tasks {
             return Err(format!("{} counts for {tasks} tasks", interval.operations.len()));
         }
+        if self.intervals > 0 && interval.from_ns != self.last_ns {
+            return Err(format!("an interval from {}, where the last one ended at {}", interval.from_ns, self.last_ns));
+        }
+        self.intervals += 1;
         self.advance(interval.from_ns)?;
         self.advance(interval.to_ns)
     }
@@ -218,7 +230,7 @@ fn same(what: &str, got: &str, asked: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cell::Case;
+    use crate::cell::{Case, TaskMode};
 
     const WELL: &str = "faultline-workload 1 zero_fill\nvariant base\noperation fault\nunit fault/s\ndirection higher\n\
         mode process\ntasks 2\nbytes_per_operation 4096\nready 10\nwarmup 10 20 1 1\nbegin 20\ninterval 20 30 5 6\n\
@@ -244,7 +256,19 @@ mod tests {
 
     #[test]
     fn leaving_out_any_needed_line_is_noticed() {
-        for needed in ["faultline-workload", "variant", "mode", "tasks", "ready", "begin", "end", "done"] {
+        for needed in [
+            "faultline-workload",
+            "variant",
+            "operation",
+            "unit",
+            "direction",
+            "mode",
+            "tasks",
+            "ready",
+            "begin",
+            "end",
+            "done",
+        ] {
             let cut: String = WELL
                 .lines()
                 .filter(|line| !(line.starts_with(needed) && line.split(' ').next() != Some("ended")))
@@ -272,7 +296,11 @@ mod tests {
         let error = read(&WELL.replace("variant base", "variant huge")).unwrap_err();
         assert_eq!(error.to_string(), "line 2: variant 'huge', but 'base' was asked for");
         assert_eq!(read(&WELL.replace("20 30 5 6", "20 30 5")).unwrap_err().problem, "1 counts for 2 tasks");
-        assert_eq!(read(&WELL.replace("30 40 5", "19 40 5")).unwrap_err().problem, "time goes back from 30 to 19");
+        let problem = |from: &str, to: &str| read(&WELL.replace(from, to)).unwrap_err().problem;
+        assert_eq!(problem("30 40 5", "19 40 5"), "an interval from 19, where the last one ended at 30");
+        assert_eq!(problem("30 40 5", "31 40 5"), "an interval from 31, where the last one ended at 30");
+        assert_eq!(problem("begin 20", "begin 19"), "time goes back from 20 to 19");
+        assert_eq!(problem("tasks 2", "tasks 2\ntasks 2"), "'tasks' is said twice");
         assert_eq!(read(&format!("{WELL}done\n")).unwrap_err().problem, "a line after the last one");
     }
 }

@@ -38,6 +38,24 @@ pub enum WarningCode {
 }
 
 impl WarningCode {
+    /// Every code.
+    pub const ALL: [WarningCode; 14] = [
+        WarningCode::Load,
+        WarningCode::Steal,
+        WarningCode::FrequencyScaling,
+        WarningCode::Virtualised,
+        WarningCode::CpuQuota,
+        WarningCode::OneCpu,
+        WarningCode::Oversubscribed,
+        WarningCode::SharedCores,
+        WarningCode::UnsettledWarmUp,
+        WarningCode::FewRepeats,
+        WarningCode::CoarseCount,
+        WarningCode::Noisy,
+        WarningCode::Incomplete,
+        WarningCode::ChangedSurroundings,
+    ];
+
     /// The code as it is written: `unsettled-warm-up`.
     pub fn word(self) -> &'static str {
         match self {
@@ -68,4 +86,16 @@ pub struct Warning {
     pub text: String,
     /// The cells concerned; empty when it is the whole run.
     pub cells: Vec<Cell>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_is_all() {
+        // The number of the last variant: a new one that `ALL` lacks makes the two differ.
+        assert_eq!(WarningCode::ALL.len(), WarningCode::ChangedSurroundings as usize + 1);
+        assert!(WarningCode::ALL.is_sorted());
+    }
 }

@@ -85,7 +85,7 @@ fn literature() {
 #[test]
 fn literature_beside_a_run() {
     for format in Format::ALL {
-        assert_snapshot!(format!("beside_{format}"), beside(&fixture::typical(), &[8], format, &WIDE));
+        assert_snapshot!(format!("beside_{format}"), beside(&fixture::typical(), format, &WIDE));
     }
 }
 

@@ -15,6 +15,9 @@ use std::time::Duration;
 /// Time that a workload may take for its set-up and for clearing up, with room for a loaded machine.
 const SETUP_LIMIT: Duration = Duration::from_secs(30);
 
+/// What each task may add to it: large numbers of tasks on few CPUs take their turns.
+const SETUP_LIMIT_PER_TASK: Duration = Duration::from_millis(100);
+
 /// A workload's phases may take this many times as long as planned before it counts as hanging.
 const PHASES_SLACK: u64 = 3;
 
@@ -86,7 +89,10 @@ fn pin(policy: PinPolicy, cpus: &[u32], tasks: u32) -> String {
 fn limit(item: &PlanItem) -> Duration {
     match item.timing {
         None => ONCE_LIMIT,
-        Some(timing) => SETUP_LIMIT + Duration::from_millis(PHASES_SLACK * (timing.warmup_ms + timing.window_ms)),
+        Some(timing) => {
+            let phases_ms = PHASES_SLACK * (timing.warmup_ms + timing.window_ms);
+            SETUP_LIMIT + SETUP_LIMIT_PER_TASK * item.cell.tasks + Duration::from_millis(phases_ms)
+        }
     }
 }
 

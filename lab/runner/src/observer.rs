@@ -9,8 +9,6 @@ use std::time::Duration;
 pub struct RunProgress {
     /// Items of this session that have ended.
     pub ended: usize,
-    /// Of these, those that did not end well.
-    pub failed: usize,
     /// Items of this session.
     pub total: usize,
     /// Estimate of the time that the rest takes.

@@ -15,6 +15,12 @@ use rand_chacha::ChaCha8Rng;
 /// Most tasks that are planned for: what the workloads can count.
 const MOST_TASKS: u32 = 4096;
 
+/// Longest window or warm-up: what the workloads take.
+const LONGEST_PHASE_MS: u64 = 86_400_000;
+
+/// Most executions in a plan: days of the shortest ones, and still quick to save and to read back.
+const MOST_ITEMS: u64 = 1_000_000;
+
 /// What an item takes beside its phases: start, set-up, counters, clearing up. From runs of this suite; only estimates of
 /// the time that is left rest on it.
 const OVERHEAD_MS: u64 = 70;
@@ -47,6 +53,12 @@ pub fn plan(request: &Request, workloads: &[WorkloadInfo], usable_cpus: u32, see
         cells.extend(cpus.iter().map(|&tasks| (Cell { case: case.clone(), tasks }, timing)));
     }
     let repeats = repeats(request, &suite, &cells)?;
+    if cells.len() as u64 * u64::from(repeats) > MOST_ITEMS {
+        return Err(RequestError::new(
+            format!("{repeats} repeats of {} cells are too many", cells.len()),
+            format!("at most {MOST_ITEMS} executions are planned at once: fewer repeats, or less time"),
+        ));
+    }
     let settings = Settings {
         suite: request.workloads.is_empty().then(|| request.suite.unwrap_or_default().name().to_owned()),
         cpus,
@@ -55,6 +67,7 @@ pub fn plan(request: &Request, workloads: &[WorkloadInfo], usable_cpus: u32, see
         pin: request.pin.unwrap_or(PinPolicy::Each),
         oversubscribe: request.oversubscribe,
         budget_ms: request.budget_ms,
+        limit_ms: request.limit_ms,
         size: request.size,
         copies: request.copies.max(1),
         tree: request.tree.clone(),
@@ -109,6 +122,12 @@ fn timing(
         return Err(RequestError::new(
             "a window or interval of 0 ms counts nothing",
             "for example `--window 300ms --interval 50ms`",
+        ));
+    }
+    if window_ms.max(warmup_ms) > LONGEST_PHASE_MS {
+        return Err(RequestError::new(
+            "a window or warm-up of more than a day is too long",
+            "more repeats tell more than a longer window",
         ));
     }
     if interval_ms > window_ms {

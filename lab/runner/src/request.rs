@@ -18,6 +18,8 @@ pub struct Request {
     pub repeats: Option<u32>,
     /// Time budget in milliseconds.
     pub budget_ms: Option<u64>,
+    /// Time limit of each execution in milliseconds.
+    pub limit_ms: Option<u64>,
     /// Warm-up in milliseconds.
     pub warmup_ms: Option<u64>,
     /// Window in milliseconds.

@@ -55,7 +55,7 @@ pub fn run(
         if attempted.outcome == Outcome::Interrupted {
             return Ok(Completion::Stopped);
         }
-        pace.ended(item, &attempted.outcome);
+        pace.ended(item);
         observer.item_ends(item, &attempted.outcome, attempted.value, &pace.progress());
     }
     Ok(Completion::Finished)
@@ -71,7 +71,6 @@ struct Pace {
     began: Instant,
     total: usize,
     ended: usize,
-    failed: usize,
     expected_ms_ended: u64,
     expected_ms_left: u64,
 }
@@ -82,7 +81,6 @@ impl Pace {
             began: Instant::now(),
             total: items.len(),
             ended: 0,
-            failed: 0,
             expected_ms_ended: 0,
             expected_ms_left: items.iter().map(plan::expected_ms).sum(),
         }
@@ -92,9 +90,8 @@ impl Pace {
         self.began.elapsed()
     }
 
-    fn ended(&mut self, item: &PlanItem, outcome: &Outcome) {
+    fn ended(&mut self, item: &PlanItem) {
         self.ended += 1;
-        self.failed += usize::from(*outcome != Outcome::Done);
         let expected_ms = plan::expected_ms(item);
         self.expected_ms_ended += expected_ms;
         self.expected_ms_left -= expected_ms;
@@ -107,11 +104,6 @@ impl Pace {
             let slowness = self.elapsed().as_secs_f64() * 1e3 / self.expected_ms_ended as f64;
             self.expected_ms_left as f64 * slowness
         };
-        RunProgress {
-            ended: self.ended,
-            failed: self.failed,
-            total: self.total,
-            left: Duration::from_secs_f64(left_ms / 1e3),
-        }
+        RunProgress { ended: self.ended, total: self.total, left: Duration::from_secs_f64(left_ms / 1e3) }
     }
 }

@@ -20,6 +20,7 @@ pub(crate) fn cases(request: &Request, workloads: &[WorkloadInfo]) -> Result<Vec
     if request.tree.is_some() && request.workloads.is_empty() {
         pairs.push((GIVEN_TREE.0.to_owned(), GIVEN_TREE.1.to_owned()));
     }
+    check_tree(request, &pairs)?;
     let mut cases = Vec::new();
     for (workload, variant) in pairs {
         let case = case(&workload, &variant, request, workloads)?;
@@ -28,6 +29,23 @@ pub(crate) fn cases(request: &Request, workloads: &[WorkloadInfo]) -> Result<Vec
         }
     }
     Ok(cases)
+}
+
+/// What is asked of `tree_build` must not be lost because it is not run.
+fn check_tree(request: &Request, pairs: &[(String, String)]) -> Result<(), RequestError> {
+    let builds = |variant: Option<&str>| {
+        pairs.iter().any(|(name, other)| name == GIVEN_TREE.0 && variant.is_none_or(|variant| other == variant))
+    };
+    if request.tree.is_some() && !builds(Some(GIVEN_TREE.1)) {
+        return Err(RequestError::new("--tree is given, but none of the workloads builds it", "add `tree_build`"));
+    }
+    if request.copies > 1 && !builds(None) {
+        return Err(RequestError::new(
+            "--copies is given, but none of the workloads builds a tree",
+            "add `tree_build`",
+        ));
+    }
+    Ok(())
 }
 
 /// `name` stands for all variants of the workload, `name:variant` for one.

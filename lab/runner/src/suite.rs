@@ -8,7 +8,7 @@ pub enum Suite {
     /// The loops of the literature, about two minutes on two CPUs.
     #[default]
     Quick,
-    /// Every workload in every variant, about half an hour on two CPUs.
+    /// Every workload in every variant, about twenty minutes on two CPUs.
     Full,
 }
 

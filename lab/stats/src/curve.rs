@@ -47,9 +47,9 @@ fn point(about: &About, base: Option<&CellRepeats<'_>>, cell: &CellRepeats<'_>) 
     }
 }
 
-/// Notes of the attempt that began last.
+/// Notes of the attempt that began last, by its id: a clock may go back.
 fn notes(cells: &[CellRepeats<'_>]) -> BTreeMap<String, String> {
     let attempts = cells.iter().flat_map(|cell| &cell.repeats).map(|repeat| repeat.attempt);
-    let last = attempts.max_by_key(|attempt| (attempt.started, attempt.id));
+    let last = attempts.max_by_key(|attempt| attempt.id);
     last.map(|attempt| attempt.notes.clone()).unwrap_or_default()
 }

@@ -33,24 +33,7 @@ fn every_limit_stands_in_the_document_with_its_value() {
 
 #[test]
 fn every_warning_stands_in_the_document() {
-    use WarningCode::*;
-    let codes = [
-        Load,
-        Steal,
-        FrequencyScaling,
-        Virtualised,
-        CpuQuota,
-        OneCpu,
-        Oversubscribed,
-        SharedCores,
-        UnsettledWarmUp,
-        FewRepeats,
-        CoarseCount,
-        Noisy,
-        Incomplete,
-        ChangedSurroundings,
-    ];
-    for code in codes {
+    for code in WarningCode::ALL {
         let row = format!("| `{}` |", code.word());
         assert!(METHODOLOGY.contains(&row), "the document has no row that begins with '{row}'");
     }

@@ -134,6 +134,7 @@ impl Run {
             pin: PinPolicy::Each,
             oversubscribe: false,
             budget_ms: None,
+            limit_ms: None,
             size: None,
             copies: 1,
             tree: None,

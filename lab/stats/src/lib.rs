@@ -32,6 +32,4 @@ mod example;
 #[cfg(test)]
 mod whole_records;
 
-pub use interval::estimate;
-pub use repeat::attempt_value;
 pub use summarise::summarise;

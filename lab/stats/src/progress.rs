@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) enum Standing<'a> {
     /// It ended well.
     Done(&'a Attempt),
-    /// It ended, but not well.
+    /// It ended, but not well, or can't be done here.
     Failed(&'a Attempt),
     /// It was left out because the time budget was used up.
     Skipped,
@@ -38,12 +38,18 @@ pub(crate) fn standings(record: &RunRecord) -> Vec<(&PlanItem, Standing<'_>)> {
     record.plan.iter().map(|item| (item, standing(item))).collect()
 }
 
+/// Whether it ended without figures because this machine can't do what was asked.
+pub(crate) fn is_unsupported(attempt: &Attempt) -> bool {
+    matches!(attempt.outcome, Some(Outcome::Unsupported { .. }))
+}
+
 /// The standings, counted.
 pub(crate) fn progress(standings: &[(&PlanItem, Standing<'_>)]) -> Progress {
     let mut progress = Progress { planned: standings.len() as u32, ..Progress::default() };
     for (_, standing) in standings {
         match standing {
             Standing::Done(_) => progress.done += 1,
+            Standing::Failed(attempt) if is_unsupported(attempt) => progress.unsupported += 1,
             Standing::Failed(_) => progress.failed += 1,
             Standing::Skipped => progress.skipped += 1,
             Standing::Left => {}

@@ -33,7 +33,7 @@ impl<'a> Repeat<'a> {
 ///
 /// None when the attempt holds no interval of any length, or no finite measure. Whether the attempt counts (it has to
 /// have ended well) is not looked at.
-pub fn attempt_value(style: Style, attempt: &Attempt) -> Option<f64> {
+pub(crate) fn attempt_value(style: Style, attempt: &Attempt) -> Option<f64> {
     match style {
         Style::Loop => rate(&attempt.window),
         Style::Once => attempt.measures.first().map(|measure| measure.value).filter(|value| value.is_finite()),

@@ -30,6 +30,17 @@ impl StoreError {
         }
     }
 
+    pub(crate) fn no_name(path: &Path, error: &std::io::Error) -> Self {
+        Self::new(format!("'{}' names no database: {error}", path.display()), "`--db FILE` takes the name of a file")
+    }
+
+    pub(crate) fn removed(path: &Path) -> Self {
+        Self::new(
+            format!("the database {} was removed or replaced under way", path.display()),
+            "what was measured since then is lost; begin again with `faultline run`",
+        )
+    }
+
     pub(crate) fn no_database(path: &Path) -> Self {
         Self::new(
             format!("there is no database at {}", path.display()),

@@ -28,7 +28,26 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Store {
     connection: Connection,
+    /// As it was named, for messages.
     path: PathBuf,
+    /// The same, absolute.
+    file: PathBuf,
+    identity: Option<Identity>,
+}
+
+/// Which file a path leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Identity {
+    device: u64,
+    inode: u64,
+}
+
+impl Identity {
+    fn of(path: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        let metadata = path.metadata().ok()?;
+        Some(Identity { device: metadata.dev(), inode: metadata.ino() })
+    }
 }
 
 impl Store {
@@ -50,16 +69,24 @@ impl Store {
 
     fn open(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
         let failed = |error| StoreError::from_sqlite("open", path, error);
+        // Absolute, a path is the name of a file and nothing else: SQLite takes `:memory:` and `file:…` for more than that.
+        let file = std::path::absolute(path).map_err(|error| StoreError::no_name(path, &error))?;
         let mut connection =
-            Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
+            Connection::open_with_flags(&file, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
         connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
         schema::prepare(&mut connection, path)?;
-        Ok(Store { connection, path: path.to_owned() })
+        let identity = Identity::of(&file);
+        Ok(Store { connection, path: path.to_owned(), file, identity })
     }
 
     /// Where the database is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Checks that what is saved is still to be found: an open file that was removed or replaced takes every sample, and loses it.
+    fn check_still_there(&self) -> Result<(), StoreError> {
+        if Identity::of(&self.file) == self.identity { Ok(()) } else { Err(StoreError::removed(&self.path)) }
     }
 
     /// Says what went wrong, for people, when `action` met a database error.

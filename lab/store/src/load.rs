@@ -226,7 +226,8 @@ fn read_lines(connection: &Connection) -> rusqlite::Result<Vec<RunLine>> {
         SELECT run.id, run.label, run.settings, run.finished, session.started_ms, session.facts,
                (SELECT count(*) FROM item WHERE run_id = run.id),
                (SELECT count(*) FROM attempt WHERE run_id = run.id AND final = 1),
-               (SELECT count(*) FROM attempt WHERE run_id = run.id AND final = 1 AND outcome <> '{"kind":"done"}'),
+               (SELECT count(*) FROM attempt WHERE run_id = run.id AND final = 1
+                AND json_extract(outcome, '$.kind') NOT IN ('done', 'unsupported')),
                (SELECT count(*) FROM item WHERE run_id = run.id AND skipped = 1)
         FROM run JOIN session ON session.run_id = run.id AND session.number = 0
         ORDER BY run.id DESC"#;

@@ -35,8 +35,9 @@ impl MeasuringLock {
     }
 }
 
+/// Beside the database itself, by whatever symbolic link it was named: one database, one lock.
 fn lock_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
+    let mut name = path.canonicalize().unwrap_or_else(|_| path.to_owned()).into_os_string();
     name.push(".lock");
     PathBuf::from(name)
 }

@@ -123,9 +123,9 @@ impl Journal for RunJournal<'_> {
         self.save("UPDATE attempt SET outcome = ?2, final = ?3, ended_ms = ?4 WHERE id = ?1", |statement| {
             statement.execute(params![attempt.0, json(outcome), outcome.is_final(), ended.0])
         })?;
-        if self.store.connection.is_autocommit() {
-            return Ok(());
+        if !self.store.connection.is_autocommit() {
+            self.save("COMMIT", |statement| statement.execute([]))?;
         }
-        self.save("COMMIT", |statement| statement.execute([]))
+        Ok(self.store.check_still_there()?)
     }
 }

@@ -20,6 +20,7 @@ fn settings() -> Settings {
         pin: PinPolicy::Each,
         oversubscribe: false,
         budget_ms: None,
+        limit_ms: None,
         size: None,
         copies: 1,
         tree: None,

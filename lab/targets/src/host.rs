@@ -1,5 +1,6 @@
 //! This host as a target: finds the workloads' programs, executes them under a keeper, reads the machine's facts.
 
+mod deadline;
 mod execute;
 mod facts;
 pub mod keeper;

@@ -13,7 +13,7 @@ use faultline_store::Store;
 use faultline_targets::host::Host;
 use faultline_targets::{StopFlag, Target};
 use std::process::ExitCode;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// The machine as it is now, as a session's beginning.
 pub(super) fn session(host: &Host) -> Session {
@@ -27,7 +27,9 @@ pub(super) fn measure(store: &mut Store, run: RunId, host: &Host, conduct: &Cond
     let stop = stop_on_signals()?;
     let record = store.load_run(run)?;
     let items = missing(&record);
-    let planned = PlannedRun { target: host, settings: &record.settings, items: &items, limit: conduct.limit };
+    let planned_limit = record.settings.limit_ms.map(Duration::from_millis);
+    let planned =
+        PlannedRun { target: host, settings: &record.settings, items: &items, limit: conduct.limit.or(planned_limit) };
     let mut shown = progress::shown(&record, conduct.quiet);
     let ran = faultline_runner::run(&planned, &mut store.journal(run), shown.as_mut(), &stop);
     drop(shown);
@@ -44,7 +46,7 @@ pub(super) fn measure(store: &mut Store, run: RunId, host: &Host, conduct: &Cond
     conclude(store, run, conduct)
 }
 
-fn missing(record: &RunRecord) -> Vec<PlanItem> {
+pub(super) fn missing(record: &RunRecord) -> Vec<PlanItem> {
     let open =
         |item: &&PlanItem| record.final_attempt(item.ordinal).is_none() && !record.skipped.contains(&item.ordinal);
     record.plan.iter().filter(open).cloned().collect()
@@ -62,15 +64,14 @@ fn stop_on_signals() -> Result<StopFlag, Failure> {
 pub(super) fn conclude(store: &Store, run: RunId, conduct: &Conduct) -> Result<ExitCode, Failure> {
     let record = store.load_run(run)?;
     let summary = faultline_stats::summarise(&record);
-    output::print(&faultline_report::run_table(&summary, conduct.format.format, &output::style()))?;
+    // The page first: a reader of the table who goes early, or a full standard output, must not cost it.
     if let Some(path) = &conduct.output {
         write_page(&record, path)?;
     }
+    output::print(&faultline_report::run_table(&summary, conduct.format.format, &output::style()))?;
     if !conduct.quiet {
         failure::warn(&format!("saved as run {run} in {}", store.path().display()));
     }
-    let failed =
-        |outcome: &Outcome| !matches!(outcome, Outcome::Done | Outcome::Unsupported { .. } | Outcome::Interrupted);
-    let any_failed = record.attempts.iter().filter_map(|attempt| attempt.outcome.as_ref()).any(failed);
+    let any_failed = record.attempts.iter().filter_map(|attempt| attempt.outcome.as_ref()).any(Outcome::is_failure);
     Ok(if any_failed { failure::some_failed() } else { ExitCode::SUCCESS })
 }

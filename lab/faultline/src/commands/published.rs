@@ -13,7 +13,7 @@ pub(crate) fn published(arguments: &Published, db: Option<&Path>) -> Result<Exit
     let text = match arguments.beside {
         Some(run) => {
             let summary = faultline_stats::summarise(&stored::load(Some(run), db)?);
-            published::beside(&summary, &[], format, &output::style())
+            published::beside(&summary, format, &output::style())
         }
         None => published::published(arguments.name.as_deref(), format, &output::style()).map_err(|unknown| {
             let known = [unknown.sources, unknown.tests].concat().join(", ");

@@ -4,8 +4,10 @@ use super::measure;
 use crate::arguments::Resume;
 use crate::failure::{self, Failure};
 use crate::places;
-use faultline_model::record::{RunId, RunState};
+use faultline_model::record::{RunId, RunRecord, RunState};
 use faultline_store::MeasuringLock;
+use faultline_targets::Target;
+use faultline_targets::host::Host;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -19,11 +21,42 @@ pub(crate) fn resume(arguments: &Resume, db: Option<&Path>) -> Result<ExitCode, 
             Failure::new("every run is finished", "`faultline run` begins another; `faultline list` shows them")
         })?,
     };
-    if store.load_run(run)?.state == RunState::Finished {
+    let record = store.load_run(run)?;
+    if record.state == RunState::Finished {
         failure::warn(&format!("run {run} is finished already"));
         return measure::conclude(&store, run, conduct);
     }
     let host = places::host(conduct.place.workloads.as_deref(), conduct.scratch.as_deref())?;
+    check_workloads(&record, &host)?;
+    check_cpus(&record, &host)?;
     store.resume_run(run, &measure::session(&host))?;
     measure::measure(&mut store, run, &host, conduct)
+}
+
+/// What `run` would refuse is not done on a resume either.
+fn check_cpus(record: &RunRecord, host: &Host) -> Result<(), Failure> {
+    let (most, usable) = (record.settings.cpus.iter().max(), host.cpus().len());
+    match most {
+        Some(&most) if most as usize > usable && !record.settings.oversubscribe => Err(Failure::new(
+            format!("run {} has up to {most} tasks, more than the {usable} CPUs that can be used now", record.id),
+            "resume it where it began, without a narrower CPU affinity",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Every workload that is still to run has to be there: an item that could not be started would have ended for good.
+fn check_workloads(record: &RunRecord, host: &Host) -> Result<(), Failure> {
+    let there = host.workloads()?;
+    for item in measure::missing(record) {
+        let case = &item.cell.case;
+        let info = there.iter().find(|info| info.name == case.workload);
+        if info.and_then(|info| info.variant(&case.variant)).is_none_or(|variant| !variant.modes.contains(&case.mode)) {
+            return Err(Failure::new(
+                format!("run {} needs the workload {case}, which is not here", record.id),
+                "`--workloads DIR` says where the workloads are that it began with",
+            ));
+        }
+    }
+    Ok(())
 }

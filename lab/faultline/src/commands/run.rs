@@ -47,6 +47,7 @@ fn request(arguments: &Run) -> Result<Request, Failure> {
         cpus: arguments.cpus.clone(),
         repeats: arguments.repeats,
         budget_ms: arguments.time.map(millis),
+        limit_ms: arguments.conduct.limit.map(millis),
         warmup_ms: arguments.warmup.map(millis),
         window_ms: arguments.window.map(millis),
         interval_ms: arguments.interval.map(millis),
@@ -76,11 +77,17 @@ fn tree(arguments: &Run) -> Result<Option<GivenTree>, Failure> {
             "`--tree` takes a directory with sources",
         )
     })?;
+    let Some(directory) = directory.to_str() else {
+        return Err(Failure::usage(
+            format!("the tree's name {} is not UTF-8 text", directory.display()),
+            "give it another name: it is saved with the run, as text",
+        ));
+    };
     let words = shell_words::split(command).map_err(|error| {
         Failure::usage(format!("cannot split the command '{command}' into words: {error}"), "quote it as for a shell")
     })?;
     if words.is_empty() {
         return Err(Failure::usage("the command is empty", "for example `--command 'make -j{jobs}'`"));
     }
-    Ok(Some(GivenTree { directory: directory.to_string_lossy().into_owned(), command: words }))
+    Ok(Some(GivenTree { directory: directory.to_owned(), command: words }))
 }

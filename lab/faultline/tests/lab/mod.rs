@@ -82,7 +82,8 @@ while [ $# -gt 1 ]; do
     shift 2
 done
 header() {{
-    printf 'faultline-workload 1 {name}\nvariant %s\nmode %s\ntasks %s\nready 1\nbegin 2\n' "$variant" "$mode" "$tasks"
+    printf 'faultline-workload 1 {name}\noperation turn\nunit turn/s\ndirection higher\n'
+    printf 'variant %s\nmode %s\ntasks %s\nready 1\nbegin 2\n' "$variant" "$mode" "$tasks"
 }}
 {body}
 "#

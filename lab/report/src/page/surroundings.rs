@@ -88,6 +88,9 @@ fn rows(settings: &Settings) -> Vec<(&'static str, String)> {
         ("more tasks than CPUs", if settings.oversubscribe { "asked for" } else { "not asked for" }.to_owned()),
         ("copies of a tree at once", settings.copies.to_string()),
     ];
+    if let Some(limit_ms) = settings.limit_ms {
+        rows.push(("time limit of an execution", format!("{} s", limit_ms as f64 / 1000.0)));
+    }
     if let Some(budget_ms) = settings.budget_ms {
         rows.push(("time budget", format!("{} s", budget_ms as f64 / 1000.0)));
     }

@@ -73,12 +73,11 @@ struct Beside {
     rows: Vec<Row>,
 }
 
-/// Lays the run's curves beside the literature's figures for the like; `tasks` narrows the run's points to these numbers of tasks, none given
-/// takes all. The literature's figures are shown at the numbers of tasks that they were measured at. Workloads that the literature has
+/// Lays the run's curves beside the literature's figures for the like. The literature's figures are shown at the numbers of tasks that they were measured at. Workloads that the literature has
 /// nothing about are left out.
-pub fn beside(summary: &RunSummary, tasks: &[u32], format: Format, style: &Style) -> String {
+pub fn beside(summary: &RunSummary, format: Format, style: &Style) -> String {
     let signs = if format == Format::Table { style.signs() } else { &UNICODE };
-    let rows = rows(summary, tasks, signs);
+    let rows = rows(summary, signs);
     match format {
         Format::Json => json(&Beside { format: FORMAT, caution: CAUTION, rows }),
         Format::Csv => records(&rows),
@@ -88,7 +87,7 @@ pub fn beside(summary: &RunSummary, tasks: &[u32], format: Format, style: &Style
     }
 }
 
-fn rows(summary: &RunSummary, tasks: &[u32], signs: &Signs) -> Vec<Row> {
+fn rows(summary: &RunSummary, signs: &Signs) -> Vec<Row> {
     let literature = (comparisons(), single_figures());
     let mut rows = Vec::new();
     for curve in &summary.curves {
@@ -98,7 +97,7 @@ fn rows(summary: &RunSummary, tasks: &[u32], signs: &Signs) -> Vec<Row> {
         let single = literature.1.iter().filter(|figure| tests.contains(&figure.test.as_str()));
         theirs.extend(single.map(|figure| of_single(curve, figure, signs)));
         if !theirs.is_empty() {
-            rows.extend(own(curve, tasks, signs));
+            rows.extend(own(curve, signs));
             rows.append(&mut theirs);
         }
     }
@@ -131,9 +130,9 @@ fn fits(comparison: &Comparison, tests: &[&str]) -> bool {
 }
 
 /// The run's own figures for a curve: its values, and side figures in units that the literature uses too.
-fn own(curve: &Curve, tasks: &[u32], signs: &Signs) -> Vec<Row> {
+fn own(curve: &Curve, signs: &Signs) -> Vec<Row> {
     let mut rows = Vec::new();
-    for point in curve.points.iter().filter(|point| tasks.is_empty() || tasks.contains(&point.tasks)) {
+    for point in &curve.points {
         let side = point.side.iter().filter(|side| matches!(side.unit.as_str(), "B/s" | "process/s"));
         let value = point.value.iter().map(|value| (curve.case.to_string(), curve.unit.clone(), *value));
         let side = side.map(|side| (side.name.clone(), side.unit.clone(), side.estimate));

@@ -33,10 +33,14 @@ pub(crate) fn progress(progress: &Progress) -> String {
     if progress.failed > 0 {
         text.push_str(&format!(", {} failed", progress.failed));
     }
+    if progress.unsupported > 0 {
+        text.push_str(&format!(", {} unsupported here", progress.unsupported));
+    }
     if progress.skipped > 0 {
         text.push_str(&format!(", {} left out for lack of time", progress.skipped));
     }
-    let open = progress.planned.saturating_sub(progress.done + progress.failed + progress.skipped);
+    let open =
+        progress.planned.saturating_sub(progress.done + progress.failed + progress.unsupported + progress.skipped);
     if open > 0 {
         text.push_str(&format!(", {open} still to run"));
     }

@@ -1,7 +1,7 @@
 //! Items of the plan without figures.
 
 use super::Findings;
-use crate::progress::Standing;
+use crate::progress::{Standing, is_unsupported};
 use faultline_model::cell::Cell;
 use faultline_model::warning::{Warning, WarningCode};
 
@@ -10,7 +10,11 @@ pub(super) fn incomplete(findings: &Findings<'_>) -> Option<Warning> {
     let count =
         |wanted: fn(&Standing<'_>) -> bool| findings.standings.iter().filter(|(_, standing)| wanted(standing)).count();
     let parts = [
-        (count(|standing| matches!(standing, Standing::Failed(_))), "failed"),
+        (count(|standing| matches!(standing, Standing::Failed(attempt) if !is_unsupported(attempt))), "failed"),
+        (
+            count(|standing| matches!(standing, Standing::Failed(attempt) if is_unsupported(attempt))),
+            "unsupported here",
+        ),
         (count(|standing| matches!(standing, Standing::Skipped)), "skipped, as the time was used up"),
         (count(|standing| matches!(standing, Standing::Left)), "not ended"),
     ];

@@ -2,7 +2,8 @@
 //! reader has had enough.
 
 use super::HostPaths;
-use super::keeper::{self, Told};
+use super::deadline::Deadline;
+use super::keeper::{self, Mark, Told};
 use crate::target::LineSink;
 use crate::{Ending, Execution, StopFlag};
 use faultline_model::protocol::LONGEST_LINE_BYTES;
@@ -11,10 +12,11 @@ use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::thread;
+use std::time::Duration;
 use wait_timeout::ChildExt;
 
 /// How often a stop is looked for. Short enough for a hand on Ctrl-C, long enough not to disturb what is measured.
@@ -46,7 +48,9 @@ struct Kept {
     /// Our end; closing it has the keeper kill everything.
     socket: UnixStream,
     lines: Receiver<Vec<u8>>,
-    stderr: JoinHandle<String>,
+    stderr: Receiver<String>,
+    mark: Mark,
+    scratch: PathBuf,
 }
 
 /// Why following a program came to an end.
@@ -67,11 +71,14 @@ enum Heard {
 impl Kept {
     fn start(paths: &HostPaths, execution: &Execution) -> Result<Self, String> {
         let program = paths.workloads.join(&execution.workload);
+        let mark = Mark::new();
+        let scratch = paths.scratch.join(mark.name());
         let (socket, theirs) = UnixStream::pair().map_err(|error| format!("no socket pair: {error}"))?;
         let mut keeper = Command::new(&paths.keeper)
             .arg(keeper::ARGUMENT)
-            .args([paths.scratch.as_os_str(), program.as_os_str()])
+            .args([scratch.as_os_str(), program.as_os_str()])
             .args(&execution.arguments)
+            .env(keeper::MARK_VARIABLE, mark.name())
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -83,27 +90,28 @@ impl Kept {
         let (Some(stdout), Some(stderr)) = (stdout, stderr) else { return Err("no pipes to the keeper".to_owned()) };
         let (sender, lines) = sync_channel(WAITING_LINES);
         thread::spawn(move || read_lines(stdout, &sender));
-        let stderr = thread::spawn(move || read_end(stderr));
-        Ok(Kept { keeper, socket, lines, stderr })
+        let (end, last_words) = sync_channel(1);
+        thread::spawn(move || end.send(read_end(stderr)));
+        Ok(Kept { keeper, socket, lines, stderr: last_words, mark, scratch })
     }
 
     fn follow(mut self, limit: Duration, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending {
-        let until = Instant::now() + limit;
-        let followed = self.take_lines(until, sink, stop);
+        let mut deadline = Deadline::after(limit);
+        let followed = self.take_lines(&mut deadline, sink, stop);
         match followed {
-            Followed::OutputEnded => self.await_end(until, stop),
+            Followed::OutputEnded => self.await_end(deadline, stop),
             Followed::Refused => self.kill(Ending::Refused),
             Followed::Stopped => self.kill(Ending::Stopped),
             Followed::TimedOut => self.kill(Ending::TimedOut),
         }
     }
 
-    fn take_lines(&mut self, until: Instant, sink: &mut LineSink<'_>, stop: &StopFlag) -> Followed {
+    fn take_lines(&mut self, deadline: &mut Deadline, sink: &mut LineSink<'_>, stop: &StopFlag) -> Followed {
         loop {
             if stop.is_set() {
                 return Followed::Stopped;
             }
-            let left = until.saturating_duration_since(Instant::now());
+            let left = deadline.left();
             if left.is_zero() {
                 return Followed::TimedOut;
             }
@@ -121,13 +129,13 @@ impl Kept {
     }
 
     /// The output is closed, or the keeper gone; what remains is to hear how the program ended.
-    fn await_end(mut self, until: Instant, stop: &StopFlag) -> Ending {
+    fn await_end(mut self, mut deadline: Deadline, stop: &StopFlag) -> Ending {
         let mut heard = Vec::new();
         loop {
             if stop.is_set() {
                 return self.kill(Ending::Stopped);
             }
-            let left = until.saturating_duration_since(Instant::now());
+            let left = deadline.left();
             if left.is_zero() {
                 return self.kill(Ending::TimedOut);
             }
@@ -162,9 +170,10 @@ impl Kept {
     fn ending(self, heard: &str) -> Ending {
         let told = Told::read(heard);
         if told.is_none() {
-            self.kill_group();
+            self.clear_up();
         }
-        let stderr = self.stderr.join().unwrap_or_default();
+        // Not for ever: a process that the keeper could not kill may hold it open.
+        let stderr = self.stderr.recv_timeout(KEEPER_LIMIT).unwrap_or_default();
         match told {
             Some(Told::Status(status)) => Ending::Exited { status, stderr },
             Some(Told::Signal(signal)) => Ending::Signalled { signal, stderr },
@@ -186,14 +195,18 @@ impl Kept {
             return;
         }
         // It hangs, then.
-        self.kill_group();
+        self.clear_up();
         let _ = self.keeper.wait();
     }
 
-    /// Kills the keeper and all that is in its process group, when the keeper can't clear up itself.
-    fn kill_group(&self) {
+    /// Does the keeper's work when it was killed, or hangs: kills it and all that it was there for, removes the scratch
+    /// directory.
+    fn clear_up(&self) {
         // Fails when there is none left, which is what we want.
         let _ = kill_process_group(Pid::from_child(&self.keeper), Signal::KILL);
+        self.mark.kill_processes();
+        // Gone already if the keeper got so far.
+        let _ = std::fs::remove_dir_all(&self.scratch);
     }
 }
 

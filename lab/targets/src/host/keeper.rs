@@ -4,21 +4,27 @@
 //! our end closes, for whatever reason, the keeper kills the workload and all that came of it. It also makes the scratch
 //! directory, and removes it. On Linux it adopts orphans (`PR_SET_CHILD_SUBREAPER`), so that a process which left its group is found too;
 //! elsewhere its last act is to kill its own process group, in which the workload is. When the keeper itself is killed, the
-//! kernel kills the workload (Linux), and we kill the group.
+//! kernel kills the workload (Linux), and we kill the group, and whatever else carries the execution's mark in its environment.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 
 /// First argument that makes a program the keeper.
 pub const ARGUMENT: &str = "__keep";
+
+/// Environment variable by which the processes of an execution are known.
+pub(super) const MARK_VARIABLE: &str = "FAULTLINE_EXECUTION";
 
 /// How long killed processes may take to be gone; a process in an uninterruptible wait can take longer than anyone wants.
 const KILL_LIMIT: Duration = Duration::from_secs(5);
@@ -55,19 +61,51 @@ impl Told {
     }
 }
 
-/// The keeper's whole life. `arguments`: the directory for a scratch directory, the program, its arguments.
+/// The name of one execution: unlike any other of this machine.
+#[derive(Debug)]
+pub(super) struct Mark(String);
+
+impl Mark {
+    pub(super) fn new() -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        // Relaxed: numbers need only differ, and a read-modify-write gives each its own.
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Mark(format!("faultline-{}-{:x}-{count}", std::process::id(), since.as_nanos()))
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.0
+    }
+
+    /// Kills every process that carries the mark, as `/proc` shows them; none where there is no `/proc`.
+    pub(super) fn kill_processes(&self) {
+        let wanted = format!("{MARK_VARIABLE}={}", self.0);
+        for (process, _) in processes() {
+            let environment = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+            if environment.split(|&byte| byte == 0).any(|variable| variable == wanted.as_bytes()) {
+                // Fails when it is gone already, which is what we want.
+                let _ = kill_process(process, Signal::KILL);
+            }
+        }
+    }
+}
+
+/// The keeper's whole life. `arguments`: the scratch directory to make, the program, its arguments.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let mut arguments = arguments;
-    let (Some(parent), Some(program)) = (arguments.next(), arguments.next()) else {
+    let (Some(scratch), Some(program)) = (arguments.next(), arguments.next()) else {
         return ExitCode::from(2);
     };
     let Ok(mut socket) = take_socket() else { return ExitCode::from(2) };
     adopt_orphans();
-    let told = match tempfile::Builder::new().prefix("faultline-").tempdir_in(&parent) {
-        // Dropped, and so removed, when nothing of the workload is left to use it.
-        Ok(scratch) => keep(&socket, Command::new(program).arg("--scratch").arg(scratch.path()).args(arguments)),
-        Err(error) => Told::NotStarted(format!("no scratch directory in {}: {error}", parent.display())),
+    let scratch = Path::new(&scratch);
+    let told = match std::fs::DirBuilder::new().mode(0o700).create(scratch) {
+        Ok(()) => keep(&socket, Command::new(program).arg("--scratch").arg(scratch).args(arguments)),
+        Err(error) => Told::NotStarted(format!("no scratch directory {}: {error}", scratch.display())),
     };
+    // Nothing of the workload is left to use it, nor to hear that it could not be removed.
+    let _ = std::fs::remove_dir_all(scratch);
     // Nobody listens any more when our other end was killed.
     let _ = socket.write_all(told.line().as_bytes());
     kill_own_group();

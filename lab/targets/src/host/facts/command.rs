@@ -1,8 +1,11 @@
 //! Runs a small program for its output, with a time limit.
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsStr;
 use std::io::Read;
-use std::process::{Command, Stdio};
+use std::os::unix::process::CommandExt;
+use std::process::{ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 use wait_timeout::ChildExt;
 
@@ -19,22 +22,35 @@ pub(crate) fn output(program: &OsStr, arguments: &[&str]) -> Result<String, Stri
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
+        .process_group(0)
         .spawn()
         .map_err(|error| error.to_string())?;
+    let text = child.stdout.take().map(read_in_background);
     let ended = child.wait_timeout(LIMIT);
-    let Ok(Some(status)) = ended else {
-        let _ = child.kill();
+    let text = text.and_then(|text| text.recv_timeout(LIMIT).ok());
+    let (Ok(Some(status)), Some(text)) = (ended, text) else {
+        // Also what it left behind, which may hold the pipe open. Fails when there is none left, which is what we want.
+        let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
         let _ = child.wait();
         return Err(format!("it did not end within {} s", LIMIT.as_secs()));
     };
     if !status.success() {
         return Err(format!("it ended with {status}"));
     }
-    let mut text = Vec::new();
-    if let Some(stdout) = child.stdout.take() {
-        stdout.take(LONGEST_OUTPUT_BYTES).read_to_end(&mut text).map_err(|error| error.to_string())?;
-    }
     String::from_utf8(text).map_err(|_| "it printed no text".to_owned())
+}
+
+/// Reads apart, as a pipe can be held open for ever.
+fn read_in_background(stdout: ChildStdout) -> Receiver<Vec<u8>> {
+    let (sender, text) = sync_channel(1);
+    std::thread::spawn(move || {
+        let mut text = Vec::new();
+        // What could be read up to an error is what there is.
+        let _ = stdout.take(LONGEST_OUTPUT_BYTES).read_to_end(&mut text);
+        // Nobody listens any more after the limit.
+        let _ = sender.send(text);
+    });
+    text
 }
 
 /// First line of what a program prints; none where there is no such program or it fails.

@@ -1,0 +1,61 @@
+//! A time limit that does not run while we are stopped: Ctrl-Z, or a suspended machine, is no fault of the workload.
+
+use std::time::{Duration, Instant};
+
+/// A gap between two looks that is longer than this was not ours: we look many times a second.
+const AWAY: Duration = Duration::from_secs(1);
+
+/// A time limit.
+#[derive(Debug)]
+pub(super) struct Deadline {
+    until: Instant,
+    looked: Instant,
+}
+
+impl Deadline {
+    /// The limit begins to run. Limits beyond what the clock can reckon with never end.
+    pub(super) fn after(limit: Duration) -> Self {
+        let now = Instant::now();
+        const FOREVER: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
+        Deadline { until: now + limit.min(FOREVER), looked: now }
+    }
+
+    /// What is left of it; zero when it is over. To be called several times a second.
+    pub(super) fn left(&mut self) -> Duration {
+        let now = Instant::now();
+        let gap = now.saturating_duration_since(self.looked);
+        if gap > AWAY {
+            self.until += gap;
+        }
+        self.looked = now;
+        self.until.saturating_duration_since(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_gap_does_not_count() {
+        let mut deadline = Deadline::after(Duration::from_millis(1200));
+        std::thread::sleep(Duration::from_millis(1300));
+        assert!(deadline.left() > Duration::from_millis(500), "the gap counted");
+    }
+
+    #[test]
+    fn short_gaps_do() {
+        let mut deadline = Deadline::after(Duration::from_millis(30));
+        let mut looks = 0;
+        while !deadline.left().is_zero() {
+            std::thread::sleep(Duration::from_millis(5));
+            looks += 1;
+            assert!(looks < 100, "it never ends");
+        }
+    }
+
+    #[test]
+    fn any_limit_can_be_set() {
+        assert!(!Deadline::after(Duration::MAX).left().is_zero());
+    }
+}
