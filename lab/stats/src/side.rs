@@ -72,7 +72,7 @@ fn bytes(style: Style, repeat: &Repeat<'_>) -> Option<Value> {
 fn costs(about: &About, repeat: &Repeat<'_>) -> Vec<Value> {
     let Some(usage) = repeat.attempt.usage else { return Vec::new() };
     let (operations, suffix) = match usage.scope {
-        UsageScope::Window => (repeat.operations, ""),
+        UsageScope::Window => (covered(repeat), ""),
         UsageScope::Life => (repeat.operations + total(&repeat.attempt.warmup), "_life"),
     };
     if operations == 0 {
@@ -90,6 +90,13 @@ fn costs(about: &About, repeat: &Repeat<'_>) -> Vec<Value> {
         cost("voluntary_switches", "switch", usage.voluntary_switches),
         cost("involuntary_switches", "switch", usage.involuntary_switches),
     ]
+}
+
+/// Operations that a usage of the window covers. It ends with whole batches, not just where the window does, and the workload
+/// notes how many operations that makes (docs/FORMATS.md, `usage`).
+fn covered(repeat: &Repeat<'_>) -> u128 {
+    let noted = repeat.attempt.notes.get("usage_operations").and_then(|text| text.parse().ok());
+    noted.unwrap_or(repeat.operations)
 }
 
 #[cfg(test)]
@@ -142,6 +149,8 @@ mod tests {
         let usage = Usage { minor_faults: 3 * operations, ..example::usage(1, 1) };
         attempt.usage = Some(usage);
         assert_eq!(named(Style::Loop, &attempt)[0], ("minor_faults_per_operation".into(), "fault/stat".into(), 3.0));
+        attempt.notes.insert("usage_operations".into(), (2 * operations).to_string());
+        assert_eq!(named(Style::Loop, &attempt)[0].2, 1.5);
         attempt.warmup = vec![Interval { from_ns: 0, to_ns: 1, operations: vec![operations] }];
         attempt.usage = Some(Usage { scope: UsageScope::Life, ..usage });
         assert_eq!(
