@@ -19,13 +19,13 @@ FUZZ_SECONDS := 60
 .PHONY: build run test check test-all test-rust test-page test-workloads fuzz bench install clean \
 	needs-build needs-test workloads
 
+# A command, and the packages that bring it.
 needs-build:
 	@command -v $(CARGO) >/dev/null || { echo "missing: Rust (cargo); hint: install it with rustup" >&2; exit 1; }
 	@checks/need.sh cc=gcc make=make node=nodejs npm=npm
 
 needs-test: needs-build
-	@checks/need.sh python3=python3 unshare=util-linux chromium=chromium
-	@checks/need.sh fc-list=fontconfig
+	@checks/need.sh python3=python3 unshare=util-linux "chromium=chromium fonts-dejavu-core"
 
 workloads: needs-build
 	@$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads

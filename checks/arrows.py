@@ -21,10 +21,11 @@ ALLOWED = {
     "faultline-store": {"model"},
     "faultline-report": {"model"},
     "faultline-model": set(),
+    "faultline-coherence": set(),
 }
 
 # What would give a pure room a clock, a file or a random number of its own making.
-PURE = {"faultline-model", "faultline-stats"}
+PURE = {"faultline-model", "faultline-stats", "faultline-coherence"}
 IMPURE = re.compile(r"""
     \bstd::(?:\{[^}]*\b)?(?:fs|env|net|process)\b            # std::fs::…, use std::{cmp, fs}
   | \bstd::time::(?:\{[^}]*\b)?(?:SystemTime|Instant)\b

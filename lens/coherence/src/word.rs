@@ -1,0 +1,95 @@
+//! The state of a line in one word, so that one compare-and-swap moves it on.
+//!
+//! | bits | field | meaning |
+//! |---|---|---|
+//! | 0…11 | owner | 0: nobody has written the line; else 1 + the CPU that wrote it last, which holds it |
+//! | 12…23 | reader | who else fetched it since: 0 nobody; 1 + the CPU if it is one; 4095 several |
+//! | 24…63 | version | grows by one with every change of owner, and with every write after others have fetched the line |
+//!
+//! A CPU holds a line exactly if the version that it fetched, which it remembers itself, is the line's version. So the word
+//! need not list the holders, and any number of CPUs fits. Within a version nothing is written any more once somebody has
+//! fetched the line: such a write begins the next version.
+
+use crate::topology::CpuId;
+
+/// Version of a line; 2⁴⁰ changes of owner take longer than any run.
+pub(crate) type Version = u64;
+
+const FIELD_BITS: u32 = 12;
+const FIELD: u64 = (1 << FIELD_BITS) - 1;
+const SEVERAL: u64 = FIELD;
+const VERSION_SHIFT: u32 = 2 * FIELD_BITS;
+
+/// Who else than the owner has fetched the line in its version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Readers {
+    Nobody,
+    One(CpuId),
+    Several,
+}
+
+/// The state of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Word(pub(crate) u64);
+
+impl Word {
+    pub(crate) fn owner(self) -> Option<CpuId> {
+        (self.0 & FIELD).checked_sub(1).map(|cpu| cpu as CpuId)
+    }
+
+    pub(crate) fn readers(self) -> Readers {
+        match (self.0 >> FIELD_BITS) & FIELD {
+            0 => Readers::Nobody,
+            SEVERAL => Readers::Several,
+            reader => Readers::One((reader - 1) as CpuId),
+        }
+    }
+
+    pub(crate) fn version(self) -> Version {
+        self.0 >> VERSION_SHIFT
+    }
+
+    /// Whether `cpu` may write without asking anybody.
+    pub(crate) fn is_exclusive_to(self, cpu: CpuId) -> bool {
+        self.owner() == Some(cpu) && self.readers() == Readers::Nobody
+    }
+
+    /// After `cpu`, which did not hold it, has fetched it.
+    pub(crate) fn read_by(self, cpu: CpuId) -> Self {
+        let reader = match self.readers() {
+            Readers::Nobody => u64::from(cpu) + 1,
+            Readers::One(other) if other == cpu => u64::from(cpu) + 1,
+            Readers::One(_) | Readers::Several => SEVERAL,
+        };
+        Word(self.0 & !(FIELD << FIELD_BITS) | reader << FIELD_BITS)
+    }
+
+    /// After `cpu` has made it its own to write.
+    pub(crate) fn written_by(self, cpu: CpuId) -> Self {
+        Word((self.version() + 1) << VERSION_SHIFT | (u64::from(cpu) + 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Topology;
+
+    const LAST: CpuId = Topology::MOST_CPUS as CpuId - 1;
+
+    #[test]
+    fn fields_keep_to_themselves() {
+        let word = Word::default();
+        assert_eq!((word.owner(), word.readers(), word.version()), (None, Readers::Nobody, 0));
+        let word = word.read_by(LAST);
+        assert_eq!((word.owner(), word.readers(), word.version()), (None, Readers::One(LAST), 0));
+        let word = word.written_by(LAST);
+        assert_eq!((word.owner(), word.readers(), word.version()), (Some(LAST), Readers::Nobody, 1));
+        assert!(word.is_exclusive_to(LAST) && !word.is_exclusive_to(0));
+        let word = word.read_by(0);
+        assert_eq!((word.owner(), word.readers(), word.version()), (Some(LAST), Readers::One(0), 1));
+        assert!(!word.is_exclusive_to(LAST));
+        let word = word.read_by(3);
+        assert_eq!((word.owner(), word.readers(), word.version()), (Some(LAST), Readers::Several, 1));
+    }
+}

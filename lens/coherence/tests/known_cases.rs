@@ -1,0 +1,183 @@
+//! Cases whose transfers can be derived on paper, run step by step in a seeded random order of CPUs, as a fine interleaving
+//! would have it.
+
+use faultline_coherence::{Access, Cpu, Kind, Machine, Report, Topology};
+use rand::SeedableRng;
+use rand::seq::IndexedRandom;
+use rand_chacha::ChaCha8Rng;
+
+fn access(address: u64, kind: Kind) -> Access {
+    Access { address, size: 8, kind, site: address, user: true }
+}
+
+/// Lets CPUs step in random order, each `rounds` times over; returns the report.
+fn run(cpus: u16, rounds: u64, mut step: impl FnMut(&mut Cpu<'_>, u64)) -> Report {
+    let machine = Machine::new(Topology::new(cpus.into(), 1, cpus.into()).unwrap());
+    let mut all: Vec<Cpu<'_>> = (0..cpus).map(|id| machine.cpu(id)).collect();
+    let mut random = ChaCha8Rng::seed_from_u64(1991);
+    let ids: Vec<usize> = (0..all.len()).collect();
+    for round in 0..rounds * u64::from(cpus) {
+        let id = *ids.choose(&mut random).unwrap();
+        step(&mut all[id], round);
+    }
+    Report::new(all.iter().map(|cpu| (cpu.id(), cpu.tally())))
+}
+
+fn per_step(report: &Report, cpus: u16, rounds: u64) -> f64 {
+    report.count.total() as f64 / (rounds * u64::from(cpus)) as f64
+}
+
+#[test]
+fn a_shared_counter_moves_whenever_another_cpu_comes() {
+    for cpus in [2, 8, 32] {
+        let report = run(cpus, 1000, |cpu, _| {
+            cpu.access(&access(0x1000, Kind::Atomic));
+        });
+        // Two steps in a row by the same CPU move nothing: one in `cpus`.
+        let expected = 1.0 - 1.0 / f64::from(cpus);
+        assert!((per_step(&report, cpus, 1000) - expected).abs() < 0.03, "{cpus} CPUs");
+        assert_eq!(report.count.false_sharing, 0);
+        assert_eq!(report.atomic, report.count.total());
+    }
+}
+
+#[test]
+fn counters_on_lines_of_their_own_never_move() {
+    let report = run(8, 1000, |cpu, _| {
+        cpu.access(&access(0x1000 + 64 * u64::from(cpu.id()), Kind::Atomic));
+    });
+    assert_eq!(report.count.total(), 0);
+}
+
+#[test]
+fn counters_side_by_side_on_one_line_are_false_sharing() {
+    let report = run(2, 1000, |cpu, _| {
+        cpu.access(&access(0x1000 + 8 * u64::from(cpu.id()), Kind::Atomic));
+    });
+    assert!(report.count.total() > 500);
+    assert_eq!(report.count.true_sharing, 0);
+    assert_eq!(report.lines[0].line, 0x1000 / 64);
+}
+
+#[test]
+fn a_line_that_is_only_read_comes_once_to_each() {
+    let machine = Machine::new(Topology::new(8, 1, 8).unwrap());
+    let mut cpus: Vec<Cpu<'_>> = (0..8).map(|id| machine.cpu(id)).collect();
+    cpus[0].access(&access(0x2000, Kind::Write));
+    for _ in 0..1000 {
+        for cpu in &mut cpus {
+            cpu.access(&access(0x2000, Kind::Read));
+        }
+    }
+    let report = Report::new(cpus.iter().map(|cpu| (cpu.id(), cpu.tally())));
+    assert_eq!(report.count.total(), 7);
+}
+
+#[test]
+fn a_flag_beside_its_data_is_true_sharing_once_the_data_is_read() {
+    let machine = Machine::new(Topology::new(2, 1, 2).unwrap());
+    let (mut writer, mut reader) = (machine.cpu(0), machine.cpu(1));
+    writer.access(&access(0x3000, Kind::Write));
+    assert_eq!(reader.access(&access(0x3008, Kind::Read)), 1);
+    assert_eq!(reader.tally().iter().map(|(_, count)| count.false_sharing).sum::<u64>(), 1);
+    assert_eq!(reader.access(&access(0x3000, Kind::Read)), 0);
+    assert_eq!(reader.tally().iter().map(|(_, count)| count.true_sharing).sum::<u64>(), 1);
+}
+
+/// Transfers per acquisition of a lock that passes from CPU to CPU while `waiters` wait.
+fn handing_over(waiters: u16, poll: impl Fn(&mut Cpu<'_>), release: impl Fn(&mut Cpu<'_>, u16)) -> f64 {
+    let cpus = waiters + 1;
+    let machine = Machine::new(Topology::new(cpus.into(), 1, cpus.into()).unwrap());
+    let mut all: Vec<Cpu<'_>> = (0..cpus).map(|id| machine.cpu(id)).collect();
+    let rounds = 200;
+    for turn in 0..rounds * cpus {
+        let holder = turn % cpus;
+        for cpu in &mut all {
+            if cpu.id() != holder {
+                poll(cpu);
+            }
+        }
+        release(&mut all[usize::from(holder)], (holder + 1) % cpus);
+    }
+    let report = Report::new(all.iter().map(|cpu| (cpu.id(), cpu.tally())));
+    report.count.total() as f64 / f64::from(rounds * cpus)
+}
+
+/// Mellor-Crummey and Scott, "Algorithms for scalable synchronization on shared-memory multiprocessors", ACM TOCS 1991: with
+/// a ticket lock every release makes all waiters fetch the line again; with an MCS lock each waits on a line of its own.
+#[test]
+fn a_ticket_lock_grows_with_its_waiters_and_an_mcs_lock_does_not() {
+    let ticket = |waiters| {
+        handing_over(
+            waiters,
+            |cpu| {
+                cpu.access(&access(0x4000, Kind::Read));
+            },
+            |cpu, _| {
+                cpu.access(&access(0x4000, Kind::Write));
+            },
+        )
+    };
+    let mcs = |waiters| {
+        handing_over(
+            waiters,
+            |cpu| {
+                cpu.access(&access(0x5000 + 64 * u64::from(cpu.id()), Kind::Read));
+            },
+            |cpu, next| {
+                cpu.access(&access(0x5000 + 64 * u64::from(next), Kind::Write));
+            },
+        )
+    };
+    assert!(ticket(31) > 30.0 && ticket(7) < 9.0, "{} {}", ticket(7), ticket(31));
+    assert!((mcs(31) - mcs(7)).abs() < 0.1, "{} {}", mcs(7), mcs(31));
+    assert!(mcs(31) < 2.1, "{}", mcs(31));
+}
+
+/// A ring of one producer and one consumer, 8 slots to a line, both ends on lines of their own, each caching the other's end and
+/// looking again only when the ring seems full or empty. Driven in lockstep, an item at a time, the consumer looks again for each item: a
+/// fetch of the tail's line by the consumer, then its taking back by the producer; the slot's line likewise. Four in all.
+#[test]
+fn a_ring_in_lockstep_costs_what_paper_says() {
+    let machine = Machine::new(Topology::new(2, 1, 2).unwrap());
+    let (mut producer, mut consumer) = (machine.cpu(0), machine.cpu(1));
+    let (slots, tail) = (0x8000, 0x9000);
+    let slot = |item: u64| slots + 8 * (item % 64);
+    let items = 6400;
+    for item in 0..items {
+        producer.access(&access(slot(item), Kind::Write));
+        producer.access(&access(tail, Kind::Write));
+        consumer.access(&access(tail, Kind::Read));
+        consumer.access(&access(slot(item), Kind::Read));
+    }
+    let report = Report::new([(0, producer.tally()), (1, consumer.tally())]);
+    let per_item = report.count.total() as f64 / items as f64;
+    assert!((per_item - 4.0).abs() < 0.01, "{per_item}");
+}
+
+#[test]
+fn threads_that_really_race_lose_no_transfer_of_a_counter() {
+    let cpus: u16 = 4;
+    let steps = 20_000u64;
+    let machine = Machine::new(Topology::new(cpus.into(), 1, cpus.into()).unwrap());
+    let tallies: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..cpus)
+            .map(|id| {
+                let mut cpu = machine.cpu(id);
+                scope.spawn(move || {
+                    let mut moved = 0;
+                    for _ in 0..steps {
+                        moved += u64::from(cpu.access(&access(0x1000, Kind::Atomic)));
+                    }
+                    (cpu.id(), moved, cpu.tally().clone())
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    for (id, moved, tally) in &tallies {
+        assert_eq!(tally.total(), *moved, "CPU {id}");
+    }
+    let report = Report::new(tallies.iter().map(|(id, _, tally)| (*id, tally)));
+    assert!(report.count.total() >= u64::from(cpus) - 1 && report.count.total() < steps * u64::from(cpus));
+}
