@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -93,9 +95,23 @@ static void prepare(const struct plan *plan)
     compiler = command_compiler(0);
 }
 
+/* The compiler's environment, which is the task's: a task is a process. */
+static void set_environment(struct task *task)
+{
+    char directory[PATH_BYTES];
+    snprintf(directory, sizeof directory, "%s/tmp-%u", lifetime_scratch(), task->index);
+    /* The driver's files in between would lie in a directory that all tasks, and others, share. */
+    if (mkdir(directory, 0700) != 0 || setenv("TMPDIR", directory, 1) != 0)
+        task_fail(task, "directory", errno);
+    /* A compiler that is in truth a cache would hand out the first object again and again. */
+    if (setenv("CCACHE_DISABLE", "1", 1) != 0)
+        task_fail(task, "setenv", errno);
+}
+
 static void setup(struct task *task)
 {
     struct compile_state *state = task->state;
+    set_environment(task);
     snprintf(state->source_path, sizeof state->source_path, "%s/unit-%u.c", lifetime_scratch(), task->index);
     snprintf(state->object_path, sizeof state->object_path, "%s/unit-%u.o", lifetime_scratch(), task->index);
     if (file_create(state->source_path, source, sizeof source - 1) != 0)
@@ -119,6 +135,8 @@ static uint64_t batch(struct task *task, uint64_t limit)
 {
     (void)limit; /* one at a time */
     struct compile_state *state = task->state;
+    if (unlink(state->object_path) != 0 && errno != ENOENT)
+        task_fail(task, "unlink", errno);
     pid_t child;
     int error = posix_spawnp(&child, state->arguments[0], NULL, NULL, state->arguments, environ);
     if (error != 0)
@@ -131,6 +149,9 @@ static uint64_t batch(struct task *task, uint64_t limit)
         task_fail_text(task, "compiler", ECHILD, "the compiler was ended by signal %d", WTERMSIG(status));
     if (WEXITSTATUS(status) != 0)
         task_fail_text(task, "compiler", WEXITSTATUS(status), "the compiler ended with status %d", WEXITSTATUS(status));
+    struct stat object;
+    if (stat(state->object_path, &object) != 0 || object.st_size == 0)
+        task_fail_text(task, "compiler", ENOENT, "the compiler ended well but wrote no object file");
     return 1;
 }
 

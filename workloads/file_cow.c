@@ -90,6 +90,11 @@ static uint64_t batch(struct task *task, uint64_t limit)
     return pages;
 }
 
+static void conclude(const struct plan *plan, const struct region *region)
+{
+    fault_check_demand_one(plan, region, "faults");
+}
+
 static const struct variant variants[] = {
     [SAME] = {"same", "all tasks map the same file", MODES_BOTH, MODE_PROCESS, 0},
     [OWN] = {"own", "each task maps a file of its own", MODES_BOTH, MODE_PROCESS, 0},
@@ -112,5 +117,5 @@ const struct workload file_cow = {
     .prepare = prepare,
     .setup = setup,
     .batch = batch,
-    .conclude = fault_check_note,
+    .conclude = conclude,
 };

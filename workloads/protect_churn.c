@@ -19,7 +19,7 @@ struct protect_state {
     char *pages;
     size_t bytes;
     size_t page_bytes;
-    bool writable;
+    bool read_only;
 };
 
 static void write_pages(const struct protect_state *state)
@@ -29,6 +29,21 @@ static void write_pages(const struct protect_state *state)
     size_t page_bytes = state->page_bytes;
     for (size_t offset = 0; offset < bytes; offset += page_bytes)
         pages[offset] = 1;
+}
+
+static void make_read_only(struct task *task)
+{
+    const struct protect_state *state = task->state;
+    if (mprotect(state->pages, state->bytes, PROT_READ) != 0)
+        task_fail(task, "mprotect", errno);
+}
+
+static void make_writable(struct task *task)
+{
+    const struct protect_state *state = task->state;
+    if (mprotect(state->pages, state->bytes, PROT_READ | PROT_WRITE) != 0)
+        task_fail(task, "mprotect", errno);
+    write_pages(state);
 }
 
 static void setup(struct task *task)
@@ -41,22 +56,26 @@ static void setup(struct task *task)
     if (mapping == MAP_FAILED)
         task_fail(task, "mmap", errno);
     state->pages = mapping + plan->page_bytes;
-    if (mprotect(state->pages, state->bytes, PROT_READ | PROT_WRITE) != 0)
-        task_fail(task, "mprotect", errno);
-    state->writable = true;
-    write_pages(state);
+    make_writable(task);
 }
 
 static uint64_t batch(struct task *task, uint64_t limit)
 {
     struct protect_state *state = task->state;
     uint64_t calls = limit < BATCH_CALLS ? limit : BATCH_CALLS;
-    for (uint64_t i = 0; i < calls; i++) {
-        state->writable = !state->writable;
-        if (mprotect(state->pages, state->bytes, state->writable ? PROT_READ | PROT_WRITE : PROT_READ) != 0)
-            task_fail(task, "mprotect", errno);
-        if (state->writable)
-            write_pages(state);
+    uint64_t done = 0;
+    if (state->read_only) { /* an odd number of calls came before */
+        make_writable(task);
+        state->read_only = false;
+        done = 1;
+    }
+    for (; done + 2 <= calls; done += 2) {
+        make_read_only(task);
+        make_writable(task);
+    }
+    if (done < calls) {
+        make_read_only(task);
+        state->read_only = true;
     }
     return calls;
 }

@@ -167,7 +167,7 @@ static void make_copy(const struct plan *plan, unsigned copy)
     copy_path(path, copy, "");
     if (plan_variant(plan) == GIVEN) {
         if (tree_copy(tree, path, let_interrupts_in) != 0)
-            failure_os("copy", errno);
+            failure_os_text("copy", errno, "%s: %s", tree_copy_failed_path(), strerror(errno));
     } else if (mkdir(path, 0700) != 0 || tree_generate(path, (unsigned)plan->size) != 0) {
         failure_os("generate", errno);
     }
@@ -194,6 +194,21 @@ static int confine(const struct plan *plan)
     return pin_self(plan->pin, plan->tasks < plan->pin_count ? plan->tasks : plan->pin_count);
 }
 
+/* What the caller's environment would change of the build, and files in a directory that all builds would share. */
+static int set_environment(unsigned copy)
+{
+    /* A make above us would lend its jobs and its flags; so would what its user has set for every make. */
+    static const char *const of_make[] = {"MAKEFLAGS", "GNUMAKEFLAGS", "MFLAGS", "MAKEFILES", "MAKELEVEL", "CARGO_MAKEFLAGS"};
+    for (size_t i = 0; i < sizeof of_make / sizeof of_make[0]; i++)
+        unsetenv(of_make[i]);
+    char path[PATH_BYTES];
+    copy_path(path, copy, ".tmp");
+    if (mkdir(path, 0700) != 0 || setenv("TMPDIR", path, 1) != 0)
+        return errno;
+    /* A compiler that is in truth a cache would hand out what it has kept. */
+    return setenv("CCACHE_DISABLE", "1", 1) == 0 ? 0 : errno;
+}
+
 static _Noreturn void become_build(const struct plan *plan, unsigned copy, int error_pipe)
 {
     char path[PATH_BYTES];
@@ -203,12 +218,10 @@ static _Noreturn void become_build(const struct plan *plan, unsigned copy, int e
     copy_path(path, copy, "");
     if (error == 0 && (log < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0 || chdir(path) != 0))
         error = errno;
+    if (error == 0)
+        error = set_environment(copy);
     if (error == 0) {
         close(log);
-        /* A make above us would lend its jobs and its flags. */
-        unsetenv("MAKEFLAGS");
-        unsetenv("MFLAGS");
-        unsetenv("MAKELEVEL");
         execvp(command[0], command);
         error = errno;
     }
@@ -248,15 +261,27 @@ static void show_log(unsigned copy)
         fwrite(tail, 1, (size_t)n, stderr);
 }
 
-static void check_build(const struct build *build, unsigned copy, int status)
+/* A make that was told, by whatever way, not to make anything ends well too. */
+static void check_program(unsigned copy)
+{
+    char path[PATH_BYTES];
+    copy_path(path, copy, "/program");
+    if (access(path, X_OK) != 0)
+        failure_os_text("command", ENOENT, "%s ended well but made no program", command[0]);
+}
+
+static void check_build(const struct plan *plan, const struct build *build, unsigned copy, int status)
 {
     int error;
     ssize_t n = read(build->error_pipe, &error, sizeof error);
     close(build->error_pipe);
     if (n == (ssize_t)sizeof error)
         failure_os("exec", error);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        if (plan_variant(plan) == GENERATED)
+            check_program(copy);
         return;
+    }
     show_log(copy);
     if (WIFSIGNALED(status))
         failure_os_text("command", ECHILD, "%s was ended by signal %d", command[0], WTERMSIG(status));
@@ -277,7 +302,7 @@ static void run(const struct plan *plan)
                 continue;
             builds[copy].ended = true;
             ended++;
-            check_build(&builds[copy], copy, status);
+            check_build(plan, &builds[copy], copy, status);
         }
         if (ended < copies) /* SIGCHLD ends the wait at once */
             interrupts_wait(clock_now_ns() + NS_PER_S, -1);

@@ -45,6 +45,8 @@ uint64_t bare_stat(const struct bare_conditions *conditions, uint64_t operations
 void bare_nothing_setup(const struct bare_conditions *conditions);
 void bare_large_setup(const struct bare_conditions *conditions);
 uint64_t bare_fork(const struct bare_conditions *conditions, uint64_t operations);
+void bare_protect_setup(const struct bare_conditions *conditions);
+uint64_t bare_protect(const struct bare_conditions *conditions, uint64_t operations);
 uint64_t bare_map(const struct bare_conditions *conditions, uint64_t operations);
 
 #endif

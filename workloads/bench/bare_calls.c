@@ -83,6 +83,37 @@ uint64_t bare_fork(const struct bare_conditions *conditions, uint64_t operations
     return operations;
 }
 
+static char *pages;
+static size_t pages_bytes;
+
+void bare_protect_setup(const struct bare_conditions *conditions)
+{
+    size_t page_bytes = conditions->page_bytes;
+    pages_bytes = (conditions->size + page_bytes - 1) / page_bytes * page_bytes;
+    char *p = mmap(NULL, pages_bytes + 2 * page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANON, -1, 0);
+    if (p == MAP_FAILED)
+        bare_fail("mmap");
+    pages = p + page_bytes;
+    if (mprotect(pages, pages_bytes, PROT_READ | PROT_WRITE) != 0)
+        bare_fail("mprotect");
+    for (size_t offset = 0; offset < pages_bytes; offset += page_bytes)
+        *(volatile char *)(pages + offset) = 1;
+}
+
+uint64_t bare_protect(const struct bare_conditions *conditions, uint64_t operations)
+{
+    uint64_t done = 0;
+    for (; done < operations; done += 2) {
+        if (mprotect(pages, pages_bytes, PROT_READ) != 0)
+            bare_fail("mprotect");
+        if (mprotect(pages, pages_bytes, PROT_READ | PROT_WRITE) != 0)
+            bare_fail("mprotect");
+        for (size_t offset = 0; offset < pages_bytes; offset += conditions->page_bytes)
+            *(volatile char *)(pages + offset) = 1;
+    }
+    return done;
+}
+
 uint64_t bare_map(const struct bare_conditions *conditions, uint64_t operations)
 {
     for (uint64_t i = 0; i < operations; i++) {

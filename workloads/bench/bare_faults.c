@@ -46,8 +46,11 @@ uint64_t bare_zero_fill_huge(const struct bare_conditions *conditions, uint64_t 
 #if defined(MADV_HUGEPAGE)
         madvise(aligned, conditions->size, MADV_HUGEPAGE);
 #endif
-        for (uint64_t page = 0; page < pages; page++)
-            *(volatile char *)(aligned + page * HUGE_BYTES) = 1;
+        for (uint64_t page = 0; page < pages; page++) {
+            volatile char *huge = aligned + page * HUGE_BYTES;
+            huge[0] = 1;
+            huge[HUGE_BYTES - conditions->page_bytes] = 1;
+        }
         munmap(p, conditions->size + HUGE_BYTES);
         done += pages;
     }

@@ -8,10 +8,11 @@
  * The verdict is on the CPU time that the task spends per operation: these loops do not sleep, so on an idle machine that is
  * the time they take, and on a shared one it leaves out the time that others got. The ratio of elapsed times stands beside it.
  * A pair in which a side got no CPU for its whole window has no ratio; it is measured again, and the row says so. A loop
- * whose median is outside the limit gets a second, longer try; if that is outside too, the exit status is 1.
+ * whose median is outside the limit gets a second, longer try; if that is outside too, the exit status is 1. Bad arguments: 64.
  *
  * usage: loops [SEED [WORKLOAD]]
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,19 +24,25 @@
 #include "bench/median.h"
 #include "bench/side.h"
 #include "harness/clock.h"
+#include "harness/failure.h"
 #include "harness/lifetime.h"
+#include "harness/pin.h"
 
 enum { PAIRS = 40, LONG_PAIRS = 200, WINDOW_MS = 45 };
 
 static const double limit = 0.03;
 
-extern const struct workload zero_fill, fault_existing, file_cow, path_stat, fork_exit, map_churn;
+extern const struct workload zero_fill, fault_existing, file_cow, path_stat, fork_exit, map_churn, protect_churn;
 
 static const struct workload *const workloads[] = {
-    &zero_fill, &fault_existing, &file_cow, &path_stat, &fork_exit, &map_churn,
+    &zero_fill, &fault_existing, &file_cow, &path_stat, &fork_exit, &map_churn, &protect_churn,
 };
 
 static uint64_t random_state;
+
+/* Those that we may run on. */
+static unsigned *cpus;
+static size_t cpu_count;
 
 /* splitmix64 (Steele, Lea, Flood, OOPSLA 2014). */
 static uint64_t random_number(void)
@@ -100,7 +107,7 @@ static enum side_outcome calibrate(size_t index, struct work *work)
 static enum side_outcome measure_pair(const struct work *work, struct pair *pair)
 {
     const char *variant = bare_loops[work->index].variant;
-    unsigned cpu = (unsigned)(random_number() % (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+    unsigned cpu = cpus[random_number() % cpu_count];
     bool bare_first = random_number() % 2 == 0;
     enum side_outcome bare = SIDE_MEASURED;
     if (bare_first)
@@ -183,6 +190,15 @@ int main(int argc, char **argv)
 {
     side_main(argc, argv, workload_named);
     clock_start();
+    if (argc > 2 && workload_named(argv[2]) == NULL) {
+        fprintf(stderr, "no loop is called %s\nhint: loops [SEED [WORKLOAD]]\n", argv[2]);
+        return EXIT_BAD_ARGUMENTS;
+    }
+    errno = pin_allowed(&cpus, &cpu_count);
+    if (errno != 0) {
+        perror("pin");
+        return EXIT_UNSUPPORTED;
+    }
     random_state = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)getpid();
     const char *directory = getenv("TMPDIR");
     printf("seed %" PRIu64 "; ratios: harness by bare, median of the pairs (95 %% interval)\n", random_state);

@@ -44,23 +44,38 @@ static _Noreturn void become_command(char *const *arguments, int output, int err
     _exit(127);
 }
 
-/* Reads until the end of file, keeping the first line. */
-static void read_first_line(int output, char *line, size_t line_bytes, uint64_t deadline_ns)
+/* Reads once, as read() does, and keeps what there is room for in the line. */
+static ssize_t read_some(int output, char *line, size_t line_bytes, size_t *length)
 {
+    char block[LINE_BYTES];
+    ssize_t n = read(output, block, sizeof block);
+    for (ssize_t i = 0; i < n && *length < line_bytes - 1; i++)
+        line[(*length)++] = block[i];
+    return n;
+}
+
+/*
+ * Reads until the child has ended, keeping the first line; returns its status. Not until the end of file: a server that the
+ * command has started may hold the other end for as long as it lives.
+ */
+static int read_first_line(pid_t child, int output, char *line, size_t line_bytes)
+{
+    uint64_t deadline_ns = clock_now_ns() + RUN_LIMIT_NS;
     size_t length = 0;
-    for (;;) {
-        char block[LINE_BYTES];
-        interrupts_wait(clock_now_ns() + WATCH_NS, output);
-        ssize_t n = read(output, block, sizeof block);
-        if (n == 0)
-            break;
+    int watched = output;
+    int status;
+    while (waitpid(child, &status, WNOHANG) != child) {
         if (clock_now_ns() > deadline_ns)
             failure_os("command", ETIMEDOUT);
-        for (ssize_t i = 0; i < n && length < line_bytes - 1; i++)
-            line[length++] = block[i];
+        interrupts_wait(clock_now_ns() + WATCH_NS, watched);
+        if (read_some(output, line, line_bytes, &length) == 0)
+            watched = -1; /* an end of file would wake us for ever */
     }
+    while (length < line_bytes - 1 && read_some(output, line, line_bytes, &length) > 0)
+        continue; /* what it wrote last */
     line[length] = '\0';
     line[strcspn(line, "\n")] = '\0';
+    return status;
 }
 
 int command_first_line(char *const *arguments, char *line, size_t line_bytes)
@@ -83,16 +98,9 @@ int command_first_line(char *const *arguments, char *line, size_t line_bytes)
     ssize_t n;
     while ((n = read(error[0], &reason, sizeof reason)) < 0 && errno == EINTR)
         continue;
-    uint64_t deadline_ns = clock_now_ns() + RUN_LIMIT_NS;
-    read_first_line(output[0], line, line_bytes, deadline_ns);
+    int status = read_first_line(child, output[0], line, line_bytes);
     close(output[0]);
     close(error[0]);
-    int status;
-    while (waitpid(child, &status, WNOHANG) != child) {
-        if (clock_now_ns() > deadline_ns)
-            failure_os("command", ETIMEDOUT);
-        interrupts_wait(clock_now_ns() + WATCH_NS, -1);
-    }
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         line[0] = '\0';
     return n == (ssize_t)sizeof reason ? reason : 0;

@@ -15,6 +15,9 @@
 #include "protocol.h"
 #include "tasks.h"
 
+#define READING_LIMIT_NS (NS_PER_MS / 20)
+enum { READING_TRIES = 8 };
+
 static struct region region;
 
 /* Each task's operations, as of the last line printed and now; and the difference for the line. */
@@ -59,9 +62,44 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 /*
- * Deadlines lie on a grid from the opening of the barrier, so that lateness does not add up. The kernel's counters are
- * read outside the region: before its begin, in the last interval of the warm-up, and after its end.
+ * When the next interval ends. *grid_ns goes one interval on, at most to end_ns, so that lateness does not add up. After a
+ * delay that went past places of the grid, an interval is yet at least half as long as it should be: there are as many as
+ * were asked for, and none is of microseconds; the region ends later then.
+ */
+static uint64_t next_deadline_ns(const struct plan *plan, uint64_t from_ns, uint64_t *grid_ns, uint64_t end_ns)
+{
+    uint64_t place_ns = earlier(*grid_ns + plan->interval_ns, end_ns);
+    uint64_t deadline_ns = later(place_ns, from_ns + (place_ns - *grid_ns) / 2);
+    *grid_ns = place_ns;
+    return deadline_ns;
+}
+
+/*
+ * Reads the tasks' counts into `now` and returns when that was. A coordinator that loses its CPU in between would pair counts
+ * with another time: it looks again, though not for ever, as the counts of many tasks take long to read.
+ */
+static uint64_t read_operations_ns(void)
+{
+    uint64_t before_ns;
+    uint64_t after_ns;
+    for (int attempt = 0;; attempt++) {
+        before_ns = clock_now_ns();
+        tasks_operations(now);
+        after_ns = clock_now_ns();
+        if (after_ns - before_ns <= READING_LIMIT_NS || attempt == READING_TRIES - 1)
+            return before_ns + (after_ns - before_ns) / 2;
+    }
+}
+
+/*
+ * The kernel's counters are read outside the region: before its begin, in the last interval of the warm-up, and after its
+ * end.
  */
 static void run_over_window(const struct plan *plan)
 {
@@ -76,14 +114,12 @@ static void run_over_window(const struct plan *plan)
     } else {
         tasks_release(PHASE_WARMUP);
     }
-    for (uint64_t deadline_ns = from_ns; deadline_ns < warmup_end_ns;) {
-        deadline_ns = earlier(deadline_ns + plan->interval_ns, warmup_end_ns);
-        tasks_wait_until(deadline_ns);
-        bool last_one = deadline_ns == warmup_end_ns;
+    for (uint64_t grid_ns = from_ns; grid_ns < warmup_end_ns;) {
+        tasks_wait_until(next_deadline_ns(plan, from_ns, &grid_ns, warmup_end_ns));
+        bool last_one = grid_ns == warmup_end_ns;
         if (last_one)
             counters_read(&region.before);
-        uint64_t to_ns = clock_now_ns();
-        tasks_operations(now);
+        uint64_t to_ns = read_operations_ns();
         if (last_one) {
             tasks_enter(PHASE_WINDOW);
             faultline_mark_begin();
@@ -96,12 +132,10 @@ static void run_over_window(const struct plan *plan)
 
     region.begin_ns = from_ns;
     uint64_t window_end_ns = region.begin_ns + plan->window_ns;
-    for (uint64_t deadline_ns = region.begin_ns; deadline_ns < window_end_ns;) {
-        deadline_ns = earlier(deadline_ns + plan->interval_ns, window_end_ns);
-        tasks_wait_until(deadline_ns);
-        uint64_t to_ns = clock_now_ns();
-        tasks_operations(now);
-        if (deadline_ns == window_end_ns) {
+    for (uint64_t grid_ns = region.begin_ns; grid_ns < window_end_ns;) {
+        tasks_wait_until(next_deadline_ns(plan, from_ns, &grid_ns, window_end_ns));
+        uint64_t to_ns = read_operations_ns();
+        if (grid_ns == window_end_ns) {
             faultline_mark_end();
             counters_read(&region.after);
             tasks_enter(PHASE_STOP);

@@ -4,6 +4,7 @@
 #if defined(__linux__)
 
 #include <ctype.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "clock.h"
 
 /* /proc/stat has lines for every CPU and every interrupt: large machines need the room. */
-enum { TEXT_BYTES = 1 << 20, NODES_MAX = 256, PATH_BYTES = 64 };
+enum { TEXT_BYTES = 1 << 20, PATH_BYTES = 64 };
 
 const char *const counters_processes_name = "stat.processes";
 
@@ -104,14 +105,21 @@ static void read_pairs(struct counters *counters, const char *path, const char *
 
 static void read_nodes(struct counters *counters)
 {
-    char path[PATH_BYTES];
-    char prefix[PATH_BYTES];
-    for (unsigned node = 0; node < NODES_MAX; node++) {
+    DIR *nodes = opendir("/sys/devices/system/node");
+    if (nodes == NULL)
+        return;
+    const struct dirent *entry;
+    while ((entry = readdir(nodes)) != NULL) {
+        unsigned node;
+        char path[PATH_BYTES];
+        char prefix[PATH_BYTES];
+        if (sscanf(entry->d_name, "node%u", &node) != 1)
+            continue;
         snprintf(path, sizeof path, "/sys/devices/system/node/node%u/numastat", node);
         snprintf(prefix, sizeof prefix, "node%u.", node);
-        if (access(path, R_OK) == 0) /* node numbers may have gaps */
-            read_pairs(counters, path, prefix);
+        read_pairs(counters, path, prefix);
     }
+    closedir(nodes);
 }
 
 void counters_read_system(struct counters *counters)

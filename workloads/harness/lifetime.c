@@ -22,14 +22,16 @@
 #include "clock.h"
 #include "failure.h"
 #include "interrupts.h"
+#include "orphans.h"
 
-enum { OPEN_DIRECTORIES = 32 };
+enum { OPEN_DIRECTORIES = 32, REMOVAL_PASSES = 16, REMOVALS_BY_GUARD = 20, WAITS_FOR_GROUP = 10 };
 
 #define REAP_LIMIT_NS (10 * NS_PER_S)
 
 static char *scratch;
 static pid_t guard;
 static int guard_pipe = -1;
+static int spare = -1; /* a descriptor to give up when a directory must be opened and there is no other */
 
 static void sleep_ms(long ms)
 {
@@ -46,10 +48,33 @@ static int remove_entry(const char *path, const struct stat *status, int kind, s
     return 0;
 }
 
+static int open_to_ourselves(const char *path, const struct stat *status, int kind, struct FTW *position)
+{
+    (void)status;
+    (void)position;
+    if (kind == FTW_D || kind == FTW_DNR)
+        chmod(path, 0700); /* a failure shows when it can't be removed */
+    return 0;
+}
+
+static void walk_scratch(int (*visit)(const char *, const struct stat *, int, struct FTW *), int flags)
+{
+    if (nftw(scratch, visit, OPEN_DIRECTORIES, flags | FTW_PHYS) != 0 && (errno == EMFILE || errno == ENFILE))
+        nftw(scratch, visit, 1, flags | FTW_PHYS);
+}
+
 static bool remove_scratch(void)
 {
-    return nftw(scratch, remove_entry, OPEN_DIRECTORIES, FTW_DEPTH | FTW_PHYS) == 0 ? access(scratch, F_OK) != 0
-                                                                                      : errno == ENOENT;
+    if (spare >= 0)
+        close(spare);
+    spare = -1;
+    walk_scratch(remove_entry, FTW_DEPTH);
+    /* What a build made read-only refuses to lose entries. Each pass opens one more level that could not be read at all. */
+    for (int pass = 0; pass < REMOVAL_PASSES && access(scratch, F_OK) == 0; pass++) {
+        walk_scratch(open_to_ourselves, 0);
+        walk_scratch(remove_entry, FTW_DEPTH);
+    }
+    return access(scratch, F_OK) != 0;
 }
 
 void lifetime_make_scratch(const char *parent, const char *name)
@@ -66,6 +91,7 @@ void lifetime_make_scratch(const char *parent, const char *name)
     if (mkdtemp(path) == NULL)
         failure_os("scratch", errno);
     scratch = path;
+    spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 const char *lifetime_scratch(void)
@@ -86,9 +112,15 @@ static void detach_streams(int last)
         close(null);
 }
 
+static void remove_scratch_soon(void)
+{
+    for (int attempt = 0; scratch != NULL && attempt < REMOVALS_BY_GUARD && !remove_scratch(); attempt++)
+        sleep_ms(20); /* the killed take a moment to die */
+}
+
 static _Noreturn void guard_main(int pipe_end)
 {
-    /* All signals stay blocked: the guard ends only by its own SIGKILL to the group, or the coordinator's. */
+    /* All signals stay blocked: the guard ends only by a SIGKILL to the group, its remover's or the coordinator's. */
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
@@ -98,19 +130,26 @@ static _Noreturn void guard_main(int pipe_end)
     char byte;
     while (read(pipe_end, &byte, 1) < 0 && errno == EINTR)
         continue;
-    /* The coordinator is dead. Tasks die of SIGTERM at once and stop writing; what refuses dies of the last line. */
-    kill(0, SIGTERM);
-    for (int attempt = 0; scratch != NULL && attempt < 20; attempt++) {
-        sleep_ms(20);
-        if (remove_scratch())
-            break;
+    /* The coordinator is dead. What still wrote to scratch would undo its removal: a child outside the group kills all first. */
+    pid_t group = getpid();
+    pid_t remover = fork();
+    if (remover == 0) {
+        setpgid(0, 0);
+        kill(-group, SIGKILL);
+        remove_scratch_soon();
+        _exit(0);
     }
+    if (remover > 0)
+        waitpid(remover, NULL, 0); /* killed meanwhile */
+    kill(0, SIGTERM);              /* no child could be had: most die of this and stop writing */
+    remove_scratch_soon();
     kill(0, SIGKILL);
     _exit(EXIT_SYSTEM_CALL); /* not reached */
 }
 
 void lifetime_start_guard(void)
 {
+    orphans_adopt();
     int ends[2];
     if (pipe(ends) != 0)
         failure_os("pipe", errno);
@@ -148,12 +187,15 @@ pid_t lifetime_fork(void)
     pid_t pid = fork();
     if (pid == 0) {
         close(guard_pipe);
-        setpgid(0, guard);
+        if (spare >= 0)
+            close(spare);
+        if (setpgid(0, guard) != 0)
+            _exit(EXIT_SYSTEM_CALL); /* the guard has been killed: nothing would end us */
         die_with(parent);
         detach_streams(STDOUT_FILENO);
         interrupts_restore();
     } else if (pid > 0) {
-        setpgid(pid, guard);
+        setpgid(pid, guard); /* fails when the child has done it and gone on to exec; the child makes sure */
     }
     return pid;
 }
@@ -165,12 +207,16 @@ void lifetime_end(void)
         kill(-guard, SIGKILL);
         guard = 0;
         uint64_t deadline_ns = clock_now_ns() + REAP_LIMIT_NS;
+        unsigned waits = 0;
         for (;;) {
             pid_t pid = waitpid(-1, NULL, WNOHANG);
             if ((pid < 0 && errno != EINTR) || clock_now_ns() > deadline_ns)
                 break;
-            if (pid == 0)
-                sleep_ms(1);
+            if (pid != 0)
+                continue;
+            sleep_ms(1);
+            if (++waits > WAITS_FOR_GROUP) /* what is still there has left the group */
+                orphans_kill();
         }
     }
     if (scratch != NULL) {

@@ -2,7 +2,8 @@
  * What must not outlive the execution: child processes and the scratch directory.
  *
  * All children live in one process group led by a guard, a process that sleeps on a pipe whose other end only the
- * coordinator holds. However the coordinator dies, the guard wakes, ends the group and removes the scratch directory.
+ * coordinator holds. However the coordinator dies, the guard wakes and has a child of its own, outside the group, end the
+ * group and remove the scratch directory. What leaves the group falls to the coordinator (orphans.h), if that is still there.
  */
 #ifndef FAULTLINE_LIFETIME_H
 #define FAULTLINE_LIFETIME_H

@@ -2,6 +2,7 @@
 #include "pin.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #if defined(__linux__) || defined(__DragonFly__)
 #include <sched.h>
@@ -14,6 +15,8 @@
 #endif
 
 #if defined(__linux__)
+
+enum { LARGEST_SET_BITS = 1 << 20 };
 
 bool pin_supported(void)
 {
@@ -36,6 +39,36 @@ int pin_self(const unsigned *cpus, size_t count)
     int error = sched_setaffinity(0, bytes, set) == 0 ? 0 : errno;
     CPU_FREE(set);
     return error;
+}
+
+/* The kernel refuses a set smaller than its own: asks with larger ones until it agrees. */
+static cpu_set_t *allowed_set(size_t *bits)
+{
+    for (*bits = CPU_SETSIZE; *bits <= LARGEST_SET_BITS; *bits *= 2) {
+        cpu_set_t *set = CPU_ALLOC(*bits);
+        if (set == NULL || sched_getaffinity(0, CPU_ALLOC_SIZE(*bits), set) == 0)
+            return set;
+        CPU_FREE(set);
+        if (errno != EINVAL)
+            return NULL;
+    }
+    return NULL;
+}
+
+int pin_allowed(unsigned **cpus, size_t *count)
+{
+    size_t bits;
+    cpu_set_t *set = allowed_set(&bits);
+    if (set == NULL)
+        return errno;
+    size_t bytes = CPU_ALLOC_SIZE(bits);
+    *count = 0;
+    *cpus = malloc((size_t)CPU_COUNT_S(bytes, set) * sizeof **cpus);
+    for (unsigned cpu = 0; *cpus != NULL && cpu < bits; cpu++)
+        if (CPU_ISSET_S(cpu, bytes, set))
+            (*cpus)[(*count)++] = cpu;
+    CPU_FREE(set);
+    return *cpus != NULL ? 0 : ENOMEM;
 }
 
 #elif defined(__FreeBSD__) || defined(__DragonFly__)
@@ -65,6 +98,27 @@ int pin_self(const unsigned *cpus, size_t count)
 #endif
 }
 
+int pin_allowed(unsigned **cpus, size_t *count)
+{
+#if defined(__FreeBSD__)
+    cpuset_t set;
+    if (cpuset_getaffinity(CPU_LEVEL_WHICH, CPU_WHICH_TID, -1, sizeof set, &set) != 0)
+        return errno;
+#else
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return errno;
+#endif
+    *count = 0;
+    *cpus = malloc(CPU_SETSIZE * sizeof **cpus);
+    if (*cpus == NULL)
+        return ENOMEM;
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &set))
+            (*cpus)[(*count)++] = cpu;
+    return 0;
+}
+
 #elif defined(__NetBSD__)
 
 bool pin_supported(void)
@@ -87,6 +141,24 @@ int pin_self(const unsigned *cpus, size_t count)
     return error;
 }
 
+int pin_allowed(unsigned **cpus, size_t *count)
+{
+    cpuset_t *set = cpuset_create();
+    if (set == NULL)
+        return ENOMEM;
+    cpuid_t places = (cpuid_t)(cpuset_size(set) * 8);
+    *count = 0;
+    *cpus = malloc(places * sizeof **cpus);
+    int error = *cpus == NULL ? ENOMEM : pthread_getaffinity_np(pthread_self(), cpuset_size(set), set);
+    for (cpuid_t cpu = 0; error == 0 && cpu < places; cpu++)
+        if (cpuset_isset(cpu, set) > 0)
+            (*cpus)[(*count)++] = (unsigned)cpu;
+    if (error != 0)
+        free(*cpus);
+    cpuset_destroy(set);
+    return error;
+}
+
 #else
 
 bool pin_supported(void)
@@ -95,6 +167,13 @@ bool pin_supported(void)
 }
 
 int pin_self(const unsigned *cpus, size_t count)
+{
+    (void)cpus;
+    (void)count;
+    return ENOSYS;
+}
+
+int pin_allowed(unsigned **cpus, size_t *count)
 {
     (void)cpus;
     (void)count;

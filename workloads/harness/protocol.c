@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "failure.h"
 #include "lifetime.h"
 
 enum { LINE_BYTES = 65536 };
@@ -29,7 +30,7 @@ static void write_line(size_t length)
             written += (size_t)n;
         } else if (errno != EINTR) {
             fprintf(stderr, "cannot write to standard output: %s\n", strerror(errno));
-            lifetime_exit(71);
+            lifetime_exit(EXIT_SYSTEM_CALL);
         }
     }
 }

@@ -331,17 +331,67 @@ static void wait_for_reports(const char *step, uint64_t limit_ns, bool ends_coun
 {
     uint64_t deadline_ns = clock_now_ns() + limit_ns;
     unsigned reports = 0;
+    int watched = report_pipe[0];
     while (reports + (ends_count ? reaped_count : 0) < plan->tasks) {
         if (clock_now_ns() >= deadline_ns)
             failure_os_text(step, ETIMEDOUT, "%u of %u tasks are not through after %" PRIu64 " s", plan->tasks - reports,
                             plan->tasks, limit_ns / NS_PER_S);
-        interrupts_wait(clock_now_ns() + WATCH_NS, report_pipe[0]);
+        interrupts_wait(clock_now_ns() + WATCH_NS, watched);
         char bytes[256];
         ssize_t n = read(report_pipe[0], bytes, sizeof bytes);
         if (n > 0)
             reports += (unsigned)n;
+        else if (n == 0)
+            watched = -1; /* all tasks have become other programs: an end of file would wake us for ever */
         reap(false);
     }
+}
+
+/*
+ * Confines the coordinator to where the next child will run. A child that moved only after the fork would leave its new
+ * address space marked as in use on the CPU where it was born, and its first TLB flushes would be sent there too.
+ */
+static void pin_for_host(unsigned index)
+{
+    if (plan->pin_count == 0)
+        return;
+    const unsigned *cpus = &plan->pin[index % plan->pin_count];
+    size_t count = 1;
+    if (plan->mode == MODE_THREAD) {
+        cpus = plan->pin;
+        count = plan->tasks < plan->pin_count ? plan->tasks : plan->pin_count;
+    }
+    int error = pin_self(cpus, count);
+    if (error != 0)
+        failure_os("pin", error);
+}
+
+static void start_hosts(unsigned wanted)
+{
+    for (; host_count < wanted; host_count++) {
+        pin_for_host(host_count);
+        pid_t pid = lifetime_fork();
+        if (pid < 0)
+            failure_os("fork", errno);
+        if (pid == 0)
+            host_main(host_count);
+        hosts[host_count].pid = pid;
+    }
+}
+
+/* Starts them, and puts the coordinator back to where it was allowed to run. */
+static void start_pinned_hosts(unsigned wanted)
+{
+    unsigned *allowed;
+    size_t allowed_count;
+    int error = pin_allowed(&allowed, &allowed_count);
+    if (error != 0)
+        failure_os("pin", error);
+    start_hosts(wanted);
+    error = pin_self(allowed, allowed_count);
+    if (error != 0)
+        failure_os("pin", error);
+    free(allowed);
 }
 
 void tasks_start(const struct plan *new_plan)
@@ -360,14 +410,10 @@ void tasks_start(const struct plan *new_plan)
     hosts = calloc(wanted, sizeof *hosts);
     if (hosts == NULL)
         failure_os("calloc", errno);
-    for (; host_count < wanted; host_count++) {
-        pid_t pid = lifetime_fork();
-        if (pid < 0)
-            failure_os("fork", errno);
-        if (pid == 0)
-            host_main(host_count);
-        hosts[host_count].pid = pid;
-    }
+    if (plan->pin_count > 0)
+        start_pinned_hosts(wanted);
+    else
+        start_hosts(wanted);
     close(report_pipe[1]);
     close(barrier_pipe[0]);
     close(leave_pipe[0]);
@@ -434,6 +480,7 @@ bool tasks_usage(struct usage *usage, uint64_t *operations)
         const struct task_slot *slot = &control->slot[i];
         if (!slot->snapshots_taken) {
             *usage = reaped_usage;
+            *operations = 0;
             return false;
         }
         *usage = usage_sum(*usage, usage_difference(slot->at_end.usage, slot->at_begin.usage));

@@ -241,6 +241,102 @@ class Deaths(WithScratch):
                     self.assertEqual(os.listdir(self.scratch), [])
 
 
+class NothingIsLeft(WithScratch):
+    def test_no_descriptor_left_for_the_removal(self):
+        def limit():
+            import resource
+
+            resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
+
+        result = programs.run("self_exec", "--variant", "dynamic-shared", "--tasks", 64, "--scratch", self.scratch,
+                              preexec_fn=limit)
+        self.assertEqual(protocol.parse(result.stdout).failure[:3], ("os", "object", 24))
+        self.assertEqual(os.listdir(self.scratch), [])
+
+    def test_directories_without_rights(self):
+        tree = pathlib.Path(tempfile.mkdtemp(prefix="faultline-tree-"))
+        self.addCleanup(shutil.rmtree, tree, True)
+        tree.chmod(0o755)
+        os.chmod(self.scratch, 0o777)
+        become = ["setpriv", "--reuid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+        if become and shutil.which("setpriv") is None:
+            self.skipTest("root needs setpriv to give up its rights")
+        result = subprocess.run(
+            [*become, *programs.command("tree_build", "--variant", "given", "--tree", tree, "--scratch", self.scratch, "--",
+                                        "sh", "-c", "mkdir -p a/b/c d && touch a/b/c/x d/y && chmod 0 a/b && chmod 500 d a")],
+            capture_output=True, text=True, timeout=30)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(os.listdir(self.scratch), [])
+
+    def test_child_in_a_session_of_its_own(self):
+        with tempfile.TemporaryDirectory() as tree:
+            pid_file = pathlib.Path(self.scratch) / "pid"
+            result = programs.run("tree_build", "--variant", "given", "--tree", tree, "--scratch", self.scratch, "--", "sh",
+                                  "-c", f"setsid sh -c 'echo $$ > {pid_file}; exec sleep 1000' & "
+                                        f"while ! test -s {pid_file}; do sleep 0.01; done")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        pid = int(pid_file.read_text())
+        self.assertFalse(programs.alive(pid))
+
+    def test_writer_that_ignores_being_told_to_end(self):
+        tree = tempfile.mkdtemp(prefix="faultline-tree-")
+        self.addCleanup(shutil.rmtree, tree, True)
+        process = self.start_in_window("tree_build", "--variant", "given", "--tree", tree, "--", "sh", "-c",
+                                       "trap '' TERM; while :; do mkdir -p ../new/a; : > ../new/a/b; done")
+        self.assertTrue(wait_until(lambda: list(pathlib.Path(self.scratch).glob("*/new/a"))))
+        pids = programs.descendants(process.pid)
+        process.kill()
+        self.assertAllGone(pids)
+        self.assertScratchEmpty()
+
+
+class Compilers(WithScratch):
+    """A compiler, or what calls itself one, is a program that we did not write."""
+
+    def compiler(self, script):
+        directory = tempfile.mkdtemp(prefix="faultline-cc-")
+        self.addCleanup(shutil.rmtree, directory, True)
+        path = pathlib.Path(directory) / "cc"
+        path.write_text("#!/bin/sh\n" + script)
+        path.chmod(0o755)
+        return os.environ | {"CC": str(path), "SCRATCH": self.scratch}
+
+    def run_with(self, workload, script, *arguments):
+        result = programs.run(workload, "--scratch", self.scratch, *arguments, env=self.compiler(script))
+        self.assertEqual(os.listdir(self.scratch), [])
+        return result, protocol.parse(result.stdout)
+
+    def test_one_that_does_nothing(self):
+        for workload, step in [("compile", "compiler"), ("tree_build", "command")]:
+            with self.subTest(workload):
+                result, output = self.run_with(workload, "exit 0\n")
+                self.assertEqual(result.returncode, 71)
+                self.assertEqual(output.failure[:3], ("os", step, 2))
+
+    def test_files_in_between_are_in_scratch(self):
+        script = 'case "$TMPDIR" in "$SCRATCH"/*) ;; *) test "$1" = --version || exit 9 ;; esac\nexec cc "$@"\n'
+        for workload, arguments in [("compile", ["--ops", 2, "--tasks", 2]), ("tree_build", ["--size", 2])]:
+            with self.subTest(workload):
+                result, output = self.run_with(workload, script, *arguments)
+                self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_one_whose_server_holds_its_output(self):
+        script = 'if test "$1" = --version; then sleep 1000 & echo server; exit 0; fi\nexec cc "$@"\n'
+        begun = time.monotonic()
+        result, output = self.run_with("compile", script, "--ops", 1)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(output.notes["compiler"], "server")
+        self.assertLess(time.monotonic() - begun, 8)
+
+    def test_make_told_not_to_make(self):
+        for change in ({"GNUMAKEFLAGS": "-n"}, {"MAKEFLAGS": "n"}, {"MAKEFILES": "/dev/null"}):
+            with self.subTest(change):
+                result = programs.run("tree_build", "--size", 2, env=os.environ | change)
+                output = protocol.parse(result.stdout)
+                self.assertTrue(output.done, result.stderr)
+                self.assertGreater(output.measures["user_s"][2], 0.01)  # it was made all the same
+
+
 class Trees(WithScratch):
     def build(self, *arguments):
         result = programs.run("tree_build", "--scratch", self.scratch, *arguments)
@@ -278,7 +374,7 @@ class Trees(WithScratch):
                 # `make` from a directory of our own in front of $PATH sees the tree as it is built.
                 with tempfile.TemporaryDirectory() as bin_directory:
                     make = pathlib.Path(bin_directory) / "make"
-                    make.write_text(f"#!/bin/sh\ntest \"$1\" = --version && exit 0\n{listing}\n")
+                    make.write_text(f"#!/bin/sh\ntest \"$1\" = --version && exit 0\n{listing}\ntouch program && chmod +x program\n")
                     make.chmod(0o755)
                     environment = os.environ | {"PATH": bin_directory + ":" + os.environ["PATH"], "OUT": out.name}
                     result = programs.run("tree_build", "--size", 3, env=environment)
@@ -313,6 +409,19 @@ class Trees(WithScratch):
         result, output = self.build("--variant", "given", "--tree", self.make_tree(), "--", "no-such-command")
         self.assertEqual(result.returncode, 71)
         self.assertEqual(output.failure[:3], ("os", "exec", 2))
+
+    def test_copy_says_what_it_could_not_copy(self):
+        if os.geteuid() == 0 and shutil.which("setpriv") is None:
+            self.skipTest("root may read anything")
+        tree = self.make_tree()
+        tree.chmod(0o755)
+        (tree / "sub/locked").chmod(0)
+        os.chmod(self.scratch, 0o777)
+        become = ["setpriv", "--reuid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+        result = subprocess.run([*become, *programs.command("tree_build", "--variant", "given", "--tree", tree, "--scratch",
+                                                            self.scratch, "--", "true")],
+                                capture_output=True, text=True, timeout=30)
+        self.assertEqual(protocol.parse(result.stdout).failure, ("os", "copy", 13, f"{tree}/sub/locked: Permission denied"))
 
     def test_no_make(self):
         with tempfile.TemporaryDirectory() as empty:

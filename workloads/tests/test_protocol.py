@@ -1,7 +1,10 @@
 """Every workload and variant speaks the format and counts what it says."""
 
 import os
+import pathlib
 import platform
+import signal
+import time
 import unittest
 
 import programs
@@ -154,6 +157,51 @@ class Loops(unittest.TestCase):
     def check_env(self, change):
         result = programs.run("compile", "--window-ms", "200", "--warmup-ms", "0", env=os.environ | change)
         return protocol.parse(result.stdout)
+
+
+class Coordinator(unittest.TestCase):
+    def test_sleeps_while_programs_run_on(self):
+        """Tasks that have become other programs leave a pipe at its end, which must not keep the coordinator awake."""
+        process = programs.start("self_exec", "--variant", "dynamic-shared", "--ops", "1500")
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # its own times can still be read, without its children's
+        user, system = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+        process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 0)
+        self.assertLess((int(user) + int(system)) / os.sysconf("SC_CLK_TCK"), 0.15)
+
+    def test_intervals_after_a_stop(self):
+        """A coordinator that sleeps through its deadlines prints as many intervals as ever, and none of no length."""
+        process = programs.start("map_churn", "--window-ms", "1000", "--interval-ms", "100", "--warmup-ms", "0")
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            if line.startswith("interval") and sum(each.startswith("interval") for each in lines) == 2:
+                process.send_signal(signal.SIGSTOP)
+                time.sleep(0.75)
+                process.send_signal(signal.SIGCONT)
+        process.communicate(timeout=30)
+        output = protocol.parse("".join(lines))
+        self.assertTrue(output.done)
+        self.assertEqual(len(output.intervals), 10)
+        for begin, end, _ in output.intervals:
+            self.assertGreaterEqual(end - begin, 49e6)  # half of one, less what reading the counts takes
+
+    def test_whole_lives_have_no_count_of_operations(self):
+        """A task that sleeps through the window knows its whole life alone: the others' operations are no count of that."""
+        process = programs.start("fork_exit", "--tasks", "2", "--warmup-ms", "300", "--window-ms", "100")
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            if line.startswith("ready"):
+                _guard, _first, second = sorted(programs.children(process.pid))
+                os.kill(second, signal.SIGSTOP)
+            elif line.startswith("end"):
+                os.kill(second, signal.SIGCONT)
+        process.communicate(timeout=30)
+        output = protocol.parse("".join(lines))
+        self.assertTrue(output.done)
+        self.assertEqual(output.usage_scope, "life")
+        self.assertNotIn("usage_operations", output.notes)
 
 
 class Marks(unittest.TestCase):

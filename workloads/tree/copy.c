@@ -12,6 +12,10 @@
 
 #include "harness/file_io.h"
 
+enum { PATH_BYTES = 4096 };
+
+static char failed_path[PATH_BYTES];
+
 static int copy_entry(const char *from, const char *to, void (*between)(void));
 
 static char *join(const char *directory, const char *name)
@@ -45,6 +49,8 @@ static int copy_child(const char *from, const char *to, const char *name, void (
     char *child_to = join(to, name);
     int result = child_from != NULL && child_to != NULL ? copy_entry(child_from, child_to, between) : -1;
     int error = errno;
+    if (result != 0 && failed_path[0] == '\0') /* the innermost, which is the first to come here */
+        snprintf(failed_path, sizeof failed_path, "%s/%s", from, name);
     free(child_from);
     free(child_to);
     errno = error;
@@ -96,5 +102,16 @@ static int copy_entry(const char *from, const char *to, void (*between)(void))
 
 int tree_copy(const char *from, const char *to, void (*between)(void))
 {
-    return copy_entry(from, to, between);
+    failed_path[0] = '\0';
+    int result = copy_entry(from, to, between);
+    int error = errno;
+    if (result != 0 && failed_path[0] == '\0')
+        snprintf(failed_path, sizeof failed_path, "%s", from);
+    errno = error;
+    return result;
+}
+
+const char *tree_copy_failed_path(void)
+{
+    return failed_path;
 }

@@ -9,4 +9,7 @@
  */
 int tree_copy(const char *from, const char *to, void (*between)(void));
 
+/* After a failure: what in `from` was being copied. */
+const char *tree_copy_failed_path(void);
+
 #endif
