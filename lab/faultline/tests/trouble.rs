@@ -417,8 +417,9 @@ fn being_stopped_for_a_while_is_no_time_out() {
     kill_process(Pid::from_child(&child), Signal::STOP).unwrap();
     std::thread::sleep(Duration::from_secs(4));
     kill_process(Pid::from_child(&child), Signal::CONT).unwrap();
-    assert!(child.wait_with_output().unwrap().status.success());
+    let ended = child.wait_with_output().unwrap();
     assert_eq!(outcomes(&lab), vec![Outcome::Done]);
+    assert!(ended.status.success());
 }
 
 #[test]

@@ -22,6 +22,9 @@ use wait_timeout::ChildExt;
 /// How often a stop is looked for. Short enough for a hand on Ctrl-C, long enough not to disturb what is measured.
 const STOP_POLL: Duration = Duration::from_millis(100);
 
+/// Polls without a line after which the output of a keeper that is gone counts as ended.
+const SILENT_POLLS: u32 = 10;
+
 /// Lines that may wait to be taken; a workload that prints faster waits in its turn.
 const WAITING_LINES: usize = 256;
 
@@ -107,6 +110,7 @@ impl Kept {
     }
 
     fn take_lines(&mut self, deadline: &mut Deadline, sink: &mut LineSink<'_>, stop: &StopFlag) -> Followed {
+        let mut silent_polls = 0;
         loop {
             if stop.is_set() {
                 return Followed::Stopped;
@@ -118,9 +122,13 @@ impl Kept {
             match self.lines.recv_timeout(left.min(STOP_POLL)) {
                 Ok(line) if sink(&line).is_break() => return Followed::Refused,
                 Ok(_) => {}
-                // A keeper that is gone while the output is open was killed; it ends only after all others have.
+                // A keeper that is gone while the output stays open was killed; it ends only after all others have. What they
+                // printed may still be on its way, when we were stopped.
                 Err(RecvTimeoutError::Timeout) if matches!(self.keeper.try_wait(), Ok(Some(_))) => {
-                    return Followed::OutputEnded;
+                    silent_polls += 1;
+                    if silent_polls > SILENT_POLLS {
+                        return Followed::OutputEnded;
+                    }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Followed::OutputEnded,
