@@ -2,8 +2,8 @@
 #
 #   make run        measure this machine: builds, runs the quick suite, prints the table, writes faultline-report.html
 #   make test       what fits in about a quarter of an hour; `make check` is part of it
-#   make test-all   the slow ones too: fuzzing, the workloads under sanitizers and for other systems
-#   make bench      our loops beside the same loops written bare
+#   make test-all   the slow ones too: fuzzing, the lens in an emulator, the workloads under sanitizers and for other systems
+#   make bench      our loops beside the same loops written bare; bench-lens: how well the lens repeats itself
 #   make install    to PREFIX (/usr/local)
 
 .DEFAULT_GOAL := build
@@ -16,7 +16,7 @@ FAULTLINE := target/release/faultline
 PAGE := lab/report/page
 FUZZ_SECONDS := 60
 
-.PHONY: build run test check test-all test-rust test-page test-workloads fuzz bench install clean \
+.PHONY: build run test check test-all test-rust test-page test-workloads test-lens fuzz bench bench-lens install clean \
 	needs-build needs-test workloads
 
 # A command, and the packages that bring it.
@@ -63,8 +63,17 @@ fuzz: needs-test
 		--target-dir $(CURDIR)/target/fuzz $(CURDIR)/target/fuzz-corpus fuzz/corpus/transcript \
 		-- -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -dict=fuzz/transcript.dict -verbosity=0 -print_final_stats=1
 
-test-all: test fuzz
+# The plugin is a workspace of its own, under QEMU's licence; its tests run programs in QEMU's user mode.
+test-lens: needs-build
+	@checks/need.sh qemu-x86_64=qemu-user
+	cd lens/plugin && $(CARGO) fmt --check && $(CARGO) clippy --all-targets --locked -- -D warnings && $(CARGO) test --locked
+
+test-all: test fuzz test-lens
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads sanitize cross
+
+bench-lens: needs-build
+	@checks/need.sh qemu-x86_64=qemu-user
+	cd lens/plugin && $(CARGO) bench --locked
 
 bench: workloads
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads bench

@@ -25,6 +25,9 @@ class Arrows(unittest.TestCase):
         metadata = {"packages": [package("faultline-model", "faultline-store"), package("faultline-store")]}
         self.assertEqual(arrows.crossings(metadata), ["faultline-model → faultline-store: this arrow does not point down"])
 
+    def test_nothing_links_to_the_plugin(self):
+        self.assertEqual(len(arrows.crossings({"packages": [package("faultline", "faultline-lens")]})), 1)
+
     def test_a_room_without_a_place_is_found(self):
         self.assertEqual(len(arrows.crossings({"packages": [package("faultline-attic")]})), 1)
 

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What QEMU calls while it runs the program, and how that is registered. A panic ends the process, since these are
+//! `extern "C"`; none is expected.
+
+use crate::instruction::{self, Mark};
+use crate::lens::{LENS, Lens, say};
+use crate::output;
+use crate::qemu::{Block, MemoryInfo, PluginId};
+use crate::report;
+use crate::site::Site;
+use crate::system_call::SystemCall;
+use std::ffi::{c_uint, c_void};
+
+/// Registers what is to be called from now on: at installation, and after the reset at the first begin mark, when no CPU runs.
+///
+/// After the end mark everything stays registered, and only stops counting. A reset then would free what QEMU 7.2 may still
+/// look at: an instruction that leaves its block from within a helper, as `syscall` and `pause` do, leaves the CPU's pointer to the
+/// instruction's memory callbacks set, and the next helper of an instruction without callbacks of its own would follow it.
+pub(crate) fn register(lens: &Lens) {
+    lens.qemu.on_system_call(lens.id, on_system_call);
+    lens.qemu.on_system_call_return(lens.id, on_system_call_return);
+    lens.qemu.on_exit(lens.id, on_exit);
+    if lens.is_instrumenting() {
+        lens.qemu.on_translation(lens.id, instrument);
+        lens.start();
+    } else {
+        lens.qemu.on_translation(lens.id, watch_for_mark);
+    }
+}
+
+extern "C" fn on_reset(_id: PluginId) {
+    if let Some(lens) = LENS.get() {
+        register(lens);
+    }
+}
+
+/// Before the first region: nothing but a begin mark is instrumented.
+extern "C" fn watch_for_mark(_id: PluginId, block: *mut Block) {
+    let Some(lens) = LENS.get() else { return };
+    lens.note_program();
+    let mut buffer = [0; 16];
+    // SAFETY: `block` is what this callback got, and the instructions are used within it.
+    unsafe {
+        for instruction in lens.qemu.instructions(block) {
+            if instruction::mark(lens.qemu.bytes(instruction, &mut buffer)) == Some(Mark::Begin) {
+                lens.qemu.on_instruction(instruction, on_first_begin, 0);
+            }
+        }
+    }
+}
+
+/// From then on: every block, access and mark.
+extern "C" fn instrument(_id: PluginId, block: *mut Block) {
+    let Some(lens) = LENS.get() else { return };
+    lens.note_program();
+    let mut buffer = [0; 16];
+    // SAFETY: `block` is what this callback got, and the instructions are used within it.
+    unsafe {
+        let instructions = lens.qemu.instructions(block);
+        lens.qemu.on_block(block, on_block, instructions.len());
+        for instruction in instructions {
+            let bytes = lens.qemu.bytes(instruction, &mut buffer);
+            match instruction::mark(bytes).filter(|_| !lens.arguments.whole) {
+                Some(Mark::Begin) => lens.qemu.on_instruction(instruction, on_begin, 0),
+                Some(Mark::End) => lens.qemu.on_instruction(instruction, on_end, 0),
+                None => {}
+            }
+            let is_atomic = instruction::is_atomic(bytes, lens.is_64_bit);
+            let site = Site { address: lens.qemu.address(instruction), is_atomic };
+            lens.qemu.on_access(instruction, on_access, site.pack());
+        }
+    }
+}
+
+extern "C" fn on_first_begin(_cpu: c_uint, _data: *mut c_void) {
+    if let Some(lens) = LENS.get()
+        && lens.arm()
+    {
+        lens.qemu.reset(lens.id, on_reset);
+    }
+}
+
+extern "C" fn on_begin(_cpu: c_uint, _data: *mut c_void) {
+    if let Some(lens) = LENS.get() {
+        lens.start();
+    }
+}
+
+extern "C" fn on_end(_cpu: c_uint, _data: *mut c_void) {
+    if let Some(lens) = LENS.get() {
+        lens.stop();
+    }
+}
+
+extern "C" fn on_block(cpu: c_uint, instructions: *mut c_void) {
+    if let Some(lens) = LENS.get() {
+        lens.begin_block(cpu, instructions as u64);
+    }
+}
+
+extern "C" fn on_access(cpu: c_uint, info: MemoryInfo, address: u64, site: *mut c_void) {
+    if let Some(lens) = LENS.get() {
+        lens.access(cpu, info, address, Site::unpack(site as usize));
+    }
+}
+
+#[allow(clippy::too_many_arguments)]
+extern "C" fn on_system_call(
+    _id: PluginId,
+    cpu: c_uint,
+    number: i64,
+    _: u64,
+    second: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+) {
+    let Some(lens) = LENS.get().filter(|lens| !lens.is_child()) else { return };
+    match SystemCall::classify(number, second, lens.is_64_bit) {
+        SystemCall::ExitGroup => lens.stop(),
+        SystemCall::Exec => {
+            say("the program calls execve: if that succeeds, the new program isn't counted, and there is no report")
+        }
+        SystemCall::Brief => {}
+        SystemCall::Other => lens.rest(cpu),
+    }
+}
+
+extern "C" fn on_system_call_return(_id: PluginId, cpu: c_uint, _number: i64, _result: i64) {
+    if let Some(lens) = LENS.get() {
+        lens.resume(cpu);
+    }
+}
+
+/// The program has ended: the report is written, but not by its forks, nor if the program could not even be loaded.
+extern "C" fn on_exit(_id: PluginId, _data: *mut c_void) {
+    let Some(lens) = LENS.get().filter(|lens| !lens.is_child()) else { return };
+    let Some(program) = lens.program.get() else { return };
+    // SAFETY: this is the exit callback.
+    let counters = unsafe { lens.counters() };
+    let report = report::to_json(&report::Facts {
+        arguments: &lens.arguments,
+        is_64_bit: lens.is_64_bit,
+        run: lens.run(),
+        stepping: lens.lockstep.stepping(),
+        clocks: (0..counters.len()).map(|cpu| lens.lockstep.clock(cpu)).collect(),
+        counters,
+        program: program.as_ref(),
+    });
+    let path = &lens.arguments.output;
+    if let Err(error) = output::write(path, &report) {
+        say(format_args!("{}: the report can't be written: {error}", path.display()));
+    }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The plugin's entry: checks what it is asked for and where it runs, then registers the first callbacks.
+
+use crate::arguments::{ArgumentError, Arguments};
+use crate::callbacks;
+use crate::fork;
+use crate::lens::{LENS, Lens, say};
+use crate::output;
+use crate::qemu::{Info, Missing, PluginId, Qemu};
+use std::ffi::{CStr, c_char, c_int};
+use std::io;
+use std::path::PathBuf;
+
+/// Why the plugin can't be installed.
+#[derive(Debug, thiserror::Error)]
+enum InstallError {
+    #[error("an argument is not UTF-8")]
+    Encoding,
+    #[error(transparent)]
+    Argument(#[from] ArgumentError),
+    #[error("{0}: it reads x86-64 and 32-bit x86 instructions alone")]
+    Target(String),
+    #[error("full-system emulation: it counts programs in user mode alone")]
+    System,
+    #[error(transparent)]
+    Qemu(#[from] Missing),
+    #[error("{0}: can't be written: {1}")]
+    Output(PathBuf, io::Error),
+    #[error("forks can't be watched: {0}")]
+    Fork(io::Error),
+    #[error("it is loaded already")]
+    Twice,
+}
+
+/// Called by QEMU once the plugin is loaded. Returns 0, or 1 after a line on standard error.
+///
+/// # Safety
+/// QEMU's contract: `info` points to its description, and `argv` to `argc` C strings.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qemu_plugin_install(
+    id: PluginId,
+    info: *const Info,
+    argc: c_int,
+    argv: *const *const c_char,
+) -> c_int {
+    // SAFETY: 1. QEMU passes a valid `info` that lives during the call; 2. our `Info` is the beginning of its struct.
+    let info = unsafe { &*info };
+    let texts: Option<Vec<&str>> = (0..argc.max(0) as usize)
+        // SAFETY: `argv` has `argc` strings, which live as long as the plugin.
+        .map(|index| unsafe { CStr::from_ptr(*argv.add(index)) }.to_str().ok())
+        .collect();
+    // SAFETY: QEMU's name of its target is a C string.
+    let target = unsafe { CStr::from_ptr(info.target_name) }.to_string_lossy();
+    match texts.ok_or(InstallError::Encoding).and_then(|texts| install(id, info, &target, &texts)) {
+        Ok(()) => 0,
+        Err(error) => {
+            say(error);
+            1
+        }
+    }
+}
+
+fn install(id: PluginId, info: &Info, target: &str, arguments: &[&str]) -> Result<(), InstallError> {
+    if info.is_system {
+        return Err(InstallError::System);
+    }
+    let is_64_bit = match target {
+        "x86_64" => true,
+        "i386" => false,
+        other => return Err(InstallError::Target(other.into())),
+    };
+    let mut arguments = Arguments::parse(arguments.iter().copied())?;
+    // The program may change its directory before the report is written.
+    arguments.output = std::path::absolute(&arguments.output)
+        .and_then(|path| output::check(&path).map(|()| path))
+        .map_err(|error| InstallError::Output(arguments.output.clone(), error))?;
+    let qemu = Qemu::find(info.version)?;
+    LENS.set(Lens::new(qemu, id, arguments, is_64_bit)).map_err(|_| InstallError::Twice)?;
+    fork::watch().map_err(InstallError::Fork)?;
+    LENS.get().into_iter().for_each(callbacks::register);
+    Ok(())
+}

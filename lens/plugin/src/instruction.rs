@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What the bytes of an x86 instruction say that matters here: whether it is a mark, and whether it is a read-modify-write that
+//! no other CPU can come between. Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, chapter 2
+//! (prefixes) and the entries LOCK and XCHG.
+
+/// An end of the region of interest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    Begin,
+    End,
+}
+
+/// The mark that an instruction is: `nopl 0x00464101(%rax)` or `…02(%rax)`.
+pub(crate) fn mark(bytes: &[u8]) -> Option<Mark> {
+    match bytes {
+        [0x0f, 0x1f, 0x80, 0x01, 0x41, 0x46, 0x00] => Some(Mark::Begin),
+        [0x0f, 0x1f, 0x80, 0x02, 0x41, 0x46, 0x00] => Some(Mark::End),
+        _ => None,
+    }
+}
+
+/// Whether an instruction, if it accesses memory, does so as an atomic read-modify-write: it has a lock prefix, or it is an
+/// `xchg` with memory, which needs none. `is_64_bit`: whether 40…4f are REX prefixes.
+pub(crate) fn is_atomic(bytes: &[u8], is_64_bit: bool) -> bool {
+    let legacy = bytes.iter().take_while(|byte| is_legacy_prefix(**byte)).count();
+    let (prefixes, mut rest) = bytes.split_at(legacy);
+    if prefixes.contains(&0xf0) {
+        return true;
+    }
+    if is_64_bit && let [0x40..=0x4f, after @ ..] = rest {
+        rest = after;
+    }
+    matches!(rest, [0x86 | 0x87, modrm, ..] if modrm >> 6 != 3)
+}
+
+fn is_legacy_prefix(byte: u8) -> bool {
+    matches!(byte, 0xf0 | 0xf2 | 0xf3 | 0x2e | 0x36 | 0x3e | 0x26 | 0x64 | 0x65 | 0x66 | 0x67)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_told_from_other_no_operations() {
+        assert_eq!(mark(&[0x0f, 0x1f, 0x80, 1, 0x41, 0x46, 0]), Some(Mark::Begin));
+        assert_eq!(mark(&[0x0f, 0x1f, 0x80, 2, 0x41, 0x46, 0]), Some(Mark::End));
+        assert_eq!(mark(&[0x0f, 0x1f, 0x80, 3, 0x41, 0x46, 0]), None);
+        assert_eq!(mark(&[0x0f, 0x1f, 0x80, 0, 0, 0, 0]), None);
+        assert_eq!(mark(&[0x90]), None);
+    }
+
+    #[test]
+    fn lock_prefixes_and_exchanges_with_memory_are_atomic() {
+        assert!(is_atomic(&[0xf0, 0xff, 0x00], true)); // lock incl (%rax)
+        assert!(is_atomic(&[0x66, 0xf0, 0x0f, 0xb1, 0x0a], true)); // lock cmpxchg %cx,(%rdx), prefixes in either order
+        assert!(is_atomic(&[0x48, 0x87, 0x07], true)); // xchg %rax,(%rdi)
+        assert!(is_atomic(&[0x65, 0x86, 0x07], true)); // xchg %al,%gs:(%rdi)
+        assert!(!is_atomic(&[0x48, 0x87, 0xc7], true)); // xchg %rax,%rdi
+        assert!(!is_atomic(&[0x48, 0x87, 0x07], false)); // dec %eax, were it one instruction of 32-bit code
+        assert!(!is_atomic(&[0x0f, 0xb1, 0x0a], true)); // cmpxchg %ecx,(%rdx) without lock
+        assert!(!is_atomic(&[0xf3, 0xa4], true)); // rep movsb
+        assert!(!is_atomic(&[], true));
+    }
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What the callbacks share: the counters, the clocks, and whether anything is counted at the moment.
+
+use crate::address::{AddressSpace, Process};
+use crate::arguments::Arguments;
+use crate::counter::{Counter, Event};
+use crate::lockstep::{Lockstep, Stall};
+use crate::program::Program;
+use crate::qemu::{PluginId, Qemu};
+use crate::site::Site;
+use faultline_coherence::Machine;
+use std::cell::UnsafeCell;
+use std::fmt::Display;
+use std::io::Write;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+
+/// The lens of this process; there from installation on.
+pub(crate) static LENS: OnceLock<Lens> = OnceLock::new();
+
+/// Everything the callbacks share.
+///
+/// The flags are atomics with relaxed ordering: a thread that sees one late counts a few blocks more or fewer at a mark. What
+/// must not be seen late is ordered by QEMU: it re-registers callbacks and calls the last one with all CPUs stopped, under
+/// its own locks.
+pub(crate) struct Lens {
+    pub(crate) qemu: Qemu,
+    pub(crate) id: PluginId,
+    pub(crate) arguments: Arguments,
+    pub(crate) is_64_bit: bool,
+    pub(crate) lockstep: Lockstep,
+    /// Set once the program's first code is translated; in it none if QEMU doesn't tell.
+    pub(crate) program: OnceLock<Option<Program>>,
+    space: Process,
+    counters: Box<[CounterCell]>,
+    /// By CPU: whether its thread runs the program's own code, as far as its system calls tell.
+    is_running: Box<[AtomicBool]>,
+    /// Whether accesses count now.
+    is_counting: AtomicBool,
+    /// Whether callbacks for all accesses are wanted: from the first begin mark on.
+    is_instrumenting: AtomicBool,
+    /// This process was forked from the one that is counted.
+    is_child: AtomicBool,
+    regions: AtomicU32,
+    forks: AtomicU32,
+    /// 1 + the greatest number of a thread for which there was no CPU.
+    threads_beyond: AtomicU32,
+}
+
+/// One CPU's counter, on cache lines of its own.
+#[repr(align(128))]
+struct CounterCell(UnsafeCell<Counter>);
+
+// SAFETY: 1. a counter is touched in the callbacks of its vCPU, which QEMU calls on the thread that runs it, one at a time; they
+// don't nest, since none calls back into the emulation; 2. when a thread has ended and its number goes to a new one, QEMU's lock
+// around its list of CPUs lies between the two; 3. the report reads counters in the exit callback, before which QEMU stops all
+// CPUs and drops all other callbacks (`qemu_plugin_user_exit`).
+unsafe impl Sync for CounterCell {}
+
+/// Facts about the run for the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// Regions of interest begun; 0 if no mark was seen.
+    pub(crate) regions: u32,
+    /// Processes that the program forked; not counted.
+    pub(crate) forks: u32,
+    /// Threads that the machine would have needed CPUs for, if it had too few.
+    pub(crate) threads_beyond: Option<u32>,
+}
+
+impl Lens {
+    /// A lens that doesn't count yet.
+    pub(crate) fn new(qemu: Qemu, id: PluginId, arguments: Arguments, is_64_bit: bool) -> Self {
+        // Never freed: the CPUs borrow it, and threads may outlive any owner until the process ends.
+        let machine: &'static Machine = Box::leak(Box::new(Machine::new(arguments.topology)));
+        let cpus = arguments.topology.cpus();
+        Lens {
+            qemu,
+            id,
+            is_64_bit,
+            lockstep: Lockstep::new(cpus.into(), arguments.quanta, arguments.stall),
+            program: OnceLock::new(),
+            space: Process,
+            counters: (0..cpus).map(|cpu| CounterCell(UnsafeCell::new(Counter::new(machine.cpu(cpu))))).collect(),
+            is_counting: AtomicBool::new(false),
+            is_running: (0..cpus).map(|_| AtomicBool::new(false)).collect(),
+            is_instrumenting: AtomicBool::new(arguments.whole),
+            is_child: AtomicBool::new(false),
+            regions: AtomicU32::new(0),
+            forks: AtomicU32::new(0),
+            threads_beyond: AtomicU32::new(0),
+            arguments,
+        }
+    }
+
+    /// The program's code is being translated, so it is loaded by now.
+    pub(crate) fn note_program(&self) {
+        self.program.get_or_init(|| self.qemu.program().map(|(path, code)| Program::new(path, code)));
+    }
+
+    /// A begin mark was executed before anything was instrumented. Whether it is the first, so that the callbacks must be
+    /// registered anew.
+    pub(crate) fn arm(&self) -> bool {
+        // Relaxed, both: see the struct.
+        !self.is_child.load(Relaxed) && !self.is_instrumenting.swap(true, Relaxed)
+    }
+
+    /// Whether callbacks for all accesses are wanted.
+    pub(crate) fn is_instrumenting(&self) -> bool {
+        // Relaxed: see the struct.
+        self.is_instrumenting.load(Relaxed)
+    }
+
+    /// Begins to count.
+    pub(crate) fn start(&self) {
+        // Relaxed, all: see the struct.
+        if self.is_child.load(Relaxed) || self.is_counting.load(Relaxed) {
+            return;
+        }
+        let busy = self.is_running.iter().enumerate().filter(|(_, is_running)| is_running.load(Relaxed));
+        self.lockstep.begin(busy.map(|(cpu, _)| cpu));
+        self.regions.fetch_add(1, Relaxed);
+        self.is_counting.store(true, Relaxed);
+    }
+
+    /// Ends counting; those who wait go on.
+    pub(crate) fn stop(&self) {
+        // Relaxed: see the struct.
+        if self.is_counting.swap(false, Relaxed) {
+            self.lockstep.end();
+        }
+    }
+
+    /// A CPU begins a block of that many instructions.
+    pub(crate) fn begin_block(&self, cpu: u32, instructions: u64) {
+        let Some(cell) = self.counting_cell(cpu) else { return };
+        // SAFETY: this thread runs the CPU, see `CounterCell`.
+        unsafe { (*cell.0.get()).instructions += instructions };
+        if let Some(stall) = self.lockstep.advance(cpu as usize, instructions) {
+            self.say_stall(stall);
+        }
+    }
+
+    /// A CPU accesses memory.
+    pub(crate) fn access(&self, cpu: u32, info: u32, address: u64, site: Site) {
+        let Some(cell) = self.counting_cell(cpu) else { return };
+        let Some(address) = self.space.shared_address(info, address) else { return };
+        let event = Event {
+            site,
+            address,
+            size: self.qemu.size(info),
+            is_store: self.qemu.is_store(info),
+            is_user: self.space.is_user(site.address),
+        };
+        // SAFETY: this thread runs the CPU, see `CounterCell`.
+        let transfers = unsafe { (*cell.0.get()).access(event) };
+        if transfers != 0 {
+            self.lockstep.pay(cpu as usize, u64::from(transfers) * self.arguments.transfer_cost);
+        }
+    }
+
+    /// A CPU may sleep in the operating system from now on.
+    pub(crate) fn rest(&self, cpu: u32) {
+        self.set_running(cpu, false);
+        if self.counting_cell(cpu).is_some() {
+            self.lockstep.rest(cpu as usize);
+        }
+    }
+
+    /// A CPU is back from the operating system. In the clocks' eyes it is busy from its next block on.
+    pub(crate) fn resume(&self, cpu: u32) {
+        self.set_running(cpu, true);
+    }
+
+    fn set_running(&self, cpu: u32, value: bool) {
+        if let Some(is_running) = self.is_running.get(cpu as usize) {
+            // Relaxed: one that is seen late counts as idle until its first block.
+            is_running.store(value, Relaxed);
+        }
+    }
+
+    /// The process has forked, and goes on.
+    pub(crate) fn note_fork(&self) {
+        // Relaxed: a count.
+        self.forks.fetch_add(1, Relaxed);
+    }
+
+    /// This process is the fork. It must not take the lockstep's lock: a thread that is not here may have held it.
+    pub(crate) fn become_child(&self) {
+        // Relaxed, both: the child has one thread.
+        self.is_child.store(true, Relaxed);
+        self.is_counting.store(false, Relaxed);
+    }
+
+    /// Whether this process is a fork of the one that is counted.
+    pub(crate) fn is_child(&self) -> bool {
+        // Relaxed: see the struct.
+        self.is_child.load(Relaxed)
+    }
+
+    /// Facts about the run.
+    pub(crate) fn run(&self) -> Run {
+        // Relaxed, all: see the struct.
+        let beyond = self.threads_beyond.load(Relaxed);
+        Run {
+            regions: self.regions.load(Relaxed),
+            forks: self.forks.load(Relaxed),
+            threads_beyond: (beyond != 0).then_some(beyond),
+        }
+    }
+
+    /// All counters, by CPU.
+    ///
+    /// # Safety
+    /// To be called in the exit callback alone.
+    pub(crate) unsafe fn counters(&self) -> Vec<&Counter> {
+        // SAFETY: no other callback runs any more, as the caller promises, see `CounterCell`.
+        self.counters.iter().map(|cell| unsafe { &*cell.0.get() }).collect()
+    }
+
+    fn counting_cell(&self, cpu: u32) -> Option<&CounterCell> {
+        // Relaxed: see the struct.
+        if !self.is_counting.load(Relaxed) {
+            return None;
+        }
+        let cell = self.counters.get(cpu as usize);
+        if cell.is_none() {
+            self.refuse_thread(cpu);
+        }
+        cell
+    }
+
+    #[cold]
+    fn refuse_thread(&self, cpu: u32) {
+        // Relaxed: of threads that race here, one sees 0 and speaks.
+        if self.threads_beyond.fetch_max(cpu + 1, Relaxed) == 0 {
+            let cpus = self.counters.len();
+            say(format_args!(
+                "thread {cpu} (from 0) has no CPU on a machine of {cpus}, and is not counted; ask for more CPUs"
+            ));
+        }
+    }
+
+    #[cold]
+    fn say_stall(&self, stall: Stall) {
+        let seconds = self.arguments.stall.as_secs();
+        let Stall { cpu, clock } = stall;
+        say(format_args!(
+            "CPU {cpu} has stood at clock {clock} for {seconds} s while others waited for it; CPUs are no longer kept in step"
+        ));
+    }
+}
+
+/// One line on standard error. The program may have closed it, so failing to write is no error.
+pub(crate) fn say(what: impl Display) {
+    let _ = writeln!(std::io::stderr(), "faultline lens: {what}");
+}

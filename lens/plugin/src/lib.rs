@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A TCG plugin for QEMU that counts the cache lines which move between CPUs, in a program under QEMU's user mode.
+//!
+//! Between a begin and an end mark in the program (or for its whole run) every memory access goes to a model of the CPUs'
+//! caches, `faultline-coherence`; what it counts is written as JSON when the program ends. The CPUs are kept in step by virtual
+//! clocks, so that they interleave finely on a host with few CPUs. See the README for arguments, output and limits.
+//!
+//! - `qemu`: QEMU's C interface, and nothing else; `install`, `callbacks`: what QEMU calls.
+//! - `arguments`, `instruction`, `site`, `lockstep`, `system_call`, `report`: plain logic, tested without QEMU.
+//! - `lens`: what the callbacks share; `counter`: what one CPU counts; `address`: where its accesses go.
+//! - `program`, `output`, `fork`: the program's file, the report's file, and processes that the program starts.
+
+mod address;
+mod arguments;
+mod callbacks;
+mod counter;
+mod fork;
+mod install;
+mod instruction;
+mod lens;
+mod lockstep;
+mod output;
+mod program;
+mod qemu;
+mod report;
+mod site;
+mod system_call;

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Keeps CPUs in step by virtual clocks: none runs ahead of the slowest busy one by more than a quantum. Knows nothing of QEMU.
+//!
+//! A CPU's clock counts its instructions and what its transfers cost. With *m* the least clock of the other busy CPUs, a CPU may
+//! go on while its own is below *m* + quantum; at exactly that, the one of lower number goes. So a quantum of 0 puts all CPUs
+//! into one order, and one runs at a time. Who may not go on sleeps until whoever changes that wakes it.
+//!
+//! There are two quanta, since a hand-over between the host's threads costs thousands of times what an instruction does. The order of
+//! accesses matters where lines are contended, and there lines move. So the small quantum holds for a CPU while its last
+//! transfer is no longer ago than the large quantum, and the large one holds after that.
+//!
+//! Idle CPUs hold nobody up. One that becomes busy starts at the *virtual time*, the greatest value that the least busy clock
+//! has had: it was idle until then.
+//!
+//! No wait is without end. A CPU that waits inside the emulator keeps it from stopping all CPUs, which it must now and then, and
+//! which may be what the slowest CPU waits for. So when the slowest has not moved for a [`TICK`], a waiting CPU goes on for one
+//! block all the same, which is counted. When it has not moved for as many ticks as make up the stall time, stepping is given up.
+//! Ticks are counted, not read from a clock, so that a process that is stopped and continued is not taken for one that stalls.
+//!
+//! Clocks and limits are atomics with relaxed ordering: nothing but their own values rests on them. A clock is written by its CPU
+//! alone and only grows, so an old value seen by another makes it wait longer, never run too far; every step passes through the
+//! mutex, which brings values up to date. A limit that its CPU sees late lets it run a block or two more.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a CPU waits for the slowest to move before it goes on for a block. Several of a host's scheduling slices.
+const TICK: Duration = Duration::from_millis(20);
+
+/// The CPUs' clocks, and who waits.
+#[derive(Debug)]
+pub(crate) struct Lockstep {
+    quanta: Quanta,
+    /// Ticks that make up the stall time.
+    patience: u64,
+    slots: Box<[Slot]>,
+    state: Mutex<State>,
+}
+
+/// How far a CPU may run ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Quanta {
+    /// For a while after a transfer, and after becoming busy.
+    pub(crate) contended: u64,
+    /// Later, and how long that while is.
+    pub(crate) private: u64,
+}
+
+/// One CPU's part, on cache lines of its own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Slot {
+    clock: AtomicU64,
+    /// Below it the CPU goes on without asking.
+    limit: AtomicU64,
+    /// From which clock on the private quantum holds.
+    private_from: AtomicU64,
+    turn: Condvar,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Status {
+    #[default]
+    Idle,
+    /// Runs, or was told that it may.
+    Running,
+    Waiting,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Patience {
+    /// The slowest CPU when the count began.
+    slowest: Option<Turn>,
+    ticks: u64,
+}
+
+/// A busy CPU with its clock, ordered by who goes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Turn {
+    clock: u64,
+    cpu: usize,
+}
+
+#[derive(Debug)]
+struct State {
+    is_stepping: bool,
+    status: Box<[Status]>,
+    patience: Box<[Patience]>,
+    /// CPUs from this one on have never been busy.
+    end: usize,
+    virtual_time: u64,
+    forced: u64,
+    stall: Option<Stall>,
+}
+
+/// Stepping was given up: a CPU stood still while others waited for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stall {
+    /// The one that stood still.
+    pub(crate) cpu: usize,
+    /// Its clock.
+    pub(crate) clock: u64,
+}
+
+/// How stepping went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stepping {
+    /// Times that a CPU went on for a block though it was not its turn.
+    pub(crate) forced: u64,
+    /// Set if stepping was given up.
+    pub(crate) stall: Option<Stall>,
+}
+
+impl Lockstep {
+    /// For that many CPUs, none of them busy, not stepping yet.
+    pub(crate) fn new(cpus: usize, quanta: Quanta, stall: Duration) -> Self {
+        Lockstep {
+            quanta,
+            patience: stall.as_millis().div_ceil(TICK.as_millis()).max(1) as u64,
+            slots: (0..cpus).map(|_| Slot::default()).collect(),
+            state: Mutex::new(State {
+                is_stepping: false,
+                status: vec![Status::Idle; cpus].into(),
+                patience: vec![Patience::default(); cpus].into(),
+                end: 0,
+                virtual_time: 0,
+                forced: 0,
+                stall: None,
+            }),
+        }
+    }
+
+    /// Begins to step, with those CPUs busy; all others count as idle until they run.
+    pub(crate) fn begin(&self, busy: impl IntoIterator<Item = usize>) {
+        let mut state = self.state();
+        state.is_stepping = state.stall.is_none();
+        state.status.fill(Status::Idle);
+        for slot in &self.slots {
+            // Relaxed: see the file's head.
+            slot.limit.store(0, Relaxed);
+        }
+        for cpu in busy {
+            self.enter(&mut state, cpu);
+        }
+    }
+
+    /// Ends stepping; whoever waits goes on.
+    pub(crate) fn end(&self) {
+        self.release(&mut self.state());
+    }
+
+    /// Adds a block's instructions to a CPU's clock, and waits for its turn if need be. To be called by the thread that runs the CPU.
+    /// Returns the stall if this call gave up stepping because of it.
+    pub(crate) fn advance(&self, cpu: usize, instructions: u64) -> Option<Stall> {
+        let slot = &self.slots[cpu];
+        // Relaxed, all three: see the file's head.
+        let clock = slot.clock.load(Relaxed) + instructions;
+        slot.clock.store(clock, Relaxed);
+        if clock < slot.limit.load(Relaxed) { None } else { self.step(cpu) }
+    }
+
+    /// Adds what a transfer cost; the CPU's next block asks for its turn.
+    pub(crate) fn pay(&self, cpu: usize, cost: u64) {
+        let slot = &self.slots[cpu];
+        // Relaxed, all: see the file's head. A limit that another CPU sets at the same moment may win, and is kept to.
+        let clock = slot.clock.load(Relaxed) + cost;
+        slot.clock.store(clock, Relaxed);
+        slot.private_from.store(clock.saturating_add(self.quanta.private), Relaxed);
+        slot.limit.store(0, Relaxed);
+    }
+
+    /// The CPU may sleep from now on; it is busy again when it advances.
+    pub(crate) fn rest(&self, cpu: usize) {
+        let mut state = self.state();
+        if state.status[cpu] == Status::Idle {
+            return;
+        }
+        state.status[cpu] = Status::Idle;
+        // Relaxed: see the file's head. The next block asks, and is busy by that.
+        self.slots[cpu].limit.store(0, Relaxed);
+        if self.slowest(&state, None).is_none() {
+            state.virtual_time = state.virtual_time.max(self.clock(cpu));
+        }
+        self.wake(&mut state);
+    }
+
+    /// A CPU's clock.
+    pub(crate) fn clock(&self, cpu: usize) -> u64 {
+        // Relaxed: see the file's head.
+        self.slots[cpu].clock.load(Relaxed)
+    }
+
+    /// How it went so far.
+    pub(crate) fn stepping(&self) -> Stepping {
+        let state = self.state();
+        Stepping { forced: state.forced, stall: state.stall }
+    }
+
+    /// A panic elsewhere leaves the state usable: no change to it is left half done.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[cold]
+    fn step(&self, cpu: usize) -> Option<Stall> {
+        let mut state = self.state();
+        self.enter(&mut state, cpu);
+        loop {
+            self.wake(&mut state);
+            if !state.is_stepping {
+                self.set_limit(cpu, u64::MAX);
+                return None;
+            }
+            let bound = self.bound(&state, cpu);
+            if self.clock(cpu) < bound {
+                state.status[cpu] = Status::Running;
+                self.set_limit(cpu, self.look(cpu, bound));
+                return None;
+            }
+            state.status[cpu] = Status::Waiting;
+            self.watch(&mut state, cpu);
+            let turn = &self.slots[cpu].turn;
+            let (guard, waited) = turn.wait_timeout(state, TICK).unwrap_or_else(PoisonError::into_inner);
+            state = guard;
+            if !waited.timed_out() || self.watch(&mut state, cpu) {
+                continue;
+            }
+            return self.force(&mut state, cpu);
+        }
+    }
+
+    /// Makes an idle CPU busy. Those that ran without a bound, or with a later one, must look sooner.
+    fn enter(&self, state: &mut State, cpu: usize) {
+        if state.status[cpu] != Status::Idle {
+            return;
+        }
+        state.status[cpu] = Status::Running;
+        state.end = state.end.max(cpu + 1);
+        let clock = self.clock(cpu).max(state.virtual_time);
+        // Relaxed: see the file's head.
+        self.slots[cpu].clock.store(clock, Relaxed);
+        // Relaxed: see the file's head. Threads that begin together mostly wait for a word of one of them: that must not find
+        // them as far apart as the host's scheduling would have them.
+        self.slots[cpu].private_from.store(clock.saturating_add(self.quanta.private), Relaxed);
+        for other in (0..state.end).filter(|&other| other != cpu && state.status[other] == Status::Running) {
+            let bound = self.ahead_of(Turn { clock, cpu }, other);
+            // Relaxed, both: limits change under the mutex alone.
+            if bound < self.slots[other].limit.load(Relaxed) {
+                self.set_limit(other, bound);
+            }
+        }
+    }
+
+    /// The slowest busy CPU, but for one.
+    fn slowest(&self, state: &State, but: Option<usize>) -> Option<Turn> {
+        (0..state.end)
+            .filter(|&cpu| state.status[cpu] != Status::Idle && Some(cpu) != but)
+            .map(|cpu| Turn { clock: self.clock(cpu), cpu })
+            .min()
+    }
+
+    fn quantum(&self, cpu: usize) -> u64 {
+        // Relaxed: see the file's head.
+        let is_private = self.clock(cpu) >= self.slots[cpu].private_from.load(Relaxed);
+        if is_private { self.quanta.private } else { self.quanta.contended }
+    }
+
+    /// Below which clock `cpu` may run while `slowest` is where it is.
+    fn ahead_of(&self, slowest: Turn, cpu: usize) -> u64 {
+        slowest.clock.saturating_add(self.quantum(cpu)).saturating_add(u64::from(cpu < slowest.cpu))
+    }
+
+    fn bound(&self, state: &State, cpu: usize) -> u64 {
+        self.slowest(state, Some(cpu)).map_or(u64::MAX, |slowest| self.ahead_of(slowest, cpu))
+    }
+
+    /// Where a CPU that may run up to `bound` steps again: after a quantum, since others may be able to go on by then.
+    fn look(&self, cpu: usize, bound: u64) -> u64 {
+        let quantum = self.quantum(cpu);
+        if bound == u64::MAX || quantum == 0 {
+            return bound;
+        }
+        bound.min(self.clock(cpu).saturating_add(quantum))
+    }
+
+    fn set_limit(&self, cpu: usize, limit: u64) {
+        // Relaxed: see the file's head.
+        self.slots[cpu].limit.store(limit, Relaxed);
+    }
+
+    /// Wakes those whose turn it is.
+    fn wake(&self, state: &mut State) {
+        let Some(slowest) = self.slowest(state, None) else { return };
+        state.virtual_time = state.virtual_time.max(slowest.clock);
+        for cpu in 0..state.end {
+            let may_run = cpu == slowest.cpu || self.clock(cpu) < self.ahead_of(slowest, cpu);
+            if state.status[cpu] == Status::Waiting && may_run {
+                state.status[cpu] = Status::Running;
+                self.slots[cpu].turn.notify_one();
+            }
+        }
+    }
+
+    /// Whether the slowest CPU has moved since `cpu` looked last; notes where it is now.
+    fn watch(&self, state: &mut State, cpu: usize) -> bool {
+        let slowest = self.slowest(state, None);
+        let moved = state.patience[cpu].slowest != slowest;
+        if moved {
+            state.patience[cpu] = Patience { slowest, ticks: 0 };
+        }
+        moved
+    }
+
+    /// Lets a CPU go on for a block out of turn, or gives up stepping.
+    fn force(&self, state: &mut State, cpu: usize) -> Option<Stall> {
+        state.forced += 1;
+        state.status[cpu] = Status::Running;
+        self.set_limit(cpu, self.clock(cpu) + 1);
+        let patience = &mut state.patience[cpu];
+        patience.ticks += 1;
+        let slowest = patience.slowest.filter(|_| patience.ticks >= self.patience)?;
+        let stall = Stall { cpu: slowest.cpu, clock: slowest.clock };
+        state.stall = Some(stall);
+        self.release(state);
+        Some(stall)
+    }
+
+    fn release(&self, state: &mut State) {
+        state.is_stepping = false;
+        for slot in &self.slots {
+            // Relaxed: see the file's head.
+            slot.limit.store(u64::MAX, Relaxed);
+            slot.turn.notify_one();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+    use std::thread;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn same(quantum: u64) -> Quanta {
+        Quanta { contended: quantum, private: quantum }
+    }
+
+    /// Steps CPUs of the given costs per block until each has done `blocks`; returns the order of the blocks.
+    fn run(quantum: u64, costs: &[u64], blocks: usize) -> Vec<usize> {
+        let lockstep = Lockstep::new(costs.len(), same(quantum), LONG);
+        lockstep.begin(0..costs.len());
+        let order = Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            for (cpu, &cost) in costs.iter().enumerate() {
+                let (lockstep, order) = (&lockstep, &order);
+                scope.spawn(move || {
+                    for _ in 0..blocks {
+                        lockstep.advance(cpu, cost);
+                        order.lock().unwrap().push(cpu);
+                    }
+                    lockstep.rest(cpu);
+                });
+            }
+        });
+        assert_eq!(lockstep.stepping(), Stepping { forced: lockstep.stepping().forced, stall: None });
+        order.into_inner().unwrap()
+    }
+
+    #[test]
+    fn blocks_come_in_the_order_of_the_clocks() {
+        let order = run(1, &[10, 10, 10, 10], 200);
+        let mut done = [0i64; 4];
+        for cpu in order {
+            done[cpu] += 1;
+            let spread = done.iter().max().unwrap() - done.iter().min().unwrap();
+            assert!(spread <= 2, "{done:?}");
+        }
+    }
+
+    #[test]
+    fn a_cpu_with_dearer_blocks_does_fewer() {
+        let order = run(10, &[10, 100], 300);
+        let until_first_is_done = order.iter().rposition(|&cpu| cpu == 0).unwrap();
+        let by_second = order[..until_first_is_done].iter().filter(|&&cpu| cpu == 1).count();
+        assert!((25..=35).contains(&by_second), "{by_second}");
+    }
+
+    #[test]
+    fn an_idle_cpu_holds_nobody_up_and_starts_where_the_others_are() {
+        let lockstep = Lockstep::new(2, same(10), LONG);
+        lockstep.begin([]);
+        lockstep.advance(1, 5);
+        lockstep.rest(1);
+        lockstep.advance(0, 1000);
+        lockstep.advance(0, 1000);
+        lockstep.advance(1, 5);
+        assert!(lockstep.clock(1) >= 1000, "{}", lockstep.clock(1));
+        assert_eq!(lockstep.stepping().forced, 0);
+    }
+
+    #[test]
+    fn a_cpu_that_stands_still_ends_the_stepping() {
+        let lockstep = Lockstep::new(2, same(10), Duration::from_millis(100));
+        lockstep.begin([]);
+        lockstep.advance(1, 7);
+        let stall = (0..1000).find_map(|_| lockstep.advance(0, 100));
+        assert_eq!(stall, Some(Stall { cpu: 1, clock: 7 }));
+        assert_eq!(lockstep.stepping().forced, 5);
+        assert_eq!(lockstep.advance(0, 1_000_000), None);
+    }
+
+    #[test]
+    fn the_end_lets_those_go_who_wait() {
+        let lockstep = Lockstep::new(2, same(10), LONG);
+        lockstep.begin([]);
+        lockstep.advance(1, 7);
+        let is_through = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let waits = scope.spawn(|| {
+                lockstep.advance(0, 1000);
+                // Relaxed: joining the thread orders it.
+                is_through.store(true, Relaxed);
+            });
+            lockstep.end();
+            waits.join().unwrap();
+        });
+        assert!(is_through.load(Relaxed));
+        lockstep.advance(0, 1 << 40);
+    }
+
+    #[test]
+    fn a_cpu_without_transfers_may_run_further_ahead() {
+        let lockstep = Lockstep::new(2, Quanta { contended: 10, private: 1000 }, Duration::from_millis(1));
+        lockstep.begin([]);
+        lockstep.advance(0, 2000);
+        lockstep.advance(0, 1000);
+        lockstep.advance(1, 0);
+        assert_eq!((lockstep.clock(0), lockstep.clock(1)), (3000, 2000));
+        assert_eq!(lockstep.advance(0, 0), None);
+        assert_eq!(lockstep.stepping().forced, 0);
+        lockstep.pay(0, 50);
+        assert_eq!(lockstep.advance(0, 1), Some(Stall { cpu: 1, clock: 2000 }));
+        assert_eq!(lockstep.stepping().forced, 1);
+    }
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! QEMU's plugin interface: its types, its functions, and which version of it is there. No logic of the lens.
+//!
+//! The functions are looked up in the running process by name. So the plugin loads into any QEMU, says in its own words what
+//! is missing, and needs no header of a particular version. Source: `include/qemu/qemu-plugin.h` of QEMU 7.2 (interface
+//! version 1) and its version notes for later ones: from 2 on the number of the interface that a plugin names must be at
+//! least 2, from 3 on `qemu_plugin_insn_data` copies into a buffer of the caller's.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::marker::PhantomData;
+use std::mem::transmute_copy;
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+
+/// Number that QEMU gave this plugin.
+pub(crate) type PluginId = u64;
+/// What QEMU tells of one access.
+pub(crate) type MemoryInfo = u32;
+
+/// A block under translation.
+#[repr(C)]
+pub(crate) struct Block {
+    opaque: [u8; 0],
+    not_send: PhantomData<*mut u8>,
+}
+
+/// An instruction under translation.
+#[repr(C)]
+pub(crate) struct Instruction {
+    opaque: [u8; 0],
+    not_send: PhantomData<*mut u8>,
+}
+
+/// What QEMU says of itself at installation; the fields that this plugin reads.
+#[repr(C)]
+pub(crate) struct Info {
+    pub(crate) target_name: *const c_char,
+    pub(crate) least_version: c_int,
+    pub(crate) version: c_int,
+    pub(crate) is_system: bool,
+}
+
+pub(crate) type SimpleCallback = extern "C" fn(PluginId);
+pub(crate) type ExitCallback = extern "C" fn(PluginId, *mut c_void);
+pub(crate) type TranslationCallback = extern "C" fn(PluginId, *mut Block);
+pub(crate) type ExecutionCallback = extern "C" fn(c_uint, *mut c_void);
+pub(crate) type MemoryCallback = extern "C" fn(c_uint, MemoryInfo, u64, *mut c_void);
+pub(crate) type SystemCallCallback = extern "C" fn(PluginId, c_uint, i64, u64, u64, u64, u64, u64, u64, u64, u64);
+pub(crate) type SystemCallReturnCallback = extern "C" fn(PluginId, c_uint, i64, i64);
+
+/// `QEMU_PLUGIN_CB_NO_REGS`.
+const NO_REGISTERS: c_int = 0;
+/// `QEMU_PLUGIN_MEM_RW`.
+const LOADS_AND_STORES: c_int = 3;
+
+/// The interface version that this plugin names; QEMU reads it after loading and before installation.
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals)]
+pub static qemu_plugin_version: AtomicI32 = AtomicI32::new(1);
+
+/// Runs when the plugin is loaded, before QEMU reads [`qemu_plugin_version`].
+#[used]
+#[unsafe(link_section = ".init_array")]
+static NEGOTIATE: extern "C" fn() = negotiate;
+
+/// Names the version that suits this QEMU. Scoreboards came with version 2.
+extern "C" fn negotiate() {
+    if lookup(c"qemu_plugin_scoreboard_new").is_some() {
+        // Relaxed: the thread that loads the plugin is the one that reads it.
+        qemu_plugin_version.store(2, Relaxed);
+    }
+}
+
+/// QEMU lacks a function that the plugin needs.
+#[derive(Debug, thiserror::Error)]
+#[error("this QEMU has no {0}: the lens needs version 7.2 or later, built with plugins")]
+pub(crate) struct Missing(&'static str);
+
+/// Version from which on `qemu_plugin_insn_data` copies.
+const COPIES_INSTRUCTIONS: c_int = 3;
+
+/// How an instruction's bytes are to be had.
+#[derive(Clone, Copy)]
+enum InstructionData {
+    Pointer(unsafe extern "C" fn(*const Instruction) -> *const u8),
+    Copy(unsafe extern "C" fn(*const Instruction, *mut u8, usize) -> usize),
+}
+
+/// QEMU's functions.
+#[derive(Clone, Copy)]
+pub(crate) struct Qemu {
+    register_translation: unsafe extern "C" fn(PluginId, TranslationCallback),
+    register_block: unsafe extern "C" fn(*mut Block, ExecutionCallback, c_int, *mut c_void),
+    register_instruction: unsafe extern "C" fn(*mut Instruction, ExecutionCallback, c_int, *mut c_void),
+    register_memory: unsafe extern "C" fn(*mut Instruction, MemoryCallback, c_int, c_int, *mut c_void),
+    register_system_call: unsafe extern "C" fn(PluginId, SystemCallCallback),
+    register_system_call_return: unsafe extern "C" fn(PluginId, SystemCallReturnCallback),
+    register_exit: unsafe extern "C" fn(PluginId, ExitCallback, *mut c_void),
+    reset: unsafe extern "C" fn(PluginId, SimpleCallback),
+    block_length: unsafe extern "C" fn(*const Block) -> usize,
+    block_instruction: unsafe extern "C" fn(*const Block, usize) -> *mut Instruction,
+    instruction_address: unsafe extern "C" fn(*const Instruction) -> u64,
+    instruction_size: unsafe extern "C" fn(*const Instruction) -> usize,
+    instruction_data: InstructionData,
+    is_store: unsafe extern "C" fn(MemoryInfo) -> bool,
+    size_shift: unsafe extern "C" fn(MemoryInfo) -> c_uint,
+    path_to_binary: unsafe extern "C" fn() -> *const c_char,
+    start_code: unsafe extern "C" fn() -> u64,
+}
+
+fn lookup(name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: 1. `name` ends with a zero and outlives the call; 2. RTLD_DEFAULT asks for the process's own symbols, among
+    // them those that QEMU exports to plugins.
+    let symbol = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    (!symbol.is_null()).then_some(symbol)
+}
+
+/// The function of that name.
+///
+/// # Safety
+/// `F` must be a function pointer type that fits the function's prototype.
+unsafe fn function<F: Copy>(name: &'static CStr) -> Result<F, Missing> {
+    const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
+    let symbol = lookup(name).ok_or(Missing(name.to_str().unwrap_or("function")))?;
+    // SAFETY: 1. the sizes are equal, see above; 2. the symbol is not null; 3. the type fits, as the caller promises.
+    Ok(unsafe { transmute_copy::<*mut c_void, F>(&symbol) })
+}
+
+impl Qemu {
+    /// Finds the functions. `version`: what QEMU said at installation.
+    pub(crate) fn find(version: c_int) -> Result<Self, Missing> {
+        // SAFETY: the field types above are the prototypes of QEMU 7.2's header; of those only the one of
+        // `qemu_plugin_insn_data` changed since, and it is chosen by version.
+        unsafe {
+            Ok(Qemu {
+                register_translation: function(c"qemu_plugin_register_vcpu_tb_trans_cb")?,
+                register_block: function(c"qemu_plugin_register_vcpu_tb_exec_cb")?,
+                register_instruction: function(c"qemu_plugin_register_vcpu_insn_exec_cb")?,
+                register_memory: function(c"qemu_plugin_register_vcpu_mem_cb")?,
+                register_system_call: function(c"qemu_plugin_register_vcpu_syscall_cb")?,
+                register_system_call_return: function(c"qemu_plugin_register_vcpu_syscall_ret_cb")?,
+                register_exit: function(c"qemu_plugin_register_atexit_cb")?,
+                reset: function(c"qemu_plugin_reset")?,
+                block_length: function(c"qemu_plugin_tb_n_insns")?,
+                block_instruction: function(c"qemu_plugin_tb_get_insn")?,
+                instruction_address: function(c"qemu_plugin_insn_vaddr")?,
+                instruction_size: function(c"qemu_plugin_insn_size")?,
+                instruction_data: if version >= COPIES_INSTRUCTIONS {
+                    InstructionData::Copy(function(c"qemu_plugin_insn_data")?)
+                } else {
+                    InstructionData::Pointer(function(c"qemu_plugin_insn_data")?)
+                },
+                is_store: function(c"qemu_plugin_mem_is_store")?,
+                size_shift: function(c"qemu_plugin_mem_size_shift")?,
+                path_to_binary: function(c"qemu_plugin_path_to_binary")?,
+                start_code: function(c"qemu_plugin_start_code")?,
+            })
+        }
+    }
+
+    pub(crate) fn on_translation(&self, id: PluginId, callback: TranslationCallback) {
+        // SAFETY: 1. `id` is this plugin's; 2. the callback is a function of this library, which is never unloaded.
+        unsafe { (self.register_translation)(id, callback) }
+    }
+
+    pub(crate) fn on_system_call(&self, id: PluginId, callback: SystemCallCallback) {
+        // SAFETY: as for `on_translation`.
+        unsafe { (self.register_system_call)(id, callback) }
+    }
+
+    pub(crate) fn on_system_call_return(&self, id: PluginId, callback: SystemCallReturnCallback) {
+        // SAFETY: as for `on_translation`.
+        unsafe { (self.register_system_call_return)(id, callback) }
+    }
+
+    pub(crate) fn on_exit(&self, id: PluginId, callback: ExitCallback) {
+        // SAFETY: as for `on_translation`; the data is null, and the callback doesn't look at it.
+        unsafe { (self.register_exit)(id, callback, std::ptr::null_mut()) }
+    }
+
+    /// Drops all registrations at the next point where no CPU runs, then calls `callback` there.
+    pub(crate) fn reset(&self, id: PluginId, callback: SimpleCallback) {
+        // SAFETY: as for `on_translation`; it is not called during installation.
+        unsafe { (self.reset)(id, callback) }
+    }
+
+    /// # Safety
+    /// `block` must be what a translation callback got, and that callback still run.
+    pub(crate) unsafe fn on_block(&self, block: *mut Block, callback: ExecutionCallback, data: usize) {
+        // SAFETY: 1. `block` is alive, as the caller promises; 2. `data` is a number and never dereferenced.
+        unsafe { (self.register_block)(block, callback, NO_REGISTERS, data as *mut c_void) }
+    }
+
+    /// # Safety
+    /// `instruction` must come from [`Qemu::instructions`] within the same translation callback.
+    pub(crate) unsafe fn on_instruction(
+        &self,
+        instruction: *mut Instruction,
+        callback: ExecutionCallback,
+        data: usize,
+    ) {
+        // SAFETY: as for `on_block`.
+        unsafe { (self.register_instruction)(instruction, callback, NO_REGISTERS, data as *mut c_void) }
+    }
+
+    /// # Safety
+    /// As for [`Qemu::on_instruction`].
+    pub(crate) unsafe fn on_access(&self, instruction: *mut Instruction, callback: MemoryCallback, data: usize) {
+        // SAFETY: as for `on_block`.
+        unsafe {
+            (self.register_memory)(instruction, callback, NO_REGISTERS, LOADS_AND_STORES, data as *mut c_void);
+        }
+    }
+
+    /// The block's instructions, in order.
+    ///
+    /// # Safety
+    /// As for [`Qemu::on_block`]; the iterator must be used up within the callback.
+    pub(crate) unsafe fn instructions(&self, block: *mut Block) -> impl ExactSizeIterator<Item = *mut Instruction> {
+        let qemu = *self;
+        // SAFETY: `block` is alive, as the caller promises.
+        let length = unsafe { (qemu.block_length)(block) };
+        // SAFETY: 1. as above; 2. `index` is below the block's length.
+        (0..length).map(move |index| unsafe { (qemu.block_instruction)(block, index) })
+    }
+
+    /// # Safety
+    /// As for [`Qemu::on_instruction`].
+    pub(crate) unsafe fn address(&self, instruction: *const Instruction) -> u64 {
+        // SAFETY: `instruction` is alive, as the caller promises.
+        unsafe { (self.instruction_address)(instruction) }
+    }
+
+    /// Copies the instruction's bytes into `buffer`; an x86 instruction has 15 at most. Returns those copied.
+    ///
+    /// # Safety
+    /// As for [`Qemu::on_instruction`].
+    pub(crate) unsafe fn bytes<'b>(&self, instruction: *const Instruction, buffer: &'b mut [u8; 16]) -> &'b [u8] {
+        // SAFETY: `instruction` is alive, as the caller promises.
+        let size = unsafe { (self.instruction_size)(instruction) }.min(buffer.len());
+        match self.instruction_data {
+            // SAFETY: 1. QEMU's buffer holds `instruction_size` bytes and lives as long as the callback; 2. it is not ours, so
+            // the two don't overlap; 3. `size` fits both.
+            InstructionData::Pointer(data) => unsafe {
+                std::ptr::copy_nonoverlapping(data(instruction), buffer.as_mut_ptr(), size);
+            },
+            // SAFETY: `buffer` has room for `size` bytes.
+            InstructionData::Copy(copy) => unsafe {
+                copy(instruction, buffer.as_mut_ptr(), size);
+            },
+        }
+        &buffer[..size]
+    }
+
+    /// Whether an access stores.
+    pub(crate) fn is_store(&self, info: MemoryInfo) -> bool {
+        // SAFETY: the function takes any number apart and touches nothing.
+        unsafe { (self.is_store)(info) }
+    }
+
+    /// Bytes of an access.
+    pub(crate) fn size(&self, info: MemoryInfo) -> u8 {
+        // SAFETY: as for `is_store`.
+        1 << unsafe { (self.size_shift)(info) }.min(6)
+    }
+
+    /// The program's file and where its code begins in memory. To be called in a callback of a vCPU that runs the program: before,
+    /// QEMU looks through a null pointer.
+    pub(crate) fn program(&self) -> Option<(&'static CStr, u64)> {
+        // SAFETY: 1. both functions have no argument; 2. they look at what the loader left, which is there by now.
+        let (path, code) = unsafe { ((self.path_to_binary)(), (self.start_code)()) };
+        // SAFETY: not null, it is a C string made for the caller, which nobody frees.
+        (!path.is_null()).then(|| (unsafe { CStr::from_ptr(path) }, code))
+    }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The report: what was counted, as JSON of the format `faultline-lens 1`. The README lists its fields.
+
+use crate::arguments::Arguments;
+use crate::counter::Counter;
+use crate::lens::Run;
+use crate::lockstep::{Stall, Stepping};
+use crate::program::Program;
+use faultline_coherence::{Cause, Count, Distance, LINE_BYTES, LineReport, Report};
+use serde_json::{Map, Value, json};
+
+/// Lines and sites listed at most; the totals count all.
+const MOST_LISTED: usize = 1000;
+
+/// What a report is made of.
+pub(crate) struct Facts<'a> {
+    pub(crate) arguments: &'a Arguments,
+    pub(crate) is_64_bit: bool,
+    pub(crate) run: Run,
+    pub(crate) stepping: Stepping,
+    /// By CPU.
+    pub(crate) clocks: Vec<u64>,
+    /// By CPU.
+    pub(crate) counters: Vec<&'a Counter>,
+    pub(crate) program: Option<&'a Program>,
+}
+
+/// The report.
+pub(crate) fn to_json(facts: &Facts<'_>) -> Value {
+    let report = Report::new(facts.counters.iter().map(|counter| (counter.cpu.id(), counter.cpu.tally())));
+    let problems = problems(facts);
+    json!({
+        "format": "faultline-lens",
+        "version": 1,
+        "target": if facts.is_64_bit { "x86_64" } else { "i386" },
+        "machine": machine(facts.arguments),
+        "program": facts.program.map(program),
+        "scope": if facts.arguments.whole { "whole" } else { "marks" },
+        "regions": facts.run.regions,
+        "forks": facts.run.forks,
+        "forced_blocks": facts.stepping.forced,
+        "problems": problems,
+        "predicted_time": facts.clocks.iter().max(),
+        "totals": totals(facts, &report),
+        "cpus": cpus(facts),
+        "lines_moved": report.lines.len(),
+        "lines": report.lines.iter().take(MOST_LISTED).map(line).collect::<Vec<_>>(),
+        "sites_moving": report.sites.len(),
+        "sites": report.sites.iter().take(MOST_LISTED)
+            .map(|site| with_count(json!({"address": site.site}), &site.count)).collect::<Vec<_>>(),
+    })
+}
+
+/// What makes the counts less than what was asked for: a word for programs, a sentence for people.
+fn problems(facts: &Facts<'_>) -> Vec<Value> {
+    let mut problems = Vec::new();
+    let mut add = |kind: &str, text: String| problems.push(json!({"kind": kind, "text": text}));
+    if facts.run.regions == 0 {
+        add("no_mark", "the program executed no begin mark, so nothing was counted".into());
+    }
+    if let Some(threads) = facts.run.threads_beyond {
+        let cpus = facts.arguments.topology.cpus();
+        add(
+            "too_many_threads",
+            format!(
+                "the program had {threads} threads at once, the machine has {cpus} CPUs; threads beyond were not counted"
+            ),
+        );
+    }
+    if let Some(Stall { cpu, clock }) = facts.stepping.stall {
+        let seconds = facts.arguments.stall.as_secs();
+        add(
+            "stall",
+            format!("CPU {cpu} stood at clock {clock} for {seconds} s; from then on CPUs were not kept in step"),
+        );
+    }
+    problems
+}
+
+fn machine(arguments: &Arguments) -> Value {
+    json!({
+        "cpus": arguments.topology.cpus(),
+        "sockets": arguments.sockets,
+        "cpus_per_cache": arguments.cpus_per_cache,
+        "line_bytes": LINE_BYTES,
+        "quantum": arguments.quanta.contended,
+        "private_quantum": arguments.quanta.private,
+        "transfer_cost": arguments.transfer_cost,
+    })
+}
+
+fn program(program: &Program) -> Value {
+    json!({"path": program.path.to_string_lossy(), "load_base": program.load_base})
+}
+
+fn totals(facts: &Facts<'_>, report: &Report) -> Value {
+    let sum = |of: fn(&Counter) -> u64| facts.counters.iter().map(|counter| of(counter)).sum::<u64>();
+    let causes = [("read", Cause::Read), ("write", Cause::Write)];
+    let distances = [
+        ("same_cache", Distance::SameCache),
+        ("same_socket", Distance::SameSocket),
+        ("other_socket", Distance::OtherSocket),
+        ("several", Distance::Several),
+    ];
+    let by_cause = causes.map(|(name, cause)| (name, report.by_cause.get(&cause)));
+    let by_distance = distances.map(|(name, distance)| (name, report.by_distance.get(&distance)));
+    with_count(
+        json!({
+            "instructions": sum(|counter| counter.instructions),
+            "accesses": sum(|counter| counter.accesses),
+            "by_cause": named(&by_cause),
+            "by_distance": named(&by_distance),
+            "atomic": report.atomic,
+            "user": report.user,
+        }),
+        &report.count,
+    )
+}
+
+fn named(counts: &[(&str, Option<&u64>)]) -> Value {
+    let entry = |(name, count): &(&str, Option<&u64>)| ((*name).to_owned(), json!(count.copied().unwrap_or(0)));
+    Value::Object(counts.iter().map(entry).collect::<Map<_, _>>())
+}
+
+fn cpus(facts: &Facts<'_>) -> Vec<Value> {
+    facts
+        .counters
+        .iter()
+        .zip(&facts.clocks)
+        .map(|(counter, clock)| {
+            json!({
+                "cpu": counter.cpu.id(),
+                "instructions": counter.instructions,
+                "accesses": counter.accesses,
+                "clock": clock,
+                "transfers": counter.cpu.tally().total(),
+            })
+        })
+        .collect()
+}
+
+fn line(line: &LineReport) -> Value {
+    let by_cpu: Vec<_> = line.by_cpu.iter().map(|(cpu, count)| json!({"cpu": cpu, "transfers": count})).collect();
+    let by_site: Vec<_> =
+        line.by_site.iter().map(|(site, count)| json!({"address": site, "transfers": count})).collect();
+    with_count(json!({"address": line.line * LINE_BYTES, "by_cpu": by_cpu, "by_site": by_site}), &line.count)
+}
+
+fn with_count(mut object: Value, count: &Count) -> Value {
+    object["transfers"] = json!(count.total());
+    object["true_sharing"] = json!(count.true_sharing);
+    object["false_sharing"] = json!(count.false_sharing);
+    object
+}
