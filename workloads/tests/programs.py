@@ -2,7 +2,11 @@
 
 import os
 import pathlib
+import signal
 import subprocess
+
+# Who runs these tests in the background may ignore SIGINT, and what is ignored stays so in every program started from here.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 BUILD = pathlib.Path(os.environ.get("BUILD", pathlib.Path(__file__).parents[2] / "target/workloads")).resolve()
 PORTABLE = BUILD.with_name(BUILD.name + "-portable")
