@@ -2,8 +2,10 @@
 #
 #   make run        measure this machine: builds, runs the quick suite, prints the table, writes faultline-report.html
 #   make test       what fits in about a quarter of an hour; `make check` is part of it
-#   make test-all   the slow ones too: fuzzing, the lens in an emulator, the workloads under sanitizers and for other systems
+#   make test-all   the slow ones too: fuzzing, model checking, guests in an emulator, the workloads under sanitizers and for other systems
 #   make bench      our loops beside the same loops written bare; bench-lens: how well the lens repeats itself
+#   make guest      what guests in QEMU are made of, for `--on qemu:…` and the lens
+#   make lens       the lens's plugin for QEMU, for `faultline lens`
 #   make install    to PREFIX (/usr/local)
 
 .DEFAULT_GOAL := build
@@ -16,8 +18,8 @@ FAULTLINE := target/release/faultline
 PAGE := lab/report/page
 FUZZ_SECONDS := 60
 
-.PHONY: build run test check test-all test-rust test-page test-workloads test-lens fuzz bench bench-lens install clean \
-	needs-build needs-test workloads
+.PHONY: build guest lens run test check test-all test-rust test-page test-workloads test-lens test-loom test-guest fuzz bench bench-lens install clean \
+	needs-build needs-test needs-lens needs-guest workloads
 
 # A command, and the packages that bring it.
 needs-build:
@@ -29,6 +31,17 @@ needs-test: needs-build
 
 workloads: needs-build
 	@$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads
+
+# What guests in an emulator are made of: the agent, their first process, and the workloads, all linked statically. Linux alone.
+guest: needs-build
+	@$(MAKE) --no-print-directory -C workloads guest BUILD=$(CURDIR)/target/guest/workloads LDFLAGS=-static CFLAGS=-O2
+	@$(MAKE) --no-print-directory -C lab/targets/guest BUILD=$(CURDIR)/target/guest
+
+# The lens's plugin for QEMU, which nothing links to.
+lens: needs-build
+	@$(CARGO) build --release --locked --quiet --manifest-path lens/plugin/Cargo.toml --target-dir target/lens-build
+	@mkdir -p target/lens
+	@cp -f target/lens-build/release/libfaultline_lens.so target/lens/
 
 build: workloads
 	@$(CARGO) build --release --locked -p faultline
@@ -44,7 +57,11 @@ check: needs-test
 	checks/licences.py
 	checks/links.py
 
-test-rust: workloads
+# Programs under the lens run in QEMU's user mode.
+needs-lens: needs-build
+	@checks/need.sh qemu-x86_64=qemu-user as=binutils
+
+test-rust: workloads lens needs-lens
 	$(CARGO) test --workspace --locked
 
 test-page: needs-test
@@ -53,7 +70,7 @@ test-page: needs-test
 test-workloads: workloads needs-test
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads test
 
-test: check test-rust test-page test-workloads
+test: check test-rust test-lens test-page test-workloads
 
 fuzz: needs-test
 	checks/need.sh g++=g++
@@ -64,15 +81,26 @@ fuzz: needs-test
 		-- -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -dict=fuzz/transcript.dict -verbosity=0 -print_final_stats=1
 
 # The plugin is a workspace of its own, under QEMU's licence; its tests run programs in QEMU's user mode.
-test-lens: needs-build
-	@checks/need.sh qemu-x86_64=qemu-user
+test-lens: needs-lens
 	cd lens/plugin && $(CARGO) fmt --check && $(CARGO) clippy --all-targets --locked -- -D warnings && $(CARGO) test --locked
 
-test-all: test fuzz test-lens
+# A kernel to boot is a package too, without a command of its own.
+needs-guest: needs-build
+	@checks/need.sh qemu-system-x86_64=qemu-system-x86 qemu-x86_64=qemu-user
+	@ls /boot/vmlinuz-* >/dev/null 2>&1 || checks/need.sh /boot/vmlinuz=linux-image-amd64
+
+# Boots guests in full emulation, one after the other: minutes.
+test-guest: needs-guest guest lens
+	$(CARGO) test --locked -p faultline --test guest --test lens_kernel -- --include-ignored --test-threads 1
+
+# Every order in which two or three CPUs can meet at a line's word, up to three preemptions.
+test-loom: needs-build
+	RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p faultline-coherence --lib --target-dir target/loom interleavings
+
+test-all: test fuzz test-loom test-guest
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads sanitize cross
 
-bench-lens: needs-build
-	@checks/need.sh qemu-x86_64=qemu-user
+bench-lens: needs-lens
 	cd lens/plugin && $(CARGO) bench --locked
 
 bench: workloads
@@ -82,6 +110,13 @@ install: build
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/faultline/workloads $(DESTDIR)$(PREFIX)/share/man/man1
 	install $(FAULTLINE) $(DESTDIR)$(PREFIX)/bin/
 	find target/workloads -maxdepth 1 -type f -perm -u+x -exec install {} $(DESTDIR)$(PREFIX)/libexec/faultline/workloads/ \;
+	if [ -x target/guest/agent ]; then \
+		install -d $(DESTDIR)$(PREFIX)/libexec/faultline/guest/workloads && \
+		install target/guest/agent $(DESTDIR)$(PREFIX)/libexec/faultline/guest/ && \
+		find target/guest/workloads -maxdepth 1 -type f -perm -u+x -exec install {} $(DESTDIR)$(PREFIX)/libexec/faultline/guest/workloads/ \; ; fi
+	if [ -f target/lens/libfaultline_lens.so ]; then \
+		install -d $(DESTDIR)$(PREFIX)/libexec/faultline/lens && \
+		install -m 644 target/lens/libfaultline_lens.so $(DESTDIR)$(PREFIX)/libexec/faultline/lens/ ; fi
 	$(FAULTLINE) man $(DESTDIR)$(PREFIX)/share/man/man1
 
 clean:

@@ -11,14 +11,15 @@ import re
 import subprocess
 import sys
 
-LAB_BELOW_COMMAND = {"model", "stats", "store", "report", "targets", "runner"}
+LAB_BELOW_COMMAND = {"model", "stats", "store", "report", "symbols", "targets", "runner"}
 
 ALLOWED = {
-    "faultline": LAB_BELOW_COMMAND,
-    "faultline-runner": {"targets", "model"},
+    "faultline": LAB_BELOW_COMMAND | {"coherence"},
+    "faultline-runner": {"targets", "symbols", "coherence", "model"},
     "faultline-targets": {"model"},
     "faultline-stats": {"model"},
     "faultline-store": {"model"},
+    "faultline-symbols": {"model"},
     "faultline-report": {"model"},
     "faultline-model": set(),
     "faultline-coherence": set(),

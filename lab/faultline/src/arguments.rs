@@ -1,5 +1,8 @@
 //! The command's arguments. Completions and man pages come from these definitions too.
 
+pub(crate) mod lens;
+
+use crate::machine::Machine;
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -23,6 +26,7 @@ Examples:
   faultline run zero_fill path_stat:deep  chosen workloads, all variants or one
   faultline list                          the runs so far
   faultline show 3 --format markdown      a run's table
+  faultline lens kernel fault_existing --cpus 1,8   the same loops, counted in cache-line transfers
   faultline report 3 -o run3.html         a run as a page that opens offline"
 )]
 pub(crate) struct Arguments {
@@ -40,6 +44,9 @@ pub(crate) enum Command {
     Run(Box<Run>),
     /// Go on with a run that was stopped or killed
     Resume(Resume),
+    /// Count cache-line transfers between CPUs: why does it not scale?
+    #[command(subcommand)]
+    Lens(lens::Lens),
     /// List the runs
     List(List),
     /// Show a run's figures
@@ -48,7 +55,7 @@ pub(crate) enum Command {
     Report(Report),
     /// List the workloads and their variants
     Workloads(Workloads),
-    /// Show the facts about this machine, or those saved with a run
+    /// Show the facts about this machine or a guest, or those saved with a run
     Facts(Facts),
     /// Show the literature's figures, with improvements recomputed from their raw values
     Published(Published),
@@ -76,6 +83,23 @@ pub(crate) struct WorkloadsPlace {
     /// Directory of the workloads' programs [default: beside the command]
     #[arg(long, value_name = "DIR", env = "FAULTLINE_WORKLOADS", hide_env_values = true)]
     pub(crate) workloads: Option<PathBuf>,
+
+    /// Directory of what guests are made of: an agent, and workloads linked statically [default: beside the command]
+    #[arg(long, value_name = "DIR", env = "FAULTLINE_GUEST", hide_env_values = true)]
+    pub(crate) guest: Option<PathBuf>,
+}
+
+/// On which machine.
+#[derive(Debug, Args)]
+pub(crate) struct OnMachine {
+    /// The machine: host, or a guest as qemu:KEY=VALUE,… [default: host]
+    ///
+    /// A guest is an emulated machine that boots anew for each execution: its counts are exact, its rates are the
+    /// emulator's. Keys: cpus=N; sockets=N, each a NUMA node; memory=2G; kernel=FILE, without which it is the newest in
+    /// /boot; append=PARAMETER for the kernel, may come again; boot_limit=90s; accel=kvm for the host's own CPUs, if that
+    /// works here.
+    #[arg(long, value_name = "MACHINE", value_parser = str::parse::<Machine>)]
+    pub(crate) on: Option<Machine>,
 }
 
 /// How a run is shown while it is under way, and where it works.
@@ -104,6 +128,13 @@ pub(crate) struct Conduct {
     pub(crate) format: FormatArgument,
 }
 
+impl Conduct {
+    /// The time limit in milliseconds.
+    pub(crate) fn limit_ms(&self) -> Option<u64> {
+        self.limit.map(|limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -112,6 +143,8 @@ Examples:
   faultline run zero_fill --cpus 1,2 --repeats 20
   faultline run fault_existing:shared --mode thread --window 2s
   faultline run tree_build --tree ~/src/app --command 'make -j{jobs}' --copies 2 --cpus 1,2
+  faultline run zero_fill --on qemu:cpus=8      in an emulated machine, with this system's kernel
+  faultline run path_stat --on qemu:cpus=4,kernel=arch/x86/boot/bzImage --cpus 1,4
 Each sample is saved as soon as it is there. Ctrl-C ends cleanly; `faultline resume` goes on.")]
 pub(crate) struct Run {
     /// Workloads, as NAME or NAME:VARIANT; none for the whole suite
@@ -183,6 +216,9 @@ pub(crate) struct Run {
     pub(crate) label: Option<String>,
 
     #[command(flatten)]
+    pub(crate) machine: OnMachine,
+
+    #[command(flatten)]
     pub(crate) conduct: Conduct,
 }
 
@@ -239,6 +275,9 @@ pub(crate) struct Report {
 #[derive(Debug, Args)]
 pub(crate) struct Workloads {
     #[command(flatten)]
+    pub(crate) machine: OnMachine,
+
+    #[command(flatten)]
     pub(crate) place: WorkloadsPlace,
 
     #[command(flatten)]
@@ -247,9 +286,12 @@ pub(crate) struct Workloads {
 
 #[derive(Debug, Args)]
 pub(crate) struct Facts {
-    /// Facts saved with a run, instead of this machine's
-    #[arg(value_name = "RUN", value_parser = run_number)]
+    /// Facts saved with a run, instead of the machine's
+    #[arg(value_name = "RUN", value_parser = run_number, conflicts_with = "on")]
     pub(crate) run: Option<i64>,
+
+    #[command(flatten)]
+    pub(crate) machine: OnMachine,
 
     #[command(flatten)]
     pub(crate) place: WorkloadsPlace,
@@ -342,16 +384,16 @@ impl From<Mode> for TaskMode {
     }
 }
 
-fn count(text: &str) -> Result<u32, String> {
+pub(crate) fn count(text: &str) -> Result<u32, String> {
     text.trim().parse().map_err(|_| "not a number; write it like 4".to_owned())
 }
 
-fn run_number(text: &str) -> Result<i64, String> {
+pub(crate) fn run_number(text: &str) -> Result<i64, String> {
     text.parse().map_err(|_| "not the number of a run; `faultline list` shows them".to_owned())
 }
 
 /// Below 2^63, so that every reader of JSON and SQL can hold it.
-fn seed(text: &str) -> Result<u64, String> {
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
     match text.parse() {
         Ok(seed) if seed <= i64::MAX as u64 => Ok(seed),
         _ => Err("not a number below 2^63".to_owned()),
@@ -369,12 +411,12 @@ fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn positive_duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn positive_duration(text: &str) -> Result<Duration, String> {
     duration(text)
         .and_then(|length| if length.is_zero() { Err("it must be longer than nothing".to_owned()) } else { Ok(length) })
 }
 
-fn size(text: &str) -> Result<u64, String> {
+pub(crate) fn size(text: &str) -> Result<u64, String> {
     let size: bytesize::ByteSize = text.parse().map_err(|_| "not a size; write it like 4MiB or 200".to_owned())?;
     if size.as_u64() == 0 { Err("it must be more than nothing".to_owned()) } else { Ok(size.as_u64()) }
 }

@@ -39,6 +39,16 @@ impl Failure {
         Failure { problem: problem.into(), hint: Some(hint.into()), status: USAGE }
     }
 
+    /// What is wrong with a target is what the user named.
+    pub(crate) fn from_target_as_usage(error: TargetError) -> Self {
+        Failure::usage(error.problem, error.hint)
+    }
+
+    /// The user stopped it before there was anything to save.
+    pub(crate) fn stopped() -> Self {
+        Failure { problem: "stopped".to_owned(), hint: None, status: STOPPED }
+    }
+
     /// Whoever reads our output has gone: nothing is left to do, and nobody to tell.
     pub(crate) fn reader_gone() -> Self {
         Failure { problem: String::new(), hint: None, status: 0 }

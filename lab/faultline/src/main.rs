@@ -3,12 +3,13 @@
 mod arguments;
 mod commands;
 mod failure;
+mod machine;
 mod output;
 mod places;
 mod progress;
 
 use clap::Parser;
-use faultline_targets::host::keeper;
+use faultline_targets::keeper;
 use std::process::ExitCode;
 
 use arguments::{Arguments, Command};
@@ -30,6 +31,7 @@ fn dispatch(arguments: &Arguments) -> Result<ExitCode, Failure> {
     match &arguments.command {
         Command::Run(run) => commands::run::run(run, db),
         Command::Resume(resume) => commands::resume::resume(resume, db),
+        Command::Lens(lens) => commands::lens::lens(lens, db),
         Command::List(list) => commands::list::list(list, db),
         Command::Show(show) => commands::show::show(show, db),
         Command::Report(report) => commands::report::report(report, db),

@@ -12,7 +12,7 @@ use crate::failure::warn;
 
 /// The way to show a run on standard error.
 pub(crate) fn shown(record: &RunRecord, quiet: bool) -> Box<dyn Observer + '_> {
-    let units = Units(&record.workloads);
+    let units = Units { workloads: &record.workloads, under_lens: record.settings.lens.is_some() };
     if quiet {
         Box::new(Nothing)
     } else if std::io::stderr().is_terminal() && !is_dumb() {
@@ -33,12 +33,21 @@ fn plain(outcome: &Outcome) -> String {
 }
 
 /// Writes figures with the units of their workloads.
-struct Units<'a>(&'a [WorkloadInfo]);
+struct Units<'a> {
+    workloads: &'a [WorkloadInfo],
+    /// Figures are transfers per operation, whatever the unit of the rate.
+    under_lens: bool,
+}
 
 impl Units<'_> {
     /// Four significant digits and the unit.
     fn figure(&self, item: &PlanItem, value: f64) -> String {
-        let unit = self.0.iter().find(|info| info.name == item.cell.case.workload).map_or("", |info| &info.unit);
+        let info = self.workloads.iter().find(|info| info.name == item.cell.case.workload);
+        if self.under_lens {
+            let operation = info.map_or("operation", |info| &info.operation);
+            return format!("{value:.3} transfers/{operation}");
+        }
+        let unit = info.map_or("", |info| &info.unit);
         if value >= 1e4 { format!("{value:.3e} {unit}") } else { format!("{value:.4} {unit}") }
     }
 }
@@ -107,6 +116,9 @@ impl Observer for Bar<'_> {
     }
 
     fn interval(&mut self, item: &PlanItem, rate: f64) {
+        if self.units.under_lens {
+            return;
+        }
         let figure = self.units.figure(item, rate);
         self.bar.set_message(format!("{} left, {} {figure}", self.left, item.cell));
     }

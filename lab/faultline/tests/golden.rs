@@ -57,6 +57,40 @@ const BAD: &[&[&str]] = &[
     &["run", "--time", "300days", "--window", "10ms", "--interval", "10ms", "zero_fill:base"],
     &["run", "zero_fill", "--tree", ".", "--command", "make"],
     &["run", "zero_fill", "--copies", "2"],
+    &["run", "--on", "vax"],
+    &["run", "--on", "qemu:cpus=0"],
+    &["run", "--on", "qemu:cpus=8,sockets=3"],
+    &["run", "--on", "qemu:cpus"],
+    &["run", "--on", "qemu:colour=red"],
+    &["run", "--on", "qemu:memory=lots"],
+    &["run", "--on", "qemu", "--tree", ".", "--command", "make"],
+    &["facts", "3", "--on", "qemu"],
+    &["lens", "prog"],
+    &["lens", "program"],
+    &["lens", "program", "./counters", "2"],
+    &["lens", "program", "--threads-from", "two", "--", "./counters"],
+    &["lens", "program", "--threads-from", "0", "--", "./counters"],
+    &["lens", "program", "--threads-from", "1,2", "--", "./counters"],
+    &["lens", "program", "--threads-from", "5000", "--", "./counters"],
+    &["lens", "program", "--sockets", "0", "--", "./counters"],
+    &["lens", "program", "--ops", "0", "--", "./counters"],
+    &["lens", "program", "--cache", "1024", "--", "./counters"],
+    &["lens", "program", "--cache", "1024x3", "--", "./counters"],
+    &["lens", "program", "--costs", "free", "--", "./counters"],
+    &["lens", "program", "--quantum", "9", "--private-quantum", "8", "--", "./counters"],
+    &["lens", "program", "--quantum", "99999999999999", "--", "./counters"],
+    &["lens", "program", "--budget", "counters", "--", "./counters"],
+    &["lens", "program", "--budget", "counters<=little@8", "--", "./counters"],
+    &["lens", "program", "--budget", "counters<=1@0", "--", "./counters"],
+    &["lens", "program", "--baseline", "last", "--", "./counters"],
+    &["lens", "program", "--", "/nowhere/at/all"],
+    &["lens", "kernel"],
+    &["lens", "kernel", "zero_fill", "--cpus", "0"],
+    &["lens", "kernel", "zero_fill", "--cpus", "3", "--sockets", "2"],
+    &["lens", "kernel", "zero_fill", "--memory", "1"],
+    &["lens", "kernel", "zero_fill", "--kernel", "/nowhere/at/all"],
+    &["lens", "compare", "1"],
+    &["lens", "compare", "first", "last"],
 ];
 
 #[test]
@@ -116,6 +150,19 @@ fn help_leads_to_everything() {
         let output = lab.run(&[command, "--help"]);
         assert!(output.status.success());
         write!(said, "\n$ faultline {command} --help\n{}", lab::stdout(&output)).unwrap();
+    }
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn the_lens_has_help_too() {
+    let lab = Lab::new();
+    let mut said = String::new();
+    for command in ["", "program", "kernel", "compare", "calibrate"] {
+        let words: Vec<&str> = ["lens", command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
+        let output = lab.run(&words);
+        assert!(output.status.success());
+        writeln!(said, "$ faultline {}\n{}", words.join(" "), lab::stdout(&output)).unwrap();
     }
     insta::assert_snapshot!(said);
 }

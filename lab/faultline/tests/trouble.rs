@@ -191,21 +191,6 @@ fn a_database_that_can_not_be_used_is_named_and_left_alone() {
     assert_eq!(no_name.status.code(), Some(2), "{}", stderr(&no_name));
 }
 
-/// Runs a script in a mount namespace of its own, with `$1` the lab's directory and `$2` the command; none where this
-/// machine does not let us have one.
-fn in_namespace(lab: &Lab, script: &str) -> Option<Output> {
-    let root = rustix::process::geteuid().is_root();
-    let own = if root { &["--mount"][..] } else { &["--user", "--map-root-user", "--mount"][..] };
-    let possible = Command::new("unshare").args(own).arg("true").output().is_ok_and(|output| output.status.success());
-    if !possible {
-        println!("skipped: this machine gives us no mount namespace");
-        return None;
-    }
-    let mut command = Command::new("unshare");
-    command.args(own).args(["sh", "-euc", script, "sh"]).arg(lab.path("")).arg(lab::program());
-    Some(command.env("FAULTLINE_WORKLOADS", lab.path("fakes")).output().unwrap())
-}
-
 #[test]
 fn a_full_disk_ends_the_run_and_a_resume_goes_on() {
     let lab = Lab::new();
@@ -221,7 +206,7 @@ fn a_full_disk_ends_the_run_and_a_resume_goes_on() {
         rm $1/disk/filler
         $2 resume --quiet > /dev/null
         $2 list --format csv";
-    let Some(output) = in_namespace(&lab, script) else { return };
+    let Some(output) = lab.in_namespace(script) else { return };
     let text = stdout(&output);
     assert!(output.status.success(), "{text}{}", stderr(&output));
     let problem = text.lines().next().unwrap();
@@ -250,7 +235,7 @@ fn a_read_only_database_is_named() {
     assert!(lab.faked(&with(&["run", "good"], SHORT)).output().unwrap().status.success());
     let script = "mount --bind $1 $1; mount -o remount,bind,ro $1; export FAULTLINE_DB=$1/db.sqlite TMPDIR=/tmp
         $2 run good --cpus 1 2>&1; echo status $?";
-    let Some(output) = in_namespace(&lab, &format!("set +e; {script}")) else { return };
+    let Some(output) = lab.in_namespace(&format!("set +e; {script}")) else { return };
     let text = stdout(&output);
     assert!(text.starts_with("faultline: cannot "), "{text}{}", stderr(&output));
     assert!(text.contains("\nhint: ") && text.ends_with("status 1\n") && text.lines().count() == 3, "{text}");
@@ -266,7 +251,7 @@ fn no_room_for_copies_of_a_program_is_a_recorded_failure() {
          $2 run self_exec:static-distinct --cpus 1 --repeats 1 --scratch $1/small --quiet || echo status $?; ls $1/small",
         workloads.display()
     );
-    let Some(output) = in_namespace(&lab, &script) else { return };
+    let Some(output) = lab.in_namespace(&script) else { return };
     let text = stdout(&output);
     assert!(text.ends_with("status 1\n"), "{text}{}", stderr(&output));
     let found = outcomes(&lab);

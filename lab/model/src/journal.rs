@@ -1,5 +1,6 @@
 //! Where a runner saves what it sees, at once: the interface between `runner` and whatever keeps the samples.
 
+use crate::lens::reading::Reading;
 use crate::outcome::Outcome;
 use crate::protocol::Event;
 use crate::time::UnixMillis;
@@ -29,6 +30,9 @@ pub trait Journal {
 
     /// Saves one event of the attempt.
     fn record(&mut self, attempt: AttemptId, event: &Event) -> Result<(), JournalError>;
+
+    /// Saves what the lens counted in the attempt; at most once, and before the attempt is closed.
+    fn record_reading(&mut self, attempt: AttemptId, reading: &Reading) -> Result<(), JournalError>;
 
     /// Closes the attempt. Only one attempt of an item may ever be closed with a final outcome.
     fn end_attempt(&mut self, attempt: AttemptId, outcome: &Outcome, ended: UnixMillis) -> Result<(), JournalError>;

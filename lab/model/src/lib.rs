@@ -8,6 +8,7 @@ pub mod describe;
 pub mod direction;
 pub mod facts;
 pub mod journal;
+pub mod lens;
 pub mod outcome;
 pub mod plan;
 pub mod protocol;

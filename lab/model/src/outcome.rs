@@ -56,8 +56,36 @@ pub enum Outcome {
         /// Why, in words.
         text: String,
     },
+    /// The guest in which it ran failed, whatever the workload did.
+    GuestFailed {
+        /// In which way.
+        how: GuestFailure,
+        /// What was seen, in words.
+        text: String,
+        /// The end of what the guest's kernel and the emulator said.
+        console: String,
+    },
+    /// It ended well, but what was to be counted wasn't.
+    NotCounted {
+        /// Why, in words.
+        text: String,
+    },
     /// The run was stopped, or its process killed, while this attempt was under way; its samples don't count.
     Interrupted,
+}
+
+/// How a guest can fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GuestFailure {
+    /// It did not come up.
+    NotBooted,
+    /// Its kernel panicked.
+    Panicked,
+    /// It came up, and did not end within the time limit.
+    Hung,
+    /// It ended before it told how the workload ended.
+    Lost,
 }
 
 impl Outcome {
@@ -86,6 +114,8 @@ impl fmt::Display for Outcome {
             Outcome::Exited { status, stderr } => write!(f, "exit status {status}{}", said(stderr)),
             Outcome::Rubbish { line, problem } => write!(f, "unreadable output, line {line}: {problem}"),
             Outcome::NotStarted { text } => write!(f, "could not be started: {text}"),
+            Outcome::GuestFailed { text, .. } => f.write_str(text),
+            Outcome::NotCounted { text } => write!(f, "not counted: {text}"),
             Outcome::Interrupted => f.write_str("interrupted"),
         }
     }

@@ -3,6 +3,7 @@
 //! Making a plan (which workloads, what order) belongs to `runner`.
 
 use crate::cell::Cell;
+use crate::lens::settings::LensSettings;
 use serde::{Deserialize, Serialize};
 
 /// Which CPUs the tasks run on.
@@ -49,6 +50,12 @@ pub struct Settings {
     pub copies: u32,
     /// A real tree to build.
     pub tree: Option<GivenTree>,
+    /// The machine, as `--on` names it; none for this host.
+    #[serde(default)]
+    pub on: Option<String>,
+    /// What was asked of the lens; none for a run that measures time.
+    #[serde(default)]
+    pub lens: Option<LensSettings>,
 }
 
 /// How long an item's phases last, in milliseconds.

@@ -3,6 +3,7 @@
 use crate::describe::WorkloadInfo;
 use crate::facts::Facts;
 use crate::journal::AttemptId;
+use crate::lens::reading::Reading;
 use crate::outcome::Outcome;
 use crate::plan::{PlanItem, Settings};
 use crate::protocol::{Interval, Measure, Usage};
@@ -57,6 +58,9 @@ pub struct Attempt {
     pub counters: BTreeMap<String, i64>,
     /// Figures that are not rates.
     pub measures: Vec<Measure>,
+    /// What the lens counted.
+    #[serde(default)]
+    pub reading: Option<Box<Reading>>,
 }
 
 impl Attempt {
@@ -74,6 +78,7 @@ impl Attempt {
             usage: None,
             counters: BTreeMap::new(),
             measures: Vec::new(),
+            reading: None,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::cell::{Case, Cell};
 use crate::direction::Direction;
+use crate::lens::summary::LensSummary;
 use crate::record::{RunId, RunState};
 use crate::time::UnixMillis;
 use crate::warning::Warning;
@@ -165,6 +166,9 @@ pub struct RunSummary {
     pub curves: Vec<Curve>,
     /// What may make these figures lie.
     pub warnings: Vec<Warning>,
+    /// Figures of a run under the lens, which has no curves of time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lens: Option<LensSummary>,
 }
 
 impl RunSummary {

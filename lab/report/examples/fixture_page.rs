@@ -2,6 +2,8 @@
 
 #[path = "../tests/fixture/mod.rs"]
 mod fixture;
+#[path = "../tests/lens_fixture/mod.rs"]
+mod lens_fixture;
 
 use faultline_model::summary::RunSummary;
 use faultline_report::{Format, Style, html, run_table};
@@ -12,15 +14,20 @@ fn main() -> io::Result<()> {
     let directory = env::args_os().nth(1).ok_or_else(|| io::Error::other("usage: fixture_page DIR"))?;
     let directory = Path::new(&directory);
     fs::create_dir_all(directory)?;
-    let runs: [(&str, RunSummary); 5] = [
+    let runs: [(&str, RunSummary); 8] = [
         ("typical", fixture::typical()),
         ("one-cpu", fixture::one_cpu()),
         ("all-failed", fixture::all_failed()),
         ("hostile", fixture::hostile()),
         ("empty", fixture::empty()),
+        ("lens", lens_fixture::typical()),
+        ("lens-hostile", lens_fixture::hostile()),
+        ("lens-empty", lens_fixture::empty()),
     ];
     for (name, run) in &runs {
-        fs::write(directory.join(format!("{name}.html")), html(run, &fixture::record(run)))?;
+        let mut record = fixture::record(run);
+        record.settings.lens = run.lens.as_ref().map(|lens| lens.settings.clone());
+        fs::write(directory.join(format!("{name}.html")), html(run, &record))?;
         fs::write(directory.join(format!("{name}.json")), run_table(run, Format::Json, &Style::PLAIN))?;
     }
     Ok(())

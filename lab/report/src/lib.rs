@@ -7,6 +7,7 @@ mod facts;
 mod figure;
 mod format;
 mod grid;
+mod lens;
 mod moment;
 mod page;
 pub mod published;
@@ -17,6 +18,7 @@ mod workloads;
 
 pub use facts::facts;
 pub use format::{Format, UnknownFormat};
+pub use lens::{budget_table, lens_compare_table};
 pub use page::html;
 pub use run::run_table;
 pub use runs::runs;

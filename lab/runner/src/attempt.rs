@@ -1,11 +1,12 @@
 //! One attempt at one item: executes it, checks and saves each line as it comes, and says how it ended.
 
+use crate::lens;
 use crate::observer::Observer;
 use crate::run::PlannedRun;
 use faultline_model::describe::Style;
 use faultline_model::journal::{AttemptId, Journal, JournalError};
 use faultline_model::outcome::Outcome;
-use faultline_model::plan::{PinPolicy, PlanItem};
+use faultline_model::plan::{PinPolicy, PlanItem, Settings};
 use faultline_model::protocol::{Event, FailureKind, Interval};
 use faultline_model::transcript::{Transcript, TranscriptError};
 use faultline_targets::{Ending, Execution, StopFlag};
@@ -14,6 +15,9 @@ use std::time::Duration;
 
 /// Time that a workload may take for its set-up and for clearing up, with room for a loaded machine.
 const SETUP_LIMIT: Duration = Duration::from_secs(30);
+
+/// An execution under the lens may take this long: a machine of many CPUs, each instruction looked at, on few real ones.
+const LENS_LIMIT: Duration = Duration::from_secs(20 * 60);
 
 /// What each task may add to it: large numbers of tasks on few CPUs take their turns.
 const SETUP_LIMIT_PER_TASK: Duration = Duration::from_millis(100);
@@ -41,7 +45,10 @@ pub(crate) fn execute(
     stop: &StopFlag,
 ) -> Result<Attempted, JournalError> {
     let execution = execution(run, item);
-    let mut reader = Reader::new(item, attempt, journal, observer);
+    if let Some(lens) = run.lens {
+        return lens::execute(run, lens, item, &execution, attempt, journal, observer, stop);
+    }
+    let mut reader = Reader::new(run.settings, item, attempt, journal, observer);
     let ending = run.target.execute(&execution, &mut |line| reader.take(line), stop);
     reader.conclude(ending, execution.limit)
 }
@@ -55,7 +62,10 @@ fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
     option("variant", cell.case.variant.clone());
     option("mode", cell.case.mode.word().to_owned());
     option("tasks", cell.tasks.to_string());
-    option("pin", pin(settings.pin, run.target.cpus(), cell.tasks));
+    // Under the lens a machine has a CPU for each task.
+    let all: Vec<u32> = (0..cell.tasks).collect();
+    let cpus = if settings.lens.is_some() { &all } else { run.target.cpus() };
+    option("pin", pin(settings.pin, cpus, cell.tasks));
     if let Some(timing) = item.timing {
         option("warmup-ms", timing.warmup_ms.to_string());
         option("window-ms", timing.window_ms.to_string());
@@ -64,15 +74,22 @@ fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
     if let Some(size) = settings.size {
         option("size", size.to_string());
     }
-    if item.timing.is_none() {
-        option("copies", settings.copies.to_string());
+    match (item.timing, lens::operations_of(settings, item)) {
+        (Some(_), _) => {}
+        (None, Some(operations)) => option("ops", operations.to_string()),
+        (None, None) => option("copies", settings.copies.to_string()),
     }
     if let Some(tree) = settings.tree.as_ref().filter(|_| cell.case.variant == "given") {
         option("tree", tree.directory.clone());
         arguments.push("--".to_owned());
         arguments.extend(tree.command.iter().cloned());
     }
-    Execution { workload: cell.case.workload.clone(), arguments, limit: run.limit.unwrap_or_else(|| limit(item)) }
+    let usual = match settings.lens {
+        Some(_) => LENS_LIMIT,
+        None => limit(item, run.target.patience()),
+    };
+    let limit = run.limit.unwrap_or(usual);
+    Execution { workload: cell.case.workload.clone(), arguments, limit }
 }
 
 /// The first CPUs of the target's order, as many as there are tasks.
@@ -86,18 +103,19 @@ fn pin(policy: PinPolicy, cpus: &[u32], tasks: u32) -> String {
     }
 }
 
-fn limit(item: &PlanItem) -> Duration {
+/// `patience`: how many of the target's CPUs share a real one. The phases are timed by a clock, all else takes that much longer.
+fn limit(item: &PlanItem, patience: u32) -> Duration {
     match item.timing {
-        None => ONCE_LIMIT,
+        None => ONCE_LIMIT * patience,
         Some(timing) => {
             let phases_ms = PHASES_SLACK * (timing.warmup_ms + timing.window_ms);
-            SETUP_LIMIT + SETUP_LIMIT_PER_TASK * item.cell.tasks + Duration::from_millis(phases_ms)
+            (SETUP_LIMIT + SETUP_LIMIT_PER_TASK * item.cell.tasks) * patience + Duration::from_millis(phases_ms)
         }
     }
 }
 
 /// Takes a workload's lines.
-struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     item: &'a PlanItem,
     attempt: AttemptId,
     journal: &'a mut dyn Journal,
@@ -107,16 +125,21 @@ struct Reader<'a> {
     journal_error: Option<JournalError>,
     window: Vec<Interval>,
     first_measure: Option<f64>,
+    /// Intervals that the window owes.
+    planned: u64,
 }
 
 impl<'a> Reader<'a> {
-    fn new(
+    pub(crate) fn new(
+        settings: &Settings,
         item: &'a PlanItem,
         attempt: AttemptId,
         journal: &'a mut dyn Journal,
         observer: &'a mut dyn Observer,
     ) -> Self {
-        let style = if item.timing.is_some() { Style::Loop } else { Style::Once };
+        let is_counted = item.timing.is_none() && settings.lens.is_some();
+        let planned = if is_counted { 1 } else { item.timing.map_or(0, |timing| timing.intervals()) };
+        let style = if planned > 0 { Style::Loop } else { Style::Once };
         Reader {
             item,
             attempt,
@@ -127,10 +150,11 @@ impl<'a> Reader<'a> {
             journal_error: None,
             window: Vec::new(),
             first_measure: None,
+            planned,
         }
     }
 
-    fn take(&mut self, line: &[u8]) -> ControlFlow<()> {
+    pub(crate) fn take(&mut self, line: &[u8]) -> ControlFlow<()> {
         let event = match self.transcript.line(line) {
             Ok(event) => event,
             Err(error) => {
@@ -160,7 +184,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn conclude(self, ending: Ending, limit: Duration) -> Result<Attempted, JournalError> {
+    /// Operations in the window so far, of all tasks.
+    pub(crate) fn operations(&self) -> u64 {
+        u64::try_from(self.window.iter().map(Interval::total).sum::<u128>()).unwrap_or(u64::MAX)
+    }
+
+    pub(crate) fn conclude(self, ending: Ending, limit: Duration) -> Result<Attempted, JournalError> {
         if let Some(error) = self.journal_error {
             return Err(error);
         }
@@ -168,13 +197,10 @@ impl<'a> Reader<'a> {
         let outcome = match (self.rubbish, ending) {
             (_, Ending::Stopped) => Outcome::Interrupted,
             (Some(error), _) => Outcome::Rubbish { line: error.line, problem: error.problem },
-            (None, Ending::TimedOut) => Outcome::TimedOut { limit_ms: limit.as_millis() as u64 },
-            (None, Ending::NotStarted { text }) => Outcome::NotStarted { text },
-            (None, Ending::Signalled { signal, stderr }) => Outcome::Crashed { signal, stderr },
-            (None, Ending::Refused) => Outcome::Rubbish { line: 0, problem: "its output was refused".to_owned() },
             (None, Ending::Exited { status, stderr }) => {
-                exited(self.transcript, status, stderr, &self.window, self.item)
+                exited(self.transcript, status, stderr, self.window.len() as u64, self.planned)
             }
+            (None, ending) => outcome_of(ending, limit),
         };
         let value = value.filter(|_| outcome == Outcome::Done);
         Ok(Attempted { outcome, value })
@@ -187,8 +213,22 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// What an ending is by itself, whatever was said before it.
+pub(crate) fn outcome_of(ending: Ending, limit: Duration) -> Outcome {
+    match ending {
+        Ending::Exited { status: 0, .. } => Outcome::Done,
+        Ending::Exited { status, stderr } => Outcome::Exited { status, stderr },
+        Ending::Signalled { signal, stderr } => Outcome::Crashed { signal, stderr },
+        Ending::TimedOut => Outcome::TimedOut { limit_ms: limit.as_millis() as u64 },
+        Ending::NotStarted { text } => Outcome::NotStarted { text },
+        Ending::Refused => Outcome::Rubbish { line: 0, problem: "its output was refused".to_owned() },
+        Ending::GuestFailed { failure, text, console } => Outcome::GuestFailed { how: failure, text, console },
+        Ending::Stopped => Outcome::Interrupted,
+    }
+}
+
 /// The outcome of a workload that ended by itself: what it told of, if it did, before what its status says.
-fn exited(transcript: Transcript, status: i32, stderr: String, window: &[Interval], item: &PlanItem) -> Outcome {
+fn exited(transcript: Transcript, status: i32, stderr: String, intervals: u64, planned: u64) -> Outcome {
     match transcript.finish() {
         Ok(Some(failure)) => match failure.kind {
             FailureKind::Os => Outcome::Failed { step: failure.step, errno: failure.errno, text: failure.text },
@@ -196,15 +236,14 @@ fn exited(transcript: Transcript, status: i32, stderr: String, window: &[Interva
         },
         _ if status != 0 => Outcome::Exited { status, stderr },
         Err(error) => Outcome::Rubbish { line: error.line, problem: error.problem },
-        Ok(None) => complete(window, item),
+        Ok(None) => complete(intervals, planned),
     }
 }
 
 /// A window that is not whole would pass for a shorter one.
-fn complete(window: &[Interval], item: &PlanItem) -> Outcome {
-    let planned = item.timing.map_or(0, |timing| timing.intervals());
-    if window.len() as u64 == planned {
+fn complete(intervals: u64, planned: u64) -> Outcome {
+    if intervals == planned {
         return Outcome::Done;
     }
-    Outcome::Rubbish { line: 0, problem: format!("{} intervals where {planned} were planned", window.len()) }
+    Outcome::Rubbish { line: 0, problem: format!("{intervals} intervals where {planned} were planned") }
 }

@@ -5,6 +5,7 @@
 //! ends the run early. Where samples are kept, and what they mean, is for others.
 
 mod attempt;
+pub mod lens;
 mod observer;
 mod plan;
 mod request;

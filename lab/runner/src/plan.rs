@@ -37,9 +37,9 @@ pub struct Plan {
     pub items: Vec<PlanItem>,
 }
 
-/// How long an item is expected to take, in milliseconds.
-pub(crate) fn expected_ms(item: &PlanItem) -> u64 {
-    item.timing.map_or(ONCE_MS, |timing| timing.warmup_ms + timing.window_ms + OVERHEAD_MS)
+/// How long an item is expected to take, in milliseconds, on a target that takes `boot_ms` for each.
+pub(crate) fn expected_ms(item: &PlanItem, boot_ms: u64) -> u64 {
+    boot_ms + item.timing.map_or(ONCE_MS, |timing| timing.warmup_ms + timing.window_ms + OVERHEAD_MS)
 }
 
 /// Plans a run on a machine with `usable_cpus` CPUs.
@@ -53,12 +53,7 @@ pub fn plan(request: &Request, workloads: &[WorkloadInfo], usable_cpus: u32, see
         cells.extend(cpus.iter().map(|&tasks| (Cell { case: case.clone(), tasks }, timing)));
     }
     let repeats = repeats(request, &suite, &cells)?;
-    if cells.len() as u64 * u64::from(repeats) > MOST_ITEMS {
-        return Err(RequestError::new(
-            format!("{repeats} repeats of {} cells are too many", cells.len()),
-            format!("at most {MOST_ITEMS} executions are planned at once: fewer repeats, or less time"),
-        ));
-    }
+    check_size(cells.len(), repeats)?;
     let settings = Settings {
         suite: request.workloads.is_empty().then(|| request.suite.unwrap_or_default().name().to_owned()),
         cpus,
@@ -71,8 +66,21 @@ pub fn plan(request: &Request, workloads: &[WorkloadInfo], usable_cpus: u32, see
         size: request.size,
         copies: request.copies.max(1),
         tree: request.tree.clone(),
+        on: request.on.clone(),
+        lens: None,
     };
     Ok(Plan { settings, items: order(&cells, repeats, seed) })
+}
+
+/// Refuses a plan of too many items.
+pub(crate) fn check_size(cells: usize, repeats: u32) -> Result<(), RequestError> {
+    if cells as u64 * u64::from(repeats) <= MOST_ITEMS {
+        return Ok(());
+    }
+    Err(RequestError::new(
+        format!("{repeats} repeats of {cells} cells are too many"),
+        format!("at most {MOST_ITEMS} executions are planned at once: fewer repeats, or less time"),
+    ))
 }
 
 /// Powers of two up to the number of CPUs, and that number, unless the request says otherwise.
@@ -158,7 +166,7 @@ fn repeats(request: &Request, suite: &SuiteTiming, cells: &[(Cell, Option<Timing
         (Some(repeats), _) => Ok(repeats),
         (None, None) => Ok(suite.repeats),
         (None, Some(budget_ms)) => {
-            let block_ms: u64 = block(cells, 0).iter().map(expected_ms).sum();
+            let block_ms: u64 = block(cells, 0).iter().map(|item| expected_ms(item, request.boot_ms)).sum();
             Ok(u32::try_from(budget_ms / block_ms.max(1)).unwrap_or(u32::MAX).max(1))
         }
     }
@@ -171,7 +179,7 @@ fn block(cells: &[(Cell, Option<Timing>)], block: u32) -> Vec<PlanItem> {
     cells.iter().map(item).collect()
 }
 
-fn order(cells: &[(Cell, Option<Timing>)], repeats: u32, seed: u64) -> Vec<PlanItem> {
+pub(crate) fn order(cells: &[(Cell, Option<Timing>)], repeats: u32, seed: u64) -> Vec<PlanItem> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut items = Vec::with_capacity(cells.len() * repeats as usize);
     for number in 0..repeats {

@@ -38,6 +38,10 @@ pub struct Request {
     pub copies: u32,
     /// A real tree to build.
     pub tree: Option<GivenTree>,
+    /// The machine, as `--on` names it; none for this host.
+    pub on: Option<String>,
+    /// What each execution takes there beside its own time, in milliseconds: a boot, where there is one.
+    pub boot_ms: u64,
 }
 
 /// A request that can't be planned.

@@ -1,5 +1,6 @@
 //! Runs a plan's items one after the other, until all have ended, a stop is asked for, or the time budget is used up.
 
+use crate::lens::Lens;
 use crate::observer::{Observer, RunProgress};
 use crate::{attempt, plan};
 use faultline_model::journal::{Journal, JournalError};
@@ -20,6 +21,8 @@ pub struct PlannedRun<'a> {
     pub items: &'a [PlanItem],
     /// Time limit of each item, instead of one that follows from its timing.
     pub limit: Option<Duration>,
+    /// What counts beside; none to measure time.
+    pub lens: Option<&'a dyn Lens>,
 }
 
 /// Why a run came to an end.
@@ -40,7 +43,7 @@ pub fn run(
     observer: &mut dyn Observer,
     stop: &StopFlag,
 ) -> Result<Completion, JournalError> {
-    let mut pace = Pace::new(run.items);
+    let mut pace = Pace::new(run.items, run.target.overhead());
     for (index, item) in run.items.iter().enumerate() {
         if stop.is_set() {
             return Ok(Completion::Stopped);
@@ -71,18 +74,21 @@ struct Pace {
     began: Instant,
     total: usize,
     ended: usize,
+    boot_ms: u64,
     expected_ms_ended: u64,
     expected_ms_left: u64,
 }
 
 impl Pace {
-    fn new(items: &[PlanItem]) -> Self {
+    fn new(items: &[PlanItem], overhead: Duration) -> Self {
+        let boot_ms = overhead.as_millis() as u64;
         Pace {
             began: Instant::now(),
             total: items.len(),
             ended: 0,
+            boot_ms,
             expected_ms_ended: 0,
-            expected_ms_left: items.iter().map(plan::expected_ms).sum(),
+            expected_ms_left: items.iter().map(|item| plan::expected_ms(item, boot_ms)).sum(),
         }
     }
 
@@ -92,7 +98,7 @@ impl Pace {
 
     fn ended(&mut self, item: &PlanItem) {
         self.ended += 1;
-        let expected_ms = plan::expected_ms(item);
+        let expected_ms = plan::expected_ms(item, self.boot_ms);
         self.expected_ms_ended += expected_ms;
         self.expected_ms_left -= expected_ms;
     }

@@ -22,6 +22,15 @@ fn every_limit_stands_in_the_document_with_its_value() {
         ("GRANULE_COUNTS", limits::GRANULE_COUNTS as f64),
         ("NOISY_SHARE", limits::NOISY_SHARE),
         ("COUNTERS_KEPT", limits::COUNTERS_KEPT as f64),
+        ("LENS_FLAT_TRANSFERS", limits::LENS_FLAT_TRANSFERS),
+        ("LENS_FLAT_SHARE", limits::LENS_FLAT_SHARE),
+        ("LENS_FIT_POINTS", limits::LENS_FIT_POINTS as f64),
+        ("LENS_FIT_ERROR", limits::LENS_FIT_ERROR),
+        ("LENS_CHANGE_TRANSFERS", limits::LENS_CHANGE_TRANSFERS),
+        ("LENS_CHANGE_SHARE", limits::LENS_CHANGE_SHARE),
+        ("LENS_CODE_SHARE", limits::LENS_CODE_SHARE),
+        ("LENS_SHOWN", limits::LENS_SHOWN as f64),
+        ("LENS_GATE_SHOWN", limits::LENS_GATE_SHOWN as f64),
     ];
     for (name, value) in limits {
         let row = format!("| `{name}` | {value} |");

@@ -138,6 +138,8 @@ impl Run {
             size: None,
             copies: 1,
             tree: None,
+            on: None,
+            lens: None,
         }
     }
 }

@@ -99,7 +99,8 @@ fn find<'w>(workloads: &'w [WorkloadInfo], case: &Case) -> Option<(&'w WorkloadI
     Some((workload, workload.variant(&case.variant)))
 }
 
-fn about(workloads: &[WorkloadInfo], item: &PlanItem) -> About {
+/// What the workloads say of an item's case.
+pub(crate) fn about(workloads: &[WorkloadInfo], item: &PlanItem) -> About {
     let Some((workload, variant)) = find(workloads, &item.cell.case) else {
         return undescribed(item);
     };
@@ -121,7 +122,7 @@ fn undescribed(item: &PlanItem) -> About {
 }
 
 /// Place of a case in the order of the workloads; what they don't know comes last.
-fn place(workloads: &[WorkloadInfo], case: &Case) -> [usize; 3] {
+pub(crate) fn place(workloads: &[WorkloadInfo], case: &Case) -> [usize; 3] {
     let workload = workloads.iter().position(|workload| workload.name == case.workload);
     let variants = workload.map_or(&[][..], |index| &workloads[index].variants);
     let variant = variants.iter().position(|variant| variant.name == case.variant);

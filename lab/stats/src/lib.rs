@@ -9,6 +9,7 @@ mod curve;
 mod gather;
 mod granule;
 mod interval;
+pub mod lens;
 mod machine;
 mod machine_time;
 mod median;

@@ -2,9 +2,10 @@
 
 use crate::curve::curve;
 use crate::gather::gather;
+use crate::lens;
 use crate::machine::{self, Cpus};
 use crate::progress::{progress, standings};
-use crate::warnings::{Findings, warnings};
+use crate::warnings::{Findings, warnings, warnings_of_lens};
 use faultline_model::record::RunRecord;
 use faultline_model::summary::{Curve, RunSummary};
 
@@ -14,8 +15,11 @@ pub fn summarise(record: &RunRecord) -> RunSummary {
     let cpus = Cpus::of(record);
     let standings = standings(record);
     let cases = gather(&record.workloads, &standings);
-    let curves: Vec<Curve> = cases.iter().map(|case| curve(case, cpus.own())).collect();
-    let warnings = warnings(&Findings { record, cpus, standings: &standings, cases: &cases, curves: &curves });
+    // Under the lens time is that of an emulator: it makes no curves.
+    let timed = record.settings.lens.is_none();
+    let curves: Vec<Curve> = cases.iter().filter(|_| timed).map(|case| curve(case, cpus.own())).collect();
+    let findings = Findings { record, cpus, standings: &standings, cases: &cases, curves: &curves };
+    let warnings = if timed { warnings(&findings) } else { warnings_of_lens(&findings) };
     RunSummary {
         format: RunSummary::FORMAT.to_owned(),
         run: record.id,
@@ -26,5 +30,6 @@ pub fn summarise(record: &RunRecord) -> RunSummary {
         progress: progress(&standings),
         curves,
         warnings,
+        lens: lens::summary(record, &standings),
     }
 }

@@ -42,3 +42,30 @@ pub const NOISY_SHARE: f64 = 0.05;
 
 /// Kernel counters kept per point.
 pub const COUNTERS_KEPT: usize = 40;
+
+/// Difference in transfers per operation that is no growth, whatever there is of them.
+pub const LENS_FLAT_TRANSFERS: f64 = 0.05;
+
+/// Difference as a share of the mean that is no growth.
+pub const LENS_FLAT_SHARE: f64 = 0.10;
+
+/// Numbers of CPUs from which on it is said how transfers grow.
+pub const LENS_FIT_POINTS: usize = 3;
+
+/// Root mean square of the relative residuals up to which a law of growth is said to fit.
+pub const LENS_FIT_ERROR: f64 = 0.15;
+
+/// Difference in transfers per operation between two runs that counts as none.
+pub const LENS_CHANGE_TRANSFERS: f64 = 0.02;
+
+/// The same as a share of the larger of the two, or of a baseline.
+pub const LENS_CHANGE_SHARE: f64 = 0.03;
+
+/// Part of a line's transfers from which on code is named in place of data without a name.
+pub const LENS_CODE_SHARE: f64 = 0.10;
+
+/// Lines, and places in code, that are shown of a cell.
+pub const LENS_SHOWN: usize = 20;
+
+/// Lines, and places in code, that a gate names for an exceeded limit.
+pub const LENS_GATE_SHOWN: usize = 5;

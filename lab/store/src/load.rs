@@ -5,6 +5,7 @@ use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::direction::Direction;
 use faultline_model::facts::{FactValue, Facts};
 use faultline_model::journal::AttemptId;
+use faultline_model::lens::reading::Reading;
 use faultline_model::plan::{PlanItem, Settings, Timing};
 use faultline_model::protocol::{Interval, Measure, Usage, UsageScope};
 use faultline_model::record::{Attempt, RunId, RunLine, RunRecord, RunState, Session};
@@ -133,6 +134,7 @@ fn read_attempts(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<At
     let mut by_id: BTreeMap<i64, Attempt> = attempts.into_iter().map(|attempt| (attempt.id.0, attempt)).collect();
     add_samples(connection, run, &mut by_id)?;
     add_figures(connection, run, &mut by_id)?;
+    add_readings(connection, run, &mut by_id)?;
     Ok(by_id.into_values().collect())
 }
 
@@ -192,6 +194,17 @@ fn add_figures(connection: &Connection, run: RunId, attempts: &mut BTreeMap<i64,
     let columns =
         "t.scope, t.user_ns, t.system_ns, t.minor_faults, t.major_faults, t.voluntary_switches, t.involuntary_switches";
     add(connection, run, attempts, (columns, "usage", "1"), read_usage, |attempt, usage| attempt.usage = Some(usage))
+}
+
+/// What the lens counted. A reading of a version that is not ours is an error: no figure is better than half of one.
+fn add_readings(connection: &Connection, run: RunId, attempts: &mut BTreeMap<i64, Attempt>) -> rusqlite::Result<()> {
+    let read = |row: &Row<'_>| {
+        from_word(row, 1, |format| (format == Reading::FORMAT).then_some(()))?;
+        from_json::<Reading>(row, 2)
+    };
+    add(connection, run, attempts, ("t.format, t.json", "reading", "1"), read, |attempt, reading| {
+        attempt.reading = Some(Box::new(reading));
+    })
 }
 
 fn read_measure(row: &Row<'_>) -> rusqlite::Result<Measure> {

@@ -1,8 +1,9 @@
-//! Saves what a run's workloads print: each interval at once, the rest with the attempt's outcome.
+//! Saves what a run's workloads print, each interval at once, the rest with the attempt's outcome; and what the lens counted.
 
 use crate::Store;
 use crate::write::json;
 use faultline_model::journal::{AttemptId, Journal, JournalError};
+use faultline_model::lens::reading::Reading;
 use faultline_model::outcome::Outcome;
 use faultline_model::protocol::{Event, Interval, Measure, Usage, UsageScope};
 use faultline_model::record::RunId;
@@ -117,6 +118,12 @@ impl Journal for RunJournal<'_> {
             | Event::Failure(..)
             | Event::Done => Ok(()),
         }
+    }
+
+    fn record_reading(&mut self, attempt: AttemptId, reading: &Reading) -> Result<(), JournalError> {
+        self.save("INSERT INTO reading (attempt_id, format, json) VALUES (?1, ?2, ?3)", |statement| {
+            statement.execute(params![attempt.0, reading.format, json(reading)])
+        })
     }
 
     fn end_attempt(&mut self, attempt: AttemptId, outcome: &Outcome, ended: UnixMillis) -> Result<(), JournalError> {

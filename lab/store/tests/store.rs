@@ -3,12 +3,17 @@
 use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::facts::Facts;
 use faultline_model::journal::Journal;
+use faultline_model::lens::data::{Code, Data};
+use faultline_model::lens::raw::{CpuTransfers, LensMode, Machine, Scope, Space, Totals};
+use faultline_model::lens::reading::{Line, Reading};
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{PinPolicy, PlanItem, Settings, Timing};
 use faultline_model::protocol::{Event, parse};
 use faultline_model::record::{RunId, RunState, Session};
 use faultline_model::time::UnixMillis;
 use faultline_store::{MeasuringLock, NewRun, Store};
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::path::Path;
 
 fn settings() -> Settings {
@@ -24,6 +29,8 @@ fn settings() -> Settings {
         size: None,
         copies: 1,
         tree: None,
+        on: None,
+        lens: None,
     }
 }
 
@@ -131,6 +138,145 @@ fn an_item_ends_only_once() {
     let mut journal = store.journal(run);
     let second = journal.begin_attempt(0, UnixMillis(5)).unwrap();
     assert!(journal.end_attempt(second, &Outcome::Done, UnixMillis(6)).is_err());
+}
+
+fn reading() -> Reading {
+    let totals = Totals { transfers: 3, true_sharing: 3, ..Totals::default() };
+    let line = Line {
+        address: u64::MAX - 63,
+        space: Space::Virtual,
+        data: Data::Symbol { name: "lock".into(), offset: 4, field: Some("owner".into()) },
+        transfers: 3,
+        true_sharing: 3,
+        false_sharing: 0,
+        by_cpu: vec![CpuTransfers { cpu: 1, transfers: 3 }],
+        by_site: Vec::new(),
+        parts: Vec::new(),
+    };
+    let code = Code { function: "f".into(), offset: 1, inlined_into: None, file: Some("f.c".into()), line: Some(2) };
+    Reading {
+        format: Reading::FORMAT.into(),
+        operations: NonZeroU64::new(7).unwrap(),
+        target: "x86_64".into(),
+        mode: LensMode::Program,
+        scope: Scope::Marks,
+        machine: Machine {
+            cpus: 2,
+            sockets: 1,
+            cpus_per_cache: 2,
+            line_bytes: 64,
+            quantum: 5,
+            private_quantum: 200,
+            instruction_ps: 500.0,
+            same_cache_ns: 20.0,
+            same_socket_ns: 50.5,
+            other_socket_ns: 150.0,
+            memory_ns: 80.0,
+            cache_lines: None,
+            cache_ways: None,
+        },
+        regions: 1,
+        forks: 0,
+        forced_blocks: 0,
+        problems: Vec::new(),
+        predicted_ns: 12.5,
+        totals,
+        cpus: Vec::new(),
+        lines_moved: 1,
+        lines: vec![line],
+        sites_moving: 0,
+        sites: Vec::new(),
+        code: BTreeMap::from([(u64::MAX, code)]),
+    }
+}
+
+#[test]
+fn what_the_lens_counted_reads_back_and_belongs_to_its_attempt() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db.sqlite");
+    let mut store = Store::open_or_create(&path).unwrap();
+    let run = begin(&mut store);
+    attempt(&mut store, run, 0, Some(Outcome::Done));
+    let mut journal = store.journal(run);
+    let second = journal.begin_attempt(1, UnixMillis(4)).unwrap();
+    journal.record(second, &parse(b"end 5").unwrap()).unwrap();
+    journal.record_reading(second, &reading()).unwrap();
+    assert!(journal.record_reading(second, &reading()).is_err(), "an attempt has one reading");
+    journal.end_attempt(second, &Outcome::Done, UnixMillis(5)).unwrap();
+    drop(store);
+
+    let record = Store::open_existing(&path).unwrap().load_run(run).unwrap();
+    assert_eq!(record.attempts[0].reading, None);
+    assert_eq!(record.attempts[1].reading.as_deref(), Some(&reading()));
+}
+
+#[test]
+fn a_reading_is_saved_when_the_call_returns() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db.sqlite");
+    let mut store = Store::open_or_create(&path).unwrap();
+    let run = begin(&mut store);
+    let mut journal = store.journal(run);
+    let first = journal.begin_attempt(0, UnixMillis(4)).unwrap();
+    journal.record_reading(first, &reading()).unwrap();
+    // As after SIGKILL: what is on the disk now is all there is.
+    let copy = directory.path().join("copy.sqlite");
+    for ending in ["", "-wal"] {
+        let [from, to] = [&path, &copy].map(|file| format!("{}{ending}", file.display()));
+        std::fs::copy(from, to).unwrap();
+    }
+    let record = Store::open_existing(&copy).unwrap().load_run(run).unwrap();
+    assert_eq!(record.attempts[0].reading.as_deref(), Some(&reading()));
+    assert_eq!(record.attempts[0].outcome, None);
+}
+
+#[test]
+fn a_reading_of_another_version_is_an_error_for_its_run_and_not_for_the_list() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db.sqlite");
+    let mut store = Store::open_or_create(&path).unwrap();
+    let run = begin(&mut store);
+    let mut journal = store.journal(run);
+    let first = journal.begin_attempt(0, UnixMillis(4)).unwrap();
+    journal.record_reading(first, &Reading { format: "faultline-lens-reading/9".into(), ..reading() }).unwrap();
+    assert!(store.load_run(run).is_err());
+    assert_eq!(store.list_runs().unwrap().len(), 1, "the list reads no reading");
+}
+
+#[test]
+fn a_database_from_before_the_lens_is_brought_up_to_date_with_all_it_holds() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("old.sqlite");
+    let old = rusqlite::Connection::open(&path).unwrap();
+    old.execute_batch(include_str!("../src/schema/0001_runs.sql")).unwrap();
+    old.pragma_update(None, "user_version", 1).unwrap();
+    // Settings as they were written then.
+    let mut settings = serde_json::to_value(settings()).unwrap();
+    for later in ["lens", "on"] {
+        settings.as_object_mut().unwrap().remove(later).unwrap();
+    }
+    old.execute(
+        "INSERT INTO run (label, settings, workloads, finished) VALUES ('old', ?1, '[]', 0)",
+        [settings.to_string()],
+    )
+    .unwrap();
+    old.execute_batch(
+        r#"INSERT INTO session VALUES (1, 0, 5, '{"kernel.release":"5.10"}');
+           INSERT INTO item VALUES (1, 0, 0, 'zero_fill', 'base', 'process', 1, 10, 100, 50, 0);
+           INSERT INTO attempt VALUES (1, 1, 0, 6, 7, '{"kind":"done"}', 1, NULL);
+           INSERT INTO sample VALUES (1, 'window', 0, 2, 3, '[5,6]');"#,
+    )
+    .unwrap();
+    drop(old);
+
+    let mut store = Store::open_existing(&path).unwrap();
+    let record = store.load_run(RunId(1)).unwrap();
+    assert_eq!((record.label.as_deref(), record.attempts[0].window.len()), (Some("old"), 1));
+    assert_eq!((record.settings.lens, &record.attempts[0].reading), (None, &None));
+    assert_eq!(store.list_runs().unwrap()[0].machine, "5.10");
+    let mut journal = store.journal(RunId(1));
+    let new = journal.begin_attempt(0, UnixMillis(8)).unwrap();
+    journal.record_reading(new, &reading()).unwrap();
 }
 
 fn open_error(path: &Path) -> String {

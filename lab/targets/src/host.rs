@@ -1,9 +1,8 @@
 //! This host as a target: finds the workloads' programs, executes them under a keeper, reads the machine's facts.
 
-mod deadline;
 mod execute;
-mod facts;
-pub mod keeper;
+pub(crate) mod facts;
+pub mod ping_pong;
 mod programs;
 mod topology;
 
@@ -20,7 +19,7 @@ pub struct HostPaths {
     pub workloads: PathBuf,
     /// Directory in which each execution gets a scratch directory of its own.
     pub scratch: PathBuf,
-    /// A program that, called with [`keeper::ARGUMENT`] first, runs [`keeper::run`].
+    /// A program that, called with [`crate::keeper::ARGUMENT`] first, runs [`crate::keeper::run`].
     pub keeper: PathBuf,
 }
 

@@ -1,8 +1,10 @@
 //! What every target can do.
 
 use crate::StopFlag;
+use crate::keep::{End, Ended};
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
+use faultline_model::outcome::GuestFailure;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -55,6 +57,36 @@ pub enum Ending {
         /// Why, in words.
         text: String,
     },
+    /// The guest in which it ran failed.
+    GuestFailed {
+        /// In which way.
+        failure: GuestFailure,
+        /// What was seen, in words.
+        text: String,
+        /// The end of what the guest's kernel and the emulator said.
+        console: String,
+    },
+}
+
+/// The signal that ends a process whose keeper is gone; its number is 9 on every system.
+const SIGKILL: i32 = 9;
+
+/// What is said in place of the last words of a program whose keeper was killed.
+const KEEPER_KILLED: &str = "its keeper was killed";
+
+impl From<Ended> for Ending {
+    fn from(ended: Ended) -> Self {
+        let stderr = ended.stderr;
+        match ended.end {
+            End::Exited(status) => Ending::Exited { status, stderr },
+            End::Signalled(signal) => Ending::Signalled { signal, stderr },
+            End::KeeperKilled => Ending::Signalled { signal: SIGKILL, stderr: KEEPER_KILLED.to_owned() },
+            End::NotStarted(text) => Ending::NotStarted { text },
+            End::TimedOut => Ending::TimedOut,
+            End::Refused => Ending::Refused,
+            End::Stopped => Ending::Stopped,
+        }
+    }
 }
 
 /// Takes the lines of a workload's output, without their ends, as they come; `Break` has the workload killed.
@@ -70,6 +102,16 @@ pub trait Target {
 
     /// CPUs that may be used, in the order in which tasks are put on them; never empty.
     fn cpus(&self) -> &[u32];
+
+    /// What each execution takes beside the workload's own time: a boot, where there is one.
+    fn overhead(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// How many of the target's CPUs share one that is real; what is not timed by a clock takes that many times as long.
+    fn patience(&self) -> u32 {
+        1
+    }
 
     /// Executes a workload to its end. When this returns nothing of it runs any more.
     fn execute(&self, execution: &Execution, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending;

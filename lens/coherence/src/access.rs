@@ -27,6 +27,8 @@ pub struct Access {
     pub site: u64,
     /// Whether in user mode.
     pub user: bool,
+    /// Whether through a mapping of user space: what it touches is the contents of a page and no data structure of a kernel.
+    pub contents: bool,
 }
 
 /// The part of an access that falls into one line.
@@ -34,12 +36,34 @@ pub struct Access {
 pub(crate) struct Part {
     /// Number of the line: its address by [`LINE_BYTES`].
     pub(crate) line: u64,
-    /// The bytes concerned: bit *i* for byte *i* of the line.
+    /// The bytes concerned: bit *i* for byte *i* of the line. Never 0.
     pub(crate) bytes: u64,
 }
 
+impl Part {
+    /// The first of the bytes.
+    pub(crate) fn offset(self) -> u8 {
+        self.bytes.trailing_zeros() as u8
+    }
+
+    /// How many bytes.
+    pub(crate) fn size(self) -> u8 {
+        self.bytes.count_ones() as u8
+    }
+}
+
 impl Access {
-    /// The parts of the access, one for each line: almost always the first alone.
+    /// The access as one part, if its size is possible and it stays within a line: almost always.
+    #[inline]
+    pub(crate) fn only_part(&self) -> Option<Part> {
+        let offset = self.address % LINE_BYTES;
+        let size = u64::from(self.size);
+        // A size of 0 wraps round and is refused with those that are too long.
+        (size.wrapping_sub(1) < LINE_BYTES - offset)
+            .then(|| Part { line: self.address / LINE_BYTES, bytes: (!0 >> (LINE_BYTES - size)) << offset })
+    }
+
+    /// The parts of the access, one for each line. A size that is not possible is taken for the nearest that is.
     pub(crate) fn parts(&self) -> (Part, Option<Part>) {
         let line = self.address / LINE_BYTES;
         let offset = (self.address % LINE_BYTES) as u32;
@@ -56,16 +80,37 @@ impl Access {
 mod tests {
     use super::*;
 
-    fn parts(address: u64, size: u8) -> (Part, Option<Part>) {
-        Access { address, size, kind: Kind::Read, site: 0, user: false }.parts()
+    fn access(address: u64, size: u8) -> Access {
+        Access { address, size, kind: Kind::Read, site: 0, user: false, contents: false }
     }
 
     #[test]
     fn an_access_falls_into_one_line_or_two() {
+        let parts = |address, size| access(address, size).parts();
         assert_eq!(parts(0x80, 8), (Part { line: 2, bytes: 0xFF }, None));
         assert_eq!(parts(0xB8, 8), (Part { line: 2, bytes: 0xFF << 56 }, None));
         assert_eq!(parts(0xBC, 8), (Part { line: 2, bytes: 0xF << 60 }, Some(Part { line: 3, bytes: 0xF })));
         assert_eq!(parts(0x81, 64), (Part { line: 2, bytes: !1 }, Some(Part { line: 3, bytes: 1 })));
         assert_eq!(parts(0x80, 64), (Part { line: 2, bytes: !0 }, None));
+    }
+
+    #[test]
+    fn the_only_part_is_the_first_when_there_is_no_second() {
+        for address in 0x1000..0x1040 {
+            for size in 1..=64 {
+                let access = access(address, size);
+                let (first, second) = access.parts();
+                assert_eq!(access.only_part(), second.is_none().then_some(first), "{access:?}");
+            }
+        }
+        assert_eq!((access(0, 0).only_part(), access(0, 65).only_part()), (None, None));
+        assert_eq!((access(0, 0).parts().0.size(), access(0, 65).parts().0.size()), (1, 64));
+    }
+
+    #[test]
+    fn a_part_knows_where_it_begins() {
+        let (first, second) = access(0xBC, 8).parts();
+        assert_eq!((first.offset(), first.size()), (60, 4));
+        assert_eq!(second.map(|part| (part.offset(), part.size())), Some((0, 4)));
     }
 }

@@ -1,182 +1,222 @@
-//! One CPU: which lines it holds, in which version, and what its accesses cost in transfers.
+//! One CPU: which lines it holds, in which version, and what its accesses cost.
 
 use crate::access::{Access, Kind, Part};
-use crate::line::{Bytes, Line};
+use crate::cache::Cache;
+use crate::held::{Copy, Held};
+use crate::line::Bytes;
 use crate::machine::Machine;
+use crate::recent::{Entry, Recent};
 use crate::tally::{Cause, Distance, Key, Tally};
 use crate::topology::CpuId;
 use crate::word::{Readers, Version, Word};
-use rustc_hash::FxHashMap;
-
-/// Entries of the table that most accesses end at: as many lines as a first-level cache of 64 KiB holds.
-const RECENT: usize = 1024;
 
 /// A CPU of a [`Machine`].
 #[derive(Debug)]
 pub struct Cpu<'m> {
-    machine: &'m Machine,
-    id: CpuId,
-    /// Direct-mapped by line number: lines that this CPU has touched lately.
-    recent: Box<[Option<Recent<'m>>]>,
-    /// For every line that it ever held, the version in which it held it last.
-    held: FxHashMap<u64, Version>,
-    tally: Tally,
+    recent: Recent<'m>,
+    held: Held<'m>,
+    /// None if it has room for everything.
+    cache: Option<Cache>,
+    core: Core<'m>,
 }
 
-/// A line lately touched, as this CPU holds it.
-#[derive(Debug, Clone, Copy)]
-struct Recent<'m> {
-    number: u64,
-    line: &'m Line,
-    /// The version that the CPU fetched.
-    version: Version,
-    /// Bytes whose reading needs no note any more: the line knows of them, or the CPU owns it.
-    noted_read: Bytes,
-    /// Bytes whose writing needs no note any more.
-    noted_written: Bytes,
-    /// The transfer by which the line came, if it is taken for false sharing so far.
-    suspect: Option<Key>,
-    /// Bytes by which that transfer turns out as true sharing; 0 without a suspect.
-    foreign: Bytes,
+/// The CPU but for its memory of lines: what carries out accesses to one, and counts.
+#[derive(Debug)]
+struct Core<'m> {
+    machine: &'m Machine,
+    id: CpuId,
+    tally: Tally,
+    transfers: u64,
+    capacity_misses: u64,
 }
 
 /// What came of making a line readable, or one's own to write.
 enum Got {
-    /// It was held.
+    /// Nothing had to be fetched.
     Hit,
-    /// Nobody else had it, or nobody had written it.
+    /// Nobody had written it, and nobody else had it or a copy was all that was wanted.
     Cold,
+    /// It came from memory, where a bounded cache had put it.
+    Refetched,
     /// Others had it. `foreign`: bytes that they wrote since this CPU held the line, or read and now lose.
     Moved { distance: Distance, foreign: Bytes },
 }
 
 impl<'m> Cpu<'m> {
     pub(crate) fn new(machine: &'m Machine, id: CpuId) -> Self {
-        Cpu { machine, id, recent: vec![None; RECENT].into(), held: FxHashMap::default(), tally: Tally::default() }
+        Cpu {
+            recent: Recent::new(machine.lines().nowhere()),
+            held: Held::new(),
+            cache: machine.caches().map(Cache::new),
+            core: Core { machine, id, tally: Tally::default(), transfers: 0, capacity_misses: 0 },
+        }
     }
 
-    /// Carries out an access; returns the transfers that it needed: 0 or 1, or 2 when it crosses from line to line.
-    pub fn access(&mut self, access: &Access) -> u32 {
-        let (first, second) = access.parts();
-        let mut transfers = self.touch(access, first);
-        if let Some(second) = second {
-            transfers += self.touch(access, second);
+    /// Carries out an access; returns the clocks that its transfers and capacity misses cost: 0 almost always.
+    #[inline]
+    pub fn access(&mut self, access: &Access) -> u64 {
+        match access.only_part() {
+            Some(part) if self.recent.suffices(access, part) => 0,
+            _ => self.access_slowly(access),
         }
-        transfers
     }
 
     /// What has been counted.
     pub fn tally(&self) -> &Tally {
-        &self.tally
+        &self.core.tally
+    }
+
+    /// Its transfers so far.
+    pub fn transfers(&self) -> u64 {
+        self.core.transfers
+    }
+
+    /// Its capacity misses so far: lines fetched from memory because a bounded cache had no room for them.
+    pub fn capacity_misses(&self) -> u64 {
+        self.core.capacity_misses
     }
 
     /// Its number.
     pub fn id(&self) -> CpuId {
-        self.id
+        self.core.id
     }
 
-    fn touch(&mut self, access: &Access, part: Part) -> u32 {
-        let slot = part.line as usize % RECENT;
-        match &self.recent[slot] {
-            Some(recent) if recent.number == part.line && self.suffices(recent, access.kind, part.bytes) => 0,
-            _ => self.touch_slowly(access, part, slot),
-        }
+    #[cold]
+    fn access_slowly(&mut self, access: &Access) -> u64 {
+        let (first, second) = access.parts();
+        self.touch(access, first) + second.map_or(0, |second| self.touch(access, second))
     }
 
-    /// Whether the access changes nothing, as far as the entry can tell.
-    fn suffices(&self, recent: &Recent<'m>, kind: Kind, bytes: Bytes) -> bool {
-        let word = recent.line.word();
-        bytes & recent.foreign == 0
-            && match kind {
-                Kind::Read => word.version() == recent.version && bytes & !recent.noted_read == 0,
-                Kind::Write | Kind::Atomic => word.is_exclusive_to(self.id) && bytes & !recent.noted_written == 0,
+    fn touch(&mut self, access: &Access, part: Part) -> u64 {
+        let entry = self.recent.place(part.line);
+        let mut copy = Copy::Held;
+        if entry.number != part.line {
+            if !entry.is_empty() && !entry.is_saved {
+                self.held.save(entry, Copy::Held);
             }
+            (*entry, copy) = self.held.load(part.line, self.core.id, || self.core.machine.lines().group(part.line));
+        }
+        if access.contents && !entry.is_contents {
+            entry.group.mark_contents();
+            entry.is_contents = true;
+        }
+        let (cost, is_miss) = self.core.touch(access, part, entry, copy);
+        if is_miss {
+            self.make_room(part.line);
+        }
+        cost
     }
 
-    fn touch_slowly(&mut self, access: &Access, part: Part, slot: usize) -> u32 {
-        let mut recent = self.take_recent(part.line, slot);
-        let got = match access.kind {
-            Kind::Read => self.read(&mut recent, part.bytes),
-            Kind::Write | Kind::Atomic => self.write(&mut recent, part.bytes),
+    /// Drops another line for one that was fetched, if the cache has no more room.
+    fn make_room(&mut self, line: u64) {
+        let Some(gone) = self.cache.as_mut().and_then(|cache| cache.put(line)) else { return };
+        let Core { machine, id, .. } = self.core;
+        let place = self.recent.place(gone);
+        let mut entry = match place.number == gone {
+            true => *place,
+            false => self.held.load(gone, id, || machine.lines().group(gone)).0,
         };
-        let moved = matches!(got, Got::Moved { .. });
-        match got {
-            Got::Hit => self.settle(&mut recent, part.bytes),
-            Got::Cold => {}
-            Got::Moved { distance, foreign } => self.count(access, part, &mut recent, distance, foreign),
+        if entry.line().drop_copy(id) {
+            // An owner's reading was not noted: if it comes back it is a reader like others.
+            entry.noted_read = 0;
         }
-        self.recent[slot] = Some(recent);
-        u32::from(moved)
+        self.held.save(&entry, Copy::Dropped);
+        if place.number == gone {
+            place.clear();
+        }
+    }
+}
+
+impl<'m> Core<'m> {
+    /// Carries out a part of an access on its line's entry; returns what it cost, and whether the line had to be fetched.
+    fn touch(&mut self, access: &Access, part: Part, entry: &mut Entry<'m>, copy: Copy) -> (u64, bool) {
+        let (got, is_miss) = match access.kind {
+            Kind::Read => self.read(entry, copy, part.bytes),
+            Kind::Write | Kind::Atomic => self.write(entry, copy, part.bytes),
+        };
+        let cost = match got {
+            Got::Hit | Got::Cold => 0,
+            Got::Refetched => self.count_capacity_miss(),
+            Got::Moved { distance, foreign } => self.count_transfer(access, part, entry, distance, foreign),
+        };
+        (cost, is_miss)
     }
 
-    /// The line's entry, from its slot or made anew. One that lost its slot forgets its suspect: the transfer stays counted
-    /// as false sharing.
-    fn take_recent(&mut self, number: u64, slot: usize) -> Recent<'m> {
-        if let Some(recent) = self.recent[slot].take_if(|recent| recent.number == number) {
-            return recent;
+    /// What came of it, and whether the CPU did not have the line.
+    fn read(&mut self, entry: &mut Entry<'m>, copy: Copy, bytes: Bytes) -> (Got, bool) {
+        let before = entry.version();
+        let word = entry.line().fetch(self.id, (copy == Copy::Held).then_some(before));
+        if has(copy, entry, word) {
+            self.settle(entry, bytes);
+            self.note_read(entry, word, bytes);
+            return (Got::Hit, false);
         }
-        let line = self.machine.line(number);
-        Recent { number, line, version: 0, noted_read: 0, noted_written: 0, suspect: None, foreign: 0 }
-    }
-
-    fn read(&mut self, recent: &mut Recent<'m>, bytes: Bytes) -> Got {
-        let before = self.held.get(&recent.number).copied();
-        loop {
-            let word = recent.line.word();
-            if before == Some(word.version()) {
-                recent.version = word.version();
-                self.note_read(recent, word, bytes);
-                return Got::Hit;
-            }
-            if recent.line.advance(word, word.read_by(self.id)) {
-                self.hold(recent, word.version());
-                self.note_read(recent, word, bytes);
-                let Some(owner) = word.owner() else { return Got::Cold };
+        if before != word.version() {
+            entry.hold(word.version(), self.id);
+        }
+        entry.is_saved = false;
+        self.note_read(entry, word, bytes);
+        let got = match word.owner() {
+            _ if is_from_memory(copy, before, word) => Got::Refetched,
+            None => Got::Cold,
+            Some(owner) => {
                 let distance = Distance::between(self.machine.topology(), self.id, owner);
-                return Got::Moved { distance, foreign: recent.line.written_since(before) };
+                let stamped = entry.group.stamps(entry.number).map_or(0, |stamps| stamps.since(before));
+                Got::Moved { distance, foreign: stamped | entry.line().written() }
             }
-        }
+        };
+        (got, true)
     }
 
     /// An owner's reading is nobody's concern; a reader's is that of whoever writes next.
-    fn note_read(&self, recent: &mut Recent<'m>, word: Word, bytes: Bytes) {
+    fn note_read(&self, entry: &mut Entry<'m>, word: Word, bytes: Bytes) {
         if word.owner() == Some(self.id) {
-            recent.noted_read = !0;
+            entry.noted_read = !entry.foreign;
+            return;
+        }
+        let new = bytes & !entry.noted_read;
+        if new != 0 {
+            entry.line().note_read(new);
+            entry.noted_read |= new;
+            entry.is_saved = false;
+        }
+    }
+
+    /// What came of it, and whether the CPU did not have the line.
+    fn write(&mut self, entry: &mut Entry<'m>, copy: Copy, bytes: Bytes) -> (Got, bool) {
+        let before = entry.version();
+        let word = entry.line().own(self.id);
+        if word.is_exclusive_to(self.id) {
+            self.settle(entry, bytes);
+            entry.line().note_written(bytes);
+            entry.noted_written |= bytes;
+            return (Got::Hit, false);
+        }
+        let had = has(copy, entry, word);
+        let was_reader = word.owner() != Some(self.id) && before == word.version();
+        let past = entry.line().begin_version(bytes, if was_reader { entry.noted_read } else { 0 });
+        if past.written != 0 {
+            entry.group.stamps_or_new(entry.number).set(past.written, word.version());
+        }
+        let losers = self.losers(word);
+        if had && losers.is_none() {
+            self.settle(entry, bytes);
+            entry.upgrade(word.version() + 1, self.id);
         } else {
-            recent.line.note_read(bytes & !recent.noted_read);
-            recent.noted_read |= bytes;
+            entry.hold(word.version() + 1, self.id);
+            entry.noted_read = !0;
         }
-    }
-
-    fn write(&mut self, recent: &mut Recent<'m>, bytes: Bytes) -> Got {
-        let before = self.held.get(&recent.number).copied();
-        loop {
-            let word = recent.line.word();
-            if word.is_exclusive_to(self.id) {
-                recent.version = word.version();
-                recent.line.note_written(bytes);
-                recent.noted_written |= bytes;
-                return Got::Hit;
+        entry.noted_written = bytes;
+        let got = match losers {
+            Some(distance) => {
+                let stamped = entry.group.stamps(entry.number).map_or(0, |stamps| stamps.since(before));
+                Got::Moved { distance, foreign: past.lost | stamped }
             }
-            let new = word.written_by(self.id);
-            if recent.line.advance(word, new) {
-                let was_reader = word.owner() != Some(self.id) && before == Some(word.version());
-                let own = if was_reader && recent.version == word.version() { recent.noted_read } else { 0 };
-                let lost_by_readers = recent.line.begin_version(word.version(), bytes, own);
-                self.hold(recent, new.version());
-                recent.noted_read = !0;
-                recent.noted_written = bytes;
-                let Some(distance) = self.losers(word) else { return Got::Cold };
-                return Got::Moved { distance, foreign: lost_by_readers | recent.line.stamped_since(before) };
-            }
-        }
-    }
-
-    fn hold(&mut self, recent: &mut Recent<'m>, version: Version) {
-        recent.version = version;
-        (recent.noted_read, recent.noted_written, recent.foreign) = (0, 0, 0);
-        recent.suspect = None;
-        self.held.insert(recent.number, version);
+            None if had => Got::Hit,
+            None if is_from_memory(copy, before, word) => Got::Refetched,
+            None => Got::Cold,
+        };
+        (got, !had)
     }
 
     /// Where those are who lose the line when this CPU writes to it in the state `word`; none if nobody does.
@@ -195,7 +235,14 @@ impl<'m> Cpu<'m> {
         Some(Distance::between(self.machine.topology(), self.id, other))
     }
 
-    fn count(&mut self, access: &Access, part: Part, recent: &mut Recent<'m>, distance: Distance, foreign: Bytes) {
+    fn count_transfer(
+        &mut self,
+        access: &Access,
+        part: Part,
+        entry: &mut Entry<'m>,
+        distance: Distance,
+        foreign: Bytes,
+    ) -> u64 {
         let key = Key {
             line: part.line,
             site: access.site,
@@ -203,23 +250,40 @@ impl<'m> Cpu<'m> {
             atomic: access.kind == Kind::Atomic,
             user: access.user,
             distance,
+            offset: part.offset(),
+            size: part.size(),
         };
         let is_true = part.bytes & foreign != 0;
         self.tally.add(key, is_true);
         if !is_true {
-            recent.suspect = Some(key);
-            recent.foreign = foreign;
+            entry.suspect(&key, foreign);
         }
+        self.transfers += 1;
+        self.machine.costs().of(distance, self.machine.topology())
+    }
+
+    fn count_capacity_miss(&mut self) -> u64 {
+        self.capacity_misses += 1;
+        self.machine.costs().memory
     }
 
     /// A line that came by what looked like false sharing is still held, and `bytes` of it are touched.
-    fn settle(&mut self, recent: &mut Recent<'m>, bytes: Bytes) {
-        if bytes & recent.foreign == 0 {
-            return;
+    fn settle(&mut self, entry: &mut Entry<'m>, bytes: Bytes) {
+        if bytes & entry.foreign != 0 {
+            self.tally.correct(&entry.suspected());
+            entry.foreign = 0;
         }
-        if let Some(key) = recent.suspect.take() {
-            self.tally.correct(&key);
-        }
-        recent.foreign = 0;
     }
+}
+
+/// Whether a CPU with such a copy has the line, as it was found.
+fn has(copy: Copy, entry: &Entry<'_>, word: Word) -> bool {
+    copy == Copy::Held && entry.version() == word.version()
+}
+
+/// Whether a line that a CPU did not have, and that was found in the state `word`, came from memory because of a cache's bounds:
+/// the CPU itself had dropped it and nobody wrote it since, or who wrote it last has dropped it.
+fn is_from_memory(copy: Copy, before: Version, word: Word) -> bool {
+    let dropped_it = copy == Copy::Dropped && before == word.version();
+    dropped_it || word.owner().is_none() && word.version() > 0
 }

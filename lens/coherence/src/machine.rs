@@ -1,7 +1,8 @@
-//! The machine: a topology, and the lines that its CPUs share.
+//! The machine: a topology, what its transfers cost, and the lines that its CPUs share.
 
+use crate::cache::{Caches, CachesError};
+use crate::costs::Costs;
 use crate::cpu::Cpu;
-use crate::line::Line;
 use crate::table::Table;
 use crate::topology::{CpuId, Topology};
 
@@ -9,13 +10,20 @@ use crate::topology::{CpuId, Topology};
 #[derive(Debug)]
 pub struct Machine {
     topology: Topology,
+    costs: Costs,
+    caches: Option<Caches>,
     lines: Table,
 }
 
 impl Machine {
-    /// A machine whose caches hold nothing.
+    /// A machine of infinite caches that hold nothing, where each transfer costs one clock.
     pub fn new(topology: Topology) -> Self {
-        Machine { topology, lines: Table::new() }
+        Machine { topology, costs: Costs::ONE_EACH, caches: None, lines: Table::new() }
+    }
+
+    /// A machine whose caches hold nothing; without `caches` they are infinite.
+    pub fn with(topology: Topology, costs: Costs, caches: Option<Caches>) -> Result<Self, CachesError> {
+        Ok(Machine { costs, caches: caches.map(Caches::check).transpose()?, ..Machine::new(topology) })
     }
 
     /// The CPU of that number, with an empty cache. Ask once for each: two of one number would not know of each other's
@@ -33,7 +41,17 @@ impl Machine {
         &self.topology
     }
 
-    pub(crate) fn line(&self, number: u64) -> &Line {
-        self.lines.line(number)
+    /// What its transfers cost.
+    pub fn costs(&self) -> &Costs {
+        &self.costs
+    }
+
+    /// The size of its caches; none if they are infinite.
+    pub fn caches(&self) -> Option<Caches> {
+        self.caches
+    }
+
+    pub(crate) fn lines(&self) -> &Table {
+        &self.lines
     }
 }

@@ -1,7 +1,9 @@
 //! All CPUs' tallies put together: totals, and the lines and sites with most transfers.
 
+use crate::machine::Machine;
 use crate::tally::{Cause, Count, Distance, Key, Tally};
 use crate::topology::CpuId;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// A line's transfers.
@@ -15,6 +17,16 @@ pub struct LineReport {
     pub by_cpu: BTreeMap<CpuId, u64>,
     /// Transfers by each instruction, the most first.
     pub by_site: Vec<(u64, u64)>,
+    /// Transfers by the bytes of the line that the accesses which needed them touched: first byte, number of bytes, transfers;
+    /// the most first.
+    pub by_offset: Vec<(u8, u8, u64)>,
+    /// Whether its page was reached through a mapping of user space.
+    pub contents: bool,
+    /// Clocks that it was on its way, one transfer after the other: a line is at one place at a time. Of the reads as many count as
+    /// there were writes, since copies for the reads between two writes can be on their way at once. No machine can be
+    /// done with all that was asked of the line sooner (the bottleneck's bound of Denning and Buzen, "The operational analysis of
+    /// queueing network models", 1978).
+    pub occupied: u64,
 }
 
 /// An instruction's transfers.
@@ -39,6 +51,8 @@ pub struct Report {
     pub atomic: u64,
     /// In user mode.
     pub user: u64,
+    /// Of lines whose page was reached through a mapping of user space.
+    pub contents: u64,
     /// Every line that moved, the most transfers first, then by number.
     pub lines: Vec<LineReport>,
     /// Every instruction that made one move, the most transfers first, then by address.
@@ -46,32 +60,29 @@ pub struct Report {
 }
 
 impl Report {
-    /// Puts tallies together, each with the CPU that it is of.
-    pub fn new<'a>(tallies: impl IntoIterator<Item = (CpuId, &'a Tally)>) -> Self {
+    /// Puts tallies of a machine's CPUs together, each with the CPU that it is of.
+    pub fn new<'a>(machine: &Machine, tallies: impl IntoIterator<Item = (CpuId, &'a Tally)>) -> Self {
         let mut report = Report::default();
-        let mut lines: BTreeMap<u64, (LineReport, BTreeMap<u64, u64>)> = BTreeMap::new();
+        let mut lines: BTreeMap<u64, LineSums> = BTreeMap::new();
         let mut sites: BTreeMap<u64, Count> = BTreeMap::new();
         for (cpu, tally) in tallies {
             for (key, count) in tally.iter() {
                 report.add(key, count);
-                add(sites.entry(key.site).or_default(), count);
-                let (line, line_sites) =
-                    lines.entry(key.line).or_insert_with(|| (LineReport::empty(key.line), BTreeMap::new()));
-                add(&mut line.count, count);
-                *line.by_cpu.entry(cpu).or_default() += count.total();
-                *line_sites.entry(key.site).or_default() += count.total();
+                sites.entry(key.site).or_default().add(count);
+                let cost = machine.costs().of(key.distance, machine.topology());
+                lines.entry(key.line).or_default().add(cpu, key, count, cost);
             }
         }
-        report.lines =
-            lines.into_values().map(|(line, sites)| LineReport { by_site: most_first(sites), ..line }).collect();
-        report.lines.sort_by_key(|line| (std::cmp::Reverse(line.count.total()), line.line));
+        report.lines = lines.into_iter().map(|(line, sums)| sums.into_report(machine, line)).collect();
+        report.lines.sort_by_key(|line| (Reverse(line.count.total()), line.line));
+        report.contents = report.lines.iter().filter(|line| line.contents).map(|line| line.count.total()).sum();
         report.sites = sites.into_iter().map(|(site, count)| SiteReport { site, count }).collect();
-        report.sites.sort_by_key(|site| (std::cmp::Reverse(site.count.total()), site.site));
+        report.sites.sort_by_key(|site| (Reverse(site.count.total()), site.site));
         report
     }
 
     fn add(&mut self, key: &Key, count: &Count) {
-        add(&mut self.count, count);
+        self.count.add(count);
         *self.by_cause.entry(key.cause).or_default() += count.total();
         *self.by_distance.entry(key.distance).or_default() += count.total();
         self.atomic += if key.atomic { count.total() } else { 0 };
@@ -79,19 +90,50 @@ impl Report {
     }
 }
 
-impl LineReport {
-    fn empty(line: u64) -> Self {
-        LineReport { line, count: Count::default(), by_cpu: BTreeMap::new(), by_site: Vec::new() }
+/// What becomes a line's report.
+#[derive(Default)]
+struct LineSums {
+    count: Count,
+    by_cpu: BTreeMap<CpuId, u64>,
+    by_site: BTreeMap<u64, u64>,
+    by_offset: BTreeMap<(u8, u8), u64>,
+    reads: u64,
+    writes: u64,
+    reads_cost: u64,
+    writes_cost: u64,
+}
+
+impl LineSums {
+    fn add(&mut self, cpu: CpuId, key: &Key, count: &Count, cost: u64) {
+        let (number, time) = match key.cause {
+            Cause::Read => (&mut self.reads, &mut self.reads_cost),
+            Cause::Write => (&mut self.writes, &mut self.writes_cost),
+        };
+        *number += count.total();
+        *time = time.saturating_add(cost.saturating_mul(count.total()));
+        self.count.add(count);
+        *self.by_cpu.entry(cpu).or_default() += count.total();
+        *self.by_site.entry(key.site).or_default() += count.total();
+        *self.by_offset.entry((key.offset, key.size)).or_default() += count.total();
+    }
+
+    fn into_report(self, machine: &Machine, line: u64) -> LineReport {
+        let by_offset = most_first(self.by_offset).into_iter().map(|((offset, size), count)| (offset, size, count));
+        let share = if self.reads > self.writes { self.writes as f64 / self.reads as f64 } else { 1.0 };
+        LineReport {
+            line,
+            occupied: self.writes_cost.saturating_add((self.reads_cost as f64 * share) as u64),
+            count: self.count,
+            by_cpu: self.by_cpu,
+            by_site: most_first(self.by_site),
+            by_offset: by_offset.collect(),
+            contents: machine.lines().group(line).is_contents(),
+        }
     }
 }
 
-fn add(sum: &mut Count, count: &Count) {
-    sum.true_sharing += count.true_sharing;
-    sum.false_sharing += count.false_sharing;
-}
-
-fn most_first(counts: BTreeMap<u64, u64>) -> Vec<(u64, u64)> {
-    let mut counts: Vec<(u64, u64)> = counts.into_iter().collect();
-    counts.sort_by_key(|&(site, count)| (std::cmp::Reverse(count), site));
+fn most_first<K: Ord + Copy>(counts: BTreeMap<K, u64>) -> Vec<(K, u64)> {
+    let mut counts: Vec<(K, u64)> = counts.into_iter().collect();
+    counts.sort_by_key(|&(key, count)| (Reverse(count), key));
     counts
 }

@@ -1,24 +1,17 @@
 //! All lines there are, found by number without a lock: buckets of chains that only grow.
-//!
-//! Lines come in groups of 64, a base page, since whoever touches one soon touches its neighbours. A group is made when first
-//! touched, never moved, and freed with the table.
 
-use crate::line::Line;
+use crate::group::Group;
 use std::sync::OnceLock;
-
-/// Lines of a group.
-const GROUP_LINES: u64 = 64;
 
 /// Buckets. A guest of 4 GiB has 2²⁰ groups: if all were touched, chains would be 16 long, and only the first access of a CPU
 /// to a line walks one.
 const BUCKETS: usize = 1 << 16;
 
-type Link = OnceLock<Box<Group>>;
+type Link = OnceLock<Box<Chained>>;
 
 #[derive(Debug)]
-struct Group {
-    number: u64,
-    lines: [Line; GROUP_LINES as usize],
+struct Chained {
+    group: Group,
     next: Link,
 }
 
@@ -26,31 +19,31 @@ struct Group {
 #[derive(Debug)]
 pub(crate) struct Table {
     buckets: Box<[Link]>,
+    nowhere: Group,
 }
 
 impl Table {
     pub(crate) fn new() -> Self {
-        Table { buckets: (0..BUCKETS).map(|_| Link::new()).collect() }
+        Table { buckets: (0..BUCKETS).map(|_| Link::new()).collect(), nowhere: Group::new(u64::MAX) }
     }
 
-    /// The line of that number; there from now on.
-    pub(crate) fn line(&self, line: u64) -> &Line {
-        let number = line / GROUP_LINES;
+    /// The group of the line of that number; there from now on.
+    pub(crate) fn group(&self, line: u64) -> &Group {
+        let number = Group::number_of(line);
         let mut link = &self.buckets[bucket(number)];
         loop {
             // Another CPU may put its own group here first; then ours belongs further down the chain.
-            let group = link.get_or_init(|| Box::new(Group::new(number)));
-            if group.number == number {
-                return &group.lines[(line % GROUP_LINES) as usize];
+            let chained = link.get_or_init(|| Box::new(Chained { group: Group::new(number), next: Link::new() }));
+            if chained.group.number() == number {
+                return &chained.group;
             }
-            link = &group.next;
+            link = &chained.next;
         }
     }
-}
 
-impl Group {
-    fn new(number: u64) -> Self {
-        Group { number, lines: std::array::from_fn(|_| Line::default()), next: Link::new() }
+    /// A group of no lines that exist, for who must name one and has none.
+    pub(crate) fn nowhere(&self) -> &Group {
+        &self.nowhere
     }
 }
 
@@ -59,8 +52,8 @@ impl Drop for Table {
     fn drop(&mut self) {
         for bucket in &mut self.buckets {
             let mut rest = bucket.take();
-            while let Some(mut group) = rest {
-                rest = group.next.take();
+            while let Some(mut chained) = rest {
+                rest = chained.next.take();
             }
         }
     }
@@ -78,10 +71,10 @@ mod tests {
     #[test]
     fn a_number_leads_to_the_same_line_and_others_elsewhere() {
         let table = Table::new();
-        let lines: Vec<*const Line> =
-            (0..1_000_000).step_by(7).map(|number| std::ptr::from_ref(table.line(number))).collect();
+        let line = |number| std::ptr::from_ref(table.group(number).line(number));
+        let lines: Vec<_> = (0..1_000_000).step_by(7).map(line).collect();
         for (index, number) in (0..1_000_000).step_by(7).enumerate() {
-            assert!(std::ptr::eq(table.line(number), lines[index]));
+            assert!(std::ptr::eq(line(number), lines[index]));
         }
         let mut distinct = lines.clone();
         distinct.sort_unstable();
@@ -95,10 +88,10 @@ mod tests {
             let table = Table::new();
             let found: Vec<usize> = std::thread::scope(|scope| {
                 let racers: Vec<_> =
-                    (0..4).map(|_| scope.spawn(|| std::ptr::from_ref(table.line(round)) as usize)).collect();
+                    (0..4).map(|_| scope.spawn(|| std::ptr::from_ref(table.group(round)) as usize)).collect();
                 racers.into_iter().map(|racer| racer.join().unwrap()).collect()
             });
-            assert!(found.iter().all(|&line| line == found[0]));
+            assert!(found.iter().all(|&group| group == found[0]));
         }
     }
 }

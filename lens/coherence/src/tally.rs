@@ -2,6 +2,7 @@
 
 use crate::topology::{CpuId, Topology};
 use rustc_hash::FxHashMap;
+use std::hash::{Hash, Hasher};
 
 /// Why a line had to move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,7 +22,8 @@ pub enum Distance {
     SameSocket,
     /// From another socket.
     OtherSocket,
-    /// From several holders at once: their copies were taken back, wherever they were.
+    /// From several holders at once: their copies were taken back, wherever they were. Costs as much as the farthest CPU of
+    /// the machine.
     Several,
 }
 
@@ -36,10 +38,15 @@ impl Distance {
             Distance::OtherSocket
         }
     }
+
+    /// The farthest that a machine has.
+    pub(crate) fn farthest(topology: &Topology) -> Self {
+        Distance::between(topology, 0, topology.cpus() - 1)
+    }
 }
 
 /// What transfers are told apart by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     /// Number of the line: its address by 64.
     pub line: u64,
@@ -53,6 +60,20 @@ pub struct Key {
     pub user: bool,
     /// How far.
     pub distance: Distance,
+    /// The first byte of the line that the access touched.
+    pub offset: u8,
+    /// How many bytes of the line it touched.
+    pub size: u8,
+}
+
+/// Its small fields are hashed as one word: each of its own would be a round of the hash.
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let small =
+            [self.cause as u8, self.atomic.into(), self.user.into(), self.distance as u8, self.offset, self.size];
+        let small = small.into_iter().fold(0, |word, field| word << 8 | u64::from(field));
+        [self.line, self.site, small].into_iter().for_each(|word| state.write_u64(word));
+    }
 }
 
 /// Transfers of one key. Sharing is *true* when the CPU, while it holds the line, comes to a byte that another wrote since it
@@ -70,6 +91,11 @@ impl Count {
     /// All of them.
     pub fn total(&self) -> u64 {
         self.true_sharing + self.false_sharing
+    }
+
+    pub(crate) fn add(&mut self, other: &Count) {
+        self.true_sharing += other.true_sharing;
+        self.false_sharing += other.false_sharing;
     }
 }
 

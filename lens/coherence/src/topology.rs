@@ -61,6 +61,16 @@ impl Topology {
         self.cpus
     }
 
+    /// Number of sockets.
+    pub fn sockets(&self) -> u16 {
+        self.cpus / self.cpus_per_socket
+    }
+
+    /// CPUs to a last-level cache.
+    pub fn cpus_per_cache(&self) -> CpuId {
+        self.cpus_per_cache
+    }
+
     /// The socket of a CPU, from 0.
     pub fn socket(&self, cpu: CpuId) -> u16 {
         cpu / self.cpus_per_socket
@@ -81,6 +91,7 @@ mod tests {
         let topology = Topology::new(16, 2, 4).unwrap();
         assert_eq!((topology.socket(7), topology.socket(8)), (0, 1));
         assert_eq!((topology.cache(3), topology.cache(4), topology.cache(15)), (0, 1, 3));
+        assert_eq!((topology.sockets(), topology.cpus_per_cache()), (2, 4));
     }
 
     #[test]

@@ -2,13 +2,16 @@
 //!
 //! | bits | field | meaning |
 //! |---|---|---|
-//! | 0…11 | owner | 0: nobody has written the line; else 1 + the CPU that wrote it last, which holds it |
+//! | 0…11 | owner | 1 + the CPU that wrote the line last, which holds it; 0 if nobody wrote it, or who did has written it back |
 //! | 12…23 | reader | who else fetched it since: 0 nobody; 1 + the CPU if it is one; 4095 several |
 //! | 24…63 | version | grows by one with every change of owner, and with every write after others have fetched the line |
 //!
-//! A CPU holds a line exactly if the version that it fetched, which it remembers itself, is the line's version. So the word
-//! need not list the holders, and any number of CPUs fits. Within a version nothing is written any more once somebody has
-//! fetched the line: such a write begins the next version.
+//! A CPU holds a line exactly if the version that it fetched, which it remembers itself, is the line's version, and it has not
+//! dropped it since for want of room. So the word need not list the holders, and any number of CPUs fits. Within a version
+//! nothing is written any more once somebody has fetched the line: such a write begins the next version. Nor is anything
+//! once it was written back: there is no owner to do it.
+//!
+//! Who drops a line that it did not write tells nobody, as is usual in hardware: it stays a reader in the word.
 
 use crate::topology::CpuId;
 
@@ -30,6 +33,7 @@ pub(crate) enum Readers {
 
 /// The state of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(transparent)]
 pub(crate) struct Word(pub(crate) u64);
 
 impl Word {
@@ -49,9 +53,20 @@ impl Word {
         self.0 >> VERSION_SHIFT
     }
 
+    /// The word of a line in `version` that `cpu` holds alone: it may write without asking anybody.
+    pub(crate) fn exclusive(version: Version, cpu: CpuId) -> Self {
+        Word(version << VERSION_SHIFT | (u64::from(cpu) + 1))
+    }
+
     /// Whether `cpu` may write without asking anybody.
     pub(crate) fn is_exclusive_to(self, cpu: CpuId) -> bool {
         self.owner() == Some(cpu) && self.readers() == Readers::Nobody
+    }
+
+    /// Whether both are of the same version.
+    #[inline]
+    pub(crate) fn is_same_version(self, other: Word) -> bool {
+        (self.0 ^ other.0) >> VERSION_SHIFT == 0
     }
 
     /// After `cpu`, which did not hold it, has fetched it.
@@ -66,7 +81,12 @@ impl Word {
 
     /// After `cpu` has made it its own to write.
     pub(crate) fn written_by(self, cpu: CpuId) -> Self {
-        Word((self.version() + 1) << VERSION_SHIFT | (u64::from(cpu) + 1))
+        Word::exclusive(self.version() + 1, cpu)
+    }
+
+    /// After its owner has written it back to memory and dropped it.
+    pub(crate) fn written_back(self) -> Self {
+        Word(self.0 & !FIELD)
     }
 }
 
@@ -91,5 +111,8 @@ mod tests {
         assert!(!word.is_exclusive_to(LAST));
         let word = word.read_by(3);
         assert_eq!((word.owner(), word.readers(), word.version()), (Some(LAST), Readers::Several, 1));
+        let word = word.written_back();
+        assert_eq!((word.owner(), word.readers(), word.version()), (None, Readers::Several, 1));
+        assert!(word.is_same_version(Word::exclusive(1, 0)) && !word.is_same_version(Word::exclusive(2, 0)));
     }
 }

@@ -1,13 +1,13 @@
 //! Cases whose transfers can be derived on paper, run step by step in a seeded random order of CPUs, as a fine interleaving
 //! would have it.
 
-use faultline_coherence::{Access, Cpu, Kind, Machine, Report, Topology};
+use faultline_coherence::{Access, Caches, Costs, Cpu, Distance, Kind, Machine, Report, Topology};
 use rand::SeedableRng;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
 
 fn access(address: u64, kind: Kind) -> Access {
-    Access { address, size: 8, kind, site: address, user: true }
+    Access { address, size: 8, kind, site: address, user: true, contents: false }
 }
 
 /// Lets CPUs step in random order, each `rounds` times over; returns the report.
@@ -20,7 +20,7 @@ fn run(cpus: u16, rounds: u64, mut step: impl FnMut(&mut Cpu<'_>, u64)) -> Repor
         let id = *ids.choose(&mut random).unwrap();
         step(&mut all[id], round);
     }
-    Report::new(all.iter().map(|cpu| (cpu.id(), cpu.tally())))
+    Report::new(&machine, all.iter().map(|cpu| (cpu.id(), cpu.tally())))
 }
 
 fn per_step(report: &Report, cpus: u16, rounds: u64) -> f64 {
@@ -69,7 +69,7 @@ fn a_line_that_is_only_read_comes_once_to_each() {
             cpu.access(&access(0x2000, Kind::Read));
         }
     }
-    let report = Report::new(cpus.iter().map(|cpu| (cpu.id(), cpu.tally())));
+    let report = Report::new(&machine, cpus.iter().map(|cpu| (cpu.id(), cpu.tally())));
     assert_eq!(report.count.total(), 7);
 }
 
@@ -99,7 +99,7 @@ fn handing_over(waiters: u16, poll: impl Fn(&mut Cpu<'_>), release: impl Fn(&mut
         }
         release(&mut all[usize::from(holder)], (holder + 1) % cpus);
     }
-    let report = Report::new(all.iter().map(|cpu| (cpu.id(), cpu.tally())));
+    let report = Report::new(&machine, all.iter().map(|cpu| (cpu.id(), cpu.tally())));
     report.count.total() as f64 / f64::from(rounds * cpus)
 }
 
@@ -150,7 +150,7 @@ fn a_ring_in_lockstep_costs_what_paper_says() {
         consumer.access(&access(tail, Kind::Read));
         consumer.access(&access(slot(item), Kind::Read));
     }
-    let report = Report::new([(0, producer.tally()), (1, consumer.tally())]);
+    let report = Report::new(&machine, [(0, producer.tally()), (1, consumer.tally())]);
     let per_item = report.count.total() as f64 / items as f64;
     assert!((per_item - 4.0).abs() < 0.01, "{per_item}");
 }
@@ -167,7 +167,7 @@ fn threads_that_really_race_lose_no_transfer_of_a_counter() {
                 scope.spawn(move || {
                     let mut moved = 0;
                     for _ in 0..steps {
-                        moved += u64::from(cpu.access(&access(0x1000, Kind::Atomic)));
+                        moved += cpu.access(&access(0x1000, Kind::Atomic));
                     }
                     (cpu.id(), moved, cpu.tally().clone())
                 })
@@ -178,6 +178,129 @@ fn threads_that_really_race_lose_no_transfer_of_a_counter() {
     for (id, moved, tally) in &tallies {
         assert_eq!(tally.total(), *moved, "CPU {id}");
     }
-    let report = Report::new(tallies.iter().map(|(id, _, tally)| (*id, tally)));
+    let report = Report::new(&machine, tallies.iter().map(|(id, _, tally)| (*id, tally)));
     assert!(report.count.total() >= u64::from(cpus) - 1 && report.count.total() < steps * u64::from(cpus));
+}
+
+#[test]
+fn a_transfer_costs_what_its_distance_does() {
+    let costs = Costs { same_cache: 40, same_socket: 90, other_socket: 250, memory: 1 };
+    let machine = Machine::with(Topology::new(8, 2, 2).unwrap(), costs, None).unwrap();
+    let mut cpus: Vec<Cpu<'_>> = (0..8).map(|id| machine.cpu(id)).collect();
+    let mut write = |cpu: usize, kind| cpus[cpu].access(&access(0x1000, kind));
+    assert_eq!([0, 1, 3, 4].map(|cpu| write(cpu, Kind::Write)), [0, 40, 90, 250]);
+    // Taken back from two CPUs of the same cache: as far as the machine goes.
+    assert_eq!([write(5, Kind::Read), write(5, Kind::Write)], [40, 40]);
+    assert_eq!([write(4, Kind::Read), write(6, Kind::Write)], [40, 250]);
+    assert_eq!(cpus.iter().map(Cpu::transfers).sum::<u64>(), 7);
+    let report = Report::new(&machine, cpus.iter().map(|cpu| (cpu.id(), cpu.tally())));
+    assert_eq!(report.by_distance[&Distance::SameCache], 4);
+    assert_eq!(report.by_distance[&Distance::Several], 1);
+}
+
+#[test]
+fn an_access_across_lines_pays_for_both() {
+    let machine = Machine::new(Topology::new(2, 1, 2).unwrap());
+    let (mut one, mut other) = (machine.cpu(0), machine.cpu(1));
+    let across = access(0x103C, Kind::Write);
+    assert_eq!((one.access(&across), other.access(&across), other.transfers()), (0, 2, 2));
+    let report = Report::new(&machine, [(1, other.tally())]);
+    let offsets: Vec<_> = report.lines.iter().map(|line| line.by_offset.clone()).collect();
+    assert_eq!(offsets, [[(60, 4, 1)], [(0, 4, 1)]]);
+}
+
+#[test]
+fn bytes_that_moved_a_line_are_told_apart() {
+    let machine = Machine::new(Topology::new(2, 1, 2).unwrap());
+    let (mut one, mut other) = (machine.cpu(0), machine.cpu(1));
+    for field in [8u64, 8, 8, 48] {
+        one.access(&access(0x1000, Kind::Write));
+        other.access(&access(0x1000 + field, Kind::Write));
+    }
+    let report = Report::new(&machine, [(0, one.tally()), (1, other.tally())]);
+    assert_eq!(report.lines[0].by_offset, [(0, 8, 3), (8, 8, 3), (48, 8, 1)]);
+}
+
+#[test]
+fn a_page_is_contents_once_it_was_reached_from_user_space() {
+    let machine = Machine::new(Topology::new(2, 1, 2).unwrap());
+    let (mut one, mut other) = (machine.cpu(0), machine.cpu(1));
+    let page = |offset: u64, kind| access(0x7000 + offset, kind);
+    // The kernel clears the page; the process then finds all of it in the cache.
+    one.access(&page(0, Kind::Write));
+    one.access(&page(64, Kind::Write));
+    let moved = |one: &Cpu<'_>, other: &Cpu<'_>| {
+        let report = Report::new(&machine, [(0, one.tally()), (1, other.tally())]);
+        (report.contents, report.lines.iter().map(|line| line.contents).collect::<Vec<_>>())
+    };
+    other.access(&page(64, Kind::Read));
+    other.access(&access(0x8000, Kind::Read));
+    assert_eq!(moved(&one, &other), (0, vec![false]));
+    assert_eq!(one.access(&Access { contents: true, ..page(0, Kind::Read) }), 0);
+    assert_eq!(moved(&one, &other), (1, vec![true]));
+}
+
+#[test]
+fn a_small_cache_writes_back_and_fetches_again() {
+    let costs = Costs { same_cache: 10, same_socket: 10, other_socket: 10, memory: 3 };
+    let caches = Some(Caches { lines: 1, ways: 1 });
+    let machine = Machine::with(Topology::new(2, 1, 2).unwrap(), costs, caches).unwrap();
+    let (mut one, mut other) = (machine.cpu(0), machine.cpu(1));
+    let (a, b) = (0x1000, 0x2000);
+    assert_eq!(one.access(&access(a, Kind::Write)), 0);
+    // The line is pushed out and written back, so that both fetch it from memory.
+    assert_eq!(one.access(&access(b, Kind::Read)), 0);
+    assert_eq!(other.access(&access(a, Kind::Read)), 3);
+    assert_eq!(one.access(&access(a, Kind::Read)), 3);
+    // Two have it, though one has no room for anything else: its write takes it from the other.
+    assert_eq!(one.access(&access(a, Kind::Write)), 10);
+    assert_eq!(other.access(&access(a, Kind::Read)), 10);
+    assert_eq!((one.capacity_misses(), other.capacity_misses()), (1, 1));
+}
+
+#[test]
+fn a_line_fetched_again_stays_when_it_loses_its_place_among_the_recent() {
+    let costs = Costs { memory: 3, ..*Machine::new(Topology::new(1, 1, 1).unwrap()).costs() };
+    let machine = Machine::with(Topology::new(1, 1, 1).unwrap(), costs, Some(Caches { lines: 2, ways: 2 })).unwrap();
+    let mut cpu = machine.cpu(0);
+    let mut read = |line: u64| cpu.access(&access(line << 46, Kind::Read));
+    // The third pushes the first out of the cache, which then pushes out the second.
+    assert_eq!([1, 2, 3, 1].map(&mut read), [0, 0, 0, 3]);
+    // Both in the cache now, in turn in the same place of the table.
+    assert_eq!([3, 1, 3, 1].map(&mut read), [0; 4]);
+}
+
+#[test]
+fn suspicion_outlives_a_write_that_concerns_nobody() {
+    let machine =
+        Machine::with(Topology::new(2, 1, 2).unwrap(), Costs::ONE_EACH, Some(Caches { lines: 1, ways: 1 })).unwrap();
+    let (mut one, mut other) = (machine.cpu(0), machine.cpu(1));
+    one.access(&access(0x1000, Kind::Write));
+    assert_eq!(other.access(&access(0x1008, Kind::Read)), 1);
+    one.access(&access(0x2000, Kind::Read));
+    // The first CPU has written the line back, so the second, which has it, is alone with it.
+    assert_eq!(other.access(&access(0x1008, Kind::Write)), 0);
+    let true_sharing = |cpu: &Cpu<'_>| cpu.tally().iter().map(|(_, count)| count.true_sharing).sum::<u64>();
+    assert_eq!(true_sharing(&other), 0);
+    other.access(&access(0x1000, Kind::Read));
+    assert_eq!(true_sharing(&other), 1);
+}
+
+#[test]
+fn a_line_is_at_one_place_at_a_time() {
+    let costs = Costs { same_cache: 50, same_socket: 50, other_socket: 50, memory: 0 };
+    let machine = Machine::with(Topology::new(4, 1, 4).unwrap(), costs, None).unwrap();
+    let mut cpus: Vec<Cpu<'_>> = (0..4).map(|id| machine.cpu(id)).collect();
+    for cpu in &mut cpus {
+        cpu.access(&access(0x1000, Kind::Atomic));
+    }
+    // A line that one writes and three read: the copies can be on their way at once.
+    cpus[0].access(&access(0x2000, Kind::Write));
+    for cpu in &mut cpus[1..] {
+        cpu.access(&access(0x2000, Kind::Read));
+    }
+    cpus[0].access(&access(0x2000, Kind::Write));
+    let report = Report::new(&machine, cpus.iter().map(|cpu| (cpu.id(), cpu.tally())));
+    let occupied = |number: u64| report.lines.iter().find(|line| line.line == number).unwrap().occupied;
+    assert_eq!((occupied(0x1000 / 64), occupied(0x2000 / 64)), (150, 100));
 }

@@ -2,7 +2,7 @@
 //! The plugin's arguments, `key=value` each: read and checked, nothing else.
 
 use crate::lockstep::Quanta;
-use faultline_coherence::{Topology, TopologyError};
+use faultline_coherence::{Caches, CachesError, CostTable, Machine, Topology, TopologyError};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -18,8 +18,10 @@ pub(crate) struct Arguments {
     pub(crate) cpus_per_cache: u32,
     /// How far a CPU may run ahead of the slowest, in units of the virtual clock (an instruction is 1).
     pub(crate) quanta: Quanta,
-    /// What a transfer costs, in the same unit.
-    pub(crate) transfer_cost: u64,
+    /// What an instruction and a transfer cost.
+    pub(crate) costs: CostTable,
+    /// Bounds of each CPU's cache.
+    pub(crate) caches: Option<Caches>,
     /// Where the report goes.
     pub(crate) output: PathBuf,
     /// Whether to count the whole run and ignore marks.
@@ -33,9 +35,7 @@ pub(crate) struct Arguments {
 pub(crate) enum ArgumentError {
     #[error("{0}: not of the form key=value")]
     Form(String),
-    #[error(
-        "{0}: no such argument; there are cpus, sockets, cpus_per_cache, quantum, private_quantum, transfer_cost, output, whole, stall_seconds"
-    )]
+    #[error("{0}: no such argument; there are {list}", list = KEYS.join(", "))]
     Unknown(String),
     #[error("{0}: given twice")]
     Twice(String),
@@ -49,34 +49,52 @@ pub(crate) enum ArgumentError {
     Missing(&'static str, &'static str),
     #[error("private_quantum={0}: below quantum, which is {1}")]
     Quanta(u64, u64),
+    #[error("cache_lines and cache_ways: neither can be without the other")]
+    HalfACache,
+    #[error("instruction_ps=0: an instruction takes some time")]
+    NoTime,
     #[error(transparent)]
     Topology(#[from] TopologyError),
+    #[error(transparent)]
+    Caches(#[from] CachesError),
 }
 
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 15] = [
     "cpus",
     "sockets",
     "cpus_per_cache",
     "quantum",
     "private_quantum",
-    "transfer_cost",
+    "instruction_ps",
+    "same_cache_ns",
+    "same_socket_ns",
+    "other_socket_ns",
+    "memory_ns",
+    "cache_lines",
+    "cache_ways",
     "output",
     "whole",
     "stall_seconds",
 ];
 
-/// Well below the cost of a transfer: else a CPU that got a contended line would use it again and again before the next one's turn.
-const DEFAULT_QUANTUM: u64 = 5;
-/// What work on private lines bears without crawling; a CPU that spins on its own copy of a line sees a change late by as much.
-const DEFAULT_PRIVATE_QUANTUM: u64 = 200;
-/// A transfer in instructions: some 50 ns at two instructions a nanosecond.
-const DEFAULT_TRANSFER_COST: u64 = 100;
+/// For programs. The first is well below the cost of a transfer: else a CPU that got a contended line would use it again and again
+/// before the next one's turn. The second is what work on private lines bears without crawling; a CPU that spins on its own copy of
+/// a line sees a change late by as much.
+pub(crate) const PROGRAM_QUANTA: Quanta = Quanta { contended: 5, private: 200 };
+
+/// For kernels, which have many lines that move and few that all want at once: about as long as a page fault. A finer one takes many
+/// times as long.
+pub(crate) const KERNEL_QUANTA: Quanta = Quanta { contended: 2000, private: 2000 };
+
 const DEFAULT_STALL_SECONDS: u64 = 10;
 const MOST_STALL_SECONDS: u64 = 86_400;
 
 impl Arguments {
-    /// Reads the arguments.
-    pub(crate) fn parse<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Self, ArgumentError> {
+    /// Reads the arguments. `usual`: the quanta unless they are given.
+    pub(crate) fn parse<'a>(
+        arguments: impl IntoIterator<Item = &'a str>,
+        usual: Quanta,
+    ) -> Result<Self, ArgumentError> {
         let mut given: [Option<&str>; KEYS.len()] = [None; KEYS.len()];
         for argument in arguments {
             let (key, value) = argument.split_once('=').ok_or_else(|| ArgumentError::Form(argument.into()))?;
@@ -86,32 +104,62 @@ impl Arguments {
                 return Err(ArgumentError::Twice(key.into()));
             }
         }
-        let [cpus, sockets, cpus_per_cache, quantum, private_quantum, transfer_cost, output, whole, stall_seconds] =
-            given;
-        let cpus: u32 = number("cpus", cpus)?.ok_or(ArgumentError::Missing("cpus", "N"))?;
-        let sockets = number("sockets", sockets)?.unwrap_or(1);
-        let cpus_per_cache = number("cpus_per_cache", cpus_per_cache)?.unwrap_or_else(|| cpus / sockets.max(1));
-        let stall_seconds = number("stall_seconds", stall_seconds)?.unwrap_or(DEFAULT_STALL_SECONDS);
+        let given = |key: &'static str| KEYS.iter().position(|known| *known == key).and_then(|index| given[index]);
+        let count = |key| number::<u32>(key, given(key));
+        let cpus = count("cpus")?.ok_or(ArgumentError::Missing("cpus", "N"))?;
+        let sockets = count("sockets")?.unwrap_or(1);
+        let cpus_per_cache = count("cpus_per_cache")?.unwrap_or_else(|| cpus / sockets.max(1));
+        let stall_seconds = number("stall_seconds", given("stall_seconds"))?.unwrap_or(DEFAULT_STALL_SECONDS);
         if !(1..=MOST_STALL_SECONDS).contains(&stall_seconds) {
             return Err(ArgumentError::Stall(stall_seconds));
         }
+        let quantum = |key| number::<u64>(key, given(key));
+        let output = given("output").filter(|path| !path.is_empty());
         Ok(Arguments {
             topology: Topology::new(cpus, sockets, cpus_per_cache)?,
             sockets,
             cpus_per_cache,
-            quanta: quanta(number("quantum", quantum)?, number("private_quantum", private_quantum)?)?,
-            transfer_cost: number("transfer_cost", transfer_cost)?.unwrap_or(DEFAULT_TRANSFER_COST),
-            output: output.filter(|path| !path.is_empty()).ok_or(ArgumentError::Missing("output", "FILE"))?.into(),
-            whole: switch(whole)?,
+            quanta: quanta(quantum("quantum")?, quantum("private_quantum")?, usual)?,
+            costs: costs(count)?,
+            caches: caches(count("cache_lines")?, count("cache_ways")?)?,
+            output: output.ok_or(ArgumentError::Missing("output", "FILE"))?.into(),
+            whole: switch(given("whole"))?,
             stall: Duration::from_secs(stall_seconds),
         })
     }
+
+    /// The machine to count on. The error is that of caches that can't be.
+    pub(crate) fn machine(&self) -> Result<Machine, ArgumentError> {
+        Ok(Machine::with(self.topology, self.costs.costs(), self.caches)?)
+    }
 }
 
-/// A private quantum that isn't given is no smaller than the other.
-fn quanta(contended: Option<u64>, private: Option<u64>) -> Result<Quanta, ArgumentError> {
-    let contended = contended.unwrap_or(DEFAULT_QUANTUM);
-    let private = private.unwrap_or(DEFAULT_PRIVATE_QUANTUM.max(contended));
+/// The default table, but for what is given.
+fn costs(count: impl Fn(&'static str) -> Result<Option<u32>, ArgumentError>) -> Result<CostTable, ArgumentError> {
+    let table = CostTable::by_name(CostTable::DEFAULT).copied().unwrap_or(CostTable::presets()[0]);
+    let costs = CostTable {
+        instruction_ps: count("instruction_ps")?.unwrap_or(table.instruction_ps),
+        same_cache_ns: count("same_cache_ns")?.unwrap_or(table.same_cache_ns),
+        same_socket_ns: count("same_socket_ns")?.unwrap_or(table.same_socket_ns),
+        other_socket_ns: count("other_socket_ns")?.unwrap_or(table.other_socket_ns),
+        memory_ns: count("memory_ns")?.unwrap_or(table.memory_ns),
+        ..table
+    };
+    if costs.instruction_ps == 0 { Err(ArgumentError::NoTime) } else { Ok(costs) }
+}
+
+fn caches(lines: Option<u32>, ways: Option<u32>) -> Result<Option<Caches>, ArgumentError> {
+    match (lines, ways) {
+        (Some(lines), Some(ways)) => Ok(Some(Caches { lines, ways })),
+        (None, None) => Ok(None),
+        _ => Err(ArgumentError::HalfACache),
+    }
+}
+
+/// Of two quanta of which one is given, the other is as near to the usual as it can be.
+fn quanta(contended: Option<u64>, private: Option<u64>, usual: Quanta) -> Result<Quanta, ArgumentError> {
+    let contended = contended.unwrap_or(usual.contended.min(private.unwrap_or(u64::MAX)));
+    let private = private.unwrap_or(usual.private.max(contended));
     if private < contended {
         return Err(ArgumentError::Quanta(private, contended));
     }
@@ -136,19 +184,33 @@ mod tests {
 
     #[test]
     fn what_is_not_given_has_a_default() {
-        let arguments = Arguments::parse(["cpus=8", "output=r.json"]).unwrap();
+        let arguments = Arguments::parse(["cpus=8", "output=r.json"], PROGRAM_QUANTA).unwrap();
         assert_eq!(arguments.topology, Topology::new(8, 1, 8).unwrap());
-        assert_eq!((arguments.quanta, arguments.transfer_cost), (Quanta { contended: 5, private: 200 }, 100));
+        assert_eq!(arguments.quanta, Quanta { contended: 5, private: 200 });
+        assert_eq!(arguments.costs.name, CostTable::DEFAULT);
+        assert_eq!(arguments.caches, None);
         assert!(!arguments.whole);
-        let two = Arguments::parse(["cpus=8", "output=a=b", "sockets=2", "whole=on", "quantum=0"]).unwrap();
+        let two =
+            Arguments::parse(["cpus=8", "output=a=b", "sockets=2", "whole=on", "quantum=0"], PROGRAM_QUANTA).unwrap();
         assert_eq!(two.topology, Topology::new(8, 2, 4).unwrap());
         assert_eq!(two.output, PathBuf::from("a=b"));
         assert!(two.whole && two.quanta.contended == 0);
+        let kernel = |argument| Arguments::parse(["cpus=8", "output=r", argument], KERNEL_QUANTA).unwrap().quanta;
+        assert_eq!(kernel("whole=off"), KERNEL_QUANTA);
+        assert_eq!(kernel("private_quantum=100"), Quanta { contended: 100, private: 100 });
+        assert_eq!(kernel("quantum=9000"), Quanta { contended: 9000, private: 9000 });
+        let far = Arguments::parse(
+            ["cpus=8", "output=r", "other_socket_ns=130", "cache_lines=512", "cache_ways=8"],
+            PROGRAM_QUANTA,
+        )
+        .unwrap();
+        assert_eq!((far.costs.other_socket_ns, far.caches), (130, Some(Caches { lines: 512, ways: 8 })));
     }
 
     #[test]
     fn what_can_not_be_is_refused_in_words() {
-        let refused = |arguments: &[&str]| Arguments::parse(arguments.iter().copied()).unwrap_err().to_string();
+        let refused =
+            |arguments: &[&str]| Arguments::parse(arguments.iter().copied(), PROGRAM_QUANTA).unwrap_err().to_string();
         assert_eq!(refused(&["output=r"]), "cpus: must be given, as cpus=N");
         assert_eq!(refused(&["cpus=2"]), "output: must be given, as output=FILE");
         assert_eq!(refused(&["cpus=2", "output="]), "output: must be given, as output=FILE");
@@ -163,6 +225,11 @@ mod tests {
             refused(&["cpus=2", "output=r", "quantum=30", "private_quantum=9"]),
             "private_quantum=9: below quantum, which is 30"
         );
+        assert_eq!(
+            refused(&["cpus=2", "output=r", "cache_ways=8"]),
+            "cache_lines and cache_ways: neither can be without the other"
+        );
+        assert!(refused(&["cpus=2", "output=r", "instruction_ps=0"]).starts_with("instruction_ps=0: "));
         assert!(refused(&["cpu=8"]).starts_with("cpu: no such argument; there are cpus, "));
     }
 }

@@ -3,7 +3,7 @@
 //! `extern "C"`; none is expected.
 
 use crate::instruction::{self, Mark};
-use crate::lens::{LENS, Lens, say};
+use crate::lens::{LENS, Lens, Watched, say};
 use crate::output;
 use crate::qemu::{Block, MemoryInfo, PluginId};
 use crate::report;
@@ -17,8 +17,13 @@ use std::ffi::{c_uint, c_void};
 /// look at: an instruction that leaves its block from within a helper, as `syscall` and `pause` do, leaves the CPU's pointer to the
 /// instruction's memory callbacks set, and the next helper of an instruction without callbacks of its own would follow it.
 pub(crate) fn register(lens: &Lens) {
-    lens.qemu.on_system_call(lens.id, on_system_call);
-    lens.qemu.on_system_call_return(lens.id, on_system_call_return);
+    match lens.watched {
+        Watched::Kernel => lens.qemu.on_halt(lens.id, on_idle, on_resume),
+        Watched::Program { .. } => {
+            lens.qemu.on_system_call(lens.id, on_system_call);
+            lens.qemu.on_system_call_return(lens.id, on_system_call_return);
+        }
+    }
     lens.qemu.on_exit(lens.id, on_exit);
     if lens.is_instrumenting() {
         lens.qemu.on_translation(lens.id, instrument);
@@ -54,18 +59,24 @@ extern "C" fn instrument(_id: PluginId, block: *mut Block) {
     let Some(lens) = LENS.get() else { return };
     lens.note_program();
     let mut buffer = [0; 16];
+    let mut is_first = true;
     // SAFETY: `block` is what this callback got, and the instructions are used within it.
     unsafe {
         let instructions = lens.qemu.instructions(block);
-        lens.qemu.on_block(block, on_block, instructions.len());
+        let length = instructions.len();
         for instruction in instructions {
             let bytes = lens.qemu.bytes(instruction, &mut buffer);
+            // A block of a repeated instruction alone is QEMU's way to go round: the instruction has begun in the block before.
+            if is_first && !(length == 1 && instruction::is_repeated(bytes)) {
+                lens.qemu.on_block(block, on_block, length);
+            }
+            is_first = false;
             match instruction::mark(bytes).filter(|_| !lens.arguments.whole) {
                 Some(Mark::Begin) => lens.qemu.on_instruction(instruction, on_begin, 0),
                 Some(Mark::End) => lens.qemu.on_instruction(instruction, on_end, 0),
                 None => {}
             }
-            let is_atomic = instruction::is_atomic(bytes, lens.is_64_bit);
+            let is_atomic = instruction::is_atomic(bytes, lens.watched.is_64_bit());
             let site = Site { address: lens.qemu.address(instruction), is_atomic };
             lens.qemu.on_access(instruction, on_access, site.pack());
         }
@@ -104,6 +115,18 @@ extern "C" fn on_access(cpu: c_uint, info: MemoryInfo, address: u64, site: *mut 
     }
 }
 
+extern "C" fn on_idle(_id: PluginId, cpu: c_uint) {
+    if let Some(lens) = LENS.get() {
+        lens.rest(cpu);
+    }
+}
+
+extern "C" fn on_resume(_id: PluginId, cpu: c_uint) {
+    if let Some(lens) = LENS.get() {
+        lens.resume(cpu);
+    }
+}
+
 #[allow(clippy::too_many_arguments)]
 extern "C" fn on_system_call(
     _id: PluginId,
@@ -119,7 +142,7 @@ extern "C" fn on_system_call(
     _: u64,
 ) {
     let Some(lens) = LENS.get().filter(|lens| !lens.is_child()) else { return };
-    match SystemCall::classify(number, second, lens.is_64_bit) {
+    match SystemCall::classify(number, second, lens.watched.is_64_bit()) {
         SystemCall::ExitGroup => lens.stop(),
         SystemCall::Exec => {
             say("the program calls execve: if that succeeds, the new program isn't counted, and there is no report")
@@ -138,17 +161,22 @@ extern "C" fn on_system_call_return(_id: PluginId, cpu: c_uint, _number: i64, _r
 /// The program has ended: the report is written, but not by its forks, nor if the program could not even be loaded.
 extern "C" fn on_exit(_id: PluginId, _data: *mut c_void) {
     let Some(lens) = LENS.get().filter(|lens| !lens.is_child()) else { return };
-    let Some(program) = lens.program.get() else { return };
+    // No code was ever translated: the program could not be loaded.
+    if lens.watched != Watched::Kernel && lens.program.get().is_none() {
+        return;
+    }
     // SAFETY: this is the exit callback.
     let counters = unsafe { lens.counters() };
     let report = report::to_json(&report::Facts {
         arguments: &lens.arguments,
-        is_64_bit: lens.is_64_bit,
+        machine: lens.machine,
+        space: &lens.space,
+        watched: lens.watched,
         run: lens.run(),
         stepping: lens.lockstep.stepping(),
         clocks: (0..counters.len()).map(|cpu| lens.lockstep.clock(cpu)).collect(),
         counters,
-        program: program.as_ref(),
+        program: lens.program.get().and_then(Option::as_ref),
     });
     let path = &lens.arguments.output;
     if let Err(error) = output::write(path, &report) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What one CPU counts: its part of the cache model, its instructions and its accesses.
 
+use crate::address::Place;
 use crate::site::Site;
 use faultline_coherence::{Access, Cpu, Kind};
 
@@ -21,7 +22,7 @@ pub(crate) struct Counter {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Event {
     pub(crate) site: Site,
-    pub(crate) address: u64,
+    pub(crate) place: Place,
     pub(crate) size: u8,
     pub(crate) is_store: bool,
     pub(crate) is_user: bool,
@@ -33,16 +34,17 @@ impl Counter {
         Counter { cpu, instructions: 0, accesses: 0, store_to_come: None }
     }
 
-    /// Counts an access; returns its transfers.
+    /// Counts an access; returns what it cost in clocks: nothing, if the CPU's own cache has the line as it must be.
     ///
     /// QEMU reports an atomic read-modify-write as one store when several threads run, since a helper of its own carries it out,
     /// and as a load and then a store while there is but one. Either counts as one atomic access, at its first event.
-    pub(crate) fn access(&mut self, event: Event) -> u32 {
+    #[inline]
+    pub(crate) fn access(&mut self, event: Event) -> u64 {
         let kind = match (event.site.is_atomic, event.is_store) {
             (false, false) => Kind::Read,
             (false, true) => Kind::Write,
             (true, is_store) => {
-                let pair = Some((event.site, event.address));
+                let pair = Some((event.site, event.place.address));
                 if is_store && self.store_to_come.take() == pair {
                     return 0;
                 }
@@ -52,11 +54,12 @@ impl Counter {
         };
         self.accesses += 1;
         self.cpu.access(&Access {
-            address: event.address,
+            address: event.place.address,
             size: event.size,
             kind,
             site: event.site.address,
             user: event.is_user,
+            contents: event.place.contents,
         })
     }
 }
@@ -67,7 +70,13 @@ mod tests {
     use faultline_coherence::{Machine, Topology};
 
     fn event(is_atomic: bool, is_store: bool) -> Event {
-        Event { site: Site { address: 0x40_1000, is_atomic }, address: 0x1000, size: 8, is_store, is_user: true }
+        Event {
+            site: Site { address: 0x40_1000, is_atomic },
+            place: Place { address: 0x1000, contents: false },
+            size: 8,
+            is_store,
+            is_user: true,
+        }
     }
 
     #[test]

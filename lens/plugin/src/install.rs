@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The plugin's entry: checks what it is asked for and where it runs, then registers the first callbacks.
 
-use crate::arguments::{ArgumentError, Arguments};
+use crate::arguments::{ArgumentError, Arguments, KERNEL_QUANTA, PROGRAM_QUANTA};
 use crate::callbacks;
 use crate::fork;
-use crate::lens::{LENS, Lens, say};
+use crate::lens::{LENS, Lens, Watched, say};
 use crate::output;
 use crate::qemu::{Info, Missing, PluginId, Qemu};
 use std::ffi::{CStr, c_char, c_int};
@@ -20,8 +20,10 @@ enum InstallError {
     Argument(#[from] ArgumentError),
     #[error("{0}: it reads x86-64 and 32-bit x86 instructions alone")]
     Target(String),
-    #[error("full-system emulation: it counts programs in user mode alone")]
-    System,
+    #[error("{0}: in full-system emulation it counts x86-64 kernels alone")]
+    System(String),
+    #[error("the machine has {0} CPUs, cpus={1} says otherwise")]
+    Cpus(c_int, u16),
     #[error(transparent)]
     Qemu(#[from] Missing),
     #[error("{0}: can't be written: {1}")]
@@ -61,22 +63,31 @@ pub unsafe extern "C" fn qemu_plugin_install(
 }
 
 fn install(id: PluginId, info: &Info, target: &str, arguments: &[&str]) -> Result<(), InstallError> {
-    if info.is_system {
-        return Err(InstallError::System);
+    if info.is_system && target != "x86_64" {
+        return Err(InstallError::System(target.into()));
     }
     let is_64_bit = match target {
         "x86_64" => true,
         "i386" => false,
         other => return Err(InstallError::Target(other.into())),
     };
-    let mut arguments = Arguments::parse(arguments.iter().copied())?;
+    let usual = if info.is_system { KERNEL_QUANTA } else { PROGRAM_QUANTA };
+    let mut arguments = Arguments::parse(arguments.iter().copied(), usual)?;
+    let cpus = arguments.topology.cpus();
+    if info.is_system && info.cpus != c_int::from(cpus) {
+        return Err(InstallError::Cpus(info.cpus, cpus));
+    }
     // The program may change its directory before the report is written.
     arguments.output = std::path::absolute(&arguments.output)
         .and_then(|path| output::check(&path).map(|()| path))
         .map_err(|error| InstallError::Output(arguments.output.clone(), error))?;
     let qemu = Qemu::find(info.version)?;
-    LENS.set(Lens::new(qemu, id, arguments, is_64_bit)).map_err(|_| InstallError::Twice)?;
-    fork::watch().map_err(InstallError::Fork)?;
+    let watched = if info.is_system { Watched::Kernel } else { Watched::Program { is_64_bit } };
+    let machine = arguments.machine()?;
+    LENS.set(Lens::new(qemu, id, arguments, machine, watched)).map_err(|_| InstallError::Twice)?;
+    if !info.is_system {
+        fork::watch().map_err(InstallError::Fork)?;
+    }
     LENS.get().into_iter().for_each(callbacks::register);
     Ok(())
 }

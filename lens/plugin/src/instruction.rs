@@ -19,6 +19,18 @@ pub(crate) fn mark(bytes: &[u8]) -> Option<Mark> {
     }
 }
 
+/// Whether an instruction is a string instruction that repeats itself: `rep stos`, `rep movs` and their like.
+pub(crate) fn is_repeated(bytes: &[u8]) -> bool {
+    let legacy = bytes.iter().take_while(|byte| is_legacy_prefix(**byte)).count();
+    let (prefixes, rest) = bytes.split_at(legacy);
+    let opcode = match rest {
+        [0x40..=0x4f, opcode, ..] | [opcode, ..] => *opcode,
+        [] => return false,
+    };
+    let is_string = matches!(opcode, 0x6c..=0x6f | 0xa4..=0xa7 | 0xaa..=0xaf);
+    is_string && prefixes.iter().any(|prefix| matches!(prefix, 0xf2 | 0xf3))
+}
+
 /// Whether an instruction, if it accesses memory, does so as an atomic read-modify-write: it has a lock prefix, or it is an
 /// `xchg` with memory, which needs none. `is_64_bit`: whether 40…4f are REX prefixes.
 pub(crate) fn is_atomic(bytes: &[u8], is_64_bit: bool) -> bool {
@@ -48,6 +60,17 @@ mod tests {
         assert_eq!(mark(&[0x0f, 0x1f, 0x80, 3, 0x41, 0x46, 0]), None);
         assert_eq!(mark(&[0x0f, 0x1f, 0x80, 0, 0, 0, 0]), None);
         assert_eq!(mark(&[0x90]), None);
+    }
+
+    #[test]
+    fn repeated_string_instructions_are_told_from_single_ones() {
+        assert!(is_repeated(&[0xf3, 0x48, 0xab])); // rep stos %rax,(%rdi)
+        assert!(is_repeated(&[0xf3, 0xa4])); // rep movsb
+        assert!(is_repeated(&[0xf2, 0xae])); // repnz scas
+        assert!(!is_repeated(&[0x48, 0xab])); // stos
+        assert!(!is_repeated(&[0xf3, 0x90])); // pause
+        assert!(!is_repeated(&[0xf3, 0x0f, 0x1e, 0xfa])); // endbr64
+        assert!(!is_repeated(&[]));
     }
 
     #[test]

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What the callbacks share: the counters, the clocks, and whether anything is counted at the moment.
 
-use crate::address::{AddressSpace, Process};
+use crate::address::{AddressSpace, DirectMap, KERNEL};
 use crate::arguments::Arguments;
 use crate::counter::{Counter, Event};
+use crate::event_word::EventWords;
 use crate::lockstep::{Lockstep, Stall};
 use crate::program::Program;
 use crate::qemu::{PluginId, Qemu};
@@ -27,11 +28,13 @@ pub(crate) struct Lens {
     pub(crate) qemu: Qemu,
     pub(crate) id: PluginId,
     pub(crate) arguments: Arguments,
-    pub(crate) is_64_bit: bool,
+    pub(crate) watched: Watched,
+    pub(crate) machine: &'static Machine,
     pub(crate) lockstep: Lockstep,
     /// Set once the program's first code is translated; in it none if QEMU doesn't tell.
     pub(crate) program: OnceLock<Option<Program>>,
-    space: Process,
+    pub(crate) space: AddressSpace,
+    event_words: EventWords,
     counters: Box<[CounterCell]>,
     /// By CPU: whether its thread runs the program's own code, as far as its system calls tell.
     is_running: Box<[AtomicBool]>,
@@ -45,6 +48,21 @@ pub(crate) struct Lens {
     forks: AtomicU32,
     /// 1 + the greatest number of a thread for which there was no CPU.
     threads_beyond: AtomicU32,
+}
+
+/// What runs in the emulator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Watched {
+    /// A program in user mode; each of its threads has a CPU.
+    Program { is_64_bit: bool },
+    /// A whole machine with a kernel.
+    Kernel,
+}
+
+impl Watched {
+    pub(crate) fn is_64_bit(self) -> bool {
+        self != Watched::Program { is_64_bit: false }
+    }
 }
 
 /// One CPU's counter, on cache lines of its own.
@@ -70,17 +88,21 @@ pub(crate) struct Run {
 
 impl Lens {
     /// A lens that doesn't count yet.
-    pub(crate) fn new(qemu: Qemu, id: PluginId, arguments: Arguments, is_64_bit: bool) -> Self {
+    pub(crate) fn new(qemu: Qemu, id: PluginId, arguments: Arguments, machine: Machine, watched: Watched) -> Self {
         // Never freed: the CPUs borrow it, and threads may outlive any owner until the process ends.
-        let machine: &'static Machine = Box::leak(Box::new(Machine::new(arguments.topology)));
+        let machine: &'static Machine = Box::leak(Box::new(machine));
         let cpus = arguments.topology.cpus();
         Lens {
+            event_words: EventWords::new(&qemu),
             qemu,
             id,
-            is_64_bit,
+            watched,
             lockstep: Lockstep::new(cpus.into(), arguments.quanta, arguments.stall),
             program: OnceLock::new(),
-            space: Process,
+            space: match watched {
+                Watched::Program { .. } => AddressSpace::Process,
+                Watched::Kernel => AddressSpace::Kernel(DirectMap::new()),
+            },
             counters: (0..cpus).map(|cpu| CounterCell(UnsafeCell::new(Counter::new(machine.cpu(cpu))))).collect(),
             is_counting: AtomicBool::new(false),
             is_running: (0..cpus).map(|_| AtomicBool::new(false)).collect(),
@@ -89,12 +111,16 @@ impl Lens {
             regions: AtomicU32::new(0),
             forks: AtomicU32::new(0),
             threads_beyond: AtomicU32::new(0),
+            machine,
             arguments,
         }
     }
 
-    /// The program's code is being translated, so it is loaded by now.
+    /// Code is being translated, so a program is loaded by now.
     pub(crate) fn note_program(&self) {
+        if self.watched == Watched::Kernel {
+            return;
+        }
         self.program.get_or_init(|| self.qemu.program().map(|(path, code)| Program::new(path, code)));
     }
 
@@ -132,6 +158,7 @@ impl Lens {
     }
 
     /// A CPU begins a block of that many instructions.
+    #[inline]
     pub(crate) fn begin_block(&self, cpu: u32, instructions: u64) {
         let Some(cell) = self.counting_cell(cpu) else { return };
         // SAFETY: this thread runs the CPU, see `CounterCell`.
@@ -142,20 +169,16 @@ impl Lens {
     }
 
     /// A CPU accesses memory.
+    #[inline]
     pub(crate) fn access(&self, cpu: u32, info: u32, address: u64, site: Site) {
         let Some(cell) = self.counting_cell(cpu) else { return };
-        let Some(address) = self.space.shared_address(info, address) else { return };
-        let event = Event {
-            site,
-            address,
-            size: self.qemu.size(info),
-            is_store: self.qemu.is_store(info),
-            is_user: self.space.is_user(site.address),
-        };
+        let Some(place) = self.space.locate(&self.qemu, info, address) else { return };
+        let (size, is_store) = self.event_words.meaning(&self.qemu, info);
+        let event = Event { site, place, size, is_store, is_user: site.address < KERNEL };
         // SAFETY: this thread runs the CPU, see `CounterCell`.
-        let transfers = unsafe { (*cell.0.get()).access(event) };
-        if transfers != 0 {
-            self.lockstep.pay(cpu as usize, u64::from(transfers) * self.arguments.transfer_cost);
+        let cost = unsafe { (*cell.0.get()).access(event) };
+        if cost != 0 {
+            self.lockstep.pay(cpu as usize, cost);
         }
     }
 
@@ -218,6 +241,7 @@ impl Lens {
         self.counters.iter().map(|cell| unsafe { &*cell.0.get() }).collect()
     }
 
+    #[inline]
     fn counting_cell(&self, cpu: u32) -> Option<&CounterCell> {
         // Relaxed: see the struct.
         if !self.is_counting.load(Relaxed) {

@@ -14,6 +14,7 @@ mod address;
 mod arguments;
 mod callbacks;
 mod counter;
+mod event_word;
 mod fork;
 mod install;
 mod instruction;

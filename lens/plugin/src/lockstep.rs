@@ -9,6 +9,9 @@
 //! accesses matters where lines are contended, and there lines move. So the small quantum holds for a CPU while its last
 //! transfer is no longer ago than the large quantum, and the large one holds after that.
 //!
+//! A CPU that waits is let go when it may run for half a quantum or is itself the slowest: waking it for less would cost more
+//! than it runs. Whoever lets it go sets its limit too, so that it need not ask again.
+//!
 //! Idle CPUs hold nobody up. One that becomes busy starts at the *virtual time*, the greatest value that the least busy clock
 //! has had: it was idle until then.
 //!
@@ -21,9 +24,10 @@
 //! alone and only grows, so an old value seen by another makes it wait longer, never run too far; every step passes through the
 //! mutex, which brings values up to date. A limit that its CPU sees late lets it run a block or two more.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
 
 /// How long a CPU waits for the slowest to move before it goes on for a block. Several of a host's scheduling slices.
 const TICK: Duration = Duration::from_millis(20);
@@ -56,7 +60,10 @@ struct Slot {
     limit: AtomicU64,
     /// From which clock on the private quantum holds.
     private_from: AtomicU64,
-    turn: Condvar,
+    /// The slowest other CPU's clock when the limit was set; a quantum above it, this CPU must stop.
+    slowest: AtomicU64,
+    /// Set by whoever ends the CPU's wait.
+    is_let_go: AtomicBool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -82,11 +89,37 @@ struct Turn {
     cpu: usize,
 }
 
+/// The two slowest busy CPUs.
+#[derive(Debug, Clone, Copy, Default)]
+struct Front {
+    slowest: Option<Turn>,
+    next: Option<Turn>,
+}
+
+impl Front {
+    fn add(&mut self, turn: Turn) {
+        if self.slowest.is_none_or(|slowest| turn < slowest) {
+            self.next = self.slowest.replace(turn);
+        } else if self.next.is_none_or(|next| turn < next) {
+            self.next = Some(turn);
+        }
+    }
+
+    /// The slowest but for `cpu`.
+    fn before(&self, cpu: usize) -> Option<Turn> {
+        self.slowest.filter(|slowest| slowest.cpu != cpu).or(self.next)
+    }
+}
+
 #[derive(Debug)]
 struct State {
     is_stepping: bool,
     status: Box<[Status]>,
     patience: Box<[Patience]>,
+    /// The threads of CPUs that wait.
+    sleepers: Box<[Option<Thread>]>,
+    /// Threads to wake once the mutex is free.
+    to_wake: Vec<Thread>,
     /// CPUs from this one on have never been busy.
     end: usize,
     virtual_time: u64,
@@ -123,6 +156,8 @@ impl Lockstep {
                 is_stepping: false,
                 status: vec![Status::Idle; cpus].into(),
                 patience: vec![Patience::default(); cpus].into(),
+                sleepers: vec![None; cpus].into(),
+                to_wake: Vec::new(),
                 end: 0,
                 virtual_time: 0,
                 forced: 0,
@@ -133,21 +168,21 @@ impl Lockstep {
 
     /// Begins to step, with those CPUs busy; all others count as idle until they run.
     pub(crate) fn begin(&self, busy: impl IntoIterator<Item = usize>) {
-        let mut state = self.state();
-        state.is_stepping = state.stall.is_none();
-        state.status.fill(Status::Idle);
-        for slot in &self.slots {
-            // Relaxed: see the file's head.
-            slot.limit.store(0, Relaxed);
-        }
-        for cpu in busy {
-            self.enter(&mut state, cpu);
-        }
+        self.with(|state| {
+            state.is_stepping = state.stall.is_none();
+            state.status.fill(Status::Idle);
+            for cpu in 0..self.slots.len() {
+                self.set_limit(cpu, 0);
+            }
+            for cpu in busy {
+                self.enter(state, cpu);
+            }
+        });
     }
 
     /// Ends stepping; whoever waits goes on.
     pub(crate) fn end(&self) {
-        self.release(&mut self.state());
+        self.with(|state| self.release(state));
     }
 
     /// Adds a block's instructions to a CPU's clock, and waits for its turn if need be. To be called by the thread that runs the CPU.
@@ -160,29 +195,37 @@ impl Lockstep {
         if clock < slot.limit.load(Relaxed) { None } else { self.step(cpu) }
     }
 
-    /// Adds what a transfer cost; the CPU's next block asks for its turn.
+    /// Adds what a transfer cost. From now on the small quantum holds, so the limit may come nearer. To be called by the thread that
+    /// runs the CPU.
     pub(crate) fn pay(&self, cpu: usize, cost: u64) {
         let slot = &self.slots[cpu];
-        // Relaxed, all: see the file's head. A limit that another CPU sets at the same moment may win, and is kept to.
+        // Relaxed, all: see the file's head. A limit that another CPU sets at the same moment may get lost; the next one won't.
         let clock = slot.clock.load(Relaxed) + cost;
         slot.clock.store(clock, Relaxed);
+        if self.quanta.contended == self.quanta.private {
+            return;
+        }
         slot.private_from.store(clock.saturating_add(self.quanta.private), Relaxed);
-        slot.limit.store(0, Relaxed);
+        let limit = slot.slowest.load(Relaxed).saturating_add(self.quanta.contended);
+        if limit < slot.limit.load(Relaxed) {
+            slot.limit.store(limit, Relaxed);
+        }
     }
 
     /// The CPU may sleep from now on; it is busy again when it advances.
     pub(crate) fn rest(&self, cpu: usize) {
-        let mut state = self.state();
-        if state.status[cpu] == Status::Idle {
-            return;
-        }
-        state.status[cpu] = Status::Idle;
-        // Relaxed: see the file's head. The next block asks, and is busy by that.
-        self.slots[cpu].limit.store(0, Relaxed);
-        if self.slowest(&state, None).is_none() {
-            state.virtual_time = state.virtual_time.max(self.clock(cpu));
-        }
-        self.wake(&mut state);
+        self.with(|state| {
+            if state.status[cpu] == Status::Idle {
+                return;
+            }
+            state.status[cpu] = Status::Idle;
+            // The next block asks, and is busy by that.
+            self.set_limit(cpu, 0);
+            if self.front(state).slowest.is_none() {
+                state.virtual_time = state.virtual_time.max(self.clock(cpu));
+            }
+            self.let_go_all(state);
+        });
     }
 
     /// A CPU's clock.
@@ -193,41 +236,80 @@ impl Lockstep {
 
     /// How it went so far.
     pub(crate) fn stepping(&self) -> Stepping {
-        let state = self.state();
-        Stepping { forced: state.forced, stall: state.stall }
+        self.with(|state| Stepping { forced: state.forced, stall: state.stall })
     }
 
-    /// A panic elsewhere leaves the state usable: no change to it is left half done.
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Does something with the state, then wakes those who may go on. A panic elsewhere leaves the state usable: no change to it is
+    /// left half done.
+    fn with<R>(&self, action: impl FnOnce(&mut State) -> R) -> R {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = action(&mut state);
+        let to_wake = std::mem::take(&mut state.to_wake);
+        drop(state);
+        to_wake.iter().for_each(Thread::unpark);
+        result
     }
 
     #[cold]
     fn step(&self, cpu: usize) -> Option<Stall> {
-        let mut state = self.state();
-        self.enter(&mut state, cpu);
-        loop {
-            self.wake(&mut state);
-            if !state.is_stepping {
-                self.set_limit(cpu, u64::MAX);
-                return None;
-            }
-            let bound = self.bound(&state, cpu);
-            if self.clock(cpu) < bound {
-                state.status[cpu] = Status::Running;
-                self.set_limit(cpu, self.look(cpu, bound));
-                return None;
-            }
-            state.status[cpu] = Status::Waiting;
-            self.watch(&mut state, cpu);
-            let turn = &self.slots[cpu].turn;
-            let (guard, waited) = turn.wait_timeout(state, TICK).unwrap_or_else(PoisonError::into_inner);
-            state = guard;
-            if !waited.timed_out() || self.watch(&mut state, cpu) {
-                continue;
-            }
-            return self.force(&mut state, cpu);
+        let mut goes_on = self.with(|state| self.ask(state, cpu));
+        let mut stall = None;
+        while !goes_on {
+            goes_on = self.sleep(cpu) || self.with(|state| self.lose_patience(state, cpu, &mut stall));
         }
+        stall
+    }
+
+    /// A CPU has reached its limit. Whether it may go on; else it must sleep.
+    fn ask(&self, state: &mut State, cpu: usize) -> bool {
+        self.enter(state, cpu);
+        let front = self.let_go_all(state);
+        if !state.is_stepping {
+            self.set_limit(cpu, u64::MAX);
+            return true;
+        }
+        if self.may_run(&front, cpu) {
+            self.let_run(&front, cpu);
+            return true;
+        }
+        state.status[cpu] = Status::Waiting;
+        state.sleepers[cpu] = Some(thread::current());
+        // Relaxed: set again under the mutex alone.
+        self.slots[cpu].is_let_go.store(false, Relaxed);
+        self.watch(state, cpu);
+        false
+    }
+
+    /// Sleeps until let go, or for a tick. Whether let go.
+    fn sleep(&self, cpu: usize) -> bool {
+        let began = Instant::now();
+        loop {
+            // Relaxed: waking orders it, and a limit seen late is asked about again.
+            if self.slots[cpu].is_let_go.load(Relaxed) {
+                return true;
+            }
+            match TICK.checked_sub(began.elapsed()) {
+                Some(left) if !left.is_zero() => thread::park_timeout(left),
+                _ => return false,
+            }
+        }
+    }
+
+    /// A tick has passed. Whether the CPU goes on: it was let go just now, or nothing else moves.
+    fn lose_patience(&self, state: &mut State, cpu: usize, stall: &mut Option<Stall>) -> bool {
+        if state.status[cpu] != Status::Waiting {
+            return true;
+        }
+        // Clocks may have moved on since anybody looked.
+        let front = self.let_go_all(state);
+        if state.status[cpu] != Status::Waiting || self.may_run(&front, cpu) {
+            return true;
+        }
+        if self.watch(state, cpu) {
+            return false;
+        }
+        *stall = self.force(state, cpu);
+        true
     }
 
     /// Makes an idle CPU busy. Those that ran without a bound, or with a later one, must look sooner.
@@ -247,17 +329,20 @@ impl Lockstep {
             let bound = self.ahead_of(Turn { clock, cpu }, other);
             // Relaxed, both: limits change under the mutex alone.
             if bound < self.slots[other].limit.load(Relaxed) {
+                // Relaxed: see the file's head.
+                self.slots[other].slowest.store(clock, Relaxed);
                 self.set_limit(other, bound);
             }
         }
     }
 
-    /// The slowest busy CPU, but for one.
-    fn slowest(&self, state: &State, but: Option<usize>) -> Option<Turn> {
-        (0..state.end)
-            .filter(|&cpu| state.status[cpu] != Status::Idle && Some(cpu) != but)
-            .map(|cpu| Turn { clock: self.clock(cpu), cpu })
-            .min()
+    /// The two slowest busy CPUs.
+    fn front(&self, state: &State) -> Front {
+        let mut front = Front::default();
+        for cpu in (0..state.end).filter(|&cpu| state.status[cpu] != Status::Idle) {
+            front.add(Turn { clock: self.clock(cpu), cpu });
+        }
+        front
     }
 
     fn quantum(&self, cpu: usize) -> u64 {
@@ -271,17 +356,26 @@ impl Lockstep {
         slowest.clock.saturating_add(self.quantum(cpu)).saturating_add(u64::from(cpu < slowest.cpu))
     }
 
-    fn bound(&self, state: &State, cpu: usize) -> u64 {
-        self.slowest(state, Some(cpu)).map_or(u64::MAX, |slowest| self.ahead_of(slowest, cpu))
+    /// Below which clock `cpu` may run.
+    fn bound(&self, front: &Front, cpu: usize) -> u64 {
+        front.before(cpu).map_or(u64::MAX, |slowest| self.ahead_of(slowest, cpu))
     }
 
-    /// Where a CPU that may run up to `bound` steps again: after a quantum, since others may be able to go on by then.
-    fn look(&self, cpu: usize, bound: u64) -> u64 {
+    /// Whether it is worth while to let `cpu` run.
+    fn may_run(&self, front: &Front, cpu: usize) -> bool {
+        let left = self.bound(front, cpu).saturating_sub(self.clock(cpu));
+        left >= (self.quantum(cpu) / 2).max(1) || front.slowest.is_some_and(|slowest| slowest.cpu == cpu)
+    }
+
+    /// Sets a CPU's limit: it steps again after a quantum, since others may be able to go on by then.
+    fn let_run(&self, front: &Front, cpu: usize) {
+        let bound = self.bound(front, cpu);
         let quantum = self.quantum(cpu);
-        if bound == u64::MAX || quantum == 0 {
-            return bound;
-        }
-        bound.min(self.clock(cpu).saturating_add(quantum))
+        let is_bare = bound == u64::MAX || quantum == 0;
+        let limit = if is_bare { bound } else { bound.min(self.clock(cpu).saturating_add(quantum)) };
+        // Relaxed: see the file's head.
+        self.slots[cpu].slowest.store(front.before(cpu).map_or(u64::MAX, |slowest| slowest.clock), Relaxed);
+        self.set_limit(cpu, limit);
     }
 
     fn set_limit(&self, cpu: usize, limit: u64) {
@@ -289,22 +383,30 @@ impl Lockstep {
         self.slots[cpu].limit.store(limit, Relaxed);
     }
 
-    /// Wakes those whose turn it is.
-    fn wake(&self, state: &mut State) {
-        let Some(slowest) = self.slowest(state, None) else { return };
+    /// Lets those go who may. Returns who is slowest.
+    fn let_go_all(&self, state: &mut State) -> Front {
+        let front = self.front(state);
+        let Some(slowest) = front.slowest else { return front };
         state.virtual_time = state.virtual_time.max(slowest.clock);
         for cpu in 0..state.end {
-            let may_run = cpu == slowest.cpu || self.clock(cpu) < self.ahead_of(slowest, cpu);
-            if state.status[cpu] == Status::Waiting && may_run {
-                state.status[cpu] = Status::Running;
-                self.slots[cpu].turn.notify_one();
+            if state.status[cpu] == Status::Waiting && self.may_run(&front, cpu) {
+                self.let_run(&front, cpu);
+                self.let_go(state, cpu);
             }
         }
+        front
+    }
+
+    fn let_go(&self, state: &mut State, cpu: usize) {
+        state.status[cpu] = Status::Running;
+        // Relaxed: see `sleep`.
+        self.slots[cpu].is_let_go.store(true, Relaxed);
+        state.to_wake.extend(state.sleepers[cpu].take());
     }
 
     /// Whether the slowest CPU has moved since `cpu` looked last; notes where it is now.
     fn watch(&self, state: &mut State, cpu: usize) -> bool {
-        let slowest = self.slowest(state, None);
+        let slowest = self.front(state).slowest;
         let moved = state.patience[cpu].slowest != slowest;
         if moved {
             state.patience[cpu] = Patience { slowest, ticks: 0 };
@@ -328,10 +430,11 @@ impl Lockstep {
 
     fn release(&self, state: &mut State) {
         state.is_stepping = false;
-        for slot in &self.slots {
-            // Relaxed: see the file's head.
-            slot.limit.store(u64::MAX, Relaxed);
-            slot.turn.notify_one();
+        for cpu in 0..self.slots.len() {
+            self.set_limit(cpu, u64::MAX);
+            if state.status[cpu] == Status::Waiting {
+                self.let_go(state, cpu);
+            }
         }
     }
 }
@@ -339,8 +442,6 @@ impl Lockstep {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicBool;
-    use std::thread;
 
     const LONG: Duration = Duration::from_secs(60);
 

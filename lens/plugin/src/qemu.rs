@@ -37,9 +37,19 @@ pub(crate) struct Info {
     pub(crate) least_version: c_int,
     pub(crate) version: c_int,
     pub(crate) is_system: bool,
+    /// Of a system alone.
+    pub(crate) cpus: c_int,
+}
+
+/// Where an access of a system goes.
+#[repr(C)]
+pub(crate) struct HardwareAddress {
+    opaque: [u8; 0],
+    not_send: PhantomData<*mut u8>,
 }
 
 pub(crate) type SimpleCallback = extern "C" fn(PluginId);
+pub(crate) type CpuCallback = extern "C" fn(PluginId, c_uint);
 pub(crate) type ExitCallback = extern "C" fn(PluginId, *mut c_void);
 pub(crate) type TranslationCallback = extern "C" fn(PluginId, *mut Block);
 pub(crate) type ExecutionCallback = extern "C" fn(c_uint, *mut c_void);
@@ -94,6 +104,8 @@ pub(crate) struct Qemu {
     register_memory: unsafe extern "C" fn(*mut Instruction, MemoryCallback, c_int, c_int, *mut c_void),
     register_system_call: unsafe extern "C" fn(PluginId, SystemCallCallback),
     register_system_call_return: unsafe extern "C" fn(PluginId, SystemCallReturnCallback),
+    register_idle: unsafe extern "C" fn(PluginId, CpuCallback),
+    register_resume: unsafe extern "C" fn(PluginId, CpuCallback),
     register_exit: unsafe extern "C" fn(PluginId, ExitCallback, *mut c_void),
     reset: unsafe extern "C" fn(PluginId, SimpleCallback),
     block_length: unsafe extern "C" fn(*const Block) -> usize,
@@ -103,6 +115,9 @@ pub(crate) struct Qemu {
     instruction_data: InstructionData,
     is_store: unsafe extern "C" fn(MemoryInfo) -> bool,
     size_shift: unsafe extern "C" fn(MemoryInfo) -> c_uint,
+    hardware_address: unsafe extern "C" fn(MemoryInfo, u64) -> *mut HardwareAddress,
+    is_io: unsafe extern "C" fn(*const HardwareAddress) -> bool,
+    physical_address: unsafe extern "C" fn(*const HardwareAddress) -> u64,
     path_to_binary: unsafe extern "C" fn() -> *const c_char,
     start_code: unsafe extern "C" fn() -> u64,
 }
@@ -138,6 +153,8 @@ impl Qemu {
                 register_memory: function(c"qemu_plugin_register_vcpu_mem_cb")?,
                 register_system_call: function(c"qemu_plugin_register_vcpu_syscall_cb")?,
                 register_system_call_return: function(c"qemu_plugin_register_vcpu_syscall_ret_cb")?,
+                register_idle: function(c"qemu_plugin_register_vcpu_idle_cb")?,
+                register_resume: function(c"qemu_plugin_register_vcpu_resume_cb")?,
                 register_exit: function(c"qemu_plugin_register_atexit_cb")?,
                 reset: function(c"qemu_plugin_reset")?,
                 block_length: function(c"qemu_plugin_tb_n_insns")?,
@@ -151,6 +168,9 @@ impl Qemu {
                 },
                 is_store: function(c"qemu_plugin_mem_is_store")?,
                 size_shift: function(c"qemu_plugin_mem_size_shift")?,
+                hardware_address: function(c"qemu_plugin_get_hwaddr")?,
+                is_io: function(c"qemu_plugin_hwaddr_is_io")?,
+                physical_address: function(c"qemu_plugin_hwaddr_phys_addr")?,
                 path_to_binary: function(c"qemu_plugin_path_to_binary")?,
                 start_code: function(c"qemu_plugin_start_code")?,
             })
@@ -170,6 +190,15 @@ impl Qemu {
     pub(crate) fn on_system_call_return(&self, id: PluginId, callback: SystemCallReturnCallback) {
         // SAFETY: as for `on_translation`.
         unsafe { (self.register_system_call_return)(id, callback) }
+    }
+
+    /// A CPU of a system halts, or goes on after that. QEMU holds its big lock in both.
+    pub(crate) fn on_halt(&self, id: PluginId, idle: CpuCallback, resume: CpuCallback) {
+        // SAFETY: as for `on_translation`.
+        unsafe {
+            (self.register_idle)(id, idle);
+            (self.register_resume)(id, resume);
+        }
     }
 
     pub(crate) fn on_exit(&self, id: PluginId, callback: ExitCallback) {
@@ -261,6 +290,18 @@ impl Qemu {
     pub(crate) fn size(&self, info: MemoryInfo) -> u8 {
         // SAFETY: as for `is_store`.
         1 << unsafe { (self.size_shift)(info) }.min(6)
+    }
+
+    /// Where an access goes in the machine's memory; none if not to memory. To be called in the access's callback.
+    ///
+    /// It is QEMU's own number of the byte, the same for all that is mapped there, but not always the guest's physical address:
+    /// memory above the hole for devices has it lower, and nodes of their own have it higher.
+    pub(crate) fn memory_address(&self, info: MemoryInfo, address: u64) -> Option<u64> {
+        // SAFETY: 1. the caller is in the access's callback; 2. the pointer is QEMU's own, and null for what has no memory.
+        unsafe {
+            let found = (self.hardware_address)(info, address);
+            (!found.is_null() && !(self.is_io)(found)).then(|| (self.physical_address)(found))
+        }
     }
 
     /// The program's file and where its code begins in memory. To be called in a callback of a vCPU that runs the program: before,

@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The report: what was counted, as JSON of the format `faultline-lens 1`. The README lists its fields.
+//! The report: what was counted, as JSON of the format `faultline-lens 2`. The README lists its fields.
 
+use crate::address::{AddressSpace, DIRECT_MAP, KERNEL};
 use crate::arguments::Arguments;
 use crate::counter::Counter;
-use crate::lens::Run;
+use crate::lens::{Run, Watched};
 use crate::lockstep::{Stall, Stepping};
 use crate::program::Program;
-use faultline_coherence::{Cause, Count, Distance, LINE_BYTES, LineReport, Report};
+use faultline_coherence::{Cause, Count, Distance, LINE_BYTES, LineReport, Machine, Report};
 use serde_json::{Map, Value, json};
 
 /// Lines and sites listed at most; the totals count all.
 const MOST_LISTED: usize = 1000;
 
+/// Offsets listed of each line at most.
+const MOST_OFFSETS: usize = 16;
+
 /// What a report is made of.
 pub(crate) struct Facts<'a> {
     pub(crate) arguments: &'a Arguments,
-    pub(crate) is_64_bit: bool,
+    pub(crate) machine: &'a Machine,
+    pub(crate) space: &'a AddressSpace,
+    pub(crate) watched: Watched,
     pub(crate) run: Run,
     pub(crate) stepping: Stepping,
     /// By CPU.
@@ -27,24 +33,32 @@ pub(crate) struct Facts<'a> {
 
 /// The report.
 pub(crate) fn to_json(facts: &Facts<'_>) -> Value {
-    let report = Report::new(facts.counters.iter().map(|counter| (counter.cpu.id(), counter.cpu.tally())));
+    let report =
+        Report::new(facts.machine, facts.counters.iter().map(|counter| (counter.cpu.id(), counter.cpu.tally())));
     let problems = problems(facts);
+    // A line that is never at rest holds up all who want it, however many they are; their clocks don't know of each other.
+    let busiest_line = report.lines.iter().map(|line| line.occupied).max().unwrap_or(0);
+    let time = facts.clocks.iter().max().copied().unwrap_or(0).max(busiest_line);
     json!({
         "format": "faultline-lens",
-        "version": 1,
-        "target": if facts.is_64_bit { "x86_64" } else { "i386" },
+        "version": 2,
+        "target": if facts.watched.is_64_bit() { "x86_64" } else { "i386" },
+        "mode": if facts.watched == Watched::Kernel { "kernel" } else { "program" },
         "machine": machine(facts.arguments),
         "program": facts.program.map(program),
+        "direct_map": (facts.watched == Watched::Kernel).then_some(DIRECT_MAP),
         "scope": if facts.arguments.whole { "whole" } else { "marks" },
         "regions": facts.run.regions,
         "forks": facts.run.forks,
         "forced_blocks": facts.stepping.forced,
         "problems": problems,
-        "predicted_time": facts.clocks.iter().max(),
+        "predicted_time": time,
+        "busiest_line_time": busiest_line,
+        "predicted_time_ns": u128::from(time) * u128::from(facts.arguments.costs.instruction_ps) / 1000,
         "totals": totals(facts, &report),
         "cpus": cpus(facts),
         "lines_moved": report.lines.len(),
-        "lines": report.lines.iter().take(MOST_LISTED).map(line).collect::<Vec<_>>(),
+        "lines": report.lines.iter().take(MOST_LISTED).map(|of| line(of, facts.space)).collect::<Vec<_>>(),
         "sites_moving": report.sites.len(),
         "sites": report.sites.iter().take(MOST_LISTED)
             .map(|site| with_count(json!({"address": site.site}), &site.count)).collect::<Vec<_>>(),
@@ -85,7 +99,13 @@ fn machine(arguments: &Arguments) -> Value {
         "line_bytes": LINE_BYTES,
         "quantum": arguments.quanta.contended,
         "private_quantum": arguments.quanta.private,
-        "transfer_cost": arguments.transfer_cost,
+        "instruction_ps": arguments.costs.instruction_ps,
+        "same_cache_ns": arguments.costs.same_cache_ns,
+        "same_socket_ns": arguments.costs.same_socket_ns,
+        "other_socket_ns": arguments.costs.other_socket_ns,
+        "memory_ns": arguments.costs.memory_ns,
+        "cache_lines": arguments.caches.map(|caches| caches.lines),
+        "cache_ways": arguments.caches.map(|caches| caches.ways),
     })
 }
 
@@ -112,6 +132,8 @@ fn totals(facts: &Facts<'_>, report: &Report) -> Value {
             "by_distance": named(&by_distance),
             "atomic": report.atomic,
             "user": report.user,
+            "contents": report.contents,
+            "capacity_misses": sum(|counter| counter.cpu.capacity_misses()),
         }),
         &report.count,
     )
@@ -133,17 +155,39 @@ fn cpus(facts: &Facts<'_>) -> Vec<Value> {
                 "instructions": counter.instructions,
                 "accesses": counter.accesses,
                 "clock": clock,
-                "transfers": counter.cpu.tally().total(),
+                "transfers": counter.cpu.transfers(),
+                "per_cpu_base": null,
             })
         })
         .collect()
 }
 
-fn line(line: &LineReport) -> Value {
+fn line(line: &LineReport, space: &AddressSpace) -> Value {
     let by_cpu: Vec<_> = line.by_cpu.iter().map(|(cpu, count)| json!({"cpu": cpu, "transfers": count})).collect();
     let by_site: Vec<_> =
         line.by_site.iter().map(|(site, count)| json!({"address": site, "transfers": count})).collect();
-    with_count(json!({"address": line.line * LINE_BYTES, "by_cpu": by_cpu, "by_site": by_site}), &line.count)
+    let by_offset: Vec<_> = line
+        .by_offset
+        .iter()
+        .take(MOST_OFFSETS)
+        .map(|(offset, size, count)| json!({"offset": offset, "size": size, "transfers": count}))
+        .collect();
+    let counted = line.line * LINE_BYTES;
+    let (address, space) = match space {
+        AddressSpace::Kernel(map) if counted < KERNEL => (map.physical(counted), "physical"),
+        _ => (counted, "virtual"),
+    };
+    with_count(
+        json!({
+            "address": address,
+            "space": space,
+            "contents": line.contents,
+            "by_cpu": by_cpu,
+            "by_site": by_site,
+            "by_offset": by_offset,
+        }),
+        &line.count,
+    )
 }
 
 fn with_count(mut object: Value, count: &Count) -> Value {

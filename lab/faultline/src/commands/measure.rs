@@ -8,35 +8,43 @@ use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
 use faultline_model::record::{RunId, RunRecord, Session};
 use faultline_model::time::UnixMillis;
+use faultline_runner::lens::Lens;
 use faultline_runner::{Completion, PlannedRun};
 use faultline_store::Store;
-use faultline_targets::host::Host;
 use faultline_targets::{StopFlag, Target};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 /// The machine as it is now, as a session's beginning.
-pub(super) fn session(host: &Host) -> Session {
+pub(super) fn session(target: &dyn Target) -> Session {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let started = UnixMillis(since.map_or(0, |since| since.as_millis() as i64));
-    Session { started, facts: host.facts() }
+    Session { started, facts: target.facts() }
 }
 
 /// Runs the items of `run` that have not ended, to the end or to Ctrl-C.
-pub(super) fn measure(store: &mut Store, run: RunId, host: &Host, conduct: &Conduct) -> Result<ExitCode, Failure> {
-    let stop = stop_on_signals()?;
+pub(super) fn measure(
+    store: &mut Store,
+    run: RunId,
+    target: &dyn Target,
+    conduct: &Conduct,
+    stop: &StopFlag,
+    lens: Option<&dyn Lens>,
+) -> Result<ExitCode, Failure> {
     let record = store.load_run(run)?;
     let items = missing(&record);
     let planned_limit = record.settings.limit_ms.map(Duration::from_millis);
     let planned =
-        PlannedRun { target: host, settings: &record.settings, items: &items, limit: conduct.limit.or(planned_limit) };
+        PlannedRun { target, settings: &record.settings, items: &items, limit: conduct.limit.or(planned_limit), lens };
     let mut shown = progress::shown(&record, conduct.quiet);
-    let ran = faultline_runner::run(&planned, &mut store.journal(run), shown.as_mut(), &stop);
+    let ran = faultline_runner::run(&planned, &mut store.journal(run), shown.as_mut(), stop);
     drop(shown);
     match ran? {
         Completion::Stopped => {
             failure::warn(&format!("stopped; what was measured is saved as run {run}"));
-            failure::warn(&format!("hint: `faultline resume {run}` goes on"));
+            if lens.is_none() {
+                failure::warn(&format!("hint: `faultline resume {run}` goes on"));
+            }
             return Ok(failure::stopped());
         }
         Completion::BudgetUsed(left) => store.skip_items(run, &left)?,
@@ -52,7 +60,8 @@ pub(super) fn missing(record: &RunRecord) -> Vec<PlanItem> {
     record.plan.iter().filter(open).cloned().collect()
 }
 
-fn stop_on_signals() -> Result<StopFlag, Failure> {
+/// A flag that Ctrl-C sets, and whatever else asks us to end. To be called once.
+pub(super) fn stop_on_signals() -> Result<StopFlag, Failure> {
     let stop = StopFlag::default();
     let flag = stop.clone();
     ctrlc::set_handler(move || flag.set())

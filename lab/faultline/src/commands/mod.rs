@@ -1,6 +1,7 @@
 //! One file per command; commands that do the same thing with other words share a file.
 
 pub(crate) mod facts;
+pub(crate) mod lens;
 pub(crate) mod list;
 pub(crate) mod published;
 pub(crate) mod report;

@@ -1,13 +1,12 @@
 //! `faultline resume`: goes on with what is missing of a run.
 
 use super::measure;
-use crate::arguments::Resume;
+use crate::arguments::{OnMachine, Resume};
 use crate::failure::{self, Failure};
 use crate::places;
 use faultline_model::record::{RunId, RunRecord, RunState};
 use faultline_store::MeasuringLock;
 use faultline_targets::Target;
-use faultline_targets::host::Host;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -26,16 +25,36 @@ pub(crate) fn resume(arguments: &Resume, db: Option<&Path>) -> Result<ExitCode, 
         failure::warn(&format!("run {run} is finished already"));
         return measure::conclude(&store, run, conduct);
     }
-    let host = places::host(conduct.place.workloads.as_deref(), conduct.scratch.as_deref())?;
-    check_workloads(&record, &host)?;
-    check_cpus(&record, &host)?;
-    store.resume_run(run, &measure::session(&host))?;
-    measure::measure(&mut store, run, &host, conduct)
+    if record.settings.lens.is_some() {
+        return Err(Failure::usage(
+            format!("run {run} counted under the lens, and such runs are not resumed"),
+            "what it counted is kept (`faultline show`); run the rest anew with fewer numbers of CPUs or workloads",
+        ));
+    }
+    let stop = measure::stop_on_signals()?;
+    let machine = machine(&record)?;
+    let place = places::place(&machine, &conduct.place, conduct.scratch.as_deref(), &stop)?;
+    let target = place.target.as_ref();
+    check_workloads(&record, target)?;
+    check_cpus(&record, target)?;
+    store.resume_run(run, &measure::session(target))?;
+    measure::measure(&mut store, run, target, conduct, &stop, None)
+}
+
+/// The machine on which the run began.
+fn machine(record: &RunRecord) -> Result<OnMachine, Failure> {
+    let on = record.settings.on.as_deref().map(str::parse).transpose().map_err(|problem: String| {
+        Failure::new(
+            format!("run {} began on a machine that is not known here: {problem}", record.id),
+            "resume it with the version of faultline that began it",
+        )
+    })?;
+    Ok(OnMachine { on })
 }
 
 /// What `run` would refuse is not done on a resume either.
-fn check_cpus(record: &RunRecord, host: &Host) -> Result<(), Failure> {
-    let (most, usable) = (record.settings.cpus.iter().max(), host.cpus().len());
+fn check_cpus(record: &RunRecord, target: &dyn Target) -> Result<(), Failure> {
+    let (most, usable) = (record.settings.cpus.iter().max(), target.cpus().len());
     match most {
         Some(&most) if most as usize > usable && !record.settings.oversubscribe => Err(Failure::new(
             format!("run {} has up to {most} tasks, more than the {usable} CPUs that can be used now", record.id),
@@ -46,8 +65,8 @@ fn check_cpus(record: &RunRecord, host: &Host) -> Result<(), Failure> {
 }
 
 /// Every workload that is still to run has to be there: an item that could not be started would have ended for good.
-fn check_workloads(record: &RunRecord, host: &Host) -> Result<(), Failure> {
-    let there = host.workloads()?;
+fn check_workloads(record: &RunRecord, target: &dyn Target) -> Result<(), Failure> {
+    let there = target.workloads()?;
     for item in measure::missing(record) {
         let case = &item.cell.case;
         let info = there.iter().find(|info| info.name == case.workload);

@@ -3,11 +3,11 @@
 use super::measure;
 use crate::arguments::Run;
 use crate::failure::Failure;
+use crate::machine::Machine;
 use crate::places;
 use faultline_model::plan::{GivenTree, PinPolicy};
 use faultline_runner::{Request, plan};
 use faultline_store::{MeasuringLock, NewRun, Store};
-use faultline_targets::Target;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -15,15 +15,20 @@ use std::time::Duration;
 pub(crate) fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failure> {
     let conduct = &arguments.conduct;
     let request = request(arguments)?;
-    let host = places::host(conduct.place.workloads.as_deref(), conduct.scratch.as_deref())?;
-    let workloads = host.workloads()?;
+    check_tree(arguments)?;
+    let stop = measure::stop_on_signals()?;
+    let place = places::place(&arguments.machine, &conduct.place, conduct.scratch.as_deref(), &stop)?;
+    let target = place.target.as_ref();
+    let workloads = target.workloads()?;
     let seed = arguments.seed.unwrap_or_else(any_seed);
-    let plan = plan(&request, &workloads, host.cpus().len() as u32, seed)?;
+    let boot_ms = millis(target.overhead());
+    let request = Request { on: place.on, boot_ms, ..request };
+    let plan = plan(&request, &workloads, target.cpus().len() as u32, seed)?;
 
     let path = places::database(db)?;
     let mut store = Store::open_or_create(&path)?;
     let _lock = MeasuringLock::take(&path)?;
-    let session = measure::session(&host);
+    let session = measure::session(target);
     let new = NewRun {
         label: arguments.label.as_deref(),
         settings: &plan.settings,
@@ -32,7 +37,7 @@ pub(crate) fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failur
         session: &session,
     };
     let run = store.begin_run(&new)?;
-    measure::measure(&mut store, run, &host, conduct)
+    measure::measure(&mut store, run, target, conduct, &stop, None)
 }
 
 /// Any number that fits a signed 64-bit integer, so that every reader of JSON and SQL can hold it.
@@ -47,7 +52,7 @@ fn request(arguments: &Run) -> Result<Request, Failure> {
         cpus: arguments.cpus.clone(),
         repeats: arguments.repeats,
         budget_ms: arguments.time.map(millis),
-        limit_ms: arguments.conduct.limit.map(millis),
+        limit_ms: arguments.conduct.limit_ms(),
         warmup_ms: arguments.warmup.map(millis),
         window_ms: arguments.window.map(millis),
         interval_ms: arguments.interval.map(millis),
@@ -57,7 +62,19 @@ fn request(arguments: &Run) -> Result<Request, Failure> {
         size: arguments.size,
         copies: arguments.copies,
         tree: tree(arguments)?,
+        ..Request::default()
     })
+}
+
+/// A tree of the user's is on this host alone.
+fn check_tree(arguments: &Run) -> Result<(), Failure> {
+    match (&arguments.tree, &arguments.machine.on) {
+        (Some(directory), Some(Machine::Qemu(_))) => Err(Failure::usage(
+            format!("the tree {} is not in a guest", directory.display()),
+            "build it on this host, without `--on`",
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn millis(length: Duration) -> u64 {

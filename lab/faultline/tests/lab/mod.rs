@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
+pub mod guest;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -96,6 +98,22 @@ header() {{
     /// A fake that behaves: one window of one interval.
     pub fn good_fake(&self, name: &str) {
         self.fake(name, "header; echo interval 2 10000002 100; echo end 10000003; echo done");
+    }
+
+    /// Runs a script in a mount namespace of its own, with `$1` the lab's directory and `$2` the command; none where this
+    /// machine does not let us have one.
+    pub fn in_namespace(&self, script: &str) -> Option<Output> {
+        let root = rustix::process::geteuid().is_root();
+        let own = if root { &["--mount"][..] } else { &["--user", "--map-root-user", "--mount"][..] };
+        let possible =
+            Command::new("unshare").args(own).arg("true").output().is_ok_and(|output| output.status.success());
+        if !possible {
+            println!("skipped: this machine gives us no mount namespace");
+            return None;
+        }
+        let mut command = Command::new("unshare");
+        command.args(own).args(["sh", "-euc", script, "sh"]).arg(self.path("")).arg(program());
+        Some(command.env("FAULTLINE_WORKLOADS", self.path("fakes")).output().unwrap())
     }
 
     /// Processes with our mark that are still there after the time a kill may take.

@@ -1,21 +1,16 @@
 // Draws one curve: points with intervals, repeats as faint dots beside them, the ideal line. Knows nothing of pointer and keyboard.
 
 import * as Plot from '@observablehq/plot'
+import type { Drawing } from './explorer'
 import { tick } from './figure'
 import { seriesOf, unitOf, type Mark, type Series } from './series'
 import type { State, View } from './state'
 import type { Curve } from './summary'
 
-export interface Drawing {
-  svg: SVGSVGElement
-  /** Marks from left to right, with their place in the drawing. */
-  marks: { mark: Mark; x: number; y: number }[]
-}
-
 const HEIGHT = 300
 
 /** The drawing, or nothing when there is no figure to draw. */
-export function draw(curve: Curve, state: State, width: number): Drawing | null {
+export function draw(curve: Curve, state: State, width: number): Drawing<Mark> | null {
   const series = seriesOf(curve, state.view)
   if (series.marks.length === 0) return null
   const plot = Plot.plot({
@@ -46,7 +41,7 @@ function xAxis(curve: Curve, log: boolean): Plot.ScaleOptions {
 }
 
 /** The numbers of tasks that can be written without touching each other; the last always. */
-function spaced(tasks: number[], log: boolean): number[] {
+export function spaced(tasks: number[], log: boolean): number[] {
   const place = (value: number) => (log ? Math.log(value) : value)
   const room = (place(Math.max(...tasks)) - (log ? place(Math.min(...tasks)) : 0)) / 18
   const kept: number[] = []

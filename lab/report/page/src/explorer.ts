@@ -1,16 +1,28 @@
-// One curve's chart as something to explore: by pointer, by arrow keys, with a box of figures that Enter pins and Escape closes.
+// A chart as something to explore: by pointer, by arrow keys, with a box of figures that Enter pins and Escape closes. What is drawn, and what
+// the box says, its subject knows.
 
-import { draw, type Drawing } from './chart'
-import { Tooltip } from './tooltip'
-import type { State } from './state'
-import type { Curve } from './summary'
+import { Tooltip, type Description } from './tooltip'
+
+export interface Drawing<M> {
+  svg: SVGSVGElement
+  /** Marks from left to right, with their place in the drawing; of a grid, row by row. */
+  marks: { mark: M; x: number; y: number }[]
+  /** Marks in a row of a grid; left out where there are no rows. */
+  columns?: number
+}
+
+export interface Subject<M> {
+  /** The drawing, or nothing when there is no figure to draw. */
+  draw(width: number): Drawing<M> | null
+  describe(mark: M): Description
+}
 
 const SVG = 'http://www.w3.org/2000/svg'
-/** A pointer farther than this from every point, sideways in pixels, shows none. */
+/** A pointer farther than this from every mark shows none: in pixels, sideways only where there are no rows. */
 const REACH = 60
 
-export class Explorer {
-  private drawing: Drawing | null = null
+export class Explorer<M> {
+  private drawing: Drawing<M> | null = null
   private active = -1
   private locked = false
   private width = 0
@@ -19,9 +31,8 @@ export class Explorer {
   private readonly canvas = document.createElement('div')
 
   constructor(
-    private readonly curve: Curve,
     private readonly chart: HTMLElement,
-    private state: State,
+    private readonly subject: Subject<M>,
   ) {
     this.halo.setAttribute('class', 'halo')
     this.halo.setAttribute('r', '8')
@@ -38,12 +49,6 @@ export class Explorer {
     new ResizeObserver(() => this.resize()).observe(chart)
   }
 
-  /** Draws anew for another choice of the reader. */
-  update(state: State): void {
-    this.state = state
-    this.redraw()
-  }
-
   private resize(): void {
     const width = Math.floor(this.chart.clientWidth)
     if (width === 0 || width === this.width) return
@@ -51,9 +56,10 @@ export class Explorer {
     this.redraw()
   }
 
-  private redraw(): void {
+  /** Draws anew, for another choice of the reader or another width. */
+  redraw(): void {
     if (this.width === 0) return
-    this.drawing = draw(this.curve, this.state, this.width)
+    this.drawing = this.subject.draw(this.width)
     this.canvas.replaceChildren(...(this.drawing ? [this.drawing.svg] : []))
     if (this.active >= 0 && this.drawing && this.active < this.drawing.marks.length) this.show(this.active)
     else this.close()
@@ -66,7 +72,7 @@ export class Explorer {
     this.halo.setAttribute('cx', String(place.x))
     this.halo.setAttribute('cy', String(place.y))
     this.drawing.svg.append(this.halo)
-    this.tooltip.show(this.curve, this.state.view, place.mark, place, this.width, this.locked)
+    this.tooltip.show(this.subject.describe(place.mark), place, this.width, this.locked)
   }
 
   private close(): void {
@@ -80,15 +86,18 @@ export class Explorer {
     if (!this.locked) this.close()
   }
 
-  /** The keyboard arrives: its first point is the last one, on which the verdict rests. */
+  /** The keyboard arrives: at the last point of a curve, on which the verdict rests; at the first field of a grid, which has most. */
   private focus(): void {
-    if (this.active < 0 && this.chart.matches(':focus-visible')) this.show((this.drawing?.marks.length ?? 0) - 1)
+    const first = this.drawing?.columns === undefined ? (this.drawing?.marks.length ?? 0) - 1 : 0
+    if (this.active < 0 && this.chart.matches(':focus-visible')) this.show(first)
   }
 
   private point(event: PointerEvent): void {
     if (this.locked || !this.drawing) return
-    const x = event.clientX - this.chart.getBoundingClientRect().left
-    const distances = this.drawing.marks.map((mark) => Math.abs(mark.x - x))
+    const box = this.chart.getBoundingClientRect()
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top]
+    const inGrid = this.drawing.columns !== undefined
+    const distances = this.drawing.marks.map((mark) => Math.hypot(mark.x - x, inGrid ? mark.y - y : 0))
     const nearest = distances.indexOf(Math.min(...distances))
     if (distances[nearest] <= REACH) this.show(nearest)
     else this.close()
@@ -104,17 +113,25 @@ export class Explorer {
     this.show(this.active)
   }
 
+  /** Goes to another row of a grid, in the same column; from nowhere to the first mark. */
+  private move(rows: number): void {
+    const next = this.active < 0 ? 0 : this.active + rows * (this.drawing?.columns ?? 0)
+    if (next >= 0 && next < (this.drawing?.marks.length ?? 0)) this.show(next)
+  }
+
   private key(event: KeyboardEvent): void {
     const last = (this.drawing?.marks.length ?? 0) - 1
     const steps: Record<string, () => void> = {
       ArrowLeft: () => this.show(this.active < 0 ? last : Math.max(0, this.active - 1)),
       ArrowRight: () => this.show(Math.min(last, this.active + 1)),
+      ArrowUp: () => this.move(-1),
+      ArrowDown: () => this.move(1),
       Home: () => this.show(0),
       End: () => this.show(last),
       Enter: () => (this.active < 0 ? this.show(last) : this.lock(!this.locked)),
       Escape: () => this.close(),
     }
-    const step = steps[event.key]
+    const step = this.drawing?.columns === undefined && /^Arrow(Up|Down)$/.test(event.key) ? undefined : steps[event.key]
     if (!step || last < 0 || event.altKey || event.ctrlKey || event.metaKey) return
     event.preventDefault()
     step()

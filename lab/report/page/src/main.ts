@@ -1,7 +1,11 @@
 // Brings the page to life: the tables are there without it; this adds charts, controls, sorting and links.
 
+import { draw } from './chart'
+import { describe } from './describe'
 import { Explorer } from './explorer'
+import { exploreLens } from './lens'
 import { goTo, wireDownload, wireLinks } from './links'
+import type { Mark } from './series'
 import { makeSortable } from './sorting'
 import { Store, type State } from './state'
 import { curveKey, readSummary, type Curve } from './summary'
@@ -11,7 +15,7 @@ interface Card {
   curve: Curve
   element: HTMLElement
   details: HTMLDetailsElement
-  explorer: Explorer | null
+  explorer: Explorer<Mark> | null
 }
 
 const summary = readSummary()
@@ -25,7 +29,11 @@ function cardOf(curve: Curve, index: number): Card | null {
   const details = element?.querySelector('details')
   if (!element || !details) return null
   const chart = element.querySelector<HTMLElement>('.chart')
-  return { curve, element, details, explorer: chart ? new Explorer(curve, chart, store.state) : null }
+  const subject = {
+    draw: (width: number) => draw(curve, store.state, width),
+    describe: (mark: Mark) => describe(curve, store.state.view, mark),
+  }
+  return { curve, element, details, explorer: chart ? new Explorer(chart, subject) : null }
 }
 
 /** Shows the curves of the chosen workload only, and says how many. */
@@ -72,6 +80,7 @@ document.documentElement.classList.add('live')
 const bar = document.getElementById('toolbar')
 if (bar && cards.length > 0) buildToolbar(bar, store, summary)
 document.querySelectorAll<HTMLTableElement>('table.sortable').forEach(makeSortable)
+if (summary.lens) exploreLens(summary.lens)
 filter(store.state)
 open(store.state)?.element.scrollIntoView({ behavior: 'instant' })
 cards.forEach(wireDetails)
@@ -81,7 +90,7 @@ store.listen((state, before) => {
     const card = open(state)
     if (card && !card.element.contains(document.activeElement)) goTo(card.element)
   }
-  if (state.log !== before.log || state.view !== before.view) for (const card of cards) card.explorer?.update(state)
+  if (state.log !== before.log || state.view !== before.view) for (const card of cards) card.explorer?.redraw()
 })
 wireLinks()
 wireDownload(summary)

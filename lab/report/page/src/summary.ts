@@ -28,9 +28,44 @@ export interface Curve {
   points: Point[]
 }
 
+/** A line that moved, of a run under the lens. */
+export interface LensLine {
+  name: string
+  address: string
+  transfers: number
+  share: number
+  false_share: number
+  by_cpu: { cpu: number; transfers: number }[]
+}
+
+export interface LensPoint {
+  cpus: number
+  transfers: Estimate | null
+  instructions: Estimate | null
+  rate: Estimate | null
+  speedup: number | null
+  false_share: number | null
+  operations: number | null
+  lines: LensLine[]
+  failures: string[]
+}
+
+export interface LensCurve {
+  workload: string
+  variant: string
+  operation: string
+  points: LensPoint[]
+}
+
+export interface Lens {
+  curves: LensCurve[]
+}
+
 export interface Summary {
   run: number
   curves: Curve[]
+  /** Of a run under the lens, which has no curves of time. */
+  lens?: Lens
 }
 
 /** The text of the data as the page carries it. */

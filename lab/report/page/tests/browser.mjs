@@ -16,7 +16,7 @@ const ARGUMENTS = [
   '--disable-sync',
 ]
 
-export const FIXTURES = ['typical', 'one-cpu', 'all-failed', 'hostile', 'empty']
+export const FIXTURES = ['typical', 'one-cpu', 'all-failed', 'hostile', 'empty', 'lens', 'lens-hostile', 'lens-empty']
 export const SCHEMES = ['light', 'dark']
 
 let browser

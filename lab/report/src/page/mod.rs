@@ -3,6 +3,7 @@
 
 mod assets;
 mod curve;
+mod lens;
 mod overview;
 mod shares;
 mod surroundings;
@@ -32,13 +33,23 @@ pub fn html(summary: &RunSummary, record: &RunRecord) -> String {
                 style { (PreEscaped(assets::STYLE)) }
             }
             body {
-                a.skip href="#curves" { "Skip to the curves" }
+                a.skip href="#curves" { "Skip to the " @if summary.lens.is_some() { "cases" } @else { "curves" } }
                 (masthead(summary, &title))
                 main {
-                    (overview::section(summary))
-                    (surroundings::warnings(summary))
-                    (curves(summary))
-                    (reading(summary))
+                    @match &summary.lens {
+                        Some(lens) => {
+                            (lens::overview(lens))
+                            (surroundings::warnings(summary))
+                            (lens::cases(lens))
+                            (lens::reading())
+                        }
+                        None => {
+                            (overview::section(summary))
+                            (surroundings::warnings(summary))
+                            (curves(summary))
+                            (reading(summary))
+                        }
+                    }
                     (surroundings::facts(record))
                     (surroundings::settings(summary, record))
                 }
@@ -60,7 +71,7 @@ fn masthead(summary: &RunSummary, title: &str) -> Markup {
             nav aria-label="Parts of this page" {
                 a href="#overview" { "Overview" }
                 @if !summary.warnings.is_empty() { a href="#warnings" { "Warnings (" (summary.warnings.len()) ")" } }
-                a href="#curves" { "Curves" }
+                a href="#curves" { @if summary.lens.is_some() { "Cases" } @else { "Curves" } }
                 a href="#reading" { "How to read this" }
                 a href="#facts" { "Facts" }
                 a href="#settings" { "Settings" }

@@ -3,6 +3,7 @@
 use crate::moment;
 use crate::run::words;
 use faultline_model::facts::FactValue;
+use faultline_model::lens::settings::{LensSettings, Subject};
 use faultline_model::plan::{PinPolicy, Settings};
 use faultline_model::record::RunRecord;
 use faultline_model::summary::RunSummary;
@@ -79,6 +80,9 @@ pub(crate) fn settings(summary: &RunSummary, record: &RunRecord) -> Markup {
 
 fn rows(settings: &Settings) -> Vec<(&'static str, String)> {
     let tasks: Vec<String> = settings.cpus.iter().map(u32::to_string).collect();
+    if let Some(lens) = &settings.lens {
+        return lens_rows(settings, lens, &tasks.join(", "));
+    }
     let mut rows = vec![
         ("suite", settings.suite.clone().unwrap_or_else(|| "chosen workloads".to_owned())),
         ("tasks", tasks.join(", ")),
@@ -100,6 +104,31 @@ fn rows(settings: &Settings) -> Vec<(&'static str, String)> {
     if let Some(tree) = &settings.tree {
         rows.push(("tree", format!("{}: {}", tree.directory, tree.command.join(" "))));
     }
+    rows
+}
+
+/// What was asked of the lens. Seed, pinning and window mean nothing there.
+fn lens_rows(settings: &Settings, lens: &LensSettings, cpus: &str) -> Vec<(&'static str, String)> {
+    let (subject, words) = match &lens.subject {
+        Subject::Program { argv } => ("program", argv.join(" ")),
+        Subject::Kernel { image, command_line } => ("kernel", format!("{image}, command line: {command_line}")),
+    };
+    let mut rows = vec![
+        (subject, words),
+        ("CPUs", cpus.to_owned()),
+        ("sockets", lens.sockets.to_string()),
+        ("costs", lens.costs.clone()),
+        ("repeats", settings.repeats.to_string()),
+    ];
+    let counts = [
+        ("CPUs that share a cache", lens.cpus_per_cache.map(u64::from)),
+        ("operations of each task", lens.operations_per_task),
+        ("quantum in clocks", lens.quantum),
+        ("private quantum in clocks", lens.private_quantum),
+        ("size", settings.size),
+    ];
+    rows.extend(counts.into_iter().filter_map(|(key, count)| Some((key, count?.to_string()))));
+    rows.extend(lens.budgets.iter().map(|budget| ("budget", budget.clone())));
     rows
 }
 

@@ -56,6 +56,11 @@ pub(crate) fn number(value: f64) -> Markup {
     data(value, &figure::quantity(value, "", &UNICODE))
 }
 
+/// A number without a prefix.
+pub(crate) fn plain(value: f64) -> Markup {
+    data(value, &figure::plain(value))
+}
+
 /// A number in a unit.
 pub(crate) fn quantity(value: f64, unit: &str) -> Markup {
     data(value, &figure::quantity(value, unit, &UNICODE))

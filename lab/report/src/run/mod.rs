@@ -7,12 +7,17 @@ mod text;
 pub(crate) mod words;
 
 use crate::format::Format;
+use crate::lens;
 use crate::style::Style;
 use faultline_model::summary::RunSummary;
 use serde::Serialize;
 
-/// A run's figures: per curve a row per number of tasks. JSON is the summary as it is, its `format` included.
+/// A run's figures: per curve a row per number of tasks; of a run under the lens, per case a row per number of CPUs, and the lines and
+/// code with most transfers. JSON is the summary as it is, its `format` included.
 pub fn run_table(summary: &RunSummary, format: Format, style: &Style) -> String {
+    if let Some(lens) = &summary.lens {
+        return lens::lens_table(summary, lens, format, style);
+    }
     match format {
         Format::Table => text::text(summary, style),
         Format::Json => json(summary),

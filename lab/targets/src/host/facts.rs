@@ -2,7 +2,9 @@
 //!
 //! Keys are dotted and end in their unit; docs/FORMATS.md lists those that others rely on. What can't be read is left out.
 
-pub(super) mod command;
+#[cfg(target_os = "linux")]
+mod cgroup;
+pub(crate) mod command;
 mod software;
 mod virtualisation;
 

@@ -1,31 +1,14 @@
 //! Which CPUs there are for us, and in what order tasks are put on them.
 
+use crate::linux_facts::{Place, place};
+use crate::system_files::OwnFiles;
 use std::collections::BTreeMap;
-use std::fs;
-
-/// Where a CPU is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
-    /// Socket number.
-    pub(super) socket: i64,
-    /// Core number within its socket.
-    pub(super) core: i64,
-}
-
-/// The place of a CPU; none where the system does not say.
-pub(super) fn place(cpu: u32) -> Option<Place> {
-    let number = |name: &str| -> Option<i64> {
-        let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/{name}");
-        fs::read_to_string(path).ok()?.trim().parse().ok()
-    };
-    Some(Place { socket: number("physical_package_id")?, core: number("core_id")? })
-}
 
 /// CPUs that this process may run on, in pinning order. Where the system tells no more than their number, in the order of
 /// their numbers.
 pub(super) fn usable_cpus() -> Vec<u32> {
     let allowed = allowed_cpus();
-    let places: Vec<(u32, Option<Place>)> = allowed.into_iter().map(|cpu| (cpu, place(cpu))).collect();
+    let places: Vec<(u32, Option<Place>)> = allowed.into_iter().map(|cpu| (cpu, place(&OwnFiles, cpu))).collect();
     order(&places)
 }
 

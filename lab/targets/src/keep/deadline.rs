@@ -7,21 +7,21 @@ const AWAY: Duration = Duration::from_secs(1);
 
 /// A time limit.
 #[derive(Debug)]
-pub(super) struct Deadline {
+pub(crate) struct Deadline {
     until: Instant,
     looked: Instant,
 }
 
 impl Deadline {
     /// The limit begins to run. Limits beyond what the clock can reckon with never end.
-    pub(super) fn after(limit: Duration) -> Self {
+    pub(crate) fn after(limit: Duration) -> Self {
         let now = Instant::now();
         const FOREVER: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
         Deadline { until: now + limit.min(FOREVER), looked: now }
     }
 
     /// What is left of it; zero when it is over. To be called several times a second.
-    pub(super) fn left(&mut self) -> Duration {
+    pub(crate) fn left(&mut self) -> Duration {
         let now = Instant::now();
         let gap = now.saturating_duration_since(self.looked);
         if gap > AWAY {

@@ -1,4 +1,4 @@
-//! A process between us and a workload, so that nothing of the workload outlives us, even when we are killed by SIGKILL.
+//! A process between us and a workload, or an emulator, so that nothing of it outlives us, even when we are killed by SIGKILL.
 //!
 //! It holds one end of a socket (its standard input); we hold the other. The workload's end is told over it, as a line. When
 //! our end closes, for whatever reason, the keeper kills the workload and all that came of it. It also makes the scratch
@@ -101,7 +101,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     adopt_orphans();
     let scratch = Path::new(&scratch);
     let told = match std::fs::DirBuilder::new().mode(0o700).create(scratch) {
-        Ok(()) => keep(&socket, Command::new(program).arg("--scratch").arg(scratch).args(arguments)),
+        Ok(()) => keep(&socket, Command::new(program).args(arguments)),
         Err(error) => Told::NotStarted(format!("no scratch directory {}: {error}", scratch.display())),
     };
     // Nothing of the workload is left to use it, nor to hear that it could not be removed.

@@ -1,0 +1,235 @@
+//! Arguments of `faultline lens`.
+
+use super::{Conduct, FormatArgument, Mode, count, run_number, seed, size};
+use clap::{Args, Subcommand};
+use faultline_coherence::Caches;
+use faultline_stats::lens::Budget;
+use std::path::PathBuf;
+
+#[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  faultline lens program -- ./server --selftest                 a program's hot lines, 8 CPUs
+  faultline lens kernel fault_existing:shared --cpus 1,2,8,32   a stock kernel's, on up to 32 CPUs
+  faultline lens compare 7 8                                    which lines came and went")]
+pub(crate) enum Lens {
+    /// Run a threaded program on an emulated machine and count its transfers
+    Program(Box<Program>),
+    /// Boot a kernel on emulated machines and count the transfers of Faultline's workloads
+    Kernel(Box<Kernel>),
+    /// Say which lines and code came, went or changed between two lens runs
+    Compare(Compare),
+    /// Measure what a transfer between this machine's CPUs costs, for `--costs measured`
+    Calibrate(Calibrate),
+}
+
+/// The machine that is modelled, but for its number of CPUs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "The modelled machine")]
+pub(crate) struct Model {
+    /// Sockets, with the same share of CPUs each
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) sockets: u32,
+
+    /// CPUs that share a last-level cache [default: all of a socket]
+    #[arg(long, value_name = "N")]
+    pub(crate) cpus_per_cache: Option<u32>,
+
+    /// Costs of transfers: the name of a table, or `measured` after `faultline lens calibrate`
+    #[arg(long, value_name = "NAME", default_value = faultline_coherence::CostTable::DEFAULT)]
+    pub(crate) costs: String,
+
+    /// Bound each CPU's own cache, as LINESxWAYS: 16384x16 is 1 MiB in sets of 16 [default: no bound]
+    #[arg(long, value_name = "LINESxWAYS", value_parser = caches)]
+    pub(crate) cache: Option<Caches>,
+
+    /// How far a CPU may run ahead of the slowest after a transfer, in instructions; smaller is finer and slower
+    #[arg(long, value_name = "N")]
+    pub(crate) quantum: Option<u64>,
+
+    /// The same for a CPU that has had no transfer for long
+    #[arg(long, value_name = "N")]
+    pub(crate) private_quantum: Option<u64>,
+
+    /// The lens's plugin for QEMU [default: beside the command]
+    #[arg(long, value_name = "FILE", env = "FAULTLINE_LENS_PLUGIN", hide_env_values = true)]
+    pub(crate) plugin: Option<PathBuf>,
+}
+
+/// Limits that make the command fail.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Gates")]
+pub(crate) struct Gates {
+    /// Exit with 1 unless a figure keeps to a limit: 'fault_existing:shared<=1.5@8' (transfers per operation, at 8 CPUs or threads); may come again
+    #[arg(long = "budget", value_name = "BUDGET", value_parser = budget)]
+    pub(crate) budgets: Vec<Budget>,
+
+    /// Exit with 1 if there are more transfers per operation than in that run
+    #[arg(long, value_name = "RUN", value_parser = run_number)]
+    pub(crate) baseline: Option<i64>,
+}
+
+/// How much is counted.
+#[derive(Debug, Args)]
+pub(crate) struct Counting {
+    /// How often each is run
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count, allow_negative_numbers = true)]
+    pub(crate) repeats: u32,
+
+    /// Seed of the order [default: random, and saved]
+    #[arg(long, value_name = "N", value_parser = seed)]
+    pub(crate) seed: Option<u64>,
+
+    /// Name for the run
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) label: Option<String>,
+}
+
+/// What programs and kernels under the lens take alike.
+#[derive(Debug, Args)]
+pub(crate) struct UnderLens {
+    #[command(flatten)]
+    pub(crate) counting: Counting,
+
+    #[command(flatten)]
+    pub(crate) conduct: Conduct,
+
+    #[command(flatten)]
+    pub(crate) model: Model,
+
+    #[command(flatten)]
+    pub(crate) gates: Gates,
+}
+
+impl Counting {
+    /// The seed, or any number that fits a signed 64-bit integer, so that every reader of JSON and SQL can hold it.
+    pub(crate) fn seed_or_any(&self) -> u64 {
+        self.seed.unwrap_or_else(|| u64::from(rand::random::<u32>()))
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline lens program -- ./server --selftest
+  faultline lens program --threads-from 1,2,8 --ops 10000 -- ./counters {threads} 10000
+  faultline lens program --whole --sockets 2 --costs epyc-milan -- ./solver input
+  faultline lens program --threads-from 8 --budget 'counters<=20@8' -- ./counters {threads} 10000
+What lies between the marks of workloads/harness/faultline_mark.h is counted; in a program without marks, everything is.
+Each thread has a CPU of its own, and the one that starts them too.
+Names are those in the program's file: `-g -static` gives it those of its libraries, and source lines.")]
+pub(crate) struct Program {
+    /// The program and its arguments; {threads} stands for the number of threads
+    #[arg(value_name = "PROGRAM", required = true, last = true)]
+    pub(crate) argv: Vec<String>,
+
+    /// Numbers of threads [default: 1,2,4,8 where {threads} stands in the arguments, else one run with up to 8]
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', value_parser = count, allow_negative_numbers = true)]
+    pub(crate) threads_from: Option<Vec<u32>>,
+
+    /// Operations that each thread does, to reckon by [default: the whole run is one operation]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) ops: Option<u64>,
+
+    /// Count the whole run, whatever marks there are
+    #[arg(long)]
+    pub(crate) whole: bool,
+
+    #[command(flatten)]
+    pub(crate) under: UnderLens,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline lens kernel zero_fill fault_existing:shared --cpus 1,2,4,8,16,32
+  faultline lens kernel path_stat --cpus 16 --sockets 2 --costs xeon-ice-lake
+  faultline lens kernel map_churn --kernel arch/x86/boot/bzImage --vmlinux vmlinux
+  faultline lens kernel fault_existing:shared --cpus 8 --budget 'fault_existing:shared<=9@8'
+  faultline lens kernel fault_existing --cpus 8 --baseline 12
+Each workload boots the machine anew. The kernel is the distribution's own (`apt-get install linux-image-amd64`) unless one is given.")]
+pub(crate) struct Kernel {
+    /// Workloads, as NAME or NAME:VARIANT
+    #[arg(value_name = "WORKLOAD", required = true)]
+    pub(crate) workloads_chosen: Vec<String>,
+
+    /// Numbers of CPUs, each of a machine of its own
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_value = "1,2,4,8", value_parser = count, allow_negative_numbers = true)]
+    pub(crate) cpus: Vec<u32>,
+
+    /// The kernel's image [default: the newest in /boot]
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) kernel: Option<PathBuf>,
+
+    /// The same kernel as an ELF file with debugging information, for source lines and members
+    #[arg(long, value_name = "FILE")]
+    pub(crate) vmlinux: Option<PathBuf>,
+
+    /// Further parameter for the kernel; may come again
+    #[arg(long, value_name = "PARAMETER")]
+    pub(crate) append: Vec<String>,
+
+    /// Memory of each machine in MiB [default: by the number of CPUs]
+    #[arg(long, value_name = "MIB")]
+    pub(crate) memory: Option<u64>,
+
+    /// Operations that each task does [default: by workload, some ten million instructions]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) ops: Option<u64>,
+
+    /// What tasks are, for workloads that can be either
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(crate) mode: Option<Mode>,
+
+    /// Size for the workloads, in their own measure
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) size: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) under: UnderLens,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline lens compare 7 8
+  faultline lens compare 7 8 --format markdown")]
+pub(crate) struct Compare {
+    /// The first run
+    #[arg(value_name = "A", value_parser = run_number)]
+    pub(crate) a: i64,
+
+    /// The second
+    #[arg(value_name = "B", value_parser = run_number)]
+    pub(crate) b: i64,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgument,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline lens calibrate                 measures every pair of CPUs, and keeps the costs
+  faultline lens program --costs measured -- ./server --selftest")]
+pub(crate) struct Calibrate {
+    /// Do not keep the costs, only show them
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgument,
+}
+
+fn budget(text: &str) -> Result<Budget, String> {
+    text.parse().map_err(|error: faultline_stats::lens::BudgetError| {
+        format!("{error}; it is written {}", faultline_stats::lens::BudgetError::HINT)
+    })
+}
+
+fn caches(text: &str) -> Result<Caches, String> {
+    let wrong = || "not LINESxWAYS; write it like 16384x16".to_owned();
+    let (lines, ways) = text.split_once('x').ok_or_else(wrong)?;
+    let number = |text: &str| text.trim().parse::<u32>().map_err(|_| wrong());
+    Ok(Caches { lines: number(lines)?, ways: number(ways)? })
+}

@@ -1,0 +1,86 @@
+//! Tables of costs: those that come with the model, and the one that was measured here.
+
+use crate::failure::Failure;
+use crate::places;
+use faultline_coherence::CostTable;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What the measured table is called.
+pub(super) const MEASURED: &str = "measured";
+
+/// Name and version of the file.
+const FORMAT: &str = "faultline-costs/1";
+
+/// The measured table as it is kept.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Kept {
+    format: String,
+    /// Machine and moment.
+    source: String,
+    instruction_ps: u32,
+    same_cache_ns: u32,
+    same_socket_ns: u32,
+    other_socket_ns: u32,
+    memory_ns: u32,
+}
+
+/// The table of that name.
+pub(super) fn named(name: &str) -> Result<CostTable, Failure> {
+    if name == MEASURED {
+        return measured();
+    }
+    CostTable::by_name(name).copied().ok_or_else(|| {
+        let names: Vec<&str> = CostTable::presets().iter().map(|table| table.name).collect();
+        Failure::usage(
+            format!("there is no table of costs '{name}'"),
+            format!("there are {}, {MEASURED}", names.join(", ")),
+        )
+    })
+}
+
+/// Where the measured table is kept.
+pub(super) fn file() -> Result<PathBuf, Failure> {
+    Ok(places::data_directory()?.join("costs.json"))
+}
+
+fn measured() -> Result<CostTable, Failure> {
+    let path = file()?;
+    let text = std::fs::read_to_string(&path).map_err(|_| {
+        Failure::usage("costs were not measured on this machine yet", "`faultline lens calibrate` measures them")
+    })?;
+    let kept: Kept = serde_json::from_str(&text)
+        .ok()
+        .filter(|kept: &Kept| kept.format == FORMAT && kept.instruction_ps > 0)
+        .ok_or_else(|| {
+            Failure::new(
+                format!("{} is no table of costs", path.display()),
+                "`faultline lens calibrate` writes it anew",
+            )
+        })?;
+    Ok(CostTable {
+        name: MEASURED,
+        // One string in the life of the process.
+        source: Box::leak(kept.source.into_boxed_str()),
+        instruction_ps: kept.instruction_ps,
+        same_cache_ns: kept.same_cache_ns,
+        same_socket_ns: kept.same_socket_ns,
+        other_socket_ns: kept.other_socket_ns,
+        memory_ns: kept.memory_ns,
+    })
+}
+
+impl Kept {
+    /// A table to be kept.
+    pub(super) fn new(table: &CostTable, source: String) -> Self {
+        Kept {
+            format: FORMAT.to_owned(),
+            source,
+            instruction_ps: table.instruction_ps,
+            same_cache_ns: table.same_cache_ns,
+            same_socket_ns: table.same_socket_ns,
+            other_socket_ns: table.other_socket_ns,
+            memory_ns: table.memory_ns,
+        }
+    }
+}

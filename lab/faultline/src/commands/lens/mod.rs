@@ -1,0 +1,24 @@
+//! `faultline lens`: counts cache-line transfers.
+
+mod calibrate;
+mod compare;
+mod costs;
+mod gates;
+mod kernel;
+mod model;
+mod program;
+mod runs;
+
+use crate::arguments::lens::Lens;
+use crate::failure::Failure;
+use std::path::Path;
+use std::process::ExitCode;
+
+pub(crate) fn lens(command: &Lens, db: Option<&Path>) -> Result<ExitCode, Failure> {
+    match command {
+        Lens::Program(program) => program::program(program, db),
+        Lens::Kernel(kernel) => kernel::kernel(kernel, db),
+        Lens::Compare(compare) => compare::compare(compare, db),
+        Lens::Calibrate(calibrate) => calibrate::calibrate(calibrate),
+    }
+}

@@ -1,0 +1,94 @@
+//! The modelled machine, from arguments.
+
+use super::costs;
+use crate::arguments::lens::{Gates, Model};
+use crate::failure::Failure;
+use crate::places;
+use faultline_coherence::{Machine, Topology};
+use faultline_model::lens::settings::{LensSettings, Subject};
+use faultline_runner::lens::{MachineModel, Quanta};
+use std::path::PathBuf;
+
+/// Well over what any workload needs to notice another CPU's progress.
+const MOST_QUANTUM: u64 = 1 << 40;
+
+/// The function by which QEMU enters a plugin, in its table of symbols.
+const PLUGIN_ENTRY: &[u8] = b"qemu_plugin_install\0";
+
+/// The machine, but for its number of CPUs. The error says what can't be.
+pub(super) fn machine(model: &Model) -> Result<MachineModel, Failure> {
+    let costs = costs::named(&model.costs)?;
+    if let Some(caches) = model.cache {
+        let one = Topology::new(1, 1, 1).map_err(|error| Failure::usage(error.to_string(), "name other caches"))?;
+        Machine::with(one, costs.costs(), Some(caches)).map_err(|error| {
+            Failure::usage(error.to_string(), "for example `--cache 16384x16`, 1 MiB in sets of 16")
+        })?;
+    }
+    let quanta = Quanta { contended: model.quantum, private: model.private_quantum };
+    for quantum in [model.quantum, model.private_quantum].into_iter().flatten() {
+        if quantum > MOST_QUANTUM {
+            return Err(Failure::usage(
+                format!("a quantum of {quantum} is too long"),
+                "some thousands are coarse already",
+            ));
+        }
+    }
+    if let (Some(contended), Some(private)) = (model.quantum, model.private_quantum)
+        && private < contended
+    {
+        return Err(Failure::usage(
+            format!("the private quantum of {private} is below the other, which is {contended}"),
+            "it holds while there is nothing to contend for, and is the longer one",
+        ));
+    }
+    Ok(MachineModel {
+        sockets: model.sockets,
+        cpus_per_cache: model.cpus_per_cache,
+        costs,
+        caches: model.cache,
+        quanta,
+    })
+}
+
+/// What is saved of the request.
+pub(super) fn settings(model: &Model, subject: Subject, ops: Option<u64>, gates: &Gates) -> LensSettings {
+    LensSettings {
+        subject,
+        sockets: model.sockets,
+        cpus_per_cache: model.cpus_per_cache,
+        costs: model.costs.clone(),
+        operations_per_task: ops,
+        quantum: model.quantum,
+        private_quantum: model.private_quantum,
+        budgets: gates.budgets.iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// The plugin's file.
+pub(super) fn plugin(model: &Model) -> Result<PathBuf, Failure> {
+    let file = match &model.plugin {
+        Some(file) => file.clone(),
+        None => places::own_part("lens").map(|directory| directory.join("libfaultline_lens.so")).ok_or_else(|| {
+            Failure::new(
+                "the lens's plugin is not beside the command",
+                "`make lens` builds it; `--plugin FILE` says where it is",
+            )
+        })?,
+    };
+    if !file.is_file() {
+        return Err(Failure::usage(
+            format!("there is no plugin {}", file.display()),
+            "`make lens` builds it; `--plugin FILE` says where it is",
+        ));
+    }
+    // Every execution would fail for it, and each would be final.
+    if !std::fs::read(&file).is_ok_and(|bytes| memchr::memmem::find(&bytes, PLUGIN_ENTRY).is_some()) {
+        return Err(Failure::usage(
+            format!("{} is no plugin for QEMU", file.display()),
+            "`make lens` builds the lens's; `--plugin FILE` says where it is",
+        ));
+    }
+    // The emulator may look for it from another directory.
+    std::path::absolute(&file)
+        .map_err(|error| Failure::new(format!("cannot find {}: {error}", file.display()), "name it by its full path"))
+}

@@ -1,0 +1,171 @@
+//! Machines as `--on` names them: `host`, or `qemu:KEY=VALUE,…`.
+
+use faultline_targets::qemu::{Accelerator, MachineShape};
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// How the rest of the words begins.
+const QEMU: &str = "qemu";
+
+/// CPUs unless the user says otherwise.
+const DEFAULT_CPUS: u32 = 4;
+
+/// Time for a boot unless the user says otherwise: a stock kernel takes seconds for one CPU, and a minute for 64 of them on two
+/// real ones that others use as well.
+const BOOT_LIMIT: Duration = Duration::from_secs(60);
+const BOOT_LIMIT_PER_CPU: Duration = Duration::from_secs(3);
+
+/// Time for a boot of that many CPUs.
+pub(crate) fn usual_boot_limit(cpus: u32) -> Duration {
+    BOOT_LIMIT + BOOT_LIMIT_PER_CPU * cpus
+}
+
+/// Where a run happens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Machine {
+    /// This host.
+    Host,
+    /// A guest in QEMU.
+    Qemu(Guest),
+}
+
+/// A guest, as far as it was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Guest {
+    pub(crate) shape: MachineShape,
+    /// The kernel's image; none for the newest of the distribution.
+    pub(crate) kernel: Option<PathBuf>,
+    pub(crate) accelerator: Accelerator,
+    pub(crate) boot_limit: Duration,
+    pub(crate) parameters: Vec<String>,
+}
+
+impl FromStr for Machine {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
+        match kind {
+            "host" if rest.is_empty() => Ok(Machine::Host),
+            QEMU => Ok(Machine::Qemu(guest(rest)?)),
+            _ => Err("not a machine; `host`, or for example `qemu:cpus=8,sockets=2`".to_owned()),
+        }
+    }
+}
+
+fn guest(text: &str) -> Result<Guest, String> {
+    let (mut cpus, mut sockets, mut memory_mib, mut boot_limit) = (DEFAULT_CPUS, 1, None, None);
+    let (mut kernel, mut accelerator, mut parameters) = (None, Accelerator::default(), Vec::new());
+    let mut seen = Vec::new();
+    for part in text.split(',').filter(|part| !part.is_empty()) {
+        let (key, value) = part.split_once('=').ok_or_else(|| format!("'{part}' is not KEY=VALUE"))?;
+        if key != "append" && seen.contains(&key) {
+            return Err(format!("'{key}' is given twice"));
+        }
+        seen.push(key);
+        match key {
+            "cpus" => cpus = number(value)?,
+            "sockets" => sockets = number(value)?,
+            "memory" => memory_mib = Some(mebibytes(value)?),
+            "kernel" => kernel = Some(PathBuf::from(value)),
+            "boot_limit" => boot_limit = Some(limit(value)?),
+            "accel" => accelerator = accelerator_named(value)?,
+            "append" => parameters.push(value.to_owned()),
+            _ => return Err(format!("'{key}' is unknown; cpus, sockets, memory, kernel, boot_limit, accel or append")),
+        }
+    }
+    let shape =
+        MachineShape::new(cpus, sockets, memory_mib).map_err(|error| format!("{}; {}", error.problem, error.hint))?;
+    let boot_limit = boot_limit.unwrap_or_else(|| usual_boot_limit(cpus));
+    Ok(Guest { shape, kernel, accelerator, boot_limit, parameters })
+}
+
+fn number(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| format!("'{text}' is not a number"))
+}
+
+/// `2G`, `512M`, both binary; a bare number is in MiB, as QEMU has it.
+fn mebibytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor = match &text[digits.len()..] {
+        "" | "M" | "MiB" => 1,
+        "G" | "GiB" => 1024,
+        _ => return Err(format!("'{text}' is not a size of memory; write it like 2G or 512M")),
+    };
+    let number: u64 =
+        digits.parse().map_err(|_| format!("'{text}' is not a size of memory; write it like 2G or 512M"))?;
+    Ok(number.saturating_mul(factor).min(u64::from(u32::MAX)))
+}
+
+fn limit(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(limit) if !limit.is_zero() => Ok(limit),
+        _ => Err(format!("'{text}' is not a limit; write it like 90s or 5m")),
+    }
+}
+
+fn accelerator_named(text: &str) -> Result<Accelerator, String> {
+    let known = [Accelerator::Tcg, Accelerator::Kvm];
+    known
+        .into_iter()
+        .find(|accelerator| accelerator.word() == text)
+        .ok_or_else(|| format!("'{text}' is not tcg or kvm"))
+}
+
+/// In full, so that the same machine is made of it later.
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Machine::Qemu(guest) = self else { return f.write_str("host") };
+        let (shape, limit) = (guest.shape, humantime::format_duration(guest.boot_limit).to_string().replace(' ', ""));
+        write!(f, "{QEMU}:cpus={},sockets={},memory={}M", shape.cpus(), shape.sockets(), shape.memory_mib())?;
+        if let Some(kernel) = &guest.kernel {
+            write!(f, ",kernel={}", kernel.display())?;
+        }
+        write!(f, ",boot_limit={limit},accel={}", guest.accelerator.word())?;
+        guest.parameters.iter().try_for_each(|parameter| write!(f, ",append={parameter}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for (text, full) in [
+            ("host", "host"),
+            ("qemu", "qemu:cpus=4,sockets=1,memory=1024M,boot_limit=1m12s,accel=tcg"),
+            ("qemu:cpus=8,sockets=2", "qemu:cpus=8,sockets=2,memory=1280M,boot_limit=1m24s,accel=tcg"),
+            (
+                "qemu:memory=2G,kernel=/k,append=a=1,append=b,boot_limit=90s",
+                "qemu:cpus=4,sockets=1,memory=2048M,kernel=/k,boot_limit=1m30s,accel=tcg,append=a=1,append=b",
+            ),
+        ] {
+            let machine: Machine = text.parse().unwrap();
+            assert_eq!(machine.to_string(), full);
+            assert_eq!(full.parse(), Ok(machine));
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for (text, problem) in [
+            ("vax", "not a machine"),
+            ("host:cpus=1", "not a machine"),
+            ("qemu:cpus", "'cpus' is not KEY=VALUE"),
+            ("qemu:cpus=many", "'many' is not a number"),
+            ("qemu:cpus=0", "a machine with 0 CPUs can't be emulated; 1 to 255"),
+            ("qemu:cpus=8,sockets=3", "8 CPUs can't be spread over 3 sockets"),
+            ("qemu:cpus=1,cpus=2", "'cpus' is given twice"),
+            ("qemu:colour=red", "'colour' is unknown"),
+            ("qemu:memory=lots", "'lots' is not a size of memory"),
+            ("qemu:boot_limit=0s", "'0s' is not a limit"),
+            ("qemu:accel=hax", "'hax' is not tcg or kvm"),
+        ] {
+            let said = text.parse::<Machine>().unwrap_err();
+            assert!(said.contains(problem), "{text}: {said}");
+        }
+    }
+}

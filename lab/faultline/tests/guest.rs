@@ -1,0 +1,330 @@
+//! Guests as the command runs them: real boots in QEMU of the distribution's own kernel. They take minutes, so that each test
+//! is run only when asked for: `make test-guest`. Without QEMU, a kernel or the guest's programs they fail, and say what to do.
+
+mod lab;
+
+use faultline_model::outcome::{GuestFailure, Outcome};
+use faultline_model::record::{RunId, RunRecord};
+use faultline_store::Store;
+use faultline_targets::host::HostPaths;
+use faultline_targets::qemu::{
+    Accelerator, GuestExecution, GuestPaths, KernelImage, MachineRequest, MachineShape, QemuMachine,
+};
+use faultline_targets::qemu_user::{UserExecution, UserProgram};
+use faultline_targets::{Ending, Execution, Plugin, StopFlag};
+use lab::Lab;
+use lab::guest::{compile, guest_directory, troubled};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+/// A short window, once.
+const ONCE: &[&str] = &["--repeats", "1", "--warmup", "0ms", "--window", "200ms", "--interval", "100ms", "--quiet"];
+
+fn run(lab: &Lab, arguments: &[&str]) -> std::process::Output {
+    guest_directory();
+    lab.run(&[&["run"], arguments, ONCE].concat())
+}
+
+fn record(lab: &Lab) -> RunRecord {
+    Store::open_existing(&lab.db()).unwrap().load_run(RunId(1)).unwrap()
+}
+
+#[track_caller]
+fn assert_nothing_left(lab: &Lab) {
+    assert_eq!(lab.left_over(), Vec::<String>::new());
+    assert_eq!(lab.scratch_left(), Vec::<PathBuf>::new());
+}
+
+#[test]
+#[ignore = "boots a guest: make test-guest"]
+fn a_workload_runs_in_a_guest() {
+    let lab = Lab::new();
+    let output = run(&lab, &["zero_fill:base", "--on", "qemu:cpus=2", "--cpus", "2"]);
+    assert!(output.status.success(), "{}{}", lab::stdout(&output), lab::stderr(&output));
+    assert!(lab::stdout(&output).contains("QEMU TCG CPU"), "{}", lab::stdout(&output));
+    let record = record(&lab);
+    assert_eq!(record.attempts[0].outcome, Some(Outcome::Done));
+    assert_eq!(record.attempts[0].window.len(), 2);
+    let facts = record.facts().unwrap();
+    assert_eq!(facts.get_count("cpu.logical"), Some(2));
+    assert_eq!(facts.get_text("virtualisation.hypervisor"), Some("QEMU, TCG"));
+    assert!(facts.get_text("host.kernel.release").is_some());
+    assert!(record.settings.on.unwrap().starts_with("qemu:cpus=2,sockets=1,memory=1024M,kernel=/boot/vmlinuz-"));
+    assert_nothing_left(&lab);
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn two_sockets_are_two_nodes() {
+    let lab = Lab::new();
+    guest_directory();
+    let output =
+        lab.run(&["facts", "--on", "qemu:cpus=4,sockets=2,append=transparent_hugepage=never", "--format", "json"]);
+    let facts: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let text = lab::stdout(&output);
+    assert!(text.contains("numa.node1.cpus") && text.contains("\"2-3\""), "{text}");
+    assert!(text.contains("\"huge_pages.transparent\"") && text.contains("\"never\""), "{facts}");
+    assert_nothing_left(&lab);
+}
+
+/// What became of `troubled` in one variant.
+fn trouble(lab: &Lab, variant: &str) -> Outcome {
+    let directory = troubled(lab);
+    let mut command = lab.command(&["run", &format!("troubled:{variant}"), "--on", "qemu:cpus=1", "--limit", "10s"]);
+    let output = command.args(ONCE).arg("--guest").arg(directory).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}{}", lab::stdout(&output), lab::stderr(&output));
+    assert_nothing_left(lab);
+    record(lab).attempts[0].outcome.clone().unwrap()
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn a_panic_is_recorded_with_the_end_of_the_console() {
+    match trouble(&Lab::new(), "panic") {
+        Outcome::GuestFailed { how: GuestFailure::Panicked, text, console } => {
+            assert_eq!(text, "the guest's kernel gave up: Kernel panic - not syncing: sysrq triggered crash");
+            assert!(console.contains("Call Trace"), "{console}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn a_guest_that_hangs_is_switched_off() {
+    match trouble(&Lab::new(), "hang") {
+        Outcome::GuestFailed { how: GuestFailure::Hung, text, .. } => {
+            assert_eq!(text, "the guest did not end within its limit of 10.0 s; switched off");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn a_crash_in_a_guest_is_that_of_the_workload() {
+    let expected = Outcome::Crashed { signal: 6, stderr: "about to crash\nnow\n".into() };
+    assert_eq!(trouble(&Lab::new(), "crash"), expected);
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn output_that_is_cut_off_is_seen_to_be() {
+    let outcome = trouble(&Lab::new(), "cut");
+    assert!(matches!(&outcome, Outcome::Rubbish { .. }), "{outcome:?}");
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn a_workload_that_is_not_in_the_guest_is_refused() {
+    let lab = Lab::new();
+    let directory = troubled(&lab);
+    let arguments = ["run", "zero_fill", "--on", "qemu:cpus=1", "--guest", directory.to_str().unwrap()];
+    lab::assert_refused(&lab.run(&arguments), 2, "there is no workload 'zero_fill'");
+    assert_nothing_left(&lab);
+    assert!(!lab.db().exists());
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn images_that_do_not_boot_are_refused() {
+    let lab = Lab::new();
+    let image = lab.path("bzImage");
+    fs::write(&image, "no kernel\n".repeat(1000)).unwrap();
+    let on = format!("qemu:cpus=1,boot_limit=5s,kernel={}", image.display());
+    lab::assert_refused(&run(&lab, &["zero_fill", "--on", &on]), 1, "bzImage is no kernel image");
+    // The head of a kernel without its body: the emulator runs into nothing.
+    let mut head = fs::read(KernelImage::open(None).unwrap().path).unwrap();
+    head[0x1000..].fill(0xf4);
+    fs::write(&image, head).unwrap();
+    lab::assert_refused(&run(&lab, &["zero_fill", "--on", &on]), 1, "did not come up within 5.0 s");
+    let panics = "qemu:cpus=1,append=rdinit=/nowhere,append=root=/dev/nothing";
+    lab::assert_refused(&run(&lab, &["zero_fill", "--on", panics]), 1, "Kernel panic - not syncing");
+    let slow = "qemu:cpus=1,boot_limit=300ms";
+    lab::assert_refused(&run(&lab, &["zero_fill", "--on", slow]), 1, "did not come up within 0.3 s");
+    lab::assert_refused(
+        &run(&lab, &["zero_fill", "--on", "qemu:kernel=/nowhere/at/all"]),
+        1,
+        "cannot read the kernel image",
+    );
+    assert_nothing_left(&lab);
+    assert!(!lab.db().exists());
+}
+
+#[test]
+#[ignore = "needs the guest's programs: make test-guest"]
+fn what_is_missing_is_named() {
+    let lab = Lab::new();
+    let directory = troubled(&lab);
+    let guest = directory.to_str().unwrap();
+    let arguments = ["run", "troubled", "--on", "qemu:cpus=1", "--guest", guest];
+    let mut without_qemu = lab.command(&arguments);
+    lab::assert_refused(&without_qemu.env("PATH", "/nowhere").output().unwrap(), 1, "there is no qemu-system-x86_64");
+    compile("troubled.c", &directory.join("workloads/troubled"), &[]);
+    lab::assert_refused(&lab.run(&arguments), 1, "it needs shared libraries, which a guest does not have");
+    fs::remove_file(directory.join("agent")).unwrap();
+    lab::assert_refused(&lab.run(&arguments), 1, "/agent into a guest: No such file");
+}
+
+/// Blocks of two short executions.
+const LONG: &[&str] = &[
+    "run",
+    "path_stat:distinct",
+    "--on",
+    "qemu:cpus=2",
+    "--cpus",
+    "1,2",
+    "--repeats",
+    "2",
+    "--warmup",
+    "0ms",
+    "--window",
+    "100ms",
+    "--interval",
+    "100ms",
+    "--quiet",
+];
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn a_killed_command_leaves_no_emulator_and_the_rest_can_be_resumed() {
+    let lab = Lab::new();
+    guest_directory();
+    let ended = |lab: &Lab| {
+        let store = Store::open_existing(&lab.db()).ok()?;
+        Some(store.list_runs().ok()?.first()?.ended)
+    };
+    let child = lab.command(LONG).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let wait_for = |count: u32| {
+        for _ in 0..1200 {
+            if ended(&lab).is_some_and(|ended| ended >= count) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        panic!("{count} executions did not end within two minutes");
+    };
+    wait_for(1);
+    lab::kill(child);
+    assert_nothing_left(&lab);
+
+    let child = lab.command(&["resume", "--quiet"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for(2);
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let stopped = child.wait_with_output().unwrap();
+    assert_eq!(stopped.status.code(), Some(130), "{}", lab::stderr(&stopped));
+    assert_nothing_left(&lab);
+
+    let last = lab.run(&["resume", "--quiet"]);
+    assert!(last.status.success(), "{}{}", lab::stdout(&last), lab::stderr(&last));
+    let record = record(&lab);
+    for item in &record.plan {
+        assert_eq!(record.final_attempt(item.ordinal).unwrap().outcome, Some(Outcome::Done));
+    }
+    assert_eq!(record.sessions.len(), 3);
+    assert!(record.sessions.iter().all(|session| session.facts.get_count("cpu.logical") == Some(2)));
+    assert_nothing_left(&lab);
+}
+
+/// A machine as the lens has it.
+fn machine(lab: &Lab) -> QemuMachine {
+    let host = HostPaths { workloads: PathBuf::new(), scratch: lab.path("scratch"), keeper: lab::program().to_owned() };
+    let paths = GuestPaths { guest: guest_directory(), host, cache: lab.path("cache") };
+    let request = MachineRequest {
+        shape: MachineShape::new(2, 1, None).unwrap(),
+        kernel: KernelImage::open(None).unwrap(),
+        accelerator: Accelerator::Tcg,
+        boot_limit: Duration::from_secs(90),
+        parameters: Vec::new(),
+    };
+    QemuMachine::start(request, paths, &StopFlag::default()).unwrap()
+}
+
+fn plugin(lab: &Lab) -> Plugin {
+    let file = lab.path("plug,in.so");
+    compile("plugin.c", &file, &["-shared", "-fPIC"]);
+    let told = lab.path("told").to_str().unwrap().to_owned();
+    Plugin { file, values: vec![("output".to_owned(), told), ("list".to_owned(), "1,2".to_owned())] }
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn symbols_offsets_and_a_plugin_come_with_a_boot() {
+    let lab = Lab::new();
+    let machine = machine(&lab);
+    machine.takes_plugins().unwrap();
+    let stop = StopFlag::default();
+    let symbols = machine.symbols(&stop).unwrap();
+    assert!(symbols.len() > 10_000, "{}", symbols.len());
+    assert!(symbols.iter().any(|symbol| symbol.name == "_text" && symbol.address == 0xffff_ffff_8100_0000));
+    assert_eq!(machine.symbols(&stop).unwrap(), symbols, "those of the cache");
+    let array = symbols.iter().find(|symbol| symbol.name == "__per_cpu_offset").unwrap().address;
+
+    let words = ["--variant", "base", "--mode", "process", "--tasks", "2", "--ops", "100"];
+    let execution = Execution {
+        workload: "zero_fill".to_owned(),
+        arguments: words.map(str::to_owned).to_vec(),
+        limit: Duration::from_secs(60),
+    };
+    let plugin = plugin(&lab);
+    let wanted = GuestExecution { execution: &execution, plugin: Some(&plugin), per_cpu_offset: Some(array) };
+    let mut lines = Vec::new();
+    let executed = machine.execute_in_guest(
+        &wanted,
+        &mut |line| {
+            lines.push(String::from_utf8(line.to_vec()).unwrap());
+            ControlFlow::Continue(())
+        },
+        &stop,
+    );
+    assert_eq!(executed.ending, Ending::Exited { status: 0, stderr: String::new() }, "{}", executed.console);
+    assert_eq!(lines.last().unwrap(), "done");
+    assert_eq!(executed.no_per_cpu_offsets, None);
+    assert_eq!(executed.per_cpu_offsets.len(), 2);
+    assert!(
+        executed.per_cpu_offsets.iter().all(|&offset| offset >> 40 == 0x00ff_ff88),
+        "{:x?}",
+        executed.per_cpu_offsets
+    );
+    assert_eq!(fs::read_to_string(lab.path("told")).unwrap(), "list=1,2\n");
+    assert_nothing_left(&lab);
+}
+
+#[test]
+#[ignore = "needs QEMU's user mode: make test-guest"]
+fn a_program_runs_in_user_mode_with_a_plugin() {
+    let lab = Lab::new();
+    let plugin = plugin(&lab);
+    let program = UserProgram::find(Path::new("echo")).unwrap();
+    let arguments = ["a".into(), "b c".into()];
+    let execution = UserExecution {
+        keeper: lab::program(),
+        scratch: &lab.path("scratch"),
+        plugin: &plugin,
+        arguments: &arguments,
+        limit: Duration::from_secs(30),
+    };
+    let stop = StopFlag::default();
+    let mut lines = Vec::new();
+    let ending = program.execute(
+        &execution,
+        &mut |line| {
+            lines.push(line.to_vec());
+            ControlFlow::Continue(())
+        },
+        &stop,
+    );
+    assert_eq!(ending, Ending::Exited { status: 0, stderr: String::new() });
+    assert_eq!(lines, [b"a b c"]);
+    assert_eq!(fs::read_to_string(lab.path("told")).unwrap(), "list=1,2\n");
+
+    let hanging = UserProgram::find(Path::new("sleep")).unwrap();
+    let arguments = ["60".into()];
+    let execution = UserExecution { arguments: &arguments, limit: Duration::from_millis(500), ..execution };
+    assert_eq!(hanging.pass_through(&execution, &stop), Ending::TimedOut);
+    assert_nothing_left(&lab);
+}

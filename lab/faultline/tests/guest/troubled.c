@@ -1,0 +1,46 @@
+/* A workload for guests that gets into trouble: each variant in its own way, after a good header. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *option(int count, char **words, const char *name)
+{
+    for (int i = 1; i + 1 < count; i++)
+        if (strcmp(words[i], name) == 0)
+            return words[i + 1];
+    return "";
+}
+
+static void panic_kernel(void)
+{
+    int trigger = open("/proc/sysrq-trigger", O_WRONLY);
+    if (trigger < 0 || write(trigger, "c", 1) != 1)
+        perror("sysrq");
+}
+
+int main(int count, char **words)
+{
+    if (count > 1 && strcmp(words[1], "--describe") == 0) {
+        printf("faultline-describe 1 troubled\nsummary a fake\noperation turn\nunit turn/s\ndirection higher\nstyle loop\n"
+               "window_ms 10\nvariant panic process the kernel panics\nvariant hang process it never ends\n"
+               "variant crash process a signal ends it\nvariant cut process it ends in the middle\nend\n");
+        return 0;
+    }
+    const char *variant = option(count, words, "--variant");
+    printf("faultline-workload 1 troubled\noperation turn\nunit turn/s\ndirection higher\nvariant %s\nmode process\n"
+           "tasks %s\nready 1\nbegin 2\n",
+           variant, option(count, words, "--tasks"));
+    fflush(stdout);
+    if (strcmp(variant, "panic") == 0)
+        panic_kernel();
+    if (strcmp(variant, "crash") == 0) {
+        fprintf(stderr, "about to crash\nnow\n");
+        abort();
+    }
+    if (strcmp(variant, "cut") == 0)
+        return 0;
+    for (;;)
+        pause();
+}

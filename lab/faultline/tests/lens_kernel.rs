@@ -1,0 +1,155 @@
+//! `faultline lens kernel` from one end to the other: boots of the distribution's own kernel with the real plugin. They take
+//! tens of seconds each, so that each test is run only when asked for: `make test-guest`. Needs QEMU, a kernel in /boot, what
+//! `make guest` builds, and what `make lens` does.
+
+mod lab;
+
+use faultline_model::lens::summary::LensPoint;
+use faultline_model::outcome::{GuestFailure, Outcome};
+use faultline_model::record::{RunId, RunRecord};
+use faultline_model::summary::RunSummary;
+use faultline_store::Store;
+use lab::guest::{guest_directory, troubled};
+use lab::{Lab, assert_refused, stderr, stdout};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+/// A short workload on two CPUs.
+const SHARED: &[&str] = &["fault_existing:shared", "--cpus", "2", "--ops", "64"];
+
+fn command(lab: &Lab, arguments: &[&str]) -> Command {
+    guest_directory();
+    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/lens/libfaultline_lens.so");
+    assert!(plugin.exists(), "no {}; hint: `make lens`", plugin.display());
+    let mut command = lab.command(&["lens", "kernel", "--quiet"]);
+    command.args(arguments).env("FAULTLINE_LENS_PLUGIN", plugin);
+    command
+}
+
+fn kernel(lab: &Lab, arguments: &[&str]) -> Output {
+    command(lab, arguments).output().unwrap()
+}
+
+fn record(lab: &Lab) -> RunRecord {
+    Store::open_existing(&lab.db()).unwrap().load_run(RunId(1)).unwrap()
+}
+
+#[track_caller]
+fn assert_nothing_left(lab: &Lab) {
+    assert_eq!(lab.left_over(), Vec::<String>::new());
+    assert_eq!(lab.scratch_left(), Vec::<PathBuf>::new());
+}
+
+/// Names of all that the point's lines hold.
+fn held(point: &LensPoint) -> Vec<&str> {
+    point.lines.iter().flat_map(|line| &line.held).map(|held| held.name.as_str()).collect()
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn transfers_of_shared_faults_are_counted_and_named() {
+    let lab = Lab::new();
+    let page = lab.path("page.html");
+    let more = ["--format", "json", "--budget", "fault_existing<=1@2", "-o", page.to_str().unwrap()];
+    let output = kernel(&lab, &[SHARED, &more].concat());
+    assert_eq!(output.status.code(), Some(1), "{}{}", stdout(&output), stderr(&output));
+    let summary: RunSummary = serde_json::from_slice(&output.stdout).unwrap();
+    let lens = summary.lens.unwrap();
+    let point = &lens.curves[0].points[0];
+    assert_eq!((point.cpus, point.operations, point.failures.len()), (2, Some(128), 0), "{point:?}");
+    assert!(point.problems.is_empty(), "{:?}", point.problems);
+    assert!(point.transfers.as_ref().unwrap().median > 1.0, "{:?}", point.transfers);
+    let code: Vec<&str> = point.code.iter().take(5).map(|place| place.name.as_str()).collect();
+    let expected = ["page_remove_rmap", "next_uptodate_page", "next_uptodate_folio", "folio_remove_rmap_ptes"];
+    assert!(code.iter().any(|name| expected.contains(name)), "{code:?}");
+    assert!(code.iter().all(|name| !name.starts_with("0x")), "{code:?}");
+    let names = held(point);
+    assert!(names.iter().any(|name| name.ends_with(" of CPU 0") || name.ends_with(" of CPU 1")), "{names:?}");
+    // Both sides of the budget: what it is held to, and what to look at.
+    let said = stderr(&output);
+    assert!(said.contains("the limit is not kept") && code.iter().any(|name| said.contains(name)), "{said}");
+    assert!(fs::read_to_string(page).unwrap().contains("fault_existing"));
+    let shown = stdout(&lab.run(&["show"]));
+    assert!(shown.contains("fault_existing:shared · processes · per fault"), "{shown}");
+    assert_nothing_left(&lab);
+}
+
+#[test]
+#[ignore = "boots a guest: make test-guest"]
+fn what_can_not_be_counted_is_refused() {
+    let lab = Lab::new();
+    let text = lab.path("text");
+    fs::write(&text, "no kernel\n".repeat(1000)).unwrap();
+    let refused = |arguments: &[&str], status, problem: &str| {
+        assert_refused(&kernel(&lab, arguments), status, problem);
+    };
+    refused(&["zero_fill", "--kernel", text.to_str().unwrap()], 2, "/text is no kernel image");
+    refused(&["zero_fill", "--kernel", "/nowhere/at/all"], 2, "cannot read the kernel image /nowhere/at/all");
+    refused(&["zero_fill", "--vmlinux", text.to_str().unwrap()], 2, "/text: not an ELF file");
+    refused(&["zero_fill", "--cpus", "3", "--sockets", "2"], 2, "3 CPUs don't divide evenly among 2 sockets");
+    refused(&["zero_fill", "--baseline", "7"], 1, "there is no database");
+    refused(&["zero_fil", "--cpus", "1"], 2, "there is no workload 'zero_fil'");
+    refused(&["zero_fill", "--cpus", "1", "--append", "rdinit=/nowhere"], 1, "Kernel panic - not syncing");
+    let mut without = command(&lab, &["zero_fill"]);
+    assert_refused(&without.env("PATH", "/nowhere").output().unwrap(), 1, "there is no qemu-system-x86_64");
+    assert!(!lab.db().exists());
+    assert_nothing_left(&lab);
+}
+
+/// What became of the one attempt of a run that failed.
+fn failed(lab: &Lab, command: &mut Command) -> Outcome {
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}{}", stdout(&output), stderr(&output));
+    assert!(stdout(&output).contains("1 failed"), "{}", stdout(&output));
+    assert_nothing_left(lab);
+    let [attempt] = &record(lab).attempts[..] else { panic!("one attempt") };
+    attempt.outcome.clone().unwrap()
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn a_guest_that_takes_too_long_is_switched_off() {
+    let lab = Lab::new();
+    let outcome = failed(&lab, &mut command(&lab, &["zero_fill:base", "--cpus", "2", "--limit", "200ms"]));
+    let Outcome::GuestFailed { how: GuestFailure::Hung, text, .. } = outcome else { panic!("{outcome:?}") };
+    assert_eq!(text, "the guest did not end within its limit of 0.2 s; switched off");
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn a_panic_is_recorded_with_the_end_of_the_console() {
+    let lab = Lab::new();
+    let guest = troubled(&lab);
+    let outcome = failed(&lab, command(&lab, &["troubled:panic", "--cpus", "1"]).arg("--guest").arg(guest));
+    let Outcome::GuestFailed { how: GuestFailure::Panicked, text, console } = outcome else { panic!("{outcome:?}") };
+    assert!(text.contains("Kernel panic - not syncing") && console.contains("Call Trace"), "{text} {console}");
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn ctrl_c_leaves_no_emulator_and_what_was_counted() {
+    let lab = Lab::new();
+    let words = ["zero_fill:base", "--cpus", "1", "--ops", "64", "--repeats", "9"];
+    let child = command(&lab, &words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = || Some(Store::open_existing(&lab.db()).ok()?.load_run(RunId(1)).ok()?.attempts.len());
+    // Boots take their time on a loaded machine.
+    for _ in 0..1200 {
+        if begun().is_some_and(|begun| begun >= 2) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    // The second boot is under way.
+    std::thread::sleep(Duration::from_secs(1));
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let stopped = child.wait_with_output().unwrap();
+    assert_eq!(stopped.status.code(), Some(130), "{}", stderr(&stopped));
+    assert_eq!(stderr(&stopped), "stopped; what was measured is saved as run 1\n");
+    assert_nothing_left(&lab);
+    let record = record(&lab);
+    assert!(record.attempts[0].reading.is_some(), "{:?}", record.attempts);
+    assert_eq!(record.attempts.last().unwrap().outcome, Some(Outcome::Interrupted));
+}

@@ -1,0 +1,196 @@
+//! Names of code and data: what an instruction and a line are called, and how that reads.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Where an instruction stands.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Code {
+    /// The function; the innermost one where functions were inlined.
+    pub function: String,
+    /// Bytes from the beginning of the function that the instruction lies in, inlined or not.
+    pub offset: u64,
+    /// The function that `function` was inlined into, down to the one that has a symbol; none where it was not.
+    pub inlined_into: Option<String>,
+    /// Source file.
+    pub file: Option<String>,
+    /// Line in it, from 1.
+    pub line: Option<u32>,
+}
+
+impl Code {
+    /// `file:line`, the file without its directories, where both are known.
+    pub fn source(&self) -> Option<String> {
+        let file = self.file.as_deref()?;
+        let name = file.rsplit('/').next().unwrap_or(file);
+        Some(format!("{name}:{}", self.line?))
+    }
+}
+
+/// The place without the offset, which shifts from build to build: `increment counter.c:12`, `do_fault`.
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.function)?;
+        if let Some(source) = self.source() {
+            write!(f, " {source}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What a byte of memory belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Data {
+    /// A variable.
+    Symbol {
+        /// Its name.
+        name: String,
+        /// Bytes from its beginning.
+        offset: u64,
+        /// The member there: `lock`, `[3].value`.
+        field: Option<String>,
+    },
+    /// A variable of which each CPU has its own.
+    PerCpu {
+        /// Whose.
+        cpu: u32,
+        /// Its name; none for one that was allocated at run time.
+        symbol: Option<String>,
+        /// Bytes from its beginning, or from that of the CPU's area where it has no name.
+        offset: u64,
+        /// The member there.
+        field: Option<String>,
+    },
+    /// The kernel's record of a page frame.
+    StructPage {
+        /// Number of the frame.
+        frame: u64,
+        /// Bytes from the record's beginning.
+        offset: u64,
+        /// The member there.
+        field: Option<String>,
+    },
+    /// A page that has no name of its own: contents, or what the kernel allocated in it.
+    Page {
+        /// Number of the frame.
+        frame: u64,
+        /// Bytes from the page's beginning.
+        offset: u64,
+        /// Reached through a user mapping.
+        contents: bool,
+    },
+    /// The kernel's mapped memory: stacks of tasks, and what was allocated there.
+    Vmalloc {
+        /// Its address.
+        address: u64,
+    },
+    /// The program's heap just above its variables.
+    Heap {
+        /// Bytes from where it begins.
+        offset: u64,
+    },
+    /// What a program mapped: stacks of threads, large or per-thread allocations, shared libraries.
+    Mapped {
+        /// Its address.
+        address: u64,
+    },
+    /// Nothing is known of it.
+    Unknown {
+        /// Its address.
+        address: u64,
+    },
+}
+
+impl Data {
+    /// What stays the same from run to run and build to build: the variable and member, or the kind of page. None where there
+    /// is no such name.
+    pub fn name(&self) -> Option<String> {
+        match self {
+            Data::Symbol { name, field, .. } => Some(member(name, field.as_deref())),
+            Data::PerCpu { symbol: Some(symbol), field, .. } => {
+                Some(format!("{} (per CPU)", member(symbol, field.as_deref())))
+            }
+            Data::StructPage { field, offset, .. } => Some(match field {
+                Some(field) => member("struct page", Some(field)),
+                None => format!("struct page+{offset:#x}"),
+            }),
+            Data::Page { contents: true, .. } => Some("page contents".to_owned()),
+            Data::PerCpu { symbol: None, .. }
+            | Data::Page { contents: false, .. }
+            | Data::Vmalloc { .. }
+            | Data::Heap { .. }
+            | Data::Mapped { .. }
+            | Data::Unknown { .. } => None,
+        }
+    }
+}
+
+/// `zone.lock`, `counters[3].value`, `zone`.
+fn member(name: &str, field: Option<&str>) -> String {
+    match field {
+        None => name.to_owned(),
+        Some(field) if field.starts_with('[') => format!("{name}{field}"),
+        Some(field) => format!("{name}.{field}"),
+    }
+}
+
+/// The name with what tells this one from others: `runqueues.lock of CPU 3`, `heap+0x40`.
+impl fmt::Display for Data {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Data::Symbol { name, offset, field } => place(f, name, *offset, field.as_deref()),
+            Data::PerCpu { cpu, symbol: Some(symbol), offset, field } => {
+                place(f, symbol, *offset, field.as_deref())?;
+                write!(f, " of CPU {cpu}")
+            }
+            Data::PerCpu { cpu, symbol: None, offset, .. } => {
+                write!(f, "allocated per CPU, +{offset:#x} of CPU {cpu}")
+            }
+            Data::StructPage { frame, offset, field } => {
+                place(f, "struct page", *offset, field.as_deref())?;
+                write!(f, " of frame {frame:#x}")
+            }
+            Data::Page { frame, offset, contents: true } => write!(f, "page contents, frame {frame:#x}+{offset:#x}"),
+            Data::Page { frame, offset, contents: false } => write!(f, "kernel memory, frame {frame:#x}+{offset:#x}"),
+            Data::Vmalloc { address } => write!(f, "kernel stack or vmalloc {address:#x}"),
+            Data::Heap { offset } => write!(f, "heap+{offset:#x}"),
+            Data::Mapped { address } => write!(f, "stack or mapping {address:#x}"),
+            Data::Unknown { address } => write!(f, "{address:#x}"),
+        }
+    }
+}
+
+fn place(f: &mut fmt::Formatter<'_>, name: &str, offset: u64, field: Option<&str>) -> fmt::Result {
+    match (field, offset) {
+        (None, 0) => f.write_str(name),
+        (None, offset) => write!(f, "{name}+{offset:#x}"),
+        (field, _) => f.write_str(&member(name, field)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_leave_out_what_shifts() {
+        let field = |text: &str| Some(text.to_owned());
+        let rq = Data::PerCpu { cpu: 3, symbol: Some("runqueues".into()), offset: 4, field: field("lock") };
+        assert_eq!((rq.to_string(), rq.name()), ("runqueues.lock of CPU 3".into(), field("runqueues.lock (per CPU)")));
+        let counter = Data::Symbol { name: "counters".into(), offset: 24, field: field("[3].value") };
+        assert_eq!((counter.to_string(), counter.name()), ("counters[3].value".into(), field("counters[3].value")));
+        let plain = Data::Symbol { name: "lock".into(), offset: 8, field: None };
+        assert_eq!((plain.to_string(), plain.name()), ("lock+0x8".into(), field("lock")));
+        assert_eq!(Data::Heap { offset: 64 }.name(), None);
+        assert_eq!(Data::Page { frame: 1, offset: 0, contents: true }.name(), field("page contents"));
+    }
+
+    #[test]
+    fn code_reads_without_directories() {
+        let code =
+            Code { function: "f".into(), offset: 3, inlined_into: None, file: Some("/a/b.c".into()), line: Some(7) };
+        assert_eq!(code.to_string(), "f b.c:7");
+        assert_eq!(Code { line: None, ..code }.to_string(), "f");
+    }
+}

@@ -1,0 +1,377 @@
+//! The plugin's report (`faultline-lens 2`, docs/FORMATS.md): a strict reader, so that a report that was cut off or made by another
+//! version is refused and never shown as figures.
+
+use serde::{Deserialize, Serialize};
+
+/// Name of the format.
+pub const FORMAT: &str = "faultline-lens";
+
+/// The version that is read.
+pub const VERSION: u64 = 2;
+
+/// A report that can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RawReportError {
+    /// It ends in the middle.
+    #[error("the lens's report is cut off")]
+    CutOff,
+    /// It is no JSON, or a field is missing or out of range.
+    #[error("the lens's report can't be read: {0}")]
+    Unreadable(String),
+    /// It is JSON of another kind.
+    #[error("not a report of the lens: its format is '{0}', not '{FORMAT}'")]
+    WrongFormat(String),
+    /// Another version wrote it.
+    #[error("the lens's report has version {0}; this Faultline reads version {VERSION}")]
+    WrongVersion(u64),
+    /// Its figures contradict each other.
+    #[error("the lens's report contradicts itself: {0}")]
+    Inconsistent(String),
+}
+
+impl RawReportError {
+    /// What can be done about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            RawReportError::CutOff => "was the disk full? run it again",
+            RawReportError::WrongVersion(_) => "build the plugin and Faultline from the same source",
+            _ => "check that the plugin is Faultline's and from the same source",
+        }
+    }
+}
+
+/// What was run under the plugin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LensMode {
+    /// A program in user-mode emulation.
+    Program,
+    /// A whole machine with its kernel.
+    Kernel,
+}
+
+/// What was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// The whole run.
+    Whole,
+    /// What lies between begin and end marks.
+    Marks,
+}
+
+/// What an address counts from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Space {
+    /// A virtual address.
+    Virtual,
+    /// A physical one: the line was reached through the kernel's direct map or a user mapping.
+    Physical,
+}
+
+/// The modelled machine. A clock is the time of one instruction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// CPUs.
+    pub cpus: u32,
+    /// Sockets that they are spread over.
+    pub sockets: u32,
+    /// CPUs that share a cache.
+    pub cpus_per_cache: u32,
+    /// Bytes of a cache line.
+    pub line_bytes: u64,
+    /// How far a CPU may run ahead after a transfer, in clocks.
+    pub quantum: u64,
+    /// How far a CPU may run ahead that has had no transfer for long, in clocks.
+    pub private_quantum: u64,
+    /// What an instruction costs, in picoseconds.
+    pub instruction_ps: f64,
+    /// What a transfer within a cache's CPUs costs.
+    pub same_cache_ns: f64,
+    /// What a transfer within a socket costs.
+    pub same_socket_ns: f64,
+    /// What a transfer between sockets costs.
+    pub other_socket_ns: f64,
+    /// What a line from memory costs.
+    pub memory_ns: f64,
+    /// Lines that a cache holds; none where caches have no bound.
+    pub cache_lines: Option<u64>,
+    /// Lines that a cache holds per set; none where caches have no bound.
+    pub cache_ways: Option<u64>,
+}
+
+/// The program that ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// Its path.
+    pub path: String,
+    /// What to take away from an address for those of its own symbols; none where that isn't known.
+    pub load_base: Option<u64>,
+}
+
+/// What makes the counts less than what was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// A word for programs: `no_mark`, `too_many_threads`, `stall`.
+    pub kind: String,
+    /// A sentence for people.
+    pub text: String,
+}
+
+/// Transfers by what asked for the line.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByCause {
+    /// By a read of what another CPU wrote.
+    pub read: u64,
+    /// By a write to what others hold.
+    pub write: u64,
+}
+
+/// Transfers by how far the line came.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByDistance {
+    /// From a CPU that shares a cache.
+    pub same_cache: u64,
+    /// From the same socket.
+    pub same_socket: u64,
+    /// From another socket.
+    pub other_socket: u64,
+    /// From several places at once.
+    pub several: u64,
+}
+
+/// Sums over all CPUs and lines.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Instructions.
+    pub instructions: u64,
+    /// Accesses to memory.
+    pub accesses: u64,
+    /// Transfers of lines between CPUs.
+    pub transfers: u64,
+    /// Of these, of bytes that the other wrote or read.
+    pub true_sharing: u64,
+    /// Of these, of other bytes of the line.
+    pub false_sharing: u64,
+    /// By cause.
+    pub by_cause: ByCause,
+    /// By distance.
+    pub by_distance: ByDistance,
+    /// By atomic instructions.
+    pub atomic: u64,
+    /// In user mode.
+    pub user: u64,
+    /// Of pages' contents.
+    pub contents: u64,
+    /// Lines fetched again because a cache was full; no transfers.
+    pub capacity_misses: u64,
+}
+
+/// What one CPU did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuTotals {
+    /// Its number.
+    pub cpu: u32,
+    /// Instructions.
+    pub instructions: u64,
+    /// Accesses to memory.
+    pub accesses: u64,
+    /// Its clock at the end.
+    pub clock: u64,
+    /// Transfers to it.
+    pub transfers: u64,
+    /// Where its own variables are, in kernel mode: what the kernel keeps in the base of `gs`.
+    pub per_cpu_base: Option<u64>,
+}
+
+/// Transfers of a line to one CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuTransfers {
+    /// The CPU.
+    pub cpu: u32,
+    /// Transfers to it.
+    pub transfers: u64,
+}
+
+/// Transfers by one instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SiteTransfers {
+    /// The instruction.
+    pub address: u64,
+    /// Transfers.
+    pub transfers: u64,
+}
+
+/// Transfers by the byte of the line at which the access began that moved it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OffsetTransfers {
+    /// The byte, from the line's first.
+    pub offset: u64,
+    /// Bytes that were accessed.
+    pub size: u64,
+    /// Transfers.
+    pub transfers: u64,
+}
+
+/// A line that moved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RawLine {
+    /// Its first byte.
+    pub address: u64,
+    /// What the address counts from.
+    pub space: Space,
+    /// Its page was reached through a user mapping.
+    pub contents: bool,
+    /// All transfers of it.
+    pub transfers: u64,
+    /// True sharing.
+    pub true_sharing: u64,
+    /// False sharing.
+    pub false_sharing: u64,
+    /// By CPU.
+    pub by_cpu: Vec<CpuTransfers>,
+    /// By instruction, the most first.
+    pub by_site: Vec<SiteTransfers>,
+    /// By byte, the most first; the first few only.
+    pub by_offset: Vec<OffsetTransfers>,
+}
+
+/// An instruction that made lines move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Site {
+    /// The instruction.
+    pub address: u64,
+    /// All transfers that it needed.
+    pub transfers: u64,
+    /// True sharing.
+    pub true_sharing: u64,
+    /// False sharing.
+    pub false_sharing: u64,
+}
+
+/// A report, whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RawReport {
+    /// [`FORMAT`].
+    pub format: String,
+    /// [`VERSION`].
+    pub version: u64,
+    /// Instruction set: `x86_64`, `i386`.
+    pub target: String,
+    /// Program or kernel.
+    pub mode: LensMode,
+    /// The modelled machine.
+    pub machine: Machine,
+    /// The program, in program mode.
+    pub program: Option<Program>,
+    /// Virtual address of physical address 0, in kernel mode.
+    pub direct_map: Option<u64>,
+    /// What was counted.
+    pub scope: Scope,
+    /// Regions between marks that were counted.
+    pub regions: u64,
+    /// Processes that the program forked; they are not counted.
+    pub forks: u64,
+    /// Times that a CPU went on out of turn.
+    pub forced_blocks: u64,
+    /// What makes the counts less than what was asked for.
+    pub problems: Vec<Problem>,
+    /// The greatest clock of a CPU.
+    pub predicted_time: u64,
+    /// The same in nanoseconds.
+    pub predicted_time_ns: f64,
+    /// Sums.
+    pub totals: Totals,
+    /// By CPU.
+    pub cpus: Vec<CpuTotals>,
+    /// How many lines moved; `lines` may hold fewer.
+    pub lines_moved: u64,
+    /// Lines, the most transfers first.
+    pub lines: Vec<RawLine>,
+    /// How many instructions made lines move; `sites` may hold fewer.
+    pub sites_moving: u64,
+    /// Instructions, the most transfers first.
+    pub sites: Vec<Site>,
+}
+
+/// What is looked at before anything else.
+#[derive(Deserialize)]
+struct Head {
+    format: String,
+    version: u64,
+}
+
+impl RawReport {
+    /// Reads a report and checks that its figures fit together.
+    pub fn parse(text: &[u8]) -> Result<Self, RawReportError> {
+        let head: Head = from_json(text)?;
+        if head.format != FORMAT {
+            return Err(RawReportError::WrongFormat(head.format));
+        }
+        if head.version != VERSION {
+            return Err(RawReportError::WrongVersion(head.version));
+        }
+        let report: RawReport = from_json(text)?;
+        report.check().map_err(RawReportError::Inconsistent)?;
+        Ok(report)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.machine.cpus == 0 || self.machine.line_bytes == 0 {
+            return Err("a machine without CPUs or lines".to_owned());
+        }
+        if !self.predicted_time_ns.is_finite() || self.predicted_time_ns < 0.0 {
+            return Err(format!("a predicted time of {} ns", self.predicted_time_ns));
+        }
+        let totals = &self.totals;
+        fits("all lines", totals.transfers, totals.true_sharing, totals.false_sharing)?;
+        at_most("lines", self.lines.len() as u64, self.lines_moved)?;
+        at_most("sites", self.sites.len() as u64, self.sites_moving)?;
+        at_most("transfers of the lines", sum(self.lines.iter().map(|line| line.transfers)), totals.transfers)?;
+        at_most("transfers by the sites", sum(self.sites.iter().map(|site| site.transfers)), totals.transfers)?;
+        self.sites.iter().try_for_each(|site| fits("a site", site.transfers, site.true_sharing, site.false_sharing))?;
+        self.lines.iter().try_for_each(|line| self.check_line(line))
+    }
+
+    fn check_line(&self, line: &RawLine) -> Result<(), String> {
+        fits("a line", line.transfers, line.true_sharing, line.false_sharing)?;
+        if let Some(cpu) = line.by_cpu.iter().map(|part| part.cpu).find(|&cpu| cpu >= self.machine.cpus) {
+            return Err(format!("transfers to CPU {cpu} of {}", self.machine.cpus));
+        }
+        if let Some(offset) = line.by_offset.iter().map(|part| part.offset).find(|&at| at >= self.machine.line_bytes) {
+            return Err(format!("byte {offset} of a line of {}", self.machine.line_bytes));
+        }
+        at_most("transfers of a line by CPU", sum(line.by_cpu.iter().map(|part| part.transfers)), line.transfers)?;
+        at_most("transfers of a line by site", sum(line.by_site.iter().map(|part| part.transfers)), line.transfers)?;
+        at_most("transfers of a line by byte", sum(line.by_offset.iter().map(|part| part.transfers)), line.transfers)
+    }
+}
+
+fn from_json<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, RawReportError> {
+    // A cut within a number or word is no end of input to the parser, but what it leaves doesn't end as an object does.
+    let open = text.trim_ascii().first() == Some(&b'{') && text.trim_ascii().last() != Some(&b'}');
+    serde_json::from_slice(text).map_err(|error| match error.is_eof() || open {
+        true => RawReportError::CutOff,
+        false => RawReportError::Unreadable(error.to_string()),
+    })
+}
+
+/// Sums never wrap: a report that claims more than 2⁶⁴ is no report.
+fn sum(parts: impl Iterator<Item = u64>) -> u64 {
+    parts.fold(0, u64::saturating_add)
+}
+
+fn at_most(what: &str, part: u64, whole: u64) -> Result<(), String> {
+    if part <= whole { Ok(()) } else { Err(format!("{what}: {part}, more than the {whole} there are")) }
+}
+
+fn fits(what: &str, transfers: u64, true_sharing: u64, false_sharing: u64) -> Result<(), String> {
+    if true_sharing.checked_add(false_sharing) == Some(transfers) {
+        return Ok(());
+    }
+    Err(format!("{what}: {transfers} transfers, but {true_sharing} of true and {false_sharing} of false sharing"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! A report of the lens as it is kept: the top lines and sites, with names, and the operations that they are reckoned by.
+
+use crate::lens::data::{Code, Data};
+use crate::lens::raw::{
+    CpuTotals, CpuTransfers, LensMode, Machine, Problem, Scope, Site, SiteTransfers, Space, Totals,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+
+/// Lines that are kept at most, the most transfers first; the totals count all.
+pub const LINES_KEPT: usize = 200;
+
+/// Sites that are kept at most.
+pub const SITES_KEPT: usize = 200;
+
+/// Sites that are kept of a line at most.
+pub const SITES_KEPT_OF_LINE: usize = 16;
+
+/// A part of a line: where accesses began that moved it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// The byte, from the line's first.
+    pub offset: u64,
+    /// Bytes that were accessed.
+    pub size: u64,
+    /// Transfers.
+    pub transfers: u64,
+    /// What is there.
+    pub data: Data,
+}
+
+/// A line that moved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// Its first byte.
+    pub address: u64,
+    /// What the address counts from.
+    pub space: Space,
+    /// What it holds where most transfers began.
+    pub data: Data,
+    /// All transfers of it.
+    pub transfers: u64,
+    /// True sharing.
+    pub true_sharing: u64,
+    /// False sharing.
+    pub false_sharing: u64,
+    /// By CPU; CPUs that never fetched it are left out.
+    pub by_cpu: Vec<CpuTransfers>,
+    /// By instruction, the most first.
+    pub by_site: Vec<SiteTransfers>,
+    /// By byte, the most first.
+    pub parts: Vec<Part>,
+}
+
+/// A report with names. `format` is [`Reading::FORMAT`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// Name and version of this structure.
+    pub format: String,
+    /// Operations in what was counted, from the workload's own output; 1 where the whole is one operation.
+    pub operations: NonZeroU64,
+    /// Instruction set.
+    pub target: String,
+    /// Program or kernel.
+    pub mode: LensMode,
+    /// What was counted.
+    pub scope: Scope,
+    /// The modelled machine.
+    pub machine: Machine,
+    /// Regions between marks that were counted.
+    pub regions: u64,
+    /// Processes that were forked and not counted.
+    pub forks: u64,
+    /// Times that a CPU went on out of turn.
+    pub forced_blocks: u64,
+    /// What makes the counts less than what was asked for.
+    pub problems: Vec<Problem>,
+    /// Predicted time of what was counted, in nanoseconds.
+    pub predicted_ns: f64,
+    /// Sums.
+    pub totals: Totals,
+    /// By CPU.
+    pub cpus: Vec<CpuTotals>,
+    /// How many lines moved.
+    pub lines_moved: u64,
+    /// The first [`LINES_KEPT`] of them.
+    pub lines: Vec<Line>,
+    /// How many instructions made lines move.
+    pub sites_moving: u64,
+    /// The first [`SITES_KEPT`] of them.
+    pub sites: Vec<Site>,
+    /// Names of the instructions above, by address; those without a name are left out.
+    pub code: BTreeMap<u64, Code>,
+}
+
+impl Reading {
+    /// Value of `format`.
+    pub const FORMAT: &'static str = "faultline-lens-reading/1";
+
+    /// `count` per operation.
+    pub fn per_operation(&self, count: u64) -> f64 {
+        count as f64 / self.operations.get() as f64
+    }
+
+    /// Predicted operations per second; none where no time went by.
+    pub fn predicted_rate(&self) -> Option<f64> {
+        (self.predicted_ns > 0.0).then(|| self.operations.get() as f64 * 1e9 / self.predicted_ns)
+    }
+}

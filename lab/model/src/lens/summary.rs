@@ -1,0 +1,208 @@
+//! What is shown of a lens run: figures per operation by number of CPUs, verdicts, and the top lines and code. Computed by `stats`, shown
+//! by `report`.
+
+use crate::cell::Case;
+use crate::lens::raw::{ByDistance, CpuTransfers, Problem};
+use crate::lens::settings::LensSettings;
+use crate::summary::Estimate;
+use serde::{Deserialize, Serialize};
+
+/// Code that moves lines, the instructions of one place put together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    /// Function and source line where known, else function, else address.
+    pub name: String,
+    /// The function that this one was inlined into.
+    pub inlined_into: Option<String>,
+    /// Transfers per operation.
+    pub transfers: f64,
+    /// Part of all transfers there: 0…1.
+    pub share: f64,
+    /// Part of its own transfers that is false sharing: 0…1; none for code of one line, of which that isn't known.
+    pub false_share: Option<f64>,
+}
+
+/// Data within a line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Held {
+    /// Its name.
+    pub name: String,
+    /// First byte in the line.
+    pub offset: u64,
+    /// Part of the line's transfers that began there: 0…1.
+    pub share: f64,
+}
+
+/// A line that moved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LineFigures {
+    /// What it holds where most transfers began.
+    pub name: String,
+    /// Its address, as hexadecimal text: `0xffffffff82a01240`.
+    pub address: String,
+    /// Transfers per operation.
+    pub transfers: f64,
+    /// Part of all transfers: 0…1.
+    pub share: f64,
+    /// Part of its own transfers that is false sharing: 0…1.
+    pub false_share: f64,
+    /// All that it holds at which accesses began that moved it, the most first.
+    pub held: Vec<Held>,
+    /// Transfers to each CPU that fetched it.
+    pub by_cpu: Vec<CpuTransfers>,
+    /// Code that moves it, the most first; its shares are of the line's own transfers.
+    pub code: Vec<Place>,
+}
+
+/// One cell's figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LensPoint {
+    /// Number of CPUs, and of tasks.
+    pub cpus: u32,
+    /// Transfers per operation. None when no attempt gave a reading.
+    pub transfers: Option<Estimate>,
+    /// Part of the transfers that is false sharing: 0…1.
+    pub false_share: Option<f64>,
+    /// Instructions per operation.
+    pub instructions: Option<Estimate>,
+    /// Predicted operations per second, of all CPUs together.
+    pub rate: Option<Estimate>,
+    /// Predicted rate against that of the curve's smallest number of CPUs.
+    pub speedup: Option<f64>,
+    /// Transfers per operation of each repeat, in the order of their blocks.
+    pub repeats: Vec<f64>,
+    /// Operations of the repeat that lines and code below are of: that with the median of transfers.
+    pub operations: Option<u64>,
+    /// Its transfers by distance.
+    pub by_distance: Option<ByDistance>,
+    /// How many lines moved in it.
+    pub lines_moved: u64,
+    /// Its top lines.
+    pub lines: Vec<LineFigures>,
+    /// Its top code.
+    pub code: Vec<Place>,
+    /// What makes counts less than what was asked for, each once.
+    pub problems: Vec<Problem>,
+    /// Attempts that did not end well, or gave no reading, in words.
+    pub failures: Vec<String>,
+}
+
+/// How transfers grow with CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Growth {
+    /// By about as much with each doubling.
+    Logarithmic,
+    /// By about as much with each CPU.
+    Linear,
+    /// In another way.
+    Other,
+    /// Too few numbers of CPUs to say how.
+    Unknown,
+}
+
+impl Growth {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Growth::Logarithmic => "logarithmic",
+            Growth::Linear => "linear",
+            Growth::Other => "neither logarithmic nor linear",
+            Growth::Unknown => "too few numbers of CPUs to say how",
+        }
+    }
+}
+
+/// From the smallest to the greatest number of CPUs of at least two that has a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Reach {
+    /// The smallest number.
+    pub from_cpus: u32,
+    /// Transfers per operation there.
+    pub from: f64,
+    /// The greatest number.
+    pub to_cpus: u32,
+    /// Transfers per operation there.
+    pub to: f64,
+    /// What each doubling adds, between the two.
+    pub per_doubling: f64,
+}
+
+/// What transfers per operation do as CPUs are added.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum LensVerdict {
+    /// They stay as they are.
+    Flat {
+        /// Over which numbers.
+        reach: Reach,
+    },
+    /// They grow.
+    Grows {
+        /// Over which numbers.
+        reach: Reach,
+        /// How.
+        growth: Growth,
+    },
+    /// They become fewer.
+    Falls {
+        /// Over which numbers.
+        reach: Reach,
+    },
+    /// Both ends are alike, and in between it is otherwise.
+    Uneven {
+        /// Over which numbers.
+        reach: Reach,
+    },
+    /// Fewer than two numbers of two CPUs and more have a figure.
+    TooFewPoints,
+}
+
+impl LensVerdict {
+    /// The verdict in a word or two.
+    pub fn words(&self) -> &'static str {
+        match self {
+            LensVerdict::Flat { .. } => "flat",
+            LensVerdict::Grows { .. } => "grows",
+            LensVerdict::Falls { .. } => "falls",
+            LensVerdict::Uneven { .. } => "uneven",
+            LensVerdict::TooFewPoints => "too few points",
+        }
+    }
+
+    /// The numbers that it rests on.
+    pub fn reach(&self) -> Option<&Reach> {
+        match self {
+            LensVerdict::Flat { reach }
+            | LensVerdict::Grows { reach, .. }
+            | LensVerdict::Falls { reach }
+            | LensVerdict::Uneven { reach } => Some(reach),
+            LensVerdict::TooFewPoints => None,
+        }
+    }
+}
+
+/// A case over numbers of CPUs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LensCurve {
+    /// Workload, variant, mode.
+    #[serde(flatten)]
+    pub case: Case,
+    /// What one operation is, a noun.
+    pub operation: String,
+    /// What it does, one line; may be empty.
+    pub text: String,
+    /// By number of CPUs, ascending.
+    pub points: Vec<LensPoint>,
+    /// What transfers per operation do as CPUs are added.
+    pub verdict: LensVerdict,
+}
+
+/// A lens run, summed up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LensSummary {
+    /// What was asked for.
+    pub settings: LensSettings,
+    /// Curves, in the order of the plan.
+    pub curves: Vec<LensCurve>,
+}

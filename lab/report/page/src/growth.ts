@@ -1,0 +1,65 @@
+// Draws transfers per operation by number of CPUs. Knows nothing of pointer and keyboard.
+
+import * as Plot from '@observablehq/plot'
+import { spaced } from './chart'
+import type { Drawing } from './explorer'
+import { percent, quantity, tick } from './figure'
+import type { LensCurve, LensPoint } from './summary'
+import type { Description } from './tooltip'
+
+const HEIGHT = 260
+
+/** The drawing, or nothing when no number of CPUs has a figure. */
+export function drawGrowth(curve: LensCurve, width: number): Drawing<LensPoint> | null {
+  const points = curve.points.filter((point) => point.transfers)
+  if (points.length === 0) return null
+  const median = (point: LensPoint) => point.transfers!.median
+  const all = curve.points.map((point) => point.cpus)
+  const most = Math.max(...points.map((point) => point.transfers!.high), 0.01)
+  const plot = Plot.plot({
+    width,
+    height: HEIGHT,
+    marginLeft: 62,
+    marginRight: 18,
+    marginBottom: 40,
+    marginTop: 30,
+    style: { background: 'none', fontFamily: 'inherit', fontSize: '12px', overflow: 'visible' },
+    x: {
+      type: 'log', base: 2, domain: [Math.min(...all) / 1.15, Math.max(...all) * 1.15], ticks: spaced(all, true), tickFormat: 'd', grid: true,
+      label: 'CPUs', labelAnchor: 'right', labelOffset: 34, labelArrow: 'none',
+    },
+    y: { domain: [0, most * 1.08], ticks: 5, tickFormat: (value: number) => tick(value, ''), grid: true, label: `transfers per ${short(curve.operation)}`, labelArrow: 'none' },
+    marks: [
+      Plot.line(points, { x: 'cpus', y: median, stroke: 'var(--accent)', strokeWidth: 2 }),
+      Plot.link(points.filter((point) => point.transfers!.high > point.transfers!.low), {
+        x1: 'cpus', x2: 'cpus', y1: (point: LensPoint) => point.transfers!.low, y2: (point: LensPoint) => point.transfers!.high,
+        stroke: 'var(--accent)', strokeWidth: 1.75, marker: 'tick-x',
+      }),
+      Plot.dot(points, { x: 'cpus', y: median, r: 4, fill: 'var(--accent)', stroke: 'var(--paper)', strokeWidth: 1.25 }),
+      Plot.text(curve.points.filter((point) => !point.transfers), {
+        x: 'cpus', frameAnchor: 'bottom', text: () => '✕ no figure', fill: 'var(--bad)', dy: -6, textAnchor: 'middle',
+      }),
+    ],
+  }) as SVGSVGElement & Plot.Plot
+  plot.setAttribute('aria-hidden', 'true')
+  plot.setAttribute('focusable', 'false')
+  const [x, y] = [plot.scale('x')!, plot.scale('y')!]
+  return { svg: plot, marks: points.map((mark) => ({ mark, x: x.apply(mark.cpus), y: y.apply(median(mark)) })) }
+}
+
+/** A noun that leaves room for the rest of its line. */
+function short(noun: string): string {
+  return noun.length > 24 ? `${noun.slice(0, 23)}…` : noun
+}
+
+export function describeGrowth(curve: LensCurve, point: LensPoint): Description {
+  const rows: [string, string][] = []
+  if (point.transfers) rows.push(['transfers', `${quantity(point.transfers.median, '')} per ${curve.operation}`])
+  if (point.transfers && point.transfers.n > 1) rows.push(['repeats', `${point.transfers.n}, ${quantity(point.transfers.low, '')} … ${quantity(point.transfers.high, '')}`])
+  if (point.false_share !== null) rows.push(['false sharing', percent(point.false_share)])
+  if (point.instructions) rows.push(['instructions', `${quantity(point.instructions.median, '')} per ${curve.operation}`])
+  if (point.rate) rows.push(['predicted', quantity(point.rate.median, `${curve.operation}/s`)])
+  if (point.speedup !== null) rows.push(['speed-up', quantity(point.speedup, '')])
+  for (const text of point.failures) rows.push(['failed', text])
+  return { heading: `${point.cpus} ${point.cpus === 1 ? 'CPU' : 'CPUs'}`, rows }
+}

@@ -1,0 +1,141 @@
+// A run under the lens: its charts, the map of lines and CPUs by keyboard and pointer, and its tables.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { open, summaryOf, useBrowser } from './browser.mjs'
+
+useBrowser()
+
+const caseOf = (name) => summaryOf(name).lens.curves[0]
+/** The point whose lines are shown: the last that has any. */
+const shownOf = (curve) => curve.points.findLast((point) => point.lines.length > 0)
+
+test('every case has its curve, its map and its tables', async () => {
+  const { page, problems, close } = await open('lens')
+  const { curves } = summaryOf('lens').lens
+  assert.equal(await page.locator('article.curve').count(), curves.length)
+  assert.equal(await page.locator('#overview tbody tr').count(), curves.length)
+  assert.equal(await page.locator('#curve-0 .scaling .canvas svg').count(), 1)
+  assert.equal(await page.locator('#curve-2 .chart').count(), 0, 'no figure, no chart')
+  const shown = shownOf(curves[0])
+  const cells = page.locator('#curve-0 .map g[aria-label="cell"]')
+  assert.equal(await cells.first().locator('rect').count(), shown.lines.length * shown.cpus)
+  assert.equal(await cells.last().locator('rect').count(), shown.lines.flatMap((line) => line.by_cpu.filter((part) => part.transfers > 0)).length)
+  assert.deepEqual(problems, [])
+  await close()
+})
+
+test('the tables hold the numbers of the JSON', async () => {
+  const { page, close } = await open('lens')
+  const curve = caseOf('lens')
+  for (const point of curve.points.filter((point) => point.transfers)) {
+    const row = page.locator(`#curve-0 tr[data-cpus="${point.cpus}"]`)
+    assert.equal(await row.locator('data').first().evaluate((data) => Number(data.value)), point.transfers.median)
+  }
+  const shown = shownOf(curve)
+  for (const line of shown.lines) {
+    const row = page.locator(`#curve-0 tr[data-line="${line.address}"]`)
+    const numbers = await row.locator('data').evaluateAll((all) => all.map((data) => Number(data.value)))
+    assert.deepEqual(numbers, [line.transfers, line.share, line.by_cpu.length])
+  }
+  const map = await page.locator('#curve-0 details table').last().locator('tbody tr').evaluateAll((rows) => rows.map((row) => [...row.querySelectorAll('data')].map((data) => Number(data.value))))
+  const expected = shown.lines.map((line) => Array.from({ length: shown.cpus }, (_, cpu) => line.by_cpu.find((part) => part.cpu === cpu)?.transfers ?? 0))
+  assert.deepEqual(map, expected, 'the map as numbers')
+  await close()
+})
+
+test('arrow keys move through the map by lines and CPUs', async () => {
+  const { page, close } = await open('lens')
+  const map = page.locator('#curve-0 .map')
+  const tip = page.locator('#curve-0 .map .tip')
+  await page.locator('#curve-0 .scaling .chart').focus()
+  await page.keyboard.press('Tab')
+  assert.ok(await map.evaluate((element) => element === document.activeElement))
+  const shown = shownOf(caseOf('lens'))
+  assert.match(await tip.innerText(), /^CPU 0\b/)
+  await page.keyboard.press('ArrowRight')
+  await page.keyboard.press('ArrowDown')
+  const text = await tip.innerText()
+  const transfers = shown.lines[1].by_cpu.find((part) => part.cpu === 1).transfers
+  for (const part of ['CPU 1', shown.lines[1].name, shown.lines[1].address, `${transfers} transfers`]) assert.ok(text.includes(part), `${part} in ${text}`)
+  await page.keyboard.press('ArrowUp')
+  assert.ok((await tip.innerText()).includes(shown.lines[0].name))
+  await page.keyboard.press('ArrowUp')
+  assert.ok((await tip.innerText()).includes(shown.lines[0].name), 'the first line is the end')
+  await page.keyboard.press('End')
+  assert.ok((await tip.innerText()).includes(shown.lines.at(-1).name))
+  await page.keyboard.press('Enter')
+  assert.match(await tip.innerText(), /pinned/)
+  await page.keyboard.press('Escape')
+  assert.equal(await tip.isVisible(), false)
+  await close()
+})
+
+test('the pointer shows the field that it is over', async () => {
+  const { page, close } = await open('lens')
+  const cells = page.locator('#curve-0 .map g[aria-label="cell"]').first().locator('rect')
+  const shown = shownOf(caseOf('lens'))
+  await page.locator('#curve-0 .map').scrollIntoViewIfNeeded()
+  const box = await cells.nth(2 * shown.cpus + 3).boundingBox()
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2)
+  const text = await page.locator('#curve-0 .map .tip').innerText()
+  assert.match(text, /^CPU 3\b/)
+  assert.ok(text.includes(shown.lines[2].name), text)
+  await close()
+})
+
+test('the curve tells its points', async () => {
+  const { page, close } = await open('lens')
+  const tip = page.locator('#curve-0 .scaling .tip')
+  await page.locator('#curve-0 .scaling .chart').focus()
+  await page.keyboard.press('End')
+  const text = await tip.innerText()
+  for (const part of ['32 CPUs', '9.700 per fault', '12.5 %', '2.608 k per fault']) assert.ok(text.includes(part), `${part} in ${text}`)
+  assert.ok((await page.locator('#curve-0 .scaling text').allTextContents()).includes('✕ no figure'))
+  await close()
+})
+
+test('charts and map say in words what they show', async () => {
+  const { page, close } = await open('lens')
+  const label = (selector) => page.locator(selector).getAttribute('aria-label')
+  assert.match(await label('#curve-0 .scaling .chart'), /fault_existing:shared.*grows with CPUs: 4\.800 transfers per fault at 2 CPUs, 9\.700 at 32/)
+  assert.match(await label('#curve-0 .map'), /Map of fault_existing:shared at 32 CPUs/)
+  await close()
+})
+
+test('no map is wider than its place', async () => {
+  for (const name of ['lens', 'lens-hostile']) {
+    for (const width of [1280, 390, 320]) {
+      const { page, close } = await open(name, { width })
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+      assert.equal(overflow, 0, `${name}, ${width} pixels wide`)
+      await close()
+    }
+  }
+})
+
+test('text from outside stays text', async () => {
+  const { page, problems, close } = await open('lens-hostile')
+  await page.locator('#curve-0 .map').focus()
+  await page.keyboard.press('Home')
+  assert.ok((await page.locator('#curve-0 .map .tip').innerText()).includes('</script>'))
+  assert.equal(await page.locator('img').count(), 0)
+  assert.notEqual(await page.title(), 'owned')
+  assert.deepEqual(problems, [])
+  await close()
+})
+
+test('without JavaScript the tables are there', async () => {
+  const { page, close } = await open('lens', { javaScriptEnabled: false })
+  assert.ok(await page.locator('#curve-0 .map noscript p').isVisible())
+  assert.ok(await page.locator('#curve-0 tr[data-line]').first().isVisible())
+  await page.locator('#curve-0 summary').click()
+  assert.ok(await page.locator('#curve-0 details table').last().isVisible())
+  await close()
+})
+
+test('nothing planned yet: the page says so', async () => {
+  const { page, close } = await open('lens-empty')
+  assert.match(await page.locator('#overview').innerText(), /There are no figures yet/)
+  await close()
+})

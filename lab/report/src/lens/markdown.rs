@@ -1,0 +1,68 @@
+//! A lens run as Markdown: a table of points for each case, with its top lines and code.
+
+use crate::grid::{Grid, Side, escape_markdown};
+use crate::lens::{tables, words};
+use crate::run::words as run_words;
+use crate::style::UNICODE;
+use faultline_model::lens::summary::{LensCurve, LensSummary};
+use faultline_model::summary::RunSummary;
+
+/// Lines and places in code shown of each case.
+const SHOWN: usize = 10;
+
+/// The run as Markdown.
+pub(crate) fn markdown(summary: &RunSummary, lens: &LensSummary) -> String {
+    let mut text = format!(
+        "**{}** — {}  \n{}  \n{}\n",
+        escape_markdown(&run_words::title(summary, &UNICODE)),
+        escape_markdown(&summary.machine),
+        escape_markdown(&run_words::standing(summary, &UNICODE)),
+        escape_markdown(&words::subject(lens, &UNICODE))
+    );
+    for curve in &lens.curves {
+        text.push_str(&one(curve));
+    }
+    if lens.curves.is_empty() {
+        text.push_str("\nNothing was planned.\n");
+    }
+    for warning in &summary.warnings {
+        text.push_str(&format!("\n**{}**: {}\n", warning.code.word(), escape_markdown(&warning.text)));
+    }
+    text.push('\n');
+    for sentence in words::LEGEND {
+        text.push_str(&format!("{}  \n", escape_markdown(sentence)));
+    }
+    text
+}
+
+fn one(curve: &LensCurve) -> String {
+    let name = escape_markdown(&curve.case.to_string());
+    let mut text = format!(
+        "\n**{name}** ({}, per {}): {}\n\n",
+        run_words::tasks_are(curve.case.mode),
+        escape_markdown(&curve.operation),
+        escape_markdown(&words::verdict(curve))
+    );
+    text.push_str(&points(curve).markdown());
+    if let Some(point) = words::shown_point(curve) {
+        let at = words::cpus(point.cpus);
+        text.push_str(&format!("\nTop lines at {at}, of {} that moved:\n\n", point.lines_moved));
+        text.push_str(&tables::lines(&point.lines, SHOWN).markdown());
+        text.push_str(&format!("\nTop code at {at}:\n\n"));
+        text.push_str(&tables::code(&point.code, SHOWN).markdown());
+    }
+    text
+}
+
+fn points(curve: &LensCurve) -> Grid {
+    let mut columns: Vec<(&str, Side)> =
+        tables::point_columns(true).into_iter().map(|(name, side)| (name.trim_start(), side)).collect();
+    columns.push(("amiss", Side::Left));
+    let mut grid = Grid::new(&columns);
+    for point in &curve.points {
+        let mut row = tables::point_row(curve, point, true, &UNICODE);
+        row.push(words::amiss(point).join("; "));
+        grid.row(row);
+    }
+    grid
+}

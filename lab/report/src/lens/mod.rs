@@ -1,0 +1,29 @@
+//! A lens run's figures, comparisons and gates in the four formats.
+
+mod compare;
+mod gate;
+mod markdown;
+mod records;
+mod tables;
+mod text;
+pub(crate) mod words;
+
+pub use compare::lens_compare_table;
+pub use gate::budget_table;
+
+use crate::format::Format;
+use crate::run::json;
+use crate::style::Style;
+use faultline_model::lens::summary::LensSummary;
+use faultline_model::summary::RunSummary;
+
+/// A lens run: per case a row per number of CPUs, then the lines and code with most transfers. JSON is the run's summary as it is. CSV has a record per
+/// number of CPUs; lines and code are in the JSON.
+pub(crate) fn lens_table(summary: &RunSummary, lens: &LensSummary, format: Format, style: &Style) -> String {
+    match format {
+        Format::Table => text::text(summary, lens, style),
+        Format::Json => json(summary),
+        Format::Csv => records::csv(summary, lens),
+        Format::Markdown => markdown::markdown(summary, lens),
+    }
+}

@@ -1,0 +1,135 @@
+//! What is said of a lens run in words, the same in the table, in Markdown and on the page.
+
+use crate::figure;
+use crate::run::words::one_line;
+use crate::style::{Signs, Tone};
+use faultline_model::lens::settings::Subject;
+use faultline_model::lens::summary::{Growth, LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Place};
+
+/// What ran, and on what kind of machine: one line.
+pub(crate) fn subject(lens: &LensSummary, signs: &Signs) -> String {
+    let settings = &lens.settings;
+    let what = match &settings.subject {
+        Subject::Program { argv } => format!("program {}", argv.join(" ")),
+        Subject::Kernel { image, .. } => format!("kernel {image}"),
+    };
+    let sockets = if settings.sockets == 1 { "1 socket".to_owned() } else { format!("{} sockets", settings.sockets) };
+    let dot = signs.dot;
+    one_line(&format!("under the lens: {what} {dot} {sockets} {dot} costs: {}", settings.costs))
+}
+
+/// The verdict with the figures that it rests on: `grows: 4.800 transfers per fault at 2 CPUs, 13.10 at 64; …`.
+pub(crate) fn verdict(curve: &LensCurve) -> String {
+    let words = curve.verdict.words();
+    let Some(reach) = curve.verdict.reach() else {
+        return format!("{words}: fewer than two numbers of CPUs from 2 on have a figure");
+    };
+    let ends = format!(
+        "{} transfers per {} at {} CPUs, {} at {}",
+        transfers(reach.from),
+        one_line(&curve.operation),
+        reach.from_cpus,
+        transfers(reach.to),
+        reach.to_cpus
+    );
+    match curve.verdict {
+        LensVerdict::Grows { growth, .. } => {
+            let law = match growth {
+                Growth::Unknown => growth.words().to_owned(),
+                _ => format!("growth {}", growth.words()),
+            };
+            format!("{words} with CPUs: {ends}; {} more with each doubling; {law}", transfers(reach.per_doubling))
+        }
+        LensVerdict::Falls { .. } => format!("{words} with CPUs: {ends}"),
+        _ => format!("{words}: {ends}"),
+    }
+}
+
+/// Whether a verdict is good news.
+pub(crate) fn tone(verdict: &LensVerdict) -> Tone {
+    match verdict {
+        LensVerdict::Flat { .. } | LensVerdict::Falls { .. } => Tone::Good,
+        LensVerdict::Grows { .. } => Tone::Bad,
+        LensVerdict::Uneven { .. } => Tone::Middling,
+        LensVerdict::TooFewPoints => Tone::Quiet,
+    }
+}
+
+/// Transfers per operation: four significant digits, four decimals at most.
+pub(crate) fn transfers(value: f64) -> String {
+    const LEAST: f64 = 1e-4;
+    match value {
+        0.0 => "0".to_owned(),
+        value if value.abs() < LEAST => format!("<{LEAST}"),
+        value if value.abs() < 1.0 => format!("{value:.4}"),
+        value => figure::plain(value),
+    }
+}
+
+/// `8 CPUs`.
+pub(crate) fn cpus(cpus: u32) -> String {
+    if cpus == 1 { "1 CPU".to_owned() } else { format!("{cpus} CPUs") }
+}
+
+/// The point whose lines are shown: the greatest number of CPUs that has any.
+pub(crate) fn shown_point(curve: &LensCurve) -> Option<&LensPoint> {
+    curve.points.iter().rev().find(|point| !point.lines.is_empty() || !point.code.is_empty())
+}
+
+/// What is amiss with a point: why it has no figure, what failed besides, and what its counts lack.
+pub(crate) fn amiss(point: &LensPoint) -> Vec<String> {
+    let mut amiss = Vec::new();
+    let failures = point.failures.iter().map(|text| one_line(text)).collect::<Vec<_>>().join("; ");
+    match (point.transfers.is_some(), failures.is_empty()) {
+        (true, true) => {}
+        (true, false) => amiss.push(format!("left out as failed: {failures}")),
+        (false, true) => amiss.push("no figure: not run".to_owned()),
+        (false, false) => amiss.push(format!("no figure: {failures}")),
+    }
+    amiss.extend(
+        point.problems.iter().map(|problem| format!("counted less than asked for: {}", one_line(&problem.text))),
+    );
+    amiss
+}
+
+/// Whether a line's transfers are of bytes that both sides used, or of neighbours.
+pub(crate) fn sharing(false_share: f64) -> String {
+    match false_share {
+        share if share < 0.005 => "true".to_owned(),
+        share if share > 0.995 => "false".to_owned(),
+        share => format!("{:.0} % false", share * 100.0),
+    }
+}
+
+/// What a line holds: its name, and on which lines others move along with it.
+pub(crate) fn data(line: &LineFigures) -> String {
+    let others = line.held.iter().filter(|held| held.name != line.name).count();
+    let more = match others {
+        0 => String::new(),
+        1 => format!(" and {}", line.held.iter().find(|held| held.name != line.name).map_or("", |held| &held.name)),
+        _ => format!(" and {others} more"),
+    };
+    one_line(&format!("{}{more}", line.name))
+}
+
+/// Code by name, with what it was inlined into.
+pub(crate) fn place(place: &Place) -> String {
+    one_line(&match &place.inlined_into {
+        Some(outer) => format!("{} in {outer}", place.name),
+        None => place.name.clone(),
+    })
+}
+
+/// The code that moves a line, with shares: `do_fault mm.c:12 61 %, unlock 38 %`.
+pub(crate) fn movers(line: &LineFigures, named: usize) -> String {
+    let names = line.code.iter().take(named).map(|code| format!("{} {:.0} %", place(code), code.share * 100.0));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// Sentences that explain the columns.
+pub(crate) const LEGEND: [&str; 3] = [
+    "transfers: cache lines that moved between CPUs because one of them wrote; instructions: executed by all CPUs; both per operation, counted, not sampled.",
+    "predicted: operations per second of all CPUs by the modelled costs, without bandwidth or prefetching; speed-up: predicted rate against that of the smallest \
+     number of CPUs.",
+    "true sharing: the CPUs use the same bytes; false sharing: neighbouring bytes of one line, which padding would part.",
+];

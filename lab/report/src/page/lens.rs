@@ -1,0 +1,314 @@
+//! A run under the lens: which cases share lines, and for each its curve, a map of lines and CPUs, and tables of all of it.
+
+use crate::lens::words;
+use crate::page::value;
+use crate::run::words as run_words;
+use crate::style::{Tone, UNICODE};
+use faultline_model::lens::summary::{LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Place};
+use faultline_model::summary::Estimate;
+use maud::{Markup, html as markup};
+
+/// The first answer: a row per case.
+pub(crate) fn overview(lens: &LensSummary) -> Markup {
+    markup! {
+        section #overview aria-labelledby="overview-title" {
+            h2 #overview-title { "Do transfers grow with CPUs?" }
+            p.hint { (words::subject(lens, &UNICODE)) }
+            @if lens.curves.is_empty() {
+                p.nothing { "There are no figures yet." }
+            } @else {
+                div.scroll tabindex="0" role="region" aria-label="Overview of all cases" {
+                    table.sortable {
+                        thead {
+                            tr {
+                                th scope="col" { "case" }
+                                th scope="col" { "verdict" }
+                                th.number scope="col" { "CPUs from" }
+                                th.number scope="col" { "transfers" }
+                                th.number scope="col" { "CPUs to" }
+                                th.number scope="col" { "transfers" }
+                                th.number scope="col" { "each doubling adds" }
+                                th scope="col" { "top line there" }
+                            }
+                        }
+                        tbody { @for (index, curve) in lens.curves.iter().enumerate() { (overview_row(curve, index)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn overview_row(curve: &LensCurve, index: usize) -> Markup {
+    let top = words::shown_point(curve).and_then(|point| point.lines.first());
+    markup! {
+        tr {
+            th scope="row" {
+                a href={ "#curve-" (index) } { (run_words::one_line(&curve.case.to_string())) } " "
+                span.mode { (run_words::tasks_are(curve.case.mode)) }
+            }
+            td { (badge(&curve.verdict)) }
+            @match curve.verdict.reach() {
+                Some(reach) => {
+                    td.number { (value::count(reach.from_cpus)) }
+                    td.number { (transfers(reach.from)) }
+                    td.number { (value::count(reach.to_cpus)) }
+                    td.number { (transfers(reach.to)) }
+                    td.number { (transfers(reach.per_doubling)) }
+                }
+                None => { @for _ in 0..5 { td.number { (value::none()) } } }
+            }
+            td { @if let Some(line) = top { (words::data(line)) } @else { (value::none()) } }
+        }
+    }
+}
+
+/// Transfers per operation, with the exact number.
+fn transfers(exact: f64) -> Markup {
+    markup! { data value=(exact) { (words::transfers(exact)) } }
+}
+
+/// The verdict with a sign that doesn't need colour.
+fn badge(verdict: &LensVerdict) -> Markup {
+    let sign = match verdict {
+        LensVerdict::Flat { .. } => "✓",
+        LensVerdict::Grows { .. } => "▲",
+        LensVerdict::Falls { .. } => "▼",
+        LensVerdict::Uneven { .. } => "?",
+        LensVerdict::TooFewPoints => "–",
+    };
+    let class = match words::tone(verdict) {
+        Tone::Good => "good",
+        Tone::Bad => "bad",
+        Tone::Middling => "partly",
+        Tone::Title | Tone::Quiet => "quiet",
+    };
+    markup! { span.badge.(class) { span.sign aria-hidden="true" { (sign) } " " (verdict.words()) } }
+}
+
+/// All cases.
+pub(crate) fn cases(lens: &LensSummary) -> Markup {
+    markup! {
+        section #curves aria-labelledby="curves-title" {
+            h2 #curves-title { "Cases" }
+            @if lens.curves.is_empty() {
+                p.nothing { "Nothing was planned." }
+            } @else {
+                p #chart-keys.hint {
+                    "In a chart: arrow keys move between points or fields, Enter pins the figures of one, Escape closes them."
+                }
+            }
+            @for (index, curve) in lens.curves.iter().enumerate() { (case(curve, index)) }
+        }
+    }
+}
+
+fn case(curve: &LensCurve, index: usize) -> Markup {
+    let name = run_words::one_line(&curve.case.to_string());
+    let title = format!("curve-{index}-title");
+    let verdict = words::verdict(curve);
+    let basis =
+        verdict.strip_prefix(curve.verdict.words()).map_or("", |rest| rest.trim_start_matches(": ").trim_start());
+    let shown = words::shown_point(curve);
+    markup! {
+        article.curve id={ "curve-" (index) } aria-labelledby=(title) {
+            header {
+                h3 id=(title) { (name) " " span.mode { (run_words::tasks_are(curve.case.mode)) } }
+                p.verdict { (badge(&curve.verdict)) span.basis { (basis) } }
+                p.about { (run_words::one_line(&curve.text)) }
+            }
+            @if curve.points.iter().any(|point| point.transfers.is_some()) {
+                div.figures.stacked {
+                    (curve_figure(&name, &verdict))
+                    @if let Some(point) = shown.filter(|point| !point.lines.is_empty()) { (map_figure(&name, point)) }
+                }
+            } @else {
+                p.nothing.failed { "No figure." }
+            }
+            @for point in &curve.points {
+                @for text in words::amiss(point) { p.shortfall { b { (words::cpus(point.cpus)) ": " } (text) } }
+            }
+            @if let Some(point) = shown { (lines(&name, point)) (code(&name, point)) }
+            details {
+                summary { "All figures of " (name) }
+                (points(curve, &name))
+                @if let Some(point) = shown.filter(|point| !point.lines.is_empty()) { (map_table(&name, point)) }
+            }
+        }
+    }
+}
+
+fn noscript() -> Markup {
+    markup! { noscript { p.nothing { "The chart needs JavaScript. The tables below hold the same figures." } } }
+}
+
+fn curve_figure(name: &str, verdict: &str) -> Markup {
+    let label = format!("Transfers per operation of {name} by number of CPUs: {verdict}");
+    markup! {
+        figure.scaling {
+            div.chart aria-label=(label) aria-describedby="chart-keys" { (noscript()) }
+            figcaption { "Transfers per operation: medians, with intervals where there are repeats" }
+        }
+    }
+}
+
+fn map_figure(name: &str, point: &LensPoint) -> Markup {
+    let at = words::cpus(point.cpus);
+    let label = format!("Map of {name} at {at}: transfers of the top {} lines to each CPU", point.lines.len());
+    markup! {
+        figure.heat {
+            div.chart.map data-cpus=(point.cpus) aria-label=(label) aria-describedby="chart-keys" { (noscript()) }
+            figcaption { "Top lines at " (at) ": a field is what one CPU fetched of a line; the stronger its colour, the more (by the square root). The same as numbers is below, under “All figures”." }
+        }
+    }
+}
+
+/// A table that scrolls by itself when it is too wide.
+fn table(caption: &str, sortable: bool, head: Markup, body: Markup) -> Markup {
+    markup! {
+        div.scroll tabindex="0" role="region" aria-label=(caption) {
+            table.sortable[sortable] {
+                caption { span { (caption) } }
+                thead { tr { (head) } }
+                tbody { (body) }
+            }
+        }
+    }
+}
+
+fn lines(name: &str, point: &LensPoint) -> Markup {
+    let head = markup! {
+        th scope="col" { "data" }
+        th.number scope="col" { "transfers" }
+        th.number scope="col" { "share" }
+        th scope="col" { "sharing" }
+        th.number scope="col" { "CPUs" }
+        th scope="col" { "moved by" }
+    };
+    let body = markup! { @for line in &point.lines { (line_row(line)) } };
+    let caption =
+        format!("{name}: top lines at {}, per operation; {} lines moved", words::cpus(point.cpus), point.lines_moved);
+    table(&caption, true, head, body)
+}
+
+fn line_row(line: &LineFigures) -> Markup {
+    markup! {
+        tr data-line=(line.address) {
+            th scope="row" { (run_words::one_line(&line.name)) br; small { (held(line)) } }
+            td.number { (transfers(line.transfers)) }
+            td.number { (value::plain_share(line.share)) }
+            td { (words::sharing(line.false_share)) }
+            td.number { (value::count(line.by_cpu.len() as u32)) }
+            td.words { @for place in &line.code { (words::place(place)) " " span.mode { (format!("{:.0} %", place.share * 100.0)) } br; } }
+        }
+    }
+}
+
+/// The address, and what else moves along.
+fn held(line: &LineFigures) -> String {
+    let others = line.held.iter().filter(|held| held.name != line.name);
+    let others: Vec<String> = others.map(|held| format!("{} {:.0} %", held.name, held.share * 100.0)).collect();
+    let address = &line.address;
+    run_words::one_line(&match others.is_empty() {
+        true => address.clone(),
+        false => format!("{address}, with {}", others.join(", ")),
+    })
+}
+
+fn code(name: &str, point: &LensPoint) -> Markup {
+    let head = markup! {
+        th scope="col" { "code" }
+        th.number scope="col" { "transfers" }
+        th.number scope="col" { "share" }
+        th scope="col" { "sharing" }
+    };
+    let body = markup! { @for place in &point.code { (code_row(place)) } };
+    table(&format!("{name}: top code at {}, per operation", words::cpus(point.cpus)), true, head, body)
+}
+
+fn code_row(place: &Place) -> Markup {
+    markup! {
+        tr {
+            th scope="row" { (words::place(place)) }
+            td.number { (transfers(place.transfers)) }
+            td.number { (value::plain_share(place.share)) }
+            td { (place.false_share.map(words::sharing).unwrap_or_default()) }
+        }
+    }
+}
+
+fn points(curve: &LensCurve, name: &str) -> Markup {
+    let rate = format!("{}/s", run_words::one_line(&curve.operation));
+    let head = markup! {
+        th.number scope="col" { "CPUs" }
+        th.number scope="col" { "transfers" }
+        th scope="col" { "interval" }
+        th.number scope="col" { "n" }
+        th.number scope="col" { "false sharing" }
+        th.number scope="col" { "instructions" }
+        th.number scope="col" { "predicted rate" }
+        th.number scope="col" { "speed-up" }
+        th.number scope="col" { "lines moved" }
+        th scope="col" { "amiss" }
+    };
+    let interval = |estimate: Option<Estimate>| value::interval(estimate.filter(|estimate| estimate.n > 1), "");
+    let body = markup! {
+        @for point in &curve.points {
+            tr data-cpus=(point.cpus) {
+                th.number scope="row" { (point.cpus) }
+                td.number { (point.transfers.map_or_else(value::none, |estimate| transfers(estimate.median))) }
+                td { (interval(point.transfers)) }
+                td.number { (value::n(point.transfers)) }
+                td.number { (point.false_share.map_or_else(value::none, value::plain_share)) }
+                td.number { (value::median(point.instructions, "")) }
+                td.number { (value::median(point.rate, &rate)) }
+                td.number { (point.speedup.map_or_else(value::none, value::plain)) }
+                td.number { (point.lines_moved) }
+                td.words { @let amiss = words::amiss(point); @if amiss.is_empty() { "nothing" } @else { (amiss.join("; ")) } }
+            }
+        }
+    };
+    let operation = run_words::one_line(&curve.operation);
+    table(&format!("{name}: figures per {operation} by number of CPUs"), false, head, body)
+}
+
+/// The map as numbers.
+fn map_table(name: &str, point: &LensPoint) -> Markup {
+    let head = markup! {
+        th scope="col" { "line" }
+        @for cpu in 0..point.cpus { th.number scope="col" { "CPU " (cpu) } }
+    };
+    let body = markup! {
+        @for line in &point.lines {
+            tr {
+                th scope="row" { (run_words::one_line(&line.name)) }
+                @for cpu in 0..point.cpus {
+                    @let count = line.by_cpu.iter().find(|part| part.cpu == cpu).map_or(0, |part| part.transfers);
+                    td.number { data value=(count) { (count) } }
+                }
+            }
+        }
+    };
+    table(
+        &format!("{name}: transfers of the top lines to each CPU at {}, in all", words::cpus(point.cpus)),
+        false,
+        head,
+        body,
+    )
+}
+
+/// How to read the page.
+pub(crate) fn reading() -> Markup {
+    markup! {
+        section #reading aria-labelledby="reading-title" {
+            h2 #reading-title { "How to read this" }
+            ul {
+                @for sentence in words::LEGEND { li { (sentence) } }
+                li {
+                    "flat: as many transfers per operation on many CPUs as on two; grows: more with more CPUs, so that what is added is lost to \
+                     waiting for lines; falls: fewer; uneven: both ends alike, and in between otherwise."
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Runs under the lens in the four formats and as a page, against files of what is expected (`tests/snapshots`).
+
+mod lens_differences;
+mod lens_fixture;
+
+use faultline_model::lens::comparison::LensComparison;
+use faultline_model::lens::gate::GateReport;
+use faultline_model::plan::{PinPolicy, Settings};
+use faultline_model::record::{RunRecord, Session};
+use faultline_model::summary::RunSummary;
+use faultline_report::{Format, Style, budget_table, html, lens_compare_table, run_table};
+use insta::assert_snapshot;
+
+const WIDE: Style = Style { width: Some(140), colour: false, unicode: true };
+const NARROW: Style = Style { width: Some(80), colour: false, unicode: false };
+
+fn record(summary: &RunSummary) -> RunRecord {
+    RunRecord {
+        id: summary.run,
+        label: summary.label.clone(),
+        settings: Settings {
+            suite: None,
+            cpus: vec![1, 2, 8, 32, 64],
+            repeats: 1,
+            seed: 1,
+            pin: PinPolicy::None,
+            oversubscribe: true,
+            budget_ms: None,
+            limit_ms: None,
+            size: None,
+            copies: 1,
+            tree: None,
+            on: None,
+            lens: summary.lens.as_ref().map(|lens| lens.settings.clone()),
+        },
+        workloads: Vec::new(),
+        state: summary.state,
+        sessions: vec![Session { started: summary.started, facts: Default::default() }],
+        plan: Vec::new(),
+        skipped: Vec::new(),
+        attempts: Vec::new(),
+    }
+}
+
+#[test]
+fn a_run_in_every_format() {
+    assert_snapshot!("lens_wide", run_table(&lens_fixture::typical(), Format::Table, &WIDE));
+    assert_snapshot!("lens_narrow_ascii", run_table(&lens_fixture::typical(), Format::Table, &NARROW));
+    assert_snapshot!("lens_csv", run_table(&lens_fixture::typical(), Format::Csv, &WIDE));
+    assert_snapshot!("lens_markdown", run_table(&lens_fixture::typical(), Format::Markdown, &WIDE));
+    assert_snapshot!("lens_empty", run_table(&lens_fixture::empty(), Format::Table, &WIDE));
+}
+
+#[test]
+fn a_comparison_in_every_format() {
+    for format in Format::ALL {
+        assert_snapshot!(
+            format!("lens_compare_{format}"),
+            lens_compare_table(&lens_differences::comparison(), format, &WIDE)
+        );
+    }
+    assert_snapshot!(
+        "lens_compare_narrow",
+        lens_compare_table(&lens_differences::comparison(), Format::Table, &NARROW)
+    );
+}
+
+#[test]
+fn gates_in_every_format() {
+    for format in Format::ALL {
+        assert_snapshot!(format!("lens_budgets_{format}"), budget_table(&lens_differences::budgets(), format, &WIDE));
+    }
+    assert_snapshot!("lens_baseline", budget_table(&lens_differences::baseline(), Format::Table, &WIDE));
+    let nothing = GateReport { checks: Vec::new(), ..lens_differences::budgets() };
+    assert_eq!(
+        budget_table(&nothing, Format::Table, &WIDE),
+        "Run 12 held to its budgets: there was nothing to hold it to\n"
+    );
+}
+
+#[test]
+fn json_is_what_was_given_and_can_be_read_back() {
+    let run = lens_fixture::typical();
+    assert_eq!(serde_json::from_str::<RunSummary>(&run_table(&run, Format::Json, &WIDE)).unwrap(), run);
+    let comparison = lens_differences::comparison();
+    let json = lens_compare_table(&comparison, Format::Json, &WIDE);
+    assert_eq!(serde_json::from_str::<LensComparison>(&json).unwrap(), comparison);
+    let gate = lens_differences::budgets();
+    assert_eq!(serde_json::from_str::<GateReport>(&budget_table(&gate, Format::Json, &WIDE)).unwrap(), gate);
+}
+
+#[test]
+fn tables_keep_to_their_width() {
+    for style in [WIDE, NARROW] {
+        let texts = [
+            run_table(&lens_fixture::typical(), Format::Table, &style),
+            lens_compare_table(&lens_differences::comparison(), Format::Table, &style),
+            budget_table(&lens_differences::budgets(), Format::Table, &style),
+            budget_table(&lens_differences::baseline(), Format::Table, &style),
+        ];
+        for line in texts.iter().flat_map(|text| text.lines()) {
+            let width = textwrap::core::display_width(line);
+            assert!(width <= style.width.unwrap(), "{width}: {line}");
+        }
+    }
+}
+
+#[test]
+fn what_comes_from_outside_cannot_speak_to_the_terminal() {
+    let text = run_table(&lens_fixture::hostile(), Format::Table, &WIDE);
+    assert!(!text.contains('\u{1b}'), "{text}");
+}
+
+#[test]
+fn the_page_holds_every_case_and_line_and_nothing_to_load() {
+    let run = lens_fixture::typical();
+    let page = html(&run, &record(&run));
+    let lens = run.lens.as_ref().unwrap();
+    for curve in &lens.curves {
+        assert!(page.contains(&curve.case.to_string()), "{}", curve.case);
+    }
+    for line in &lens.curves[0].points[3].lines {
+        assert!(page.contains(&line.address), "{}", line.address);
+    }
+    for setting in ["/boot/vmlinuz-6.1.0-18-amd64, command line: quiet nokaslr", "operations of each task"] {
+        assert!(page.contains(setting), "{setting}");
+    }
+    assert!(page.contains("default-src 'none'; script-src 'sha256-"));
+    assert_eq!(html(&run, &record(&run)), page);
+}
+
+#[test]
+fn text_from_outside_stays_text_on_the_page() {
+    let run = lens_fixture::hostile();
+    let page = html(&run, &record(&run));
+    assert_eq!(page.matches("<script").count(), 2, "the data and the page's own");
+    assert!(!page.contains("<img") && !page.contains("<!--") && !page.contains('\u{1b}'));
+}

@@ -1,0 +1,76 @@
+//! The machine that the lens models, and how the plugin is told of it.
+
+use crate::RequestError;
+use faultline_coherence::{Caches, CostTable, Topology};
+use faultline_targets::Plugin;
+use std::path::{Path, PathBuf};
+
+/// A machine, but for its number of CPUs.
+#[derive(Debug, Clone)]
+pub struct MachineModel {
+    /// Sockets.
+    pub sockets: u32,
+    /// CPUs that share a last-level cache; none for all of a socket.
+    pub cpus_per_cache: Option<u32>,
+    /// Times of instructions and transfers.
+    pub costs: CostTable,
+    /// Bounds of each CPU's own cache; none for caches without.
+    pub caches: Option<Caches>,
+    /// How far a CPU may run ahead of the slowest, in clocks: soon after a transfer, and later.
+    pub quanta: Quanta,
+}
+
+/// How far a CPU may run ahead, in clocks, where it is said.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Quanta {
+    /// Soon after a transfer.
+    pub contended: Option<u64>,
+    /// When there has been none for long.
+    pub private: Option<u64>,
+}
+
+impl MachineModel {
+    /// Refuses what can't be at one of these numbers of CPUs.
+    pub fn check(&self, cpus: &[u32]) -> Result<(), RequestError> {
+        let hint = "each socket has as many CPUs as the next, and so has each cache of a socket: 8 CPUs are `--sockets 2 --cpus-per-cache 4`, for example";
+        for &cpus in cpus {
+            let per_cache = self.cpus_per_cache.unwrap_or(cpus / self.sockets.max(1));
+            Topology::new(cpus, self.sockets, per_cache)
+                .map_err(|error| RequestError::new(format!("impossible machine: {error}"), hint))?;
+        }
+        Ok(())
+    }
+
+    /// The plugin for a machine of `cpus` CPUs, which writes its report to `output`.
+    pub(super) fn plugin(&self, file: &Path, cpus: u32, output: &str, is_whole: bool) -> Plugin {
+        let mut values: Vec<(String, String)> = Vec::new();
+        let mut put = |key: &str, value: String| values.push((key.to_owned(), value));
+        put("cpus", cpus.to_string());
+        put("sockets", self.sockets.to_string());
+        let optional = [
+            ("cpus_per_cache", self.cpus_per_cache.map(u64::from)),
+            ("quantum", self.quanta.contended),
+            ("private_quantum", self.quanta.private),
+            ("cache_lines", self.caches.map(|caches| caches.lines.into())),
+            ("cache_ways", self.caches.map(|caches| caches.ways.into())),
+        ];
+        for (key, value) in optional {
+            value.into_iter().for_each(|value| put(key, value.to_string()));
+        }
+        let CostTable { instruction_ps, same_cache_ns, same_socket_ns, other_socket_ns, memory_ns, .. } = self.costs;
+        for (key, value) in [
+            ("instruction_ps", instruction_ps),
+            ("same_cache_ns", same_cache_ns),
+            ("same_socket_ns", same_socket_ns),
+            ("other_socket_ns", other_socket_ns),
+            ("memory_ns", memory_ns),
+        ] {
+            put(key, value.to_string());
+        }
+        put("output", output.to_owned());
+        if is_whole {
+            put("whole", "on".to_owned());
+        }
+        Plugin { file: PathBuf::from(file), values }
+    }
+}

@@ -1,0 +1,93 @@
+//! What is to run under the lens: every case at every number of CPUs, as often as asked for.
+
+use crate::plan::{Plan, check_size, order};
+use crate::select::cases;
+use crate::{Request, RequestError};
+use faultline_model::cell::{Case, Cell, TaskMode};
+use faultline_model::describe::{Style, WorkloadInfo};
+use faultline_model::lens::settings::LensSettings;
+use faultline_model::plan::{PinPolicy, Settings};
+
+/// The variant of a program that is no workload.
+const PROGRAM: &str = "program";
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub struct LensRequest {
+    /// Workloads as the user names them.
+    pub workloads: Vec<String>,
+    /// What tasks are, where it was said.
+    pub mode: Option<TaskMode>,
+    /// Numbers of CPUs.
+    pub cpus: Vec<u32>,
+    /// How often each cell runs.
+    pub repeats: u32,
+    /// `--size` for the workloads, where given.
+    pub size: Option<u64>,
+    /// Time limit of each execution in milliseconds, where one was given.
+    pub limit_ms: Option<u64>,
+    /// Seed of the order.
+    pub seed: u64,
+    /// What is asked of the lens.
+    pub settings: LensSettings,
+}
+
+/// Plans workloads in a guest, which has those of `workloads`.
+pub fn plan_kernel(request: &LensRequest, workloads: &[WorkloadInfo]) -> Result<Plan, RequestError> {
+    if request.workloads.is_empty() {
+        return Err(RequestError::new(
+            "no workload is named",
+            "for example `fault_existing:shared`; `faultline workloads` lists them",
+        ));
+    }
+    let wanted = Request { workloads: request.workloads.clone(), mode: request.mode, ..Request::default() };
+    let cases = cases(&wanted, workloads)?;
+    let is_once = |case: &&Case| workloads.iter().any(|info| info.name == case.workload && info.style == Style::Once);
+    if let Some(case) = cases.iter().find(is_once) {
+        return Err(RequestError::new(
+            format!("{} has no operations to count by: it does its work once", case.workload),
+            "the lens takes workloads that loop",
+        ));
+    }
+    plan(request, &cases)
+}
+
+/// Plans a program that is called `name`.
+pub fn plan_program(request: &LensRequest, name: &str) -> Result<Plan, RequestError> {
+    let case = Case { workload: name.to_owned(), variant: PROGRAM.to_owned(), mode: TaskMode::Thread };
+    plan(request, &[case])
+}
+
+fn plan(request: &LensRequest, cases: &[Case]) -> Result<Plan, RequestError> {
+    let mut cpus = request.cpus.clone();
+    cpus.sort_unstable();
+    cpus.dedup();
+    if cpus.contains(&0) || cpus.is_empty() {
+        return Err(RequestError::new(
+            "0 CPUs can run nothing",
+            "numbers of CPUs are 1 and more, for example `--cpus 1,2,8`",
+        ));
+    }
+    if request.repeats == 0 {
+        return Err(RequestError::new("0 repeats count nothing", "`--repeats` takes numbers from 1"));
+    }
+    let cell = |case: &Case, tasks| (Cell { case: case.clone(), tasks }, None);
+    let cells: Vec<_> = cases.iter().flat_map(|case| cpus.iter().map(move |&tasks| cell(case, tasks))).collect();
+    check_size(cells.len(), request.repeats)?;
+    let settings = Settings {
+        suite: None,
+        cpus,
+        repeats: request.repeats,
+        seed: request.seed,
+        pin: PinPolicy::Each,
+        oversubscribe: false,
+        budget_ms: None,
+        limit_ms: request.limit_ms,
+        size: request.size,
+        copies: 1,
+        tree: None,
+        on: None,
+        lens: Some(request.settings.clone()),
+    };
+    Ok(Plan { settings, items: order(&cells, request.repeats, request.seed) })
+}

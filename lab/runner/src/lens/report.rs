@@ -1,0 +1,48 @@
+//! The plugin's report as a file: a place for it, and what is in it afterwards.
+
+use faultline_model::lens::raw::RawReport;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// How the plugin begins what it says on the emulator's standard error.
+const SAYS: &str = "faultline lens: ";
+
+/// A place for one report, removed with it.
+pub(super) struct ReportFile {
+    /// Removes it.
+    _directory: TempDir,
+    path: String,
+}
+
+impl ReportFile {
+    /// A place in `scratch`. The error is in words.
+    pub(super) fn new(scratch: &Path) -> Result<Self, String> {
+        let directory = tempfile::Builder::new()
+            .prefix("faultline-lens-")
+            .tempdir_in(scratch)
+            .map_err(|error| format!("no place for the lens's report in {}: {error}", scratch.display()))?;
+        let path = directory.path().join("report.json").into_os_string().into_string();
+        // The plugin is told in text.
+        let path =
+            path.map_err(|path| format!("no report can be written to {}: its name is not UTF-8", path.display()))?;
+        Ok(ReportFile { _directory: directory, path })
+    }
+
+    /// Where the report goes.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The report, or why there is none: `said` is what the emulator said, where the plugin may have told.
+    pub(super) fn read(&self, said: &str) -> Result<RawReport, String> {
+        let Ok(bytes) = std::fs::read(&self.path) else { return Err(why_not(said)) };
+        RawReport::parse(&bytes).map_err(|error| error.to_string())
+    }
+}
+
+fn why_not(said: &str) -> String {
+    match said.lines().rev().find_map(|line| line.split_once(SAYS)) {
+        Some((_, reason)) => format!("the lens left no report: {reason}"),
+        None => "the lens left no report: the emulator ended before it could".to_owned(),
+    }
+}

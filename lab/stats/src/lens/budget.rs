@@ -1,0 +1,254 @@
+//! Budgets: the most that a figure per operation may be at a number of CPUs, and whether a run keeps to them.
+
+use crate::lens::cells::{CaseReadings, CellReadings, cases, instructions, transfers};
+use crate::lens::figures;
+use crate::lens::summary::problems;
+use crate::median::median;
+use crate::progress::standings;
+use crate::thresholds::LENS_GATE_SHOWN;
+use faultline_model::lens::gate::{Check, GateReport, Standing};
+use faultline_model::lens::reading::Reading;
+use faultline_model::record::RunRecord;
+use std::fmt;
+use std::str::FromStr;
+
+/// What a budget limits, per operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Metric {
+    Transfers,
+    TrueSharing,
+    FalseSharing,
+    Instructions,
+}
+
+impl Metric {
+    const ALL: [Metric; 4] = [Metric::Transfers, Metric::TrueSharing, Metric::FalseSharing, Metric::Instructions];
+
+    fn word(self) -> &'static str {
+        match self {
+            Metric::Transfers => "transfers",
+            Metric::TrueSharing => "true_sharing",
+            Metric::FalseSharing => "false_sharing",
+            Metric::Instructions => "instructions",
+        }
+    }
+
+    fn of(self, reading: &Reading) -> f64 {
+        match self {
+            Metric::Transfers => transfers(reading),
+            Metric::TrueSharing => reading.per_operation(reading.totals.true_sharing),
+            Metric::FalseSharing => reading.per_operation(reading.totals.false_sharing),
+            Metric::Instructions => instructions(reading),
+        }
+    }
+}
+
+/// A limit: `[METRIC:]CASE<=NUMBER@CPUS`, for example `fault_existing:shared<=1.5@8` or `instructions:path_stat<=9000@4`. METRIC is
+/// `transfers` (the default), `true_sharing`, `false_sharing` or `instructions`, per operation; CASE is `WORKLOAD:VARIANT`, or `WORKLOAD`
+/// for all its variants, each of which has to keep to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Budget {
+    metric: Metric,
+    case: String,
+    limit: f64,
+    cpus: u32,
+}
+
+/// A budget that can't be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{text}' is no budget: {problem}")]
+pub struct BudgetError {
+    text: String,
+    problem: String,
+}
+
+impl BudgetError {
+    /// How a budget is written.
+    pub const HINT: &'static str = "[METRIC:]CASE<=NUMBER@CPUS, for example 'fault_existing:shared<=1.5@8'; METRIC is transfers, true_sharing, false_sharing \
+         or instructions, per operation";
+}
+
+impl FromStr for Budget {
+    type Err = BudgetError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = |problem: &str| BudgetError { text: text.to_owned(), problem: problem.to_owned() };
+        let (what, limit) = text.split_once("<=").ok_or_else(|| wrong("it has no '<='"))?;
+        let (limit, cpus) = limit.split_once('@').ok_or_else(|| wrong("it has no '@' with a number of CPUs"))?;
+        let limit: f64 = limit.trim().parse().map_err(|_| wrong("what follows '<=' is no number"))?;
+        if !limit.is_finite() || limit < 0.0 {
+            return Err(wrong("its limit has to be a number from 0 on"));
+        }
+        let cpus: u32 = cpus.trim().parse().map_err(|_| wrong("what follows '@' is no number of CPUs"))?;
+        if cpus == 0 {
+            return Err(wrong("0 CPUs run nothing"));
+        }
+        let what = what.trim();
+        let prefixed = what
+            .split_once(':')
+            .and_then(|(word, case)| Some((Metric::ALL.into_iter().find(|metric| metric.word() == word)?, case)));
+        let (metric, case) = prefixed.unwrap_or((Metric::Transfers, what));
+        if case.is_empty() {
+            return Err(wrong("it names no case"));
+        }
+        Ok(Budget { metric, case: case.to_owned(), limit, cpus })
+    }
+}
+
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}<={}@{}", self.metric.word(), self.case, self.limit, self.cpus)
+    }
+}
+
+/// Holds a run to budgets. What can't be judged is not passed: a case or number of CPUs that the run doesn't have, a cell of which an
+/// attempt failed, a reading that counted less than it should have.
+pub fn check(budgets: &[Budget], record: &RunRecord) -> GateReport {
+    let standings = standings(record);
+    let cases = cases(record, &standings);
+    GateReport {
+        format: GateReport::FORMAT.to_owned(),
+        run: record.id,
+        baseline: None,
+        checks: budgets.iter().flat_map(|budget| budget.checks(&cases)).collect(),
+    }
+}
+
+impl Budget {
+    fn checks(&self, cases: &[CaseReadings<'_>]) -> Vec<Check> {
+        let named = |case: &&CaseReadings<'_>| case.case.workload == self.case || case.case.to_string() == self.case;
+        let cells = cases.iter().filter(named).flat_map(|case| {
+            let at = case.cells.iter().filter(|cell| cell.cpus == self.cpus);
+            at.map(move |cell| (case.case.to_string(), cell))
+        });
+        let checks: Vec<Check> = cells.map(|(name, cell)| self.check(&name, self.standing(cell))).collect();
+        if checks.is_empty() {
+            let reason = "the run has no such case at that number of CPUs".to_owned();
+            return vec![self.check(&self.case, Standing::NoFigure { reason })];
+        }
+        checks
+    }
+
+    fn check(&self, case: &str, standing: Standing) -> Check {
+        Check {
+            cell: format!("{case} at {}", self.cpus),
+            metric: self.metric.word().to_owned(),
+            limit: Some(self.limit),
+            standing,
+            differences: Vec::new(),
+        }
+    }
+
+    fn standing(&self, cell: &CellReadings<'_>) -> Standing {
+        judge(cell, self.limit, |reading| self.metric.of(reading))
+    }
+}
+
+/// How the median of a cell's figure stands to a limit. A figure that counted too little can exceed its limit, but not keep to it.
+pub(crate) fn judge(cell: &CellReadings<'_>, limit: f64, figure: impl Fn(&Reading) -> f64) -> Standing {
+    let Some((typical, value)) = cell.typical().zip(median(&cell.values(figure))) else {
+        let reason = if cell.failures.is_empty() { "it has not been run".to_owned() } else { cell.failures.join("; ") };
+        return Standing::NoFigure { reason };
+    };
+    if value > limit {
+        return Standing::Exceeded {
+            value,
+            lines: figures::lines(typical, LENS_GATE_SHOWN),
+            code: figures::code(typical, LENS_GATE_SHOWN),
+        };
+    }
+    if !cell.failures.is_empty() {
+        return Standing::NoFigure { reason: format!("an attempt failed: {}", cell.failures.join("; ")) };
+    }
+    match problems(cell).first() {
+        Some(problem) => Standing::NoFigure { reason: problem.text.clone() },
+        None => Standing::Kept { value },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lens::example;
+    use faultline_model::lens::raw::Problem;
+    use faultline_model::outcome::Outcome;
+
+    fn budget(text: &str) -> Budget {
+        text.parse().unwrap()
+    }
+
+    fn standing(text: &str, record: &RunRecord) -> Standing {
+        let report = check(&[budget(text)], record);
+        assert_eq!(report.checks.len(), 1);
+        assert_eq!(report.passed(), matches!(report.checks[0].standing, Standing::Kept { .. }));
+        report.checks[0].standing.clone()
+    }
+
+    #[test]
+    fn budgets_are_read() {
+        assert_eq!(budget("fault_existing:shared<=1.5@8").to_string(), "transfers:fault_existing:shared<=1.5@8");
+        assert_eq!(budget("instructions:path_stat <= 9000 @ 4").to_string(), "instructions:path_stat<=9000@4");
+        assert_eq!(budget("false_sharing:prog:program<=0@2").metric, Metric::FalseSharing);
+    }
+
+    #[test]
+    fn what_is_no_budget_is_refused() {
+        let refused = |text: &str| text.parse::<Budget>().unwrap_err().problem;
+        assert_eq!(refused("fault"), "it has no '<='");
+        assert_eq!(refused("fault<=1"), "it has no '@' with a number of CPUs");
+        assert_eq!(refused("fault<=much@2"), "what follows '<=' is no number");
+        for limit in ["-1", "NaN", "inf"] {
+            assert_eq!(refused(&format!("fault<={limit}@2")), "its limit has to be a number from 0 on");
+        }
+        assert_eq!(refused("fault<=1@many"), "what follows '@' is no number of CPUs");
+        assert_eq!(refused("fault<=1@0"), "0 CPUs run nothing");
+        assert_eq!(refused("<=1@2"), "it names no case");
+        assert_eq!(refused("transfers:<=1@2"), "it names no case");
+    }
+
+    #[test]
+    fn a_budget_is_kept_up_to_its_limit_and_exceeded_above() {
+        let record = example::record(&[(2, 0.5), (8, 1.5)]);
+        assert_eq!(standing("load:base<=1.5@8", &record), Standing::Kept { value: 1.5 });
+        assert_eq!(standing("load<=0.5@2", &record), Standing::Kept { value: 0.5 });
+        let Standing::Exceeded { value, lines, code } = standing("load:base<=1.4@8", &record) else { panic!() };
+        assert_eq!((value, lines[0].name.as_str(), code[0].name.as_str()), (1.5, "counter", "work main.c:10"));
+        assert!(matches!(standing("instructions:load<=10@2", &record), Standing::Exceeded { value: 100.0, .. }));
+    }
+
+    #[test]
+    fn the_median_of_the_repeats_is_judged() {
+        let record = example::record(&[(2, 1.0), (2, 5.0), (2, 1.2)]);
+        assert_eq!(standing("load<=1.2@2", &record), Standing::Kept { value: 1.2 });
+    }
+
+    #[test]
+    fn what_cannot_be_judged_does_not_pass() {
+        let mut record = example::record(&[(2, 0.5), (8, 0.5), (16, 0.5), (32, 0.5)]);
+        record.attempts[1].outcome = Some(Outcome::TimedOut { limit_ms: 1000 });
+        record.attempts.pop();
+        let stall = Problem { kind: "stall".into(), text: "CPU 1 stood still".into() };
+        record.attempts[2].reading.as_mut().unwrap().problems.push(stall);
+        let reason = |text: &str| match standing(text, &record) {
+            Standing::NoFigure { reason } => reason,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(reason("load<=9@8"), "no end within its limit of 1.0 s; killed");
+        assert_eq!(reason("load<=9@16"), "CPU 1 stood still");
+        assert_eq!(reason("load<=9@32"), "it has not been run");
+        assert_eq!(reason("load<=9@64"), "the run has no such case at that number of CPUs");
+        assert_eq!(reason("other<=9@2"), "the run has no such case at that number of CPUs");
+    }
+
+    #[test]
+    fn one_failed_attempt_of_several_does_not_pass_either() {
+        let mut record = example::record(&[(2, 0.5), (2, 0.5)]);
+        record.attempts[1].reading = None;
+        assert!(matches!(standing("load<=9@2", &record), Standing::NoFigure { .. }));
+    }
+
+    #[test]
+    fn nothing_to_check_does_not_pass() {
+        assert!(!check(&[], &example::record(&[(2, 0.5)])).passed());
+    }
+}

@@ -1,0 +1,88 @@
+//! A record's readings by case and number of CPUs.
+
+use crate::gather::{About, about, place};
+use crate::progress::Standing;
+use faultline_model::cell::Case;
+use faultline_model::lens::reading::Reading;
+use faultline_model::plan::PlanItem;
+use faultline_model::record::RunRecord;
+use std::collections::BTreeMap;
+
+/// The readings of a cell.
+#[derive(Debug, Default)]
+pub(crate) struct CellReadings<'a> {
+    /// Number of CPUs.
+    pub(crate) cpus: u32,
+    /// What ended well with a reading, by block.
+    pub(crate) readings: Vec<&'a Reading>,
+    /// What did not, in words, by block.
+    pub(crate) failures: Vec<String>,
+    /// Items that have not ended, or were left out.
+    pub(crate) missing: u32,
+}
+
+impl<'a> CellReadings<'a> {
+    /// A figure of each reading, by block.
+    pub(crate) fn values(&self, figure: impl Fn(&Reading) -> f64) -> Vec<f64> {
+        self.readings.iter().map(|reading| figure(reading)).collect()
+    }
+
+    /// The reading with the median of transfers per operation, the lower one of two in the middle.
+    pub(crate) fn typical(&self) -> Option<&'a Reading> {
+        let mut readings = self.readings.clone();
+        readings.sort_by(|a, b| transfers(a).total_cmp(&transfers(b)));
+        readings.get(readings.len().checked_sub(1)? / 2).copied()
+    }
+}
+
+/// Transfers per operation.
+pub(crate) fn transfers(reading: &Reading) -> f64 {
+    reading.per_operation(reading.totals.transfers)
+}
+
+/// Instructions per operation.
+pub(crate) fn instructions(reading: &Reading) -> f64 {
+    reading.per_operation(reading.totals.instructions)
+}
+
+/// A case with its readings, by number of CPUs.
+#[derive(Debug)]
+pub(crate) struct CaseReadings<'a> {
+    pub(crate) case: &'a Case,
+    pub(crate) about: About,
+    pub(crate) cells: Vec<CellReadings<'a>>,
+}
+
+/// Every planned case, in the order of the workloads.
+pub(crate) fn cases<'a>(record: &'a RunRecord, standings: &[(&'a PlanItem, Standing<'a>)]) -> Vec<CaseReadings<'a>> {
+    let mut items: BTreeMap<&Case, Vec<&(&'a PlanItem, Standing<'a>)>> = BTreeMap::new();
+    for standing in standings {
+        items.entry(&standing.0.cell.case).or_default().push(standing);
+    }
+    let mut cases: Vec<CaseReadings<'a>> = items
+        .into_iter()
+        .map(|(case, items)| CaseReadings { case, about: about(&record.workloads, items[0].0), cells: cells(items) })
+        .collect();
+    cases.sort_by_key(|case| place(&record.workloads, case.case));
+    cases
+}
+
+fn cells<'a>(mut items: Vec<&(&'a PlanItem, Standing<'a>)>) -> Vec<CellReadings<'a>> {
+    items.sort_by_key(|(item, _)| (item.block, item.ordinal));
+    let mut cells: BTreeMap<u32, CellReadings<'a>> = BTreeMap::new();
+    for (item, standing) in items {
+        let cell = cells.entry(item.cell.tasks).or_default();
+        cell.cpus = item.cell.tasks;
+        match standing {
+            Standing::Done(attempt) => match &attempt.reading {
+                Some(reading) => cell.readings.push(reading),
+                None => cell.failures.push("done, but the lens left no report".to_owned()),
+            },
+            Standing::Failed(attempt) => {
+                cell.failures.extend(attempt.outcome.as_ref().map(ToString::to_string));
+            }
+            Standing::Skipped | Standing::Left => cell.missing += 1,
+        }
+    }
+    cells.into_values().collect()
+}

@@ -1,0 +1,197 @@
+//! Two lens runs: which data and code came, went or changed, cell by cell.
+
+use crate::lens::cells::{CellReadings, cases, instructions, transfers};
+use crate::lens::figures::by_size;
+use crate::lens::key::{self, Moved};
+use crate::lens::spread::{change, spread};
+use crate::progress::standings;
+use faultline_model::cell::Case;
+use faultline_model::lens::comparison::{CellComparison, Change, Difference, LensComparison, Spread, Unmatched};
+use faultline_model::lens::reading::Reading;
+use faultline_model::lens::settings::Subject;
+use faultline_model::record::RunRecord;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Compares the readings of one cell, those of repeats on each side. None when a side has none. The lines and sites that are kept are compared;
+/// totals are of all.
+pub fn compare(case: &Case, cpus: u32, a: &[&Reading], b: &[&Reading]) -> Option<CellComparison> {
+    let both = |figure: fn(&Reading) -> f64| {
+        let side = |readings: &[&Reading]| spread(&readings.iter().map(|reading| figure(reading)).collect::<Vec<_>>());
+        side(a).zip(side(b))
+    };
+    let transfers = both(transfers)?;
+    Some(CellComparison {
+        case: case.clone(),
+        cpus,
+        transfers,
+        transfers_change: change(&transfers.0, &transfers.1),
+        instructions: both(instructions)?,
+        data: differences(&all(a, key::data), &all(b, key::data)),
+        code: differences(&all(a, code), &all(b, code)),
+    })
+}
+
+/// Code in the form of data: nothing lies beside it.
+fn code(reading: &Reading) -> BTreeMap<String, Moved> {
+    let moved = |transfers| Moved { transfers, beside: BTreeSet::new() };
+    key::code(reading).into_iter().map(|(key, transfers)| (key, moved(transfers))).collect()
+}
+
+fn all(readings: &[&Reading], of: impl Fn(&Reading) -> BTreeMap<String, Moved>) -> Vec<BTreeMap<String, Moved>> {
+    readings.iter().map(|reading| of(reading)).collect()
+}
+
+/// What differs, the greatest difference first.
+fn differences(a: &[BTreeMap<String, Moved>], b: &[BTreeMap<String, Moved>]) -> Vec<Difference> {
+    let names: BTreeSet<&String> = a.iter().chain(b).flat_map(BTreeMap::keys).collect();
+    let mut differences: Vec<Difference> = names.into_iter().filter_map(|name| difference(name, a, b)).collect();
+    differences.sort_by(|x, y| {
+        let size = |difference: &Difference| difference.b.median - difference.a.median;
+        by_size(size(x), &x.name).cmp(&by_size(size(y), &y.name))
+    });
+    differences
+}
+
+fn difference(name: &str, a: &[BTreeMap<String, Moved>], b: &[BTreeMap<String, Moved>]) -> Option<Difference> {
+    let (side_a, side_b) = (side(name, a)?, side(name, b)?);
+    let change = change(&side_a, &side_b);
+    (change != Change::Same).then(|| Difference {
+        name: name.to_owned(),
+        change,
+        a: side_a,
+        b: side_b,
+        beside_a: beside(name, a),
+        beside_b: beside(name, b),
+    })
+}
+
+/// The figure over the repeats; 0 in one that doesn't have it.
+fn side(name: &str, readings: &[BTreeMap<String, Moved>]) -> Option<Spread> {
+    let values: Vec<f64> = readings.iter().map(|moved| moved.get(name).map_or(0.0, |moved| moved.transfers)).collect();
+    spread(&values)
+}
+
+fn beside(name: &str, readings: &[BTreeMap<String, Moved>]) -> Vec<String> {
+    let names: BTreeSet<&String> =
+        readings.iter().filter_map(|moved| moved.get(name)).flat_map(|m| &m.beside).collect();
+    names.into_iter().cloned().collect()
+}
+
+/// Compares two runs, cell by cell. Cells go by case and number of CPUs; of two runs of one program each, by the number alone, so that two
+/// builds may have names of their own.
+pub fn compare_runs(a: &RunRecord, b: &RunRecord) -> LensComparison {
+    let (standings_a, standings_b) = (standings(a), standings(b));
+    let (cases_a, cases_b) = (cases(a, &standings_a), cases(b, &standings_b));
+    let one_program = same_program((a, cases_a.len()), (b, cases_b.len()));
+    let mut comparison = LensComparison {
+        format: LensComparison::FORMAT.to_owned(),
+        a: a.id,
+        b: b.id,
+        cells: Vec::new(),
+        unmatched: Vec::new(),
+    };
+    let mut unmatched = |case: &Case, cpus, missing_in| {
+        comparison.unmatched.push(Unmatched { case: case.clone(), cpus, missing_in });
+    };
+    let mut cells = Vec::new();
+    for case in &cases_a {
+        let other = cases_b.iter().find(|other| one_program || other.case == case.case);
+        for cell in case.cells.iter().filter(|cell| !cell.readings.is_empty()) {
+            let beside = other.and_then(|other| with_readings(&other.cells, cell.cpus));
+            match beside.and_then(|beside| compare(case.case, cell.cpus, &cell.readings, &beside.readings)) {
+                Some(compared) => cells.push(compared),
+                None => unmatched(case.case, cell.cpus, b.id),
+            }
+        }
+    }
+    for case in &cases_b {
+        let other = cases_a.iter().find(|other| one_program || other.case == case.case);
+        for cell in case.cells.iter().filter(|cell| !cell.readings.is_empty()) {
+            if other.and_then(|other| with_readings(&other.cells, cell.cpus)).is_none() {
+                unmatched(case.case, cell.cpus, a.id);
+            }
+        }
+    }
+    comparison.cells = cells;
+    comparison
+}
+
+/// Whether both are runs of one program each: then the two are compared, whatever they are called.
+pub(crate) fn same_program(a: (&RunRecord, usize), b: (&RunRecord, usize)) -> bool {
+    [a, b].into_iter().all(|(record, cases)| is_program(record) && cases == 1)
+}
+
+fn is_program(record: &RunRecord) -> bool {
+    record.settings.lens.as_ref().is_some_and(|lens| matches!(lens.subject, Subject::Program { .. }))
+}
+
+/// The cell at a number of CPUs, if it has readings.
+fn with_readings<'c, 'a>(cells: &'c [CellReadings<'a>], cpus: u32) -> Option<&'c CellReadings<'a>> {
+    cells.iter().find(|cell| cell.cpus == cpus && !cell.readings.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lens::example::{self, line, reading};
+
+    fn compared(a: &[Reading], b: &[Reading]) -> CellComparison {
+        let refs = |readings: &[Reading]| readings.to_vec();
+        let (a, b) = (refs(a), refs(b));
+        compare(&example::case(), 2, &a.iter().collect::<Vec<_>>(), &b.iter().collect::<Vec<_>>()).unwrap()
+    }
+
+    fn told(comparison: &CellComparison) -> Vec<(&str, Change)> {
+        comparison.data.iter().map(|difference| (difference.name.as_str(), difference.change)).collect()
+    }
+
+    #[test]
+    fn what_came_and_went_is_named_the_greatest_first() {
+        let a = reading(2, 100, vec![line(0x1000, 100, "lock"), line(0x2000, 50, "stays")]);
+        let b = reading(
+            2,
+            100,
+            vec![line(0x9000, 50, "stays"), line(0xa000, 30, "locks[0]"), line(0xb000, 30, "locks[1]")],
+        );
+        let comparison = compared(&[a], &[b]);
+        assert_eq!(told(&comparison), [("lock", Change::Went), ("locks[0]", Change::Came), ("locks[1]", Change::Came)]);
+        assert_eq!(comparison.transfers_change, Change::Less);
+    }
+
+    #[test]
+    fn a_padded_counter_is_told_with_what_lay_beside_it() {
+        let mut together = line(0x1000, 200, "hits");
+        together.parts[0].transfers = 100;
+        together.parts.push(example::part(8, 100, example::named("misses")));
+        let comparison = compared(&[reading(2, 100, vec![together])], &[reading(2, 100, vec![])]);
+        assert_eq!(told(&comparison), [("hits", Change::Went), ("misses", Change::Went)]);
+        assert_eq!(comparison.data[0].beside_a, ["misses"]);
+        assert!(comparison.data[0].beside_b.is_empty());
+    }
+
+    #[test]
+    fn what_repeats_span_is_no_difference() {
+        let of = |transfers: &[u64]| {
+            transfers.iter().map(|&n| reading(2, 100, vec![line(0, n, "lock")])).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&compared(&of(&[80, 100, 120]), &of(&[130]))), []);
+        assert_eq!(told(&compared(&of(&[99, 100, 101]), &of(&[130]))), [("lock", Change::More)]);
+    }
+
+    #[test]
+    fn a_run_compared_with_itself_differs_in_nothing() {
+        let record = example::record(&[(2, 0.5), (8, 1.5)]);
+        let comparison = compare_runs(&record, &record);
+        assert_eq!((comparison.cells.len(), comparison.unmatched.len()), (2, 0));
+        assert!(comparison.cells.iter().all(|cell| cell.data.is_empty() && cell.code.is_empty()));
+    }
+
+    #[test]
+    fn cells_of_one_run_alone_are_told() {
+        let (a, mut b) = (example::record(&[(2, 0.5), (8, 1.5)]), example::record(&[(2, 0.5), (4, 1.0)]));
+        b.id = faultline_model::record::RunId(9);
+        let unmatched = compare_runs(&a, &b).unmatched;
+        let told: Vec<_> = unmatched.iter().map(|one| (one.cpus, one.missing_in.0)).collect();
+        assert_eq!(told, [(8, 9), (4, 1)]);
+    }
+}

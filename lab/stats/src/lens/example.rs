@@ -1,0 +1,125 @@
+//! Lens runs made up for tests. Built for tests only.
+
+use crate::example;
+use faultline_model::cell::{Case, TaskMode};
+use faultline_model::lens::data::{Code, Data};
+use faultline_model::lens::raw::{
+    ByCause, ByDistance, CpuTransfers, LensMode, Machine, Scope, Site, SiteTransfers, Space, Totals,
+};
+use faultline_model::lens::reading::{Line, Part, Reading};
+use faultline_model::lens::settings::{LensSettings, Subject};
+use faultline_model::record::RunRecord;
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+
+/// The only instruction that moves lines.
+const SITE: u64 = 0x40_1000;
+
+/// The case of [`record`].
+pub(crate) fn case() -> Case {
+    Case { workload: "load".into(), variant: "base".into(), mode: TaskMode::Process }
+}
+
+/// A variable.
+pub(crate) fn named(name: &str) -> Data {
+    Data::Symbol { name: name.into(), offset: 0, field: None }
+}
+
+/// A part of a line.
+pub(crate) fn part(offset: u64, transfers: u64, data: Data) -> Part {
+    Part { offset, size: 8, transfers, data }
+}
+
+/// A line that holds one variable, moved by one instruction between two CPUs.
+pub(crate) fn line(address: u64, transfers: u64, name: &str) -> Line {
+    Line {
+        address,
+        space: Space::Virtual,
+        data: named(name),
+        transfers,
+        true_sharing: transfers,
+        false_sharing: 0,
+        by_cpu: vec![
+            CpuTransfers { cpu: 0, transfers: transfers / 2 },
+            CpuTransfers { cpu: 1, transfers: transfers - transfers / 2 },
+        ],
+        by_site: vec![SiteTransfers { address: SITE, transfers }],
+        parts: vec![part(0, transfers, named(name))],
+    }
+}
+
+/// A reading of those lines and nothing else: 100 instructions an operation, and a second for every operation of each CPU.
+pub(crate) fn reading(cpus: u32, operations: u64, lines: Vec<Line>) -> Reading {
+    let transfers = lines.iter().map(|line| line.transfers).sum();
+    let totals = Totals {
+        instructions: 100 * operations,
+        accesses: operations,
+        transfers,
+        true_sharing: transfers,
+        by_cause: ByCause { read: 0, write: transfers },
+        by_distance: ByDistance { same_cache: transfers, ..ByDistance::default() },
+        ..Totals::default()
+    };
+    let place = Code {
+        function: "work".into(),
+        offset: 4,
+        inlined_into: None,
+        file: Some("/src/main.c".into()),
+        line: Some(10),
+    };
+    Reading {
+        format: Reading::FORMAT.into(),
+        operations: NonZeroU64::new(operations).unwrap(),
+        target: "x86_64".into(),
+        mode: LensMode::Program,
+        scope: Scope::Marks,
+        machine: Machine {
+            cpus,
+            sockets: 1,
+            cpus_per_cache: cpus,
+            line_bytes: 64,
+            quantum: 5,
+            private_quantum: 200,
+            instruction_ps: 500.0,
+            same_cache_ns: 20.0,
+            same_socket_ns: 50.0,
+            other_socket_ns: 150.0,
+            memory_ns: 80.0,
+            cache_lines: None,
+            cache_ways: None,
+        },
+        regions: 1,
+        forks: 0,
+        forced_blocks: 0,
+        problems: Vec::new(),
+        predicted_ns: operations as f64 / f64::from(cpus.div_ceil(2)) * 1e9,
+        totals,
+        cpus: Vec::new(),
+        lines_moved: lines.len() as u64,
+        lines,
+        sites_moving: 1,
+        sites: vec![Site { address: SITE, transfers, true_sharing: transfers, false_sharing: 0 }],
+        code: BTreeMap::from([(SITE, place)]),
+    }
+}
+
+/// A run of one workload under the lens: an attempt per number of CPUs and transfers per operation, equal numbers as repeats.
+pub(crate) fn record(cells: &[(u32, f64)]) -> RunRecord {
+    let mut record = example::Run::new(&["load"]).tasks(&[1]).repeats(cells.len() as u32).record();
+    for (index, &(cpus, transfers)) in cells.iter().enumerate() {
+        record.plan[index].cell.tasks = cpus;
+        let counted = line(0x1000, (transfers * 1000.0).round() as u64, "counter");
+        record.attempts[index].reading = Some(Box::new(reading(cpus, 1000, vec![counted])));
+    }
+    record.settings.lens = Some(LensSettings {
+        subject: Subject::Kernel { image: "/boot/vmlinuz".into(), command_line: "quiet".into() },
+        sockets: 1,
+        cpus_per_cache: None,
+        costs: "default".into(),
+        operations_per_task: Some(100),
+        quantum: None,
+        private_quantum: None,
+        budgets: Vec::new(),
+    });
+    record
+}

@@ -1,0 +1,105 @@
+//! A reading's lines and code as they are shown: per operation, with shares, the instructions of one place put together.
+
+use faultline_model::lens::reading::{Line, Reading};
+use faultline_model::lens::summary::{Held, LineFigures, Place};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Places in code that are named of a line.
+const CODE_OF_LINE: usize = 5;
+
+/// The first lines of a reading.
+pub(crate) fn lines(reading: &Reading, shown: usize) -> Vec<LineFigures> {
+    reading.lines.iter().take(shown).map(|line| line_figures(reading, line)).collect()
+}
+
+/// The places in code with most transfers.
+pub(crate) fn code(reading: &Reading, shown: usize) -> Vec<Place> {
+    let mut places: BTreeMap<(String, Option<String>), (u64, u64)> = BTreeMap::new();
+    for site in &reading.sites {
+        let (transfers, false_sharing) = places.entry(place_name(reading, site.address)).or_default();
+        *transfers += site.transfers;
+        *false_sharing += site.false_sharing;
+    }
+    let places = places.into_iter().map(|((name, inlined_into), (transfers, false_sharing))| Place {
+        name,
+        inlined_into,
+        transfers: reading.per_operation(transfers),
+        share: share(transfers, reading.totals.transfers),
+        false_share: Some(share(false_sharing, transfers)),
+    });
+    most_first(places.collect(), shown)
+}
+
+/// Function and source line, or the address; and what it was inlined into.
+fn place_name(reading: &Reading, address: u64) -> (String, Option<String>) {
+    match reading.code.get(&address) {
+        Some(code) => (code.to_string(), code.inlined_into.clone()),
+        None => (format!("{address:#x}"), None),
+    }
+}
+
+fn line_figures(reading: &Reading, line: &Line) -> LineFigures {
+    LineFigures {
+        name: line.data.to_string(),
+        address: format!("{:#x}", line.address),
+        transfers: reading.per_operation(line.transfers),
+        share: share(line.transfers, reading.totals.transfers),
+        false_share: share(line.false_sharing, line.transfers),
+        held: held(line),
+        by_cpu: line.by_cpu.clone(),
+        code: code_of_line(reading, line),
+    }
+}
+
+/// The line's parts, those of one name put together.
+fn held(line: &Line) -> Vec<Held> {
+    let mut held: Vec<Held> = Vec::new();
+    for part in &line.parts {
+        let (name, share) = (part.data.to_string(), share(part.transfers, line.transfers));
+        match held.iter_mut().find(|held| held.name == name) {
+            Some(held) => {
+                held.share += share;
+                held.offset = held.offset.min(part.offset);
+            }
+            None => held.push(Held { name, offset: part.offset, share }),
+        }
+    }
+    held.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.offset.cmp(&b.offset)));
+    held
+}
+
+fn code_of_line(reading: &Reading, line: &Line) -> Vec<Place> {
+    let mut places: BTreeMap<(String, Option<String>), u64> = BTreeMap::new();
+    for site in &line.by_site {
+        *places.entry(place_name(reading, site.address)).or_default() += site.transfers;
+    }
+    let places = places.into_iter().map(|((name, inlined_into), transfers)| Place {
+        name,
+        inlined_into,
+        transfers: reading.per_operation(transfers),
+        share: share(transfers, line.transfers),
+        false_share: None,
+    });
+    most_first(places.collect(), CODE_OF_LINE)
+}
+
+/// The first places by transfers; alike ones by name.
+fn most_first(mut places: Vec<Place>, shown: usize) -> Vec<Place> {
+    places.sort_by(|a, b| {
+        let name = |place: &Place| (place.name.clone(), place.inlined_into.clone());
+        b.transfers.total_cmp(&a.transfers).then_with(|| name(a).cmp(&name(b)))
+    });
+    places.truncate(shown);
+    places
+}
+
+/// Part of a whole; 0 of nothing.
+pub(crate) fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// By the greatest difference, then by name: an order that doesn't depend on that of the input.
+pub(crate) fn by_size(size: f64, name: &str) -> (Reverse<u64>, &str) {
+    (Reverse(size.abs().to_bits()), name)
+}

@@ -1,0 +1,123 @@
+//! What transfers per operation do as CPUs are added: flat, or growing and by which law.
+
+use crate::thresholds::{LENS_FIT_ERROR, LENS_FIT_POINTS, LENS_FLAT_SHARE, LENS_FLAT_TRANSFERS};
+use faultline_model::lens::summary::{Growth, LensVerdict, Reach};
+
+/// The verdict over points of CPUs and transfers per operation, by ascending CPUs. A single CPU has nobody to
+/// share with and is left out.
+///
+/// Values within the tolerance t = max([`LENS_FLAT_TRANSFERS`], [`LENS_FLAT_SHARE`] of their mean) of each other are flat; else
+/// the ends decide: more than t above the first they grow, more than t below they fall, and else they are uneven.
+pub(crate) fn verdict(points: &[(u32, f64)]) -> LensVerdict {
+    let points: Vec<(u32, f64)> = points.iter().copied().filter(|&(cpus, _)| cpus >= 2).collect();
+    let (Some(&(from_cpus, from)), Some(&(to_cpus, to))) = (points.first(), points.last()) else {
+        return LensVerdict::TooFewPoints;
+    };
+    if points.len() < 2 {
+        return LensVerdict::TooFewPoints;
+    }
+    let doublings = (f64::from(to_cpus) / f64::from(from_cpus)).log2();
+    let reach = Reach { from_cpus, from, to_cpus, to, per_doubling: (to - from) / doublings };
+    let values = || points.iter().map(|&(_, value)| value);
+    let mean = values().sum::<f64>() / points.len() as f64;
+    let tolerance = LENS_FLAT_TRANSFERS.max(LENS_FLAT_SHARE * mean);
+    let (least, most) = values().fold((from, from), |(least, most), value| (least.min(value), most.max(value)));
+    if most - least <= tolerance {
+        LensVerdict::Flat { reach }
+    } else if to - from > tolerance {
+        LensVerdict::Grows { reach, growth: growth(&points) }
+    } else if from - to > tolerance {
+        LensVerdict::Falls { reach }
+    } else {
+        LensVerdict::Uneven { reach }
+    }
+}
+
+/// The law that fits best: a + b·log₂ CPUs, or a + b·CPUs.
+fn growth(points: &[(u32, f64)]) -> Growth {
+    if points.len() < LENS_FIT_POINTS {
+        return Growth::Unknown;
+    }
+    let logarithmic = fit_error(points, |cpus| f64::from(cpus).log2());
+    let linear = fit_error(points, f64::from);
+    match logarithmic.min(linear) {
+        best if best > LENS_FIT_ERROR => Growth::Other,
+        best if best == logarithmic => Growth::Logarithmic,
+        _ => Growth::Linear,
+    }
+}
+
+/// Root mean square of the relative residuals of value ≈ a + b·`scale`(CPUs), fitted by least squares with weights 1/value²: so that
+/// each point counts by its ratio to the law, as residuals of logarithms would, and small values as much as large ones.
+fn fit_error(points: &[(u32, f64)], scale: impl Fn(u32) -> f64) -> f64 {
+    let weighted = || points.iter().map(|&(cpus, value)| (value.max(LENS_FLAT_TRANSFERS).powi(-2), scale(cpus), value));
+    let weight: f64 = weighted().map(|(w, ..)| w).sum();
+    let mean_x = weighted().map(|(w, x, _)| w * x).sum::<f64>() / weight;
+    let mean_y = weighted().map(|(w, _, y)| w * y).sum::<f64>() / weight;
+    let covariance: f64 = weighted().map(|(w, x, y)| w * (x - mean_x) * (y - mean_y)).sum();
+    let variance: f64 = weighted().map(|(w, x, _)| w * (x - mean_x).powi(2)).sum();
+    let slope = covariance / variance;
+    let squares: f64 = weighted().map(|(w, x, y)| w * (y - mean_y - slope * (x - mean_x)).powi(2)).sum();
+    (squares / points.len() as f64).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(law: impl Fn(f64) -> f64) -> LensVerdict {
+        verdict(&[1, 2, 4, 8, 16, 32].map(|cpus| (cpus, law(f64::from(cpus)))))
+    }
+
+    fn grows(verdict: LensVerdict) -> Growth {
+        match verdict {
+            LensVerdict::Grows { growth, .. } => growth,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_shared_counter_is_flat_though_one_cpu_has_no_transfers() {
+        let points = [(1, 0.0), (2, 0.98), (8, 1.0), (32, 1.03)];
+        assert!(matches!(verdict(&points), LensVerdict::Flat { .. }));
+        assert!(matches!(of(|_| 0.0004), LensVerdict::Flat { .. }));
+    }
+
+    #[test]
+    fn the_laws_are_told_apart() {
+        assert_eq!(grows(of(|cpus| 0.5 * cpus)), Growth::Linear);
+        assert_eq!(grows(of(|cpus| 3.0 + cpus)), Growth::Linear);
+        assert_eq!(grows(of(|cpus| 3.0 + 1.6 * cpus.log2())), Growth::Logarithmic);
+        assert_eq!(grows(of(|cpus| cpus * cpus * cpus)), Growth::Other);
+        assert_eq!(grows(verdict(&[(2, 1.0), (8, 4.0)])), Growth::Unknown);
+    }
+
+    #[test]
+    fn what_each_doubling_adds_is_told() {
+        let faults = verdict(&[(2, 4.8), (8, 7.2), (32, 9.7), (64, 13.1)]);
+        let reach = *faults.reach().unwrap();
+        assert_eq!(grows(faults), Growth::Logarithmic);
+        assert_eq!((reach.from_cpus, reach.to_cpus), (2, 64));
+        assert!((reach.per_doubling - 1.66).abs() < 1e-9, "{reach:?}");
+    }
+
+    #[test]
+    fn falling_and_uneven_are_not_flat() {
+        assert!(matches!(verdict(&[(2, 4.0), (4, 2.0)]), LensVerdict::Falls { .. }));
+        assert!(matches!(verdict(&[(2, 1.0), (4, 3.0), (8, 1.0)]), LensVerdict::Uneven { .. }));
+    }
+
+    #[test]
+    fn the_tolerance_is_kept_to() {
+        assert!(matches!(verdict(&[(2, 0.0), (4, 0.05)]), LensVerdict::Flat { .. }));
+        assert!(matches!(verdict(&[(2, 0.0), (4, 0.051)]), LensVerdict::Grows { .. }));
+        assert!(matches!(verdict(&[(2, 9.6), (4, 10.4)]), LensVerdict::Flat { .. }));
+        assert!(matches!(verdict(&[(2, 9.4), (4, 10.6)]), LensVerdict::Grows { .. }));
+    }
+
+    #[test]
+    fn one_number_of_cpus_says_nothing() {
+        assert_eq!(verdict(&[]), LensVerdict::TooFewPoints);
+        assert_eq!(verdict(&[(1, 0.0), (8, 1.0)]), LensVerdict::TooFewPoints);
+    }
+}

@@ -1,0 +1,20 @@
+//! What the lens's counts mean: figures per operation, how they grow with CPUs, what differs between two runs, and gates.
+//!
+//! Methods and limits stand in docs/METHODOLOGY.md, §12.
+
+mod baseline;
+mod budget;
+mod cells;
+mod compare;
+#[cfg(test)]
+mod example;
+mod figures;
+mod growth;
+mod key;
+mod spread;
+mod summary;
+
+pub use baseline::{Tolerance, against};
+pub use budget::{Budget, BudgetError, check};
+pub use compare::{compare, compare_runs};
+pub(crate) use summary::summary;

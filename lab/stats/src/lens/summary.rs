@@ -1,0 +1,117 @@
+//! A lens run summed up: a point per number of CPUs, a verdict per case.
+
+use crate::interval::estimate;
+use crate::lens::cells::{CaseReadings, CellReadings, cases, instructions, transfers};
+use crate::lens::figures::{self, share};
+use crate::lens::growth::verdict;
+use crate::progress::Standing;
+use crate::thresholds::LENS_SHOWN;
+use faultline_model::lens::raw::Problem;
+use faultline_model::lens::summary::{LensCurve, LensPoint, LensSummary};
+use faultline_model::plan::PlanItem;
+use faultline_model::record::RunRecord;
+
+/// The summary; none of a run that was not under the lens.
+pub(crate) fn summary(record: &RunRecord, standings: &[(&PlanItem, Standing<'_>)]) -> Option<LensSummary> {
+    let settings = record.settings.lens.clone()?;
+    Some(LensSummary { settings, curves: cases(record, standings).iter().map(curve).collect() })
+}
+
+fn curve(case: &CaseReadings<'_>) -> LensCurve {
+    let mut points: Vec<LensPoint> = case.cells.iter().map(point).collect();
+    let base = points.iter().find_map(|point| point.rate).map(|rate| rate.median).filter(|&rate| rate > 0.0);
+    for point in &mut points {
+        point.speedup = point.rate.zip(base).map(|(rate, base)| rate.median / base);
+    }
+    let figures: Vec<(u32, f64)> =
+        points.iter().filter_map(|point| Some((point.cpus, point.transfers?.median))).collect();
+    LensCurve {
+        case: case.case.clone(),
+        operation: case.about.operation.clone(),
+        text: case.about.text.clone(),
+        verdict: verdict(&figures),
+        points,
+    }
+}
+
+fn point(cell: &CellReadings<'_>) -> LensPoint {
+    let typical = cell.typical();
+    let rates: Vec<f64> = cell.readings.iter().filter_map(|reading| reading.predicted_rate()).collect();
+    LensPoint {
+        cpus: cell.cpus,
+        transfers: estimate(&cell.values(transfers)),
+        false_share: typical.map(|reading| share(reading.totals.false_sharing, reading.totals.transfers)),
+        instructions: estimate(&cell.values(instructions)),
+        rate: estimate(&rates),
+        speedup: None,
+        repeats: cell.values(transfers),
+        operations: typical.map(|reading| reading.operations.get()),
+        by_distance: typical.map(|reading| reading.totals.by_distance),
+        lines_moved: typical.map_or(0, |reading| reading.lines_moved),
+        lines: typical.map(|reading| figures::lines(reading, LENS_SHOWN)).unwrap_or_default(),
+        code: typical.map(|reading| figures::code(reading, LENS_SHOWN)).unwrap_or_default(),
+        problems: problems(cell),
+        failures: cell.failures.clone(),
+    }
+}
+
+/// The problems of all repeats, each once.
+pub(crate) fn problems(cell: &CellReadings<'_>) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = Vec::new();
+    for problem in cell.readings.iter().flat_map(|reading| &reading.problems) {
+        if !problems.contains(problem) {
+            problems.push(problem.clone());
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::lens::example;
+    use crate::summarise;
+    use faultline_model::lens::summary::LensVerdict;
+    use faultline_model::outcome::Outcome;
+
+    #[test]
+    fn a_lens_run_has_points_and_no_curves_of_time() {
+        let summary = summarise(&example::record(&[(1, 0.0), (2, 1.0), (8, 1.02)]));
+        assert!(summary.curves.is_empty() && summary.warnings.is_empty());
+        let lens = summary.lens.unwrap();
+        let curve = &lens.curves[0];
+        assert!(matches!(curve.verdict, LensVerdict::Flat { .. }), "{:?}", curve.verdict);
+        let point = &curve.points[2];
+        assert_eq!((point.transfers.unwrap().median, point.transfers.unwrap().n), (1.02, 1));
+        assert_eq!(point.lines[0].name, "counter");
+        assert_eq!(point.code[0].name, "work main.c:10");
+        assert_eq!((point.lines[0].share, point.code[0].share), (1.0, 1.0));
+        assert_eq!(curve.points[0].speedup, Some(1.0));
+        assert_eq!(point.speedup, Some(4.0), "in the example each operation takes as long as CPUs have half as much");
+    }
+
+    #[test]
+    fn repeats_make_an_interval_and_the_median_one_is_shown() {
+        let mut record = example::record(&[(2, 1.0), (2, 1.4), (2, 1.2)]);
+        record.attempts.reverse();
+        let lens = summarise(&record).lens.unwrap();
+        let point = &lens.curves[0].points[0];
+        let transfers = point.transfers.unwrap();
+        assert_eq!((transfers.median, transfers.low, transfers.high, transfers.n), (1.2, 1.0, 1.4, 3));
+        assert_eq!(point.lines[0].transfers, 1.2);
+        assert_eq!(point.repeats, [1.0, 1.4, 1.2], "by block, whatever the order of the attempts");
+    }
+
+    #[test]
+    fn what_failed_is_told_where_its_figure_is_missing() {
+        let mut record = example::record(&[(2, 1.0), (4, 1.0), (8, 1.0)]);
+        record.attempts[1].outcome = Some(Outcome::TimedOut { limit_ms: 1000 });
+        record.attempts[2].reading = None;
+        let summary = summarise(&record);
+        let points = &summary.lens.as_ref().unwrap().curves[0].points;
+        assert_eq!(points[1].failures, ["no end within its limit of 1.0 s; killed"]);
+        assert_eq!(points[2].failures, ["done, but the lens left no report"]);
+        assert!(points[1].transfers.is_none() && points[1].lines.is_empty());
+        assert_eq!(summary.lens.unwrap().curves[0].verdict, LensVerdict::TooFewPoints);
+        assert_eq!(summary.warnings.len(), 1, "incomplete");
+    }
+}

@@ -1,0 +1,142 @@
+//! An ELF file, program or kernel: its symbols, and its DWARF where it has any. Addresses are those of the file.
+
+use crate::demangle::demangle;
+use crate::error::SymbolError;
+use crate::table::{Kind, Symbol, Table};
+use crate::types::{Slice, Types};
+use addr2line::Context;
+use faultline_model::lens::data::Code;
+use gimli::{Dwarf, RunTimeEndian, SectionId};
+use object::{Object, ObjectKind, ObjectSection, ObjectSegment, ObjectSymbol, SectionKind, SymbolKind};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A file's names.
+pub struct Image {
+    pub(crate) table: Table,
+    /// Whether it has to be where its addresses say.
+    pub(crate) fixed: bool,
+    /// The first address behind all that it brings into memory.
+    pub(crate) end: u64,
+    lines: Context<Slice>,
+    pub(crate) types: Types,
+}
+
+impl std::fmt::Debug for Image {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Image").field("fixed", &self.fixed).field("types", &self.types).finish_non_exhaustive()
+    }
+}
+
+impl Image {
+    /// Reads a file's bytes. A file without symbols or without DWARF is read too: it has fewer names.
+    pub fn parse(bytes: &[u8]) -> Result<Self, SymbolError> {
+        let file = object::File::parse(bytes).map_err(|error| {
+            SymbolError::new(format!("not an ELF file: {error}"), "name a program, or a kernel's vmlinux")
+        })?;
+        let damaged = |error: &dyn std::fmt::Display| {
+            SymbolError::new(format!("its debug information can't be read: {error}"), "build it again, or strip it")
+        };
+        let dwarf = Arc::new(dwarf(&file).map_err(|error| damaged(&error))?);
+        Ok(Image {
+            table: Table::new(symbols(&file)),
+            fixed: file.kind() == ObjectKind::Executable,
+            end: file.segments().map(|segment| segment.address().saturating_add(segment.size())).max().unwrap_or(0),
+            lines: Context::from_arc_dwarf(dwarf.clone()).map_err(|error| damaged(&error))?,
+            types: Types::new(dwarf).map_err(|error| damaged(&error))?,
+        })
+    }
+
+    /// Reads a file.
+    pub fn read(path: &Path) -> Result<Self, SymbolError> {
+        let bytes = std::fs::read(path).map_err(|error| {
+            SymbolError::new(format!("cannot read {}: {error}", path.display()), "name another file")
+        })?;
+        Image::parse(&bytes)
+            .map_err(|error| SymbolError { problem: format!("{}: {}", path.display(), error.problem), ..error })
+    }
+
+    /// Whether it names anything.
+    pub fn has_symbols(&self) -> bool {
+        !self.table.is_empty()
+    }
+
+    /// Where an instruction stands: function and offset by its symbol; innermost function, file and line by DWARF.
+    pub fn code(&self, address: u64) -> Option<Code> {
+        let symbol = self.table.find(address, Kind::Code);
+        let frames = self.frames(address);
+        let (function, location) = match frames.first() {
+            Some(Frame { function: Some(function), file, line }) => (function.clone(), (file.clone(), *line)),
+            Some(Frame { function: None, file, line }) => (symbol?.0.name.clone(), (file.clone(), *line)),
+            None => (symbol?.0.name.clone(), (None, None)),
+        };
+        let inlined_into = frames.get(1..).and_then(<[Frame]>::last).and_then(|frame| frame.function.clone());
+        let (file, line) = location;
+        Some(Code { function, offset: symbol.map_or(0, |(_, offset)| offset), inlined_into, file, line })
+    }
+
+    /// The variable that `address` lies in: name, offset, and the member there where DWARF tells.
+    pub(crate) fn variable(&self, address: u64) -> Option<(String, u64, Option<String>)> {
+        if let Some((name, offset, member)) = self.types.find(address) {
+            return Some((name.to_owned(), offset, member));
+        }
+        self.table.find(address, Kind::Data).map(|(symbol, offset)| (symbol.name.clone(), offset, None))
+    }
+
+    /// The functions that an instruction is in, the innermost first. Damaged DWARF gives none.
+    fn frames(&self, address: u64) -> Vec<Frame> {
+        let mut frames = Vec::new();
+        let Ok(mut found) = self.lines.find_frames(address).skip_all_loads() else { return frames };
+        while let Ok(Some(frame)) = found.next() {
+            let location = frame.location.as_ref();
+            frames.push(Frame {
+                function: frame.function.as_ref().and_then(|name| Some(name.demangle().ok()?.into_owned())),
+                file: location.and_then(|location| location.file.map(str::to_owned)),
+                line: location.and_then(|location| location.line).filter(|&line| line > 0),
+            });
+        }
+        frames
+    }
+}
+
+/// A function that an instruction is in, and the place in it.
+struct Frame {
+    function: Option<String>,
+    file: Option<String>,
+    line: Option<u32>,
+}
+
+fn dwarf(file: &object::File<'_>) -> Result<Dwarf<Slice>, object::Error> {
+    let endian = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
+    Dwarf::load(|id: SectionId| {
+        let data = match file.section_by_name(id.name()) {
+            Some(section) => section.uncompressed_data()?,
+            None => Default::default(),
+        };
+        Ok(Slice::new(Arc::from(data.as_ref()), endian))
+    })
+}
+
+fn symbols(file: &object::File<'_>) -> Vec<Symbol> {
+    let of = |symbol: object::Symbol<'_, '_>| {
+        let name = symbol.name().ok().filter(|name| !name.is_empty())?;
+        let section = file.section_by_index(symbol.section_index()?).ok()?;
+        let kind = match symbol.kind() {
+            SymbolKind::Text => Kind::Code,
+            SymbolKind::Data => Kind::Data,
+            // Written in assembly: the section says what it is.
+            SymbolKind::Label | SymbolKind::Unknown => match section.kind() {
+                SectionKind::Text => Kind::Code,
+                SectionKind::Data | SectionKind::ReadOnlyData | SectionKind::UninitializedData => Kind::Data,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        Some(Symbol { address: symbol.address(), size: symbol.size(), kind, name: demangle(name) })
+    };
+    let mut symbols: Vec<Symbol> = file.symbols().filter_map(of).collect();
+    if symbols.is_empty() {
+        symbols = file.dynamic_symbols().filter_map(of).collect();
+    }
+    symbols
+}

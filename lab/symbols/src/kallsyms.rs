@@ -1,0 +1,152 @@
+//! The kernel's own table of symbols, as `/proc/kallsyms` prints it: address, kind, name, and the module that it is of.
+
+use crate::demangle::demangle;
+use crate::error::SymbolError;
+use crate::table::{Kind, Symbol, Table};
+use std::path::Path;
+
+/// Names that mark where a section begins or ends.
+const EDGES: &[&str] = &[
+    "_text",
+    "_stext",
+    "_etext",
+    "_sdata",
+    "_edata",
+    "_end",
+    "__bss_start",
+    "__bss_stop",
+    "__brk_base",
+    "__brk_limit",
+    "__init_begin",
+    "__init_end",
+    "__start_rodata",
+    "__end_rodata",
+    "__end_rodata_aligned",
+    "__end_rodata_hpage_align",
+    "__per_cpu_start",
+    "__per_cpu_end",
+];
+
+/// A kernel's symbols.
+#[derive(Debug)]
+pub struct Kallsyms {
+    pub(crate) table: Table,
+}
+
+impl Kallsyms {
+    /// Reads the table's text. Variables of each CPU have addresses from near 0 on and belong to it.
+    pub fn parse(text: &str) -> Result<Self, SymbolError> {
+        let mut symbols = Vec::new();
+        for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+            symbols.extend(symbol(line).ok_or_else(|| {
+                SymbolError::new(
+                    format!("line {number} of the table of kernel symbols is not 'ADDRESS KIND NAME'"),
+                    "it is printed by the guest's /proc/kallsyms",
+                )
+            })?);
+        }
+        if symbols.is_empty() {
+            return Err(SymbolError::new("the table of kernel symbols is empty", "the kernel needs CONFIG_KALLSYMS"));
+        }
+        if symbols.iter().all(|symbol| symbol.address == 0) {
+            return Err(SymbolError::new(
+                "the table of kernel symbols has no addresses",
+                "read it as root, with kernel.kptr_restrict at 0 or 1",
+            ));
+        }
+        Ok(Kallsyms { table: Table::new(symbols) })
+    }
+
+    /// The address of a symbol.
+    pub fn address(&self, name: &str) -> Option<u64> {
+        self.table.address_of(name)
+    }
+
+    /// Reads the table from a file.
+    pub fn read(path: &Path) -> Result<Self, SymbolError> {
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            SymbolError::new(
+                format!("cannot read the table of kernel symbols {}: {error}", path.display()),
+                "name a file with the text of the guest's /proc/kallsyms",
+            )
+        })?;
+        Kallsyms::parse(&text)
+    }
+}
+
+/// A line's symbol; `Some(None)` for one that names no code or data, none for a line of another form.
+fn symbol(line: &str) -> Option<Option<Symbol>> {
+    let mut words = line.split_ascii_whitespace();
+    let address = u64::from_str_radix(words.next()?, 16).ok()?;
+    let letter = words.next().filter(|word| word.len() == 1)?.chars().next()?;
+    let name = words.next()?;
+    let kind = match letter {
+        _ if EDGES.contains(&name) => Kind::Edge,
+        't' | 'T' | 'w' | 'W' | 'i' => Kind::Code,
+        'a' | 'A' | 'b' | 'B' | 'd' | 'D' | 'g' | 'G' | 'r' | 'R' | 's' | 'S' | 'v' | 'V' => Kind::Data,
+        letter if letter.is_ascii_alphabetic() || letter == '?' => return Some(None),
+        _ => return None,
+    };
+    let plain = demangle(name);
+    let name = words.next().map_or_else(|| plain.clone(), |module| format!("{plain} {module}"));
+    Some(Some(Symbol { address, size: 0, kind, name }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "0000000000000000 A fixed_percpu_data
+0000000000000000 A __per_cpu_start
+0000000000020a00 A runqueues
+0000000000021680 A tick_cpu_sched
+0000000000034000 A __per_cpu_end
+ffffffff81000000 T startup_64
+ffffffff81000000 T _text
+ffffffff81234560 t do_anonymous_page
+ffffffff81234a00 W weak_function
+ffffffff82a01240 D jiffies_lock
+ffffffff82a01280 b zonelists
+ffffffff82b00000 B _end
+ffffffffc0001000 t ext4_sync_fs\t[ext4]
+ffffffffc0001100 t ext4_done\t[ext4]
+";
+
+    fn named(address: u64, kind: Kind) -> Option<(String, u64)> {
+        let symbols = Kallsyms::parse(TEXT).unwrap();
+        symbols.table.find(address, kind).map(|(symbol, offset)| (symbol.name.clone(), offset))
+    }
+
+    fn some(name: &str, offset: u64) -> Option<(String, u64)> {
+        Some((name.to_owned(), offset))
+    }
+
+    #[test]
+    fn code_and_data_are_found_with_their_offsets() {
+        assert_eq!(named(0xffff_ffff_8123_4570, Kind::Code), some("do_anonymous_page", 0x10));
+        assert_eq!(named(0xffff_ffff_82a0_1250, Kind::Data), some("jiffies_lock", 0x10));
+        assert_eq!(named(0xffff_ffff_8100_0010, Kind::Code), some("startup_64", 0x10));
+        assert_eq!(named(0x20a08, Kind::Data), some("runqueues", 8));
+        assert_eq!(named(0xffff_ffff_c000_1004, Kind::Code), some("ext4_sync_fs [ext4]", 4));
+    }
+
+    #[test]
+    fn what_lies_beyond_an_edge_has_no_name() {
+        assert_eq!(named(0xffff_ffff_82b0_0040, Kind::Data), None);
+        assert_eq!(named(0x35000, Kind::Data), None);
+        assert_eq!(named(0xffff_ffff_82a0_1250, Kind::Code), None);
+    }
+
+    #[test]
+    fn what_is_no_table_is_refused() {
+        let said = |text: &str| Kallsyms::parse(text).unwrap_err().problem;
+        assert_eq!(said(""), "the table of kernel symbols is empty");
+        assert_eq!(
+            said("0000000000000000 T a\n0000000000000000 T b\n"),
+            "the table of kernel symbols has no addresses"
+        );
+        assert!(said("ffffffff81000000 T a\nnonsense\n").starts_with("line 2 of"));
+        assert!(said("ffffffff81000000 TT a\n").starts_with("line 1 of"));
+        assert!(said("ffffffff81000000 T\n").starts_with("line 1 of"));
+    }
+}

@@ -1,0 +1,23 @@
+//! Names for the addresses that the lens reports: functions with their source lines, variables with their members.
+//!
+//! Names come from a program's file, from a kernel's own table (`/proc/kallsyms`) and its `vmlinux`, given as bytes or read
+//! whole from a file. Nothing is executed, and no address is looked up in a live process. What the counts mean belongs to
+//! `stats`.
+
+mod demangle;
+mod error;
+mod image;
+mod kallsyms;
+mod kernel;
+mod kernel_layout;
+mod names;
+mod program;
+mod table;
+mod types;
+
+pub use error::SymbolError;
+pub use image::Image;
+pub use kallsyms::Kallsyms;
+pub use kernel::KernelNames;
+pub use names::{Names, name_reading};
+pub use program::ProgramNames;

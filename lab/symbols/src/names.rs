@@ -1,0 +1,64 @@
+//! Names put to a report: what comes from the plugin, cut to what is kept, with code and data called by name.
+
+use faultline_model::lens::data::{Code, Data};
+use faultline_model::lens::raw::{RawLine, RawReport, Space};
+use faultline_model::lens::reading::{LINES_KEPT, Line, Part, Reading, SITES_KEPT, SITES_KEPT_OF_LINE};
+use std::collections::BTreeSet;
+use std::num::NonZeroU64;
+
+/// Tells names for addresses of one report.
+pub trait Names {
+    /// Where an instruction stands; none where nothing is known of it.
+    fn code(&self, address: u64) -> Option<Code>;
+
+    /// What a byte of memory belongs to. `contents`: its page was reached through a user mapping.
+    fn data(&self, address: u64, space: Space, contents: bool) -> Data;
+}
+
+/// The report with names, of as many `operations` as its workload says that it did in what was counted.
+pub fn name_reading(raw: RawReport, names: &dyn Names, operations: NonZeroU64) -> Reading {
+    let lines: Vec<Line> = raw.lines.into_iter().take(LINES_KEPT).map(|line| name_line(line, names)).collect();
+    let sites: Vec<_> = raw.sites.into_iter().take(SITES_KEPT).collect();
+    let of_lines = lines.iter().flat_map(|line| line.by_site.iter().map(|site| site.address));
+    let addresses: BTreeSet<u64> = sites.iter().map(|site| site.address).chain(of_lines).collect();
+    Reading {
+        format: Reading::FORMAT.to_owned(),
+        operations,
+        target: raw.target,
+        mode: raw.mode,
+        scope: raw.scope,
+        machine: raw.machine,
+        regions: raw.regions,
+        forks: raw.forks,
+        forced_blocks: raw.forced_blocks,
+        problems: raw.problems,
+        predicted_ns: raw.predicted_time_ns,
+        totals: raw.totals,
+        cpus: raw.cpus,
+        lines_moved: raw.lines_moved,
+        lines,
+        sites_moving: raw.sites_moving,
+        sites,
+        code: addresses.into_iter().filter_map(|address| Some((address, names.code(address)?))).collect(),
+    }
+}
+
+fn name_line(line: RawLine, names: &dyn Names) -> Line {
+    let data = |offset: u64| names.data(line.address.saturating_add(offset), line.space, line.contents);
+    let parts: Vec<Part> = line
+        .by_offset
+        .iter()
+        .map(|part| Part { offset: part.offset, size: part.size, transfers: part.transfers, data: data(part.offset) })
+        .collect();
+    Line {
+        address: line.address,
+        space: line.space,
+        data: parts.first().map_or_else(|| data(0), |part| part.data.clone()),
+        transfers: line.transfers,
+        true_sharing: line.true_sharing,
+        false_sharing: line.false_sharing,
+        by_cpu: line.by_cpu,
+        by_site: line.by_site.into_iter().take(SITES_KEPT_OF_LINE).collect(),
+        parts,
+    }
+}

@@ -1,0 +1,119 @@
+//! Symbols by address: which one an address lies in.
+
+use std::cmp::Reverse;
+
+/// What a symbol names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A function.
+    Code,
+    /// A variable.
+    Data,
+    /// An edge of a section: others end there, and it names nothing itself.
+    Edge,
+}
+
+/// A symbol.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Symbol {
+    pub(crate) address: u64,
+    /// Bytes; 0 where the table doesn't say, then it reaches to the next symbol.
+    pub(crate) size: u64,
+    pub(crate) kind: Kind,
+    pub(crate) name: String,
+}
+
+/// How many symbols before an address are looked at: small ones (labels, aliases) may lie within a large one.
+const LOOK_BACK: usize = 64;
+
+/// Symbols in the order of their addresses.
+#[derive(Debug, Default)]
+pub(crate) struct Table(Vec<Symbol>);
+
+impl Table {
+    pub(crate) fn new(mut symbols: Vec<Symbol>) -> Self {
+        // Of several at one address the best comes last: one with a size, then one without underscores, then the shortest.
+        symbols.sort_by(|a, b| rank(a).cmp(&rank(b)));
+        Table(symbols)
+    }
+
+    /// The symbol of that kind that `address` lies in, with the distance from its beginning.
+    pub(crate) fn find(&self, address: u64, kind: Kind) -> Option<(&Symbol, u64)> {
+        let after = self.0.partition_point(|symbol| symbol.address <= address);
+        let next = self.0.get(after).map(|symbol| symbol.address);
+        let nearest = self.0[..after].last()?.address;
+        let covers = |symbol: &&Symbol| match symbol.size {
+            // Without a size it ends where the next begins; the last of all has no end that is known.
+            0 => symbol.address == nearest && next.is_some(),
+            size => address - symbol.address < size,
+        };
+        let found = self.0[..after].iter().rev().take(LOOK_BACK).filter(|symbol| symbol.kind == kind).find(covers)?;
+        Some((found, address - found.address))
+    }
+
+    /// The address of the symbol with that name.
+    pub(crate) fn address_of(&self, name: &str) -> Option<u64> {
+        self.0.iter().find(|symbol| symbol.name == name).map(|symbol| symbol.address)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+fn rank(symbol: &Symbol) -> (u64, bool, bool, Reverse<usize>, Reverse<&str>) {
+    let name = symbol.name.as_str();
+    (symbol.address, symbol.size > 0, !name.starts_with('_'), Reverse(name.len()), Reverse(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn symbol(address: u64, size: u64, kind: Kind, name: &str) -> Symbol {
+        Symbol { address, size, kind, name: name.into() }
+    }
+
+    fn found(table: &Table, address: u64, kind: Kind) -> Option<(&str, u64)> {
+        table.find(address, kind).map(|(symbol, offset)| (symbol.name.as_str(), offset))
+    }
+
+    #[test]
+    fn a_symbol_without_a_size_ends_at_the_next() {
+        let table = Table::new(vec![
+            symbol(100, 0, Kind::Code, "first"),
+            symbol(200, 0, Kind::Edge, "_etext"),
+            symbol(300, 0, Kind::Data, "lock"),
+            symbol(308, 0, Kind::Data, "last"),
+        ]);
+        assert_eq!(found(&table, 99, Kind::Code), None);
+        assert_eq!(found(&table, 199, Kind::Code), Some(("first", 99)));
+        assert_eq!(found(&table, 200, Kind::Code), None);
+        assert_eq!(found(&table, 307, Kind::Data), Some(("lock", 7)));
+        assert_eq!(found(&table, 307, Kind::Code), None);
+        assert_eq!(found(&table, 308, Kind::Data), None, "nothing says where the last one ends");
+    }
+
+    #[test]
+    fn a_size_is_kept_to_and_reaches_over_smaller_symbols() {
+        let table = Table::new(vec![
+            symbol(100, 50, Kind::Code, "outer"),
+            symbol(110, 0, Kind::Code, "label"),
+            symbol(120, 4, Kind::Code, "inner"),
+        ]);
+        assert_eq!(found(&table, 122, Kind::Code), Some(("inner", 2)));
+        assert_eq!(found(&table, 130, Kind::Code), Some(("outer", 30)));
+        assert_eq!(found(&table, 150, Kind::Code), None);
+    }
+
+    #[test]
+    fn of_several_names_the_plainest_is_taken() {
+        let table = Table::new(vec![
+            symbol(100, 0, Kind::Code, "__pfx_do_fault"),
+            symbol(100, 0, Kind::Code, "do_fault"),
+            symbol(100, 0, Kind::Code, "do_fault_alias"),
+            symbol(200, 0, Kind::Edge, "end"),
+        ]);
+        assert_eq!(found(&table, 101, Kind::Code), Some(("do_fault", 1)));
+    }
+}

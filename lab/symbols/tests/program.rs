@@ -1,0 +1,138 @@
+//! Names of a compiled program: functions with source lines, members of variables, and the memory around it.
+
+mod compiled;
+
+use compiled::Compiled;
+use faultline_model::lens::data::{Code, Data};
+use faultline_model::lens::raw::Space;
+use faultline_symbols::{Image, Names, ProgramNames};
+
+const C: &str = include_str!("programs/counters.c");
+const LOAD_BASE: u64 = 0x40_0000_0000;
+
+fn names(program: &Compiled, load_base: u64) -> ProgramNames {
+    ProgramNames::new(Image::parse(&program.bytes).unwrap(), load_base)
+}
+
+fn pie(options: &[&str]) -> Compiled {
+    Compiled::new("cc", "counters.c", &[&["-O1", "-fPIE", "-pie"], options].concat())
+}
+
+/// The number, from 1, of the line of the program's text that holds `mark`.
+fn line_of(mark: &str) -> Option<u32> {
+    (1..).zip(C.lines()).find(|(_, line)| line.contains(mark)).map(|(number, _)| number)
+}
+
+fn data(names: &ProgramNames, address: u64) -> String {
+    names.data(address, Space::Virtual, false).to_string()
+}
+
+#[test]
+fn members_are_named_down_to_the_last() {
+    for dwarf in ["-gdwarf-4", "-gdwarf-5"] {
+        let program = pie(&["-g", dwarf]);
+        let names = names(&program, LOAD_BASE);
+        let pool = LOAD_BASE + program.address_of("pool");
+        let at = |offset: u64| data(&names, pool + offset);
+        assert_eq!([at(0), at(8), at(15)], ["pool.hits", "pool.misses", "pool.misses"], "{dwarf}");
+        assert_eq!(at(16), "pool.tag");
+        assert_eq!(at(21), "pool.bytes[5]");
+        assert_eq!([at(24), at(32), at(40)], ["pool.slots[0].value", "pool.slots[0].state", "pool.slots[1].value"]);
+        assert_eq!([at(88), at(88 + 4 * 4)], ["pool.grid[0][0]", "pool.grid[1][1]"]);
+        assert_eq!(data(&names, LOAD_BASE + program.address_of("plain")), "plain");
+        assert_eq!(data(&names, LOAD_BASE + program.address_of("calls")), "calls");
+    }
+}
+
+#[test]
+fn code_has_function_line_and_what_it_was_inlined_into() {
+    let program = pie(&["-g"]);
+    let names = names(&program, LOAD_BASE);
+    let worker = LOAD_BASE + program.address_of("worker");
+    let codes: Vec<Code> = (0..32).filter_map(|offset| names.code(worker + offset)).collect();
+    let hot = codes.iter().find(|code| code.line == line_of("the hot line")).expect("the hot line is in worker");
+    assert_eq!((hot.function.as_str(), hot.inlined_into.as_deref()), ("count", Some("worker")));
+    assert_eq!(hot.to_string(), format!("count counters.c:{}", line_of("the hot line").unwrap()));
+    assert_eq!((codes[0].offset, codes[1].offset), (0, 1));
+}
+
+#[test]
+fn without_debug_information_symbols_remain() {
+    let program = pie(&["-g0"]);
+    let names = names(&program, LOAD_BASE);
+    let pool = LOAD_BASE + program.address_of("pool");
+    assert_eq!(
+        names.data(pool + 8, Space::Virtual, false),
+        Data::Symbol { name: "pool".into(), offset: 8, field: None }
+    );
+    let code = names.code(LOAD_BASE + program.address_of("worker") + 4).unwrap();
+    assert_eq!((code.function.as_str(), code.offset, code.source()), ("worker", 4, None));
+}
+
+#[test]
+fn a_stripped_program_names_nothing_and_does_no_harm() {
+    let program = pie(&["-g0", "-s"]);
+    let image = Image::parse(&program.bytes).unwrap();
+    let names = ProgramNames::new(image, LOAD_BASE);
+    assert_eq!(names.code(LOAD_BASE + 0x1100), None);
+    assert_eq!(names.data(LOAD_BASE + 0x1100, Space::Virtual, false), Data::Unknown { address: LOAD_BASE + 0x1100 });
+}
+
+#[test]
+fn compressed_debug_information_is_read_too() {
+    let program = pie(&["-g", "-gz=zlib"]);
+    let names = names(&program, 0);
+    assert_eq!(data(&names, program.address_of("pool")), "pool.hits");
+}
+
+#[test]
+fn memory_around_the_program_has_a_kind() {
+    let fixed = Compiled::new("cc", "counters.c", &["-g", "-no-pie", "-static"]);
+    let names = names(&fixed, 0);
+    let pool = fixed.address_of("pool");
+    assert_eq!(data(&names, pool), "pool.hits");
+    assert!(matches!(names.data(pool + (1 << 22), Space::Virtual, false), Data::Heap { .. }));
+    assert!(matches!(names.data(LOAD_BASE, Space::Virtual, false), Data::Mapped { .. }));
+    let moved = pie(&["-g"]);
+    let names = ProgramNames::new(Image::parse(&moved.bytes).unwrap(), LOAD_BASE);
+    assert!(matches!(names.data(LOAD_BASE + (1 << 22), Space::Virtual, false), Data::Mapped { .. }));
+    assert!(matches!(names.data(LOAD_BASE - 1, Space::Virtual, false), Data::Mapped { .. }));
+}
+
+#[test]
+fn rust_names_are_demangled() {
+    let program = Compiled::new("rustc", "counters.rs", &["-g", "-O", "--edition", "2024"]);
+    let names = names(&program, 0);
+    let hits = program.address_of("HITS");
+    assert_eq!(names.data(hits, Space::Virtual, false).name().unwrap(), "HITS.first.v.value");
+    assert_eq!(names.data(hits + 8, Space::Virtual, false).name().unwrap(), "HITS.second.v.value");
+    let code = names.code(program.address_of("bump_both")).unwrap();
+    assert!(code.function.starts_with("core::sync::atomic::"), "what adds is the library's: {code:?}");
+    assert_eq!(code.inlined_into.as_deref(), Some("bump_both"));
+}
+
+#[test]
+fn what_is_no_program_is_refused_in_words() {
+    assert!(Image::parse(b"#!/bin/sh\n").unwrap_err().problem.starts_with("not an ELF file"));
+    let missing = Image::read(std::path::Path::new("/nonexistent/program")).unwrap_err();
+    assert!(missing.problem.starts_with("cannot read /nonexistent/program"), "{missing}");
+}
+
+#[test]
+fn damaged_programs_never_panic() {
+    let program = pie(&["-g"]);
+    for step in 1..64 {
+        let mut bytes = program.bytes.clone();
+        for at in (step * 97..bytes.len()).step_by(4099) {
+            bytes[at] ^= 0xff;
+        }
+        if let Ok(image) = Image::parse(&bytes) {
+            let names = ProgramNames::new(image, 0);
+            for address in (0..0x8000).step_by(7) {
+                names.code(address);
+                names.data(address, Space::Virtual, false);
+            }
+        }
+        let _ = Image::parse(&program.bytes[..program.bytes.len() * step / 64]);
+    }
+}

@@ -1,0 +1,77 @@
+/*
+ * The first process of a guest: mounts what programs need, does what its plan says, tells it all over the channel, and
+ * switches the machine off. Linux alone; linked statically, as nothing else is in the initramfs but the workloads.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "channel.h"
+#include "files.h"
+#include "per_cpu.h"
+#include "plan.h"
+#include "program.h"
+#include "symbols.h"
+
+static const char plan_path[] = "/faultline/plan";
+
+static const struct {
+    const char *type, *place, *options;
+} mounts[] = {
+    {"devtmpfs", "/dev", ""}, /* first: the channel is a device */
+    {"proc", "/proc", ""},
+    {"sysfs", "/sys", ""},
+    {"tmpfs", "/tmp", "mode=1777"}, /* scratch files */
+    {"tmpfs", "/dev/shm", "mode=1777"},
+};
+
+/* Mounts all; the first that failed, or NULL, and why. */
+static const char *mount_all(int *error)
+{
+    const char *failed = NULL;
+    for (size_t i = 0; i < sizeof mounts / sizeof *mounts; i++) {
+        mkdir(mounts[i].place, 0755); /* there already, or the mount fails too */
+        if (mount(mounts[i].type, mounts[i].place, mounts[i].type, 0, mounts[i].options) != 0 && failed == NULL) {
+            failed = mounts[i].type;
+            *error = errno;
+        }
+    }
+    return failed;
+}
+
+static void obey(char **words, size_t count)
+{
+    if (strcmp(words[0], "run") == 0 && count >= 2)
+        program_run(words + 1);
+    else if (strcmp(words[0], "file") == 0 && count == 2)
+        files_send(words[1]);
+    else if (strcmp(words[0], "symbols") == 0 && count == 1)
+        symbols_send();
+    else if (strcmp(words[0], "per-cpu") == 0 && count == 3)
+        per_cpu_send(words + 1);
+    else
+        channel_print("failed", "the plan's command '%s' is not known", words[0]);
+}
+
+int main(void)
+{
+    int mount_error = 0;
+    const char *unmounted = mount_all(&mount_error);
+    channel_open();
+    if (unmounted != NULL)
+        channel_failed(unmounted, mount_error);
+    if (!plan_read(plan_path))
+        channel_failed(plan_path, errno);
+    size_t count;
+    char **words;
+    while ((words = plan_next(&count)) != NULL)
+        obey(words, count);
+    channel_print("end", "%s", "");
+    channel_drain();
+    reboot(RB_POWER_OFF);
+    return 0; /* a kernel that can't switch off panics now, and its emulator ends */
+}

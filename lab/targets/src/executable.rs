@@ -1,0 +1,87 @@
+//! What kind of program a file is: its architecture, and whether it needs shared libraries.
+
+use object::elf;
+use object::read::elf::{FileHeader, ProgramHeader};
+
+/// A program in ELF.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Executable {
+    pub(crate) architecture: Architecture,
+    pub(crate) linking: Linking,
+}
+
+/// For what it was built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Architecture {
+    X86_64,
+    /// 32-bit x86.
+    I386,
+    /// Any other, by its number in ELF.
+    Other(u16),
+}
+
+/// Whether a loader has to put it together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Linking {
+    Static,
+    Dynamic,
+}
+
+impl Executable {
+    /// Reads a program's headers. The error is a fragment for people.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, String> {
+        if bytes.starts_with(b"#!") {
+            return Err("it is a script, not a program".to_owned());
+        }
+        let class = bytes.get(4).filter(|_| bytes.starts_with(&elf::ELFMAG));
+        let read = match class.copied() {
+            Some(elf::ELFCLASS64) => Self::of::<elf::FileHeader64<object::Endianness>>(bytes),
+            Some(elf::ELFCLASS32) => Self::of::<elf::FileHeader32<object::Endianness>>(bytes),
+            _ => return Err("it is not a program in ELF".to_owned()),
+        };
+        read.map_err(|error| format!("its ELF headers can't be read: {error}"))?
+            .ok_or_else(|| "it is an object or a core, not a program".to_owned())
+    }
+
+    fn of<H: FileHeader<Endian = object::Endianness>>(bytes: &[u8]) -> object::Result<Option<Self>> {
+        let header = H::parse(bytes)?;
+        let endian = header.endian()?;
+        if !matches!(header.e_type(endian), elf::ET_EXEC | elf::ET_DYN) {
+            return Ok(None);
+        }
+        let architecture = match (header.e_machine(endian), header.is_class_64()) {
+            (elf::EM_X86_64, true) => Architecture::X86_64,
+            (elf::EM_386, _) => Architecture::I386,
+            (other, _) => Architecture::Other(other),
+        };
+        let segments = header.program_headers(endian, bytes)?;
+        let needs_loader = segments.iter().any(|segment| segment.p_type(endian) == elf::PT_INTERP);
+        let linking = if needs_loader { Linking::Dynamic } else { Linking::Static };
+        Ok(Some(Executable { architecture, linking }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_test_is_a_program() {
+        let bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let executable = Executable::read(&bytes).unwrap();
+        assert_eq!(executable.linking, Linking::Dynamic);
+        if cfg!(target_arch = "x86_64") {
+            assert_eq!(executable.architecture, Architecture::X86_64);
+        }
+    }
+
+    #[test]
+    fn other_files_are_none() {
+        assert!(Executable::read(b"#!/bin/sh\n").unwrap_err().contains("script"));
+        assert!(Executable::read(b"").unwrap_err().contains("not a program in ELF"));
+        assert!(Executable::read(b"\x7fELF\x02").unwrap_err().contains("can't be read"));
+        let mut other = vec![0; 64];
+        other[..20].copy_from_slice(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\xb7\0");
+        assert_eq!(Executable::read(&other).map(|it| it.architecture), Ok(Architecture::Other(elf::EM_AARCH64)));
+    }
+}

@@ -1,0 +1,185 @@
+//! How long a cache line takes from CPU to CPU on this host: two threads, each tied to a CPU, hand a line to and fro, for every
+//! pair of CPUs. What is made of the times is for others to say.
+
+mod bounce;
+mod instruction;
+mod nearness;
+
+pub use nearness::Nearness;
+
+use crate::system_files::OwnFiles;
+use crate::{StopFlag, TargetError};
+use bounce::Failure;
+use std::time::{Duration, Instant};
+
+/// How much is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rounds {
+    /// Times that the line goes to the other CPU and back, in each sample; at least 1.
+    pub round_trips: u32,
+    /// Samples of each pair; at least 1.
+    pub samples: u32,
+    /// The whole probe takes no longer.
+    pub limit: Duration,
+}
+
+impl Default for Rounds {
+    fn default() -> Self {
+        Rounds { round_trips: 1000, samples: 31, limit: Duration::from_secs(120) }
+    }
+}
+
+/// Two CPUs and the time of a line between them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pair {
+    /// One CPU's number.
+    pub one: u32,
+    /// The other's.
+    pub other: u32,
+    /// How near they are to each other.
+    pub nearness: Nearness,
+    /// The way of a line from one to the other, in nanoseconds: median over the samples.
+    pub median_ns: f64,
+    /// First and third quartile of the same.
+    pub quartiles_ns: (f64, f64),
+}
+
+/// What was measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Probe {
+    /// Time of one arithmetic operation that waits for the one before, in picoseconds: an instruction's, where a CPU does one
+    /// in a cycle.
+    pub instruction_ps: f64,
+    /// Every pair once, by numbers of CPUs.
+    pub pairs: Vec<Pair>,
+}
+
+impl Probe {
+    /// Median over all pairs that are so near, in nanoseconds; none without such a pair.
+    pub fn median_ns(&self, nearness: Nearness) -> Option<f64> {
+        let near = self.pairs.iter().filter(|pair| pair.nearness == nearness);
+        quartiles(near.map(|pair| pair.median_ns).collect()).map(|[_, median, _]| median)
+    }
+}
+
+/// Measures every pair of `cpus`, one after the other. Nothing else should run on them.
+///
+/// A line's way is measured by compare-and-swap on both sides, which asks for the line to write at once: one transfer each way.
+/// Should be called from an optimised build, for the instruction's sake.
+///
+/// # Errors
+/// Fewer than two CPUs, one on which we may not run, the time limit, or a stop.
+pub fn probe(cpus: &[u32], rounds: Rounds, stop: &StopFlag) -> Result<Probe, TargetError> {
+    let mut cpus = cpus.to_vec();
+    cpus.sort_unstable();
+    cpus.dedup();
+    if cpus.len() < 2 {
+        return Err(error(
+            "a line's way from CPU to CPU needs two CPUs, here is one",
+            "name a preset of costs instead",
+        ));
+    }
+    let deadline = Instant::now() + rounds.limit;
+    let mut pairs = Vec::new();
+    for (index, &one) in cpus.iter().enumerate() {
+        for &other in &cpus[index + 1..] {
+            let times =
+                bounce::measure([one, other], rounds, deadline, stop).map_err(|failure| in_words(failure, rounds))?;
+            let Some([lower, median_ns, upper]) = quartiles(times) else { continue };
+            let nearness = nearness::between(&OwnFiles, one, other);
+            pairs.push(Pair { one, other, nearness, median_ns, quartiles_ns: (lower, upper) });
+        }
+    }
+    let instruction_ps = quartiles(instruction::samples_ps()).map_or(f64::NAN, |[_, median, _]| median);
+    Ok(Probe { instruction_ps, pairs })
+}
+
+fn in_words(failure: Failure, rounds: Rounds) -> TargetError {
+    match failure {
+        Failure::CanNotBeTied(cpu) => {
+            error(format!("no thread can be tied to CPU {cpu}"), "the system may not offer it, or not allow this CPU")
+        }
+        Failure::TimedOut(one, other) => error(
+            format!("the probe took longer than {} s, and was at CPUs {one} and {other}", rounds.limit.as_secs_f64()),
+            "is the machine busy? Fewer CPUs take less time",
+        ),
+        Failure::Stopped => error("the probe was stopped", "nothing was kept of it"),
+    }
+}
+
+fn error(problem: impl Into<String>, hint: &str) -> TargetError {
+    TargetError { problem: problem.into(), hint: hint.into() }
+}
+
+/// First quartile, median and third; none without values.
+fn quartiles(mut values: Vec<f64>) -> Option<[f64; 3]> {
+    values.sort_by(f64::total_cmp);
+    let last = values.len().checked_sub(1)?;
+    Some([1, 2, 3].map(|quarter| values[last * quarter / 4]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FEW: Rounds = Rounds { round_trips: 100, samples: 5, limit: Duration::from_secs(60) };
+
+    #[test]
+    fn one_cpu_is_refused_in_words() {
+        for cpus in [&[][..], &[0], &[0, 0]] {
+            let refused = probe(cpus, FEW, &StopFlag::default()).unwrap_err();
+            assert_eq!(refused.problem, "a line's way from CPU to CPU needs two CPUs, here is one");
+        }
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_there_is_refused_in_words() {
+        for missing in [1023, u32::MAX] {
+            let refused = probe(&[missing - 1, missing], FEW, &StopFlag::default()).unwrap_err();
+            assert!(refused.problem.starts_with("no thread can be tied to CPU "), "{}", refused.problem);
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn every_pair_is_measured() {
+        let cpus = super::super::topology::usable_cpus();
+        let cpus = &cpus[..cpus.len().min(3)];
+        if cpus.len() < 2 {
+            return;
+        }
+        let probe = probe(cpus, FEW, &StopFlag::default()).unwrap();
+        assert_eq!(probe.pairs.len(), cpus.len() * (cpus.len() - 1) / 2);
+        for pair in &probe.pairs {
+            assert!(
+                pair.one < pair.other && pair.quartiles_ns.0 <= pair.median_ns && pair.median_ns <= pair.quartiles_ns.1
+            );
+            // No line goes faster than light crosses a chip. There is no upper bound: other work may be in the way.
+            assert!(pair.median_ns > 0.1, "{pair:?}");
+            assert!(probe.median_ns(pair.nearness).is_some());
+        }
+        assert!(probe.instruction_ps > 10.0, "{}", probe.instruction_ps);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn it_ends_when_it_is_stopped_and_at_its_limit() {
+        let cpus = super::super::topology::usable_cpus();
+        if cpus.len() < 2 {
+            return;
+        }
+        let endless = Rounds { round_trips: u32::MAX, samples: 1, limit: Duration::from_millis(50) };
+        let ended = probe(&cpus[..2], endless, &StopFlag::default()).unwrap_err().problem;
+        assert!(ended.starts_with("the probe took longer than 0.05 s, and was at CPUs"), "{ended}");
+        let stop = StopFlag::default();
+        stop.set();
+        let ended = probe(&cpus[..2], Rounds { limit: Duration::from_secs(60), ..endless }, &stop).unwrap_err().problem;
+        assert_eq!(ended, "the probe was stopped");
+    }
+
+    #[test]
+    fn quartiles_are_values_that_were_measured() {
+        assert_eq!(quartiles(vec![5.0, 1.0, 4.0, 2.0, 3.0]), Some([2.0, 3.0, 4.0]));
+        assert_eq!((quartiles(vec![7.0]), quartiles(vec![])), (Some([7.0; 3]), None));
+    }
+}

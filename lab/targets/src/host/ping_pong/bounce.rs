@@ -1,0 +1,139 @@
+//! Two threads that hand one cache line to and fro.
+
+use super::Rounds;
+use crate::StopFlag;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::Instant;
+
+/// Why there is no time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// No thread can be tied to that CPU.
+    CanNotBeTied(u32),
+    /// The deadline has passed, with these CPUs at it.
+    TimedOut(u32, u32),
+    /// A stop was asked for.
+    Stopped,
+}
+
+/// Vain attempts between two looks at the clock.
+const ATTEMPTS_PER_LOOK: u32 = 1 << 14;
+
+/// On a line of its own, and on none that is fetched along with another's: some CPUs fetch lines in pairs.
+///
+/// Relaxed throughout: the numbers carry no other data. That each follows the one before is the compare-and-swaps' own doing,
+/// which make the values of one variable a sequence under any ordering.
+#[repr(align(128))]
+struct Ball(AtomicU64);
+
+/// What both threads share.
+struct Game<'a> {
+    ball: Ball,
+    /// One has given up. Relaxed, like the ball: the other needs to see it soon, not in any order.
+    is_over: AtomicBool,
+    deadline: Instant,
+    stop: &'a StopFlag,
+}
+
+/// Times of a line's way from one of `cpus` to the other, in nanoseconds, one a sample.
+pub(super) fn measure(cpus: [u32; 2], rounds: Rounds, deadline: Instant, stop: &StopFlag) -> Result<Vec<f64>, Failure> {
+    let game = Game { ball: Ball(AtomicU64::new(0)), is_over: AtomicBool::new(false), deadline, stop };
+    let [one, other] = cpus;
+    let (times, answer) = thread::scope(|scope| {
+        let other = scope.spawn(|| game.play(other, |game| game.answer(cpus, rounds)));
+        let one = scope.spawn(|| game.play(one, |game| game.serve(cpus, rounds)));
+        (join(one), join(other))
+    });
+    // Who gives up because the other did has nothing to say.
+    match (times, answer) {
+        (Ok(Some(times)), Ok(Some(()))) => Ok(times),
+        (Err(failure), _) | (_, Err(failure)) => Err(failure),
+        _ => Err(Failure::TimedOut(cpus[0], cpus[1])),
+    }
+}
+
+fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+impl Game<'_> {
+    /// Has a side played by this thread on `cpu`; whoever can't go on ends the game for both.
+    fn play<T>(&self, cpu: u32, side: impl FnOnce(&Self) -> Result<Option<T>, Failure>) -> Result<Option<T>, Failure> {
+        let result = if tie_to(cpu) { side(self) } else { Err(Failure::CanNotBeTied(cpu)) };
+        if !matches!(result, Ok(Some(_))) {
+            self.is_over.store(true, Relaxed);
+        }
+        result
+    }
+
+    /// The side that begins, and has the clock. A sample more than asked for comes first and is left out: the other thread may
+    /// not even run yet.
+    fn serve(&self, cpus: [u32; 2], rounds: Rounds) -> Result<Option<Vec<f64>>, Failure> {
+        let round_trips = u64::from(rounds.round_trips.max(1));
+        let mut times = Vec::new();
+        for sample in 0..=u64::from(rounds.samples.max(1)) {
+            let begin = Instant::now();
+            for trip in sample * round_trips..(sample + 1) * round_trips {
+                if !self.hand_over(2 * trip, cpus)? {
+                    return Ok(None);
+                }
+            }
+            times.push(begin.elapsed().as_nanos() as f64 / (2 * round_trips) as f64);
+        }
+        times.remove(0);
+        Ok(Some(times))
+    }
+
+    fn answer(&self, cpus: [u32; 2], rounds: Rounds) -> Result<Option<()>, Failure> {
+        let trips = u64::from(rounds.round_trips.max(1)) * (u64::from(rounds.samples.max(1)) + 1);
+        for trip in 0..trips {
+            if !self.hand_over(2 * trip + 1, cpus)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(()))
+    }
+
+    /// Waits for the ball to bear `number`, and sends it on with the next; false if the other has given up.
+    fn hand_over(&self, number: u64, cpus: [u32; 2]) -> Result<bool, Failure> {
+        let mut attempts = 0u32;
+        // Relaxed: see `Ball`. An attempt in vain asks for the line to write as well, so that it is here when its turn comes.
+        while self.ball.0.compare_exchange(number, number + 1, Relaxed, Relaxed).is_err() {
+            attempts = attempts.wrapping_add(1);
+            if attempts.is_multiple_of(ATTEMPTS_PER_LOOK) && !self.may_go_on(cpus)? {
+                return Ok(false);
+            }
+        }
+        // The game may go well for longer than it may last.
+        if number.is_multiple_of(ATTEMPTS_PER_LOOK.into()) { self.may_go_on(cpus) } else { Ok(true) }
+    }
+
+    fn may_go_on(&self, cpus: [u32; 2]) -> Result<bool, Failure> {
+        if self.stop.is_set() {
+            return Err(Failure::Stopped);
+        }
+        if Instant::now() >= self.deadline {
+            return Err(Failure::TimedOut(cpus[0], cpus[1]));
+        }
+        Ok(!self.is_over.load(Relaxed))
+    }
+}
+
+/// Ties this thread to a CPU; whether that could be done.
+#[cfg(target_os = "linux")]
+fn tie_to(cpu: u32) -> bool {
+    use rustix::thread::{CpuSet, sched_setaffinity};
+    if cpu as usize >= CpuSet::MAX_CPU {
+        return false;
+    }
+    let mut set = CpuSet::new();
+    set.set(cpu as usize);
+    sched_setaffinity(None, &set).is_ok()
+}
+
+/// Other systems are not asked.
+#[cfg(not(target_os = "linux"))]
+fn tie_to(_cpu: u32) -> bool {
+    false
+}

@@ -1,0 +1,328 @@
+//! What Linux tells of itself, in `/proc` and `/sys`: of this machine, or of a guest that sent the files.
+
+use crate::system_files::SystemFiles;
+use faultline_model::facts::Facts;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Where a CPU is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    /// Socket number.
+    pub(crate) socket: i64,
+    /// Core number within its socket.
+    pub(crate) core: i64,
+}
+
+/// The place of a CPU; none where the system does not say.
+pub(crate) fn place(files: &dyn SystemFiles, cpu: u32) -> Option<Place> {
+    let number = |name: &str| files.number(&format!("/sys/devices/system/cpu/cpu{cpu}/topology/{name}"));
+    Some(Place { socket: number("physical_package_id")?, core: number("core_id")? })
+}
+
+/// Adds all facts but the kernel's name. `scratch`: the directory of scratch files, without symbolic links.
+pub(crate) fn read(files: &dyn SystemFiles, facts: &mut Facts, scratch: &Path) {
+    let mut reader = Reader { files, facts };
+    reader.cpu();
+    reader.frequency();
+    reader.caches();
+    reader.numa();
+    reader.memory();
+    reader.kernel();
+    reader.mitigations();
+    reader.load();
+    if let Some(kind) = filesystem_of(files, scratch) {
+        facts.text("scratch.filesystem", kind);
+    }
+}
+
+/// Paths of all that is read here of a machine with these CPUs, but for what limits a process; directories stand for their files.
+pub(crate) fn paths(cpus: u32, nodes: u32) -> Vec<String> {
+    let mut paths: Vec<String> = PATHS.iter().map(|path| (*path).to_owned()).collect();
+    for cpu in 0..cpus {
+        paths.push(format!("/sys/devices/system/cpu/cpu{cpu}/topology"));
+    }
+    for index in 0..MOST_CACHES {
+        paths.push(format!("/sys/devices/system/cpu/cpu0/cache/index{index}"));
+    }
+    for node in 0..nodes {
+        for file in ["cpulist", "distance", "meminfo"] {
+            paths.push(format!("/sys/devices/system/node/node{node}/{file}"));
+        }
+    }
+    paths
+}
+
+/// Caches of a CPU, more than any has.
+const MOST_CACHES: u32 = 8;
+
+/// Files and directories whose names do not depend on the machine.
+const PATHS: &[&str] = &[
+    "/proc/cmdline",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/self/mounts",
+    "/proc/sys/kernel/numa_balancing",
+    "/proc/sys/kernel/randomize_va_space",
+    "/proc/sys/kernel/sched_autogroup_enabled",
+    "/proc/sys/vm/nr_hugepages",
+    "/proc/sys/vm/overcommit_memory",
+    "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+    "/sys/devices/system/cpu/isolated",
+    "/sys/devices/system/cpu/online",
+    "/sys/devices/system/cpu/vulnerabilities",
+    "/sys/devices/system/node/online",
+    "/sys/kernel/mm/transparent_hugepage",
+];
+
+/// Puts what files say among the facts.
+struct Reader<'a> {
+    files: &'a dyn SystemFiles,
+    facts: &'a mut Facts,
+}
+
+impl Reader<'_> {
+    fn text(&self, path: &str) -> Option<String> {
+        self.files.text(path)
+    }
+
+    fn put_text(&mut self, key: &str, path: &str) {
+        if let Some(text) = self.text(path) {
+            self.facts.text(key, text);
+        }
+    }
+
+    fn put_count(&mut self, key: &str, path: &str) {
+        if let Some(number) = self.files.number(path) {
+            self.facts.count(key, number);
+        }
+    }
+
+    /// The option in brackets of `always [madvise] never`.
+    fn put_choice(&mut self, key: &str, path: &str) {
+        let choice = self.text(path).and_then(|text| {
+            let (_, rest) = text.split_once('[')?;
+            Some(rest.split_once(']')?.0.to_owned())
+        });
+        if let Some(choice) = choice {
+            self.facts.text(key, choice);
+        }
+    }
+
+    fn cpu(&mut self) {
+        for (key, field) in [
+            ("cpu.model", "model name"),
+            ("cpu.vendor", "vendor_id"),
+            ("cpu.family", "cpu family"),
+            ("cpu.model_number", "model"),
+            ("cpu.stepping", "stepping"),
+            ("cpu.microcode", "microcode"),
+        ] {
+            if let Some(value) = self.cpuinfo(field) {
+                self.facts.text(key, value);
+            }
+        }
+        let online = self.text("/sys/devices/system/cpu/online").map(|text| list(&text)).unwrap_or_default();
+        let places: Vec<Place> = online.iter().filter_map(|&cpu| place(self.files, cpu)).collect();
+        if !online.is_empty() {
+            self.facts.count("cpu.logical", online.len() as i64);
+        }
+        if places.len() == online.len() && !places.is_empty() {
+            let cores: BTreeSet<Place> = places.iter().copied().collect();
+            let sockets: BTreeSet<i64> = places.iter().map(|place| place.socket).collect();
+            self.facts.count("cpu.cores", cores.len() as i64);
+            self.facts.count("cpu.sockets", sockets.len() as i64);
+            self.facts.count("cpu.threads_per_core", (places.len() / cores.len()) as i64);
+        }
+        self.put_text("cpu.isolated", "/sys/devices/system/cpu/isolated");
+    }
+
+    fn frequency(&mut self) {
+        let policy = "/sys/devices/system/cpu/cpu0/cpufreq";
+        self.facts.flag("cpu.frequency_scaling", !self.files.names(policy).is_empty());
+        self.put_text("cpu.governor", &format!("{policy}/scaling_governor"));
+        self.put_text("cpu.frequency_driver", &format!("{policy}/scaling_driver"));
+        for (key, file) in [("cpu.lowest_hz", "cpuinfo_min_freq"), ("cpu.highest_hz", "cpuinfo_max_freq")] {
+            if let Some(khz) = self.files.number(&format!("{policy}/{file}")) {
+                self.facts.count(key, khz * 1000);
+            }
+        }
+        let boost = self.files.number("/sys/devices/system/cpu/cpufreq/boost").map(|on| on == 1);
+        let no_turbo = self.files.number("/sys/devices/system/cpu/intel_pstate/no_turbo").map(|off| off == 0);
+        if let Some(boost) = boost.or(no_turbo) {
+            self.facts.flag("cpu.boost", boost);
+        }
+    }
+
+    fn caches(&mut self) {
+        for index in 0.. {
+            let cache = format!("/sys/devices/system/cpu/cpu0/cache/index{index}");
+            let (Some(level), Some(kind)) = (self.text(&format!("{cache}/level")), self.text(&format!("{cache}/type")))
+            else {
+                return;
+            };
+            let suffix = match kind.as_str() {
+                "Data" => "d",
+                "Instruction" => "i",
+                _ => "",
+            };
+            let key = format!("cache.l{level}{suffix}");
+            if let Some(bytes) = self.text(&format!("{cache}/size")).and_then(|size| size_bytes(&size)) {
+                self.facts.count(&format!("{key}.size_bytes"), bytes);
+            }
+            self.put_count(&format!("{key}.line_bytes"), &format!("{cache}/coherency_line_size"));
+            if let Some(sharing) = self.text(&format!("{cache}/shared_cpu_list")) {
+                self.facts.count(&format!("{key}.shared_by_cpus"), list(&sharing).len() as i64);
+            }
+        }
+    }
+
+    fn numa(&mut self) {
+        let online = self.text("/sys/devices/system/node/online").map(|text| list(&text)).unwrap_or_default();
+        if online.is_empty() {
+            return;
+        }
+        self.facts.count("numa.nodes", online.len() as i64);
+        for node in online {
+            let directory = format!("/sys/devices/system/node/node{node}");
+            self.put_text(&format!("numa.node{node}.cpus"), &format!("{directory}/cpulist"));
+            self.put_text(&format!("numa.node{node}.distances"), &format!("{directory}/distance"));
+            let memory = self.text(&format!("{directory}/meminfo")).and_then(|info| kilobytes(&info, "MemTotal:"));
+            if let Some(bytes) = memory {
+                self.facts.count(&format!("numa.node{node}.memory_bytes"), bytes);
+            }
+        }
+        self.put_count("numa.balancing", "/proc/sys/kernel/numa_balancing");
+    }
+
+    fn memory(&mut self) {
+        let info = self.text("/proc/meminfo").unwrap_or_default();
+        for (key, field) in [
+            ("memory.total_bytes", "MemTotal:"),
+            ("memory.available_bytes", "MemAvailable:"),
+            ("memory.swap_bytes", "SwapTotal:"),
+            ("huge_pages.size_bytes", "Hugepagesize:"),
+        ] {
+            if let Some(bytes) = kilobytes(&info, field) {
+                self.facts.count(key, bytes);
+            }
+        }
+        self.put_choice("huge_pages.transparent", "/sys/kernel/mm/transparent_hugepage/enabled");
+        self.put_choice("huge_pages.defrag", "/sys/kernel/mm/transparent_hugepage/defrag");
+        self.put_choice("huge_pages.shared_memory", "/sys/kernel/mm/transparent_hugepage/shmem_enabled");
+        self.put_count("huge_pages.reserved", "/proc/sys/vm/nr_hugepages");
+        self.put_count("memory.overcommit", "/proc/sys/vm/overcommit_memory");
+    }
+
+    fn kernel(&mut self) {
+        self.put_text("kernel.command_line", "/proc/cmdline");
+        self.put_text("boot.id", "/proc/sys/kernel/random/boot_id");
+        self.put_count("aslr.randomize_va_space", "/proc/sys/kernel/randomize_va_space");
+        self.put_text("clock.source", "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+        self.put_choice("kernel.preemption", "/sys/kernel/debug/sched/preempt");
+        self.put_count("kernel.autogroup", "/proc/sys/kernel/sched_autogroup_enabled");
+    }
+
+    fn mitigations(&mut self) {
+        let directory = "/sys/devices/system/cpu/vulnerabilities";
+        for name in self.files.names(directory) {
+            self.put_text(&format!("mitigation.{name}"), &format!("{directory}/{name}"));
+        }
+    }
+
+    fn load(&mut self) {
+        let Some(text) = self.text("/proc/loadavg") else { return };
+        let mut words = text.split_whitespace();
+        if let Some(load) = words.next().and_then(|word| word.parse().ok()) {
+            self.facts.real("load.one_minute", load);
+        }
+        // Fourth word: runnable/existing tasks; the one that reads this is runnable itself.
+        let runnable = words.nth(2).and_then(|word| word.split_once('/')?.0.parse::<i64>().ok());
+        if let Some(runnable) = runnable {
+            self.facts.count("load.runnable_others", (runnable - 1).max(0));
+        }
+    }
+
+    /// A field of the first CPU's block.
+    fn cpuinfo(&self, field: &str) -> Option<String> {
+        let info = self.text("/proc/cpuinfo")?;
+        let line = info.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == field))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    }
+}
+
+/// Numbers in a list such as `0-3,8`.
+fn list(text: &str) -> Vec<u32> {
+    let ranges = text.split(',').filter_map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?)
+    });
+    ranges.flatten().collect()
+}
+
+/// `32K`, `1M`.
+fn size_bytes(size: &str) -> Option<i64> {
+    let unit = match size.chars().last()? {
+        'K' => 1 << 10,
+        'M' => 1 << 20,
+        'G' => 1 << 30,
+        _ => return size.parse().ok(),
+    };
+    Some(size[..size.len() - 1].parse::<i64>().ok()? * unit)
+}
+
+/// The figure behind `key` in lines such as `MemTotal:  1024 kB`, in bytes.
+fn kilobytes(info: &str, key: &str) -> Option<i64> {
+    let line = info.lines().find(|line| line.contains(key))?;
+    let (_, rest) = line.split_once(key)?;
+    Some(rest.split_whitespace().next()?.parse::<i64>().ok()? * 1024)
+}
+
+/// Type of the file system that holds `directory`, from the mount with the longest matching path.
+fn filesystem_of(files: &dyn SystemFiles, directory: &Path) -> Option<String> {
+    let mounts = files.text("/proc/self/mounts")?;
+    let matching = mounts.lines().filter_map(|line| {
+        let mut words = line.split(' ');
+        let (point, kind) = (words.nth(1)?, words.next()?);
+        directory.starts_with(point).then(|| (point.len(), kind.to_owned()))
+    });
+    matching.max_by_key(|(length, _)| *length).map(|(_, kind)| kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system_files::{OwnFiles, SentFiles};
+
+    #[test]
+    fn lists_and_sizes_are_read() {
+        assert_eq!(list("0-2,8"), [0, 1, 2, 8]);
+        assert_eq!(size_bytes("32K"), Some(32768));
+        assert_eq!(kilobytes("MemTotal:   10 kB\n", "MemTotal:"), Some(10240));
+    }
+
+    #[test]
+    fn the_root_has_a_file_system() {
+        assert!(filesystem_of(&OwnFiles, Path::new("/")).is_some());
+    }
+
+    #[test]
+    fn what_a_guest_sends_is_read_alike() {
+        let files = [
+            ("/proc/cmdline", "console=ttyS0\n"),
+            ("/sys/devices/system/cpu/online", "0-1"),
+            ("/sys/devices/system/cpu/cpu0/topology/physical_package_id", "0"),
+            ("/sys/devices/system/cpu/cpu0/topology/core_id", "0"),
+            ("/sys/devices/system/cpu/cpu1/topology/physical_package_id", "1"),
+            ("/sys/devices/system/cpu/cpu1/topology/core_id", "0"),
+            ("/sys/devices/system/cpu/vulnerabilities/meltdown", "Mitigation: PTI"),
+        ];
+        let files = SentFiles(files.map(|(path, text)| (path.to_owned(), text.to_owned())).into());
+        let mut facts = Facts::default();
+        read(&files, &mut facts, Path::new("/tmp"));
+        assert_eq!(facts.get_text("kernel.command_line"), Some("console=ttyS0"));
+        assert_eq!(facts.get_count("cpu.sockets"), Some(2));
+        assert_eq!(facts.get_text("mitigation.meltdown"), Some("Mitigation: PTI"));
+        assert_eq!(facts.get_text("scratch.filesystem"), None);
+    }
+}

@@ -1,0 +1,54 @@
+//! A plugin for the emulator, and what it is told.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// A plugin for QEMU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plugin {
+    /// Its shared library.
+    pub file: PathBuf,
+    /// What it is told: keys and values.
+    pub values: Vec<(String, String)>,
+}
+
+impl Plugin {
+    /// The option's value as QEMU takes it: parts with commas between them, commas within a part doubled.
+    pub(crate) fn option(&self) -> OsString {
+        let mut option = OsString::from("file=");
+        option.push(doubled(self.file.as_os_str()));
+        for (key, value) in &self.values {
+            option.push(format!(",{key}={}", value.replace(',', ",,")));
+        }
+        option
+    }
+}
+
+fn doubled(path: &std::ffi::OsStr) -> OsString {
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    let bytes = path.as_bytes().iter().flat_map(|&byte| if byte == b',' { vec![byte; 2] } else { vec![byte] });
+    OsString::from_vec(bytes.collect())
+}
+
+/// Whether an emulator's help speaks of plugins: one that was built without them does not.
+pub(crate) fn are_known_to(help: &str) -> bool {
+    help.lines().any(|line| line.trim_start().starts_with("-plugin"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_are_doubled() {
+        let values = vec![("output".to_owned(), "a,b.json".to_owned()), ("cpus".to_owned(), "8".to_owned())];
+        let plugin = Plugin { file: PathBuf::from("/lib/lens,1.so"), values };
+        assert_eq!(plugin.option(), "file=/lib/lens,,1.so,output=a,,b.json,cpus=8");
+    }
+
+    #[test]
+    fn help_says_whether_there_are_plugins() {
+        assert!(are_known_to("-strace ...\n-plugin           QEMU_PLUGIN        [file=]<file>"));
+        assert!(!are_known_to("-strace\n-d plugin enable logging of plugin\n"));
+    }
+}

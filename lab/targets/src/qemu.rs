@@ -1,0 +1,409 @@
+//! A guest in QEMU as a target: boots a Linux kernel with an initramfs of Faultline's own, once for each execution.
+//!
+//! What the guest's agent says is read in `frame`; the agent itself is C, in `guest/` beside this crate's sources.
+
+mod boot;
+mod clock;
+mod command_line;
+mod console;
+mod emulator;
+mod frame;
+mod initramfs;
+mod kernel_image;
+mod plan;
+mod probe;
+mod programs;
+mod shape;
+mod symbols;
+
+pub use kernel_image::KernelImage;
+pub use shape::{MOST_CPUS, MachineShape};
+pub use symbols::KernelSymbol;
+
+use crate::host::{Host, HostPaths};
+use crate::target::LineSink;
+use crate::{Ending, Execution, Plugin, StopFlag, Target, TargetError};
+use boot::{Boot, BootEnd, Booted};
+use command_line::CommandLine;
+use emulator::Emulator;
+use faultline_model::describe::WorkloadInfo;
+use faultline_model::facts::Facts;
+use faultline_model::outcome::GuestFailure;
+use frame::Frame;
+use initramfs::WORKLOADS;
+use plan::Plan;
+use probe::{Probe, SCRATCH};
+use programs::Programs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Within this time a guest under hardware virtualisation has to say hello, or there is none worth the name here: the device
+/// may be there, create machines, and have them hang for ever.
+const HARDWARE_TRIAL: Duration = Duration::from_secs(10);
+
+/// Takes longer than any: the symbols of the largest kernels through a serial port, on a loaded machine.
+const SYMBOLS_LIMIT: Duration = Duration::from_secs(300);
+
+/// Facts, and every workload's description of itself.
+const PROBE_LIMIT: Duration = Duration::from_secs(300);
+
+/// How instructions are executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Accelerator {
+    /// By translation, everywhere.
+    #[default]
+    Tcg,
+    /// By the host's CPUs, where its kernel lets us.
+    Kvm,
+}
+
+impl Accelerator {
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            Accelerator::Tcg => "tcg",
+            Accelerator::Kvm => "kvm",
+        }
+    }
+}
+
+/// What machine is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MachineRequest {
+    /// CPUs, sockets, memory.
+    pub shape: MachineShape,
+    /// The kernel.
+    pub kernel: KernelImage,
+    /// How instructions are executed.
+    pub accelerator: Accelerator,
+    /// How long a boot may take until the agent's hello.
+    pub boot_limit: Duration,
+    /// Further parameters for the kernel.
+    pub parameters: Vec<String>,
+}
+
+/// Where things are on the host.
+#[derive(Debug, Clone)]
+pub struct GuestPaths {
+    /// Directory with `agent` and `workloads/`, linked statically.
+    pub guest: PathBuf,
+    /// The host's own workloads and scratch directory, and the keeper.
+    pub host: HostPaths,
+    /// Directory of the user's caches.
+    pub cache: PathBuf,
+}
+
+/// An execution in a boot of its own, with what Faultline's lens needs beside it.
+#[derive(Debug, Clone, Copy)]
+pub struct GuestExecution<'a> {
+    /// What is executed; its limit runs from the agent's hello.
+    pub execution: &'a Execution,
+    /// A plugin for the emulator.
+    pub plugin: Option<&'a Plugin>,
+    /// Address of the kernel's array `__per_cpu_offset`, where its content is wanted.
+    pub per_cpu_offset: Option<u64>,
+}
+
+/// What came of such an execution.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuestExecuted {
+    /// How it ended.
+    pub ending: Ending,
+    /// The offset of each CPU's own variables in this boot; empty where they were not asked for.
+    pub per_cpu_offsets: Vec<u64>,
+    /// Why there are none, in words, where they were asked for.
+    pub no_per_cpu_offsets: Option<String>,
+    /// From the emulator's start to the agent's hello; none where there was none.
+    pub hello_after: Option<Duration>,
+    /// The end of what kernel, emulator and plugin said.
+    pub console: String,
+}
+
+/// An emulated machine that has booted at least once.
+#[derive(Debug)]
+pub struct QemuMachine {
+    request: MachineRequest,
+    paths: GuestPaths,
+    emulator: Emulator,
+    tsc_khz: Option<u64>,
+    programs: Programs,
+    cpus: Vec<u32>,
+    probe: Probe,
+}
+
+impl QemuMachine {
+    /// Boots the machine once, to see that it comes up, what it is, and what its workloads say of themselves.
+    pub fn start(request: MachineRequest, paths: GuestPaths, stop: &StopFlag) -> Result<Self, TargetError> {
+        let emulator = Emulator::find()?;
+        let tsc_khz = clock::tsc_khz();
+        let programs = Programs::read(&paths.guest)?;
+        let shape = request.shape;
+        let plan = probe::plan(shape.cpus(), shape.sockets(), &programs.programs);
+        let boot_limit = match request.accelerator {
+            Accelerator::Tcg => request.boot_limit,
+            Accelerator::Kvm => request.boot_limit.min(HARDWARE_TRIAL),
+        };
+        let boot = Boot { boot_limit, tsc_khz, ..boot(&request, &paths, &emulator, &programs, &plan, PROBE_LIMIT) };
+        let probe = probe::run(&boot, stop).map_err(|error| match request.accelerator {
+            Accelerator::Tcg => error,
+            Accelerator::Kvm => TargetError {
+                problem: format!("hardware virtualisation does not work here: {}", error.problem),
+                hint: "leave `accel=kvm` out: emulation works everywhere".to_owned(),
+            },
+        })?;
+        let cpus = (0..shape.cpus()).collect();
+        Ok(QemuMachine { request, paths, emulator, tsc_khz, programs, cpus, probe })
+    }
+
+    /// The same machine with other numbers of CPUs, sockets or memory; it is taken to come up as this one did.
+    pub fn with_shape(&self, shape: MachineShape, boot_limit: Duration) -> Self {
+        let request = MachineRequest { shape, boot_limit, ..self.request.clone() };
+        QemuMachine {
+            request,
+            paths: self.paths.clone(),
+            emulator: self.emulator.clone(),
+            tsc_khz: self.tsc_khz,
+            programs: self.programs.clone(),
+            cpus: (0..shape.cpus()).collect(),
+            probe: self.probe.clone(),
+        }
+    }
+
+    /// Whether plugins can be loaded into the emulator.
+    pub fn takes_plugins(&self) -> Result<(), TargetError> {
+        if self.emulator.takes_plugins {
+            return Ok(());
+        }
+        Err(TargetError {
+            problem: format!("{} was built without plugins", self.emulator.program.display()),
+            hint: "install one that has them: version 7.2 or newer as Debian builds it".to_owned(),
+        })
+    }
+
+    /// What machine was asked for.
+    pub fn request(&self) -> &MachineRequest {
+        &self.request
+    }
+
+    /// The kernel's symbols in their order, from the cache or from a boot of its own.
+    pub fn symbols(&self, stop: &StopFlag) -> Result<Vec<KernelSymbol>, TargetError> {
+        let sha256 = &self.request.kernel.sha256;
+        if let Some(symbols) = symbols::cached(&self.paths.cache, sha256) {
+            return Ok(symbols);
+        }
+        let mut plan = Plan::default();
+        plan.add(&["symbols"]);
+        let mut decoder = symbols::Decoder::default();
+        let mut whole = true;
+        let boot = self.boot(&plan, SYMBOLS_LIMIT);
+        let booted = boot.run(
+            &mut |frame| {
+                if let Frame::Symbols(text) = frame {
+                    whole &= decoder.take(text);
+                }
+                ControlFlow::Continue(())
+            },
+            stop,
+        );
+        let symbols = decoder.finish();
+        let problem = match booted.end {
+            BootEnd::Done if !whole => Some("what it says of them is not in the format".to_owned()),
+            BootEnd::Done if symbols.iter().all(|symbol| symbol.address == 0) => {
+                Some("its kernel hides their addresses, or has none (CONFIG_KALLSYMS)".to_owned())
+            }
+            BootEnd::Done => None,
+            BootEnd::Failed(_, text) => Some(text),
+            BootEnd::Refused | BootEnd::Stopped => Some("it was stopped".to_owned()),
+        };
+        if let Some(problem) = problem {
+            return Err(TargetError {
+                problem: format!("no kernel symbols from the guest: {problem}"),
+                hint: "build the kernel with CONFIG_KALLSYMS_ALL".to_owned(),
+            });
+        }
+        symbols::keep(&self.paths.cache, sha256, &symbols)?;
+        Ok(symbols)
+    }
+
+    /// Executes a workload in a boot of its own. When this returns nothing of the guest runs any more.
+    pub fn execute_in_guest(
+        &self,
+        wanted: &GuestExecution<'_>,
+        sink: &mut LineSink<'_>,
+        stop: &StopFlag,
+    ) -> GuestExecuted {
+        let mut plan = Plan::default();
+        if let Some(address) = wanted.per_cpu_offset {
+            plan.add(&["per-cpu", &format!("{address:x}"), &self.cpus.len().to_string()]);
+        }
+        plan.add(&command(wanted.execution));
+        let mut heard = Heard::default();
+        let boot = Boot { plugin: wanted.plugin, ..self.boot(&plan, wanted.execution.limit) };
+        let booted = boot.run(&mut |frame| heard.take(frame, sink), stop);
+        heard.executed(booted)
+    }
+
+    fn boot<'a>(&'a self, plan: &'a Plan, limit: Duration) -> Boot<'a> {
+        let boot = boot(&self.request, &self.paths, &self.emulator, &self.programs, plan, limit);
+        Boot { tsc_khz: self.tsc_khz, ..boot }
+    }
+
+    /// Facts about the emulator and what it was told.
+    fn put_emulator(&self, facts: &mut Facts) {
+        facts.text("emulator.version", &self.emulator.version);
+        facts.text("emulator.accelerator", self.request.accelerator.word());
+        let arguments = CommandLine {
+            shape: self.request.shape,
+            accelerator: self.request.accelerator,
+            kernel: &self.request.kernel.path,
+            initramfs: Path::new("INITRAMFS"),
+            parameters: &self.request.parameters,
+            tsc_khz: self.tsc_khz,
+            plugin: None,
+        };
+        let words = arguments.arguments();
+        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        facts.text("emulator.arguments", words.join(" "));
+        facts.text("kernel.image", self.request.kernel.path.to_string_lossy());
+        facts.text("kernel.image_sha256", &self.request.kernel.sha256);
+        facts.text("virtualisation.kind", "hypervisor");
+        facts.text("virtualisation.hypervisor", format!("QEMU, {}", self.request.accelerator.word().to_uppercase()));
+    }
+}
+
+fn boot<'a>(
+    request: &'a MachineRequest,
+    paths: &'a GuestPaths,
+    emulator: &'a Emulator,
+    programs: &'a Programs,
+    plan: &'a Plan,
+    limit: Duration,
+) -> Boot<'a> {
+    Boot {
+        emulator: &emulator.program,
+        keeper: &paths.host.keeper,
+        scratch: &paths.host.scratch,
+        kernel: &request.kernel.path,
+        shape: request.shape,
+        accelerator: request.accelerator,
+        parameters: &request.parameters,
+        tsc_khz: None,
+        plugin: None,
+        agent: &programs.agent,
+        programs: &programs.programs,
+        plan,
+        boot_limit: request.boot_limit,
+        limit,
+    }
+}
+
+/// The agent's command for an execution.
+fn command(execution: &Execution) -> Vec<String> {
+    let mut words = vec!["run".to_owned(), format!("{WORKLOADS}/{}", execution.workload)];
+    words.extend(["--scratch".to_owned(), SCRATCH.to_owned()]);
+    words.extend(execution.arguments.iter().cloned());
+    words
+}
+
+/// What a guest said of an execution.
+#[derive(Debug, Default)]
+struct Heard {
+    ending: Option<Ending>,
+    stderr: String,
+    per_cpu_offsets: Vec<u64>,
+    no_per_cpu_offsets: Option<String>,
+}
+
+impl Heard {
+    fn take(&mut self, frame: &Frame<'_>, sink: &mut LineSink<'_>) -> ControlFlow<()> {
+        match frame {
+            Frame::Out(line) => return sink(line),
+            Frame::Err(line) => {
+                self.stderr.push_str(&String::from_utf8_lossy(line));
+                self.stderr.push('\n');
+            }
+            Frame::Exit(status) => {
+                self.ending = Some(Ending::Exited { status: *status, stderr: std::mem::take(&mut self.stderr) });
+            }
+            Frame::Signal(signal) => {
+                self.ending = Some(Ending::Signalled { signal: *signal, stderr: std::mem::take(&mut self.stderr) });
+            }
+            Frame::NotStarted(text) => self.ending = Some(Ending::NotStarted { text: text.clone() }),
+            Frame::PerCpu(offset) => self.per_cpu_offsets.push(*offset),
+            Frame::NoPerCpu(text) => self.no_per_cpu_offsets = Some(text.clone()),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn executed(self, booted: Booted) -> GuestExecuted {
+        let console = booted.console.clone();
+        let failed = |failure, text| Ending::GuestFailed { failure, text, console };
+        let ending = match (booted.end, self.ending) {
+            (BootEnd::Stopped, _) => Ending::Stopped,
+            (BootEnd::Refused, _) => Ending::Refused,
+            (BootEnd::Done, Some(ending)) => ending,
+            (BootEnd::Done, None) => {
+                failed(GuestFailure::Lost, "the guest's agent did not say how the workload ended".to_owned())
+            }
+            (BootEnd::Failed(failure, text), _) => failed(failure, text),
+        };
+        GuestExecuted {
+            ending,
+            per_cpu_offsets: self.per_cpu_offsets,
+            no_per_cpu_offsets: self.no_per_cpu_offsets,
+            hello_after: booted.hello_after,
+            console: booted.console,
+        }
+    }
+}
+
+/// Facts of the host that say more than those of a guest that has just booted, by the beginning of their keys.
+const IN_PLACE: [&str; 4] = ["load.", "host.", "boot.id", "faultline.version"];
+
+/// Further facts of the host that bear on an emulator's speed; their keys get `host.` before them.
+const BESIDE: [&str; 6] =
+    ["cpu.", "cgroup.", "clock.source", "kernel.release", "memory.total_bytes", "virtualisation."];
+
+impl Target for QemuMachine {
+    /// Those of the guest, as its first boot found them; those of the host behind `host.`.
+    fn facts(&self) -> Facts {
+        let mut facts = self.probe.facts.clone();
+        facts.count("cpu.usable", self.cpus.len() as i64);
+        for (key, value) in Host::new(self.paths.host.clone()).facts().0 {
+            let begins_with_one_of =
+                |beginnings: &[&str]| beginnings.iter().any(|beginning| key.starts_with(beginning));
+            if begins_with_one_of(&IN_PLACE) {
+                facts.0.insert(key, value);
+            } else if begins_with_one_of(&BESIDE) {
+                facts.0.insert(format!("host.{key}"), value);
+            }
+        }
+        self.put_emulator(&mut facts);
+        self.programs.put_digests(&mut facts);
+        facts
+    }
+
+    fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError> {
+        Ok(self.probe.workloads.clone())
+    }
+
+    fn cpus(&self) -> &[u32] {
+        &self.cpus
+    }
+
+    fn overhead(&self) -> Duration {
+        self.probe.hello_after
+    }
+
+    fn patience(&self) -> u32 {
+        let host = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
+        self.request.shape.cpus().div_ceil(host)
+    }
+
+    fn execute(&self, execution: &Execution, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending {
+        let wanted = GuestExecution { execution, plugin: None, per_cpu_offset: None };
+        self.execute_in_guest(&wanted, sink, stop).ending
+    }
+}

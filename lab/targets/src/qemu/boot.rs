@@ -1,0 +1,298 @@
+//! One boot of a guest, from the emulator's start to its end: watches its frames and its console, within time limits.
+
+use super::command_line::CommandLine;
+use super::frame::{self, Frame, LONGEST_HEADER_BYTES};
+use super::initramfs::{self, GuestProgram};
+use super::plan::Plan;
+use super::{Accelerator, MachineShape, console};
+use crate::keep::{Deadline, End, Ended, Kept, Output, Program};
+use crate::{Plugin, StopFlag};
+use faultline_model::outcome::GuestFailure;
+use faultline_model::protocol::LONGEST_LINE_BYTES;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::ops::ControlFlow;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long a guest whose plan is done may take to switch itself off, and a plugin to write down what it has.
+const POWER_OFF_LIMIT: Duration = Duration::from_secs(120);
+
+/// All that a boot needs.
+pub(super) struct Boot<'a> {
+    pub(super) emulator: &'a Path,
+    pub(super) keeper: &'a Path,
+    /// Directory for the initramfs, which has no name there, and for the keeper.
+    pub(super) scratch: &'a Path,
+    pub(super) kernel: &'a Path,
+    pub(super) shape: MachineShape,
+    pub(super) accelerator: Accelerator,
+    pub(super) parameters: &'a [String],
+    pub(super) tsc_khz: Option<u64>,
+    pub(super) plugin: Option<&'a Plugin>,
+    pub(super) agent: &'a [u8],
+    pub(super) programs: &'a [GuestProgram],
+    pub(super) plan: &'a Plan,
+    /// Until the agent's hello.
+    pub(super) boot_limit: Duration,
+    /// From the hello to the plan's end.
+    pub(super) limit: Duration,
+}
+
+/// What came of a boot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Booted {
+    pub(super) end: BootEnd,
+    /// The end of what kernel and emulator said, readable.
+    pub(super) console: String,
+    /// How long the agent's hello took; none where there was none.
+    pub(super) hello_after: Option<Duration>,
+}
+
+/// How a boot ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum BootEnd {
+    /// The plan was done.
+    Done,
+    /// The guest failed, in words how.
+    Failed(GuestFailure, String),
+    /// The sink had enough.
+    Refused,
+    /// A stop was asked for.
+    Stopped,
+}
+
+/// Takes the frames as they come; `Break` switches the guest off.
+pub(super) type FrameSink<'a> = dyn FnMut(&Frame<'_>) -> ControlFlow<()> + 'a;
+
+impl Boot<'_> {
+    /// Boots the guest. When this returns, nothing of it runs any more.
+    pub(super) fn run(&self, sink: &mut FrameSink<'_>, stop: &StopFlag) -> Booted {
+        let not_booted = |text: String| Booted {
+            end: BootEnd::Failed(GuestFailure::NotBooted, text),
+            console: String::new(),
+            hello_after: None,
+        };
+        let initramfs = match self.initramfs() {
+            Ok(initramfs) => initramfs,
+            Err(error) => return not_booted(format!("no initramfs in {}: {error}", self.scratch.display())),
+        };
+        let command_line = CommandLine {
+            shape: self.shape,
+            accelerator: self.accelerator,
+            kernel: self.kernel,
+            initramfs: &path_of(&initramfs),
+            parameters: self.parameters,
+            tsc_khz: self.tsc_khz,
+            plugin: self.plugin,
+        };
+        let program = Program {
+            keeper: self.keeper,
+            scratch: self.scratch,
+            file: self.emulator,
+            arguments: &|_| command_line.arguments(),
+            output: Output::Taken {
+                longest_line: LONGEST_LINE_BYTES + 1 + LONGEST_HEADER_BYTES,
+                stderr_bytes: console::KEPT_BYTES,
+            },
+        };
+        let mut watch = Watch::new(self.limit, sink);
+        match Kept::start(&program) {
+            Ok(kept) => {
+                let ended = kept.follow(self.boot_limit, &mut |line, deadline| watch.take(line, deadline), stop);
+                watch.conclude(&ended, self.boot_limit)
+            }
+            Err(text) => not_booted(text),
+        }
+    }
+
+    /// The initramfs in a file without a name: it is gone with us, however we end.
+    fn initramfs(&self) -> io::Result<File> {
+        let file = tempfile::tempfile_in(self.scratch)?;
+        initramfs::write(BufWriter::new(&file), self.agent, self.programs, self.plan)?;
+        Ok(file)
+    }
+}
+
+/// Under which name another process of ours can open it.
+fn path_of(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()))
+}
+
+/// Follows a guest through its frames.
+struct Watch<'a, 'b> {
+    sink: &'a mut FrameSink<'b>,
+    began: Instant,
+    limit: Duration,
+    hello_after: Option<Duration>,
+    done: bool,
+    /// What the agent said of its own failure, or what is wrong with its words.
+    trouble: Option<String>,
+    refused: bool,
+}
+
+impl<'a, 'b> Watch<'a, 'b> {
+    fn new(limit: Duration, sink: &'a mut FrameSink<'b>) -> Self {
+        Watch { sink, began: Instant::now(), limit, hello_after: None, done: false, trouble: None, refused: false }
+    }
+
+    fn take(&mut self, line: &[u8], deadline: &mut Deadline) -> ControlFlow<()> {
+        let frame = match frame::parse(line) {
+            Ok(frame) => frame,
+            // What firmware may say on a serial port before the agent has it.
+            Err(frame::NoFrame::Rubbish) if self.hello_after.is_none() => return ControlFlow::Continue(()),
+            Err(no_frame) => return self.give_up(no_frame.to_string()),
+        };
+        match &frame {
+            Frame::Hello => {
+                self.hello_after.get_or_insert(self.began.elapsed());
+                *deadline = Deadline::after(self.limit);
+            }
+            Frame::End => {
+                self.done = true;
+                *deadline = Deadline::after(POWER_OFF_LIMIT);
+            }
+            Frame::Failed(text) => return self.give_up(format!("the guest's agent: {text}")),
+            _ => {}
+        }
+        let flow = (self.sink)(&frame);
+        self.refused = flow.is_break();
+        flow
+    }
+
+    fn give_up(&mut self, trouble: String) -> ControlFlow<()> {
+        self.trouble = Some(trouble);
+        ControlFlow::Break(())
+    }
+
+    fn conclude(self, ended: &Ended, boot_limit: Duration) -> Booted {
+        let console = console::readable(&ended.stderr);
+        let end = self.end(&ended.end, &console, boot_limit);
+        Booted { end, console, hello_after: self.hello_after }
+    }
+
+    fn end(&self, end: &End, console: &str, boot_limit: Duration) -> BootEnd {
+        if *end == End::Stopped {
+            return BootEnd::Stopped;
+        }
+        if self.refused {
+            return BootEnd::Refused;
+        }
+        if let Some(trouble) = &self.trouble {
+            return BootEnd::Failed(GuestFailure::Lost, trouble.clone());
+        }
+        if self.done {
+            return BootEnd::Done;
+        }
+        if let Some(panic) = console::panic(console) {
+            return BootEnd::Failed(GuestFailure::Panicked, format!("the guest's kernel gave up: {panic}"));
+        }
+        match self.hello_after {
+            None => BootEnd::Failed(GuestFailure::NotBooted, not_booted(end, console, boot_limit)),
+            Some(_) if *end == End::TimedOut => {
+                let limit_s = self.limit.as_secs_f64();
+                let text = format!("the guest did not end within its limit of {limit_s:.1} s; switched off");
+                BootEnd::Failed(GuestFailure::Hung, text)
+            }
+            Some(_) => BootEnd::Failed(GuestFailure::Lost, lost(end, console)),
+        }
+    }
+}
+
+/// Why there was no hello.
+fn not_booted(end: &End, console: &str, boot_limit: Duration) -> String {
+    match end {
+        End::TimedOut => {
+            let said = console::last_line(console).map_or_else(
+                || "its console stayed empty".to_owned(),
+                |line| format!("the last line of its console: {line}"),
+            );
+            format!("the guest did not come up within {:.1} s; {said}", boot_limit.as_secs_f64())
+        }
+        End::NotStarted(text) => format!("the emulator could not be started: {text}"),
+        _ => {
+            console::complaint(console).unwrap_or_else(|| format!("the guest ended before it came up: {}", ended(end)))
+        }
+    }
+}
+
+/// Why a guest that was there is gone.
+fn lost(end: &End, console: &str) -> String {
+    console::complaint(console).unwrap_or_else(|| format!("the guest ended before its workload: {}", ended(end)))
+}
+
+fn ended(end: &End) -> String {
+    match end {
+        End::Exited(status) => format!("its emulator's exit status is {status}"),
+        End::Signalled(signal) => format!("signal {signal} ended its emulator"),
+        End::KeeperKilled => "its emulator was killed".to_owned(),
+        End::NotStarted(text) => text.clone(),
+        End::TimedOut | End::Refused | End::Stopped => "it was switched off".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a watch says after these lines and this end.
+    fn watch(lines: &[&str], end: End, console: &str) -> Booted {
+        let mut sink = |_: &Frame<'_>| ControlFlow::Continue(());
+        let mut watch = Watch::new(Duration::from_secs(5), &mut sink);
+        let mut deadline = Deadline::after(Duration::from_secs(60));
+        for line in lines {
+            if watch.take(line.as_bytes(), &mut deadline).is_break() {
+                break;
+            }
+        }
+        watch.conclude(&Ended { end, stderr: console.to_owned() }, Duration::from_secs(60))
+    }
+
+    fn failed(booted: Booted) -> (GuestFailure, String) {
+        match booted.end {
+            BootEnd::Failed(how, text) => (how, text),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    const HELLO: &str = "hello 17 faultline-guest 1";
+
+    #[test]
+    fn a_plan_that_was_done_is_done_however_the_machine_ends() {
+        for end in [End::Exited(0), End::TimedOut, End::Signalled(11)] {
+            let booted = watch(&["some firmware", HELLO, "out 1 x", "end 0 "], end, "");
+            assert_eq!(booted.end, BootEnd::Done);
+            assert!(booted.hello_after.is_some());
+        }
+    }
+
+    #[test]
+    fn each_way_of_failing_is_told_apart() {
+        let (how, text) = failed(watch(&[], End::TimedOut, "[    1.0] Loading\r\n"));
+        assert_eq!(how, GuestFailure::NotBooted);
+        assert_eq!(text, "the guest did not come up within 60.0 s; the last line of its console: Loading");
+
+        let (how, text) = failed(watch(&[], End::Exited(1), "qemu: could not load kernel 'x'\n"));
+        assert_eq!((how, text.as_str()), (GuestFailure::NotBooted, "qemu: could not load kernel 'x'"));
+
+        let panic = "[    2.1] Kernel panic - not syncing: sysrq triggered crash\r\n";
+        let (how, text) = failed(watch(&[HELLO, "out 1 x"], End::Exited(0), panic));
+        assert_eq!(how, GuestFailure::Panicked);
+        assert_eq!(text, "the guest's kernel gave up: Kernel panic - not syncing: sysrq triggered crash");
+
+        let (how, text) = failed(watch(&[HELLO], End::TimedOut, ""));
+        assert_eq!(how, GuestFailure::Hung);
+        assert_eq!(text, "the guest did not end within its limit of 5.0 s; switched off");
+
+        let (how, text) = failed(watch(&[HELLO], End::Signalled(11), ""));
+        assert_eq!(how, GuestFailure::Lost);
+        assert_eq!(text, "the guest ended before its workload: signal 11 ended its emulator");
+
+        let (how, text) = failed(watch(&[HELLO, "out 9 x"], End::Refused, ""));
+        assert_eq!((how, text.as_str()), (GuestFailure::Lost, "a line from the guest was cut off"));
+
+        let (how, text) = failed(watch(&[HELLO, "failed 1 x"], End::Refused, ""));
+        assert_eq!((how, text.as_str()), (GuestFailure::Lost, "the guest's agent: x"));
+    }
+}

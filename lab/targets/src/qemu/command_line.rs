@@ -1,0 +1,159 @@
+//! The emulator's arguments.
+
+use super::{Accelerator, MachineShape};
+use crate::Plugin;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// What the guest's kernel is told, and why.
+const KERNEL_PARAMETERS: &[&str] = &[
+    "console=ttyS0",
+    "quiet",
+    // A panic, or an oops, ends the emulator: with its option -no-reboot a restart is the end.
+    "panic=-1",
+    "oops=panic",
+    // Addresses are those of the image: symbols of one boot hold for all.
+    "nokaslr",
+    // Many CPUs on few make each look stuck.
+    "nowatchdog",
+    "rcupdate.rcu_cpu_stall_suppress=1",
+    "workqueue.watchdog_thresh=0",
+    // Ticks of all CPUs at the same moment would contend for the same locks, and the host's CPUs.
+    "skew_tick=1",
+    "no_timer_check",
+];
+
+/// In kHz: as closely as the early frequency of the time stamp counter is told. The kernel refines it, and two boots on one host
+/// are told the same.
+const TSC_STEP_KHZ: u64 = 1000;
+
+/// All of a boot's arguments.
+pub(super) struct CommandLine<'a> {
+    pub(super) shape: MachineShape,
+    pub(super) accelerator: Accelerator,
+    pub(super) kernel: &'a Path,
+    pub(super) initramfs: &'a Path,
+    /// Further parameters for the kernel.
+    pub(super) parameters: &'a [String],
+    /// Frequency of the time stamp counter, where it is known.
+    pub(super) tsc_khz: Option<u64>,
+    pub(super) plugin: Option<&'a Plugin>,
+}
+
+impl CommandLine<'_> {
+    /// The kernel's command line.
+    pub(super) fn kernel_parameters(&self) -> String {
+        let mut parameters: Vec<String> = KERNEL_PARAMETERS.iter().map(|&parameter| parameter.to_owned()).collect();
+        if let Some(khz) = self.tsc_khz {
+            // Other emulated timers are slow to read and late on a loaded host, too late to measure this one by.
+            let khz = (khz + TSC_STEP_KHZ / 2) / TSC_STEP_KHZ * TSC_STEP_KHZ;
+            parameters.extend(["tsc=reliable".to_owned(), format!("tsc_early_khz={khz}")]);
+        }
+        parameters.extend(self.parameters.iter().cloned());
+        parameters.join(" ")
+    }
+
+    /// The emulator's arguments. The first serial port is the kernel's console and goes to standard error; the second is the
+    /// channel, and goes to standard output.
+    pub(super) fn arguments(&self) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = Vec::new();
+        let mut option = |name: &str, value: &OsStr| arguments.extend([OsString::from(name), value.to_owned()]);
+        let mut put = |name: &str, value: &str| option(name, OsStr::new(value));
+        match self.accelerator {
+            Accelerator::Tcg => {
+                put("-accel", "tcg,thread=multi");
+                // Without `rep stosb`, each iteration of which is an access, and five-level paging, which moves the
+                // kernel's direct map.
+                put("-cpu", "max,erms=off,la57=off");
+            }
+            Accelerator::Kvm => {
+                put("-accel", "kvm");
+                put("-cpu", "host");
+            }
+        }
+        for (name, value) in self.machine() {
+            put(name, &value);
+        }
+        for (name, value) in [
+            ("-display", "none"),
+            ("-monitor", "none"),
+            ("-chardev", "file,id=console,path=/dev/stderr"),
+            ("-chardev", "stdio,id=channel,signal=off"),
+            ("-serial", "chardev:console"),
+            ("-serial", "chardev:channel"),
+            ("-append", &self.kernel_parameters()),
+        ] {
+            put(name, value);
+        }
+        option("-kernel", self.kernel.as_os_str());
+        option("-initrd", self.initramfs.as_os_str());
+        if let Some(plugin) = self.plugin {
+            option("-plugin", &plugin.option());
+        }
+        arguments.extend(["-nodefaults".into(), "-no-reboot".into()]);
+        arguments
+    }
+
+    /// CPUs, memory, and how they belong together.
+    fn machine(&self) -> Vec<(&'static str, String)> {
+        let (cpus, sockets, memory) = (self.shape.cpus(), self.shape.sockets(), self.shape.memory_mib());
+        let cores = cpus / sockets;
+        let mut options =
+            vec![("-smp", format!("{cpus},sockets={sockets},cores={cores},threads=1")), ("-m", format!("{memory}M"))];
+        if sockets == 1 {
+            return options;
+        }
+        for node in 0..sockets {
+            let (first, last) = (node * cores, (node + 1) * cores - 1);
+            let share = memory / u64::from(sockets);
+            options.push(("-object", format!("memory-backend-ram,id=memory{node},size={share}M")));
+            options.push(("-numa", format!("node,nodeid={node},cpus={first}-{last},memdev=memory{node}")));
+        }
+        options
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(cpus: u32, sockets: u32, plugin: Option<&Plugin>) -> String {
+        let command_line = CommandLine {
+            shape: MachineShape::new(cpus, sockets, Some(1024)).unwrap(),
+            accelerator: Accelerator::Tcg,
+            kernel: Path::new("/boot/a,b"),
+            initramfs: Path::new("/i"),
+            parameters: &["maxcpus=2".to_owned()],
+            tsc_khz: Some(2_596_131),
+            plugin,
+        };
+        let words = command_line.arguments();
+        words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn one_socket_needs_no_nodes() {
+        let line = line(8, 1, None);
+        assert!(line.contains("-smp 8,sockets=1,cores=8,threads=1 -m 1024M -display"), "{line}");
+        assert!(
+            line.contains(
+                "no_timer_check tsc=reliable tsc_early_khz=2596000 maxcpus=2 -kernel /boot/a,b -initrd /i -nodefaults"
+            ),
+            "{line}"
+        );
+    }
+
+    #[test]
+    fn each_socket_is_a_node() {
+        let line = line(8, 2, None);
+        assert!(line.contains("-smp 8,sockets=2,cores=4,threads=1"), "{line}");
+        assert!(line.contains("-object memory-backend-ram,id=memory1,size=512M"), "{line}");
+        assert!(line.contains("-numa node,nodeid=1,cpus=4-7,memdev=memory1"), "{line}");
+    }
+
+    #[test]
+    fn a_plugin_is_loaded() {
+        let plugin = Plugin { file: "/p.so".into(), values: vec![("a".into(), "1,2".into())] };
+        assert!(line(1, 1, Some(&plugin)).contains("-plugin file=/p.so,a=1,,2 "));
+    }
+}

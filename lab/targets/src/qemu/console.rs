@@ -1,0 +1,76 @@
+//! What the guest's kernel and the emulator said on their way to the end: the first serial port and standard error.
+
+/// How much of the end is kept: a panic with its traces, or some screens of a boot.
+pub(super) const KEPT_BYTES: usize = 16 * 1024;
+
+/// What a kernel says when it gives up, the surest first.
+const PANICS: [&str; 3] = ["Kernel panic - not syncing", "Oops: ", "Unable to handle kernel"];
+
+/// Such lines of the emulator that say what is wrong begin with its name.
+const EMULATOR: &str = "qemu";
+
+/// The text as people can read it: no carriage returns, nothing that a terminal obeys.
+pub(super) fn readable(text: &str) -> String {
+    let lines =
+        text.lines().map(|line| line.trim_end().chars().filter(|&c| c == '\t' || !c.is_control()).collect::<String>());
+    lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// The line with which the kernel gave up, without its time.
+pub(super) fn panic(console: &str) -> Option<String> {
+    PANICS.iter().find_map(|panic| console.lines().find(|line| line.contains(panic))).map(without_time)
+}
+
+/// What the emulator complained of first.
+pub(super) fn complaint(console: &str) -> Option<String> {
+    let complaint = |line: &&str| line.starts_with(EMULATOR) && line.contains(": ") && !line.contains(": warning: ");
+    console.lines().find(complaint).map(str::to_owned)
+}
+
+/// The last line of the console, without its time.
+pub(super) fn last_line(console: &str) -> Option<String> {
+    console.lines().last().map(without_time)
+}
+
+fn without_time(line: &str) -> String {
+    let line = line.trim_start();
+    let rest = line.strip_prefix('[').and_then(|rest| rest.split_once("] ")).map(|(_, rest)| rest);
+    rest.unwrap_or(line).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PANIC: &str = "\u{1b}[2J[    0.010000] x86/fpu: x87 FPU will use FXSAVE\r\n\
+        [    2.112041] Kernel panic - not syncing: VFS: Unable to mount root fs on unknown-block(0,0)\r\n\
+        [    2.112500] CPU: 0 PID: 1 Comm: swapper/0 Not tainted 6.1.0-56-amd64\r\n\
+        [    2.120000] Rebooting in 1 seconds..\r\n";
+
+    #[test]
+    fn a_panic_is_recognised() {
+        let console = readable(PANIC);
+        assert!(console.starts_with("[2J[    0.010000]"), "{console}");
+        assert_eq!(
+            panic(&console).unwrap(),
+            "Kernel panic - not syncing: VFS: Unable to mount root fs on unknown-block(0,0)"
+        );
+        assert_eq!(panic("[    1.0] Run /init as init process"), None);
+        assert_eq!(last_line(&console).unwrap(), "Rebooting in 1 seconds..");
+    }
+
+    #[test]
+    fn an_oops_counts_where_no_panic_follows() {
+        let oops = "[    3.1] BUG: kernel NULL pointer dereference, address: 0000000000000000\n\
+            [    3.2] Oops: 0002 [#1] PREEMPT SMP NOPTI\n";
+        assert_eq!(panic(oops).unwrap(), "Oops: 0002 [#1] PREEMPT SMP NOPTI");
+    }
+
+    #[test]
+    fn the_emulator_complains() {
+        let console = "qemu-system-x86_64: warning: TCG doesn't support requested feature\n\
+            qemu-system-x86_64: unable to find CPU model 'x'\n";
+        assert_eq!(complaint(console).unwrap(), "qemu-system-x86_64: unable to find CPU model 'x'");
+        assert_eq!(complaint("[    1.0] qemu_fw_cfg: x"), None);
+    }
+}

@@ -1,0 +1,138 @@
+//! Frames, in which a guest's agent tells what happens (docs/FORMATS.md, "What a guest says"): the reader of one line.
+
+use std::fmt;
+
+/// What the agent's hello says: format and version.
+const FORMAT: &str = "faultline-guest 1";
+
+/// Longest header of a frame in bytes: kind, length, two blanks.
+pub(super) const LONGEST_HEADER_BYTES: usize = 64;
+
+/// A frame. Bytes come from programs and may be anything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Frame<'a> {
+    /// The agent is there.
+    Hello,
+    /// What follows is of this program.
+    Program(String),
+    /// A line of the program's standard output.
+    Out(&'a [u8]),
+    /// A line of the end of its standard error.
+    Err(&'a [u8]),
+    /// It ended with a status.
+    Exit(i32),
+    /// It ended by a signal.
+    Signal(i32),
+    /// It could not be started.
+    NotStarted(String),
+    /// What follows are the lines of this file.
+    File(String),
+    /// A line of the file.
+    Line(&'a [u8]),
+    /// Some of the kernel's symbols, in their order.
+    Symbols(&'a [u8]),
+    /// The offset of the next CPU's own variables.
+    PerCpu(u64),
+    /// Why there are no such offsets.
+    NoPerCpu(String),
+    /// The agent failed.
+    Failed(String),
+    /// The plan is done.
+    End,
+}
+
+/// Why a line is no frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum NoFrame {
+    /// Its text is not as long as it says.
+    CutOff,
+    /// Not of this format.
+    Rubbish,
+    /// The agent speaks another version.
+    OtherVersion(String),
+}
+
+impl fmt::Display for NoFrame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoFrame::CutOff => f.write_str("a line from the guest was cut off"),
+            NoFrame::Rubbish => f.write_str("a line from the guest is not in the format of its agent"),
+            NoFrame::OtherVersion(version) => write!(f, "the guest's agent speaks '{version}', not '{FORMAT}'"),
+        }
+    }
+}
+
+/// Reads a line without its end.
+pub(super) fn parse(line: &[u8]) -> Result<Frame<'_>, NoFrame> {
+    let mut parts = line.splitn(3, |&byte| byte == b' ');
+    let (Some(kind), Some(length), Some(text)) = (parts.next(), parts.next(), parts.next()) else {
+        return Err(NoFrame::Rubbish);
+    };
+    let length: usize = number(length, 10).ok_or(NoFrame::Rubbish)?;
+    let frame = frame(kind, text)?;
+    if text.len() == length { Ok(frame) } else { Err(NoFrame::CutOff) }
+}
+
+fn frame<'a>(kind: &[u8], text: &'a [u8]) -> Result<Frame<'a>, NoFrame> {
+    let words = || String::from_utf8_lossy(text).into_owned();
+    Ok(match kind {
+        b"hello" if text == FORMAT.as_bytes() => Frame::Hello,
+        b"hello" => return Err(NoFrame::OtherVersion(words())),
+        b"program" => Frame::Program(words()),
+        b"out" => Frame::Out(text),
+        b"err" => Frame::Err(text),
+        b"exit" => Frame::Exit(number(text, 10).ok_or(NoFrame::Rubbish)?),
+        b"signal" => Frame::Signal(number(text, 10).ok_or(NoFrame::Rubbish)?),
+        b"not-started" => Frame::NotStarted(words()),
+        b"file" => Frame::File(words()),
+        b"line" => Frame::Line(text),
+        b"symbols" => Frame::Symbols(text),
+        b"per-cpu" => Frame::PerCpu(number(text, 16).ok_or(NoFrame::Rubbish)?),
+        b"no-per-cpu" => Frame::NoPerCpu(words()),
+        b"failed" => Frame::Failed(words()),
+        b"end" => Frame::End,
+        _ => return Err(NoFrame::Rubbish),
+    })
+}
+
+fn number<N: TryFrom<u64>>(text: &[u8], radix: u32) -> Option<N> {
+    let number = u64::from_str_radix(std::str::from_utf8(text).ok()?, radix).ok()?;
+    N::try_from(number).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_read() {
+        assert_eq!(parse(b"hello 17 faultline-guest 1"), Ok(Frame::Hello));
+        assert_eq!(parse(b"out 3 a b"), Ok(Frame::Out(b"a b")));
+        assert_eq!(parse(b"out 0 "), Ok(Frame::Out(b"")));
+        assert_eq!(parse(b"out 3 \xff\0\r"), Ok(Frame::Out(b"\xff\0\r")));
+        assert_eq!(parse(b"exit 2 71"), Ok(Frame::Exit(71)));
+        assert_eq!(parse(b"per-cpu 16 ffff88803fc00000"), Ok(Frame::PerCpu(0xffff_8880_3fc0_0000)));
+        assert_eq!(parse(b"end 0 "), Ok(Frame::End));
+    }
+
+    #[test]
+    fn whatever_is_cut_off_is_seen_to_be() {
+        let whole = b"out 11 interval 12";
+        assert!(parse(whole).is_ok());
+        for length in 0..whole.len() {
+            assert!(parse(&whole[..length]).is_err(), "the first {length} bytes pass");
+        }
+        assert_eq!(parse(b"out 11 interval 1"), Err(NoFrame::CutOff));
+        assert_eq!(parse(b"out 1 ab"), Err(NoFrame::CutOff));
+    }
+
+    #[test]
+    fn rubbish_is_seen_to_be() {
+        for line in
+            [&b""[..], b"hello", b"out", b"out x y", b"out -1 y", b"shout 1 y", b"exit 1 x", b"[    1.0] printk: x"]
+        {
+            assert_eq!(parse(line), Err(NoFrame::Rubbish), "{}", String::from_utf8_lossy(line));
+        }
+        assert!(parse(b"hello 17 faultline-guest 2").unwrap_err().to_string().contains("'faultline-guest 2'"));
+    }
+}

@@ -1,0 +1,84 @@
+//! The guest's file system: the agent as its first process, the workloads, and the plan of one boot.
+
+use super::plan::Plan;
+use cpio::newc::Builder;
+use std::io::{self, Write};
+
+/// Directory of the workloads' programs in a guest.
+pub(super) const WORKLOADS: &str = "/workloads";
+
+const PLAN: &str = "faultline/plan";
+const DIRECTORIES: [&str; 2] = ["faultline", "workloads"];
+const DIRECTORY_MODE: u32 = 0o040_755;
+const PROGRAM_MODE: u32 = 0o100_755;
+const FILE_MODE: u32 = 0o100_644;
+
+/// A program that goes into the guest.
+#[derive(Debug, Clone)]
+pub(super) struct GuestProgram {
+    pub(super) name: String,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Writes the archive, in the kernel's own format (`newc`).
+pub(super) fn write(out: impl Write, agent: &[u8], programs: &[GuestProgram], plan: &Plan) -> io::Result<()> {
+    let mut archive = Archive { out, entries: 0 };
+    for directory in DIRECTORIES {
+        archive = archive.put(directory, DIRECTORY_MODE, &[])?;
+    }
+    archive = archive.put("init", PROGRAM_MODE, agent)?;
+    for program in programs {
+        archive = archive.put(&format!("workloads/{}", program.name), PROGRAM_MODE, &program.bytes)?;
+    }
+    archive = archive.put(PLAN, FILE_MODE, &plan.bytes())?;
+    cpio::newc::trailer(archive.out)?.flush()
+}
+
+struct Archive<W> {
+    out: W,
+    entries: u32,
+}
+
+impl<W: Write> Archive<W> {
+    /// Inode numbers differ: the kernel takes equal ones for links of one file.
+    fn put(self, name: &str, mode: u32, bytes: &[u8]) -> io::Result<Self> {
+        let entries = self.entries + 1;
+        let size = u32::try_from(bytes.len()).map_err(|_| io::Error::other(format!("{name} is too large")))?;
+        let mut entry = Builder::new(name).ino(entries).nlink(1).mode(mode).write(self.out, size);
+        entry.write_all(bytes)?;
+        Ok(Archive { out: entry.finish()?, entries })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let programs = [GuestProgram { name: "zero_fill".into(), bytes: vec![7; 5] }];
+        let mut plan = Plan::default();
+        plan.add(&["run", "/workloads/zero_fill"]);
+        let mut archive = Vec::new();
+        write(&mut archive, b"agent", &programs, &plan).unwrap();
+
+        let mut left = archive.as_slice();
+        let mut found = Vec::new();
+        loop {
+            let mut reader = cpio::newc::Reader::new(left).unwrap();
+            if reader.entry().is_trailer() {
+                break;
+            }
+            let mut bytes = Vec::new();
+            reader.read_to_end(&mut bytes).unwrap();
+            found.push((reader.entry().name().to_owned(), reader.entry().mode(), bytes));
+            left = reader.finish().unwrap();
+        }
+        let names: Vec<&str> = found.iter().map(|(name, ..)| name.as_str()).collect();
+        assert_eq!(names, ["faultline", "workloads", "init", "workloads/zero_fill", "faultline/plan"]);
+        assert_eq!(found[2], ("init".to_owned(), PROGRAM_MODE, b"agent".to_vec()));
+        assert_eq!(found[3].2, [7; 5]);
+        assert_eq!(found[4].2, b"2\0run\0/workloads/zero_fill\0");
+    }
+}

@@ -1,0 +1,101 @@
+//! The kernel that a guest boots: a file given, or the newest that this machine's distribution installed.
+
+use crate::TargetError;
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+
+const DIRECTORY: &str = "/boot";
+const PREFIX: &str = "vmlinuz-";
+
+/// A kernel's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelImage {
+    /// Its path, absolute.
+    pub path: PathBuf,
+    /// SHA-256 of its bytes, in hexadecimal.
+    pub sha256: String,
+}
+
+impl KernelImage {
+    /// Opens the image named, or the default.
+    pub fn open(named: Option<&Path>) -> Result<Self, TargetError> {
+        let path = match named {
+            Some(path) => path.canonicalize().map_err(|error| unreadable(path, &error))?,
+            None => newest()?,
+        };
+        let bytes = std::fs::read(&path).map_err(|error| unreadable(&path, &error))?;
+        if !is_kernel(&bytes) {
+            return Err(TargetError {
+                problem: format!("{} is no kernel image", path.display()),
+                hint: "`kernel=FILE` takes a bzImage or a vmlinuz for x86-64".to_owned(),
+            });
+        }
+        let sha256 = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(KernelImage { path, sha256 })
+    }
+}
+
+/// Whether it begins as a bzImage does (Linux, Documentation/arch/x86/boot.rst), or is in ELF, which newer emulators boot too.
+fn is_kernel(bytes: &[u8]) -> bool {
+    bytes.get(0x202..0x206) == Some(b"HdrS") || bytes.starts_with(b"\x7fELF")
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> TargetError {
+    TargetError {
+        problem: format!("cannot read the kernel image {}: {error}", path.display()),
+        hint: "`kernel=FILE` takes a bzImage or a vmlinuz that you can read".to_owned(),
+    }
+}
+
+fn newest() -> Result<PathBuf, TargetError> {
+    let entries = std::fs::read_dir(DIRECTORY).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let newest = names.filter(|name| name.starts_with(PREFIX)).max_by_key(|name| version_key(name));
+    newest.map(|name| Path::new(DIRECTORY).join(name)).ok_or_else(|| TargetError {
+        problem: format!("there is no kernel image {DIRECTORY}/{PREFIX}*"),
+        hint: "install one, for example with `apt-get install linux-image-amd64`, or name one with `kernel=FILE`"
+            .to_owned(),
+    })
+}
+
+/// Orders versions as people do: numbers within a name by their value.
+fn version_key(name: &str) -> Vec<(u64, String)> {
+    let mut key = Vec::new();
+    let mut rest = name;
+    while !rest.is_empty() {
+        let word = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        let (text, behind) = rest.split_at(word);
+        let digits = behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len());
+        let (number, behind) = behind.split_at(digits);
+        key.push((0, text.to_owned()));
+        key.push((number.parse().unwrap_or(0), String::new()));
+        rest = behind;
+    }
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_ordered_by_their_numbers() {
+        assert!(version_key("vmlinuz-6.10.0-1-amd64") > version_key("vmlinuz-6.9.12-amd64"));
+        assert!(version_key("vmlinuz-6.1.0-56-amd64") > version_key("vmlinuz-6.1.0-9-amd64"));
+    }
+
+    #[test]
+    fn an_image_that_is_not_there_is_named() {
+        let error = KernelImage::open(Some(Path::new("/nowhere/bzImage"))).unwrap_err();
+        assert!(error.problem.contains("/nowhere/bzImage"), "{error}");
+    }
+
+    #[test]
+    fn an_image_is_known_by_its_head() {
+        let mut image = vec![0; 0x206];
+        assert!(!is_kernel(&image));
+        image[0x202..].copy_from_slice(b"HdrS");
+        assert!(is_kernel(&image));
+        assert!(!is_kernel(b"no kernel"));
+    }
+}

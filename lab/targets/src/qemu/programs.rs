@@ -1,0 +1,70 @@
+//! What goes into a guest: the agent and the workloads, built for it.
+
+use super::initramfs::GuestProgram;
+use crate::TargetError;
+use crate::executable::{Executable, Linking};
+use faultline_model::facts::Facts;
+use sha2::{Digest, Sha256};
+use std::path::Path;
+
+const AGENT: &str = "agent";
+const WORKLOADS: &str = "workloads";
+
+/// Agent and programs.
+#[derive(Debug, Clone)]
+pub(super) struct Programs {
+    pub(super) agent: Vec<u8>,
+    pub(super) programs: Vec<GuestProgram>,
+}
+
+impl GuestProgram {
+    /// Programs with a dot in their names belong to a workload and are none themselves.
+    pub(super) fn is_workload(&self) -> bool {
+        !self.name.contains('.')
+    }
+}
+
+impl Programs {
+    /// Reads them from `directory`: `agent`, and all of `workloads/`.
+    pub(super) fn read(directory: &Path) -> Result<Self, TargetError> {
+        let agent = read(&directory.join(AGENT))?;
+        let workloads = directory.join(WORKLOADS);
+        let entries = std::fs::read_dir(&workloads).map_err(|error| missing(&workloads, &error.to_string()))?;
+        let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+        paths.sort();
+        let mut programs = Vec::new();
+        for path in paths {
+            let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+            programs.push(GuestProgram { name: name.to_owned(), bytes: read(&path)? });
+        }
+        if !programs.iter().any(GuestProgram::is_workload) {
+            return Err(missing(&workloads, "it holds no workload"));
+        }
+        Ok(Programs { agent, programs })
+    }
+
+    /// Two runs compare only if their workloads are the same programs.
+    pub(super) fn put_digests(&self, facts: &mut Facts) {
+        for program in self.programs.iter().filter(|program| program.is_workload()) {
+            let hex: String = Sha256::digest(&program.bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+            facts.text(&format!("workload.{}.sha256", program.name), hex);
+        }
+    }
+}
+
+/// A program that a guest without shared libraries can run.
+fn read(path: &Path) -> Result<Vec<u8>, TargetError> {
+    let bytes = std::fs::read(path).map_err(|error| missing(path, &error.to_string()))?;
+    match Executable::read(&bytes) {
+        Ok(Executable { linking: Linking::Static, .. }) => Ok(bytes),
+        Ok(_) => Err(missing(path, "it needs shared libraries, which a guest does not have")),
+        Err(problem) => Err(missing(path, &problem)),
+    }
+}
+
+fn missing(path: &Path, reason: &str) -> TargetError {
+    TargetError {
+        problem: format!("cannot put {} into a guest: {reason}", path.display()),
+        hint: "`make guest` builds what guests need".to_owned(),
+    }
+}

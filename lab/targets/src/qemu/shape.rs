@@ -1,0 +1,87 @@
+//! What machine is emulated: CPUs, sockets, memory.
+
+use crate::TargetError;
+
+/// Most CPUs of the emulated machine type.
+pub const MOST_CPUS: u32 = 255;
+
+/// Least memory in which a distribution's kernel and the initramfs have room.
+const LEAST_MEMORY_MIB: u64 = 256;
+
+/// What the guest needs beside its tasks, and for each of them, unless the user says otherwise.
+const BASE_MEMORY_MIB: u64 = 512;
+const MEMORY_PER_CPU_MIB: u64 = 96;
+
+/// An emulated machine. Each socket is a NUMA node with the same share of CPUs and memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MachineShape {
+    cpus: u32,
+    sockets: u32,
+    memory_mib: u64,
+}
+
+impl MachineShape {
+    /// A machine with `cpus` CPUs in `sockets` sockets; memory that follows from the number of CPUs where none is given.
+    pub fn new(cpus: u32, sockets: u32, memory_mib: Option<u64>) -> Result<Self, TargetError> {
+        let memory_mib =
+            memory_mib.unwrap_or_else(|| (BASE_MEMORY_MIB + MEMORY_PER_CPU_MIB * u64::from(cpus)).max(1024));
+        if cpus == 0 || cpus > MOST_CPUS {
+            return Err(refused(format!("a machine with {cpus} CPUs can't be emulated"), format!("1 to {MOST_CPUS}")));
+        }
+        if sockets == 0 || !cpus.is_multiple_of(sockets) {
+            return Err(refused(
+                format!("{cpus} CPUs can't be spread over {sockets} sockets"),
+                "each socket has as many as the next, for example cpus=8,sockets=2".to_owned(),
+            ));
+        }
+        if memory_mib < LEAST_MEMORY_MIB * u64::from(sockets) {
+            return Err(refused(
+                format!("{memory_mib} MiB of memory are too few"),
+                format!("at least {LEAST_MEMORY_MIB} MiB for each socket"),
+            ));
+        }
+        let memory_mib = memory_mib.next_multiple_of(u64::from(sockets));
+        Ok(MachineShape { cpus, sockets, memory_mib })
+    }
+
+    /// Number of CPUs.
+    pub fn cpus(&self) -> u32 {
+        self.cpus
+    }
+
+    /// Number of sockets.
+    pub fn sockets(&self) -> u32 {
+        self.sockets
+    }
+
+    /// Memory in MiB, a multiple of the number of sockets.
+    pub fn memory_mib(&self) -> u64 {
+        self.memory_mib
+    }
+}
+
+fn refused(problem: String, hint: String) -> TargetError {
+    TargetError { problem, hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_follows_from_the_number_of_cpus() {
+        assert_eq!(MachineShape::new(1, 1, None).unwrap().memory_mib(), 1024);
+        assert_eq!(MachineShape::new(64, 2, None).unwrap().memory_mib(), 512 + 64 * 96);
+        assert_eq!(MachineShape::new(3, 3, Some(1000)).unwrap().memory_mib(), 1002);
+    }
+
+    #[test]
+    fn impossible_machines_are_refused() {
+        let problem = |cpus, sockets, memory| MachineShape::new(cpus, sockets, memory).unwrap_err().problem;
+        assert_eq!(problem(0, 1, None), "a machine with 0 CPUs can't be emulated");
+        assert_eq!(problem(256, 1, None), "a machine with 256 CPUs can't be emulated");
+        assert_eq!(problem(8, 3, None), "8 CPUs can't be spread over 3 sockets");
+        assert_eq!(problem(8, 0, None), "8 CPUs can't be spread over 0 sockets");
+        assert_eq!(problem(8, 2, Some(300)), "300 MiB of memory are too few");
+    }
+}

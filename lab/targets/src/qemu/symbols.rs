@@ -1,0 +1,141 @@
+//! The kernel's symbols, as the guest's `/proc/kallsyms` has them, kept by image in the user's cache: they are the same in
+//! every boot of an image, as addresses are not randomised.
+
+use crate::TargetError;
+use std::fs;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// A symbol of a kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelSymbol {
+    /// Its virtual address; of a per-CPU variable, the offset within a CPU's own area.
+    pub address: u64,
+    /// What it is, as `nm` has it: `t` and `T` code, `d` and `D` data, …
+    pub kind: char,
+    /// Its name.
+    pub name: String,
+}
+
+/// Reads what `symbols` frames hold, one after the other (docs/FORMATS.md, "What a guest says").
+#[derive(Debug, Default)]
+pub(super) struct Decoder {
+    symbols: Vec<KernelSymbol>,
+}
+
+impl Decoder {
+    /// Takes a frame's text; false when it is not in the format.
+    pub(super) fn take(&mut self, text: &[u8]) -> bool {
+        let Ok(text) = std::str::from_utf8(text) else { return false };
+        text.split_ascii_whitespace().all(|word| self.word(word).is_some())
+    }
+
+    pub(super) fn finish(self) -> Vec<KernelSymbol> {
+        self.symbols
+    }
+
+    fn word(&mut self, word: &str) -> Option<()> {
+        let mut characters = word.chars();
+        let kind = characters.next()?;
+        let (lower, rest) = match characters.as_str().strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, characters.as_str()),
+        };
+        let (difference, rest) = rest.split_at(rest.find(|c: char| c.is_ascii_uppercase())?);
+        let difference = u64::from_str_radix(difference, 16).ok()?;
+        let common = usize::from(rest.as_bytes()[0] - b'A');
+        let (address_before, name_before) =
+            self.symbols.last().map_or((0, ""), |symbol| (symbol.address, symbol.name.as_str()));
+        let address =
+            if lower { address_before.checked_sub(difference)? } else { address_before.checked_add(difference)? };
+        let name = format!("{}{}", name_before.get(..common)?, &rest[1..]);
+        self.symbols.push(KernelSymbol { address, kind, name });
+        Some(())
+    }
+}
+
+/// Symbols as they are cached: a line each, as in `/proc/kallsyms`.
+fn read(text: &str) -> Option<Vec<KernelSymbol>> {
+    text.lines()
+        .map(|line| {
+            let mut words = line.split(' ');
+            let address = u64::from_str_radix(words.next()?, 16).ok()?;
+            let kind = words.next()?.chars().next()?;
+            Some(KernelSymbol { address, kind, name: words.next()?.to_owned() })
+        })
+        .collect()
+}
+
+/// Where the symbols of an image are cached.
+fn file(cache: &Path, sha256: &str) -> PathBuf {
+    cache.join(format!("kernel-symbols-{sha256}"))
+}
+
+/// The cached symbols of an image; none where there are none that can be read.
+pub(super) fn cached(cache: &Path, sha256: &str) -> Option<Vec<KernelSymbol>> {
+    read(&fs::read_to_string(file(cache, sha256)).ok()?)
+}
+
+/// Caches the symbols of an image: the file appears whole.
+pub(super) fn keep(cache: &Path, sha256: &str, symbols: &[KernelSymbol]) -> Result<(), TargetError> {
+    let write = || -> std::io::Result<()> {
+        fs::create_dir_all(cache)?;
+        let file_here = tempfile::NamedTempFile::new_in(cache)?;
+        let mut out = BufWriter::new(&file_here);
+        for symbol in symbols {
+            writeln!(out, "{:016x} {} {}", symbol.address, symbol.kind, symbol.name)?;
+        }
+        out.flush()?;
+        drop(out);
+        file_here.persist(file(cache, sha256))?;
+        Ok(())
+    };
+    write().map_err(|error| TargetError {
+        problem: format!("cannot keep the kernel's symbols in {}: {error}", cache.display()),
+        hint: "XDG_CACHE_HOME names another directory for caches".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn symbol(address: u64, kind: char, name: &str) -> KernelSymbol {
+        KernelSymbol { address, kind, name: name.to_owned() }
+    }
+
+    #[test]
+    fn frames_are_decoded_across_their_borders() {
+        let mut decoder = Decoder::default();
+        assert!(decoder.take(b"A0Afixed_percpu_data A1000Acpu_tss_rw Tffffffff80fff000A_stext t10Bstart "));
+        assert!(decoder.take(b"t-8Afoo"));
+        assert_eq!(
+            decoder.finish(),
+            [
+                symbol(0, 'A', "fixed_percpu_data"),
+                symbol(0x1000, 'A', "cpu_tss_rw"),
+                symbol(0xffff_ffff_8100_0000, 'T', "_stext"),
+                symbol(0xffff_ffff_8100_0010, 't', "_start"),
+                symbol(0xffff_ffff_8100_0008, 't', "foo"),
+            ]
+        );
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in [&b"t"[..], b"t10", b"txAfoo", b"t10Zfoo", b"t-1Afoo", b"\xff", b"t1ffffffffffffffffAx"] {
+            assert!(!Decoder::default().take(text), "{}", String::from_utf8_lossy(text));
+        }
+    }
+
+    #[test]
+    fn what_is_cached_is_there_again() {
+        let cache = tempfile::tempdir().unwrap();
+        let symbols = [symbol(0, 'A', "x"), symbol(u64::MAX, 't', "y.constprop.0")];
+        assert_eq!(cached(cache.path(), "abc"), None);
+        keep(&cache.path().join("new"), "abc", &symbols).unwrap();
+        assert_eq!(cached(&cache.path().join("new"), "abc").unwrap(), symbols);
+        fs::write(file(cache.path(), "abc"), "rubbish").unwrap();
+        assert_eq!(cached(cache.path(), "abc"), None);
+    }
+}

@@ -1,0 +1,166 @@
+//! What a transfer costs, by how far a line comes: in clocks for the model, and as tables of times with their source.
+
+use crate::tally::Distance;
+use crate::topology::Topology;
+
+/// Costs in clocks; a clock is the time of one instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Costs {
+    /// A line from a CPU that shares the last-level cache.
+    pub same_cache: u64,
+    /// A line from another cache of the same socket.
+    pub same_socket: u64,
+    /// A line from another socket.
+    pub other_socket: u64,
+    /// A line from memory, where a bounded cache had put it.
+    pub memory: u64,
+}
+
+impl Costs {
+    /// One clock each: costs count what happened.
+    pub const ONE_EACH: Costs = Costs { same_cache: 1, same_socket: 1, other_socket: 1, memory: 1 };
+
+    /// The cost of a transfer. Copies taken back from several at once cost as much as from the farthest CPU that the
+    /// machine has: a line's state doesn't say who they all are, and a write waits for the last answer.
+    pub(crate) fn of(&self, distance: Distance, topology: &Topology) -> u64 {
+        match distance {
+            Distance::SameCache => self.same_cache,
+            Distance::SameSocket => self.same_socket,
+            Distance::OtherSocket => self.other_socket,
+            Distance::Several => self.of(Distance::farthest(topology), topology),
+        }
+    }
+}
+
+/// Times of one machine, from which costs follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CostTable {
+    /// A short word for it.
+    pub name: &'static str,
+    /// Where the times come from.
+    pub source: &'static str,
+    /// Time of an instruction, in picoseconds.
+    pub instruction_ps: u32,
+    /// Time of a transfer from a CPU that shares the last-level cache, in nanoseconds.
+    pub same_cache_ns: u32,
+    /// From another cache of the same socket.
+    pub same_socket_ns: u32,
+    /// From another socket.
+    pub other_socket_ns: u32,
+    /// Time of a line from memory, in nanoseconds.
+    pub memory_ns: u32,
+}
+
+impl CostTable {
+    /// The table that is meant when none is named.
+    pub const DEFAULT: &'static str = "laptop";
+
+    /// All tables that come with the model.
+    pub fn presets() -> &'static [CostTable] {
+        &PRESETS
+    }
+
+    /// The table of that name.
+    pub fn by_name(name: &str) -> Option<&'static CostTable> {
+        PRESETS.iter().find(|table| table.name == name)
+    }
+
+    /// The times in clocks, to the nearest; none is below one. An instruction of 0 ps is taken for one of 1 ps.
+    pub fn costs(&self) -> Costs {
+        let instruction_ps = u64::from(self.instruction_ps).max(1);
+        let clocks = |ns: u32| ((u64::from(ns) * 1000 + instruction_ps / 2) / instruction_ps).max(1);
+        Costs {
+            same_cache: clocks(self.same_cache_ns),
+            same_socket: clocks(self.same_socket_ns),
+            other_socket: clocks(self.other_socket_ns),
+            memory: clocks(self.memory_ns),
+        }
+    }
+}
+
+/// Times between CPUs are medians of one-way messages by compare-and-swap, as published with the program
+/// `core-to-core-latency` (N. Viennot and contributors, <https://github.com/nviennot/core-to-core-latency>, README). Those of
+/// memory and of an instruction are orders of magnitude: two instructions a nanosecond.
+static PRESETS: [CostTable; 4] = [
+    CostTable {
+        name: "laptop",
+        source: "Intel Core i7-1165G7 (Tiger Lake, 4 cores): 27 ns, core-to-core-latency's README; memory, and all beyond a \
+                 socket, which such a machine doesn't have: order of magnitude",
+        instruction_ps: 500,
+        same_cache_ns: 27,
+        same_socket_ns: 27,
+        other_socket_ns: 120,
+        memory_ns: 90,
+    },
+    CostTable {
+        name: "xeon-cascade-lake",
+        source: "two Intel Xeon Platinum 8275CL (24 cores each): 47 and 134 ns, core-to-core-latency's README; memory: order of \
+                 magnitude",
+        instruction_ps: 500,
+        same_cache_ns: 47,
+        same_socket_ns: 47,
+        other_socket_ns: 134,
+        memory_ns: 90,
+    },
+    CostTable {
+        name: "xeon-ice-lake",
+        source: "two Intel Xeon Platinum 8375C (32 cores each): 51 and 108 ns, core-to-core-latency's README; memory: order of \
+                 magnitude",
+        instruction_ps: 500,
+        same_cache_ns: 51,
+        same_socket_ns: 51,
+        other_socket_ns: 108,
+        memory_ns: 90,
+    },
+    CostTable {
+        name: "epyc-milan",
+        source: "two AMD EPYC 7R13 (48 cores each, 8 to a cache): 23, 107 and 197 ns, core-to-core-latency's README, where one \
+                 of the sockets is slower within itself; memory: order of magnitude",
+        instruction_ps: 500,
+        same_cache_ns: 23,
+        same_socket_ns: 107,
+        other_socket_ns: 197,
+        memory_ns: 110,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_become_clocks_to_the_nearest() {
+        let table = CostTable {
+            name: "",
+            source: "",
+            instruction_ps: 400,
+            same_cache_ns: 50,
+            same_socket_ns: 0,
+            other_socket_ns: 3,
+            memory_ns: u32::MAX - 15,
+        };
+        let costs = table.costs();
+        assert_eq!((costs.same_cache, costs.same_socket, costs.other_socket), (125, 1, 8));
+        assert_eq!(costs.memory, u64::from(u32::MAX - 15) * 10 / 4);
+        assert_eq!(CostTable { instruction_ps: 0, ..table }.costs().same_cache, 50_000);
+    }
+
+    #[test]
+    fn several_cost_what_the_farthest_does() {
+        let costs = Costs { same_cache: 1, same_socket: 2, other_socket: 3, memory: 4 };
+        let several = |topology: Topology| costs.of(Distance::Several, &topology);
+        assert_eq!(several(Topology::new(8, 1, 8).unwrap()), 1);
+        assert_eq!(several(Topology::new(8, 1, 4).unwrap()), 2);
+        assert_eq!(several(Topology::new(8, 2, 4).unwrap()), 3);
+    }
+
+    #[test]
+    fn presets_are_found_by_name_and_grow_with_distance() {
+        assert!(CostTable::by_name(CostTable::DEFAULT).is_some() && CostTable::by_name("abacus").is_none());
+        for table in CostTable::presets() {
+            assert!(std::ptr::eq(CostTable::by_name(table.name).unwrap(), table), "{} twice", table.name);
+            assert!(table.same_cache_ns <= table.same_socket_ns && table.same_socket_ns <= table.other_socket_ns);
+            assert!(!table.source.is_empty() && table.instruction_ps > 0);
+        }
+    }
+}

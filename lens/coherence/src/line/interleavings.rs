@@ -1,0 +1,154 @@
+//! Interleavings of a few CPUs' accesses to one line, as `loom` explores them, stale relaxed loads included: all with few
+//! interruptions.
+//!
+//! `RUSTFLAGS="--cfg loom" cargo test --release -p faultline-coherence --lib interleavings`
+//!
+//! What is held: every version is begun by one CPU; what the writer that ends a version finds in the word is exactly who has
+//! fetched it and whether its owner still has it; and so a write is a transfer exactly if another had the line, and a read
+//! is counted once for each version that the CPU did not have.
+
+use super::Line;
+use crate::topology::CpuId;
+use crate::word::{Readers, Version, Word};
+use loom::sync::Arc;
+use loom::thread;
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Read,
+    Write,
+    /// For want of room.
+    Drop,
+}
+
+/// What a CPU did, with the word that it found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Deed {
+    Fetched(Word),
+    Began(Word),
+    WroteAgain(Word),
+    WroteBack(Version),
+}
+
+/// Lets a CPU go through its steps, remembering what it holds as a CPU of the model does.
+fn run(line: &Line, cpu: CpuId, steps: &[Step]) -> Vec<Deed> {
+    let mut held: Option<Version> = None;
+    let mut deeds = Vec::new();
+    for step in steps {
+        match step {
+            Step::Read => {
+                let word = line.fetch(cpu, held);
+                if held != Some(word.version()) {
+                    deeds.push(Deed::Fetched(word));
+                }
+                held = Some(word.version());
+            }
+            Step::Write => {
+                let word = line.own(cpu);
+                if word.is_exclusive_to(cpu) {
+                    deeds.push(Deed::WroteAgain(word));
+                } else {
+                    deeds.push(Deed::Began(word));
+                    held = Some(word.version() + 1);
+                }
+            }
+            Step::Drop => {
+                if let Some(version) = held.take().filter(|_| line.drop_copy(cpu)) {
+                    deeds.push(Deed::WroteBack(version));
+                }
+            }
+        }
+    }
+    deeds
+}
+
+fn check(deeds: &[(CpuId, Deed)], last: Word) {
+    let mut begun: BTreeMap<Version, CpuId> = BTreeMap::new();
+    let mut fetched: BTreeMap<Version, BTreeSet<CpuId>> = BTreeMap::new();
+    let mut written_back: BTreeSet<Version> = BTreeSet::new();
+    for &(cpu, deed) in deeds {
+        match deed {
+            Deed::Began(found) => assert_eq!(begun.insert(found.version() + 1, cpu), None, "begun twice: {deeds:?}"),
+            Deed::Fetched(found) => drop(fetched.entry(found.version()).or_default().insert(cpu)),
+            Deed::WroteBack(version) => assert!(written_back.insert(version), "written back twice: {deeds:?}"),
+            Deed::WroteAgain(_) => {}
+        }
+    }
+    assert_eq!(last.version(), begun.len() as u64, "a version was lost: {deeds:?}");
+    let readers = |version: Version| match fetched.get(&version).map(|cpus| cpus.iter().collect::<Vec<_>>()).as_deref()
+    {
+        None => Readers::Nobody,
+        Some([one]) => Readers::One(**one),
+        Some(_) => Readers::Several,
+    };
+    let owner = |version: Version| begun.get(&version).copied().filter(|_| !written_back.contains(&version));
+    let is_complete = |word: Word| {
+        let version = word.version();
+        assert_eq!((word.owner(), word.readers()), (owner(version), readers(version)), "{deeds:?}");
+    };
+    is_complete(last);
+    for &(cpu, deed) in deeds {
+        match deed {
+            Deed::Began(found) => is_complete(found),
+            Deed::WroteAgain(found) => assert_eq!(begun.get(&found.version()), Some(&cpu), "{deeds:?}"),
+            Deed::Fetched(_) | Deed::WroteBack(_) => {}
+        }
+    }
+}
+
+/// Most times that a CPU is interrupted though it could go on; without a bound three CPUs take hours.
+const MOST_INTERRUPTIONS: usize = 3;
+
+fn explore(scripts: &'static [&'static [Step]]) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(MOST_INTERRUPTIONS);
+    builder.check(move || {
+        let line = Arc::new(Line::default());
+        let threads: Vec<_> = scripts[1..]
+            .iter()
+            .zip(1..)
+            .map(|(steps, cpu)| {
+                let line = line.clone();
+                thread::spawn(move || run(&line, cpu, steps))
+            })
+            .collect();
+        let mut deeds: Vec<(CpuId, Deed)> = run(&line, 0, scripts[0]).into_iter().map(|deed| (0, deed)).collect();
+        for (thread, cpu) in threads.into_iter().zip(1..) {
+            deeds.extend(thread.join().unwrap().into_iter().map(|deed| (cpu, deed)));
+        }
+        check(&deeds, line.word());
+    });
+}
+
+use Step::{Drop, Read, Write};
+
+#[test]
+fn two_writers() {
+    explore(&[&[Write, Write, Write], &[Write, Write, Write]]);
+}
+
+#[test]
+fn two_that_read_and_write() {
+    explore(&[&[Read, Write, Read], &[Write, Read, Write]]);
+}
+
+#[test]
+fn a_writer_and_two_readers() {
+    explore(&[&[Write, Write], &[Read, Read], &[Read, Read]]);
+}
+
+#[test]
+fn three_that_read_and_write() {
+    explore(&[&[Read, Write], &[Write, Read], &[Read, Write]]);
+}
+
+#[test]
+fn two_without_room() {
+    explore(&[&[Write, Drop, Read, Write], &[Read, Write, Drop]]);
+}
+
+#[test]
+fn three_of_which_the_writer_has_no_room() {
+    explore(&[&[Write, Drop], &[Read, Write], &[Read, Drop, Read]]);
+}
