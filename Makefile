@@ -3,7 +3,7 @@
 #   make run        measure this machine: builds, runs the quick suite, prints the table, writes faultline-report.html
 #   make test       what fits in about a quarter of an hour; `make check` is part of it
 #   make test-all   the slow ones too: fuzzing, model checking, guests in an emulator, the workloads under sanitizers and for other systems
-#   make bench      our loops beside the same loops written bare; bench-lens: how well the lens repeats itself
+#   make bench      our loops beside the same loops written bare; bench-lens: what the lens costs, how well it repeats itself
 #   make guest      what guests in QEMU are made of, for `--on qemu:…` and the lens
 #   make lens       the lens's plugin for QEMU, for `faultline lens`
 #   make install    to PREFIX (/usr/local)
@@ -100,8 +100,10 @@ test-loom: needs-build
 test-all: test fuzz test-loom test-guest
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads sanitize cross
 
-bench-lens: needs-lens
+bench-lens: needs-lens needs-guest guest lens
 	cd lens/plugin && $(CARGO) bench --locked
+	$(CARGO) bench --locked -p faultline-coherence --bench access
+	$(CARGO) bench --locked -p faultline-runner --bench lens_kernel
 
 bench: workloads
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads bench

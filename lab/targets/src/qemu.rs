@@ -23,7 +23,7 @@ pub use symbols::KernelSymbol;
 use crate::host::{Host, HostPaths};
 use crate::target::LineSink;
 use crate::{Ending, Execution, Plugin, StopFlag, Target, TargetError};
-use boot::{Boot, BootEnd, Booted};
+use boot::{BOOT_TRIALS, Boot, BootEnd, Booted};
 use command_line::CommandLine;
 use emulator::Emulator;
 use faultline_model::describe::WorkloadInfo;
@@ -140,11 +140,12 @@ impl QemuMachine {
         let programs = Programs::read(&paths.guest)?;
         let shape = request.shape;
         let plan = probe::plan(shape.cpus(), shape.sockets(), &programs.programs);
-        let boot_limit = match request.accelerator {
-            Accelerator::Tcg => request.boot_limit,
-            Accelerator::Kvm => request.boot_limit.min(HARDWARE_TRIAL),
+        let (boot_limit, trials) = match request.accelerator {
+            Accelerator::Tcg => (request.boot_limit, BOOT_TRIALS),
+            Accelerator::Kvm => (request.boot_limit.min(HARDWARE_TRIAL), 1),
         };
-        let boot = Boot { boot_limit, tsc_khz, ..boot(&request, &paths, &emulator, &programs, &plan, PROBE_LIMIT) };
+        let boot =
+            Boot { boot_limit, trials, tsc_khz, ..boot(&request, &paths, &emulator, &programs, &plan, PROBE_LIMIT) };
         let probe = probe::run(&boot, stop).map_err(|error| match request.accelerator {
             Accelerator::Tcg => error,
             Accelerator::Kvm => TargetError {
@@ -294,6 +295,7 @@ fn boot<'a>(
         programs: &programs.programs,
         plan,
         boot_limit: request.boot_limit,
+        trials: BOOT_TRIALS,
         limit,
     }
 }

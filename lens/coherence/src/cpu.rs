@@ -38,7 +38,7 @@ enum Got {
     Cold,
     /// It came from memory, where a bounded cache had put it.
     Refetched,
-    /// Others had it. `foreign`: bytes that they wrote since this CPU held the line, or read and now lose.
+    /// Others had it. `foreign`: bytes that they wrote since this CPU held the line, or wrote or read and now lose.
     Moved { distance: Distance, foreign: Bytes },
 }
 
@@ -210,7 +210,10 @@ impl<'m> Core<'m> {
         let got = match losers {
             Some(distance) => {
                 let stamped = entry.group.stamps(entry.number).map_or(0, |stamps| stamps.since(before));
-                Got::Moved { distance, foreign: past.lost | stamped }
+                // What the owner wrote and now loses, this CPU may have read already: both use it all the same.
+                let is_anothers = word.owner().is_some_and(|owner| owner != self.id);
+                let by_owner = if is_anothers { past.written } else { 0 };
+                Got::Moved { distance, foreign: past.lost | stamped | by_owner }
             }
             None if had => Got::Hit,
             None if is_from_memory(copy, before, word) => Got::Refetched,

@@ -77,7 +77,8 @@ impl Hash for Key {
 }
 
 /// Transfers of one key. Sharing is *true* when the CPU, while it holds the line, comes to a byte that another wrote since it
-/// held the line last, and *false* when it never does (after Dubois et al., "The detection and elimination of useless misses
+/// held the line last, or, when it takes the line to write, to one that another wrote or read before it lost the line; and *false* when it
+/// never does (after Dubois et al., "The detection and elimination of useless misses
 /// in multiprocessors", ISCA 1993).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Count {

@@ -304,3 +304,16 @@ fn a_line_is_at_one_place_at_a_time() {
     let occupied = |number: u64| report.lines.iter().find(|line| line.line == number).unwrap().occupied;
     assert_eq!((occupied(0x1000 / 64), occupied(0x2000 / 64)), (150, 100));
 }
+
+#[test]
+fn two_cpus_that_poll_and_write_one_word_share_it_truly() {
+    let machine = Machine::new(Topology::new(2, 1, 2).unwrap());
+    let mut cpus = [machine.cpu(0), machine.cpu(1)];
+    for turn in 0..100 {
+        let cpu = &mut cpus[turn % 2];
+        cpu.access(&access(0x1000, Kind::Read));
+        cpu.access(&access(0x1000, Kind::Write));
+    }
+    let report = Report::new(&machine, cpus.iter().map(|cpu| (cpu.id(), cpu.tally())));
+    assert_eq!((report.count.true_sharing, report.count.false_sharing), (198, 0));
+}

@@ -82,9 +82,9 @@ const KEYS: [&str; 15] = [
 /// a line sees a change late by as much.
 pub(crate) const PROGRAM_QUANTA: Quanta = Quanta { contended: 5, private: 200 };
 
-/// For kernels, which have many lines that move and few that all want at once: about as long as a page fault. A finer one takes many
+/// For kernels, which have many lines that move and few that all want at once: as long as a few page faults. A finer one takes many
 /// times as long.
-pub(crate) const KERNEL_QUANTA: Quanta = Quanta { contended: 2000, private: 2000 };
+pub(crate) const KERNEL_QUANTA: Quanta = Quanta { contended: 4000, private: 4000 };
 
 const DEFAULT_STALL_SECONDS: u64 = 10;
 const MOST_STALL_SECONDS: u64 = 86_400;

@@ -132,7 +132,7 @@ extern "C" fn on_system_call(
     _id: PluginId,
     cpu: c_uint,
     number: i64,
-    _: u64,
+    first: u64,
     second: u64,
     _: u64,
     _: u64,
@@ -142,20 +142,23 @@ extern "C" fn on_system_call(
     _: u64,
 ) {
     let Some(lens) = LENS.get().filter(|lens| !lens.is_child()) else { return };
-    match SystemCall::classify(number, second, lens.watched.is_64_bit()) {
+    match SystemCall::classify(number, first, second, lens.watched.is_64_bit()) {
         SystemCall::ExitGroup => lens.stop(),
         SystemCall::Exec => {
             say("the program calls execve: if that succeeds, the new program isn't counted, and there is no report")
         }
         SystemCall::Brief => {}
+        SystemCall::Wake | SystemCall::Thread => lens.begin_waking(cpu),
         SystemCall::Other => lens.rest(cpu),
     }
 }
 
-extern "C" fn on_system_call_return(_id: PluginId, cpu: c_uint, _number: i64, _result: i64) {
-    if let Some(lens) = LENS.get() {
-        lens.resume(cpu);
-    }
+extern "C" fn on_system_call_return(_id: PluginId, cpu: c_uint, number: i64, result: i64) {
+    let Some(lens) = LENS.get() else { return };
+    // Both calls are told apart by the number: a new thread is one, whatever its id.
+    let is_thread = matches!(number, 56 | 120 | 435);
+    lens.end_waking(cpu, if is_thread { result.min(1) } else { result });
+    lens.resume(cpu);
 }
 
 /// The program has ended: the report is written, but not by its forks, nor if the program could not even be loaded.

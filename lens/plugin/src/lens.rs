@@ -190,6 +190,20 @@ impl Lens {
         }
     }
 
+    /// A CPU is in a system call that may make others busy.
+    pub(crate) fn begin_waking(&self, cpu: u32) {
+        if self.counting_cell(cpu).is_some() {
+            self.lockstep.begin_waking(cpu as usize);
+        }
+    }
+
+    /// A CPU is back from a system call that has made `woken` others busy, if it was one of those; an error is below 0.
+    pub(crate) fn end_waking(&self, cpu: u32, woken: i64) {
+        if self.counting_cell(cpu).is_some() {
+            self.lockstep.end_waking(cpu as usize, u32::try_from(woken).unwrap_or(0));
+        }
+    }
+
     /// A CPU is back from the operating system. In the clocks' eyes it is busy from its next block on.
     pub(crate) fn resume(&self, cpu: u32) {
         self.set_running(cpu, true);

@@ -15,6 +15,10 @@
 //! Idle CPUs hold nobody up. One that becomes busy starts at the *virtual time*, the greatest value that the least busy clock
 //! has had: it was idle until then.
 //!
+//! A CPU that another has just made busy (a sleeping thread that is woken, a new one) does not run until the host lets it, and by
+//! then the others might have done all there was to contend for. So it is *expected*: until it is there, nobody runs ahead
+//! of the clock at which it was woken by more than a quantum, for [`PATIENCE_WITH_EXPECTED`] ticks at most.
+//!
 //! No wait is without end. A CPU that waits inside the emulator keeps it from stopping all CPUs, which it must now and then, and
 //! which may be what the slowest CPU waits for. So when the slowest has not moved for a [`TICK`], a waiting CPU goes on for one
 //! block all the same, which is counted. When it has not moved for as many ticks as make up the stall time, stepping is given up.
@@ -31,6 +35,12 @@ use std::time::{Duration, Instant};
 
 /// How long a CPU waits for the slowest to move before it goes on for a block. Several of a host's scheduling slices.
 const TICK: Duration = Duration::from_millis(20);
+
+/// Ticks for which CPUs wait for those that are expected; whoever comes later has been held up by something else.
+const PATIENCE_WITH_EXPECTED: u64 = 10;
+
+/// Stands for CPUs that are expected: it goes after all others of its clock.
+const EXPECTED: usize = usize::MAX;
 
 /// The CPUs' clocks, and who waits.
 #[derive(Debug)]
@@ -62,6 +72,8 @@ struct Slot {
     private_from: AtomicU64,
     /// The slowest other CPU's clock when the limit was set; a quantum above it, this CPU must stop.
     slowest: AtomicU64,
+    /// 1 + how many CPUs had become busy when this one began to wake others; 0 while it does not.
+    woke_from: AtomicU64,
     /// Set by whoever ends the CPU's wait.
     is_let_go: AtomicBool,
 }
@@ -120,6 +132,11 @@ struct State {
     sleepers: Box<[Option<Thread>]>,
     /// Threads to wake once the mutex is free.
     to_wake: Vec<Thread>,
+    /// Times that a CPU became busy.
+    arrivals: u64,
+    /// CPUs that are expected to become busy, and the clock that the first of them was woken at.
+    expected: u32,
+    expected_at: u64,
     /// CPUs from this one on have never been busy.
     end: usize,
     virtual_time: u64,
@@ -158,6 +175,9 @@ impl Lockstep {
                 patience: vec![Patience::default(); cpus].into(),
                 sleepers: vec![None; cpus].into(),
                 to_wake: Vec::new(),
+                arrivals: 0,
+                expected: 0,
+                expected_at: 0,
                 end: 0,
                 virtual_time: 0,
                 forced: 0,
@@ -171,6 +191,7 @@ impl Lockstep {
         self.with(|state| {
             state.is_stepping = state.stall.is_none();
             state.status.fill(Status::Idle);
+            state.expected = 0;
             for cpu in 0..self.slots.len() {
                 self.set_limit(cpu, 0);
             }
@@ -225,6 +246,33 @@ impl Lockstep {
                 state.virtual_time = state.virtual_time.max(self.clock(cpu));
             }
             self.let_go_all(state);
+        });
+    }
+
+    /// The CPU may make others busy from now on.
+    pub(crate) fn begin_waking(&self, cpu: usize) {
+        let arrivals = self.with(|state| state.arrivals);
+        // Relaxed: of this CPU's thread alone.
+        self.slots[cpu].woke_from.store(arrivals + 1, Relaxed);
+    }
+
+    /// It has made `woken` others busy, of which some may be there by now; nothing if it was not about to.
+    pub(crate) fn end_waking(&self, cpu: usize, woken: u32) {
+        // Relaxed: as above.
+        let Some(from) = self.slots[cpu].woke_from.swap(0, Relaxed).checked_sub(1) else { return };
+        self.with(|state| {
+            let there = u32::try_from(state.arrivals - from).unwrap_or(u32::MAX);
+            let expected = woken.saturating_sub(there);
+            if expected == 0 {
+                return;
+            }
+            let clock = self.clock(cpu);
+            state.expected_at = if state.expected == 0 { clock } else { state.expected_at.min(clock) };
+            state.expected = state.expected.saturating_add(expected);
+            // Whoever runs must look again: the limits know nothing of them.
+            for other in (0..state.end).filter(|&other| state.status[other] == Status::Running) {
+                self.set_limit(other, 0);
+            }
         });
     }
 
@@ -302,11 +350,17 @@ impl Lockstep {
         }
         // Clocks may have moved on since anybody looked.
         let front = self.let_go_all(state);
-        if state.status[cpu] != Status::Waiting || self.may_run(&front, cpu) {
+        if state.status[cpu] != Status::Waiting {
             return true;
         }
         if self.watch(state, cpu) {
             return false;
+        }
+        let held_by_expected = front.slowest.is_some_and(|slowest| slowest.cpu == EXPECTED);
+        if held_by_expected && state.patience[cpu].ticks + 1 >= PATIENCE_WITH_EXPECTED {
+            state.expected = 0;
+            self.let_go_all(state);
+            return state.status[cpu] != Status::Waiting;
         }
         *stall = self.force(state, cpu);
         true
@@ -319,6 +373,8 @@ impl Lockstep {
         }
         state.status[cpu] = Status::Running;
         state.end = state.end.max(cpu + 1);
+        state.arrivals += 1;
+        state.expected = state.expected.saturating_sub(1);
         let clock = self.clock(cpu).max(state.virtual_time);
         // Relaxed: see the file's head.
         self.slots[cpu].clock.store(clock, Relaxed);
@@ -341,6 +397,9 @@ impl Lockstep {
         let mut front = Front::default();
         for cpu in (0..state.end).filter(|&cpu| state.status[cpu] != Status::Idle) {
             front.add(Turn { clock: self.clock(cpu), cpu });
+        }
+        if state.expected > 0 {
+            front.add(Turn { clock: state.expected_at, cpu: EXPECTED });
         }
         front
     }
@@ -499,6 +558,43 @@ mod tests {
         lockstep.advance(0, 1000);
         lockstep.advance(1, 5);
         assert!(lockstep.clock(1) >= 1000, "{}", lockstep.clock(1));
+        assert_eq!(lockstep.stepping().forced, 0);
+    }
+
+    #[test]
+    fn a_cpu_that_is_expected_is_waited_for_but_not_for_ever() {
+        let lockstep = Lockstep::new(2, same(10), LONG);
+        lockstep.begin([]);
+        lockstep.advance(0, 100);
+        lockstep.begin_waking(0);
+        lockstep.end_waking(0, 1);
+        thread::scope(|scope| {
+            let runs = scope.spawn(|| lockstep.advance(0, 500));
+            thread::sleep(TICK / 10);
+            assert!(!runs.is_finished());
+            lockstep.advance(1, 7);
+            assert_eq!(lockstep.clock(1), 100);
+            lockstep.rest(1);
+            runs.join().unwrap();
+        });
+        lockstep.begin_waking(0);
+        lockstep.end_waking(0, 3);
+        for _ in 0..20 {
+            assert_eq!(lockstep.advance(0, 500), None);
+        }
+        assert_eq!(lockstep.stepping().forced, PATIENCE_WITH_EXPECTED - 1);
+    }
+
+    #[test]
+    fn who_is_there_already_is_not_expected() {
+        let lockstep = Lockstep::new(2, same(10), LONG);
+        lockstep.begin([]);
+        lockstep.advance(0, 100);
+        lockstep.begin_waking(0);
+        lockstep.advance(1, 7);
+        lockstep.rest(1);
+        lockstep.end_waking(0, 1);
+        assert_eq!(lockstep.advance(0, 5000), None);
         assert_eq!(lockstep.stepping().forced, 0);
     }
 

@@ -42,7 +42,7 @@ impl MachineModel {
     }
 
     /// The plugin for a machine of `cpus` CPUs, which writes its report to `output`.
-    pub(super) fn plugin(&self, file: &Path, cpus: u32, output: &str, is_whole: bool) -> Plugin {
+    pub fn plugin(&self, file: &Path, cpus: u32, output: &str, is_whole: bool) -> Plugin {
         let mut values: Vec<(String, String)> = Vec::new();
         let mut put = |key: &str, value: String| values.push((key.to_owned(), value));
         put("cpus", cpus.to_string());

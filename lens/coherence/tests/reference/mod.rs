@@ -20,6 +20,8 @@ struct Line {
     last_held: HashMap<u16, u64>,
     /// Bytes that each CPU has read since the line was taken by its last writer, that one left out.
     read_by: HashMap<u16, HashSet<u64>>,
+    /// Bytes that the last writer has written since it took the line.
+    written_by_writer: HashSet<u64>,
     /// For each CPU the open question whether its last transfer was false sharing, and the bytes that would settle it.
     open: HashMap<u16, HashSet<u64>>,
 }
@@ -80,6 +82,9 @@ impl Reference {
         }
         if write {
             foreign.extend(line.read_by.iter().filter(|(reader, _)| **reader != cpu).flat_map(|(_, bytes)| bytes));
+            if line.writer.is_some_and(|writer| writer != cpu) {
+                foreign.extend(&line.written_by_writer);
+            }
         }
         match needed {
             Needed::Transfer if bytes.iter().any(|byte| foreign.contains(byte)) => {
@@ -103,6 +108,7 @@ impl Reference {
             let exclusive = !others_believed && held && line.writer == Some(cpu);
             if !exclusive {
                 line.read_by.clear();
+                line.written_by_writer.clear();
                 line.open.retain(|&other, _| other == cpu);
                 line.dropped.clear();
             }
@@ -110,6 +116,7 @@ impl Reference {
             line.believed.clear();
             line.writer = Some(cpu);
             line.is_written = true;
+            line.written_by_writer.extend(bytes);
             line.written_at.extend(bytes.iter().map(|&byte| (byte, now)));
         } else if line.writer != Some(cpu) {
             line.read_by.entry(cpu).or_default().extend(bytes);

@@ -1,0 +1,44 @@
+/*
+ * Threads that begin as threads mostly do: created one after the other, met at a barrier on which they sleep, none of them
+ * spinning. Then each adds to a counter of its own on a line that all share. Nothing but the lens's care for threads that were
+ * just woken makes them contend on a host with few CPUs.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "faultline_mark.h"
+
+enum { THREADS_MAX = 8 };
+
+static _Alignas(64) _Atomic long hits[THREADS_MAX];
+static long turns;
+static pthread_barrier_t ready;
+
+static void *work(void *argument)
+{
+    _Atomic long *own = argument;
+    pthread_barrier_wait(&ready);
+    for (long i = 0; i < turns; i++)
+        atomic_fetch_add(own, 1);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    int threads = argc == 3 ? atoi(argv[1]) : 0;
+    pthread_t id[THREADS_MAX];
+
+    if (threads < 1 || threads > THREADS_MAX)
+        return 2;
+    turns = atol(argv[2]);
+    pthread_barrier_init(&ready, NULL, (unsigned)threads);
+    faultline_mark_begin();
+    for (int i = 0; i < threads; i++)
+        if (pthread_create(&id[i], NULL, work, &hits[i]) != 0)
+            return 1;
+    for (int i = 0; i < threads; i++)
+        pthread_join(id[i], NULL);
+    faultline_mark_end();
+    return 0;
+}

@@ -1,0 +1,205 @@
+//! What the lens costs in a guest of 8 CPUs, and how well it repeats itself: the same work in the same emulator with the same CPU
+//! flags, without the plugin and with it by turns. Prints medians, and the spread of the repeats.
+//!
+//! Time is the guest's own, in the region of interest, and of the boot until the agent's hello. With
+//! `FAULTLINE_CACHE_PLUGIN` naming QEMU's plugin `cache` (contrib/plugins/cache.c, built for this QEMU) that is a third turn.
+//! `make bench-lens` runs it, after `make guest lens`. Quote its figures from a quiet machine alone.
+
+use faultline_coherence::CostTable;
+use faultline_model::lens::raw::RawReport;
+use faultline_model::protocol::{self, Event};
+use faultline_runner::lens::{MachineModel, Quanta};
+use faultline_targets::host::HostPaths;
+use faultline_targets::qemu::{
+    Accelerator, GuestExecution, GuestPaths, KernelImage, MachineRequest, MachineShape, QemuMachine,
+};
+use faultline_targets::{Ending, Execution, Plugin, StopFlag, keeper};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+const CPUS: u32 = 8;
+const REPEATS: usize = 5;
+
+/// Greatest standard deviation of counts by their mean.
+const ALLOWED: f64 = 0.02;
+
+/// Case, operations of each task without the plugin and with it (time per operation is compared), and the most that it may cost.
+const CASES: [(&str, &str, u64, u64, f64); 2] =
+    [("fault_existing", "shared", 16384, 4096, 4.0), ("zero_fill", "base", 65536, 16384, 6.0)];
+
+/// One boot's figures.
+struct Turn {
+    boot: f64,
+    ns_per_operation: f64,
+    report: Option<RawReport>,
+    operations: u64,
+}
+
+fn main() -> ExitCode {
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|first| first == keeper::ARGUMENT) {
+        return keeper::run(words);
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from);
+    let scratch = tempfile::tempdir().expect("a scratch directory");
+    let own = std::env::current_exe().expect("our own program");
+    let host = HostPaths { workloads: target.join("workloads"), scratch: scratch.path().to_owned(), keeper: own };
+    let paths = GuestPaths { guest: workspace().join("target/guest"), host, cache: scratch.path().join("cache") };
+    let request = MachineRequest {
+        shape: MachineShape::new(CPUS, 1, None).expect("a machine"),
+        kernel: KernelImage::open(None).expect("a kernel; hint: apt-get install linux-image-amd64"),
+        accelerator: Accelerator::Tcg,
+        boot_limit: Duration::from_secs(120),
+        parameters: Vec::new(),
+    };
+    let machine = QemuMachine::start(request, paths, &StopFlag::default()).expect("a guest; hint: make guest");
+    let report = scratch.path().join("report.json");
+    let lens = model().plugin(
+        &workspace().join("target/lens/libfaultline_lens.so"),
+        CPUS,
+        report.to_str().expect("a path in UTF-8"),
+        false,
+    );
+    let cache = std::env::var_os("FAULTLINE_CACHE_PLUGIN")
+        .map(|file| Plugin { file: file.into(), values: vec![("cores".to_owned(), CPUS.to_string())] });
+    if cache.is_none() {
+        println!("QEMU's plugin `cache` is not compared: FAULTLINE_CACHE_PLUGIN names none");
+    }
+    let mut all_kept = true;
+    for (workload, variant, plain_operations, operations, most) in CASES {
+        let turn =
+            |plugin: Option<&Plugin>, operations| run(&machine, (workload, variant), operations, plugin, &report);
+        let (mut plain, mut counted, mut cached) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..REPEATS {
+            plain.push(turn(None, plain_operations));
+            counted.push(turn(Some(&lens), operations));
+            cached.extend(cache.as_ref().map(|cache| turn(Some(cache), operations)));
+        }
+        println!("{workload}:{variant} at {CPUS} CPUs, {REPEATS} boots each");
+        let ratio = compare("without the plugin", &plain, "with the lens", &counted);
+        if !cached.is_empty() {
+            compare("with the lens", &counted, "with QEMU's cache plugin", &cached);
+        }
+        all_kept &= ratio <= most && repeatable(&counted);
+    }
+    if all_kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn workspace() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
+}
+
+fn model() -> MachineModel {
+    MachineModel {
+        sockets: 1,
+        cpus_per_cache: None,
+        costs: *CostTable::by_name(CostTable::DEFAULT).expect("the default costs"),
+        caches: None,
+        quanta: Quanta::default(),
+    }
+}
+
+/// One boot with one execution.
+fn run(
+    machine: &QemuMachine,
+    (workload, variant): (&str, &str),
+    operations: u64,
+    plugin: Option<&Plugin>,
+    report: &std::path::Path,
+) -> Turn {
+    let pin = (0..CPUS).map(|cpu| cpu.to_string()).collect::<Vec<_>>().join(",");
+    let arguments = [
+        ("--variant", variant.to_owned()),
+        ("--mode", "process".to_owned()),
+        ("--tasks", CPUS.to_string()),
+        ("--pin", pin),
+        ("--ops", operations.to_string()),
+    ];
+    let arguments = arguments.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect();
+    let execution = Execution { workload: workload.to_owned(), arguments, limit: Duration::from_secs(600) };
+    let _ = std::fs::remove_file(report);
+    let (mut operations, mut length_ns) = (0, 0);
+    let wanted = GuestExecution { execution: &execution, plugin, per_cpu_offset: None };
+    let mut sink = |line: &[u8]| {
+        if let Ok(Event::Window(interval)) = protocol::parse(line) {
+            operations += u64::try_from(interval.total()).unwrap_or(0);
+            length_ns += interval.length_ns();
+        }
+        ControlFlow::Continue(())
+    };
+    let executed = machine.execute_in_guest(&wanted, &mut sink, &StopFlag::default());
+    assert!(matches!(executed.ending, Ending::Exited { status: 0, .. }), "{:?}", executed.ending);
+    Turn {
+        boot: executed.hello_after.expect("a hello").as_secs_f64(),
+        ns_per_operation: length_ns as f64 / operations as f64,
+        report: std::fs::read(report).ok().and_then(|bytes| RawReport::parse(&bytes).ok()),
+        operations,
+    }
+}
+
+/// Prints two sides; returns the ratio of the medians of time per operation.
+fn compare(name: &str, side: &[Turn], other_name: &str, other: &[Turn]) -> f64 {
+    let times = |turns: &[Turn]| sorted(turns.iter().map(|turn| turn.ns_per_operation));
+    let boots = |turns: &[Turn]| sorted(turns.iter().map(|turn| turn.boot));
+    for (name, turns) in [(name, side), (other_name, other)] {
+        let (time, boot) = (times(turns), boots(turns));
+        println!(
+            "  {name:24} {:10.0} ns/operation ({:.0} to {:.0}), boot {:.2} s ({:.2} to {:.2})",
+            median(&time),
+            time[0],
+            time[time.len() - 1],
+            median(&boot),
+            boot[0],
+            boot[boot.len() - 1]
+        );
+    }
+    let ratio = median(&times(other)) / median(&times(side));
+    println!("  region of interest {ratio:.2} times, boot {:.2} times", median(&boots(other)) / median(&boots(side)));
+    ratio
+}
+
+/// Prints how much the counts differ from boot to boot; whether they keep to the bound.
+fn repeatable(turns: &[Turn]) -> bool {
+    let per_operation = |of: fn(&RawReport) -> u64| -> Vec<f64> {
+        let reported = turns.iter().filter_map(|turn| Some((turn.report.as_ref()?, turn.operations)));
+        reported.map(|(report, operations)| of(report) as f64 / operations as f64).collect()
+    };
+    let mut kept = true;
+    for (name, of) in [
+        ("transfers", (|report| report.totals.transfers) as fn(&RawReport) -> u64),
+        ("instructions", |report| report.totals.instructions),
+    ] {
+        let values = per_operation(of);
+        let (mean, variation) = (mean(&values), variation(&values));
+        println!(
+            "  {name} per operation: mean {mean:.4}, standard deviation {:.2} % of it, {values:.4?}",
+            100.0 * variation
+        );
+        kept &= variation <= ALLOWED;
+    }
+    kept
+}
+
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// Of values in order; their number is odd.
+fn median(values: &[f64]) -> f64 {
+    values[values.len() / 2]
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Standard deviation of a sample, by its mean.
+fn variation(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (squares / (values.len() - 1) as f64).sqrt() / mean
+}
