@@ -40,7 +40,8 @@ impl MachineShape {
                 format!("at least {LEAST_MEMORY_MIB} MiB for each socket"),
             ));
         }
-        let memory_mib = memory_mib.next_multiple_of(u64::from(sockets));
+        // Nodes of whole pages of 2 MiB: what maps memory by such pages, as a kernel and the lens do, finds none that lies in two.
+        let memory_mib = memory_mib.next_multiple_of(2 * u64::from(sockets));
         Ok(MachineShape { cpus, sockets, memory_mib })
     }
 
