@@ -145,7 +145,7 @@ Examples:
   faultline lens kernel zero_fill fault_existing:shared --cpus 1,2,4,8,16,32
   faultline lens kernel path_stat --cpus 16 --sockets 2 --costs xeon-ice-lake
   faultline lens kernel map_churn --kernel arch/x86/boot/bzImage --vmlinux vmlinux
-  faultline lens kernel fault_existing:shared --cpus 8 --budget 'fault_existing:shared<=9@8'
+  faultline lens kernel fault_existing:shared --cpus 8 --budget 'fault_existing:shared<=110@8'
   faultline lens kernel fault_existing --cpus 8 --baseline 12
 Each workload boots the machine anew. The kernel is the distribution's own (`apt-get install linux-image-amd64`) unless one is given.")]
 pub(crate) struct Kernel {
