@@ -173,7 +173,7 @@ pub(crate) struct Kernel {
     #[arg(long, value_name = "MIB")]
     pub(crate) memory: Option<u64>,
 
-    /// Operations that each task does [default: by workload, some ten million instructions]
+    /// Operations that each task does [default: by workload, ten to twenty million instructions]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) ops: Option<u64>,
 
