@@ -97,11 +97,17 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     Failure::usage(problem(&text), hint).tell()
 }
 
-/// The command that was called, with a blank before it; empty where none of ours was.
+/// The command that was called, as `" lens kernel"`; empty where none of ours was.
 fn command_called() -> String {
-    let word = std::env::args_os().nth(1).unwrap_or_default();
-    let word = word.to_string_lossy();
-    if Arguments::command().find_subcommand(&*word).is_some() { format!(" {word}") } else { String::new() }
+    let mut command = Arguments::command();
+    let mut called = String::new();
+    for word in std::env::args_os().skip(1) {
+        let word = word.to_string_lossy();
+        let Some(next) = command.find_subcommand(&*word).cloned() else { break };
+        called.push_str(&format!(" {word}"));
+        command = next;
+    }
+    called
 }
 
 /// The first paragraph without its mark, as one line.

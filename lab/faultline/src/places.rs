@@ -6,7 +6,7 @@ use crate::machine::{Guest, Machine};
 use etcetera::BaseStrategy;
 use faultline_store::Store;
 use faultline_targets::host::{Host, HostPaths};
-use faultline_targets::qemu::{GuestPaths, KernelImage, MachineRequest, QemuMachine};
+use faultline_targets::qemu::{Emulator, GuestPaths, KernelImage, MachineRequest, QemuMachine};
 use faultline_targets::{StopFlag, Target};
 use std::path::{Path, PathBuf};
 
@@ -84,6 +84,7 @@ pub(crate) fn place(
 
 /// A guest; its kernel's path is saved in full.
 fn qemu(guest: &Guest, place: &WorkloadsPlace, scratch: Option<&Path>, stop: &StopFlag) -> Result<Place, Failure> {
+    let emulator = Emulator::find().map_err(Failure::from_target_as_usage)?;
     let kernel = KernelImage::open(guest.kernel.as_deref())?;
     let machine = Machine::Qemu(Guest { kernel: Some(kernel.path.clone()), ..guest.clone() });
     let on = machine.to_string();
@@ -102,7 +103,7 @@ fn qemu(guest: &Guest, place: &WorkloadsPlace, scratch: Option<&Path>, stop: &St
         boot_limit: guest.boot_limit,
         parameters: guest.parameters.clone(),
     };
-    let target = QemuMachine::start(request, paths, stop).map_err(|error| match stop.is_set() {
+    let target = QemuMachine::start(request, paths, emulator, stop).map_err(|error| match stop.is_set() {
         true => Failure::stopped(),
         false => error.into(),
     })?;

@@ -79,6 +79,8 @@ const BAD: &[&[&str]] = &[
     &["lens", "program", "--costs", "free", "--", "./counters"],
     &["lens", "program", "--quantum", "9", "--private-quantum", "8", "--", "./counters"],
     &["lens", "program", "--quantum", "99999999999999", "--", "./counters"],
+    &["lens", "kernel", "fault_existing", "--cpus", "2", "--quantum", "499"],
+    &["lens", "kernel", "fault_existing", "--cpus", "2", "--private-quantum", "4000"],
     &["lens", "program", "--budget", "counters", "--", "./counters"],
     &["lens", "program", "--budget", "counters<=little@8", "--", "./counters"],
     &["lens", "program", "--budget", "counters<=1@0", "--", "./counters"],

@@ -8,7 +8,7 @@ use faultline_model::record::{RunId, RunRecord};
 use faultline_store::Store;
 use faultline_targets::host::HostPaths;
 use faultline_targets::qemu::{
-    Accelerator, GuestExecution, GuestPaths, KernelImage, MachineRequest, MachineShape, QemuMachine,
+    Accelerator, Emulator, GuestExecution, GuestPaths, KernelImage, MachineRequest, MachineShape, QemuMachine,
 };
 use faultline_targets::qemu_user::{UserExecution, UserProgram};
 use faultline_targets::{Ending, Execution, Plugin, StopFlag};
@@ -163,7 +163,7 @@ fn what_is_missing_is_named() {
     let guest = directory.to_str().unwrap();
     let arguments = ["run", "troubled", "--on", "qemu:cpus=1", "--guest", guest];
     let mut without_qemu = lab.command(&arguments);
-    lab::assert_refused(&without_qemu.env("PATH", "/nowhere").output().unwrap(), 1, "there is no qemu-system-x86_64");
+    lab::assert_refused(&without_qemu.env("PATH", "/nowhere").output().unwrap(), 2, "there is no qemu-system-x86_64");
     compile("troubled.c", &directory.join("workloads/troubled"), &[]);
     lab::assert_refused(&lab.run(&arguments), 1, "it needs shared libraries, which a guest does not have");
     fs::remove_file(directory.join("agent")).unwrap();
@@ -241,14 +241,17 @@ fn machine(lab: &Lab) -> QemuMachine {
         boot_limit: Duration::from_secs(90),
         parameters: Vec::new(),
     };
-    QemuMachine::start(request, paths, &StopFlag::default()).unwrap()
+    let emulator = Emulator::find().unwrap();
+    emulator.must_take_plugins().unwrap();
+    QemuMachine::start(request, paths, emulator, &StopFlag::default()).unwrap()
 }
 
 fn plugin(lab: &Lab) -> Plugin {
     let file = lab.path("plug,in.so");
     compile("plugin.c", &file, &["-shared", "-fPIC"]);
     let told = lab.path("told").to_str().unwrap().to_owned();
-    Plugin { file, values: vec![("output".to_owned(), told), ("list".to_owned(), "1,2".to_owned())] }
+    let values = vec![("output".to_owned(), told), ("list".to_owned(), "1,2".to_owned())];
+    Plugin { file, values, directory: None }
 }
 
 #[test]
@@ -256,7 +259,6 @@ fn plugin(lab: &Lab) -> Plugin {
 fn symbols_offsets_and_a_plugin_come_with_a_boot() {
     let lab = Lab::new();
     let machine = machine(&lab);
-    machine.takes_plugins().unwrap();
     let stop = StopFlag::default();
     let symbols = machine.symbols(&stop).unwrap();
     assert!(symbols.len() > 10_000, "{}", symbols.len());

@@ -94,7 +94,7 @@ fn what_can_not_be_counted_is_refused() {
     refused(&["zero_fil", "--cpus", "1"], 2, "there is no workload 'zero_fil'");
     refused(&["zero_fill", "--cpus", "1", "--append", "rdinit=/nowhere"], 1, "Kernel panic - not syncing");
     let mut without = command(&lab, &["zero_fill"]);
-    assert_refused(&without.env("PATH", "/nowhere").output().unwrap(), 1, "there is no qemu-system-x86_64");
+    assert_refused(&without.env("PATH", "/nowhere").output().unwrap(), 2, "there is no qemu-system-x86_64");
     assert!(!lab.db().exists());
     assert_nothing_left(&lab);
 }
@@ -116,6 +116,34 @@ fn a_guest_that_takes_too_long_is_switched_off() {
     let outcome = failed(&lab, &mut command(&lab, &["zero_fill:base", "--cpus", "2", "--limit", "200ms"]));
     let Outcome::GuestFailed { how: GuestFailure::Hung, text, .. } = outcome else { panic!("{outcome:?}") };
     assert_eq!(text, "the guest did not end within its limit of 0.2 s; switched off");
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn a_guest_that_hangs_leaves_what_it_counted_until_then() {
+    let lab = Lab::new();
+    let guest = troubled(&lab);
+    let words = ["troubled:deadlock", "--cpus", "2", "--limit", "10s"];
+    let outcome = failed(&lab, command(&lab, &words).arg("--guest").arg(guest));
+    assert!(matches!(outcome, Outcome::GuestFailed { how: GuestFailure::Hung, .. }), "{outcome:?}");
+    let summary: RunSummary = serde_json::from_slice(&lab.run(&["show", "--format", "json"]).stdout).unwrap();
+    let lens = summary.lens.unwrap();
+    let point = &lens.curves[0].points[0];
+    assert!(point.transfers.is_none(), "half a count is no figure: {point:?}");
+    let [cut] = &point.cut_short[..] else { panic!("{point:?}") };
+    assert!(cut.transfers >= 1000, "each turn moved a line: {cut:?}");
+    let clocks: Vec<u64> = cut.clocks.iter().map(|at| at.clock).collect();
+    assert!(clocks.len() == 2 && clocks.iter().all(|&clock| clock > 10_000), "both ran to the end: {cut:?}");
+    let turn = &cut.lines[0];
+    assert!(turn.transfers >= 1000.0 && turn.by_cpu.len() == 2, "{turn:?}");
+    assert!(!turn.code.is_empty() && !cut.code.is_empty(), "{cut:?}");
+    let shown = stdout(&lab.run(&["show"])).split_whitespace().collect::<Vec<_>>().join(" ");
+    let expected = [
+        "no figure: the guest did not end within its limit of 10.0 s; switched off; counted until then: ",
+        "; clocks stood at ",
+        &format!("; moved most: {}", turn.name),
+    ];
+    assert!(expected.iter().all(|words| shown.contains(words)), "{shown}");
 }
 
 #[test]
@@ -147,7 +175,8 @@ fn ctrl_c_leaves_no_emulator_and_what_was_counted() {
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let stopped = child.wait_with_output().unwrap();
     assert_eq!(stopped.status.code(), Some(130), "{}", stderr(&stopped));
-    assert_eq!(stderr(&stopped), "stopped; what was measured is saved as run 1\n");
+    let said = "stopped; what was measured is saved as run 1\nhint: `faultline show 1` shows it\n";
+    assert_eq!(stderr(&stopped), said);
     assert_nothing_left(&lab);
     let record = record(&lab);
     assert!(record.attempts[0].reading.is_some(), "{:?}", record.attempts);

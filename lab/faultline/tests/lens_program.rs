@@ -373,6 +373,57 @@ fn however_a_program_ends_it_is_said_and_nothing_is_left() {
 }
 
 #[test]
+fn a_program_that_ends_when_it_is_asked_to_leaves_what_it_counted() {
+    let lab = Lab::new();
+    let words = ["lens", "program", "--quiet", "--limit", "2s", "--format", "json", "--", &endings(), "orderly"];
+    let output = faultline(&lab, &words);
+    assert_status(&output, 1);
+    assert_nothing_left(&lab);
+    let point = point(&output);
+    let [cut] = &point.cut_short[..] else { panic!("{point:?}") };
+    assert!(point.transfers.is_none() && cut.instructions > 1000, "{point:?}");
+    assert_eq!(cut.ending, "no end within its limit of 2.0 s; killed");
+    let reading = record(&lab, 1).attempts.remove(0).reading.unwrap();
+    assert!(reading.is_partial && reading.operations.get() == 1, "{reading:?}");
+    let shown = stdout(&lab.run(&["show"]));
+    assert!(shown.contains("limit of 2.0 s; killed; counted until then: "), "{shown}");
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_counted_of_the_attempt_under_way() {
+    let lab = Lab::new();
+    let endings = endings();
+    let words = arguments(&[], &[&endings, "orderly"]);
+    let _one = one_by_one();
+    let child = command(&lab, &words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    lab::await_that("a program under way", || lab.scratch_left().len() == 2);
+    // Let it come to where it hangs.
+    std::thread::sleep(Duration::from_secs(1));
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    assert_nothing_left(&lab);
+    let [attempt] = &record(&lab, 1).attempts[..] else { panic!("one attempt") };
+    assert_eq!(attempt.outcome, Some(Outcome::Interrupted));
+    assert!(attempt.reading.as_ref().is_some_and(|reading| reading.is_partial), "{attempt:?}");
+    let shown = stdout(&lab.run(&["show"]));
+    assert!(shown.contains("no figure: interrupted; counted until then: "), "{shown}");
+}
+
+#[test]
+fn a_command_that_is_killed_leaves_nothing_behind() {
+    let lab = Lab::new();
+    let endings = endings();
+    let words = arguments(&[], &[&endings, "hang"]);
+    let _one = one_by_one();
+    let child = command(&lab, &words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // Its own directory for the report, and the keeper's.
+    lab::await_that("a program under way", || lab.scratch_left().len() == 2);
+    lab::kill(child);
+    lab::await_that("an empty scratch directory", || lab.scratch_left().is_empty());
+    assert_nothing_left(&lab);
+}
+
+#[test]
 fn ctrl_c_keeps_what_was_counted() {
     let lab = Lab::new();
     let endings = endings();
@@ -394,7 +445,8 @@ fn ctrl_c_keeps_what_was_counted() {
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let stopped = child.wait_with_output().unwrap();
     assert_eq!(stopped.status.code(), Some(130), "{}", stderr(&stopped));
-    assert_eq!(stderr(&stopped), "stopped; what was measured is saved as run 1\n");
+    let said = "stopped; what was measured is saved as run 1\nhint: `faultline show 1` shows it\n";
+    assert_eq!(stderr(&stopped), said);
     assert_nothing_left(&lab);
 
     let record = record(&lab, 1);

@@ -3,6 +3,7 @@
 use crate::describe::WorkloadInfo;
 use crate::facts::Facts;
 use crate::journal::AttemptId;
+use crate::lens::raw::LensMode;
 use crate::lens::reading::Reading;
 use crate::outcome::Outcome;
 use crate::plan::{PlanItem, Settings};
@@ -147,6 +148,9 @@ pub struct RunLine {
     pub state: RunState,
     /// The suite, where one was chosen.
     pub suite: Option<String>,
+    /// What ran under the lens; none of a run that measured time.
+    #[serde(default)]
+    pub lens: Option<LensMode>,
     /// Numbers of tasks.
     pub cpus: Vec<u32>,
     /// Items planned.

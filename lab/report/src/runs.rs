@@ -26,6 +26,7 @@ pub fn runs(lines: &[RunLine], format: Format, style: &Style) -> String {
                 "failed",
                 "skipped",
                 "machine",
+                "lens",
             ],
             lines.iter().map(record),
         ),
@@ -37,7 +38,7 @@ fn grid(lines: &[RunLine], signs: &Signs) -> Grid {
         ("run", Side::Right),
         ("started", Side::Left),
         ("state", Side::Left),
-        ("suite", Side::Left),
+        ("what", Side::Left),
         ("tasks", Side::Left),
         ("ended", Side::Right),
         ("failed", Side::Right),
@@ -50,7 +51,7 @@ fn grid(lines: &[RunLine], signs: &Signs) -> Grid {
             line.id.to_string(),
             moment::words(line.started),
             state(line.state).to_owned(),
-            line.suite.clone().unwrap_or_else(|| signs.none.to_owned()),
+            what(line, signs),
             counts(&line.cpus, ","),
             format!("{} of {}", line.ended, line.planned),
             line.failed.to_string(),
@@ -62,7 +63,16 @@ fn grid(lines: &[RunLine], signs: &Signs) -> Grid {
     grid
 }
 
-fn record(line: &RunLine) -> [String; 11] {
+/// The suite, or what ran under the lens.
+fn what(line: &RunLine, signs: &Signs) -> String {
+    match (line.lens, &line.suite) {
+        (Some(lens), _) => format!("lens, {}", lens.word()),
+        (None, Some(suite)) => suite.clone(),
+        (None, None) => signs.none.to_owned(),
+    }
+}
+
+fn record(line: &RunLine) -> [String; 12] {
     [
         line.id.to_string(),
         line.label.clone().unwrap_or_default(),
@@ -75,6 +85,7 @@ fn record(line: &RunLine) -> [String; 11] {
         line.failed.to_string(),
         line.skipped.to_string(),
         line.machine.clone(),
+        line.lens.map_or_else(String::new, |lens| lens.word().to_owned()),
     ]
 }
 

@@ -4,6 +4,7 @@ mod fixture;
 
 use faultline_model::cell::TaskMode;
 use faultline_model::describe::{self, WorkloadInfo};
+use faultline_model::lens::raw::LensMode;
 use faultline_model::record::{RunId, RunLine, RunState};
 use faultline_model::summary::RunSummary;
 use faultline_model::time::UnixMillis;
@@ -31,6 +32,7 @@ fn lines() -> Vec<RunLine> {
         started: UnixMillis(1_795_252_714_123),
         state: RunState::Finished,
         suite: Some("quick".into()),
+        lens: None,
         cpus: vec![1, 2, 4, 8],
         planned: 96,
         ended: 96,
@@ -40,7 +42,8 @@ fn lines() -> Vec<RunLine> {
     };
     let open =
         RunLine { id: RunId(7), label: None, suite: None, state: RunState::Open, ended: 40, failed: 0, ..line.clone() };
-    vec![line, open]
+    let lens = RunLine { id: RunId(5), suite: None, lens: Some(LensMode::Kernel), ..open.clone() };
+    vec![line, open, lens]
 }
 
 #[test]

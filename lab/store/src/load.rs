@@ -254,6 +254,7 @@ fn read_lines(connection: &Connection) -> rusqlite::Result<Vec<RunLine>> {
             started: UnixMillis(row.get(4)?),
             state: state(row.get(3)?),
             suite: settings.suite,
+            lens: settings.lens.map(|lens| lens.subject.mode()),
             cpus: settings.cpus,
             planned: row.get(6)?,
             ended: row.get(7)?,

@@ -157,6 +157,7 @@ fn reading() -> Reading {
     Reading {
         format: Reading::FORMAT.into(),
         operations: NonZeroU64::new(7).unwrap(),
+        is_partial: false,
         target: "x86_64".into(),
         mode: LensMode::Program,
         scope: Scope::Marks,

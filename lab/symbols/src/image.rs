@@ -16,6 +16,7 @@ pub struct Image {
     pub(crate) table: Table,
     /// Whether it has to be where its addresses say.
     pub(crate) fixed: bool,
+    has_debug_information: bool,
     /// The first address behind all that it brings into memory.
     pub(crate) end: u64,
     lines: Context<Slice>,
@@ -41,6 +42,7 @@ impl Image {
         Ok(Image {
             table: Table::new(symbols(&file)),
             fixed: file.kind() == ObjectKind::Executable,
+            has_debug_information: file.section_by_name(SectionId::DebugInfo.name()).is_some(),
             end: file.segments().map(|segment| segment.address().saturating_add(segment.size())).max().unwrap_or(0),
             lines: Context::from_arc_dwarf(dwarf.clone()).map_err(|error| damaged(&error))?,
             types: Types::new(dwarf).map_err(|error| damaged(&error))?,
@@ -59,6 +61,11 @@ impl Image {
     /// Whether it names anything.
     pub fn has_symbols(&self) -> bool {
         !self.table.is_empty()
+    }
+
+    /// Whether it tells source lines and members.
+    pub fn has_debug_information(&self) -> bool {
+        self.has_debug_information
     }
 
     /// Where an instruction stands: function and offset by its symbol; innermost function, file and line by DWARF.

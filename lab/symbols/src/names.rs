@@ -24,6 +24,7 @@ pub fn name_reading(raw: RawReport, names: &dyn Names, operations: NonZeroU64) -
     Reading {
         format: Reading::FORMAT.to_owned(),
         operations,
+        is_partial: false,
         target: raw.target,
         mode: raw.mode,
         scope: raw.scope,

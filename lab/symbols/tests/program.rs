@@ -73,6 +73,7 @@ fn without_debug_information_symbols_remain() {
 fn a_stripped_program_names_nothing_and_does_no_harm() {
     let program = pie(&["-g0", "-s"]);
     let image = Image::parse(&program.bytes).unwrap();
+    assert!(!image.has_symbols() && !image.has_debug_information());
     let names = ProgramNames::new(image, LOAD_BASE);
     assert_eq!(names.code(LOAD_BASE + 0x1100), None);
     assert_eq!(names.data(LOAD_BASE + 0x1100, Space::Virtual, false), Data::Unknown { address: LOAD_BASE + 0x1100 });
@@ -81,6 +82,7 @@ fn a_stripped_program_names_nothing_and_does_no_harm() {
 #[test]
 fn compressed_debug_information_is_read_too() {
     let program = pie(&["-g", "-gz=zlib"]);
+    assert!(Image::parse(&program.bytes).unwrap().has_debug_information());
     let names = names(&program, 0);
     assert_eq!(data(&names, program.address_of("pool")), "pool.hits");
 }

@@ -6,4 +6,4 @@ pub mod keeper;
 mod kept;
 
 pub(crate) use deadline::Deadline;
-pub(crate) use kept::{End, Ended, Kept, Output, Program};
+pub(crate) use kept::{End, Ended, Grace, Kept, Output, Program};

@@ -16,6 +16,7 @@ mod programs;
 mod shape;
 mod symbols;
 
+pub use emulator::Emulator;
 pub use kernel_image::KernelImage;
 pub use shape::{MOST_CPUS, MachineShape};
 pub use symbols::KernelSymbol;
@@ -25,7 +26,6 @@ use crate::target::LineSink;
 use crate::{Ending, Execution, Plugin, StopFlag, Target, TargetError};
 use boot::{BOOT_TRIALS, Boot, BootEnd, Booted};
 use command_line::CommandLine;
-use emulator::Emulator;
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
 use faultline_model::outcome::GuestFailure;
@@ -134,8 +134,12 @@ pub struct QemuMachine {
 
 impl QemuMachine {
     /// Boots the machine once, to see that it comes up, what it is, and what its workloads say of themselves.
-    pub fn start(request: MachineRequest, paths: GuestPaths, stop: &StopFlag) -> Result<Self, TargetError> {
-        let emulator = Emulator::find()?;
+    pub fn start(
+        request: MachineRequest,
+        paths: GuestPaths,
+        emulator: Emulator,
+        stop: &StopFlag,
+    ) -> Result<Self, TargetError> {
         let tsc_khz = clock::tsc_khz();
         let programs = Programs::read(&paths.guest)?;
         let shape = request.shape;
@@ -169,17 +173,6 @@ impl QemuMachine {
             cpus: (0..shape.cpus()).collect(),
             probe: self.probe.clone(),
         }
-    }
-
-    /// Whether plugins can be loaded into the emulator.
-    pub fn takes_plugins(&self) -> Result<(), TargetError> {
-        if self.emulator.takes_plugins {
-            return Ok(());
-        }
-        Err(TargetError {
-            problem: format!("{} was built without plugins", self.emulator.program.display()),
-            hint: "install one that has them: version 7.2 or newer as Debian builds it".to_owned(),
-        })
     }
 
     /// What machine was asked for.

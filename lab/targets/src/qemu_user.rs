@@ -32,7 +32,7 @@ pub struct UserExecution<'a> {
     pub plugin: &'a Plugin,
     /// The program's arguments.
     pub arguments: &'a [OsString],
-    /// It is killed when it has not ended after this long.
+    /// It is asked to end when it has not after this long, and killed if it does not.
     pub limit: Duration,
 }
 
@@ -82,6 +82,9 @@ impl UserProgram {
             file: &self.emulator,
             arguments: &|_| self.arguments(execution),
             output,
+            // It goes on to the program, which may end in order for it.
+            grace: plugin::grace(0),
+            ours: execution.plugin.directory.as_deref(),
         };
         let kept = match Kept::start(&program) {
             Ok(kept) => kept,

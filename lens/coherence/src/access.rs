@@ -33,11 +33,11 @@ pub struct Access {
 
 /// The part of an access that falls into one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Part {
+pub struct Part {
     /// Number of the line: its address by [`LINE_BYTES`].
-    pub(crate) line: u64,
+    pub line: u64,
     /// The bytes concerned: bit *i* for byte *i* of the line. Never 0.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
 }
 
 impl Part {
@@ -55,7 +55,7 @@ impl Part {
 impl Access {
     /// The access as one part, if its size is possible and it stays within a line: almost always.
     #[inline]
-    pub(crate) fn only_part(&self) -> Option<Part> {
+    pub fn only_part(&self) -> Option<Part> {
         let offset = self.address % LINE_BYTES;
         let size = u64::from(self.size);
         // A size of 0 wraps round and is refused with those that are too long.

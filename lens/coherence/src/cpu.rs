@@ -61,6 +61,15 @@ impl<'m> Cpu<'m> {
         }
     }
 
+    /// The bytes of a line (bit *i* for byte *i*) that this CPU may read, and those that it may write, without changing anything
+    /// or costing anything, as long as no other CPU touches the line and no bounded cache drops it. None at all is always a true answer.
+    ///
+    /// So who runs one CPU at a time may leave out such accesses until another CPU's turn.
+    pub fn settled(&self, line: u64) -> (u64, u64) {
+        let entry = self.recent.entry(line);
+        if entry.number == line { entry.settled() } else { (0, 0) }
+    }
+
     /// What has been counted.
     pub fn tally(&self) -> &Tally {
         &self.core.tally

@@ -42,7 +42,7 @@ mod tally;
 mod topology;
 mod word;
 
-pub use access::{Access, Kind, LINE_BYTES};
+pub use access::{Access, Kind, LINE_BYTES, Part};
 pub use cache::{Caches, CachesError};
 pub use costs::{CostTable, Costs};
 pub use cpu::Cpu;

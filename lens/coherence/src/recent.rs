@@ -121,6 +121,14 @@ impl<'m> Entry<'m> {
         Key { line: self.number, site: self.site, cause, atomic, user, distance, offset, size }
     }
 
+    /// The bytes whose reading, and those whose writing, changes nothing as the line is now.
+    pub(crate) fn settled(&self) -> (Bytes, Bytes) {
+        let word = self.line().word();
+        let read = if word.is_same_version(self.own) { self.noted_read } else { 0 };
+        let written = if word == self.own { self.noted_written } else { 0 };
+        (read, written)
+    }
+
     /// Whether the access changes nothing.
     #[inline]
     fn suffices(&self, access: &Access, part: Part) -> bool {
@@ -149,6 +157,11 @@ impl<'m> Recent<'m> {
     #[inline]
     pub(crate) fn suffices(&self, access: &Access, part: Part) -> bool {
         self.0[slot(part.line)].suffices(access, part)
+    }
+
+    /// What is in the place of a line.
+    pub(crate) fn entry(&self, line: u64) -> &Entry<'m> {
+        &self.0[slot(line)]
     }
 
     /// The place of a line, with the entry that is in it: that line's, another's, or none.

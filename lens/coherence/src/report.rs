@@ -67,10 +67,10 @@ impl Report {
         let mut sites: BTreeMap<u64, Count> = BTreeMap::new();
         for (cpu, tally) in tallies {
             for (key, count) in tally.iter() {
-                report.add(key, count);
-                sites.entry(key.site).or_default().add(count);
+                report.add(&key, &count);
+                sites.entry(key.site).or_default().add(&count);
                 let cost = machine.costs().of(key.distance, machine.topology());
-                lines.entry(key.line).or_default().add(cpu, key, count, cost);
+                lines.entry(key.line).or_default().add(cpu, &key, &count, cost);
             }
         }
         report.lines = lines.into_iter().map(|(line, sums)| sums.into_report(machine, line)).collect();

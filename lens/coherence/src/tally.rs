@@ -101,34 +101,69 @@ impl Count {
 }
 
 /// Transfers by key.
+///
+/// A change is noted first, and entered when some have gathered: counts lie far apart in memory, and a loop over many waits for several
+/// of them at once, where each change by itself would wait for its own.
 #[derive(Debug, Clone, Default)]
-pub struct Tally(FxHashMap<Key, Count>);
+pub struct Tally {
+    counts: Counts,
+    noted: Vec<(Key, Change)>,
+}
+
+type Counts = FxHashMap<Key, Count>;
+
+/// Changes that are entered together; they fit the first-level cache.
+const GATHERED: usize = 128;
+
+#[derive(Debug, Clone, Copy)]
+enum Change {
+    True,
+    False,
+    /// What looked like false sharing was true sharing after all.
+    Corrected,
+}
 
 impl Tally {
     /// Every key with its count, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = (&Key, &Count)> {
-        self.0.iter()
+    pub fn iter(&self) -> impl Iterator<Item = (Key, Count)> {
+        let mut counts = self.counts.clone();
+        enter(&mut counts, &self.noted);
+        counts.into_iter()
     }
 
     /// All transfers.
     pub fn total(&self) -> u64 {
-        self.0.values().map(Count::total).sum()
+        self.iter().map(|(_, count)| count.total()).sum()
     }
 
     pub(crate) fn add(&mut self, key: Key, is_true: bool) {
-        let count = self.0.entry(key).or_default();
-        if is_true {
-            count.true_sharing += 1;
-        } else {
-            count.false_sharing += 1;
-        }
+        self.note(key, if is_true { Change::True } else { Change::False });
     }
 
     /// A transfer that looked like false sharing was true sharing after all.
     pub(crate) fn correct(&mut self, key: &Key) {
-        if let Some(count) = self.0.get_mut(key) {
-            count.false_sharing -= 1;
-            count.true_sharing += 1;
+        self.note(*key, Change::Corrected);
+    }
+
+    fn note(&mut self, key: Key, change: Change) {
+        self.noted.push((key, change));
+        if self.noted.len() == GATHERED {
+            enter(&mut self.counts, &self.noted);
+            self.noted.clear();
+        }
+    }
+}
+
+fn enter(counts: &mut Counts, changes: &[(Key, Change)]) {
+    for (key, change) in changes {
+        let count = counts.entry(*key).or_default();
+        match change {
+            Change::True => count.true_sharing += 1,
+            Change::False => count.false_sharing += 1,
+            Change::Corrected => {
+                count.false_sharing -= 1;
+                count.true_sharing += 1;
+            }
         }
     }
 }

@@ -49,6 +49,10 @@ pub(crate) enum ArgumentError {
     Missing(&'static str, &'static str),
     #[error("private_quantum={0}: below quantum, which is {1}")]
     Quanta(u64, u64),
+    #[error("quantum={0}: at least {LEAST_KERNEL_QUANTUM} in full-system emulation")]
+    KernelQuantum(u64),
+    #[error("private_quantum={0}: not in full-system emulation, where quantum is the only one")]
+    KernelPrivateQuantum(u64),
     #[error("cache_lines and cache_ways: neither can be without the other")]
     HalfACache,
     #[error("instruction_ps=0: an instruction takes some time")]
@@ -82,9 +86,12 @@ const KEYS: [&str; 15] = [
 /// a line sees a change late by as much.
 pub(crate) const PROGRAM_QUANTA: Quanta = Quanta { contended: 5, private: 200 };
 
-/// For kernels, which have many lines that move and few that all want at once: as long as a few page faults. A finer one takes many
-/// times as long.
-pub(crate) const KERNEL_QUANTA: Quanta = Quanta { contended: 4000, private: 4000 };
+/// For kernels: a fraction of a page fault. Turns end where the emulator's blocks do, so a finer one costs hardly more, but below
+/// [`LEAST_KERNEL_QUANTUM`] means nothing any more.
+pub(crate) const KERNEL_QUANTA: Quanta = Quanta { contended: 1000, private: 1000 };
+
+/// A CPU has a turn of one block at least in each round, so a quantum must be longer than what a block may cost with its transfers.
+pub(crate) const LEAST_KERNEL_QUANTUM: u64 = 500;
 
 const DEFAULT_STALL_SECONDS: u64 = 10;
 const MOST_STALL_SECONDS: u64 = 86_400;
@@ -128,6 +135,18 @@ impl Arguments {
         })
     }
 
+    /// Whether a machine that runs by turns can keep to the quanta. The error says what is the matter.
+    pub(crate) fn check_turns(&self) -> Result<(), ArgumentError> {
+        let Quanta { contended, private } = self.quanta;
+        if contended < LEAST_KERNEL_QUANTUM {
+            return Err(ArgumentError::KernelQuantum(contended));
+        }
+        if private != contended {
+            return Err(ArgumentError::KernelPrivateQuantum(private));
+        }
+        Ok(())
+    }
+
     /// The machine to count on. The error is that of caches that can't be.
     pub(crate) fn machine(&self) -> Result<Machine, ArgumentError> {
         Ok(Machine::with(self.topology, self.costs.costs(), self.caches)?)
@@ -156,10 +175,11 @@ fn caches(lines: Option<u32>, ways: Option<u32>) -> Result<Option<Caches>, Argum
     }
 }
 
-/// Of two quanta of which one is given, the other is as near to the usual as it can be.
+/// Of two quanta of which one is given, the other is as near to the usual as it can be; where the usual are one, they stay one.
 fn quanta(contended: Option<u64>, private: Option<u64>, usual: Quanta) -> Result<Quanta, ArgumentError> {
     let contended = contended.unwrap_or(usual.contended.min(private.unwrap_or(u64::MAX)));
-    let private = private.unwrap_or(usual.private.max(contended));
+    let is_one = usual.private == usual.contended;
+    let private = private.unwrap_or(if is_one { contended } else { usual.private.max(contended) });
     if private < contended {
         return Err(ArgumentError::Quanta(private, contended));
     }
@@ -195,10 +215,12 @@ mod tests {
         assert_eq!(two.topology, Topology::new(8, 2, 4).unwrap());
         assert_eq!(two.output, PathBuf::from("a=b"));
         assert!(two.whole && two.quanta.contended == 0);
-        let kernel = |argument| Arguments::parse(["cpus=8", "output=r", argument], KERNEL_QUANTA).unwrap().quanta;
-        assert_eq!(kernel("whole=off"), KERNEL_QUANTA);
-        assert_eq!(kernel("private_quantum=100"), Quanta { contended: 100, private: 100 });
-        assert_eq!(kernel("quantum=9000"), Quanta { contended: 9000, private: 9000 });
+        let kernel = |argument| Arguments::parse(["cpus=8", "output=r", argument], KERNEL_QUANTA).unwrap();
+        assert_eq!(kernel("whole=off").quanta, KERNEL_QUANTA);
+        assert_eq!(kernel("quantum=9000").quanta, Quanta { contended: 9000, private: 9000 });
+        assert_eq!((kernel("quantum=9000").check_turns(), kernel("quantum=600").check_turns()), (Ok(()), Ok(())));
+        assert_eq!(kernel("quantum=499").check_turns(), Err(ArgumentError::KernelQuantum(499)));
+        assert_eq!(kernel("private_quantum=4000").check_turns(), Err(ArgumentError::KernelPrivateQuantum(4000)));
         let far = Arguments::parse(
             ["cpus=8", "output=r", "other_socket_ns=130", "cache_lines=512", "cache_ways=8"],
             PROGRAM_QUANTA,

@@ -17,12 +17,9 @@ use std::ffi::{c_uint, c_void};
 /// look at: an instruction that leaves its block from within a helper, as `syscall` and `pause` do, leaves the CPU's pointer to the
 /// instruction's memory callbacks set, and the next helper of an instruction without callbacks of its own would follow it.
 pub(crate) fn register(lens: &Lens) {
-    match lens.watched {
-        Watched::Kernel => lens.qemu.on_halt(lens.id, on_idle, on_resume),
-        Watched::Program { .. } => {
-            lens.qemu.on_system_call(lens.id, on_system_call);
-            lens.qemu.on_system_call_return(lens.id, on_system_call_return);
-        }
+    if lens.watched != Watched::Kernel {
+        lens.qemu.on_system_call(lens.id, on_system_call);
+        lens.qemu.on_system_call_return(lens.id, on_system_call_return);
     }
     lens.qemu.on_exit(lens.id, on_exit);
     if lens.is_instrumenting() {
@@ -60,6 +57,7 @@ extern "C" fn instrument(_id: PluginId, block: *mut Block) {
     lens.note_program();
     let mut buffer = [0; 16];
     let mut is_first = true;
+    let on_access = if lens.watched == Watched::Kernel { on_access_in_turn } else { on_access };
     // SAFETY: `block` is what this callback got, and the instructions are used within it.
     unsafe {
         let instructions = lens.qemu.instructions(block);
@@ -115,15 +113,9 @@ extern "C" fn on_access(cpu: c_uint, info: MemoryInfo, address: u64, site: *mut 
     }
 }
 
-extern "C" fn on_idle(_id: PluginId, cpu: c_uint) {
+extern "C" fn on_access_in_turn(cpu: c_uint, info: MemoryInfo, address: u64, site: *mut c_void) {
     if let Some(lens) = LENS.get() {
-        lens.rest(cpu);
-    }
-}
-
-extern "C" fn on_resume(_id: PluginId, cpu: c_uint) {
-    if let Some(lens) = LENS.get() {
-        lens.resume(cpu);
+        lens.access_in_turn(cpu, info, address, Site::unpack(site as usize));
     }
 }
 
@@ -176,8 +168,9 @@ extern "C" fn on_exit(_id: PluginId, _data: *mut c_void) {
         space: &lens.space,
         watched: lens.watched,
         run: lens.run(),
-        stepping: lens.lockstep.stepping(),
-        clocks: (0..counters.len()).map(|cpu| lens.lockstep.clock(cpu)).collect(),
+        stepping: lens.pace.stepping(),
+        // SAFETY: this is the exit callback.
+        clocks: (0..counters.len()).map(|cpu| unsafe { lens.pace.clock(cpu) }).collect(),
         counters,
         program: lens.program.get().and_then(Option::as_ref),
     });

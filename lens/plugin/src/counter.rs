@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What one CPU counts: its part of the cache model, its instructions and its accesses.
 
-use crate::address::Place;
 use crate::site::Site;
 use faultline_coherence::{Access, Cpu, Kind};
 
@@ -18,49 +17,37 @@ pub(crate) struct Counter {
     store_to_come: Option<(Site, u64)>,
 }
 
-/// An access as the emulator reports it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Event {
-    pub(crate) site: Site,
-    pub(crate) place: Place,
-    pub(crate) size: u8,
-    pub(crate) is_store: bool,
-    pub(crate) is_user: bool,
-}
-
 impl Counter {
     /// Nothing counted.
     pub(crate) fn new(cpu: Cpu<'static>) -> Self {
         Counter { cpu, instructions: 0, accesses: 0, store_to_come: None }
     }
 
-    /// Counts an access; returns what it cost in clocks: nothing, if the CPU's own cache has the line as it must be.
+    /// What a load or store of an instruction is; none if it is the second half of an access that began before.
     ///
     /// QEMU reports an atomic read-modify-write as one store when several threads run, since a helper of its own carries it out,
     /// and as a load and then a store while there is but one. Either counts as one atomic access, at its first event.
     #[inline]
-    pub(crate) fn access(&mut self, event: Event) -> u64 {
-        let kind = match (event.site.is_atomic, event.is_store) {
-            (false, false) => Kind::Read,
-            (false, true) => Kind::Write,
+    pub(crate) fn kind(&mut self, site: Site, address: u64, is_store: bool) -> Option<Kind> {
+        match (site.is_atomic, is_store) {
+            (false, false) => Some(Kind::Read),
+            (false, true) => Some(Kind::Write),
             (true, is_store) => {
-                let pair = Some((event.site, event.place.address));
+                let pair = Some((site, address));
                 if is_store && self.store_to_come.take() == pair {
-                    return 0;
+                    return None;
                 }
                 self.store_to_come = pair.filter(|_| !is_store);
-                Kind::Atomic
+                Some(Kind::Atomic)
             }
-        };
+        }
+    }
+
+    /// Counts an access; returns what it cost in clocks: nothing, if the CPU's own cache has the line as it must be.
+    #[inline]
+    pub(crate) fn access(&mut self, access: &Access) -> u64 {
         self.accesses += 1;
-        self.cpu.access(&Access {
-            address: event.place.address,
-            size: event.size,
-            kind,
-            site: event.site.address,
-            user: event.is_user,
-            contents: event.place.contents,
-        })
+        self.cpu.access(access)
     }
 }
 
@@ -69,26 +56,24 @@ mod tests {
     use super::*;
     use faultline_coherence::{Machine, Topology};
 
-    fn event(is_atomic: bool, is_store: bool) -> Event {
-        Event {
-            site: Site { address: 0x40_1000, is_atomic },
-            place: Place { address: 0x1000, contents: false },
-            size: 8,
-            is_store,
-            is_user: true,
-        }
+    /// Counts a load or store of 8 bytes at one address.
+    fn event(counter: &mut Counter, is_atomic: bool, is_store: bool) -> u64 {
+        let (address, site) = (0x1000, Site { address: 0x40_1000, is_atomic });
+        let kind = counter.kind(site, address, is_store);
+        let access = |kind| Access { address, size: 8, kind, site: site.address, user: true, contents: false };
+        kind.map_or(0, |kind| counter.access(&access(kind)))
     }
 
     #[test]
     fn a_load_and_a_store_of_one_atomic_are_one_access() {
         let machine: &'static Machine = Box::leak(Box::new(Machine::new(Topology::new(2, 1, 2).unwrap())));
         let (mut one, mut other) = (Counter::new(machine.cpu(0)), Counter::new(machine.cpu(1)));
-        one.access(event(true, false));
-        one.access(event(true, true));
+        event(&mut one, true, false);
+        event(&mut one, true, true);
         assert_eq!(one.accesses, 1);
-        assert_eq!(other.access(event(true, false)), 1);
-        assert_eq!(other.access(event(true, true)), 0);
-        assert_eq!(one.access(event(true, true)), 1);
+        assert_eq!(event(&mut other, true, false), 1);
+        assert_eq!(event(&mut other, true, true), 0);
+        assert_eq!(event(&mut one, true, true), 1);
         assert_eq!((one.accesses, other.accesses), (2, 1));
         assert!(one.cpu.tally().iter().all(|(key, _)| key.atomic));
     }
@@ -97,8 +82,8 @@ mod tests {
     fn plain_loads_and_stores_are_two() {
         let machine: &'static Machine = Box::leak(Box::new(Machine::new(Topology::new(1, 1, 1).unwrap())));
         let mut counter = Counter::new(machine.cpu(0));
-        counter.access(event(false, false));
-        counter.access(event(false, true));
+        event(&mut counter, false, false);
+        event(&mut counter, false, true);
         assert_eq!(counter.accesses, 2);
     }
 }

@@ -19,12 +19,15 @@ impl EventWords {
         EventWords((0..1 << BITS).map(meaning).collect())
     }
 
-    /// The access's bytes, and whether it stores.
+    /// The access's bytes, and whether it stores; none for a word of more bits.
+    #[inline]
+    pub(crate) fn known(&self, info: MemoryInfo) -> Option<(u8, bool)> {
+        self.0.get(info as usize).map(|meaning| (meaning & !STORE, meaning & STORE != 0))
+    }
+
+    /// The same for any word.
     #[inline]
     pub(crate) fn meaning(&self, qemu: &Qemu, info: MemoryInfo) -> (u8, bool) {
-        match self.0.get(info as usize) {
-            Some(meaning) => (meaning & !STORE, meaning & STORE != 0),
-            None => (qemu.size(info), qemu.is_store(info)),
-        }
+        self.known(info).unwrap_or_else(|| (qemu.size(info), qemu.is_store(info)))
     }
 }

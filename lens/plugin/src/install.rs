@@ -6,7 +6,8 @@ use crate::callbacks;
 use crate::fork;
 use crate::lens::{LENS, Lens, Watched, say};
 use crate::output;
-use crate::qemu::{Info, Missing, PluginId, Qemu};
+use crate::pace::Pace;
+use crate::qemu::{Info, Missing, NoTurns, PluginId, Qemu, Scheduler};
 use std::ffi::{CStr, c_char, c_int};
 use std::io;
 use std::path::PathBuf;
@@ -26,6 +27,8 @@ enum InstallError {
     Cpus(c_int, u16),
     #[error(transparent)]
     Qemu(#[from] Missing),
+    #[error(transparent)]
+    NoTurns(#[from] NoTurns),
     #[error("{0}: can't be written: {1}")]
     Output(PathBuf, io::Error),
     #[error("forks can't be watched: {0}")]
@@ -74,8 +77,11 @@ fn install(id: PluginId, info: &Info, target: &str, arguments: &[&str]) -> Resul
     let usual = if info.is_system { KERNEL_QUANTA } else { PROGRAM_QUANTA };
     let mut arguments = Arguments::parse(arguments.iter().copied(), usual)?;
     let cpus = arguments.topology.cpus();
-    if info.is_system && info.cpus != c_int::from(cpus) {
-        return Err(InstallError::Cpus(info.cpus, cpus));
+    if info.is_system {
+        if info.cpus != c_int::from(cpus) {
+            return Err(InstallError::Cpus(info.cpus, cpus));
+        }
+        arguments.check_turns()?;
     }
     // The program may change its directory before the report is written.
     arguments.output = std::path::absolute(&arguments.output)
@@ -84,7 +90,11 @@ fn install(id: PluginId, info: &Info, target: &str, arguments: &[&str]) -> Resul
     let qemu = Qemu::find(info.version)?;
     let watched = if info.is_system { Watched::Kernel } else { Watched::Program { is_64_bit } };
     let machine = arguments.machine()?;
-    LENS.set(Lens::new(qemu, id, arguments, machine, watched)).map_err(|_| InstallError::Twice)?;
+    let pace = match watched {
+        Watched::Program { .. } => Pace::threads(cpus.into(), arguments.quanta, arguments.stall),
+        Watched::Kernel => Pace::turns(cpus.into(), arguments.quanta.contended, Scheduler::find()?),
+    };
+    LENS.set(Lens::new(qemu, id, arguments, machine, watched, pace)).map_err(|_| InstallError::Twice)?;
     if !info.is_system {
         fork::watch().map_err(InstallError::Fork)?;
     }

@@ -3,13 +3,14 @@
 
 use crate::address::{AddressSpace, DirectMap, KERNEL};
 use crate::arguments::Arguments;
-use crate::counter::{Counter, Event};
+use crate::counter::Counter;
 use crate::event_word::EventWords;
-use crate::lockstep::{Lockstep, Stall};
+use crate::lockstep::Stall;
+use crate::pace::Pace;
 use crate::program::Program;
 use crate::qemu::{PluginId, Qemu};
 use crate::site::Site;
-use faultline_coherence::Machine;
+use faultline_coherence::{Access, Kind, LINE_BYTES, Machine};
 use std::cell::UnsafeCell;
 use std::fmt::Display;
 use std::io::Write;
@@ -30,7 +31,7 @@ pub(crate) struct Lens {
     pub(crate) arguments: Arguments,
     pub(crate) watched: Watched,
     pub(crate) machine: &'static Machine,
-    pub(crate) lockstep: Lockstep,
+    pub(crate) pace: Pace,
     /// Set once the program's first code is translated; in it none if QEMU doesn't tell.
     pub(crate) program: OnceLock<Option<Program>>,
     pub(crate) space: AddressSpace,
@@ -88,7 +89,14 @@ pub(crate) struct Run {
 
 impl Lens {
     /// A lens that doesn't count yet.
-    pub(crate) fn new(qemu: Qemu, id: PluginId, arguments: Arguments, machine: Machine, watched: Watched) -> Self {
+    pub(crate) fn new(
+        qemu: Qemu,
+        id: PluginId,
+        arguments: Arguments,
+        machine: Machine,
+        watched: Watched,
+        pace: Pace,
+    ) -> Self {
         // Never freed: the CPUs borrow it, and threads may outlive any owner until the process ends.
         let machine: &'static Machine = Box::leak(Box::new(machine));
         let cpus = arguments.topology.cpus();
@@ -97,7 +105,7 @@ impl Lens {
             qemu,
             id,
             watched,
-            lockstep: Lockstep::new(cpus.into(), arguments.quanta, arguments.stall),
+            pace,
             program: OnceLock::new(),
             space: match watched {
                 Watched::Program { .. } => AddressSpace::Process,
@@ -144,7 +152,8 @@ impl Lens {
             return;
         }
         let busy = self.is_running.iter().enumerate().filter(|(_, is_running)| is_running.load(Relaxed));
-        self.lockstep.begin(busy.map(|(cpu, _)| cpu));
+        // SAFETY: a mark's callback is a CPU's, and at installation no CPU runs.
+        unsafe { self.pace.begin(busy.map(|(cpu, _)| cpu)) };
         self.regions.fetch_add(1, Relaxed);
         self.is_counting.store(true, Relaxed);
     }
@@ -153,7 +162,8 @@ impl Lens {
     pub(crate) fn stop(&self) {
         // Relaxed: see the struct.
         if self.is_counting.swap(false, Relaxed) {
-            self.lockstep.end();
+            // SAFETY: a mark's callback is a CPU's, and so is that of the program's last system call.
+            unsafe { self.pace.end() };
         }
     }
 
@@ -163,44 +173,107 @@ impl Lens {
         let Some(cell) = self.counting_cell(cpu) else { return };
         // SAFETY: this thread runs the CPU, see `CounterCell`.
         unsafe { (*cell.0.get()).instructions += instructions };
-        if let Some(stall) = self.lockstep.advance(cpu as usize, instructions) {
-            self.say_stall(stall);
+        match &self.pace {
+            Pace::Threads(lockstep) => {
+                if let Some(stall) = lockstep.advance(cpu as usize, instructions) {
+                    self.say_stall(stall);
+                }
+            }
+            Pace::Turns(turns, scheduler) => {
+                // SAFETY: this is a CPU's callback, and what is lent is given back at once.
+                if unsafe { turns.lend() }.advance(cpu as usize, instructions) {
+                    scheduler.end_turn(cpu);
+                }
+            }
         }
     }
 
-    /// A CPU accesses memory.
+    /// A program's thread accesses memory.
     #[inline]
     pub(crate) fn access(&self, cpu: u32, info: u32, address: u64, site: Site) {
-        let Some(cell) = self.counting_cell(cpu) else { return };
-        let Some(place) = self.space.locate(&self.qemu, info, address) else { return };
-        let (size, is_store) = self.event_words.meaning(&self.qemu, info);
-        let event = Event { site, place, size, is_store, is_user: site.address < KERNEL };
+        let (Some(cell), Pace::Threads(lockstep)) = (self.counting_cell(cpu), &self.pace) else { return };
         // SAFETY: this thread runs the CPU, see `CounterCell`.
-        let cost = unsafe { (*cell.0.get()).access(event) };
+        let counter = unsafe { &mut *cell.0.get() };
+        let (size, is_store) = self.event_words.meaning(&self.qemu, info);
+        let Some(kind) = counter.kind(site, address, is_store) else { return };
+        let access = Access { address, size, kind, site: site.address, user: true, contents: false };
+        let cost = counter.access(&access);
         if cost != 0 {
-            self.lockstep.pay(cpu as usize, cost);
+            lockstep.pay(cpu as usize, cost);
+        }
+    }
+
+    /// A machine's CPU accesses memory.
+    ///
+    /// Nearly all accesses end here, so this has no calls. That it is the CPU's turn implies that accesses count.
+    #[inline]
+    pub(crate) fn access_in_turn(&self, cpu: u32, info: u32, address: u64, site: Site) {
+        if let (Some(cell), Pace::Turns(turns, _)) = (self.counters.get(cpu as usize), &self.pace)
+            && let Some((size, is_store)) = self.event_words.known(info)
+            // SAFETY: this is a CPU's callback, and what is lent is given back in this line.
+            && unsafe { turns.lend() }.has_settled(cpu as usize, address, size, is_store)
+            // An atomic access may be the second half of one. A user's address may lead elsewhere within a turn; the kernel's don't.
+            && address >= KERNEL && !site.is_atomic
+        {
+            // SAFETY: this thread runs the CPU, see `CounterCell`.
+            unsafe { (*cell.0.get()).accesses += 1 };
+            return;
+        }
+        self.access_in_turn_closely(cpu, info, address, site);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn access_in_turn_closely(&self, cpu: u32, info: u32, address: u64, site: Site) {
+        let (Some(cell), Pace::Turns(turns, scheduler)) = (self.counting_cell(cpu), &self.pace) else { return };
+        // SAFETY: this thread runs the CPU, see `CounterCell`.
+        let counter = unsafe { &mut *cell.0.get() };
+        // SAFETY: this is a CPU's callback, and what is lent is given back at its end.
+        let turns = unsafe { turns.lend() };
+        // A string instruction may go on in a turn that no block has begun.
+        if turns.is_over(cpu as usize) && turns.advance(cpu as usize, 0) {
+            scheduler.end_turn(cpu);
+        }
+        let Some(place) = self.space.locate(&self.qemu, info, address) else { return };
+        let name = if address < KERNEL { place.address } else { address };
+        let (size, is_store) = self.event_words.meaning(&self.qemu, info);
+        let Some(kind) = counter.kind(site, name, is_store) else { return };
+        if turns.has_settled(cpu as usize, name, size, kind != Kind::Read) {
+            counter.accesses += 1;
+            return;
+        }
+        turns.pay(counter.access(&Access {
+            address: place.address,
+            size,
+            kind,
+            site: site.address,
+            user: site.address < KERNEL,
+            contents: place.contents,
+        }));
+        if self.machine.caches().is_none() {
+            turns.settled.put(name, counter.cpu.settled(place.address / LINE_BYTES));
         }
     }
 
     /// A CPU may sleep in the operating system from now on.
     pub(crate) fn rest(&self, cpu: u32) {
         self.set_running(cpu, false);
-        if self.counting_cell(cpu).is_some() {
-            self.lockstep.rest(cpu as usize);
+        if let (Some(_), Pace::Threads(lockstep)) = (self.counting_cell(cpu), &self.pace) {
+            lockstep.rest(cpu as usize);
         }
     }
 
     /// A CPU is in a system call that may make others busy.
     pub(crate) fn begin_waking(&self, cpu: u32) {
-        if self.counting_cell(cpu).is_some() {
-            self.lockstep.begin_waking(cpu as usize);
+        if let (Some(_), Pace::Threads(lockstep)) = (self.counting_cell(cpu), &self.pace) {
+            lockstep.begin_waking(cpu as usize);
         }
     }
 
     /// A CPU is back from a system call that has made `woken` others busy, if it was one of those; an error is below 0.
     pub(crate) fn end_waking(&self, cpu: u32, woken: i64) {
-        if self.counting_cell(cpu).is_some() {
-            self.lockstep.end_waking(cpu as usize, u32::try_from(woken).unwrap_or(0));
+        if let (Some(_), Pace::Threads(lockstep)) = (self.counting_cell(cpu), &self.pace) {
+            lockstep.end_waking(cpu as usize, u32::try_from(woken).unwrap_or(0));
         }
     }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A TCG plugin for QEMU that counts the cache lines which move between CPUs, in a program under QEMU's user mode.
+//! A TCG plugin for QEMU that counts the cache lines which move between CPUs, in a program under QEMU's user mode or in a whole
+//! machine with its kernel.
 //!
 //! Between a begin and an end mark in the program (or for its whole run) every memory access goes to a model of the CPUs'
 //! caches, `faultline-coherence`; what it counts is written as JSON when the program ends. The CPUs are kept in step by virtual
 //! clocks, so that they interleave finely on a host with few CPUs. See the README for arguments, output and limits.
 //!
 //! - `qemu`: QEMU's C interface, and nothing else; `install`, `callbacks`: what QEMU calls.
-//! - `arguments`, `instruction`, `site`, `lockstep`, `system_call`, `report`: plain logic, tested without QEMU.
-//! - `lens`: what the callbacks share; `counter`: what one CPU counts; `address`: where its accesses go.
+//! - `arguments`, `instruction`, `site`, `lockstep`, `turns`, `settled`, `system_call`, `report`: plain logic, tested without QEMU.
+//! - `lens`: what the callbacks share; `pace`: what keeps CPUs in step, which is `lockstep` or `turns`; `counter`: what one CPU counts; `address`: where its accesses go.
 //! - `program`, `output`, `fork`: the program's file, the report's file, and processes that the program starts.
 
 mod address;
@@ -21,8 +22,11 @@ mod instruction;
 mod lens;
 mod lockstep;
 mod output;
+mod pace;
 mod program;
 mod qemu;
 mod report;
+mod settled;
 mod site;
 mod system_call;
+mod turns;

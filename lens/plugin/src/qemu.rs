@@ -49,7 +49,6 @@ pub(crate) struct HardwareAddress {
 }
 
 pub(crate) type SimpleCallback = extern "C" fn(PluginId);
-pub(crate) type CpuCallback = extern "C" fn(PluginId, c_uint);
 pub(crate) type ExitCallback = extern "C" fn(PluginId, *mut c_void);
 pub(crate) type TranslationCallback = extern "C" fn(PluginId, *mut Block);
 pub(crate) type ExecutionCallback = extern "C" fn(c_uint, *mut c_void);
@@ -104,8 +103,6 @@ pub(crate) struct Qemu {
     register_memory: unsafe extern "C" fn(*mut Instruction, MemoryCallback, c_int, c_int, *mut c_void),
     register_system_call: unsafe extern "C" fn(PluginId, SystemCallCallback),
     register_system_call_return: unsafe extern "C" fn(PluginId, SystemCallReturnCallback),
-    register_idle: unsafe extern "C" fn(PluginId, CpuCallback),
-    register_resume: unsafe extern "C" fn(PluginId, CpuCallback),
     register_exit: unsafe extern "C" fn(PluginId, ExitCallback, *mut c_void),
     reset: unsafe extern "C" fn(PluginId, SimpleCallback),
     block_length: unsafe extern "C" fn(*const Block) -> usize,
@@ -120,6 +117,64 @@ pub(crate) struct Qemu {
     physical_address: unsafe extern "C" fn(*const HardwareAddress) -> u64,
     path_to_binary: unsafe extern "C" fn() -> *const c_char,
     start_code: unsafe extern "C" fn() -> u64,
+}
+
+/// QEMU's functions by which a machine's CPUs, run by turns on one thread, are told that a turn ends.
+///
+/// They are not of the plugin interface, which has nothing for it. QEMU exports them where it is built with modules, as
+/// distributions do.
+#[derive(Clone, Copy)]
+pub(crate) struct Scheduler {
+    get_cpu: unsafe extern "C" fn(c_int) -> *mut Cpu,
+    exit: unsafe extern "C" fn(*mut Cpu),
+}
+
+/// A CPU of QEMU's.
+#[repr(C)]
+struct Cpu {
+    opaque: [u8; 0],
+    not_send: PhantomData<*mut u8>,
+}
+
+/// Why CPUs can't be run by turns.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoTurns {
+    #[error("this QEMU does not export {0}: it must be built with modules, as distributions build it")]
+    Missing(&'static str),
+    #[error("CPUs must share one thread: start QEMU with -accel tcg,thread=single")]
+    Threads,
+}
+
+impl From<Missing> for NoTurns {
+    fn from(missing: Missing) -> Self {
+        NoTurns::Missing(missing.0)
+    }
+}
+
+impl Scheduler {
+    /// Finds the functions, and that this machine's CPUs share one thread. To be called at installation of a system.
+    pub(crate) fn find() -> Result<Self, NoTurns> {
+        let flag = lookup(c"mttcg_enabled").ok_or(NoTurns::Missing("mttcg_enabled"))?;
+        // SAFETY: 1. the symbol is QEMU's global `bool mttcg_enabled` (accel/tcg/tcg-all.c), set before plugins are loaded; 2. it is read as
+        // a byte, of which every value is one.
+        if unsafe { flag.cast::<u8>().read() } != 0 {
+            return Err(NoTurns::Threads);
+        }
+        // SAFETY: the types are those of `qemu_get_cpu` and `cpu_exit` in QEMU's include/hw/core/cpu.h, from 1.3 to 10.1.
+        unsafe { Ok(Scheduler { get_cpu: function(c"qemu_get_cpu")?, exit: function(c"cpu_exit")? }) }
+    }
+
+    /// The turn of a CPU ends after its present block. To be called in a callback of that CPU.
+    pub(crate) fn end_turn(self, cpu: c_uint) {
+        // SAFETY: 1. `get_cpu` walks the list of CPUs, which is complete once one runs; 2. `exit` sets two flags of the CPU, and may be
+        // called on any thread; 3. null is not passed on.
+        unsafe {
+            let cpu = (self.get_cpu)(cpu as c_int);
+            if !cpu.is_null() {
+                (self.exit)(cpu);
+            }
+        }
+    }
 }
 
 fn lookup(name: &CStr) -> Option<*mut c_void> {
@@ -153,8 +208,6 @@ impl Qemu {
                 register_memory: function(c"qemu_plugin_register_vcpu_mem_cb")?,
                 register_system_call: function(c"qemu_plugin_register_vcpu_syscall_cb")?,
                 register_system_call_return: function(c"qemu_plugin_register_vcpu_syscall_ret_cb")?,
-                register_idle: function(c"qemu_plugin_register_vcpu_idle_cb")?,
-                register_resume: function(c"qemu_plugin_register_vcpu_resume_cb")?,
                 register_exit: function(c"qemu_plugin_register_atexit_cb")?,
                 reset: function(c"qemu_plugin_reset")?,
                 block_length: function(c"qemu_plugin_tb_n_insns")?,
@@ -190,15 +243,6 @@ impl Qemu {
     pub(crate) fn on_system_call_return(&self, id: PluginId, callback: SystemCallReturnCallback) {
         // SAFETY: as for `on_translation`.
         unsafe { (self.register_system_call_return)(id, callback) }
-    }
-
-    /// A CPU of a system halts, or goes on after that. QEMU holds its big lock in both.
-    pub(crate) fn on_halt(&self, id: PluginId, idle: CpuCallback, resume: CpuCallback) {
-        // SAFETY: as for `on_translation`.
-        unsafe {
-            (self.register_idle)(id, idle);
-            (self.register_resume)(id, resume);
-        }
     }
 
     pub(crate) fn on_exit(&self, id: PluginId, callback: ExitCallback) {

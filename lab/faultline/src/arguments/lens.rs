@@ -6,6 +6,10 @@ use faultline_coherence::Caches;
 use faultline_stats::lens::Budget;
 use std::path::PathBuf;
 
+/// Of `--limit`, whose default is another than where time is measured.
+const LIMIT: &str =
+    "Time limit of each execution, from a guest's boot on; what it counted until then is kept [default: 20 min]";
+
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
 Examples:
@@ -43,11 +47,11 @@ pub(crate) struct Model {
     #[arg(long, value_name = "LINESxWAYS", value_parser = caches)]
     pub(crate) cache: Option<Caches>,
 
-    /// How far a CPU may run ahead of the slowest after a transfer, in instructions; smaller is finer and slower
+    /// How far a CPU may run ahead of the slowest after a transfer, in instructions; smaller is finer and slower [default: 5, for a kernel 1000]
     #[arg(long, value_name = "N")]
     pub(crate) quantum: Option<u64>,
 
-    /// The same for a CPU that has had no transfer for long
+    /// The same for a thread that has had no transfer for long; not for a kernel [default: 200]
     #[arg(long, value_name = "N")]
     pub(crate) private_quantum: Option<u64>,
 
@@ -118,6 +122,7 @@ Examples:
 What lies between the marks of workloads/harness/faultline_mark.h is counted; in a program without marks, everything is.
 Each thread has a CPU of its own, and the one that starts them too.
 Names are those in the program's file: `-g -static` gives it those of its libraries, and source lines.")]
+#[command(mut_arg("limit", |limit| limit.help(LIMIT)))]
 pub(crate) struct Program {
     /// The program and its arguments; {threads} stands for the number of threads
     #[arg(value_name = "PROGRAM", required = true, last = true)]
@@ -148,6 +153,7 @@ Examples:
   faultline lens kernel fault_existing:shared --cpus 8 --budget 'fault_existing:shared<=110@8'
   faultline lens kernel fault_existing --cpus 8 --baseline 12
 Each workload boots the machine anew. The kernel is the distribution's own (`apt-get install linux-image-amd64`) unless one is given.")]
+#[command(mut_arg("limit", |limit| limit.help(LIMIT)))]
 pub(crate) struct Kernel {
     /// Workloads, as NAME or NAME:VARIANT
     #[arg(value_name = "WORKLOAD", required = true)]

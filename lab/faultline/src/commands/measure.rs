@@ -42,9 +42,10 @@ pub(super) fn measure(
     match ran? {
         Completion::Stopped => {
             failure::warn(&format!("stopped; what was measured is saved as run {run}"));
-            if lens.is_none() {
-                failure::warn(&format!("hint: `faultline resume {run}` goes on"));
-            }
+            failure::warn(&match lens {
+                None => format!("hint: `faultline resume {run}` goes on"),
+                Some(_) => format!("hint: `faultline show {run}` shows it"),
+            });
             return Ok(failure::stopped());
         }
         Completion::BudgetUsed(left) => store.skip_items(run, &left)?,

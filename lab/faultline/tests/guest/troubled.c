@@ -1,8 +1,13 @@
 /* A workload for guests that gets into trouble: each variant in its own way, after a good header. */
+#define _GNU_SOURCE
+#include "../../../../workloads/harness/faultline_mark.h"
 #include <fcntl.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static const char *option(int count, char **words, const char *name)
@@ -20,12 +25,39 @@ static void panic_kernel(void)
         perror("sysrq");
 }
 
+/* Waits for its turn on a CPU of its own, a thousand times; the turn after those never comes. */
+static void take_turns(atomic_int *turn, int own)
+{
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    CPU_SET(own, &cpus);
+    if (sched_setaffinity(0, sizeof cpus, &cpus) != 0)
+        perror("affinity");
+    for (;;) {
+        int now = atomic_load(turn);
+        if (now < 1000 && now % 2 == own)
+            atomic_store(turn, now + 1);
+    }
+}
+
+static void deadlock(void)
+{
+    atomic_int *turn = mmap(NULL, sizeof *turn, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (turn == MAP_FAILED) {
+        perror("mmap");
+        return;
+    }
+    atomic_store(turn, 0);
+    faultline_mark_begin();
+    take_turns(turn, fork() == 0);
+}
+
 int main(int count, char **words)
 {
     if (count > 1 && strcmp(words[1], "--describe") == 0) {
         printf("faultline-describe 1 troubled\nsummary a fake\noperation turn\nunit turn/s\ndirection higher\nstyle loop\n"
                "window_ms 10\nvariant panic process the kernel panics\nvariant hang process it never ends\n"
-               "variant crash process a signal ends it\nvariant cut process it ends in the middle\nend\n");
+               "variant deadlock process two wait for each other\nvariant crash process a signal ends it\nvariant cut process it ends in the middle\nend\n");
         return 0;
     }
     const char *variant = option(count, words, "--variant");
@@ -35,6 +67,8 @@ int main(int count, char **words)
     fflush(stdout);
     if (strcmp(variant, "panic") == 0)
         panic_kernel();
+    if (strcmp(variant, "deadlock") == 0)
+        deadlock();
     if (strcmp(variant, "crash") == 0) {
         fprintf(stderr, "about to crash\nnow\n");
         abort();

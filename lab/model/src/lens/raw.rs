@@ -50,6 +50,16 @@ pub enum LensMode {
     Kernel,
 }
 
+impl LensMode {
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            LensMode::Program => "program",
+            LensMode::Kernel => "kernel",
+        }
+    }
+}
+
 /// What was counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

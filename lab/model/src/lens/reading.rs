@@ -60,6 +60,9 @@ pub struct Reading {
     pub format: String,
     /// Operations in what was counted, from the workload's own output; 1 where the whole is one operation.
     pub operations: NonZeroU64,
+    /// The attempt did not end well: it was counted until then, and `operations` is 1, since how many there were is not known.
+    #[serde(default)]
+    pub is_partial: bool,
     /// Instruction set.
     pub target: String,
     /// Program or kernel.

@@ -1,5 +1,6 @@
 //! What was asked of the lens, saved with the run's other settings, which hold the numbers of CPUs.
 
+use crate::lens::raw::LensMode;
 use serde::{Deserialize, Serialize};
 
 /// What runs under the lens.
@@ -18,6 +19,16 @@ pub enum Subject {
         /// Its command line.
         command_line: String,
     },
+}
+
+impl Subject {
+    /// Program or kernel.
+    pub fn mode(&self) -> LensMode {
+        match self {
+            Subject::Program { .. } => LensMode::Program,
+            Subject::Kernel { .. } => LensMode::Kernel,
+        }
+    }
 }
 
 /// What was asked of the lens.

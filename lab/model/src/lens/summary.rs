@@ -54,6 +54,33 @@ pub struct LineFigures {
     pub code: Vec<Place>,
 }
 
+/// How far a CPU had come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuClock {
+    /// The CPU.
+    pub cpu: u32,
+    /// Its virtual clock, in instructions' time; 0 if it was never busy.
+    pub clock: u64,
+}
+
+/// What was counted in an attempt until it was cut short. Transfers here, of lines and code too, are counts, not per operation: how many
+/// operations there were is not known.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CutShort {
+    /// How the attempt ended, in words.
+    pub ending: String,
+    /// Transfers until then.
+    pub transfers: u64,
+    /// Instructions until then.
+    pub instructions: u64,
+    /// Where the CPUs' clocks stood.
+    pub clocks: Vec<CpuClock>,
+    /// Top lines.
+    pub lines: Vec<LineFigures>,
+    /// Top code.
+    pub code: Vec<Place>,
+}
+
 /// One cell's figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LensPoint {
@@ -85,6 +112,9 @@ pub struct LensPoint {
     pub problems: Vec<Problem>,
     /// Attempts that did not end well, or gave no reading, in words.
     pub failures: Vec<String>,
+    /// What was counted in those that were cut short, as far as something was left of it.
+    #[serde(default)]
+    pub cut_short: Vec<CutShort>,
 }
 
 /// How transfers grow with CPUs.

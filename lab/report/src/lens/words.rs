@@ -2,9 +2,14 @@
 
 use crate::figure;
 use crate::run::words::one_line;
-use crate::style::{Signs, Tone};
+use crate::style::{Signs, Tone, UNICODE};
 use faultline_model::lens::settings::Subject;
-use faultline_model::lens::summary::{Growth, LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Place};
+use faultline_model::lens::summary::{
+    CutShort, Growth, LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Place,
+};
+
+/// Lines and places in code that are named in a sentence.
+const NAMED: usize = 3;
 
 /// What ran, and on what kind of machine: one line.
 pub(crate) fn subject(lens: &LensSummary, signs: &Signs) -> String {
@@ -83,13 +88,50 @@ pub(crate) fn amiss(point: &LensPoint) -> Vec<String> {
     match (point.transfers.is_some(), failures.is_empty()) {
         (true, true) => {}
         (true, false) => amiss.push(format!("left out as failed: {failures}")),
-        (false, true) => amiss.push("no figure: not run".to_owned()),
+        (false, true) => {
+            let endings = point.cut_short.iter().map(|cut| one_line(&cut.ending)).collect::<Vec<_>>().join("; ");
+            amiss.push(format!("no figure: {}", if endings.is_empty() { "not run" } else { &endings }));
+        }
         (false, false) => amiss.push(format!("no figure: {failures}")),
     }
+    amiss.extend(point.cut_short.iter().map(counted_until_then));
     amiss.extend(
         point.problems.iter().map(|problem| format!("counted less than asked for: {}", one_line(&problem.text))),
     );
     amiss
+}
+
+/// What was counted until an attempt was cut short: how much, how far the CPUs had come, what moved most.
+fn counted_until_then(cut: &CutShort) -> String {
+    let count = |count: u64| match count {
+        0..10_000 => count.to_string(),
+        many => figure::quantity(many as f64, "", &UNICODE),
+    };
+    let mut text =
+        format!("counted until then: {} transfers in {} instructions", count(cut.transfers), count(cut.instructions));
+    let ran = || cut.clocks.iter().filter(|at| at.clock > 0);
+    if let (Some(slowest), Some(fastest)) = (ran().min_by_key(|at| at.clock), ran().max_by_key(|at| at.clock)) {
+        text.push_str(&match slowest.cpu == fastest.cpu {
+            true => format!("; the clock of CPU {} stood at {}", slowest.cpu, slowest.clock),
+            false => format!(
+                "; clocks stood at {} (CPU {}) to {} (CPU {})",
+                slowest.clock, slowest.cpu, fastest.clock, fastest.cpu
+            ),
+        });
+        match cut.clocks.len() - ran().count() {
+            0 => {}
+            idle => text.push_str(&format!(", {} idle throughout", cpus(idle as u32))),
+        }
+    }
+    let most = |names: Vec<String>, before: &str| match names.is_empty() {
+        true => String::new(),
+        false => format!("{before}{}", names.join(", ")),
+    };
+    let lines = cut.lines.iter().take(NAMED).map(|line| format!("{} {}", data(line), figure::percent(line.share)));
+    text.push_str(&most(lines.collect(), "; moved most: "));
+    let code = cut.code.iter().take(NAMED).map(|code| format!("{} {}", place(code), figure::percent(code.share)));
+    text.push_str(&most(code.collect(), "; by "));
+    text
 }
 
 /// Whether a line's transfers are of bytes that both sides used, or of neighbours.

@@ -4,7 +4,7 @@ use faultline_model::cell::{Case, TaskMode};
 use faultline_model::lens::raw::{ByDistance, CpuTransfers, Problem};
 use faultline_model::lens::settings::{LensSettings, Subject};
 use faultline_model::lens::summary::{
-    Growth, Held, LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Place, Reach,
+    CpuClock, CutShort, Growth, Held, LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Place, Reach,
 };
 use faultline_model::record::{RunId, RunState};
 use faultline_model::summary::{Estimate, Progress, RunSummary};
@@ -78,6 +78,7 @@ fn point(cpus: u32, transfers: f64, n: u32) -> LensPoint {
         code: if cpus == 1 { Vec::new() } else { code(transfers) },
         problems: Vec::new(),
         failures: Vec::new(),
+        cut_short: Vec::new(),
     }
 }
 
@@ -124,6 +125,19 @@ fn failed(cpus: u32, failures: &[&str]) -> LensPoint {
         code: Vec::new(),
         problems: Vec::new(),
         failures: failures.iter().map(|text| (*text).to_owned()).collect(),
+        cut_short: Vec::new(),
+    }
+}
+
+/// An attempt that was cut short with a CPU far behind, and one that was never busy.
+fn cut_short(ending: &str) -> CutShort {
+    CutShort {
+        ending: ending.into(),
+        transfers: 5204,
+        instructions: 3_141_592,
+        clocks: [91_200, 4_711, 91_350, 0].into_iter().zip(0..).map(|(clock, cpu)| CpuClock { cpu, clock }).collect(),
+        lines: lines(4, 5204.0),
+        code: code(5204.0),
     }
 }
 
@@ -167,6 +181,7 @@ pub fn typical() -> RunSummary {
         point(32, 9.7, 1),
         failed(64, &["guest hung\nafter boot"]),
     ];
+    points[4].cut_short = vec![cut_short("guest hung\nafter boot")];
     let stall = "CPU 3 stood at clock 123 for 10 s; from then on CPUs were not kept in step";
     points[3].problems.push(Problem { kind: "stall".into(), text: stall.into() });
     let reach = Reach { from_cpus: 2, from: 4.8, to_cpus: 32, to: 9.7, per_doubling: 1.225 };
@@ -190,7 +205,11 @@ pub fn typical() -> RunSummary {
         case: case("zero_fill", "huge", TaskMode::Process),
         operation: "fault".into(),
         text: "huge pages of 2 MiB".into(),
-        points: vec![failed(2, &["unsupported here: huge pages: this kernel has none"]), failed(8, &[])],
+        points: vec![
+            failed(2, &["unsupported here: huge pages: this kernel has none"]),
+            LensPoint { cut_short: vec![cut_short("interrupted")], ..failed(4, &[]) },
+            failed(8, &[]),
+        ],
         verdict: LensVerdict::TooFewPoints,
     };
     let cells = vec![faultline_model::cell::Cell { case: shared, tasks: 64 }];
@@ -219,6 +238,8 @@ pub fn hostile() -> RunSummary {
     point.code[0].inlined_into = Some(attack.into());
     point.problems.push(Problem { kind: "x".into(), text: attack.into() });
     curve.points[4].failures = vec![attack.into()];
+    curve.points[4].cut_short[0].lines[0].name = attack.into();
+    curve.points[4].cut_short[0].code[0].name = attack.into();
     run
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn execute(
     conclude(counted, outcome, operations, attempt, journal)
 }
 
-/// Saves the reading, if there is one.
+/// Saves the reading, if there is one: of an attempt that did not end well, what was counted until then.
 fn conclude(
     counted: Result<Counted<'_>, String>,
     outcome: Outcome,
@@ -52,16 +52,19 @@ fn conclude(
     });
     let without = |outcome| Ok(Attempted { outcome, value: None });
     match (counted, NonZeroU64::new(operations), outcome) {
-        (_, _, Outcome::Interrupted) => without(Outcome::Interrupted),
-        (Ok(Counted { report, names }), Some(operations), outcome) => {
+        (Ok(Counted { report, names }), Some(operations), Outcome::Done) => {
             let reading = name_reading(report, names.as_ref(), operations);
             journal.record_reading(attempt, &reading)?;
-            let value = (outcome == Outcome::Done).then(|| transfers_per_operation(&reading));
-            Ok(Attempted { outcome, value })
+            Ok(Attempted { outcome: Outcome::Done, value: Some(transfers_per_operation(&reading)) })
         }
         (Ok(_), None, Outcome::Done) => without(Outcome::NotCounted { text: "it did no operation".to_owned() }),
         (Err(text), _, Outcome::Done) => without(Outcome::NotCounted { text }),
-        (_, None, outcome) | (Err(_), _, outcome) => without(outcome),
+        (Ok(Counted { report, names }), _, outcome) => {
+            let reading = name_reading(report, names.as_ref(), NonZeroU64::MIN);
+            journal.record_reading(attempt, &Reading { is_partial: true, ..reading })?;
+            without(outcome)
+        }
+        (Err(_), _, outcome) => without(outcome),
     }
 }
 

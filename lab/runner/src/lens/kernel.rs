@@ -45,7 +45,7 @@ impl KernelLens {
     ) -> Result<Watched<'_>, String> {
         let cpus = item.cell.tasks;
         let file = ReportFile::new(&self.scratch)?;
-        let plugin = self.model.plugin(&self.plugin, cpus, file.path(), false);
+        let plugin = file.in_directory_of(self.model.plugin(&self.plugin, cpus, file.path(), false));
         let per_cpu_offset = self.symbols.address(PER_CPU_OFFSET);
         let wanted = GuestExecution { execution, plugin: Some(&plugin), per_cpu_offset };
         let executed = self.machine(cpus)?.execute_in_guest(&wanted, sink, stop);

@@ -71,6 +71,6 @@ impl MachineModel {
         if is_whole {
             put("whole", "on".to_owned());
         }
-        Plugin { file: PathBuf::from(file), values }
+        Plugin { file: PathBuf::from(file), values, directory: None }
     }
 }

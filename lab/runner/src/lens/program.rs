@@ -52,7 +52,7 @@ impl ProgramLens {
         let threads = item.cell.tasks;
         let file = ReportFile::new(&self.scratch)?;
         let cpus = Self::cpus(&self.model, threads);
-        let plugin = self.model.plugin(&self.plugin, cpus, file.path(), self.is_whole);
+        let plugin = file.in_directory_of(self.model.plugin(&self.plugin, cpus, file.path(), self.is_whole));
         let count = threads.to_string();
         let arguments: Vec<_> = self.arguments.iter().map(|word| word.replace(THREADS, &count).into()).collect();
         let user = UserExecution {

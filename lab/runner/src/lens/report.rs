@@ -1,6 +1,7 @@
 //! The plugin's report as a file: a place for it, and what is in it afterwards.
 
 use faultline_model::lens::raw::RawReport;
+use faultline_targets::Plugin;
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -9,8 +10,8 @@ const SAYS: &str = "faultline lens: ";
 
 /// A place for one report, removed with it.
 pub(super) struct ReportFile {
-    /// Removes it.
-    _directory: TempDir,
+    /// Removed with it.
+    directory: TempDir,
     path: String,
 }
 
@@ -25,7 +26,12 @@ impl ReportFile {
         // The plugin is told in text.
         let path =
             path.map_err(|path| format!("no report can be written to {}: its name is not UTF-8", path.display()))?;
-        Ok(ReportFile { _directory: directory, path })
+        Ok(ReportFile { directory, path })
+    }
+
+    /// `plugin`, which is told to write its report to [`Self::path`], with the directory that has to go with us.
+    pub(super) fn in_directory_of(&self, plugin: Plugin) -> Plugin {
+        Plugin { directory: Some(self.directory.path().to_owned()), ..plugin }
     }
 
     /// Where the report goes.

@@ -5,7 +5,7 @@ use crate::progress::Standing;
 use faultline_model::cell::Case;
 use faultline_model::lens::reading::Reading;
 use faultline_model::plan::PlanItem;
-use faultline_model::record::RunRecord;
+use faultline_model::record::{Attempt, RunRecord};
 use std::collections::BTreeMap;
 
 /// The readings of a cell.
@@ -17,6 +17,8 @@ pub(crate) struct CellReadings<'a> {
     pub(crate) readings: Vec<&'a Reading>,
     /// What did not, in words, by block.
     pub(crate) failures: Vec<String>,
+    /// What was counted in attempts that were cut short, and how those ended.
+    pub(crate) cut_short: Vec<(String, &'a Reading)>,
     /// Items that have not ended, or were left out.
     pub(crate) missing: u32,
 }
@@ -61,18 +63,24 @@ pub(crate) fn cases<'a>(record: &'a RunRecord, standings: &[(&'a PlanItem, Stand
     }
     let mut cases: Vec<CaseReadings<'a>> = items
         .into_iter()
-        .map(|(case, items)| CaseReadings { case, about: about(&record.workloads, items[0].0), cells: cells(items) })
+        .map(|(case, items)| CaseReadings {
+            case,
+            about: about(&record.workloads, items[0].0),
+            cells: cells(record, items),
+        })
         .collect();
     cases.sort_by_key(|case| place(&record.workloads, case.case));
     cases
 }
 
-fn cells<'a>(mut items: Vec<&(&'a PlanItem, Standing<'a>)>) -> Vec<CellReadings<'a>> {
+fn cells<'a>(record: &'a RunRecord, mut items: Vec<&(&'a PlanItem, Standing<'a>)>) -> Vec<CellReadings<'a>> {
     items.sort_by_key(|(item, _)| (item.block, item.ordinal));
     let mut cells: BTreeMap<u32, CellReadings<'a>> = BTreeMap::new();
     for (item, standing) in items {
         let cell = cells.entry(item.cell.tasks).or_default();
         cell.cpus = item.cell.tasks;
+        cell.cut_short
+            .extend(record.attempts.iter().filter(|attempt| attempt.ordinal == item.ordinal).filter_map(cut_short));
         match standing {
             Standing::Done(attempt) => match &attempt.reading {
                 Some(reading) => cell.readings.push(reading),
@@ -85,4 +93,10 @@ fn cells<'a>(mut items: Vec<&(&'a PlanItem, Standing<'a>)>) -> Vec<CellReadings<
         }
     }
     cells.into_values().collect()
+}
+
+/// What an attempt left that did not end well.
+fn cut_short(attempt: &Attempt) -> Option<(String, &Reading)> {
+    let reading = attempt.reading.as_deref().filter(|reading| reading.is_partial)?;
+    Some((attempt.outcome.as_ref()?.to_string(), reading))
 }

@@ -4,7 +4,7 @@ use crate::example;
 use faultline_model::cell::{Case, TaskMode};
 use faultline_model::lens::data::{Code, Data};
 use faultline_model::lens::raw::{
-    ByCause, ByDistance, CpuTransfers, LensMode, Machine, Scope, Site, SiteTransfers, Space, Totals,
+    ByCause, ByDistance, CpuTotals, CpuTransfers, LensMode, Machine, Scope, Site, SiteTransfers, Space, Totals,
 };
 use faultline_model::lens::reading::{Line, Part, Reading};
 use faultline_model::lens::settings::{LensSettings, Subject};
@@ -48,6 +48,11 @@ pub(crate) fn line(address: u64, transfers: u64, name: &str) -> Line {
     }
 }
 
+/// What one CPU did, of which nothing but its clock matters.
+pub(crate) fn cpu(cpu: u32, clock: u64) -> CpuTotals {
+    CpuTotals { cpu, instructions: 0, accesses: 0, clock, transfers: 0, per_cpu_base: None }
+}
+
 /// A reading of those lines and nothing else: 100 instructions an operation, and a second for every operation of each CPU.
 pub(crate) fn reading(cpus: u32, operations: u64, lines: Vec<Line>) -> Reading {
     let transfers = lines.iter().map(|line| line.transfers).sum();
@@ -70,6 +75,7 @@ pub(crate) fn reading(cpus: u32, operations: u64, lines: Vec<Line>) -> Reading {
     Reading {
         format: Reading::FORMAT.into(),
         operations: NonZeroU64::new(operations).unwrap(),
+        is_partial: false,
         target: "x86_64".into(),
         mode: LensMode::Program,
         scope: Scope::Marks,

@@ -7,7 +7,8 @@ use crate::lens::growth::verdict;
 use crate::progress::Standing;
 use crate::thresholds::LENS_SHOWN;
 use faultline_model::lens::raw::Problem;
-use faultline_model::lens::summary::{LensCurve, LensPoint, LensSummary};
+use faultline_model::lens::reading::Reading;
+use faultline_model::lens::summary::{CpuClock, CutShort, LensCurve, LensPoint, LensSummary};
 use faultline_model::plan::PlanItem;
 use faultline_model::record::RunRecord;
 
@@ -52,6 +53,18 @@ fn point(cell: &CellReadings<'_>) -> LensPoint {
         code: typical.map(|reading| figures::code(reading, LENS_SHOWN)).unwrap_or_default(),
         problems: problems(cell),
         failures: cell.failures.clone(),
+        cut_short: cell.cut_short.iter().map(|(ending, reading)| cut_short(ending, reading)).collect(),
+    }
+}
+
+fn cut_short(ending: &str, reading: &Reading) -> CutShort {
+    CutShort {
+        ending: ending.to_owned(),
+        transfers: reading.totals.transfers,
+        instructions: reading.totals.instructions,
+        clocks: reading.cpus.iter().map(|cpu| CpuClock { cpu: cpu.cpu, clock: cpu.clock }).collect(),
+        lines: figures::lines(reading, LENS_SHOWN),
+        code: figures::code(reading, LENS_SHOWN),
     }
 }
 
@@ -110,8 +123,34 @@ mod tests {
         let points = &summary.lens.as_ref().unwrap().curves[0].points;
         assert_eq!(points[1].failures, ["no end within its limit of 1.0 s; killed"]);
         assert_eq!(points[2].failures, ["done, but the lens left no report"]);
+        assert!(points.iter().all(|point| point.cut_short.is_empty()), "none of the readings is partial");
         assert!(points[1].transfers.is_none() && points[1].lines.is_empty());
         assert_eq!(summary.lens.unwrap().curves[0].verdict, LensVerdict::TooFewPoints);
         assert_eq!(summary.warnings.len(), 1, "incomplete");
+    }
+
+    #[test]
+    fn what_was_counted_until_an_attempt_was_cut_short_is_kept_apart() {
+        let mut record = example::record(&[(2, 1.0), (4, 1.0), (8, 1.0)]);
+        for (index, outcome) in [(1, Outcome::TimedOut { limit_ms: 1000 }), (2, Outcome::Interrupted)] {
+            let attempt = &mut record.attempts[index];
+            attempt.outcome = Some(outcome);
+            let mut reading = example::reading(4, 1, vec![example::line(0x1000, 30, "counter")]);
+            reading.is_partial = true;
+            reading.cpus = vec![example::cpu(0, 700), example::cpu(1, 0)];
+            attempt.reading = Some(Box::new(reading));
+        }
+        let lens = summarise(&record).lens.unwrap();
+        for (point, ending) in
+            lens.curves[0].points[1..].iter().zip(["no end within its limit of 1.0 s; killed", "interrupted"])
+        {
+            assert!(point.transfers.is_none() && point.lines.is_empty(), "{point:?}");
+            let [cut] = &point.cut_short[..] else { panic!("{point:?}") };
+            assert_eq!((cut.ending.as_str(), cut.transfers, cut.instructions), (ending, 30, 100));
+            assert_eq!(cut.clocks.iter().map(|at| (at.cpu, at.clock)).collect::<Vec<_>>(), [(0, 700), (1, 0)]);
+            assert_eq!((cut.lines[0].name.as_str(), cut.lines[0].transfers), ("counter", 30.0));
+            assert_eq!(cut.code[0].name, "work main.c:10");
+        }
+        assert!(lens.curves[0].points[2].failures.is_empty(), "to be stopped is no failure");
     }
 }

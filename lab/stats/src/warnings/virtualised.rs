@@ -1,4 +1,4 @@
-//! Machines that are virtual, and containers.
+//! Machines that are virtual or emulated, and containers.
 
 use super::Findings;
 use faultline_model::facts::Facts;
@@ -7,6 +7,12 @@ use faultline_model::warning::{Warning, WarningCode};
 /// What `virtualisation.kind` says on bare metal.
 const BARE_METAL: &str = "none";
 
+/// What `emulator.accelerator` says where instructions are translated (docs/FORMATS.md §4).
+const EMULATED: &str = "tcg";
+
+const EMULATED_TEXT: &str = "The machine is emulated: its rates, and how they scale, are the emulator's on this host's CPUs, not those of any \
+     hardware. Lay its figures beside its own on the same host only; `faultline lens kernel` counts what does not depend on the host.";
+
 /// The machine is virtual, or the run is in a container.
 pub(super) fn virtualised(findings: &Findings<'_>) -> Option<Warning> {
     let text = findings.record.sessions.iter().find_map(|session| text(&session.facts))?;
@@ -14,6 +20,9 @@ pub(super) fn virtualised(findings: &Findings<'_>) -> Option<Warning> {
 }
 
 fn text(facts: &Facts) -> Option<String> {
+    if facts.get_text("emulator.accelerator") == Some(EMULATED) {
+        return Some(EMULATED_TEXT.to_owned());
+    }
     let kind = facts.get_text("virtualisation.kind").filter(|kind| *kind != BARE_METAL);
     let hypervisor = facts.get_text("virtualisation.hypervisor");
     match (kind, hypervisor) {
@@ -54,6 +63,17 @@ mod tests {
     fn a_container_is_no_virtual_machine() {
         let record = with_fact("virtualisation.kind", FactValue::Text("container".into()));
         assert!(of(&record, Virtualised)[0].text.contains("in a container"));
+    }
+
+    #[test]
+    fn an_emulated_machine_is_told_as_such() {
+        let mut record = with_fact("virtualisation.kind", FactValue::Text("hypervisor".into()));
+        record.sessions[0].facts.text("virtualisation.hypervisor", "QEMU, TCG");
+        record.sessions[0].facts.text("emulator.accelerator", "tcg");
+        let warnings = of(&record, Virtualised);
+        assert!(warnings[0].text.contains("are the emulator's") && !warnings[0].text.contains("bare metal"));
+        record.sessions[0].facts.text("emulator.accelerator", "kvm");
+        assert!(of(&record, Virtualised)[0].text.contains("is virtual"), "the host's own CPUs execute it");
     }
 
     #[test]

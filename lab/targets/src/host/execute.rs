@@ -1,7 +1,7 @@
 //! Executes one workload's program under a keeper.
 
 use super::HostPaths;
-use crate::keep::{Kept, Output, Program};
+use crate::keep::{Grace, Kept, Output, Program};
 use crate::target::LineSink;
 use crate::{Ending, Execution, StopFlag};
 use faultline_model::protocol::LONGEST_LINE_BYTES;
@@ -24,6 +24,8 @@ pub(super) fn execute(paths: &HostPaths, execution: &Execution, sink: &mut LineS
         file: &paths.workloads.join(&execution.workload),
         arguments: &arguments,
         output: Output::Taken { longest_line: LONGEST_LINE_BYTES, stderr_bytes: STDERR_KEPT_BYTES },
+        grace: Grace::NONE,
+        ours: None,
     };
     let kept = match Kept::start(&program) {
         Ok(kept) => kept,

@@ -1,8 +1,9 @@
 //! A process between us and a workload, or an emulator, so that nothing of it outlives us, even when we are killed by SIGKILL.
 //!
-//! It holds one end of a socket (its standard input); we hold the other. The workload's end is told over it, as a line. When
-//! our end closes, for whatever reason, the keeper kills the workload and all that came of it. It also makes the scratch
-//! directory, and removes it. On Linux it adopts orphans (`PR_SET_CHILD_SUBREAPER`), so that a process which left its group is found too;
+//! It holds one end of a socket (its standard input); we hold the other. The workload's end is told over it, as a line. A byte from
+//! us has it ask the workload to end (SIGTERM). When our end closes, for whatever reason, the keeper kills the workload and all that
+//! came of it. It also makes the scratch directory, and removes it; if nobody hears of the workload's end, so that we were killed,
+//! it removes what else we would have. On Linux it adopts orphans (`PR_SET_CHILD_SUBREAPER`), so that a process which left its group is found too;
 //! elsewhere its last act is to kill its own process group, in which the workload is. When the keeper itself is killed, the
 //! kernel kills the workload (Linux), and we kill the group, and whatever else carries the execution's mark in its environment.
 
@@ -25,6 +26,9 @@ pub const ARGUMENT: &str = "__keep";
 
 /// Environment variable by which the processes of an execution are known.
 pub(super) const MARK_VARIABLE: &str = "FAULTLINE_EXECUTION";
+
+/// What we say to have the workload asked to end.
+pub(super) const ASK_TO_END: &[u8] = b"e";
 
 /// How long killed processes may take to be gone; a process in an uninterruptible wait can take longer than anyone wants.
 const KILL_LIMIT: Duration = Duration::from_secs(5);
@@ -91,10 +95,11 @@ impl Mark {
     }
 }
 
-/// The keeper's whole life. `arguments`: the scratch directory to make, the program, its arguments.
+/// The keeper's whole life. `arguments`: the scratch directory to make; a directory of the one who called, or nothing; the program, its
+/// arguments.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let mut arguments = arguments;
-    let (Some(scratch), Some(program)) = (arguments.next(), arguments.next()) else {
+    let (Some(scratch), Some(callers), Some(program)) = (arguments.next(), arguments.next(), arguments.next()) else {
         return ExitCode::from(2);
     };
     let Ok(mut socket) = take_socket() else { return ExitCode::from(2) };
@@ -106,8 +111,11 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     };
     // Nothing of the workload is left to use it, nor to hear that it could not be removed.
     let _ = std::fs::remove_dir_all(scratch);
+    let is_heard = socket.write_all(told.line().as_bytes()).is_ok();
     // Nobody listens any more when our other end was killed.
-    let _ = socket.write_all(told.line().as_bytes());
+    if !is_heard && !callers.is_empty() {
+        let _ = std::fs::remove_dir_all(callers);
+    }
     kill_own_group();
     ExitCode::SUCCESS
 }
@@ -125,10 +133,11 @@ fn keep(socket: &UnixStream, command: &mut Command) -> Told {
         Ok(child) => child,
         Err(error) => return Told::NotStarted(error.to_string()),
     };
+    let process = Pid::from_child(&child);
     let (sender, events) = channel();
     watch_child(child, sender.clone());
     watch_socket(socket, sender);
-    let told = wait_for_end(&events);
+    let told = wait_for_end(&events, process);
     kill_the_rest();
     told
 }
@@ -136,6 +145,7 @@ fn keep(socket: &UnixStream, command: &mut Command) -> Told {
 /// What the keeper waits for.
 enum Woken {
     Ended(ExitStatus),
+    Asked,
     Abandoned,
 }
 
@@ -147,26 +157,32 @@ fn watch_child(mut child: Child, sender: Sender<Woken>) {
     });
 }
 
-/// Our other end says nothing; when it closes, there is the end of the file.
+/// All that our other end may say is [`ASK_TO_END`]; when it closes, there is the end of the file.
 fn watch_socket(socket: &UnixStream, sender: Sender<Woken>) {
     let Ok(mut socket) = socket.try_clone() else { return };
     thread::spawn(move || {
-        let _ = socket.read(&mut [0; 1]);
+        while let Ok(1..) = socket.read(&mut [0; ASK_TO_END.len()]) {
+            let _ = sender.send(Woken::Asked);
+        }
         let _ = sender.send(Woken::Abandoned);
     });
 }
 
-fn wait_for_end(events: &Receiver<Woken>) -> Told {
-    match events.recv() {
+/// `process`: the workload's own.
+fn wait_for_end(events: &Receiver<Woken>, process: Pid) -> Told {
+    loop {
+        match events.recv() {
+            Ok(Woken::Ended(status)) => return told(status),
+            // Fails when it is gone already, which is what was asked for.
+            Ok(Woken::Asked) => drop(kill_process(process, Signal::TERM)),
+            Ok(Woken::Abandoned) | Err(_) => break,
+        }
+    }
+    kill_descendants();
+    match events.recv_timeout(KILL_LIMIT) {
         Ok(Woken::Ended(status)) => told(status),
-        Ok(Woken::Abandoned) | Err(_) => {
-            kill_descendants();
-            match events.recv_timeout(KILL_LIMIT) {
-                Ok(Woken::Ended(status)) => told(status),
-                Ok(Woken::Abandoned) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    Told::Signal(Signal::KILL.as_raw())
-                }
-            }
+        Ok(Woken::Asked | Woken::Abandoned) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+            Told::Signal(Signal::KILL.as_raw())
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Follows one program under a keeper: hands on its lines as they come, and ends it at its limit, on a stop, or when the
-//! reader has had enough.
+//! reader has had enough. One that has something to write down is asked to end before it is killed.
 
 use super::Deadline;
 use super::keeper::{self, Mark, Told};
 use crate::StopFlag;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -42,6 +42,10 @@ pub(crate) struct Program<'a> {
     pub(crate) arguments: &'a dyn Fn(&Path) -> Vec<OsString>,
     /// What becomes of its output.
     pub(crate) output: Output,
+    /// How long it may take to end once it is asked to.
+    pub(crate) grace: Grace,
+    /// A directory of ours that the keeper is to remove if we are killed.
+    pub(crate) ours: Option<&'a Path>,
 }
 
 /// What becomes of a program's standard output and standard error.
@@ -56,6 +60,20 @@ pub(crate) enum Output {
     },
     /// Both go where ours go.
     Inherited,
+}
+
+/// How long a program may take to end after SIGTERM, before it is killed; where it is zero, it is killed at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Grace {
+    /// At its time limit.
+    pub(crate) at_limit: Duration,
+    /// On a stop, for which somebody waits.
+    pub(crate) on_stop: Duration,
+}
+
+impl Grace {
+    /// For what has nothing to write down.
+    pub(crate) const NONE: Grace = Grace { at_limit: Duration::ZERO, on_stop: Duration::ZERO };
 }
 
 /// How a kept program ended.
@@ -97,6 +115,7 @@ pub(crate) struct Kept {
     stderr: Receiver<String>,
     mark: Mark,
     scratch: PathBuf,
+    grace: Grace,
 }
 
 /// Why following a program came to an end.
@@ -123,7 +142,7 @@ impl Kept {
         let mut command = Command::new(program.keeper);
         command
             .arg(keeper::ARGUMENT)
-            .args([scratch.as_os_str(), program.file.as_os_str()])
+            .args([scratch.as_os_str(), program.ours.unwrap_or(Path::new("")).as_os_str(), program.file.as_os_str()])
             .args((program.arguments)(&scratch))
             .env(keeper::MARK_VARIABLE, mark.name())
             .stdin(Stdio::from(OwnedFd::from(theirs)))
@@ -143,7 +162,7 @@ impl Kept {
             thread::spawn(move || read_lines(stdout, longest_line, &sender));
             thread::spawn(move || end.send(read_end(stderr, stderr_bytes)));
         }
-        Ok(Kept { keeper, socket, lines, stderr: last_words, mark, scratch })
+        Ok(Kept { keeper, socket, lines, stderr: last_words, mark, scratch, grace: program.grace })
     }
 
     /// Follows the program to its end. When this returns nothing of it runs any more.
@@ -152,8 +171,8 @@ impl Kept {
         let end = match self.take_lines(&mut deadline, sink, stop) {
             Followed::OutputEnded => self.await_end(deadline, stop),
             Followed::Refused => self.kill(End::Refused),
-            Followed::Stopped => self.kill(End::Stopped),
-            Followed::TimedOut => self.kill(End::TimedOut),
+            Followed::Stopped => self.stop(),
+            Followed::TimedOut => self.time_out(),
         };
         // Not for ever: a process that the keeper could not kill may hold it open.
         let stderr = self.stderr.recv_timeout(KEEPER_LIMIT).unwrap_or_default();
@@ -192,11 +211,11 @@ impl Kept {
         let mut heard = Vec::new();
         loop {
             if stop.is_set() {
-                return self.kill(End::Stopped);
+                return self.stop();
             }
             let left = deadline.left();
             if left.is_zero() {
-                return self.kill(End::TimedOut);
+                return self.time_out();
             }
             match self.hear(left.min(STOP_POLL), &mut heard) {
                 Heard::More | Heard::Silence => {}
@@ -235,6 +254,40 @@ impl Kept {
             None => {
                 self.clear_up();
                 End::KeeperKilled
+            }
+        }
+    }
+
+    fn stop(&mut self) -> End {
+        self.ask_to_end(self.grace.on_stop);
+        self.kill(End::Stopped)
+    }
+
+    fn time_out(&mut self) -> End {
+        self.ask_to_end(self.grace.at_limit);
+        self.kill(End::TimedOut)
+    }
+
+    /// Asks the program to end, and waits until the keeper is gone, and the program with it, or the grace is over. What it prints
+    /// meanwhile is taken, so that no full pipe holds it up, and passed over.
+    fn ask_to_end(&mut self, grace: Duration) {
+        if grace.is_zero() || self.socket.write_all(keeper::ASK_TO_END).is_err() {
+            return;
+        }
+        let mut grace = Deadline::after(grace);
+        loop {
+            let left = grace.left();
+            if left.is_zero() {
+                return;
+            }
+            match self.lines.recv_timeout(left.min(STOP_POLL)) {
+                Err(RecvTimeoutError::Disconnected) => {
+                    // Its output is closed; now it ends, or never.
+                    let _ = self.keeper.wait_timeout(left);
+                    return;
+                }
+                _ if matches!(self.keeper.try_wait(), Ok(None)) => {}
+                _ => return,
             }
         }
     }

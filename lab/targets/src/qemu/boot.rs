@@ -5,8 +5,8 @@ use super::frame::{self, Frame, LONGEST_HEADER_BYTES};
 use super::initramfs::{self, GuestProgram};
 use super::plan::Plan;
 use super::{Accelerator, MachineShape, console};
-use crate::keep::{Deadline, End, Ended, Kept, Output, Program};
-use crate::{Plugin, StopFlag};
+use crate::keep::{Deadline, End, Ended, Grace, Kept, Output, Program};
+use crate::{Plugin, StopFlag, plugin};
 use faultline_model::outcome::GuestFailure;
 use faultline_model::protocol::LONGEST_LINE_BYTES;
 use std::fs::File;
@@ -115,6 +115,8 @@ impl Boot<'_> {
                 longest_line: LONGEST_LINE_BYTES + 1 + LONGEST_HEADER_BYTES,
                 stderr_bytes: console::KEPT_BYTES,
             },
+            grace: self.plugin.map_or(Grace::NONE, |_| plugin::grace(self.shape.cpus())),
+            ours: self.plugin.and_then(|plugin| plugin.directory.as_deref()),
         };
         let mut watch = Watch::new(self.limit, sink);
         match Kept::start(&program) {

@@ -67,7 +67,8 @@ impl CommandLine<'_> {
         let mut put = |name: &str, value: &str| option(name, OsStr::new(value));
         match self.accelerator {
             Accelerator::Tcg => {
-                put("-accel", "tcg,thread=multi");
+                // The lens has all CPUs run by turns on one thread; without a plugin each has its own.
+                put("-accel", if self.plugin.is_some() { "tcg,thread=single" } else { "tcg,thread=multi" });
                 // Without `rep stosb`, each iteration of which is an access, and five-level paging, which moves the
                 // kernel's direct map.
                 put("-cpu", "max,erms=off,la57=off");
@@ -141,6 +142,7 @@ mod tests {
     fn one_socket_needs_no_nodes() {
         let line = line(8, 1, None);
         assert!(line.contains("-smp 8,sockets=1,cores=8,threads=1 -m 1024M -display"), "{line}");
+        assert!(line.contains("-accel tcg,thread=multi "), "{line}");
         assert!(
             line.contains(
                 "no_timer_check tsc=reliable tsc_early_khz=2596000 lpj=10384000 maxcpus=2 -kernel /boot/a,b -initrd /i -nodefaults"
@@ -159,7 +161,8 @@ mod tests {
 
     #[test]
     fn a_plugin_is_loaded() {
-        let plugin = Plugin { file: "/p.so".into(), values: vec![("a".into(), "1,2".into())] };
-        assert!(line(1, 1, Some(&plugin)).contains("-plugin file=/p.so,a=1,,2 "));
+        let plugin = Plugin { file: "/p.so".into(), values: vec![("a".into(), "1,2".into())], directory: None };
+        let line = line(1, 1, Some(&plugin));
+        assert!(line.contains("-plugin file=/p.so,a=1,,2 ") && line.contains("-accel tcg,thread=single "), "{line}");
     }
 }

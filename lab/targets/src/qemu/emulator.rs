@@ -1,4 +1,4 @@
-//! The emulator's program: where it is, which version, what it can do.
+//! The emulator's program: where it is, which version, what it can do. Nothing has to be booted to tell.
 
 use crate::host::facts::command;
 use crate::{TargetError, plugin, search_path};
@@ -8,16 +8,16 @@ const PROGRAM: &str = "qemu-system-x86_64";
 
 /// QEMU's full-system emulator of x86-64.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Emulator {
+pub struct Emulator {
     pub(super) program: PathBuf,
     /// As it says it.
     pub(super) version: String,
-    /// Whether plugins can be loaded into it.
-    pub(super) takes_plugins: bool,
+    takes_plugins: bool,
 }
 
 impl Emulator {
-    pub(super) fn find() -> Result<Self, TargetError> {
+    /// The one in the directories of `PATH`.
+    pub fn find() -> Result<Self, TargetError> {
         let program = search_path::find(PROGRAM).ok_or_else(|| TargetError {
             problem: format!("there is no {PROGRAM} here"),
             hint: "install QEMU, for example with `apt-get install qemu-system-x86`".to_owned(),
@@ -31,5 +31,16 @@ impl Emulator {
         let version = ask("--version")?.lines().next().unwrap_or_default().to_owned();
         let takes_plugins = plugin::are_known_to(&ask("-help")?);
         Ok(Emulator { program, version, takes_plugins })
+    }
+
+    /// Refuses one that was built without plugins.
+    pub fn must_take_plugins(&self) -> Result<(), TargetError> {
+        if self.takes_plugins {
+            return Ok(());
+        }
+        Err(TargetError {
+            problem: format!("{} was built without plugins", self.program.display()),
+            hint: "install one that has them: version 7.2 or newer as Debian builds it".to_owned(),
+        })
     }
 }

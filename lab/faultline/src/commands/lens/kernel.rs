@@ -4,13 +4,15 @@ use super::runs::{self, LensRun};
 use super::{gates, model};
 use crate::arguments::lens::Kernel;
 use crate::commands::measure;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::machine::usual_boot_limit;
 use crate::places;
 use faultline_model::lens::settings::Subject;
 use faultline_runner::lens::{KernelLens, LensRequest, plan_kernel};
 use faultline_symbols::{Image, Kallsyms, SymbolError};
-use faultline_targets::qemu::{Accelerator, KernelImage, KernelSymbol, MachineRequest, MachineShape, QemuMachine};
+use faultline_targets::qemu::{
+    Accelerator, Emulator, KernelImage, KernelSymbol, MachineRequest, MachineShape, QemuMachine,
+};
 use faultline_targets::{StopFlag, Target};
 use std::fmt::Write;
 use std::path::Path;
@@ -18,11 +20,14 @@ use std::process::ExitCode;
 use std::rc::Rc;
 
 pub(super) fn kernel(arguments: &Kernel, db: Option<&Path>) -> Result<ExitCode, Failure> {
+    model::check_turns(&arguments.under.model)?;
     let machine = model::machine(&arguments.under.model)?;
     machine.check(&arguments.cpus)?;
     let shapes = shapes(arguments)?;
+    let emulator = Emulator::find().map_err(Failure::from_target_as_usage)?;
+    emulator.must_take_plugins().map_err(Failure::from_target_as_usage)?;
     let image = image(arguments.kernel.as_deref())?;
-    let vmlinux = arguments.vmlinux.as_deref().map(Image::read).transpose().map_err(symbols_failed)?;
+    let vmlinux = arguments.vmlinux.as_deref().map(vmlinux).transpose()?;
     let plugin = model::plugin(&arguments.under.model)?;
     let baseline = gates::baseline(&arguments.under.gates, db)?;
     let paths = places::guest_paths(&arguments.under.conduct.place, arguments.under.conduct.scratch.as_deref())?;
@@ -39,8 +44,7 @@ pub(super) fn kernel(arguments: &Kernel, db: Option<&Path>) -> Result<ExitCode, 
         boot_limit: usual_boot_limit(shapes[0].cpus()),
         parameters: arguments.append.clone(),
     };
-    let first = QemuMachine::start(request, paths, &stop).map_err(stopped)?;
-    first.takes_plugins()?;
+    let first = QemuMachine::start(request, paths, emulator, &stop).map_err(stopped)?;
     let request = LensRequest {
         workloads: arguments.workloads_chosen.clone(),
         mode: arguments.mode.map(Into::into),
@@ -79,6 +83,18 @@ fn image(named: Option<&Path>) -> Result<KernelImage, Failure> {
             "install one, for example with `apt-get install linux-image-amd64`, or name one with `--kernel`",
         ),
     })
+}
+
+/// The kernel's ELF file; said if it is of no use.
+fn vmlinux(path: &Path) -> Result<Image, Failure> {
+    let image = Image::read(path).map_err(symbols_failed)?;
+    if !image.has_debug_information() {
+        failure::warn(&format!(
+            "hint: {} has no debugging information, so there are no source lines and members; build the kernel with CONFIG_DEBUG_INFO",
+            path.display()
+        ));
+    }
+    Ok(image)
 }
 
 /// A machine for each number of CPUs, the smallest first.

@@ -12,6 +12,9 @@ use std::path::PathBuf;
 /// Well over what any workload needs to notice another CPU's progress.
 const MOST_QUANTUM: u64 = 1 << 40;
 
+/// See the plugin's README; it would refuse a shorter one, but only once a machine has been started.
+const LEAST_QUANTUM_OF_TURNS: u64 = 500;
+
 /// The function by which QEMU enters a plugin, in its table of symbols.
 const PLUGIN_ENTRY: &[u8] = b"qemu_plugin_install\0";
 
@@ -48,6 +51,25 @@ pub(super) fn machine(model: &Model) -> Result<MachineModel, Failure> {
         caches: model.cache,
         quanta,
     })
+}
+
+/// Refuses quanta that a machine whose CPUs run by turns can't keep to.
+pub(super) fn check_turns(model: &Model) -> Result<(), Failure> {
+    if let Some(quantum) = model.quantum.filter(|&quantum| quantum < LEAST_QUANTUM_OF_TURNS) {
+        return Err(Failure::usage(
+            format!("a quantum of {quantum} is too short for a kernel"),
+            format!(
+                "{LEAST_QUANTUM_OF_TURNS} is the least: a CPU's turn is never shorter than a block of instructions"
+            ),
+        ));
+    }
+    if model.private_quantum.is_some() {
+        return Err(Failure::usage(
+            "a private quantum is of programs alone",
+            "leave out `--private-quantum`: for a kernel there is one quantum, `--quantum`",
+        ));
+    }
+    Ok(())
 }
 
 /// What is saved of the request.
