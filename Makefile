@@ -18,7 +18,7 @@ FAULTLINE := target/release/faultline
 PAGE := lab/report/page
 FUZZ_SECONDS := 60
 
-.PHONY: build guest lens run test check test-all test-rust test-page test-workloads test-lens test-loom test-guest fuzz bench bench-lens install clean \
+.PHONY: build guest lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-guest fuzz bench bench-lens install clean \
 	needs-build needs-test needs-lens needs-guest workloads
 
 # A command, and the packages that bring it.
@@ -70,7 +70,12 @@ test-page: needs-test
 test-workloads: workloads needs-test
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads test
 
-test: check test-rust test-lens test-page test-workloads
+# That nothing in the page-frame allocator can panic, built as a kernel would.
+test-frames: needs-build
+	@checks/need.sh ld=binutils nm=binutils
+	vm/frames/embedding/check.sh --if-possible target/embedding
+
+test: check test-rust test-lens test-frames test-page test-workloads
 
 fuzz: needs-test
 	checks/need.sh g++=g++
@@ -93,11 +98,18 @@ needs-guest: needs-build
 test-guest: needs-guest guest lens
 	$(CARGO) test --locked -p faultline --test guest --test lens_kernel -- --include-ignored --test-threads 1
 
-# Every order in which two or three CPUs can meet at a line's word, up to three preemptions.
+# Every order in which two or three CPUs can meet at a line's word, or at the page-frame allocator's, up to three preemptions.
 test-loom: needs-build
 	RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p faultline-coherence --lib --target-dir target/loom interleavings
+	RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p faultline-frames --lib --target-dir target/loom interleavings
 
-test-all: test fuzz test-loom test-guest
+# Larger mixes on the page-frame allocator in random orders, from seeds; then a minute of threads that really race.
+test-mixes: needs-build
+	RUSTFLAGS="--cfg shuttle" $(CARGO) test --release --locked -p faultline-frames --lib --target-dir target/shuttle mixes
+	$(CARGO) test --release --locked -p faultline-frames --test stress -- --ignored
+
+test-all: test fuzz test-loom test-mixes test-guest
+	vm/frames/embedding/check.sh target/embedding
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads sanitize cross
 
 bench-lens: needs-lens needs-guest guest lens

@@ -23,13 +23,15 @@ ALLOWED = {
     "faultline-report": {"model"},
     "faultline-model": set(),
     "faultline-coherence": set(),
+    "faultline-frames": set(),
+    "faultline-frames-embedding": {"frames"},
 }
 
 # The QEMU plugin: a workspace of its own, GPL-2.0-or-later.
 APART = "faultline-lens"
 
 # What would give a pure room a clock, a file or a random number of its own making.
-PURE = {"faultline-model", "faultline-stats", "faultline-coherence"}
+PURE = {"faultline-model", "faultline-stats", "faultline-coherence", "faultline-frames"}
 IMPURE = re.compile(r"""
     \bstd::(?:\{[^}]*\b)?(?:fs|env|net|process)\b            # std::fs::…, use std::{cmp, fs}
   | \bstd::time::(?:\{[^}]*\b)?(?:SystemTime|Instant)\b

@@ -1,0 +1,126 @@
+//! One word for each block of 512 frames: whose home it is, whether it is reserved, whether it is one huge frame.
+//!
+//! Read at every put, written once per reservation and huge frame: its line stays with all CPUs.
+//!
+//! | bits | meaning |
+//! |---|---|
+//! | 0–15 | home: number + 1 of the CPU that reserved the block last, 0 if none did |
+//! | 16–23 | domain; never changes |
+//! | 30 | reserved: its home parks free frames of it, and nobody else looks for some here while there are others |
+//! | 31 | huge: given out as one huge frame; its frames are closed |
+
+use crate::config::DomainId;
+use crate::primitive::AtomicU32;
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
+
+const HOME: u32 = 0xffff;
+const DOMAIN_SHIFT: u32 = 16;
+const RESERVED: u32 = 1 << 30;
+const HUGE: u32 = 1 << 31;
+
+/// What a block's word held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Block(u32);
+
+impl Block {
+    #[inline(always)]
+    pub(crate) fn is_home_of(self, cpu: u32) -> bool {
+        self.0 & HOME == cpu + 1
+    }
+
+    #[inline]
+    pub(crate) fn domain(self) -> DomainId {
+        DomainId((self.0 >> DOMAIN_SHIFT) as u8)
+    }
+
+    #[inline]
+    pub(crate) fn is_reserved(self) -> bool {
+        self.0 & RESERVED != 0
+    }
+
+    #[inline]
+    pub(crate) fn is_huge(self) -> bool {
+        self.0 & HUGE != 0
+    }
+}
+
+/// A block's word, as all CPUs share it.
+#[derive(Debug)]
+#[repr(transparent)]
+pub(crate) struct BlockWord(AtomicU32);
+
+impl BlockWord {
+    pub(crate) fn new(domain: DomainId) -> Self {
+        Self(AtomicU32::new(u32::from(domain.0) << DOMAIN_SHIFT))
+    }
+
+    /// For the home or the domain, of which an old value does no harm: a frame then goes another way, just as well.
+    #[inline(always)]
+    pub(crate) fn glance(&self) -> Block {
+        // Relaxed: see above.
+        Block(self.0.load(Relaxed))
+    }
+
+    /// For the reservation.
+    #[inline]
+    pub(crate) fn load(&self) -> Block {
+        // SeqCst: pairs with `leave`; see `range_layer`.
+        Block(self.0.load(SeqCst))
+    }
+
+    /// Reserves it for a CPU and makes it its home; false if it is reserved or huge.
+    pub(crate) fn reserve(&self, cpu: u32) -> bool {
+        // Relaxed: a guess that the compare-and-swap checks.
+        let mut old = self.0.load(Relaxed);
+        loop {
+            if old & (RESERVED | HUGE) != 0 {
+                return false;
+            }
+            // SeqCst: after the index's bits were taken, before the block's words are looked at; see `range_layer`.
+            match self.0.compare_exchange_weak(old, old & !HOME | (cpu + 1) | RESERVED, SeqCst, Relaxed) {
+                Ok(_) => return true,
+                Err(found) => old = found,
+            }
+        }
+    }
+
+    /// Ends the reservation; the home stays.
+    pub(crate) fn leave(&self) {
+        // SeqCst: comes before the look at the block's words; see `range_layer`.
+        self.0.fetch_and(!RESERVED, SeqCst);
+    }
+
+    /// Marks it huge. The caller has closed all its frames.
+    pub(crate) fn make_huge(&self) {
+        // SeqCst, as all changes of this word: they are one sequence that others' decisions rest on.
+        self.0.fetch_or(HUGE, SeqCst);
+    }
+
+    /// Takes the mark away; false if it was not there. Of two who put the same huge frame one alone sees it.
+    pub(crate) fn end_huge(&self) -> bool {
+        // SeqCst: as in `make_huge`.
+        self.0.fetch_and(!HUGE, SeqCst) & HUGE != 0
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn its_fields_keep_apart() {
+        let word = BlockWord::new(DomainId(31));
+        assert!(!word.glance().is_home_of(0) && !word.load().is_reserved());
+        assert!(word.reserve(65533));
+        assert!(!word.reserve(1), "it is reserved");
+        assert!(word.glance().is_home_of(65533) && word.load().is_reserved());
+        word.leave();
+        word.make_huge();
+        assert!(!word.reserve(1), "it is huge");
+        assert!(word.load().is_huge() && word.glance().is_home_of(65533) && !word.load().is_reserved());
+        assert!(word.end_huge());
+        assert!(!word.end_huge());
+        assert!(word.reserve(1));
+        assert_eq!(word.glance().domain(), DomainId(31));
+    }
+}

@@ -1,0 +1,227 @@
+//! A CPU's own cache: the current magazine, which it alone touches, and the stock behind it.
+
+use crate::config::{DomainId, MOST_DOMAINS};
+use crate::counters::CpuCounts;
+use crate::state::{Offset, WORDS_PER_BLOCK, word_of};
+use crate::stock::{MAGAZINE, STOCK_MOST, Stock};
+use core::ops::Range;
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering::Relaxed};
+
+/// Magazines that a stock begins with.
+const STOCK_FIRST: u32 = 2;
+
+/// Puts in a row for which room is not looked for after a no: half a magazine.
+const UNASKED: u32 = MAGAZINE as u32 / 2 - 1;
+
+/// Fields: \[c] written by its CPU alone, plainly, though others may read them for figures; \[p] by its CPU and whoever ages
+/// caches, where a lost change does no harm; \[s] see [`Stock`]; \[I] immutable. What others write is on lines of its own.
+///
+/// Orderings: relaxed, all of \[c] and \[p]: a CPU sees its own writes in order, and one that takes another's place (see
+/// `Frames::drain_offline`) has been made to see them by whoever took that one offline.
+#[derive(Debug)]
+#[repr(C, align(128))]
+pub(crate) struct Cache {
+    /// \[c] Frames in `current`.
+    length: AtomicU32,
+    /// \[c] The block reserved, plus 1; 0: none.
+    reserved: AtomicU32,
+    /// \[c] The next word of it to look at.
+    cursor: AtomicU32,
+    /// \[c] Frames went back to the range layer since the last refill from there.
+    overflowed: AtomicBool,
+    /// \[c] Puts left for which nobody looks whether room can be made.
+    unasked: AtomicU32,
+    /// \[I]
+    pub(crate) domain: DomainId,
+    /// \[I] Blocks to look at first.
+    pub(crate) share: (u32, u32),
+    /// \[c]
+    current: [AtomicU32; MAGAZINE],
+    /// \[c]
+    pub(crate) counts: CpuCounts,
+    /// \[c] Change of each domain's free frames that its count does not know yet.
+    unreported: [AtomicI32; MOST_DOMAINS],
+    /// \[s]
+    pub(crate) stock: Stock,
+    /// \[p] Places of the stock in use.
+    limit: AtomicU32,
+    /// \[p] Set at each refill, cleared when caches age.
+    pub(crate) busy: AtomicBool,
+}
+
+impl Cache {
+    pub(crate) fn new(domain: DomainId, share: Range<u32>, stock_most: u8) -> Self {
+        Self {
+            length: AtomicU32::new(0),
+            reserved: AtomicU32::new(0),
+            cursor: AtomicU32::new(0),
+            overflowed: AtomicBool::new(false),
+            unasked: AtomicU32::new(0),
+            domain,
+            share: (share.start, share.end),
+            current: [const { AtomicU32::new(0) }; MAGAZINE],
+            counts: CpuCounts::new(),
+            unreported: [const { AtomicI32::new(0) }; MOST_DOMAINS],
+            stock: Stock::new(),
+            limit: AtomicU32::new(STOCK_FIRST.min(u32::from(stock_most))),
+            busy: AtomicBool::new(false),
+        }
+    }
+
+    /// Takes the frame that was put last.
+    #[inline(always)]
+    pub(crate) fn pop(&self) -> Option<Offset> {
+        let length = self.length.load(Relaxed).wrapping_sub(1);
+        let offset = self.current.get(length as usize)?.load(Relaxed);
+        self.length.store(length, Relaxed);
+        Some(offset)
+    }
+
+    #[inline(always)]
+    pub(crate) fn has_room(&self) -> bool {
+        self.room() > 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn room(&self) -> u32 {
+        MAGAZINE as u32 - self.length()
+    }
+
+    #[inline(always)]
+    pub(crate) fn length(&self) -> u32 {
+        self.length.load(Relaxed)
+    }
+
+    /// Without room, nothing: callers have looked.
+    #[inline(always)]
+    pub(crate) fn push(&self, offset: Offset) {
+        let length = self.length.load(Relaxed);
+        if let Some(slot) = self.current.get(length as usize) {
+            slot.store(offset, Relaxed);
+            self.length.store(length + 1, Relaxed);
+        }
+    }
+
+    /// Moves the current magazine, which is full, into the stock; false if that has no place.
+    pub(crate) fn push_to_stock(&self) -> bool {
+        let pushed = self.stock.push(self.limit.load(Relaxed) as usize, |index| self.at(index));
+        if pushed {
+            self.length.store(0, Relaxed);
+        }
+        pushed
+    }
+
+    /// Makes a magazine of the stock the current one, which is empty; false if the stock has none.
+    pub(crate) fn pop_from_stock(&self) -> bool {
+        let Some(frames) = self.stock.pop(0) else { return false };
+        for offset in frames {
+            self.push(offset);
+        }
+        true
+    }
+
+    fn at(&self, index: usize) -> Offset {
+        self.current.get(index).map_or(0, |slot| slot.load(Relaxed))
+    }
+
+    /// Whether the frames of the current magazine, which is full, seem to be of one word or two that are neighbours: those put
+    /// first, last and between are.
+    fn lies_close(&self) -> bool {
+        let word = |index: usize| word_of(self.at(index));
+        let last = word(MAGAZINE - 1);
+        (word(0).abs_diff(last) <= 1) & (word(MAGAZINE / 2).abs_diff(last) <= 1)
+    }
+
+    /// Takes all frames of the current magazine out; the array's rest is of no meaning.
+    pub(crate) fn take_all(&self) -> ([Offset; MAGAZINE], usize) {
+        let length = self.length() as usize;
+        self.length.store(0, Relaxed);
+        (core::array::from_fn(|index| self.at(index)), length)
+    }
+
+    /// The block that it refills from, and the words of it not looked at yet.
+    pub(crate) fn reservation(&self) -> Option<(u32, Range<u32>)> {
+        let block = self.reserved.load(Relaxed).checked_sub(1)?;
+        Some((block, self.cursor.load(Relaxed)..WORDS_PER_BLOCK))
+    }
+
+    pub(crate) fn set_reservation(&self, block: Option<u32>) {
+        self.reserved.store(block.map_or(0, |block| block + 1), Relaxed);
+        self.cursor.store(0, Relaxed);
+    }
+
+    /// All words of the block reserved before this one have been looked at.
+    pub(crate) fn set_cursor(&self, word: u32) {
+        self.cursor.store(word, Relaxed);
+    }
+
+    /// Frames of a word were freed: if it is of the block reserved, it is worth another look.
+    pub(crate) fn turn_back(&self, block: u32, word: u32) {
+        if self.reserved.load(Relaxed) == block + 1 && self.cursor.load(Relaxed) > word {
+            self.cursor.store(word, Relaxed);
+        }
+    }
+
+    /// Adds to what a domain's count does not know yet; what is beyond `slop` either way is the caller's to report.
+    #[inline(always)]
+    pub(crate) fn add_unreported(&self, domain: DomainId, change: i32, slop: i32) -> Option<i32> {
+        let unreported = self.unreported.get(usize::from(domain.0))?;
+        let sum = unreported.load(Relaxed).wrapping_add(change);
+        let report = !(-slop..=slop).contains(&sum);
+        unreported.store(if report { 0 } else { sum }, Relaxed);
+        report.then_some(sum)
+    }
+
+    pub(crate) fn unreported(&self, domain: DomainId) -> i32 {
+        self.unreported.get(usize::from(domain.0)).map_or(0, |change| change.load(Relaxed))
+    }
+
+    /// Whether frames have gone back to the range layer for want of a place.
+    #[inline]
+    pub(crate) fn note_overflow(&self, overflow: bool) {
+        self.overflowed.store(self.overflowed.load(Relaxed) | overflow, Relaxed);
+    }
+
+    /// Whether room can be made in the current magazine, which is full: the stock seems to have a place, or the frames lie
+    /// close together. After a no it is not looked for again the next few times.
+    #[inline]
+    pub(crate) fn may_make_room(&self) -> bool {
+        let unasked = self.unasked.load(Relaxed);
+        if unasked > 0 {
+            self.unasked.store(unasked - 1, Relaxed);
+            return false;
+        }
+        let may = self.stock.has_place(self.limit.load(Relaxed) as usize) || self.lies_close();
+        self.unasked.store(if may { 0 } else { UNASKED }, Relaxed);
+        may
+    }
+
+    /// A refill from the range layer: if frames went back there since the last one, a larger stock had spared both.
+    pub(crate) fn note_refill(&self, stock_most: u8) {
+        self.busy.store(true, Relaxed);
+        if self.overflowed.load(Relaxed) {
+            self.overflowed.store(false, Relaxed);
+            let limit = self.limit.load(Relaxed);
+            if limit < u32::from(stock_most).min(STOCK_MOST as u32) {
+                self.limit.store(limit + 1, Relaxed);
+            }
+        }
+    }
+
+    /// Lowers the stock's limit by one unless there were refills since the last time. Returns the limit.
+    pub(crate) fn age(&self) -> usize {
+        let limit = self.limit.load(Relaxed);
+        if self.busy.load(Relaxed) {
+            self.busy.store(false, Relaxed);
+            return limit as usize;
+        }
+        let limit = limit.saturating_sub(1);
+        self.limit.store(limit, Relaxed);
+        limit as usize
+    }
+
+    /// Frames in the current magazine and the stock.
+    pub(crate) fn held(&self) -> u64 {
+        u64::from(self.length()) + self.stock.held()
+    }
+}

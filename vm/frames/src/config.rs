@@ -1,0 +1,115 @@
+//! What the caller says: memory, CPUs, policy. Checked here, once.
+
+use crate::error::ConfigError;
+use crate::frame::{FRAME_BYTES, FrameNumber, HUGE_FRAMES};
+
+/// Most CPUs: their numbers share a word with a block's marks.
+pub const MOST_CPUS: usize = u16::MAX as usize - 1;
+
+/// Most domains: what a CPU has not yet reported of each fits two cache lines.
+pub const MOST_DOMAINS: usize = 32;
+
+/// A NUMA domain, numbered from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DomainId(pub u8);
+
+/// A contiguous piece of memory of one domain. What lies between areas is a hole.
+///
+/// Domains are told apart by 2 MiB: where two meet inside, the one of the lowest frame counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryArea {
+    /// Lowest frame.
+    pub first: FrameNumber,
+    /// Length in frames.
+    pub frames: u64,
+    /// Whose memory it is.
+    pub domain: DomainId,
+}
+
+/// What to keep where. Frames, unless said otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// Most magazines that a CPU has in stock beside the current one: up to 4.
+    pub stock_most: u8,
+    /// Most frames kept zeroed, for each domain.
+    pub zeroed_most: u32,
+    /// Low mark of each domain: with fewer left in the range layer the hook is called. 0: never.
+    pub low: u64,
+    /// Min mark of each domain: what is left below is for urgent callers. 0: none.
+    pub min: u64,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self { stock_most: 4, zeroed_most: 0, low: 0, min: 0 }
+    }
+}
+
+/// A machine.
+#[derive(Debug, Clone, Copy)]
+pub struct Config<'a> {
+    /// Memory, in any order, without overlaps.
+    pub memory: &'a [MemoryArea],
+    /// Domain of each CPU; a CPU's number is its index.
+    pub cpus: &'a [DomainId],
+    /// What to keep where.
+    pub policy: Policy,
+}
+
+/// Memory as the metadata cover it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    /// Lowest frame, rounded down to a block.
+    pub(crate) base: u64,
+    pub(crate) blocks: u32,
+    pub(crate) domains: usize,
+}
+
+impl Config<'_> {
+    /// Checks all of it.
+    pub(crate) fn span(&self) -> Result<Span, ConfigError> {
+        if self.cpus.is_empty() || self.cpus.len() > MOST_CPUS {
+            return Err(ConfigError::Cpus);
+        }
+        if self.policy.min > self.policy.low {
+            return Err(ConfigError::Marks);
+        }
+        let domains = self.memory.iter().map(|area| area.domain).chain(self.cpus.iter().copied());
+        let domains = domains.map(|domain| usize::from(domain.0) + 1).max().unwrap_or(0);
+        if domains > MOST_DOMAINS {
+            return Err(ConfigError::Domains);
+        }
+        let (mut lowest, mut end) = (u64::MAX, 0);
+        for (index, area) in self.memory.iter().enumerate() {
+            let area_end = area.first.0.checked_add(area.frames).ok_or(ConfigError::NoAddress)?;
+            if area_end > u64::MAX / FRAME_BYTES {
+                return Err(ConfigError::NoAddress);
+            }
+            if area.frames == 0 {
+                return Err(ConfigError::NoMemory);
+            }
+            if self.memory.iter().take(index).any(|other| other.first.0 < area_end && area.first.0 < other.end()) {
+                return Err(ConfigError::Overlap(index));
+            }
+            lowest = lowest.min(area.first.0);
+            end = end.max(area_end);
+        }
+        if self.memory.is_empty() {
+            return Err(ConfigError::NoMemory);
+        }
+        let base = lowest / HUGE_FRAMES * HUGE_FRAMES;
+        // Some room below 2³², so that an offset plus one is an offset still.
+        if end - base > u64::from(u32::MAX) - 2 * HUGE_FRAMES {
+            return Err(ConfigError::TooFarApart);
+        }
+        let blocks = u32::try_from((end - base).div_ceil(HUGE_FRAMES)).map_err(|_| ConfigError::TooFarApart)?;
+        Ok(Span { base, blocks, domains })
+    }
+}
+
+impl MemoryArea {
+    /// One past its highest frame; areas that wrap have been refused.
+    pub(crate) fn end(&self) -> u64 {
+        self.first.0.saturating_add(self.frames)
+    }
+}

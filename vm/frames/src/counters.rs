@@ -1,0 +1,190 @@
+//! What each CPU counts, in lines that it alone writes; summed by whoever reads.
+//!
+//! A count is a plain load and store: no CPU but its own writes it. All are relaxed: nothing rests on them.
+
+use crate::cache::Cache;
+use core::fmt::{self, Display};
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+macro_rules! events {
+    ($($(#[doc = $doc:literal])+ $name:ident => $words:literal,)+) => {
+        /// Something that a CPU counts.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Event { $($(#[doc = $doc])+ $name,)+ }
+
+        impl Event {
+            /// All of them, in the order in which they are shown.
+            pub const ALL: [Self; [$($words),+].len()] = [$(Self::$name),+];
+
+            /// What the count is of.
+            pub const fn words(self) -> &'static str {
+                match self { $(Self::$name => $words,)+ }
+            }
+        }
+    };
+}
+
+events! {
+    /// Frames got from the current magazine.
+    GetHit => "frames got from the cache",
+    /// Gets that found the current magazine empty, the failed ones too.
+    GetMiss => "gets that found the magazine empty",
+    /// Frames put into the current magazine.
+    PutHit => "frames put into the cache",
+    /// Frames of the CPU's own blocks put straight into the range layer, for want of room.
+    PutMiss => "frames put that the cache had no room for",
+    /// Frames of another CPU's blocks, put straight into the range layer.
+    ForeignPut => "frames of other CPUs' blocks put back",
+    /// Frames put in batches, straight into the range layer.
+    BatchPut => "frames put back in batches",
+    /// Magazines moved into the stock.
+    Stocked => "magazines put into the stock",
+    /// Magazines moved out of it again.
+    Restocked => "magazines taken from the stock",
+    /// Refills from the range layer.
+    Refill => "refills from the range layer",
+    /// Frames that they brought from the CPU's own domain.
+    LocalFrame => "frames refilled from the own domain",
+    /// Frames that they brought from other domains.
+    RemoteFrame => "frames refilled from other domains",
+    /// Blocks reserved to refill from.
+    Reservation => "blocks reserved",
+    /// Looks at all memory, for want of better.
+    Scan => "scans of all memory",
+    /// Drains of caches into the range layer.
+    Drain => "drains into the range layer",
+    /// Frames that they brought back.
+    DrainedFrame => "frames drained",
+    /// Huge frames got.
+    HugeGet => "huge frames got",
+    /// Huge frames put.
+    HugePut => "huge frames put back",
+    /// Frames got in ranges.
+    RangeGet => "frames got in ranges",
+    /// Frames put in ranges.
+    RangePut => "frames put back in ranges",
+    /// Frames got zeroed already.
+    ZeroedHit => "frames got zeroed already",
+    /// Frames that whoever got them had to zero.
+    ZeroedMiss => "frames got that had to be zeroed",
+    /// Gets of any kind that found nothing.
+    Exhausted => "gets that found nothing",
+    /// Frames refused: put twice, foreign, in the wrong size, out of range.
+    Refused => "frames refused",
+}
+
+const EVENTS: usize = Event::ALL.len();
+
+/// A CPU's counts. Written by that CPU alone.
+#[derive(Debug)]
+pub(crate) struct CpuCounts([AtomicU64; EVENTS]);
+
+impl CpuCounts {
+    pub(crate) fn new() -> Self {
+        Self([const { AtomicU64::new(0) }; EVENTS])
+    }
+
+    #[inline(always)]
+    pub(crate) fn add(&self, event: Event, count: u64) {
+        if let Some(sum) = self.0.get(event as usize) {
+            sum.store(sum.load(Relaxed).wrapping_add(count), Relaxed);
+        }
+    }
+
+    fn read(&self) -> [u64; EVENTS] {
+        core::array::from_fn(|index| self.0.get(index).map_or(0, |sum| sum.load(Relaxed)))
+    }
+}
+
+/// Counts since the start, of a CPU or of all; as printed, one count a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counters {
+    counts: [u64; EVENTS],
+    /// Frames that lie in caches now: magazines and stock.
+    pub held: u64,
+}
+
+impl Counters {
+    pub(crate) const NONE: Self = Self { counts: [0; EVENTS], held: 0 };
+
+    pub(crate) fn of_cpu(counts: &CpuCounts, held: u64) -> Self {
+        Self { counts: counts.read(), held }
+    }
+
+    pub(crate) fn plus(mut self, other: &Self) -> Self {
+        for (sum, count) in self.counts.iter_mut().zip(other.counts) {
+            *sum = sum.wrapping_add(count);
+        }
+        self.held += other.held;
+        self
+    }
+
+    /// How often.
+    pub fn of(&self, event: Event) -> u64 {
+        self.counts.get(event as usize).copied().unwrap_or(0)
+    }
+}
+
+impl Display for Counters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for event in Event::ALL {
+            writeln!(f, "{:>12} {}", self.of(event), event.words())?;
+        }
+        writeln!(f, "{:>12} frames in caches", self.held)
+    }
+}
+
+/// All CPUs' counts, a line each, and how full their caches are.
+#[derive(Debug, Clone, Copy)]
+pub struct CounterTable<'m> {
+    pub(crate) caches: &'m [Cache],
+}
+
+/// Columns: heading, and the events of which it is the sum.
+const COLUMNS: [(&str, &[Event]); 10] = [
+    ("hits", &[Event::GetHit]),
+    ("misses", &[Event::GetMiss]),
+    ("puts", &[Event::PutHit]),
+    ("overflows", &[Event::PutMiss]),
+    ("foreign", &[Event::ForeignPut]),
+    ("batch", &[Event::BatchPut]),
+    ("refills", &[Event::Refill]),
+    ("drained", &[Event::DrainedFrame]),
+    ("remote", &[Event::RemoteFrame]),
+    ("errors", &[Event::Refused, Event::Exhausted]),
+];
+
+impl Display for CounterTable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>5} {:>6} {:>6}", "cpu", "domain", "held")?;
+        for (heading, _) in COLUMNS {
+            write!(f, " {heading:>12}")?;
+        }
+        for (cpu, cache) in self.caches.iter().enumerate() {
+            let counters = Counters::of_cpu(&cache.counts, cache.held());
+            write!(f, "\n{cpu:>5} {:>6} {:>6}", cache.domain.0, counters.held)?;
+            for (_, events) in COLUMNS {
+                write!(f, " {:>12}", events.iter().map(|event| counters.of(*event)).sum::<u64>())?;
+            }
+        }
+        writeln!(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::string::ToString;
+
+    #[test]
+    fn each_count_has_a_line_of_its_own() {
+        let counts = CpuCounts::new();
+        Event::ALL.iter().zip(1..).for_each(|(event, count)| counts.add(*event, count));
+        let sum = Counters::of_cpu(&counts, 7).plus(&Counters::of_cpu(&counts, 8));
+        let text = sum.to_string();
+        assert!(text.starts_with("           2 frames got from the cache\n           4 gets that"));
+        assert!(text.ends_with("          15 frames in caches\n"));
+        assert_eq!(text.lines().collect::<BTreeSet<_>>().len(), EVENTS + 1);
+    }
+}

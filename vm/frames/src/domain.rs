@@ -1,0 +1,85 @@
+//! Domains: where each one's memory lies, which share of it is a CPU's own, and how many of its frames are free.
+
+use crate::config::{Config, DomainId};
+use core::ops::Range;
+use core::sync::atomic::{AtomicBool, AtomicI64};
+
+/// Blocks to a line of an index: shares of many lines begin at whole ones.
+const BLOCKS_PER_LINE: u32 = 512;
+/// Lines that a share must have for that.
+const LINES_WORTH_ALIGNING: u32 = 8;
+
+/// Blocks of a domain: all from its lowest to its highest. Others' may lie between; the blocks' words tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) first: u32,
+    pub(crate) end: u32,
+}
+
+impl Extent {
+    pub(crate) const NOTHING: Self = Self { first: u32::MAX, end: 0 };
+
+    pub(crate) fn add(&mut self, block: u32) {
+        self.first = self.first.min(block);
+        self.end = self.end.max(block + 1);
+    }
+
+    pub(crate) fn blocks(self) -> Range<u32> {
+        self.first.min(self.end)..self.end
+    }
+
+    /// The share of the CPU of rank `rank` among `count`.
+    fn share(self, rank: u32, count: u32) -> Range<u32> {
+        let blocks = self.blocks();
+        let length = u64::from(blocks.end - blocks.start);
+        let mut each = length.div_ceil(u64::from(count.max(1)));
+        if each >= u64::from(BLOCKS_PER_LINE * LINES_WORTH_ALIGNING) {
+            each = each.next_multiple_of(u64::from(BLOCKS_PER_LINE));
+        }
+        let at = |rank: u32| blocks.start + (each * u64::from(rank)).min(length) as u32;
+        at(rank)..at(rank + 1)
+    }
+}
+
+/// A CPU's share of its domain.
+pub(crate) fn share_of(config: &Config<'_>, cpu: usize, domain: DomainId, extent: Extent) -> Range<u32> {
+    let same = |cpus: &[DomainId]| cpus.iter().filter(|other| **other == domain).count() as u32;
+    extent.share(same(config.cpus.get(..cpu).unwrap_or(&[])), same(config.cpus))
+}
+
+/// Fields: \[a] atomic, written by all CPUs, seldom.
+#[derive(Debug)]
+#[repr(C, align(128))]
+pub(crate) struct Domain {
+    /// \[a] Free frames of the range layer, up to what CPUs have not reported.
+    pub(crate) free: AtomicI64,
+    /// \[a] The hook has been called, and free frames have not been at the low mark since.
+    pub(crate) below_low: AtomicBool,
+}
+
+impl Domain {
+    pub(crate) fn new(free: i64) -> Self {
+        Self { free: AtomicI64::new(free), below_low: AtomicBool::new(false) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_cover_a_domain_once() {
+        for (first, end, cpus) in [(0, 10, 3), (5, 6, 4), (100, 100_000, 7), (1, 9, 8)] {
+            let extent = Extent { first, end };
+            let mut next = first;
+            for rank in 0..cpus {
+                let share = extent.share(rank, cpus);
+                assert_eq!(share.start, next);
+                next = share.end;
+            }
+            assert_eq!(next, end);
+        }
+        assert_eq!(Extent { first: 512, end: 512 + 32768 }.share(3, 5), 512 + 3 * 6656..512 + 4 * 6656);
+        assert!(Extent::NOTHING.share(1, 2).is_empty());
+    }
+}

@@ -1,0 +1,114 @@
+//! Huge frames: whole blocks, their frames closed word by word, and the block's word marked.
+//!
+//! The mark says whose turn it is: it is set after the last word is closed, and taken away before the first is opened again,
+//! by the one who puts the huge frame. A single frame of it that is put by mistake is seen to be closed.
+
+use crate::counters::Event;
+use crate::error::{GetError, PutError};
+use crate::frame::{FrameNumber, HUGE_FRAMES};
+use crate::pool::{Local, Pool};
+use crate::pressure::Urgency;
+use crate::primitive::order_for_loom;
+use crate::state::{FRAMES_PER_BLOCK, Offset, State, lane_of};
+use core::ops::Range;
+
+impl<'m> Pool<'m> {
+    /// Takes a whole block: from the end of the own share, which refills come to last; then from the own domain, the others,
+    /// and from anywhere.
+    pub(crate) fn get_huge(&self, local: &Local<'m>, urgency: Urgency) -> Result<Offset, GetError> {
+        let got = self.huge_by_index(local, urgency).or_else(|| {
+            // What caches hold may be all that is missing.
+            self.drain_all(local);
+            self.huge_by_index(local, urgency).or_else(|| self.huge_from_anywhere(local, urgency))
+        });
+        let Some(block) = got else {
+            local.count(Event::Exhausted, 1);
+            let kept = self.domain_ids().any(|domain| self.allowance(domain, urgency, HUGE_FRAMES) < HUGE_FRAMES);
+            let kept = kept && self.whole.first(0..self.blocks.len() as u32, None).is_some();
+            return Err(if kept { GetError::AtMinimum } else { GetError::Exhausted });
+        };
+        local.count(Event::HugeGet, 1);
+        if let Some(word) = self.blocks.get(block as usize) {
+            let domain = word.glance().domain();
+            self.note_free(local, domain, -(HUGE_FRAMES as i32));
+            self.watch(local, domain);
+        }
+        Ok(block * FRAMES_PER_BLOCK)
+    }
+
+    fn huge_by_index(&self, local: &Local<'m>, urgency: Urgency) -> Option<u32> {
+        let own = local.cache.domain;
+        let all = |domain: u8| self.extents.get(usize::from(domain)).map_or(0..0, |extent| extent.blocks());
+        let places = core::iter::once((own, local.cache.share.0..local.cache.share.1))
+            .chain(core::iter::once((own, all(own.0))))
+            .chain(self.others(own).map(|domain| (domain, all(domain.0))));
+        for (domain, within) in places {
+            if self.allowance(domain, urgency, HUGE_FRAMES) < HUGE_FRAMES {
+                continue;
+            }
+            let mut end = within.end;
+            while let Some(block) = self.whole.last(within.start..end) {
+                end = block;
+                if self.blocks.get(block as usize).is_some_and(|word| word.glance().domain() == domain)
+                    && self.whole.remove(block)
+                    && self.close(block)
+                {
+                    return Some(block);
+                }
+            }
+        }
+        None
+    }
+
+    /// Blocks that are reserved though whole, or whole without their bit.
+    fn huge_from_anywhere(&self, local: &Local<'m>, urgency: Urgency) -> Option<u32> {
+        local.count(Event::Scan, 1);
+        self.blocks_of(|domain| self.allowance(domain, urgency, HUGE_FRAMES) >= HUGE_FRAMES)
+            .map(|(block, _)| block)
+            .find(|&block| self.words(block).iter().all(|word| word.load().is_all_free()) && self.close(block))
+    }
+
+    /// Closes all of a block, or nothing.
+    fn close(&self, block: u32) -> bool {
+        let words = self.words(block);
+        let closed = words.iter().take_while(|word| word.close()).count();
+        if closed == words.len() {
+            if let Some(word) = self.blocks.get(block as usize) {
+                word.make_huge();
+            }
+            return true;
+        }
+        self.reopen(block, 0..closed);
+        false
+    }
+
+    fn reopen(&self, block: u32, words: Range<usize>) {
+        for word in self.words(block).get(words).unwrap_or(&[]) {
+            word.reopen();
+        }
+        order_for_loom();
+        self.publish(block);
+    }
+
+    /// Takes a huge frame back.
+    pub(crate) fn put_huge(&self, local: &Local<'m>, frame: FrameNumber) -> Result<(), PutError> {
+        let offset = self.offset(frame).ok_or(PutError::OutOfRange)?;
+        if offset % FRAMES_PER_BLOCK != 0 {
+            return Err(PutError::Misaligned);
+        }
+        let block = offset / FRAMES_PER_BLOCK;
+        let word = self.blocks.get(block as usize).ok_or(PutError::OutOfRange)?;
+        if !word.end_huge() {
+            let state = self.state_word(offset).map(|word| word.load().state(lane_of(offset)));
+            return Err(match state {
+                Some(State::Free | State::Parked) => PutError::AlreadyFree,
+                Some(State::Taken) => PutError::WrongOrder,
+                Some(State::Closed) | None => PutError::Absent,
+            });
+        }
+        self.note_free(local, word.glance().domain(), HUGE_FRAMES as i32);
+        self.reopen(block, 0..self.words(block).len());
+        local.count(Event::HugePut, 1);
+        Ok(())
+    }
+}

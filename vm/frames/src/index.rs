@@ -1,0 +1,98 @@
+//! A bit per block: hints where to look. What they say is checked against the blocks' words.
+
+use crate::primitive::AtomicU64;
+use core::ops::Range;
+use core::sync::atomic::Ordering::SeqCst;
+
+const BITS: u32 = u64::BITS;
+
+/// A set of blocks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Index<'m>(pub(crate) &'m [AtomicU64]);
+
+/// Words that an index of so many blocks needs.
+pub(crate) fn words(blocks: u32) -> usize {
+    blocks.div_ceil(BITS) as usize
+}
+
+// Orderings: SeqCst throughout. A block's bit, its word and its frames' words are different words that two CPUs may write
+// and then look at crosswise; see `range_layer`.
+impl Index<'_> {
+    #[inline]
+    fn word(&self, block: u32) -> Option<(&AtomicU64, u64)> {
+        Some((self.0.get((block / BITS) as usize)?, 1 << (block % BITS)))
+    }
+
+    #[cfg(all(test, not(any(loom, shuttle))))]
+    fn contains(&self, block: u32) -> bool {
+        self.word(block).is_some_and(|(word, bit)| word.load(SeqCst) & bit != 0)
+    }
+
+    /// Looks first, so that a bit that is there already costs no write.
+    #[inline]
+    pub(crate) fn insert(&self, block: u32) {
+        if let Some((word, bit)) = self.word(block)
+            && word.load(SeqCst) & bit == 0
+        {
+            word.fetch_or(bit, SeqCst);
+        }
+    }
+
+    /// True if it was there, for one of all who remove it at once.
+    pub(crate) fn remove(&self, block: u32) -> bool {
+        self.word(block)
+            .is_some_and(|(word, bit)| word.load(SeqCst) & bit != 0 && word.fetch_and(!bit, SeqCst) & bit != 0)
+    }
+
+    /// Bits of a word, counted from block 0; blocks outside of `within` left out.
+    fn bits(&self, word: u32, within: &Range<u32>) -> u64 {
+        let bits = self.0.get(word as usize).map_or(0, |word| word.load(SeqCst));
+        let first = word * BITS;
+        let below = within.start.saturating_sub(first);
+        let above = within.end.saturating_sub(first);
+        let keep = |count: u32| if count >= BITS { u64::MAX } else { (1 << count) - 1 };
+        bits & keep(above) & !keep(below)
+    }
+
+    /// The lowest at or after `within.start` that is here and not in `except`.
+    pub(crate) fn first(&self, within: Range<u32>, except: Option<Index<'_>>) -> Option<u32> {
+        (within.start / BITS..within.end.div_ceil(BITS)).find_map(|word| {
+            let bits = self.bits(word, &within) & !except.map_or(0, |except| except.bits(word, &within));
+            (bits != 0).then(|| word * BITS + bits.trailing_zeros())
+        })
+    }
+
+    /// The highest below `within.end`.
+    pub(crate) fn last(&self, within: Range<u32>) -> Option<u32> {
+        (within.start / BITS..within.end.div_ceil(BITS)).rev().find_map(|word| {
+            let bits = self.bits(word, &within);
+            (bits != 0).then(|| word * BITS + (BITS - 1 - bits.leading_zeros()))
+        })
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_what_is_within() {
+        let words = [const { AtomicU64::new(0) }; 3];
+        let others = [const { AtomicU64::new(0) }; 3];
+        let (index, others) = (Index(&words), Index(&others));
+        for block in [3, 64, 70, 130] {
+            index.insert(block);
+        }
+        others.insert(64);
+        assert_eq!(index.first(0..192, None), Some(3));
+        assert_eq!(index.first(4..192, None), Some(64));
+        assert_eq!(index.first(4..192, Some(others)), Some(70));
+        assert_eq!(index.first(71..130, None), None);
+        assert_eq!(index.first(71..131, None), Some(130));
+        assert_eq!(index.last(0..192), Some(130));
+        assert_eq!(index.last(0..130), Some(70));
+        assert_eq!(index.last(4..64), None);
+        assert_eq!(index.last(5..5), None);
+        assert!(index.remove(70) && !index.remove(70) && !index.contains(70));
+    }
+}

@@ -1,0 +1,241 @@
+//! Interleavings of two or three CPUs on memory of one or two blocks, as `loom` explores them: all with few interruptions.
+//!
+//! `RUSTFLAGS="--cfg loom" cargo test --release -p faultline-frames --lib interleavings`
+//!
+//! Magazines hold 2 frames here and blocks 64, of which the tests' memory has a few; the rest is a hole. What is held: a frame
+//! has one user, a mistake is an error for one of two, and when all is over each free frame is found by way of the index.
+
+use crate::config::{Config, DomainId, MemoryArea, Policy};
+use crate::counters::Event;
+use crate::cpu::FixedCpu;
+use crate::error::{GetError, PutError};
+use crate::frame::{FrameNumber, HUGE_FRAMES};
+use crate::frames::Frames;
+use core::mem::MaybeUninit;
+use loom::thread;
+use std::collections::BTreeSet;
+use std::vec::Vec;
+
+/// Most times that a CPU is interrupted though it could go on.
+const MOST_INTERRUPTIONS: usize = 3;
+
+type Cpu = Frames<'static, FixedCpu>;
+type Result = std::result::Result<(), PutError>;
+
+/// A machine of so many CPUs. The first so many frames of each block are there.
+fn boot(blocks: &[u64], cpus: usize, stock_most: u8) -> Vec<Cpu> {
+    let area = |(block, frames): (u64, &u64)| MemoryArea {
+        first: FrameNumber(block * HUGE_FRAMES),
+        frames: *frames,
+        domain: DomainId(0),
+    };
+    let memory: Vec<_> = (0..).zip(blocks).map(area).collect();
+    let cpus: Vec<_> = (0..cpus).map(|_| DomainId(0)).collect();
+    let policy = Policy { stock_most, ..Policy::default() };
+    let config = Config { memory: &memory, cpus: &cpus, policy };
+    let mut metadata = Vec::new();
+    metadata.resize(Frames::layout(&config).unwrap().size() + 127, MaybeUninit::uninit());
+    // SAFETY: each number has one handle, which one thread has at a time.
+    let cpu = |number: usize| unsafe { FixedCpu::new(number as u32) };
+    let first = Frames::new(&config, metadata.leak(), cpu(0)).unwrap();
+    (0..cpus.len()).map(|number| first.on(cpu(number))).collect()
+}
+
+/// Explores `run` in all orders.
+fn explore(run: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(MOST_INTERRUPTIONS);
+    builder.max_branches = 100_000;
+    builder.check(run);
+}
+
+/// Runs one CPU's part in a thread, and hands the CPU back.
+fn start<T: 'static>(cpu: Cpu, part: impl FnOnce(&Cpu) -> T + 'static) -> thread::JoinHandle<(Cpu, T)> {
+    thread::spawn(move || {
+        let done = part(&cpu);
+        (cpu, done)
+    })
+}
+
+/// When nothing moves any more: every free frame can be had by CPU 0 without a scan of all memory.
+fn all_found(cpus: &[Cpu], taken: u64) {
+    for cpu in cpus {
+        cpu.drain_own();
+    }
+    let census = cpus[0].census();
+    assert_eq!((census.parked, census.taken + census.huge), (0, taken));
+    assert_eq!(cpus[0].free(), census.free, "counts have kept up");
+    let scans = cpus[0].counters().of(Event::Scan);
+    let mut found = BTreeSet::new();
+    while (found.len() as u64) < census.free {
+        assert!(found.insert(cpus[0].get().unwrap()), "a frame is given out twice");
+    }
+    assert_eq!(cpus[0].counters().of(Event::Scan), scans, "a free frame was lost to the index");
+}
+
+/// One frame put by two CPUs at once: it is taken back once.
+#[test]
+fn a_double_put() {
+    explore(|| {
+        let mut cpus = boot(&[3], 2, 0);
+        let frame = cpus[0].get().unwrap();
+        let other = start(cpus.pop().unwrap(), move |cpu| cpu.put(frame));
+        let mine = cpus[0].put(frame);
+        let (other, its) = other.join().unwrap();
+        let results: [Result; 2] = [mine, its];
+        assert!(results.contains(&Ok(())) && results.contains(&Err(PutError::AlreadyFree)), "{results:?}");
+        all_found(&[cpus.remove(0), other], 0);
+    });
+}
+
+/// A foreign frame comes back to a block without free frames while its home leaves it: one of them sees to the index.
+#[test]
+fn a_foreign_put_and_a_leave() {
+    explore(|| {
+        let mut cpus = boot(&[2], 2, 0);
+        let frames = [cpus[0].get().unwrap(), cpus[0].get().unwrap()];
+        let other = start(cpus.pop().unwrap(), move |cpu| cpu.put(frames[0]));
+        cpus[0].drain_own();
+        let (other, its) = other.join().unwrap();
+        assert_eq!(its, Ok(()));
+        all_found(&[cpus.remove(0), other], 1);
+    });
+}
+
+/// A foreign frame comes back to a block that is full, left, and just being reserved by way of an old bit or a new one.
+#[test]
+fn a_foreign_put_and_a_reservation() {
+    explore(|| {
+        let mut cpus = boot(&[4], 3, 0);
+        let frames: Vec<_> = (0..3).map(|_| cpus[0].get().unwrap()).collect();
+        cpus[0].drain_own();
+        let (one, two) = (frames[0], frames[1]);
+        let third = start(cpus.pop().unwrap(), move |cpu| cpu.put(one));
+        let second = start(cpus.pop().unwrap(), move |cpu| cpu.get());
+        assert_eq!(cpus[0].put(two), Ok(()));
+        let (third, its) = third.join().unwrap();
+        let (second, got) = second.join().unwrap();
+        assert_eq!(its, Ok(()));
+        assert!(got.is_ok_and(|got| got != frames[2]));
+        all_found(&[cpus.remove(0), second, third], 2);
+    });
+}
+
+/// A CPU moves magazines into its stock and out of it while another drains it.
+#[test]
+fn a_stock_and_a_drain() {
+    explore(|| {
+        let mut cpus = boot(&[4], 2, 1);
+        let frames: Vec<_> = (0..4).map(|_| cpus[0].get().unwrap()).collect();
+        cpus[0].put(frames[0]).unwrap();
+        cpus[0].put(frames[1]).unwrap();
+        let drainer = start(cpus.pop().unwrap(), |cpu| cpu.drain());
+        // The first finds the magazine full.
+        cpus[0].put(frames[2]).unwrap();
+        let mut taken = BTreeSet::from([frames[3]]);
+        for _ in 0..3 {
+            match cpus[0].get() {
+                Ok(frame) => assert!(taken.insert(frame), "a frame is given out twice"),
+                // What the drainer has in hand is neither here nor there.
+                Err(error) => assert_eq!(error, GetError::Exhausted),
+            }
+        }
+        let (drainer, freed) = drainer.join().unwrap();
+        assert!(freed > 0 || taken.len() == 4);
+        all_found(&[cpus.remove(0), drainer], taken.len() as u64);
+    });
+}
+
+/// Two CPUs drain a third one's magazine: it is freed once.
+#[test]
+fn two_drains() {
+    explore(|| {
+        let mut cpus = boot(&[4], 3, 1);
+        let frames: Vec<_> = (0..3).map(|_| cpus[0].get().unwrap()).collect();
+        frames.iter().for_each(|frame| cpus[0].put(*frame).unwrap());
+        let third = start(cpus.pop().unwrap(), |cpu| cpu.drain());
+        let freed = cpus[1].drain();
+        let (third, its) = third.join().unwrap();
+        assert_eq!(freed + its, 2);
+        cpus.push(third);
+        all_found(&cpus, 0);
+    });
+}
+
+/// Two CPUs refill from the same block: one reserves it, the other takes what is left wherever it is.
+#[test]
+fn two_refills() {
+    explore(|| {
+        let mut cpus = boot(&[4], 2, 0);
+        let other = start(cpus.pop().unwrap(), |cpu| cpu.get());
+        let mine = cpus[0].get();
+        let (other, its) = other.join().unwrap();
+        assert!(mine.is_ok() && its.is_ok() && mine != its);
+        for cpu in [&cpus[0], &other] {
+            cpu.drain_own();
+        }
+        let census = cpus[0].census();
+        assert_eq!((census.free, census.parked, census.taken), (2, 0, 2));
+    });
+}
+
+/// A huge frame is claimed while another CPU refills from the same block: one has it.
+#[test]
+fn a_huge_get_and_a_refill() {
+    explore(|| {
+        let mut cpus = boot(&[HUGE_FRAMES], 2, 0);
+        let other = start(cpus.pop().unwrap(), |cpu| cpu.get());
+        let huge = cpus[0].get_huge();
+        let (other, single) = other.join().unwrap();
+        // Each may find the other in the midst of it, and both then nothing: the claim of a block that fails gives it back.
+        assert!(huge.is_err() || single.is_err());
+        if huge == Ok(FrameNumber(0)) {
+            assert_eq!(cpus[0].put_huge(FrameNumber(0)), Ok(()));
+        }
+        all_found(&[cpus.remove(0), other], u64::from(single.is_ok()));
+    });
+}
+
+/// Two CPUs put the same huge frame, and a third one of its frames by mistake.
+#[test]
+fn a_double_put_of_a_huge_frame() {
+    explore(|| {
+        let mut cpus = boot(&[HUGE_FRAMES], 2, 0);
+        let huge = cpus[0].get_huge().unwrap();
+        let other = start(cpus.pop().unwrap(), move |cpu| (cpu.put_huge(huge), cpu.put(FrameNumber(huge.0 + 1))));
+        let mine = cpus[0].put_huge(huge);
+        let (other, (its, single)) = other.join().unwrap();
+        assert!(mine.is_ok() != its.is_ok(), "{mine:?} {its:?}");
+        assert!(single.is_err());
+        all_found(&[cpus.remove(0), other], 0);
+    });
+}
+
+/// A huge frame comes back while another CPU looks for frames: they are not lost, whoever sees to the index.
+#[test]
+fn a_huge_put_and_a_get() {
+    explore(|| {
+        let mut cpus = boot(&[HUGE_FRAMES], 2, 0);
+        let huge = cpus[0].get_huge().unwrap();
+        let other = start(cpus.pop().unwrap(), move |cpu| cpu.get());
+        assert_eq!(cpus[0].put_huge(huge), Ok(()));
+        let (other, got) = other.join().unwrap();
+        assert!(matches!(got, Ok(_) | Err(GetError::Exhausted)));
+        all_found(&[cpus.remove(0), other], u64::from(got.is_ok()));
+    });
+}
+
+/// Two ranges that overlap: one is had, or both one after the other; what was parked in vain is free again.
+#[test]
+fn two_ranges_that_overlap() {
+    explore(|| {
+        let mut cpus = boot(&[40], 2, 0);
+        let request = crate::RangeRequest { low: FrameNumber(20), ..crate::RangeRequest::of(20) };
+        let other = start(cpus.pop().unwrap(), move |cpu| cpu.get_range(&request));
+        let mine = cpus[0].get_range(&crate::RangeRequest { low: FrameNumber(16), ..request });
+        let (other, its) = other.join().unwrap();
+        assert!(mine.is_err() || its.is_err());
+        let taken = u64::from(mine.is_ok()) * 20 + u64::from(its.is_ok()) * 20;
+        all_found(&[cpus.remove(0), other], taken);
+    });
+}

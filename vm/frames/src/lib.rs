@@ -1,0 +1,69 @@
+//! Page frames for many CPUs: single frames of 4 KiB, huge frames of 2 MiB, contiguous ranges. Needs no heap and no lock.
+//!
+//! Layers, from the hot one down: a CPU's cache, of which a hit touches no line that another CPU writes, its counters included
+//! (`cache`); magazines in stock, which any CPU may drain (`stock`, `drain`); each CPU's share of its domain (`domain`); the
+//! range layer, which finds single frames, huge frames and ranges by lock-free steps (`state`, `block`, `index`,
+//! `range_layer`, `huge`, `contiguous`). Beside them: `pressure`, `zeroed`, `counters`.
+//!
+//! What is left out: frames' contents are never touched; nothing is ever moved; memory can't be added later.
+//!
+//! ```
+//! use core::mem::MaybeUninit;
+//! use faultline_frames::{Config, DomainId, FixedCpu, FrameNumber, Frames, MemoryArea, Policy, PutError};
+//! let memory = [MemoryArea { first: FrameNumber(0x100), frames: 4096, domain: DomainId(0) }];
+//! let config = Config { memory: &memory, cpus: &[DomainId(0)], policy: Policy::default() };
+//! let mut metadata = vec![MaybeUninit::uninit(); Frames::layout(&config).unwrap().size() + 127];
+//! // SAFETY: one thread, one handle.
+//! let frames = Frames::new(&config, &mut metadata, unsafe { FixedCpu::new(0) }).unwrap();
+//! let frame = frames.get().unwrap();
+//! assert_eq!(frames.put(frame), Ok(()));
+//! assert_eq!(frames.put(frame), Err(PutError::AlreadyFree));
+//! assert_eq!(frames.free(), 4096);
+//! ```
+
+#![no_std]
+#![deny(clippy::undocumented_unsafe_blocks, missing_docs)]
+#![allow(
+    unexpected_cfgs,
+    reason = "`--cfg loom` and `--cfg shuttle` swap atomics for those that explore interleavings"
+)]
+
+#[cfg(test)]
+extern crate std;
+
+mod block;
+mod cache;
+mod census;
+mod config;
+mod contiguous;
+mod counters;
+mod cpu;
+mod domain;
+mod drain;
+mod error;
+mod frame;
+mod frames;
+mod huge;
+mod index;
+mod metadata;
+mod pool;
+mod pressure;
+mod primitive;
+mod range_layer;
+mod state;
+mod stock;
+mod zeroed;
+
+pub use census::Census;
+pub use config::{Config, DomainId, MOST_CPUS, MOST_DOMAINS, MemoryArea, Policy};
+pub use counters::{CounterTable, Counters, Event};
+pub use cpu::{CurrentCpu, FixedCpu, PinnedCpu};
+pub use error::{BatchError, ConfigError, GetError, PutError};
+pub use frame::{FRAME_BYTES, FrameNumber, HUGE_FRAMES, RangeRequest, ZeroedFrame};
+pub use frames::Frames;
+pub use pressure::{LowMemory, Urgency};
+
+#[cfg(all(test, loom))]
+mod interleavings;
+#[cfg(all(test, shuttle))]
+mod mixes;

@@ -1,0 +1,154 @@
+//! Mixes of all operations by a few CPUs, in random orders as `shuttle` schedules them. A run is its seed: a failure prints the
+//! schedule too, which `shuttle::replay` repeats.
+//!
+//! `RUSTFLAGS="--cfg shuttle" cargo test --release -p faultline-frames --lib mixes`
+
+use crate::config::{Config, DomainId, MemoryArea, Policy};
+use crate::cpu::FixedCpu;
+use crate::error::{GetError, PutError};
+use crate::frame::{FrameNumber, HUGE_FRAMES, RangeRequest};
+use crate::frames::Frames;
+use core::mem::MaybeUninit;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
+use shuttle::sync::{Arc, Mutex};
+use std::collections::BTreeMap;
+use std::vec::Vec;
+
+const CPUS: usize = 4;
+const SCHEDULES: usize = 400;
+const STEPS: usize = 240;
+
+/// Frames that users have, with how many from there on; shared, so that frames are put by other CPUs than got them.
+type Users = Arc<Mutex<BTreeMap<FrameNumber, u64>>>;
+
+fn config<'a>(memory: &'a [MemoryArea], cpus: &'a [DomainId]) -> Config<'a> {
+    Config { memory, cpus, policy: Policy { stock_most: 1, zeroed_most: 2, ..Policy::default() } }
+}
+
+/// Two domains of two blocks and a half each.
+fn memory() -> [MemoryArea; 2] {
+    let half = HUGE_FRAMES / 2;
+    [(0, 5 * half, 0), (6 * half, 5 * half, 1)].map(|(first, frames, domain)| MemoryArea {
+        first: FrameNumber(first),
+        frames,
+        domain: DomainId(domain),
+    })
+}
+
+fn take(users: &Users, first: FrameNumber, frames: u64) {
+    let mut users = users.lock().unwrap();
+    let before = users.range(..FrameNumber(first.0 + frames)).next_back();
+    assert!(before.is_none_or(|(other, count)| other.0 + count <= first.0), "{first:?} is given out twice");
+    users.insert(first, frames);
+}
+
+fn give(users: &Users, random: &mut SmallRng, such: impl Fn(u64) -> bool) -> Option<(FrameNumber, u64)> {
+    let mut users = users.lock().unwrap();
+    let fit: Vec<_> = users.iter().filter(|(_, count)| such(**count)).map(|(first, _)| *first).collect();
+    let first = *fit.get(random.random_range(0..fit.len().max(1)))?;
+    Some((first, users.remove(&first).unwrap()))
+}
+
+fn step(cpu: &Frames<'_, FixedCpu>, users: &Users, random: &mut SmallRng) {
+    match random.random_range(0..12) {
+        0..4 => (0..random.random_range(1..70)).for_each(|_| match cpu.get() {
+            Ok(frame) => take(users, frame, 1),
+            Err(error) => assert_eq!(error, GetError::Exhausted),
+        }),
+        4..7 => (0..random.random_range(1..70)).for_each(|_| {
+            if let Some((frame, _)) = give(users, random, |count| count == 1) {
+                assert_eq!(cpu.put(frame), Ok(()));
+            }
+        }),
+        7 => {
+            let batch: Vec<_> =
+                (0..40).map_while(|_| give(users, random, |count| count == 1)).map(|(frame, _)| frame).collect();
+            assert_eq!(cpu.put_batch(&batch), Ok(()));
+        }
+        8 => match cpu.get_huge() {
+            Ok(first) => take(users, first, HUGE_FRAMES),
+            Err(error) => assert_eq!(error, GetError::Exhausted),
+        },
+        9 => {
+            if let Some((first, _)) = give(users, random, |count| count == HUGE_FRAMES) {
+                assert_eq!(cpu.put(FrameNumber(first.0 + 1)), Err(PutError::WrongOrder));
+                assert_eq!(cpu.put_huge(first), Ok(()));
+            }
+        }
+        10 => {
+            let frames = random.random_range(2..100);
+            if let Ok(first) = cpu.get_range(&RangeRequest { alignment: 4, ..RangeRequest::of(frames) }) {
+                take(users, first, frames);
+            }
+            if let Some((first, count)) = give(users, random, |count| (2..HUGE_FRAMES).contains(&count)) {
+                assert_eq!(cpu.put_range(first, count), Ok(()));
+            }
+        }
+        _ => {
+            match random.random_range(0..4) {
+                0 => cpu.drain(),
+                1 => cpu.drain_own(),
+                2 => cpu.age(),
+                _ => cpu.fill_zeroed(2, |_| ()),
+            };
+        }
+    }
+}
+
+fn mix(seed: u64) {
+    let (memory, cpus) = (memory(), [0, 0, 1, 1].map(DomainId));
+    let config = config(&memory, &cpus);
+    let mut metadata = Vec::new();
+    metadata.resize(Frames::layout(&config).unwrap().size() + 127, MaybeUninit::uninit());
+    // SAFETY: each number has one handle at a time, which one thread has.
+    let cpu = |number: usize| unsafe { FixedCpu::new(number as u32) };
+    let first = Frames::new(&config, metadata.leak(), cpu(0)).unwrap();
+    let users = Users::default();
+    let threads: Vec<_> = (0..CPUS)
+        .map(|number| {
+            let (frames, users) = (first.on(cpu(number)), users.clone());
+            shuttle::thread::spawn(move || {
+                let mut random = SmallRng::seed_from_u64(seed << 8 | number as u64);
+                (0..STEPS / CPUS).for_each(|_| step(&frames, &users, &mut random));
+                frames
+            })
+        })
+        .collect();
+    let frames: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    let taken: u64 = users.lock().unwrap().values().sum();
+    for frames in &frames {
+        frames.drain_own();
+    }
+    frames[0].drain();
+    let census = frames[0].census();
+    assert_eq!((census.taken + census.huge, census.parked), (taken, 0));
+    assert_eq!(frames[0].free(), census.free);
+    for (first, count) in users.lock().unwrap().iter() {
+        if *count == HUGE_FRAMES {
+            frames[1].put_huge(*first).unwrap();
+        } else {
+            frames[1].put_range(*first, *count).unwrap();
+        }
+    }
+    assert_eq!(frames[0].census().free, 5 * HUGE_FRAMES);
+}
+
+fn run(scheduler: impl Scheduler + 'static) {
+    let seed = core::sync::atomic::AtomicU64::new(1);
+    let mut config = shuttle::Config::new();
+    config.max_steps = shuttle::MaxSteps::FailAfter(10_000_000);
+    // Relaxed: schedules run one after the other.
+    shuttle::Runner::new(scheduler, config).run(move || mix(seed.fetch_add(1, core::sync::atomic::Ordering::Relaxed)));
+}
+
+#[test]
+fn mixes_in_random_order() {
+    run(RandomScheduler::new_from_seed(0x0f0a_3e55, SCHEDULES));
+}
+
+#[test]
+fn mixes_with_few_interruptions() {
+    run(PctScheduler::new_from_seed(0x0f0a_3e55, 3, SCHEDULES));
+}

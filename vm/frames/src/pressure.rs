@@ -1,0 +1,90 @@
+//! Pressure: how many frames each domain has left, its marks, and the hook.
+//!
+//! A CPU reports changes once they exceed a slop, so that a domain's count is written seldom. Near a mark the sum over all
+//! CPUs is taken instead: exact while nothing moves.
+
+use crate::config::DomainId;
+use crate::pool::{Local, Pool};
+use core::sync::atomic::Ordering::Relaxed;
+
+/// Frames by which a CPU's change may be unknown to a domain's count: 1 MiB, eight refills.
+const SLOP: i32 = 256;
+
+/// How far a caller may go into what is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Urgency {
+    /// Down to the min mark.
+    #[default]
+    Normal,
+    /// To the last frame: for the page daemon, and what it needs to free memory.
+    Reserve,
+}
+
+/// Called when a domain has come below its low mark, once until it has been there again.
+///
+/// It runs at the end of the call that took the frames, on the same CPU, which is no longer held to; it may call the
+/// allocator. As a rule it wakes the page daemon.
+pub trait LowMemory: Sync {
+    /// `free`: frames of the domain that are left in the range layer, those in caches not counted.
+    fn low(&self, domain: DomainId, free: u64);
+}
+
+// Orderings: relaxed, all. The counts are figures that no claim on a frame rests on.
+impl<'m> Pool<'m> {
+    pub(crate) fn domain_ids(&self) -> impl Iterator<Item = DomainId> + use<> {
+        (0..self.domains.len() as u8).map(DomainId)
+    }
+
+    /// Free frames of a domain in the range layer have changed.
+    #[inline(always)]
+    pub(crate) fn note_free(&self, local: &Local<'m>, domain: DomainId, change: i32) {
+        if let Some(sum) = local.cache.add_unreported(domain, change, SLOP) {
+            self.report(local, domain, sum);
+        }
+    }
+
+    #[cold]
+    fn report(&self, local: &Local<'m>, domain: DomainId, change: i32) {
+        if let Some(count) = self.domains.get(usize::from(domain.0)) {
+            count.free.fetch_add(i64::from(change), Relaxed);
+            self.watch(local, domain);
+        }
+    }
+
+    /// Free frames of a domain, exact while nothing moves.
+    pub(crate) fn free_in(&self, domain: DomainId) -> u64 {
+        let reported = self.domains.get(usize::from(domain.0)).map_or(0, |domain| domain.free.load(Relaxed));
+        let unreported: i64 = self.caches.iter().map(|cache| i64::from(cache.unreported(domain))).sum();
+        u64::try_from(reported + unreported).unwrap_or(0)
+    }
+
+    /// Free frames of a domain; exact only if there may be fewer than `mark`.
+    fn free_near(&self, domain: DomainId, mark: u64) -> u64 {
+        let reported = self.domains.get(usize::from(domain.0)).map_or(0, |domain| domain.free.load(Relaxed));
+        let unknown = self.caches.len() as i64 * i64::from(SLOP);
+        match u64::try_from(reported - unknown) {
+            Ok(least) if least > mark => least,
+            _ => self.free_in(domain),
+        }
+    }
+
+    /// Frames of a domain that such a caller may take, who wants so many: exact if they may be fewer.
+    pub(crate) fn allowance(&self, domain: DomainId, urgency: Urgency, wanted: u64) -> u64 {
+        let min = self.policy.min;
+        if min == 0 || urgency == Urgency::Reserve {
+            return u64::MAX;
+        }
+        self.free_near(domain, min.saturating_add(wanted)).saturating_sub(min)
+    }
+
+    /// Notes when a domain comes below its low mark, and when it is back.
+    pub(crate) fn watch(&self, local: &Local<'m>, domain: DomainId) {
+        let low = self.policy.low;
+        let Some(state) = self.domains.get(usize::from(domain.0)).filter(|_| low > 0) else { return };
+        let is_below = self.free_near(domain, low) < low;
+        if is_below != state.below_low.load(Relaxed) && state.below_low.swap(is_below, Relaxed) != is_below && is_below
+        {
+            local.crossed.set(Some(domain));
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! The range layer: all memory's free frames, for all CPUs, without a lock.
+//!
+//! A CPU reserves a block and parks its free frames word by word; when it has been through, it leaves the block and reserves
+//! another. An unreserved block with free frames has a bit in an index. That holds by a handshake of two writes and two
+//! looks, all sequentially consistent:
+//!
+//! - who frees a frame writes the frame's word, then looks at the block's word; unless that says reserved, it sees to the bit;
+//! - who leaves a block writes the block's word, then looks at the frames' words; if one is free, it sees to the bit.
+//!
+//! In the one order of these four either the freer finds the block left, or the leaver finds the frame free. Who removes a bit
+//! goes on to reserve the block; if it is reserved already, its holder has yet to leave. So a removed bit is followed by a look
+//! as well. Bits without free frames do occur, and cost whoever follows them a look.
+
+use crate::config::DomainId;
+use crate::counters::Event;
+use crate::error::GetError;
+use crate::pool::{Local, Pool};
+use crate::pressure::Urgency;
+use crate::primitive::order_for_loom;
+use crate::state::{ALL_LANES, FRAMES_PER_BLOCK, FRAMES_PER_WORD, Lanes, Offset, Word, lane_of, word_of};
+use crate::stock::MAGAZINE;
+use core::ops::Range;
+
+/// Free frames that make another CPU's block worth more than a whole one of the own share: half a block. With fewer, the
+/// frames that its last home still has out would all come back foreign, for little gain.
+const WORTH_TAKING_OVER: u32 = FRAMES_PER_BLOCK / 2;
+/// Blocks of others looked at for that, each time.
+const LOOKS: usize = 16;
+/// A refill that has so many frames looks no further.
+const ENOUGH: u32 = MAGAZINE as u32 / 2;
+
+/// Which blocks to look for.
+#[derive(Debug, Clone, Copy)]
+enum Look {
+    /// Broken ones: some frames free, not all.
+    Open,
+    /// Broken ones, of which some are looked at for at least half their frames.
+    Roomy,
+    /// Those of which all frames are free.
+    Whole,
+}
+
+impl<'m> Pool<'m> {
+    /// Fills the current magazine, which is empty, with at least one frame from the range layer.
+    pub(crate) fn refill(&self, local: &Local<'m>, urgency: Urgency) -> Result<(), GetError> {
+        local.count(Event::Refill, 1);
+        local.cache.note_refill(self.policy.stock_most);
+        if self.refill_from_blocks(local, urgency) {
+            return Ok(());
+        }
+        // What others keep in stock, and zeroed frames, before giving up.
+        self.drain_stocks(local);
+        self.drain_zeroed(local);
+        self.refill_from_anywhere(local, urgency)
+    }
+
+    fn refill_from_blocks(&self, local: &Local<'m>, urgency: Urgency) -> bool {
+        loop {
+            if let Some((block, words)) = local.cache.reservation() {
+                if self.park_from(local, block, words, urgency) > 0 {
+                    return true;
+                }
+                local.cache.set_reservation(None);
+                self.leave(block);
+            }
+            let Some(block) = self.find_another(local, urgency) else { return false };
+            local.count(Event::Reservation, 1);
+            local.cache.set_reservation(Some(block));
+        }
+    }
+
+    /// Parks free frames of a reserved block's words in the current magazine. Returns how many.
+    fn park_from(&self, local: &Local<'m>, block: u32, words: Range<u32>, urgency: Urgency) -> u32 {
+        let Some(domain) = self.blocks.get(block as usize).map(|word| word.glance().domain()) else { return 0 };
+        let most = self.allowance(domain, urgency, MAGAZINE as u64).min(MAGAZINE as u64) as u32;
+        let mut got = 0;
+        for (index, word) in self.words(block).iter().enumerate().take(words.end as usize).skip(words.start as usize) {
+            if got >= ENOUGH.min(most) {
+                break;
+            }
+            let lanes = word.park_free(ALL_LANES, most - got);
+            got += self.push_lanes(local, block * FRAMES_PER_BLOCK + index as u32 * FRAMES_PER_WORD, lanes);
+            // One that may have more is looked at again.
+            local.cache.set_cursor(index as u32 + u32::from(got < most));
+        }
+        self.note_parked(local, domain, got);
+        got
+    }
+
+    /// Pushes parked frames of the word that begins at `first`, so that the lowest is popped first. Returns how many.
+    fn push_lanes(&self, local: &Local<'m>, first: Offset, lanes: Lanes) -> u32 {
+        let mut rest = lanes;
+        while rest != 0 {
+            let highest = 63 - rest.leading_zeros();
+            local.cache.push(first + highest / 2);
+            rest &= !(1 << highest);
+        }
+        lanes.count_ones()
+    }
+
+    /// Accounts for frames that a refill has parked.
+    fn note_parked(&self, local: &Local<'m>, domain: DomainId, count: u32) {
+        if count > 0 {
+            let event = if domain == local.cache.domain { Event::LocalFrame } else { Event::RemoteFrame };
+            local.count(event, u64::from(count));
+            self.note_free(local, domain, -(count as i32));
+            self.watch(local, domain);
+        }
+    }
+
+    /// Ends the reservation of a block, which its holder has forgotten.
+    pub(crate) fn leave(&self, block: u32) {
+        if let Some(word) = self.blocks.get(block as usize) {
+            word.leave();
+            order_for_loom();
+            self.publish(block);
+        }
+    }
+
+    /// Reserves a block with free frames: from the own share, then the own domain, then the others.
+    fn find_another(&self, local: &Local<'m>, urgency: Urgency) -> Option<u32> {
+        let own = local.cache.domain;
+        let share = local.cache.share.0..local.cache.share.1;
+        let all = |domain: DomainId| self.extents.get(usize::from(domain.0)).map_or(0..0, |extent| extent.blocks());
+        if self.allowance(own, urgency, MAGAZINE as u64) > 0 {
+            let found = self
+                .reserve_one(local, own, share.clone(), Look::Open)
+                .or_else(|| self.reserve_one(local, own, all(own), Look::Roomy))
+                .or_else(|| self.reserve_one(local, own, share, Look::Whole))
+                .or_else(|| self.reserve_one(local, own, all(own), Look::Whole))
+                .or_else(|| self.reserve_one(local, own, all(own), Look::Open));
+            if found.is_some() {
+                return found;
+            }
+        }
+        self.others(own).filter(|domain| self.allowance(*domain, urgency, MAGAZINE as u64) > 0).find_map(|domain| {
+            self.reserve_one(local, domain, all(domain), Look::Open)
+                .or_else(|| self.reserve_one(local, domain, all(domain), Look::Whole))
+        })
+    }
+
+    /// All domains but one, beginning after it.
+    pub(crate) fn others(&self, own: DomainId) -> impl Iterator<Item = DomainId> + use<> {
+        let count = self.domains.len() as u8;
+        (own.0 + 1..count).chain(0..own.0.min(count)).map(DomainId)
+    }
+
+    /// Reserves the lowest such block of a domain.
+    fn reserve_one(&self, local: &Local<'m>, domain: DomainId, within: Range<u32>, look: Look) -> Option<u32> {
+        let mut from = within.start;
+        let mut looks = 0;
+        loop {
+            let block = match look {
+                Look::Open | Look::Roomy => self.open.first(from..within.end, Some(self.whole)),
+                Look::Whole => self.whole.first(from..within.end, None),
+            }?;
+            from = block + 1;
+            if self.blocks.get(block as usize).is_none_or(|word| word.glance().domain() != domain) {
+                continue;
+            }
+            if matches!(look, Look::Roomy) {
+                looks += 1;
+                if looks > LOOKS {
+                    return None;
+                }
+                if self.free_in_block(block) < WORTH_TAKING_OVER {
+                    continue;
+                }
+            }
+            if self.reserve(local, block) {
+                return Some(block);
+            }
+        }
+    }
+
+    fn free_in_block(&self, block: u32) -> u32 {
+        self.words(block).iter().map(|word| word.load().free().count_ones()).sum()
+    }
+
+    /// Follows a block's bit: removes it, and reserves the block unless another was faster.
+    fn reserve(&self, local: &Local<'m>, block: u32) -> bool {
+        let (open, whole) = (self.open.remove(block), self.whole.remove(block));
+        (open || whole) && self.blocks.get(block as usize).is_some_and(|word| word.reserve(local.number))
+    }
+
+    /// Last resort: takes free frames wherever they are, from blocks reserved by others too.
+    fn refill_from_anywhere(&self, local: &Local<'m>, urgency: Urgency) -> Result<(), GetError> {
+        local.count(Event::Scan, 1);
+        let mut kept = false;
+        let own = |is_own: bool| move |domain: DomainId| (domain == local.cache.domain) == is_own;
+        for (block, domain) in self.blocks_of(own(true)).chain(self.blocks_of(own(false))) {
+            if self.free_in_block(block) == 0 {
+                continue;
+            }
+            if self.allowance(domain, urgency, MAGAZINE as u64) == 0 {
+                kept = true;
+            } else if self.park_anywhere(local, block, domain, urgency) > 0 {
+                return Ok(());
+            }
+        }
+        Err(if kept { GetError::AtMinimum } else { GetError::Exhausted })
+    }
+
+    /// Blocks of such domains, with their domain.
+    pub(crate) fn blocks_of(&self, such: impl Fn(DomainId) -> bool) -> impl Iterator<Item = (u32, DomainId)> {
+        (0..).zip(self.blocks.iter().map(|word| word.glance().domain())).filter(move |(_, domain)| such(*domain))
+    }
+
+    fn park_anywhere(&self, local: &Local<'m>, block: u32, domain: DomainId, urgency: Urgency) -> u32 {
+        let most = self.allowance(domain, urgency, MAGAZINE as u64).min(MAGAZINE as u64) as u32;
+        let mut got = 0;
+        for (word, first) in
+            self.words(block).iter().zip((block * FRAMES_PER_BLOCK..).step_by(FRAMES_PER_WORD as usize))
+        {
+            let lanes = word.park_free(ALL_LANES, most - got);
+            got += self.push_lanes(local, first, lanes);
+            if got == most {
+                break;
+            }
+        }
+        self.note_parked(local, domain, got);
+        got
+    }
+
+    /// Frees parked frames that the caller holds: one step for all of a word.
+    pub(crate) fn free_parked(&self, local: &Local<'m>, frames: &[Offset]) {
+        each_word(frames, |first, lanes| {
+            if let Some(word) = self.state_word(first) {
+                let after = word.free_parked(lanes);
+                self.note_freed(local, first, after, lanes.count_ones());
+            }
+        });
+    }
+
+    /// Frames of a word were freed: accounts for them, and sees to the block's bit. The word's state after.
+    #[inline]
+    pub(crate) fn note_freed(&self, local: &Local<'m>, first: Offset, after: Word, count: u32) {
+        let block = first / FRAMES_PER_BLOCK;
+        let Some(word) = self.blocks.get(block as usize) else { return };
+        order_for_loom();
+        let seen = word.load();
+        self.note_free(local, seen.domain(), count as i32);
+        if seen.is_reserved() {
+            local.cache.turn_back(block, first % FRAMES_PER_BLOCK / FRAMES_PER_WORD);
+        } else if after.is_all_free() {
+            self.publish(block);
+        } else {
+            self.open.insert(block);
+        }
+    }
+
+    /// Sees to an unreserved block's bits. Comes after whatever may have changed them.
+    #[inline(never)]
+    pub(crate) fn publish(&self, block: u32) {
+        if self.blocks.get(block as usize).is_none_or(|word| word.load().is_reserved()) {
+            return;
+        }
+        loop {
+            let (mut any, mut all) = (false, true);
+            for word in self.words(block) {
+                let word = word.load();
+                any |= word.free() != 0;
+                all &= word.is_all_free();
+            }
+            if all {
+                return self.whole.insert(block);
+            }
+            if any {
+                self.open.insert(block);
+            }
+            // It may have become whole since, and have been said to be: then that was undone, and we look again.
+            if !self.whole.remove(block) {
+                return;
+            }
+        }
+    }
+}
+
+/// Calls `each` for the frames of each word: the index of one of them, and all of them. A frame that comes twice is called
+/// for twice.
+pub(crate) fn each_word(frames: &[Offset], mut each: impl FnMut(Offset, Lanes)) {
+    for chunk in frames.chunks(u64::BITS as usize) {
+        let mut left = u64::MAX >> (u64::BITS as usize - chunk.len());
+        while left != 0 {
+            let Some(&first) = chunk.get(left.trailing_zeros() as usize) else { return };
+            let mut lanes = 0;
+            for (index, &offset) in chunk.iter().enumerate() {
+                let lane = lane_of(offset);
+                if left & 1 << index != 0 && word_of(offset) == word_of(first) && lanes & lane == 0 {
+                    lanes |= lane;
+                    left &= !(1 << index);
+                }
+            }
+            each(first, lanes);
+        }
+    }
+}

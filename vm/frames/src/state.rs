@@ -1,0 +1,272 @@
+//! The state of each frame: 2 bits, in words of 32 frames. Who may change what, and by which single step.
+//!
+//! | bits | state | whose |
+//! |---|---|---|
+//! | 00 | free | the range layer's: any CPU may park it |
+//! | 01 | taken | a user's, until it is put |
+//! | 11 | parked | its holder's: the CPU cache, magazine, slot or call that parked it; nobody else changes it |
+//! | 10 | closed | nobody's: in a hole, or part of a huge frame, whose block says so |
+//!
+//! Every step from free or taken is a compare-and-swap, since others may take it too: that is how a frame that is put twice
+//! is seen. A parked frame is its holder's alone, so that its bits can be flipped unseen.
+//!
+//! Orderings: putting a frame releases what its user wrote in it, and getting it acquires that: each step on a frame is a
+//! read-modify-write of its word, so that the one continues the other's release sequence, whatever lies between. Steps that
+//! make frames free or park free ones are sequentially consistent, as the handshake with a block's reservation needs (see
+//! `range_layer`).
+
+use crate::primitive::AtomicU64;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+
+/// Frames of a word.
+pub(crate) const FRAMES_PER_WORD: u32 = 32;
+/// Words of a block: two cache lines, fetched as a pair by many CPUs.
+#[cfg(not(all(loom, test)))]
+pub(crate) const WORDS_PER_BLOCK: u32 = 16;
+/// Few, to explore all interleavings.
+#[cfg(all(loom, test))]
+pub(crate) const WORDS_PER_BLOCK: u32 = 2;
+/// Frames of a block, which is what a huge frame is made of.
+pub(crate) const FRAMES_PER_BLOCK: u32 = FRAMES_PER_WORD * WORDS_PER_BLOCK;
+
+/// A frame's distance from the lowest one.
+pub(crate) type Offset = u32;
+/// Some frames of a word: the lower bit of each one's pair.
+pub(crate) type Lanes = u64;
+
+/// All frames of a word.
+pub(crate) const ALL_LANES: Lanes = 0x5555_5555_5555_5555;
+
+/// A frame's state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    Free,
+    Taken,
+    Parked,
+    Closed,
+}
+
+/// 32 frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Word(pub(crate) u64);
+
+impl Word {
+    /// All frames of a word that lies in a hole.
+    pub(crate) const CLOSED: Self = Self(ALL_LANES << 1);
+
+    #[inline]
+    pub(crate) fn free(self) -> Lanes {
+        !(self.0 | self.0 >> 1) & ALL_LANES
+    }
+
+    #[inline]
+    pub(crate) fn taken(self) -> Lanes {
+        self.0 & !(self.0 >> 1) & ALL_LANES
+    }
+
+    pub(crate) fn parked(self) -> Lanes {
+        self.0 & self.0 >> 1 & ALL_LANES
+    }
+
+    pub(crate) fn closed(self) -> Lanes {
+        !self.0 & self.0 >> 1 & ALL_LANES
+    }
+
+    #[inline]
+    pub(crate) fn is_all_free(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(crate) fn state(self, lane: Lanes) -> State {
+        match (self.0 & lane != 0, self.0 & lane << 1 != 0) {
+            (false, false) => State::Free,
+            (true, false) => State::Taken,
+            (true, true) => State::Parked,
+            (false, true) => State::Closed,
+        }
+    }
+}
+
+/// The word that a frame is in.
+#[inline(always)]
+pub(crate) fn word_of(offset: Offset) -> usize {
+    (offset / FRAMES_PER_WORD) as usize
+}
+
+/// A frame's place in its word.
+#[inline(always)]
+pub(crate) fn lane_of(offset: Offset) -> Lanes {
+    1 << (offset % FRAMES_PER_WORD * 2)
+}
+
+/// The lowest `count` of some frames.
+pub(crate) fn lowest(lanes: Lanes, count: u32) -> Lanes {
+    let mut rest = lanes;
+    for _ in 0..count {
+        rest &= rest.wrapping_sub(1);
+    }
+    lanes & !rest
+}
+
+/// The states of a word's frames, as all CPUs share them.
+#[derive(Debug)]
+#[repr(transparent)]
+pub(crate) struct StateWord(AtomicU64);
+
+impl StateWord {
+    pub(crate) fn new(word: Word) -> Self {
+        Self(AtomicU64::new(word.0))
+    }
+
+    /// What it holds, in the one order of all that makes frames free or reserves blocks.
+    #[inline]
+    pub(crate) fn load(&self) -> Word {
+        // SeqCst: pairs with `free_*`, which a scan after a reservation's end must not overlook; see `range_layer`.
+        Word(self.0.load(SeqCst))
+    }
+
+    /// free → parked, for at most `most` of `among`, lowest first. Returns which.
+    #[inline]
+    pub(crate) fn park_free(&self, among: Lanes, most: u32) -> Lanes {
+        // Relaxed: a guess that the compare-and-swap checks.
+        let mut old = self.0.load(Relaxed);
+        loop {
+            let free = Word(old).free() & among;
+            if free == 0 {
+                return 0;
+            }
+            let lanes = lowest(free, most);
+            // SeqCst: pairs with the loads of others that look for free frames. Also acquires what users wrote before.
+            match self.0.compare_exchange_weak(old, old | lanes | lanes << 1, SeqCst, Relaxed) {
+                Ok(_) => return lanes,
+                Err(found) => old = found,
+            }
+        }
+    }
+
+    /// free → parked, for all of `lanes` or none. Returns those that were not free.
+    pub(crate) fn park_all(&self, lanes: Lanes) -> Result<(), Lanes> {
+        let mut old = self.0.load(Relaxed);
+        loop {
+            let missing = lanes & !Word(old).free();
+            if missing != 0 {
+                return Err(missing);
+            }
+            // SeqCst: as in `park_free`.
+            match self.0.compare_exchange_weak(old, old | lanes | lanes << 1, SeqCst, Relaxed) {
+                Ok(_) => return Ok(()),
+                Err(found) => old = found,
+            }
+        }
+    }
+
+    /// parked → taken. The caller holds them.
+    #[inline(always)]
+    pub(crate) fn take_parked(&self, lanes: Lanes) {
+        // Acquire: what the last user wrote, released by `park_taken` or `free_taken`. The old value tells nothing: the bits
+        // were set, and are the caller's to clear.
+        self.0.fetch_and(!(lanes << 1), Acquire);
+    }
+
+    /// taken → parked, or the state that the frame is in.
+    #[inline(always)]
+    pub(crate) fn park_taken(&self, lane: Lanes) -> Result<(), State> {
+        // Relaxed: a guess that the compare-and-swap checks.
+        let mut old = self.0.load(Relaxed);
+        loop {
+            if old & (lane | lane << 1) != lane {
+                return Err(Word(old).state(lane));
+            }
+            // Release: what the user wrote in the frame, for whoever takes it next.
+            match self.0.compare_exchange_weak(old, old | lane << 1, Release, Relaxed) {
+                Ok(_) => return Ok(()),
+                Err(found) => old = found,
+            }
+        }
+    }
+
+    /// taken → free, for those of `lanes` that are taken. Returns the word before and which they were.
+    #[inline(always)]
+    pub(crate) fn free_taken(&self, lanes: Lanes) -> (Word, Lanes) {
+        let mut old = self.0.load(Relaxed);
+        loop {
+            let taken = Word(old).taken() & lanes;
+            if taken == 0 {
+                return (Word(old), 0);
+            }
+            // SeqCst: comes before the look at the block's reservation; see `range_layer`. Also releases what users wrote.
+            match self.0.compare_exchange_weak(old, old ^ taken, SeqCst, Relaxed) {
+                Ok(_) => return (Word(old), taken),
+                Err(found) => old = found,
+            }
+        }
+    }
+
+    /// parked → free. The caller holds them. Returns the word after.
+    #[inline]
+    pub(crate) fn free_parked(&self, lanes: Lanes) -> Word {
+        let both = lanes | lanes << 1;
+        // SeqCst: as in `free_taken`.
+        Word(self.0.fetch_and(!both, SeqCst) & !both)
+    }
+
+    /// free → closed, the whole word or nothing.
+    pub(crate) fn close(&self) -> bool {
+        // AcqRel, and that is enough: see `huge`, where the block's word says the rest.
+        self.0.compare_exchange(0, Word::CLOSED.0, AcqRel, Relaxed).is_ok()
+    }
+
+    /// closed → free, the whole word. The caller has it as part of a huge frame.
+    pub(crate) fn reopen(&self) {
+        // SeqCst: as in `free_taken`.
+        self.0.store(0, SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_frame_of_a_word_is_in_one_state() {
+        // One frame of each state, in the order of the bits: 00, 01, 10, 11, and 28 free ones.
+        let word = Word(0b11_10_01_00);
+        assert_eq!([word.taken(), word.closed(), word.parked()], [1 << 2, 1 << 4, 1 << 6]);
+        assert_eq!(word.free() | word.taken() | word.closed() | word.parked(), ALL_LANES);
+        assert_eq!(word.free().count_ones(), 29);
+        let states = [State::Free, State::Taken, State::Closed, State::Parked];
+        assert_eq!([0, 1, 2, 3].map(|frame| word.state(lane_of(frame))), states);
+    }
+
+    #[test]
+    fn the_lowest_of_some() {
+        assert_eq!(lowest(0b1_0101_0100, 2), 0b1_0100);
+        assert_eq!(lowest(0b101, 9), 0b101);
+        assert_eq!(lowest(ALL_LANES, 0), 0);
+    }
+
+    #[cfg(not(any(loom, shuttle)))]
+    #[test]
+    fn a_frame_goes_its_way_and_no_other() {
+        let word = StateWord::new(Word(0));
+        let lane = lane_of(5);
+        assert_eq!(word.park_taken(lane), Err(State::Free));
+        assert_eq!(word.free_taken(lane).1, 0);
+        assert_eq!(word.park_all(lane), Ok(()));
+        assert_eq!(word.park_all(lane | 1), Err(lane));
+        assert_eq!(word.park_taken(lane), Err(State::Parked));
+        word.take_parked(lane);
+        assert_eq!(word.load().taken(), lane);
+        assert_eq!(word.park_taken(lane), Ok(()));
+        word.take_parked(lane);
+        assert_eq!(word.free_taken(lane).1, lane);
+        assert!(word.load().is_all_free());
+        assert!(word.close());
+        assert!(!word.close());
+        assert_eq!(word.park_taken(lane), Err(State::Closed));
+        assert_eq!(word.park_free(ALL_LANES, 32), 0);
+        word.reopen();
+        assert_eq!(word.park_free(ALL_LANES, 3), 0b1_0101);
+        assert!(word.free_parked(0b1_0101).is_all_free());
+    }
+}

@@ -1,0 +1,64 @@
+//! Zeroed frames: some kept apart for each domain, in slots that any CPU may fill or empty.
+
+use crate::config::DomainId;
+use crate::pool::{Local, Pool};
+use crate::primitive::AtomicU32;
+use crate::state::{Offset, lane_of};
+use core::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
+
+impl<'m> Pool<'m> {
+    fn zeroed_of(&self, domain: DomainId) -> &'m [AtomicU32] {
+        let count = self.policy.zeroed_most as usize;
+        self.zeroed.get(usize::from(domain.0) * count..).and_then(|slots| slots.get(..count)).unwrap_or(&[])
+    }
+
+    /// Takes one of a domain's zeroed frames out of its slot, still parked.
+    fn take_zeroed(slots: &[AtomicU32]) -> Option<Offset> {
+        // Relaxed: a look that spares the write where there is nothing. AcqRel: what `keep_zeroed` released, zeroes included.
+        slots.iter().find_map(|slot| (slot.load(Relaxed) != 0).then(|| slot.swap(0, AcqRel))?.checked_sub(1))
+    }
+
+    /// A zeroed frame of the own domain, now taken.
+    pub(crate) fn get_zeroed(&self, local: &Local<'m>) -> Option<Offset> {
+        let offset = Self::take_zeroed(self.zeroed_of(local.cache.domain))?;
+        self.state_word(offset)?.take_parked(lane_of(offset));
+        Some(offset)
+    }
+
+    /// Whether the own domain has a slot empty.
+    pub(crate) fn wants_zeroed(&self, local: &Local<'m>) -> bool {
+        self.zeroed_of(local.cache.domain).iter().any(|slot| slot.load(Relaxed) == 0)
+    }
+
+    /// Keeps a frame that its user has zeroed; false if all slots are full, and the frame is the user's still.
+    pub(crate) fn keep_zeroed(&self, local: &Local<'m>, offset: Offset) -> bool {
+        let Some(word) = self.state_word(offset) else { return false };
+        if word.park_taken(lane_of(offset)).is_err() {
+            return false;
+        }
+        // Release: the zeroes, for who takes the frame. A failure tells only that the slot is full.
+        let kept = self
+            .zeroed_of(local.cache.domain)
+            .iter()
+            .any(|slot| slot.load(Relaxed) == 0 && slot.compare_exchange(0, offset + 1, Release, Relaxed).is_ok());
+        if !kept {
+            word.take_parked(lane_of(offset));
+        }
+        kept
+    }
+
+    /// Frees all zeroed frames. Returns how many.
+    pub(crate) fn drain_zeroed(&self, local: &Local<'m>) -> u64 {
+        let mut freed = 0;
+        while let Some(offset) = Self::take_zeroed(self.zeroed) {
+            self.free_parked(local, &[offset]);
+            freed += 1;
+        }
+        freed
+    }
+
+    /// Frames in slots.
+    pub(crate) fn zeroed_held(&self) -> u64 {
+        self.zeroed.iter().filter(|slot| slot.load(Relaxed) != 0).count() as u64
+    }
+}

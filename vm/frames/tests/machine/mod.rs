@@ -1,0 +1,50 @@
+//! Machines for tests: memory areas, domains, CPUs; a handle for each CPU.
+#![allow(dead_code, reason = "each test file is a program of its own and uses a part of this")]
+
+use faultline_frames::{Config, DomainId, FixedCpu, FrameNumber, Frames, MemoryArea, Policy};
+use std::mem::MaybeUninit;
+
+/// What a test's machine is made of.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    pub memory: Vec<MemoryArea>,
+    pub cpus: Vec<DomainId>,
+    pub policy: Policy,
+}
+
+/// An area: first frame, length, domain.
+pub fn area(first: u64, frames: u64, domain: u8) -> MemoryArea {
+    MemoryArea { first: FrameNumber(first), frames, domain: DomainId(domain) }
+}
+
+impl Machine {
+    /// So many CPUs, all of one domain with `frames` frames from `first` on.
+    pub fn flat(first: u64, frames: u64, cpus: usize) -> Self {
+        Self { memory: vec![area(first, frames, 0)], cpus: vec![DomainId(0); cpus], policy: Policy::default() }
+    }
+
+    pub fn with_policy(self, policy: Policy) -> Self {
+        Self { policy, ..self }
+    }
+
+    pub fn config(&self) -> Config<'_> {
+        Config { memory: &self.memory, cpus: &self.cpus, policy: self.policy }
+    }
+
+    pub fn frames(&self) -> u64 {
+        self.memory.iter().map(|area| area.frames).sum()
+    }
+
+    /// Memory for its metadata.
+    pub fn metadata(&self) -> Vec<MaybeUninit<u8>> {
+        vec![MaybeUninit::uninit(); Frames::layout(&self.config()).unwrap().size() + 127]
+    }
+
+    /// A handle for each CPU.
+    pub fn boot<'m>(&self, metadata: &'m mut [MaybeUninit<u8>]) -> Vec<Frames<'m, FixedCpu>> {
+        // SAFETY: each number has one handle, and a handle is used by one thread at a time.
+        let cpu = |number: usize| unsafe { FixedCpu::new(number as u32) };
+        let first = Frames::new(&self.config(), metadata, cpu(0)).unwrap();
+        (0..self.cpus.len()).map(|number| first.on(cpu(number))).collect()
+    }
+}

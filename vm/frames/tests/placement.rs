@@ -1,0 +1,129 @@
+//! Which frames are given out: shares, domains, huge frames kept whole; and mistakes that are seen.
+
+mod machine;
+
+use faultline_frames::{
+    BatchError, Config, ConfigError, DomainId, Event, FixedCpu, FrameNumber, Frames, GetError, HUGE_FRAMES, MemoryArea,
+    Policy, PutError, RangeRequest,
+};
+use machine::{Machine, area};
+use std::mem::MaybeUninit;
+
+#[test]
+fn local_comes_before_remote() {
+    let machine = Machine {
+        memory: vec![area(0, 4096, 0), area(8192, 4096, 1)],
+        cpus: [0, 0, 1, 1].map(DomainId).to_vec(),
+        policy: Policy::default(),
+    };
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata);
+    let shares = [0..2048, 2048..4096, 8192..10240, 10240..12288];
+    for (cpu, share) in shares.iter().enumerate() {
+        let got: Vec<FrameNumber> = (0..2000).map(|_| frames[cpu].get().unwrap()).collect();
+        assert!(got.iter().all(|frame| share.contains(&frame.0)), "CPU {cpu} keeps to its share");
+        frames[cpu].put_batch(&got).unwrap();
+    }
+    let got: Vec<FrameNumber> = (0..4096 + 100).map_while(|_| frames[3].get().ok()).collect();
+    // CPU 2 has a magazine, and a block reserved, which others leave to it while there are more.
+    assert!(got[..4096 - 32 - 512].iter().all(|frame| frame.0 >= 8192));
+    assert!(got.last().unwrap().0 < 4096, "then from the other domain");
+    assert!(frames[3].counters_of(3).unwrap().of(Event::RemoteFrame) > 0);
+}
+
+#[test]
+fn huge_frames_are_kept_whole_where_others_are_broken() {
+    let machine = Machine::flat(0, 16 * HUGE_FRAMES, 2);
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata);
+    let got: Vec<FrameNumber> = (0..900).map(|_| frames[0].get().unwrap()).collect();
+    assert_eq!(frames[0].census().whole_blocks, 14);
+    let range = frames[1].get_range(&RangeRequest::of(24)).unwrap();
+    assert!(range.0 < 1024, "from a block that is broken: {range:?}");
+    let huge: Vec<FrameNumber> = std::iter::from_fn(|| frames[1].get_huge().ok()).collect();
+    assert_eq!(huge.len(), 14);
+    frames[0].put_batch(&got).unwrap();
+    frames[0].put_range(range, 24).unwrap();
+    frames[0].drain_own();
+    assert_eq!(frames[1].get_huge().map(|frame| frame.0 < 1024), Ok(true), "what came back is whole again");
+}
+
+#[test]
+fn a_huge_frame_can_be_had_though_caches_hold_parts_of_it() {
+    let machine = Machine::flat(0, HUGE_FRAMES, 2);
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata);
+    let got: Vec<FrameNumber> = (0..100).map(|_| frames[0].get().unwrap()).collect();
+    got.iter().for_each(|frame| frames[0].put(*frame).unwrap());
+    assert_eq!(frames[0].get_huge(), Ok(FrameNumber(0)));
+    assert_eq!(frames[1].get(), Err(GetError::Exhausted));
+}
+
+#[test]
+fn mistakes_are_errors_and_change_nothing() {
+    let machine = Machine { memory: vec![area(512, 1024, 0), area(2048, 100, 0)], ..Machine::flat(0, 1, 2) };
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata);
+    let (one, huge) = (frames[0].get().unwrap(), frames[1].get_huge().unwrap());
+    let before = frames[0].census();
+    let put = |number| frames[1].put(FrameNumber(number)).unwrap_err();
+    assert_eq!([0, 511, u64::MAX].map(put), [PutError::OutOfRange; 3]);
+    assert_eq!([1536, 2047, 2148].map(put), [PutError::Absent; 3]);
+    assert_eq!([2048, one.0 + 1].map(put), [PutError::AlreadyFree; 2]);
+    assert_eq!([huge.0, huge.0 + 511].map(put), [PutError::WrongOrder; 2]);
+    let put_huge = |number| frames[0].put_huge(FrameNumber(number)).unwrap_err();
+    assert_eq!([huge.0 + 1, one.0 + 5].map(put_huge), [PutError::Misaligned; 2]);
+    assert_eq!(put_huge(one.0 / 512 * 512), PutError::WrongOrder);
+    assert_eq!([1536, 1 << 40].map(put_huge), [PutError::Absent, PutError::OutOfRange]);
+    assert_eq!(frames[0].census(), before);
+    assert_eq!(frames[0].put(one), Ok(()));
+    assert_eq!([0, 1].map(|cpu| frames[cpu].put(one)), [Err(PutError::AlreadyFree); 2]);
+    assert_eq!(frames[0].put_huge(huge), Ok(()));
+    assert_eq!(frames[1].put_huge(huge), Err(PutError::AlreadyFree));
+    let error = BatchError { refused: 1024, frame: FrameNumber(512), error: PutError::AlreadyFree };
+    assert_eq!(frames[0].put_range(FrameNumber(512), 1024), Err(error));
+    let counted = frames[0].counters().of(Event::Refused);
+    assert_eq!(counted, 10 + 5 + 2 + 1 + 1024);
+    assert_eq!(frames[0].free(), machine.frames());
+}
+
+#[test]
+fn a_cpu_that_is_not_there_gets_nothing() {
+    let machine = Machine::flat(0, 512, 1);
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata);
+    // SAFETY: nobody else has number 1.
+    let other = frames[0].on(unsafe { FixedCpu::new(1) });
+    assert_eq!(other.get(), Err(GetError::NoSuchCpu));
+    assert_eq!(other.put(FrameNumber(0)), Err(PutError::NoSuchCpu));
+    assert_eq!((other.drain(), other.age()), (0, 0));
+    assert_eq!(frames[0].free(), 512);
+}
+
+#[test]
+fn configurations_that_can_not_be() {
+    let layout = |memory: &[MemoryArea], cpus: &[DomainId], policy| Frames::layout(&Config { memory, cpus, policy });
+    let (one, policy) = ([DomainId(0)], Policy::default());
+    assert_eq!(layout(&[], &one, policy), Err(ConfigError::NoMemory));
+    assert_eq!(layout(&[area(7, 0, 0)], &one, policy), Err(ConfigError::NoMemory));
+    assert_eq!(layout(&[area(0, 9, 0), area(20, 4, 0), area(8, 1, 0)], &one, policy), Err(ConfigError::Overlap(2)));
+    assert_eq!(layout(&[area(0, 1, 0), area(1 << 33, 1, 0)], &one, policy), Err(ConfigError::TooFarApart));
+    assert_eq!(layout(&[area(u64::MAX, 2, 0)], &one, policy), Err(ConfigError::NoAddress));
+    assert_eq!(layout(&[area(1 << 52, 1, 0)], &one, policy), Err(ConfigError::NoAddress));
+    assert_eq!(layout(&[area(0, 1, 0)], &[], policy), Err(ConfigError::Cpus));
+    assert_eq!(layout(&[area(0, 1, 32)], &one, policy), Err(ConfigError::Domains));
+    assert_eq!(layout(&[area(0, 1, 0)], &one, Policy { low: 1, min: 2, ..policy }), Err(ConfigError::Marks));
+    let config = Config { memory: &[area(0, 1, 0)], cpus: &one, policy };
+    let mut metadata = vec![MaybeUninit::uninit(); Frames::layout(&config).unwrap().size() - 1];
+    // SAFETY: there is no other.
+    let frames = Frames::new(&config, &mut metadata, unsafe { FixedCpu::new(0) });
+    assert_eq!(frames.err(), Some(ConfigError::MetadataTooSmall));
+}
+
+#[test]
+fn metadata_of_a_terabyte_are_small() {
+    let terabyte = area(0, 1 << 28, 0);
+    let config = Config { memory: &[terabyte], cpus: &[DomainId(0); 128], policy: Policy::default() };
+    let share = Frames::layout(&config).unwrap().size() as f64 / (1_u64 << 40) as f64;
+    assert!(share < 7e-5, "{share}");
+}

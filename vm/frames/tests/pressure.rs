@@ -1,0 +1,90 @@
+//! Marks, the hook, urgency, zeroed frames.
+
+mod machine;
+
+use faultline_frames::{DomainId, Event, FrameNumber, GetError, HUGE_FRAMES, LowMemory, Policy, RangeRequest, Urgency};
+use machine::{Machine, area};
+use std::sync::Mutex;
+
+/// Remembers its calls.
+#[derive(Default)]
+struct Calls(Mutex<Vec<(DomainId, u64)>>);
+
+impl LowMemory for Calls {
+    fn low(&self, domain: DomainId, free: u64) {
+        self.0.lock().unwrap().push((domain, free));
+    }
+}
+
+#[test]
+fn the_hook_is_called_once_until_memory_was_back_at_the_mark() {
+    let policy = Policy { low: 1000, min: 100, ..Policy::default() };
+    let machine = Machine::flat(0, 4096, 1).with_policy(policy);
+    let mut metadata = machine.metadata();
+    let calls = Calls::default();
+    let mut handles = machine.boot(&mut metadata);
+    let frames = handles.remove(0).with_hook(&calls);
+    let mut got = Vec::new();
+    while frames.free_in(DomainId(0)) >= 1000 {
+        assert_eq!(calls.0.lock().unwrap().len(), 0);
+        got.push(frames.get().unwrap());
+    }
+    let first = calls.0.lock().unwrap().clone();
+    assert_eq!(first.len(), 1);
+    assert!(first[0].0 == DomainId(0) && first[0].1 < 1000 && first[0].1 > 1000 - 64);
+    got.extend((0..200).map(|_| frames.get().unwrap()));
+    assert_eq!(calls.0.lock().unwrap().len(), 1, "not again while below");
+    frames.put_batch(&got.split_off(got.len() - 1000)).unwrap();
+    frames.drain();
+    got.extend(std::iter::from_fn(|| (frames.free_in(DomainId(0)) >= 900).then(|| frames.get().unwrap())));
+    assert_eq!(calls.0.lock().unwrap().len(), 2, "again once it was back");
+}
+
+#[test]
+fn below_the_min_mark_frames_are_for_urgent_callers() {
+    let policy = Policy { low: 700, min: 600, ..Policy::default() };
+    let machine = Machine::flat(0, 2048, 2).with_policy(policy);
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata);
+    let normal = std::iter::from_fn(|| frames[0].get().ok()).count() as u64;
+    assert_eq!(normal, 2048 - 600);
+    assert_eq!(frames[0].get(), Err(GetError::AtMinimum));
+    assert_eq!(frames[1].get(), Err(GetError::AtMinimum));
+    assert_eq!(frames[1].get_huge(), Err(GetError::AtMinimum));
+    assert_eq!(frames[1].get_range(&RangeRequest::of(8)), Err(GetError::AtMinimum));
+    let urgent = std::iter::from_fn(|| frames[1].get_as(Urgency::Reserve).ok()).count() as u64;
+    assert_eq!(urgent, 600);
+    assert_eq!(frames[1].get_as(Urgency::Reserve), Err(GetError::Exhausted));
+}
+
+#[test]
+fn marks_are_each_domains_own() {
+    let policy = Policy { low: 100, min: 50, ..Policy::default() };
+    let machine =
+        Machine { memory: vec![area(0, 1024, 0), area(1024, 1024, 1)], cpus: vec![DomainId(0), DomainId(1)], policy };
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata);
+    let got: Vec<FrameNumber> = std::iter::from_fn(|| frames[0].get().ok()).collect();
+    assert_eq!(got.len(), 2 * (1024 - 50));
+    assert!(got[..1024 - 50].iter().all(|frame| frame.0 < 1024), "the own domain's come first");
+    assert_eq!([0, 1].map(|domain| frames[0].free_in(DomainId(domain))), [50, 50]);
+}
+
+#[test]
+fn zeroed_frames_are_kept_apart_until_they_are_wanted() {
+    let machine = Machine::flat(0, 2 * HUGE_FRAMES, 2).with_policy(Policy { zeroed_most: 8, ..Policy::default() });
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata);
+    let mut zeroed = Vec::new();
+    assert!(!frames[0].get_zeroed().unwrap().zeroed, "none is kept yet");
+    assert_eq!(frames[0].fill_zeroed(5, |frame| zeroed.push(frame)), 5);
+    assert_eq!(frames[0].fill_zeroed(100, |frame| zeroed.push(frame)), 3, "no more than the policy's");
+    assert_eq!(frames[0].free(), machine.frames() - 1);
+    let first = frames[1].get_zeroed().unwrap();
+    assert!(first.zeroed && zeroed.contains(&first.number));
+    assert_eq!(frames[1].counters().of(Event::ZeroedHit), 1);
+    // Under pressure they are frames like others.
+    let got = std::iter::from_fn(|| frames[1].get().ok()).count() as u64;
+    assert!(got >= machine.frames() - 2 - 32, "{got}");
+    assert!(frames[1].get_zeroed().is_err());
+}

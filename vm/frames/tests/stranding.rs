@@ -1,0 +1,122 @@
+//! What CPUs keep back when all is drained: at most 32 frames each, idle ones too; nothing, once they are offline.
+
+mod machine;
+
+use faultline_frames::{FixedCpu, FrameNumber, Frames, GetError, Policy};
+use machine::Machine;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// A magazine: what a drain leaves a CPU.
+const KEPT: u64 = 32;
+
+/// Has each CPU fill its cache as far as it goes.
+fn fill_caches(frames: &[Frames<'_, FixedCpu>], each: usize) {
+    for frames in frames {
+        let got: Vec<FrameNumber> = (0..each).map(|_| frames.get().unwrap()).collect();
+        for frame in got {
+            frames.put(frame).unwrap();
+        }
+    }
+}
+
+fn held(frames: &[Frames<'_, FixedCpu>]) -> Vec<u64> {
+    (0..frames.len()).map(|cpu| frames[0].counters_of(cpu as u32).unwrap().held).collect()
+}
+
+#[test]
+fn idle_cpus_keep_a_magazine() {
+    let machine = Machine::flat(0, 64 * 512, 16);
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata);
+    fill_caches(&frames, 600);
+    assert!(held(&frames).iter().all(|&held| held > KEPT), "there is something to drain: {:?}", held(&frames));
+    let before: u64 = held(&frames).iter().sum();
+    let freed = frames[3].drain();
+    let after = held(&frames);
+    assert!(after.iter().all(|&held| held <= KEPT), "{after:?}");
+    assert_eq!(after[3], 0, "the CPU that drains keeps nothing");
+    assert_eq!(before - after.iter().sum::<u64>(), freed);
+    let census = frames[0].census();
+    assert_eq!((census.parked, census.free), (after.iter().sum(), machine.frames() - after.iter().sum::<u64>()));
+}
+
+#[test]
+fn a_cpu_that_goes_idle_or_offline_keeps_nothing() {
+    let machine = Machine::flat(0, 64 * 512, 4);
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata);
+    fill_caches(&frames, 600);
+    frames[1].drain_own();
+    // SAFETY: nothing else runs.
+    unsafe { frames[0].drain_offline(2) };
+    assert_eq!(held(&frames)[1..3], [0, 0]);
+    assert!(held(&frames)[0] > KEPT && held(&frames)[3] > KEPT);
+    // What CPU 2 had is others' again: all but the frames in caches can be had by CPU 1.
+    let in_caches: u64 = held(&frames).iter().sum();
+    let got = std::iter::from_fn(|| frames[1].get().ok()).count() as u64;
+    assert!(got >= machine.frames() - in_caches);
+    // And a CPU that comes back begins anew.
+    assert_eq!(frames[2].get(), Err(GetError::Exhausted));
+}
+
+/// Drains go on while CPUs work; whatever they are at, a drain leaves them a magazine, and one that they are just moving.
+#[test]
+fn busy_cpus_keep_two_magazines_at_most() {
+    let machine = Machine::flat(0, 16 * 512, 3);
+    let mut metadata = machine.metadata();
+    let mut frames = machine.boot(&mut metadata);
+    let idle = frames.pop().unwrap();
+    fill_caches(std::slice::from_ref(&idle), 600);
+    let busy = frames.pop().unwrap();
+    let drainer = frames.pop().unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut mine = Vec::new();
+            // Relaxed: a flag that nothing else rests on.
+            while !done.load(Relaxed) {
+                mine.extend((0..200).map_while(|_| busy.get().ok()));
+                mine.drain(..).for_each(|frame| busy.put(frame).unwrap());
+            }
+        });
+        for _ in 0..if cfg!(miri) { 3 } else { 300 } {
+            drainer.drain();
+            // The idle CPU's bound holds at once; the busy one's stock may be filled again as soon as it is empty.
+            assert!(drainer.counters_of(2).unwrap().held <= KEPT);
+            std::thread::yield_now();
+        }
+        done.store(true, Relaxed);
+    });
+    drainer.drain();
+    let left: u64 = (0..3).map(|cpu| drainer.counters_of(cpu).unwrap().held).sum();
+    assert!(left <= 2 * KEPT);
+    assert_eq!(drainer.free(), machine.frames());
+}
+
+#[test]
+fn stocks_shrink_with_age_and_grow_with_use() {
+    let machine = Machine::flat(0, 64 * 512, 2).with_policy(Policy { stock_most: 4, ..Policy::default() });
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata);
+    // Rounds of more frames than the stock holds: each overflows and refills.
+    (0..4).for_each(|_| fill_caches(&frames[..1], 600));
+    assert_eq!(held(&frames)[0], 5 * KEPT);
+    // The first call sees that the CPU was busy.
+    let freed: Vec<u64> = (0..6).map(|_| frames[1].age()).collect();
+    assert_eq!(freed, [0, KEPT, KEPT, KEPT, KEPT, 0]);
+    assert_eq!(held(&frames)[0], KEPT);
+    (0..6).for_each(|_| fill_caches(&frames[..1], 600));
+    assert_eq!(held(&frames)[0], 5 * KEPT);
+}
+
+#[test]
+fn nothing_is_exhausted_but_for_current_magazines() {
+    let machine = Machine::flat(0, 4 * 512, 4);
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata);
+    fill_caches(&frames, 400);
+    let got = std::iter::from_fn(|| frames[0].get().ok()).count() as u64;
+    assert!(got >= machine.frames() - 3 * KEPT, "{got} of {}", machine.frames());
+    assert_eq!(frames[0].get(), Err(GetError::Exhausted));
+    assert!((1..4).all(|cpu| frames[cpu].counters_of(cpu as u32).unwrap().held <= KEPT));
+}

@@ -1,0 +1,164 @@
+//! Threads mix all operations for a while; at quiet points every frame is found exactly once.
+//!
+//! More threads than CPUs, so that one is interrupted anywhere. `cargo test --release --test stress -- --ignored`
+
+mod machine;
+
+use faultline_frames::{
+    DomainId, FixedCpu, FrameNumber, Frames, GetError, HUGE_FRAMES, Policy, PutError, RangeRequest,
+};
+use machine::{Machine, area};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Barrier, Mutex};
+use std::time::{Duration, Instant};
+
+const THREADS: usize = 4;
+const SEED: u64 = 0x5eed_f4a3;
+/// Operations between two quiet points, each thread's.
+const STEPS: usize = 2000;
+
+/// What a thread's users have. Extents are first frame and length.
+#[derive(Default)]
+struct Held {
+    singles: Vec<FrameNumber>,
+    huge: Vec<FrameNumber>,
+    ranges: Vec<(FrameNumber, u64)>,
+}
+
+impl Held {
+    fn extents(&self) -> impl Iterator<Item = (u64, u64)> {
+        let singles = self.singles.iter().map(|frame| (frame.0, 1));
+        let huge = self.huge.iter().map(|frame| (frame.0, HUGE_FRAMES));
+        singles.chain(huge).chain(self.ranges.iter().map(|(first, count)| (first.0, *count)))
+    }
+}
+
+/// Takes some of a list, from anywhere in it.
+fn some(list: &mut Vec<FrameNumber>, most: usize, random: &mut SmallRng) -> Vec<FrameNumber> {
+    (0..most.min(list.len())).map(|_| list.swap_remove(random.random_range(0..list.len()))).collect()
+}
+
+fn step(frames: &Frames<'_, FixedCpu>, held: &mut Held, others: &Mutex<Vec<FrameNumber>>, random: &mut SmallRng) {
+    let count = random.random_range(1..100);
+    match random.random_range(0..20) {
+        0..6 => held.singles.extend((0..count).map_while(|_| frames.get().ok())),
+        6..10 => some(&mut held.singles, count, random).into_iter().for_each(|frame| frames.put(frame).unwrap()),
+        10 => frames.put_batch(&some(&mut held.singles, count, random)).unwrap(),
+        // To other threads, and from them: foreign frames.
+        11..13 => others.lock().unwrap().extend(some(&mut held.singles, count, random)),
+        13..15 => {
+            let foreign = some(&mut others.lock().unwrap(), count, random);
+            foreign.into_iter().for_each(|frame| frames.put(frame).unwrap());
+        }
+        15 => held.huge.extend(frames.get_huge().ok()),
+        16 => some(&mut held.huge, 1, random).into_iter().for_each(|frame| {
+            assert_eq!(frames.put(FrameNumber(frame.0 + 5)), Err(PutError::WrongOrder));
+            frames.put_huge(frame).unwrap();
+        }),
+        17 => {
+            let count = count as u64 + 1;
+            let request = RangeRequest { alignment: 1 << random.random_range(0..6), ..RangeRequest::of(count) };
+            held.ranges.extend(frames.get_range(&request).ok().map(|first| (first, count)));
+        }
+        18 => {
+            if !held.ranges.is_empty() {
+                let (first, count) = held.ranges.swap_remove(random.random_range(0..held.ranges.len()));
+                frames.put_range(first, count).unwrap();
+            }
+        }
+        _ => match random.random_range(0..12) {
+            0 => _ = frames.drain(),
+            1 => _ = frames.drain_own(),
+            2 => _ = frames.age(),
+            3 => _ = frames.fill_zeroed(3, |_| ()),
+            _ => held.singles.extend(frames.get_zeroed().map(|frame| frame.number)),
+        },
+    }
+}
+
+/// All threads wait: each frame is some user's once, or the allocator's.
+fn check(frames: &Frames<'_, FixedCpu>, held: &[Mutex<Held>], others: &Mutex<Vec<FrameNumber>>, total: u64) {
+    let mut extents: Vec<(u64, u64)> = others.lock().unwrap().iter().map(|frame| (frame.0, 1)).collect();
+    held.iter().for_each(|held| extents.extend(held.lock().unwrap().extents()));
+    extents.sort_unstable();
+    assert!(extents.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0), "a frame has two users");
+    let users: u64 = extents.iter().map(|(_, count)| count).sum();
+    let census = frames.census();
+    assert_eq!(census.taken + census.huge, users);
+    assert_eq!(census.free + census.parked, total - users);
+    assert_eq!(frames.free(), total - users);
+}
+
+fn mix(duration: Duration) {
+    let machine = Machine {
+        memory: vec![area(100, 20_000, 0), area(32_768, 16_384, 1)],
+        cpus: (0..THREADS).map(|cpu| DomainId((cpu % 2) as u8)).collect(),
+        policy: Policy { zeroed_most: 16, low: 900, min: 300, ..Policy::default() },
+    };
+    let mut metadata = machine.metadata();
+    let mut cpus = machine.boot(&mut metadata);
+    let others = Mutex::new(Vec::new());
+    let held: Vec<Mutex<Held>> = (0..THREADS).map(|_| Mutex::default()).collect();
+    let (barrier, done) = (Barrier::new(THREADS), AtomicBool::new(false));
+    let end = Instant::now() + duration;
+    let rounds: usize = std::thread::scope(|scope| {
+        let threads: Vec<_> = cpus
+            .iter()
+            .zip(1_u64..)
+            .map(|(frames, number)| {
+                let (others, held, barrier, done, total) = (&others, &held, &barrier, &done, machine.frames());
+                scope.spawn(move || {
+                    let mut random = SmallRng::seed_from_u64(SEED + number);
+                    let mut rounds = 0;
+                    // Relaxed: the barriers order it.
+                    while !done.load(Relaxed) {
+                        let mut mine = held[number as usize - 1].lock().unwrap();
+                        (0..STEPS).for_each(|_| step(frames, &mut mine, others, &mut random));
+                        drop(mine);
+                        if barrier.wait().is_leader() {
+                            check(frames, held, others, total);
+                            done.store(Instant::now() >= end, Relaxed);
+                        }
+                        barrier.wait();
+                        rounds += 1;
+                    }
+                    rounds
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert!(rounds >= THREADS, "a quiet point at least");
+    // All comes back, and every frame can be had once more.
+    for held in &held {
+        let held = std::mem::take(&mut *held.lock().unwrap());
+        cpus[0].put_batch(&held.singles).unwrap();
+        held.huge.iter().for_each(|frame| cpus[0].put_huge(*frame).unwrap());
+        held.ranges.iter().for_each(|(first, count)| cpus[0].put_range(*first, *count).unwrap());
+    }
+    cpus[0].put_batch(&others.into_inner().unwrap()).unwrap();
+    for frames in &cpus {
+        frames.drain_own();
+    }
+    let first = cpus.remove(0);
+    let found: BTreeSet<FrameNumber> =
+        std::iter::from_fn(|| first.get_as(faultline_frames::Urgency::Reserve).ok()).collect();
+    assert_eq!(found.len() as u64, machine.frames());
+    assert_eq!(first.get(), Err(GetError::Exhausted));
+    println!("{} quiet points\n{}", rounds / THREADS, first.counters());
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "hours")]
+fn every_frame_is_found_once_for_a_moment() {
+    mix(Duration::from_millis(300));
+}
+
+#[test]
+#[ignore = "slow: a minute"]
+fn every_frame_is_found_once_for_a_minute() {
+    mix(Duration::from_secs(60));
+}
