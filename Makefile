@@ -41,7 +41,7 @@ guest: needs-build
 lens: needs-build
 	@$(CARGO) build --release --locked --quiet --manifest-path lens/plugin/Cargo.toml --target-dir target/lens-build
 	@mkdir -p target/lens
-	@cp -f target/lens-build/release/libfaultline_lens.so target/lens/
+	@cp -f target/lens-build/release/libfaultline_lens.so target/lens/.new && mv -f target/lens/.new target/lens/libfaultline_lens.so
 
 build: workloads
 	@$(CARGO) build --release --locked -p faultline
@@ -57,9 +57,9 @@ check: needs-test
 	checks/licences.py
 	checks/links.py
 
-# Programs under the lens run in QEMU's user mode.
+# Programs under the lens run in QEMU's user mode; a machine without a kernel shows what the plugin refuses.
 needs-lens: needs-build
-	@checks/need.sh qemu-x86_64=qemu-user as=binutils
+	@checks/need.sh qemu-x86_64=qemu-user qemu-system-x86_64=qemu-system-x86 as=binutils
 
 test-rust: workloads lens needs-lens
 	$(CARGO) test --workspace --locked

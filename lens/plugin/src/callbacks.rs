@@ -51,7 +51,7 @@ extern "C" fn watch_for_mark(_id: PluginId, block: *mut Block) {
     }
 }
 
-/// From then on: every block, access and mark.
+/// From then on: every block, access and mark, and where a machine's CPU waits.
 extern "C" fn instrument(_id: PluginId, block: *mut Block) {
     let Some(lens) = LENS.get() else { return };
     lens.note_program();
@@ -73,6 +73,9 @@ extern "C" fn instrument(_id: PluginId, block: *mut Block) {
                 Some(Mark::Begin) => lens.qemu.on_instruction(instruction, on_begin, 0),
                 Some(Mark::End) => lens.qemu.on_instruction(instruction, on_end, 0),
                 None => {}
+            }
+            if lens.watched == Watched::Kernel && instruction::waits(bytes) {
+                lens.qemu.on_instruction(instruction, on_wait, 0);
             }
             let is_atomic = instruction::is_atomic(bytes, lens.watched.is_64_bit());
             let site = Site { address: lens.qemu.address(instruction), is_atomic };
@@ -98,6 +101,12 @@ extern "C" fn on_begin(_cpu: c_uint, _data: *mut c_void) {
 extern "C" fn on_end(_cpu: c_uint, _data: *mut c_void) {
     if let Some(lens) = LENS.get() {
         lens.stop();
+    }
+}
+
+extern "C" fn on_wait(cpu: c_uint, _data: *mut c_void) {
+    if let Some(lens) = LENS.get() {
+        lens.wait(cpu);
     }
 }
 

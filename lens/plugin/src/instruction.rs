@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the bytes of an x86 instruction say that matters here: whether it is a mark, and whether it is a read-modify-write that
-//! no other CPU can come between. Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, chapter 2
-//! (prefixes) and the entries LOCK and XCHG.
+//! What the bytes of an x86 instruction say that matters here: whether it is a mark, whether it waits, and whether it is a
+//! read-modify-write that no other CPU can come between. Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, chapter 2
+//! (prefixes) and the entries HLT, LOCK, MWAIT, PAUSE and XCHG.
 
 /// An end of the region of interest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +17,11 @@ pub(crate) fn mark(bytes: &[u8]) -> Option<Mark> {
         [0x0f, 0x1f, 0x80, 0x02, 0x41, 0x46, 0x00] => Some(Mark::End),
         _ => None,
     }
+}
+
+/// Whether a CPU that executes it has nothing to do for now: `pause`, `hlt`, `mwait`.
+pub(crate) fn waits(bytes: &[u8]) -> bool {
+    matches!(bytes, [0xf3, 0x90] | [0xf4] | [0x0f, 0x01, 0xc9])
 }
 
 /// Whether an instruction is a string instruction that repeats itself: `rep stos`, `rep movs` and their like.
@@ -60,6 +65,15 @@ mod tests {
         assert_eq!(mark(&[0x0f, 0x1f, 0x80, 3, 0x41, 0x46, 0]), None);
         assert_eq!(mark(&[0x0f, 0x1f, 0x80, 0, 0, 0, 0]), None);
         assert_eq!(mark(&[0x90]), None);
+    }
+
+    #[test]
+    fn instructions_that_wait_are_told_from_others() {
+        assert!(waits(&[0xf3, 0x90]) && waits(&[0xf4]) && waits(&[0x0f, 0x01, 0xc9]));
+        assert!(!waits(&[0x90])); // nop
+        assert!(!waits(&[0x0f, 0x01, 0xc8])); // monitor
+        assert!(!waits(&[0xf3, 0xa4])); // rep movsb
+        assert!(!waits(&[]));
     }
 
     #[test]

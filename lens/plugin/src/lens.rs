@@ -73,7 +73,7 @@ struct CounterCell(UnsafeCell<Counter>);
 // SAFETY: 1. a counter is touched in the callbacks of its vCPU, which QEMU calls on the thread that runs it, one at a time; they
 // don't nest, since none calls back into the emulation; 2. when a thread has ended and its number goes to a new one, QEMU's lock
 // around its list of CPUs lies between the two; 3. the report reads counters in the exit callback, before which QEMU stops all
-// CPUs and drops all other callbacks (`qemu_plugin_user_exit`).
+// CPUs and drops all other callbacks (`qemu_plugin_user_exit`); of a machine, see `OneThread`.
 unsafe impl Sync for CounterCell {}
 
 /// Facts about the run for the report.
@@ -152,7 +152,7 @@ impl Lens {
             return;
         }
         let busy = self.is_running.iter().enumerate().filter(|(_, is_running)| is_running.load(Relaxed));
-        // SAFETY: a mark's callback is a CPU's, and at installation no CPU runs.
+        // SAFETY: a mark's callback is a CPU's; else this is installation or reset.
         unsafe { self.pace.begin(busy.map(|(cpu, _)| cpu)) };
         self.regions.fetch_add(1, Relaxed);
         self.is_counting.store(true, Relaxed);
@@ -185,6 +185,14 @@ impl Lens {
                     scheduler.end_turn(cpu);
                 }
             }
+        }
+    }
+
+    /// A machine's CPU is about to pause or to halt.
+    pub(crate) fn wait(&self, cpu: u32) {
+        if let (Some(_), Pace::Turns(turns, _)) = (self.counting_cell(cpu), &self.pace) {
+            // SAFETY: this is a CPU's callback, and what is lent is given back at once.
+            unsafe { turns.lend() }.wait(cpu as usize);
         }
     }
 

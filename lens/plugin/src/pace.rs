@@ -19,14 +19,17 @@ pub(crate) enum Pace {
 pub(crate) struct OneThread<T>(UnsafeCell<T>);
 
 // SAFETY: 1. it is made for a machine whose CPUs QEMU runs on one thread, as its scheduler says; 2. callbacks of CPUs come
-// from that thread, one at a time, and don't nest; 3. the exit callback comes when no CPU runs any more.
-unsafe impl<T> Sync for OneThread<T> {}
+// from that thread, one at a time, and don't nest, and so does the reset's; 3. installation is over before QEMU creates the
+// thread; 4. the exit callback comes on that thread, if a device ends QEMU from within an access, or on the main thread, which
+// has paused all CPUs under QEMU's lock before it ends in order (`vm_shutdown`); 5. so what is lent moves between threads, hence `Send`.
+// Not covered: the main thread may give up with an error in the midst of a run, for which the lens's machines have no device.
+unsafe impl<T: Send> Sync for OneThread<T> {}
 
 impl<T> OneThread<T> {
     /// Lends it out.
     ///
     /// # Safety
-    /// To be called in a callback of a CPU or at exit, and what is lent given back before another call.
+    /// To be called in a callback of a CPU, or at installation, reset or exit, and what is lent given back before another call.
     #[inline]
     #[allow(clippy::mut_from_ref)]
     pub(crate) unsafe fn lend(&self) -> &mut T {
@@ -49,7 +52,7 @@ impl Pace {
     /// Begins to step. Of a program's threads those are `busy`.
     ///
     /// # Safety
-    /// To be called in a callback of a CPU.
+    /// To be called in a callback of a CPU, or at installation or reset.
     pub(crate) unsafe fn begin(&self, busy: impl IntoIterator<Item = usize>) {
         match self {
             Pace::Threads(lockstep) => lockstep.begin(busy),
@@ -61,7 +64,7 @@ impl Pace {
     /// Ends stepping; those who wait go on.
     ///
     /// # Safety
-    /// As for [`Pace::begin`].
+    /// To be called in a callback of a CPU.
     pub(crate) unsafe fn end(&self) {
         match self {
             Pace::Threads(lockstep) => lockstep.end(),

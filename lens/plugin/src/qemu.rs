@@ -154,20 +154,17 @@ impl From<Missing> for NoTurns {
 impl Scheduler {
     /// Finds the functions, and that this machine's CPUs share one thread. To be called at installation of a system.
     pub(crate) fn find() -> Result<Self, NoTurns> {
-        let flag = lookup(c"mttcg_enabled").ok_or(NoTurns::Missing("mttcg_enabled"))?;
-        // SAFETY: 1. the symbol is QEMU's global `bool mttcg_enabled` (accel/tcg/tcg-all.c), set before plugins are loaded; 2. it is read as
-        // a byte, of which every value is one.
-        if unsafe { flag.cast::<u8>().read() } != 0 {
+        if has_threads()? {
             return Err(NoTurns::Threads);
         }
-        // SAFETY: the types are those of `qemu_get_cpu` and `cpu_exit` in QEMU's include/hw/core/cpu.h, from 1.3 to 10.1.
+        // SAFETY: the types are those of `qemu_get_cpu` and `cpu_exit` in QEMU's include/hw/core/cpu.h, from 1.3 to 10.2.
         unsafe { Ok(Scheduler { get_cpu: function(c"qemu_get_cpu")?, exit: function(c"cpu_exit")? }) }
     }
 
     /// The turn of a CPU ends after its present block. To be called in a callback of that CPU.
     pub(crate) fn end_turn(self, cpu: c_uint) {
-        // SAFETY: 1. `get_cpu` walks the list of CPUs, which is complete once one runs; 2. `exit` sets two flags of the CPU, and may be
-        // called on any thread; 3. null is not passed on.
+        // SAFETY: 1. `get_cpu` walks the list of CPUs, which is complete once one runs; 2. `exit` sets flags of the CPU, from 10.2 on of
+        // all CPUs, and may be called on any thread; 3. null is not passed on.
         unsafe {
             let cpu = (self.get_cpu)(cpu as c_int);
             if !cpu.is_null() {
@@ -175,6 +172,28 @@ impl Scheduler {
             }
         }
     }
+}
+
+/// Whether QEMU runs each of a machine's CPUs on a thread of its own, as other accelerators than TCG always do. Of TCG up to version
+/// 10.0 a variable tells, from 10.1 on a function.
+fn has_threads() -> Result<bool, Missing> {
+    let is_tcg = read_flag(c"tcg_allowed").ok_or(Missing("tcg_allowed"))?;
+    if !is_tcg {
+        return Ok(true);
+    }
+    if let Some(has_threads) = read_flag(c"mttcg_enabled") {
+        return Ok(has_threads);
+    }
+    // SAFETY: 1. the type is that of `qemu_tcg_mttcg_enabled` in include/system/tcg.h of QEMU 10.1; 2. it looks at the accelerator, which was
+    // made before plugins are loaded, and is TCG.
+    unsafe { Ok(function::<unsafe extern "C" fn() -> bool>(c"qemu_tcg_mttcg_enabled")?()) }
+}
+
+/// A flag of QEMU's accelerator, one of `tcg_allowed` and `mttcg_enabled`; none if it isn't exported.
+fn read_flag(name: &CStr) -> Option<bool> {
+    // SAFETY: 1. both are globals of the type `bool` (accel/tcg/tcg-all.c), set when the accelerator is made, before plugins are loaded;
+    // 2. they are read as a byte, of which every value is one.
+    lookup(name).map(|flag| unsafe { flag.cast::<u8>().read() } != 0)
 }
 
 fn lookup(name: &CStr) -> Option<*mut c_void> {

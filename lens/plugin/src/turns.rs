@@ -2,16 +2,16 @@
 //! Keeps CPUs in step where one thread of the host runs them all, by turns. Knows nothing of QEMU.
 //!
 //! The emulator gives one CPU after the other a turn, which ends when the CPU is told to end it, halts, or pauses in a loop that
-//! waits. With *m* the least clock of the other busy CPUs when a turn begins, it is to end once the CPU's own clock is at *m* + quantum. A
-//! CPU that is there already has a turn of one block, the least that there is: so in each round of turns one CPU runs ahead of
-//! the slowest by a quantum and a block at most, and a quantum must be longer than what a block can cost.
+//! waits; a device's interrupt may end it too. With *m* the least clock of the other busy CPUs when a turn begins, it is to end once the
+//! CPU's own clock is at *m* + quantum. A CPU that is there already has a turn of one block, the least that there is: so in each round of
+//! turns one CPU runs ahead of the slowest by a quantum and a block at most, and a quantum must be longer than what a block can cost.
 //!
-//! Nobody says when a CPU halts: it has no turns then. So those count as busy which have had one since this CPU's turn before. One that
-//! had none starts at the *virtual time*, the greatest value that the least busy clock has had: it was idle until then.
+//! A CPU that is halted has no turns. So those count as busy which have had one since this CPU's turn before. One that was passed over,
+//! while another had two, starts at the *virtual time*, the greatest value that the least busy clock has had: it was idle until then.
 //!
-//! A CPU that ended its turn of its own accord pauses: it waits for what another CPU is to do, and looked once. It would have looked
-//! until then, so when its next turn comes its clock is set on to that of the slowest CPU which doesn't wait. The looks in
-//! between are not counted; they would find what the first one did.
+//! A CPU that pauses waits for what another CPU is to do, and looked once. It would have looked until then, so when its next turn
+//! comes its clock is set on to that of the slowest CPU which doesn't wait; so is that of one which halted and was woken before it
+//! was passed over. The looks in between are not counted; they would find what the first one did.
 
 use crate::settled::Settled;
 
@@ -19,7 +19,6 @@ use crate::settled::Settled;
 #[derive(Debug)]
 pub(crate) struct Turns {
     quantum: u64,
-    is_stepping: bool,
     /// The CPU whose turn it is; [`NOBODY`] at first.
     current: usize,
     /// Its clock.
@@ -30,6 +29,8 @@ pub(crate) struct Turns {
     is_ending: bool,
     /// It was told so when the turn began.
     is_told_at_once: bool,
+    /// It pauses or halts, and has begun nothing since.
+    is_waiting: bool,
     /// Turns begun.
     turns: u64,
     virtual_time: u64,
@@ -44,23 +45,25 @@ struct Stand {
     clock: u64,
     /// The turn's number; 0 if it had none since stepping began.
     turn: u64,
-    /// It ended the turn of its own accord.
-    paused: bool,
+    /// The one before, likewise.
+    turn_before: u64,
+    /// It paused or halted at its end.
+    waits: bool,
 }
 
 const NOBODY: usize = usize::MAX;
 
 impl Turns {
-    /// For that many CPUs, not stepping yet.
+    /// For that many CPUs.
     pub(crate) fn new(cpus: usize, quantum: u64) -> Self {
         Turns {
             quantum,
-            is_stepping: false,
             current: NOBODY,
             clock: 0,
             limit: 0,
             is_ending: false,
             is_told_at_once: false,
+            is_waiting: false,
             turns: 0,
             virtual_time: 0,
             cpus: vec![Stand::default(); cpus].into(),
@@ -70,18 +73,14 @@ impl Turns {
 
     /// Begins to step: which CPUs are busy shows from now on.
     pub(crate) fn begin(&mut self) {
-        self.put_down();
-        self.is_stepping = true;
-        self.current = NOBODY;
         for cpu in &mut self.cpus {
-            cpu.turn = 0;
+            (cpu.turn, cpu.turn_before) = (0, 0);
         }
     }
 
-    /// Ends stepping: turns are as long as the emulator likes.
+    /// Ends stepping: nobody has the turn.
     pub(crate) fn end(&mut self) {
         self.put_down();
-        self.is_stepping = false;
         self.current = NOBODY;
     }
 
@@ -95,6 +94,15 @@ impl Turns {
         let ends = self.step(cpu);
         self.clock += instructions;
         ends
+    }
+
+    /// A CPU is about to pause or to halt, which ends its turn.
+    pub(crate) fn wait(&mut self, cpu: usize) {
+        if cpu == self.current {
+            self.is_waiting = true;
+            // Its next block is not of this turn, even if nobody had one meanwhile.
+            self.limit = 0;
+        }
     }
 
     /// Whether another CPU had the last turn.
@@ -122,13 +130,13 @@ impl Turns {
     /// A turn has begun or come to its limit. Whether it is to end.
     #[cold]
     fn step(&mut self, cpu: usize) -> bool {
-        if cpu == self.current && !self.is_ending {
-            self.is_ending = self.is_stepping;
-            return self.is_ending;
+        if cpu == self.current && !self.is_ending && !self.is_waiting {
+            self.is_ending = true;
+            return true;
         }
         self.put_down();
         self.take_up(cpu);
-        self.is_told_at_once = self.is_stepping && self.clock >= self.limit;
+        self.is_told_at_once = self.clock >= self.limit;
         self.is_ending = self.is_told_at_once;
         self.is_ending
     }
@@ -137,10 +145,8 @@ impl Turns {
     fn put_down(&mut self) {
         if let Some(stand) = self.cpus.get_mut(self.current) {
             stand.clock = self.clock;
-            // One that was told at the outset had no time to show; it is taken for what it was.
-            if !self.is_told_at_once {
-                stand.paused = !self.is_ending;
-            }
+            // One that was told at the outset may have had no time to show that it waits; it is taken for what it was.
+            stand.waits = self.is_waiting || self.is_told_at_once && stand.waits;
         }
     }
 
@@ -148,22 +154,20 @@ impl Turns {
     fn take_up(&mut self, cpu: usize) {
         let before = self.cpus[cpu];
         self.settled.clear();
+        self.is_waiting = false;
         self.turns += 1;
-        self.cpus[cpu].turn = self.turns;
-        (self.current, self.clock, self.limit) = (cpu, before.clock, u64::MAX);
-        if !self.is_stepping {
-            return;
-        }
-        // Between two turns of a CPU that stays busy each of the others has one at most.
-        let round = self.cpus.len() as u64;
-        let since = before.turn.max(self.turns.saturating_sub(round));
-        let was_idle = before.turn == 0 || self.turns - before.turn > round;
+        (self.cpus[cpu].turn, self.cpus[cpu].turn_before) = (self.turns, before.turn);
+        (self.current, self.clock) = (cpu, before.clock);
+        // Between two turns of a CPU that stays busy each of the others has one at most: who had none since this one was passed over.
+        let passed_over = self.cpus.iter().map(|cpu| cpu.turn_before).max().unwrap_or(0);
+        let was_idle = before.turn == 0 || before.turn < passed_over;
+        let since = before.turn.max(passed_over);
         let others = self.cpus.iter().filter(|other| other.turn > since && other.turn != self.turns);
         let least = others.clone().map(|other| other.clock).min();
         if was_idle {
             self.clock = self.clock.max(self.virtual_time);
-        } else if before.paused {
-            let least_at_work = others.filter(|other| !other.paused).map(|other| other.clock).min();
+        } else if before.waits {
+            let least_at_work = others.filter(|other| !other.waits).map(|other| other.clock).min();
             self.clock = self.clock.max(least_at_work.unwrap_or(0));
         }
         let slowest = least.unwrap_or(self.clock).min(self.clock);
@@ -177,12 +181,15 @@ mod tests {
     use super::*;
 
     /// Gives turns in rounds to the CPUs, as the emulator does, for that many rounds; `block` says what a CPU's next block costs, or that it
-    /// pauses (false) or halts (none) after this one.
+    /// pauses (false) or is halted (none) after this one.
     fn rounds(turns: &mut Turns, rounds: usize, mut block: impl FnMut(usize, u64) -> Option<(u64, bool)>) {
         for _ in 0..rounds {
             for cpu in 0..turns.cpus.len() {
                 while let Some((cost, goes_on)) = block(cpu, turns.clock(cpu)) {
                     let ends = turns.advance(cpu, cost);
+                    if !goes_on {
+                        turns.wait(cpu);
+                    }
                     if ends || !goes_on {
                         break;
                     }
@@ -240,13 +247,68 @@ mod tests {
     }
 
     #[test]
-    fn no_turn_ends_by_us_when_there_is_no_stepping() {
-        let mut turns = Turns::new(2, 100);
-        assert!((0..10_000).all(|_| !turns.advance(0, 50)));
+    fn one_whose_turn_a_device_ended_is_not_set_on() {
+        let mut turns = Turns::new(2, 1000);
         turns.begin();
-        assert!((0..10_000).any(|_| turns.advance(0, 50)));
+        for _ in 0..50 {
+            rounds(&mut turns, 1, |cpu, _| (cpu == 0).then_some((10, true)));
+            // It has one block in a turn, and is told nothing.
+            turns.advance(1, 10);
+        }
+        assert_eq!(turns.clock(1), 500);
+        assert!((1500..=1520).contains(&turns.clock(0)), "{}", turns.clock(0));
+    }
+
+    #[test]
+    fn one_that_halts_and_is_woken_in_the_next_round_has_waited_for_the_slowest() {
+        for cost in [10, 1000] {
+            let mut turns = Turns::new(2, 1000);
+            turns.begin();
+            rounds(&mut turns, 20, |_, _| Some((10, true)));
+            // It halts: in its turn, or in the block in which it is told to end it.
+            while !turns.advance(0, 10) {}
+            turns.advance(1, cost);
+            turns.wait(1);
+            while !turns.advance(0, 10) {}
+            let other = turns.clock(0);
+            turns.advance(1, 10);
+            assert!(turns.clock(1) >= other, "{cost}: {} {other}", turns.clock(1));
+        }
+    }
+
+    #[test]
+    fn one_that_is_woken_by_one_that_waits_for_it_has_been_idle_all_the_same() {
+        let mut turns = Turns::new(64, 1000);
+        turns.begin();
+        rounds(&mut turns, 3, |cpu, _| (cpu < 2).then_some((10, true)));
+        rounds(&mut turns, 30, |cpu, _| (cpu == 0).then_some((10, true)));
+        rounds(&mut turns, 1, |cpu, _| (cpu == 0).then_some((10, false)));
+        let waker = turns.clock(0);
+        assert!(waker > 30_000);
+        turns.advance(1, 10);
+        assert!(turns.clock(1) + 1100 > waker, "{} {waker}", turns.clock(1));
+    }
+
+    #[test]
+    fn all_may_pause_and_each_look_takes_its_time() {
+        let mut turns = Turns::new(3, 1000);
+        turns.begin();
+        rounds(&mut turns, 100, |_, _| Some((5, false)));
+        assert!((0..3).all(|cpu| (500..=505).contains(&turns.clock(cpu))), "{turns:?}");
+    }
+
+    #[test]
+    fn a_second_region_goes_on_where_the_first_ended() {
+        let mut turns = Turns::new(2, 100);
+        turns.begin();
+        rounds(&mut turns, 50, |_, _| Some((10, true)));
+        let slowest = turns.clock(0).min(turns.clock(1));
+        turns.settled.put(0x1000, (!0, !0));
         turns.end();
-        // The one that was told already is not told again.
-        assert!((0..10_000).all(|_| !turns.advance(0, 50)) && (0..10_000).all(|_| !turns.advance(1, 50)));
+        assert!((0..2).all(|cpu| turns.is_over(cpu) && !turns.has_settled(cpu, 0x1000, 1, false)));
+        turns.begin();
+        rounds(&mut turns, 1, |cpu, _| (cpu == 1).then_some((10, true)));
+        assert!(turns.clock(1) >= slowest && turns.clock(1) <= slowest + 330);
+        assert!(!turns.has_settled(1, 0x1000, 1, false));
     }
 }

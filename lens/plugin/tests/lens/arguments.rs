@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Arguments and machines that can't be: one line that says so, and the program isn't run.
 
-use crate::emulator::{compiled, run_with};
+use crate::emulator::{compiled, library, run_with};
+use std::fs::File;
+use std::path::Path;
+use std::process::Command;
 
 fn refused(emulator: &str, arguments: &[&str]) -> String {
     let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
@@ -38,4 +41,46 @@ fn a_place_that_can_not_be_written_is_refused() {
 #[test]
 fn another_machine_s_program_is_refused() {
     assert_eq!(refused("qemu-aarch64", &["cpus=2"]), "aarch64: it reads x86-64 and 32-bit x86 instructions alone");
+}
+
+/// Starts a machine of two CPUs without an image; returns the plugin's line, or none if it is content.
+fn machine_refused(arguments: &[&str], plugin_arguments: &str) -> Option<String> {
+    let directory = tempfile::tempdir().unwrap();
+    let report = directory.path().join("report.json");
+    let plugin = format!("{},output={},{plugin_arguments}", library().display(), report.display());
+    let output = Command::new("timeout")
+        .args(["-k", "5", "60", "qemu-system-x86_64", "-nodefaults", "-display", "none", "-smp", "2", "-S"])
+        .args(["-plugin", &plugin, "-qmp", "stdio"])
+        .args(arguments)
+        .stdin(quit(directory.path()))
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let line = stderr.lines().find_map(|line| line.strip_prefix("faultline lens: ").map(str::to_owned));
+    assert_eq!(output.status.code(), Some(i32::from(line.is_some())), "{stderr}");
+    line
+}
+
+/// Has a machine that came up go away at once.
+fn quit(directory: &Path) -> File {
+    let commands = directory.join("quit");
+    std::fs::write(&commands, "{\"execute\":\"qmp_capabilities\"}{\"execute\":\"quit\"}").unwrap();
+    File::open(commands).unwrap()
+}
+
+#[test]
+fn machines_that_can_not_be_kept_in_step_are_refused() {
+    let one_thread = ["-accel", "tcg,thread=single"];
+    assert_eq!(machine_refused(&one_thread, "cpus=2"), None);
+    let threads = "CPUs must share one thread: start QEMU with -accel tcg,thread=single";
+    assert_eq!(machine_refused(&["-accel", "tcg,thread=multi"], "cpus=2").as_deref(), Some(threads));
+    assert_eq!(machine_refused(&["-accel", "tcg"], "cpus=2").as_deref(), Some(threads));
+    assert_eq!(
+        machine_refused(&one_thread, "cpus=2,quantum=499").as_deref(),
+        Some("quantum=499: at least 500 in full-system emulation")
+    );
+    assert_eq!(
+        machine_refused(&one_thread, "cpus=3").as_deref(),
+        Some("the machine has 2 CPUs, cpus=3 says otherwise")
+    );
 }

@@ -84,7 +84,7 @@ pub fn command(emulator: &str, plugin: &[String], report: &Path, file: &Path, ar
 }
 
 /// The plugin that cargo built with these tests.
-fn library() -> PathBuf {
+pub fn library() -> PathBuf {
     let tests = std::env::current_exe().unwrap();
     let library = tests.with_file_name("libfaultline_lens.so");
     assert!(library.exists(), "{}: not built", library.display());
