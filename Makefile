@@ -4,6 +4,7 @@
 #   make test       what fits in about a quarter of an hour; `make check` is part of it
 #   make test-all   the slow ones too: fuzzing, model checking, guests in an emulator, the workloads under sanitizers and for other systems
 #   make bench      our loops beside the same loops written bare; bench-lens: what the lens costs, how well it repeats itself
+#                   bench-frames, bench-frames-lens, bench-frames-peers: page-frame allocators
 #   make guest      what guests in QEMU are made of, for `--on qemu:…` and the lens
 #   make lens       the lens's plugin for QEMU, for `faultline lens`
 #   make install    to PREFIX (/usr/local)
@@ -18,7 +19,7 @@ FAULTLINE := target/release/faultline
 PAGE := lab/report/page
 FUZZ_SECONDS := 60
 
-.PHONY: build guest lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-guest fuzz bench bench-lens install clean \
+.PHONY: build guest lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-guest fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers install clean \
 	needs-build needs-test needs-lens needs-guest workloads
 
 # A command, and the packages that bring it.
@@ -117,7 +118,19 @@ bench-lens: needs-lens needs-guest guest lens
 	$(CARGO) bench --locked -p faultline-coherence --bench access
 	$(CARGO) bench --locked -p faultline-runner --bench lens_kernel
 
-bench: workloads
+# The page-frame allocators beside each other; under the lens; and with LLFree, of which LLFREE names a checkout (else one is fetched).
+bench-frames: needs-build
+	$(CARGO) bench --locked -p faultline-frame-designs --bench frames
+
+bench-frames-lens: needs-lens lens
+	$(CARGO) bench --locked -p faultline-frame-designs --bench transfers
+
+bench-frames-peers: needs-build
+	vm/peers/checkout.sh target/peers/llfree-rs $(LLFREE)
+	$(CARGO) test --release --locked --manifest-path vm/peers/Cargo.toml --target-dir target/peers/build
+	$(CARGO) run --release --locked --manifest-path vm/peers/Cargo.toml --target-dir target/peers/build
+
+bench: workloads bench-frames
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads bench
 
 install: build

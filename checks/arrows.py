@@ -25,6 +25,7 @@ ALLOWED = {
     "faultline-coherence": set(),
     "faultline-frames": set(),
     "faultline-frames-embedding": {"frames"},
+    "faultline-frame-designs": {"frames"},
 }
 
 # The QEMU plugin: a workspace of its own, GPL-2.0-or-later.

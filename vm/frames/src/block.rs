@@ -6,6 +6,7 @@
 //! |---|---|
 //! | 0–15 | home: number + 1 of the CPU that reserved the block last, 0 if none did |
 //! | 16–23 | domain; never changes |
+//! | 29 | some of its frames lie in a hole, so that it is never huge; never changes |
 //! | 30 | reserved: its home parks free frames of it, and nobody else looks for some here while there are others |
 //! | 31 | huge: given out as one huge frame; its frames are closed |
 
@@ -15,6 +16,7 @@ use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 const HOME: u32 = 0xffff;
 const DOMAIN_SHIFT: u32 = 16;
+const HOLED: u32 = 1 << 29;
 const RESERVED: u32 = 1 << 30;
 const HUGE: u32 = 1 << 31;
 
@@ -38,6 +40,10 @@ impl Block {
         self.0 & RESERVED != 0
     }
 
+    pub(crate) fn is_holed(self) -> bool {
+        self.0 & HOLED != 0
+    }
+
     #[inline]
     pub(crate) fn is_huge(self) -> bool {
         self.0 & HUGE != 0
@@ -50,8 +56,8 @@ impl Block {
 pub(crate) struct BlockWord(AtomicU32);
 
 impl BlockWord {
-    pub(crate) fn new(domain: DomainId) -> Self {
-        Self(AtomicU32::new(u32::from(domain.0) << DOMAIN_SHIFT))
+    pub(crate) fn new(domain: DomainId, is_holed: bool) -> Self {
+        Self(AtomicU32::new(u32::from(domain.0) << DOMAIN_SHIFT | if is_holed { HOLED } else { 0 }))
     }
 
     /// For the home or the domain, of which an old value does no harm: a frame then goes another way, just as well.
@@ -109,7 +115,7 @@ mod tests {
 
     #[test]
     fn its_fields_keep_apart() {
-        let word = BlockWord::new(DomainId(31));
+        let word = BlockWord::new(DomainId(31), true);
         assert!(!word.glance().is_home_of(0) && !word.load().is_reserved());
         assert!(word.reserve(65533));
         assert!(!word.reserve(1), "it is reserved");
@@ -122,5 +128,6 @@ mod tests {
         assert!(!word.end_huge());
         assert!(word.reserve(1));
         assert_eq!(word.glance().domain(), DomainId(31));
+        assert!(word.glance().is_holed() && !BlockWord::new(DomainId(31), false).glance().is_holed());
     }
 }

@@ -82,7 +82,7 @@ impl Config<'_> {
         let (mut lowest, mut end) = (u64::MAX, 0);
         for (index, area) in self.memory.iter().enumerate() {
             let area_end = area.first.0.checked_add(area.frames).ok_or(ConfigError::NoAddress)?;
-            if area_end > u64::MAX / FRAME_BYTES {
+            if area_end > u64::MAX / FRAME_BYTES + 1 {
                 return Err(ConfigError::NoAddress);
             }
             if area.frames == 0 {

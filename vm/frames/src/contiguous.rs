@@ -2,6 +2,7 @@
 //!
 //! A slow path: it reads memory's words in order. Of blocks that are whole it breaks one only if no other range fits.
 
+use crate::config::{DomainId, MOST_DOMAINS};
 use crate::counters::Event;
 use crate::error::{BatchError, GetError, PutError};
 use crate::frame::{FrameNumber, HUGE_FRAMES, RangeRequest};
@@ -84,32 +85,49 @@ impl<'m> Pool<'m> {
         let mut place = request.next_place(low)?;
         while place.checked_add(request.frames)? <= high {
             let range = place - self.base..place - self.base + request.frames;
-            let blocked = match self.blocked(range.clone(), spare_whole) {
-                Some(blocked) => blocked,
-                None if !self.may_take(range.clone()) => {
-                    kept.set(true);
-                    range.start
-                }
-                None => match self.park_range(local, range.clone()) {
-                    Ok(()) => {
-                        self.take_range(local, range.clone());
-                        return Some(range.start as Offset);
-                    }
-                    Err(lost) => lost,
-                },
+            let blocked = if let Some(blocked) = self.blocked(range.clone(), spare_whole) {
+                blocked
+            } else if let Some(last) = self.kept_back(&range) {
+                kept.set(true);
+                last
+            } else if let Err(lost) = self.park_range(local, range.clone()) {
+                lost
+            } else {
+                self.take_range(local, range.clone());
+                return Some(range.start as Offset);
             };
             place = request.next_place(self.base + blocked + 1)?;
         }
         None
     }
 
-    /// Whether the domains' min marks leave so many frames.
-    fn may_take(&self, range: Range<u64>) -> bool {
-        let domain = |offset: u64| self.block(offset as Offset).map(|block| block.glance().domain());
-        let ends = [domain(range.start), domain(range.end - 1)];
-        ends.into_iter()
-            .flatten()
-            .all(|domain| self.allowance(domain, Urgency::Normal, range.end - range.start) >= range.end - range.start)
+    /// The last offset at which such a range can't begin because of a min mark, if this one is kept back by one.
+    fn kept_back(&self, range: &Range<u64>) -> Option<u64> {
+        let per_block = u64::from(FRAMES_PER_BLOCK);
+        let domain_at = |offset: u64| self.block(offset as Offset).map(|block| block.glance().domain());
+        let run_end = |from: u64, domain: DomainId, limit: u64| {
+            let ends = (from / per_block + 1..).map(|block| block * per_block);
+            ends.take_while(|end| *end < limit).find(|end| domain_at(*end) != Some(domain)).unwrap_or(limit)
+        };
+        let mut wanted = [0; MOST_DOMAINS];
+        let mut kept = None;
+        let mut from = if self.policy.min == 0 { range.end } else { range.start };
+        while from < range.end {
+            let domain = domain_at(from)?;
+            let end = run_end(from, domain, range.end);
+            let sum = wanted.get_mut(usize::from(domain.0))?;
+            *sum += end - from;
+            let left = self.allowance(domain, Urgency::Normal, *sum);
+            if left < end - from {
+                // Later ranges have no fewer of this run's frames until they begin so near its end.
+                kept = kept.max(Some(run_end(from, domain, u64::from(self.span)) - left - 1));
+            } else if left < *sum {
+                // Each frame that a range begins later spares the domain one at most.
+                kept = kept.max(Some(range.start + (*sum - left) - 1));
+            }
+            from = end;
+        }
+        kept
     }
 
     /// The last frame because of which the range can't be had; none if it seems free.
@@ -166,7 +184,8 @@ impl<'m> Pool<'m> {
         let mut refused = Refused::default();
         let (low, high) = (self.base, self.base + u64::from(self.span));
         let end = first.0.saturating_add(frames);
-        let range = first.0.clamp(low, high)..end.clamp(low, high);
+        // `clamp` would panic if `high` were below `low`, which the compiler can't rule out.
+        let range = first.0.max(low).min(high)..end.max(low).min(high);
         let outside = frames - (range.end - range.start);
         if outside > 0 {
             let frame = if first.0 < low || first.0 >= high { first } else { FrameNumber(high) };

@@ -7,7 +7,7 @@
 use crate::cache::Cache;
 use crate::counters::Event;
 use crate::pool::{Local, Pool};
-use crate::stock::MAGAZINE;
+use crate::stock::{MAGAZINE, STOCK_MOST};
 
 impl<'m> Pool<'m> {
     /// Drains all CPUs' stocks, the CPU's own current magazine, and the zeroed frames. Returns the frames freed.
@@ -23,7 +23,9 @@ impl<'m> Pool<'m> {
     /// Drains a stock's magazines from place `first` on.
     fn drain_stock(&self, local: &Local<'m>, cache: &Cache, first: usize) -> u64 {
         let mut freed = 0;
-        while let Some(frames) = cache.stock.pop(first) {
+        // So often at most: a CPU that goes on filling its stock must not keep us here.
+        for _ in first..STOCK_MOST {
+            let Some(frames) = cache.stock.pop(first) else { break };
             self.free_parked(local, &frames);
             freed += MAGAZINE as u64;
         }

@@ -35,7 +35,7 @@ impl<C> core::fmt::Debug for Frames<'_, C> {
 }
 
 impl Frames<'static, ()> {
-    /// Memory that the metadata need: 0.0064 % of what lies between the lowest frame and the highest, and 1.3 KiB per CPU.
+    /// Memory that the metadata need: 0.0063 % of what lies between the lowest frame and the highest, and 1.3 KiB per CPU.
     pub fn layout(config: &Config<'_>) -> Result<Layout, ConfigError> {
         metadata::layout(config)
     }
@@ -48,7 +48,7 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         Ok(Self { pool: metadata::build(config, metadata)?, hook: None, cpu })
     }
 
-    /// With a hook for the page daemon.
+    /// With a hook for the page daemon. Handles that [`on`](Self::on) has made before have none.
     pub fn with_hook(self, hook: &'m dyn LowMemory) -> Self {
         Self { hook: Some(hook), ..self }
     }
@@ -67,13 +67,22 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     #[inline]
     fn held_by<R>(&self, pinned: C::Pinned, run: impl FnOnce(&Pool<'m>, &Local<'m>) -> R) -> Option<R> {
         let number = pinned.number();
-        let local = Local { number, cache: self.pool.caches.get(number as usize)?, crossed: Cell::new(None) };
+        let local = Local { number, cache: self.pool.caches.get(number as usize)?, crossed: Cell::new(0) };
         let result = run(&self.pool, &local);
         drop(pinned);
-        if let (Some(domain), Some(hook)) = (local.crossed.get(), self.hook) {
-            hook.low(domain, self.pool.free_in(domain));
+        if local.crossed.get() != 0 {
+            self.call_hook(local.crossed.get());
         }
         Some(result)
+    }
+
+    /// `crossed`: for which domains, a bit each.
+    #[cold]
+    fn call_hook(&self, crossed: u32) {
+        let Some(hook) = self.hook else { return };
+        for domain in self.pool.domain_ids().filter(|domain| crossed >> domain.0 & 1 != 0) {
+            hook.low(domain, self.pool.free_in(domain));
+        }
     }
 
     /// A frame. In most cases one that this CPU has put before, from its own cache.
@@ -180,17 +189,16 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         }
     }
 
-    /// Zeroes frames by `zero` until `most` more are kept for the CPU's domain, or all slots are full, or none can be got.
-    /// Returns how many. For a background thread: the caller is not held to its CPU while it zeroes.
+    /// Zeroes frames by `zero` until `most` more are kept for the CPU's domain, or all slots are full, or none can be got
+    /// without a drain. Returns how many. For a background thread: the caller is not held to its CPU while it zeroes.
     pub fn fill_zeroed(&self, most: u64, mut zero: impl FnMut(FrameNumber)) -> u64 {
         let mut filled = 0;
-        while filled < most && self.held(|pool, local| pool.wants_zeroed(local)) == Some(true) {
-            let Ok(frame) = self.get() else { break };
-            zero(frame);
-            let offset = self.pool.offset(frame).unwrap_or(0);
+        while filled < most {
+            let Some(offset) = self.held(|pool, local| pool.get_to_zero(local)).flatten() else { break };
+            zero(self.pool.number(offset));
             if self.held(|pool, local| pool.keep_zeroed(local, offset)) != Some(true) {
                 // It is ours; it can only be taken back.
-                let _ = self.put(frame);
+                let _ = self.put(self.pool.number(offset));
                 break;
             }
             filled += 1;

@@ -103,6 +103,8 @@ impl<'m> Pool<'m> {
             return Err(match state {
                 Some(State::Free | State::Parked) => PutError::AlreadyFree,
                 Some(State::Taken) => PutError::WrongOrder,
+                // Just being got, or put by another.
+                Some(State::Closed) if !word.glance().is_holed() => PutError::AlreadyFree,
                 Some(State::Closed) | None => PutError::Absent,
             });
         }

@@ -117,11 +117,13 @@ pub(crate) fn build<'m>(config: &Config<'_>, memory: &'m mut [MaybeUninit<u8>]) 
     let lengths = Lengths::of(config, span);
     let mut carver = Carver { rest: memory };
     let states = carver.carve(lengths.states, |word| StateWord::new(first_word(config, span.base, word)))?;
-    let blocks = carver.carve(lengths.blocks, |block| BlockWord::new(first_domain(config, span.base, block)))?;
     let free = |block: usize| -> u32 {
         let words = states.iter().skip(block * WORDS_PER_BLOCK as usize).take(WORDS_PER_BLOCK as usize);
         words.map(|word| word.load().free().count_ones()).sum()
     };
+    let blocks = carver.carve(lengths.blocks, |block| {
+        BlockWord::new(first_domain(config, span.base, block), free(block) < FRAMES_PER_BLOCK)
+    })?;
     let mut bits = |such: fn(u32) -> bool| {
         carver.carve(lengths.index, |word| {
             let blocks = (word * 64..lengths.blocks.min(word * 64 + 64)).filter(|&block| such(free(block)));

@@ -2,7 +2,7 @@
 
 use crate::block::BlockWord;
 use crate::cache::Cache;
-use crate::config::{DomainId, Policy};
+use crate::config::Policy;
 use crate::counters::Event;
 use crate::domain::{Domain, Extent};
 use crate::error::PutError;
@@ -38,8 +38,8 @@ pub(crate) struct Pool<'m> {
 pub(crate) struct Local<'m> {
     pub(crate) number: u32,
     pub(crate) cache: &'m Cache,
-    /// A domain that has come below its low mark in this call.
-    pub(crate) crossed: Cell<Option<DomainId>>,
+    /// Domains that have come below their low mark in this call, a bit each.
+    pub(crate) crossed: Cell<u32>,
 }
 
 impl Local<'_> {
@@ -81,11 +81,14 @@ impl<'m> Pool<'m> {
     #[cold]
     pub(crate) fn refusal(&self, offset: Offset, state: State) -> PutError {
         match state {
-            State::Free | State::Parked => PutError::AlreadyFree,
-            State::Closed if self.block(offset).is_some_and(|block| block.load().is_huge()) => PutError::WrongOrder,
             // Taken: another has taken it since, so it was free when we looked.
-            State::Closed => PutError::Absent,
-            State::Taken => PutError::AlreadyFree,
+            State::Free | State::Parked | State::Taken => PutError::AlreadyFree,
+            State::Closed => match self.block(offset).map(BlockWord::load) {
+                Some(block) if block.is_huge() => PutError::WrongOrder,
+                // Part of a huge frame that is just being got, or put.
+                Some(block) if !block.is_holed() => PutError::AlreadyFree,
+                _ => PutError::Absent,
+            },
         }
     }
 }

@@ -84,7 +84,7 @@ impl<'m> Pool<'m> {
         let is_below = self.free_near(domain, low) < low;
         if is_below != state.below_low.load(Relaxed) && state.below_low.swap(is_below, Relaxed) != is_below && is_below
         {
-            local.crossed.set(Some(domain));
+            local.crossed.set(local.crossed.get() | 1 << domain.0);
         }
     }
 }

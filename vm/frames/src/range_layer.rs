@@ -21,11 +21,12 @@ use crate::state::{ALL_LANES, FRAMES_PER_BLOCK, FRAMES_PER_WORD, Lanes, Offset, 
 use crate::stock::MAGAZINE;
 use core::ops::Range;
 
-/// Free frames that make another CPU's block worth more than a whole one of the own share: half a block. With fewer, the
+/// Free frames that make another CPU's block worth more than a whole one of the own share: a quarter of it. With fewer, the
 /// frames that its last home still has out would all come back foreign, for little gain.
-const WORTH_TAKING_OVER: u32 = FRAMES_PER_BLOCK / 2;
-/// Blocks of others looked at for that, each time.
-const LOOKS: usize = 16;
+const WORTH_TAKING_OVER: u32 = FRAMES_PER_BLOCK / 4;
+/// Broken blocks looked at for the fullest, each time one is reserved: that lets the emptier ones become whole. More keep a
+/// little more memory whole, and cost two cache lines each.
+const LOOKS: usize = 32;
 /// A refill that has so many frames looks no further.
 const ENOUGH: u32 = MAGAZINE as u32 / 2;
 
@@ -34,7 +35,7 @@ const ENOUGH: u32 = MAGAZINE as u32 / 2;
 enum Look {
     /// Broken ones: some frames free, not all.
     Open,
-    /// Broken ones, of which some are looked at for at least half their frames.
+    /// Broken ones with at least a quarter of their frames free.
     Roomy,
     /// Those of which all frames are free.
     Whole,
@@ -43,8 +44,6 @@ enum Look {
 impl<'m> Pool<'m> {
     /// Fills the current magazine, which is empty, with at least one frame from the range layer.
     pub(crate) fn refill(&self, local: &Local<'m>, urgency: Urgency) -> Result<(), GetError> {
-        local.count(Event::Refill, 1);
-        local.cache.note_refill(self.policy.stock_most);
         if self.refill_from_blocks(local, urgency) {
             return Ok(());
         }
@@ -54,7 +53,10 @@ impl<'m> Pool<'m> {
         self.refill_from_anywhere(local, urgency)
     }
 
-    fn refill_from_blocks(&self, local: &Local<'m>, urgency: Urgency) -> bool {
+    /// As `refill`, but takes nothing out of caches, nor looks at all memory; false if it found nothing.
+    pub(crate) fn refill_from_blocks(&self, local: &Local<'m>, urgency: Urgency) -> bool {
+        local.count(Event::Refill, 1);
+        local.cache.note_refill(self.policy.stock_most);
         loop {
             if let Some((block, words)) = local.cache.reservation() {
                 if self.park_from(local, block, words, urgency) > 0 {
@@ -145,32 +147,40 @@ impl<'m> Pool<'m> {
         (own.0 + 1..count).chain(0..own.0.min(count)).map(DomainId)
     }
 
-    /// Reserves the lowest such block of a domain.
+    /// Reserves such a block of a domain: of some broken ones the fullest, of whole ones the lowest.
     fn reserve_one(&self, local: &Local<'m>, domain: DomainId, within: Range<u32>, look: Look) -> Option<u32> {
-        let mut from = within.start;
-        let mut looks = 0;
         loop {
+            let block = match look {
+                Look::Open | Look::Roomy => self.fullest(domain, within.clone(), look)?,
+                Look::Whole => self.candidates(domain, within.clone(), look).next()?,
+            };
+            if self.reserve(local, block) {
+                return Some(block);
+            }
+        }
+    }
+
+    fn candidates(&self, domain: DomainId, within: Range<u32>, look: Look) -> impl Iterator<Item = u32> {
+        let mut from = within.start;
+        core::iter::from_fn(move || {
             let block = match look {
                 Look::Open | Look::Roomy => self.open.first(from..within.end, Some(self.whole)),
                 Look::Whole => self.whole.first(from..within.end, None),
             }?;
             from = block + 1;
-            if self.blocks.get(block as usize).is_none_or(|word| word.glance().domain() != domain) {
-                continue;
-            }
-            if matches!(look, Look::Roomy) {
-                looks += 1;
-                if looks > LOOKS {
-                    return None;
-                }
-                if self.free_in_block(block) < WORTH_TAKING_OVER {
-                    continue;
-                }
-            }
-            if self.reserve(local, block) {
-                return Some(block);
-            }
-        }
+            Some(block)
+        })
+        .filter(move |&block| self.blocks.get(block as usize).is_some_and(|word| word.glance().domain() == domain))
+    }
+
+    fn fullest(&self, domain: DomainId, within: Range<u32>, look: Look) -> Option<u32> {
+        let least = if matches!(look, Look::Roomy) { WORTH_TAKING_OVER } else { 0 };
+        self.candidates(domain, within, look)
+            .take(LOOKS)
+            .map(|block| (self.free_in_block(block), block))
+            .filter(|&(free, _)| free >= least)
+            .min()
+            .map(|(_, block)| block)
     }
 
     fn free_in_block(&self, block: u32) -> u32 {

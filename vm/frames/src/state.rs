@@ -188,7 +188,9 @@ impl StateWord {
     /// taken → free, for those of `lanes` that are taken. Returns the word before and which they were.
     #[inline(always)]
     pub(crate) fn free_taken(&self, lanes: Lanes) -> (Word, Lanes) {
-        let mut old = self.0.load(Relaxed);
+        // A guess: that all are taken. A wrong one costs a second try on a line that is here by then; looking first would
+        // fetch a line that another CPU wrote twice, to read it and then to write it.
+        let mut old = ALL_LANES;
         loop {
             let taken = Word(old).taken() & lanes;
             if taken == 0 {

@@ -1,7 +1,9 @@
 //! Zeroed frames: some kept apart for each domain, in slots that any CPU may fill or empty.
 
 use crate::config::DomainId;
+use crate::counters::Event;
 use crate::pool::{Local, Pool};
+use crate::pressure::Urgency;
 use crate::primitive::AtomicU32;
 use crate::state::{Offset, lane_of};
 use core::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
@@ -25,9 +27,25 @@ impl<'m> Pool<'m> {
         Some(offset)
     }
 
-    /// Whether the own domain has a slot empty.
-    pub(crate) fn wants_zeroed(&self, local: &Local<'m>) -> bool {
-        self.zeroed_of(local.cache.domain).iter().any(|slot| slot.load(Relaxed) == 0)
+    /// A frame to zero, now taken, if the own domain has a slot empty. Never by a drain: that would take from others' caches, and
+    /// the frames zeroed before.
+    pub(crate) fn get_to_zero(&self, local: &Local<'m>) -> Option<Offset> {
+        if self.zeroed_of(local.cache.domain).iter().all(|slot| slot.load(Relaxed) != 0) {
+            return None;
+        }
+        if local.cache.length() > 0 {
+            local.count(Event::GetHit, 1);
+        } else {
+            local.count(Event::GetMiss, 1);
+            if local.cache.pop_from_stock() {
+                local.count(Event::Restocked, 1);
+            } else if !self.refill_from_blocks(local, Urgency::Normal) {
+                return None;
+            }
+        }
+        let offset = local.cache.pop()?;
+        self.state_word(offset)?.take_parked(lane_of(offset));
+        Some(offset)
     }
 
     /// Keeps a frame that its user has zeroed; false if all slots are full, and the frame is the user's still.
@@ -50,9 +68,12 @@ impl<'m> Pool<'m> {
     /// Frees all zeroed frames. Returns how many.
     pub(crate) fn drain_zeroed(&self, local: &Local<'m>) -> u64 {
         let mut freed = 0;
-        while let Some(offset) = Self::take_zeroed(self.zeroed) {
-            self.free_parked(local, &[offset]);
-            freed += 1;
+        // Each slot once: those filled again meanwhile must not keep us here.
+        for slot in self.zeroed.chunks(1) {
+            if let Some(offset) = Self::take_zeroed(slot) {
+                self.free_parked(local, &[offset]);
+                freed += 1;
+            }
         }
         freed
     }

@@ -109,7 +109,8 @@ fn configurations_that_can_not_be() {
     assert_eq!(layout(&[area(0, 9, 0), area(20, 4, 0), area(8, 1, 0)], &one, policy), Err(ConfigError::Overlap(2)));
     assert_eq!(layout(&[area(0, 1, 0), area(1 << 33, 1, 0)], &one, policy), Err(ConfigError::TooFarApart));
     assert_eq!(layout(&[area(u64::MAX, 2, 0)], &one, policy), Err(ConfigError::NoAddress));
-    assert_eq!(layout(&[area(1 << 52, 1, 0)], &one, policy), Err(ConfigError::NoAddress));
+    assert_eq!(layout(&[area((1 << 52) - 1, 2, 0)], &one, policy), Err(ConfigError::NoAddress));
+    assert!(layout(&[area((1 << 52) - 1, 1, 0)], &one, policy).is_ok(), "the last frame there is");
     assert_eq!(layout(&[area(0, 1, 0)], &[], policy), Err(ConfigError::Cpus));
     assert_eq!(layout(&[area(0, 1, 32)], &one, policy), Err(ConfigError::Domains));
     assert_eq!(layout(&[area(0, 1, 0)], &one, Policy { low: 1, min: 2, ..policy }), Err(ConfigError::Marks));

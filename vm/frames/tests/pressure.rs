@@ -41,6 +41,17 @@ fn the_hook_is_called_once_until_memory_was_back_at_the_mark() {
 }
 
 #[test]
+fn the_hook_is_called_for_each_domain_that_a_range_takes_from() {
+    let policy = Policy { low: 600, ..Policy::default() };
+    let machine = Machine { memory: vec![area(0, 1024, 0), area(1024, 1024, 1)], policy, ..Machine::flat(0, 1, 1) };
+    let mut metadata = machine.metadata();
+    let calls = Calls::default();
+    let frames = machine.boot(&mut metadata).remove(0).with_hook(&calls);
+    frames.get_range(&RangeRequest { low: FrameNumber(512), ..RangeRequest::of(1000) }).unwrap();
+    assert_eq!(*calls.0.lock().unwrap(), [(DomainId(0), 512), (DomainId(1), 536)]);
+}
+
+#[test]
 fn below_the_min_mark_frames_are_for_urgent_callers() {
     let policy = Policy { low: 700, min: 600, ..Policy::default() };
     let machine = Machine::flat(0, 2048, 2).with_policy(policy);
@@ -71,6 +82,35 @@ fn marks_are_each_domains_own() {
 }
 
 #[test]
+fn ranges_leave_each_domain_its_min() {
+    let policy = Policy { low: 300, min: 300, ..Policy::default() };
+    let memory = vec![area(0, 2048, 0), area(2048, 512, 1), area(2560, 2048, 2)];
+    let machine = Machine { memory, policy, ..Machine::flat(0, 1, 1) };
+    let range = |low, high, frames| {
+        let mut metadata = machine.metadata();
+        let frames = RangeRequest { low: FrameNumber(low), high: FrameNumber(high), ..RangeRequest::of(frames) };
+        machine.boot(&mut metadata)[0].get_range(&frames)
+    };
+    assert_eq!(range(2000, 2700, 700), Err(GetError::AtMinimum), "it would take all of the domain in the midst");
+    assert_eq!(range(2000, 4608, 700), Ok(FrameNumber(2348)), "the first place that takes 212 of it");
+    assert_eq!(range(1500, 2200, 700), Ok(FrameNumber(1500)), "of the second domain it takes 152 alone");
+    assert_eq!(range(0, 2560, 1800), Ok(FrameNumber(300)), "a place that ends in the next domain");
+}
+
+/// A look at each of its places would take minutes.
+#[test]
+#[cfg_attr(miri, ignore = "much memory")]
+fn a_range_that_a_mark_forbids_is_refused_at_once() {
+    let frames = 1 << 22;
+    let policy = Policy { low: frames / 4, min: frames / 4, ..Policy::default() };
+    let machine = Machine::flat(0, frames, 1).with_policy(policy);
+    let mut metadata = machine.metadata();
+    let cpus = machine.boot(&mut metadata);
+    assert_eq!(cpus[0].get_range(&RangeRequest::of(frames / 4 * 3 + 1)), Err(GetError::AtMinimum));
+    assert_eq!(cpus[0].get_range(&RangeRequest::of(frames / 4 * 3)), Ok(FrameNumber(0)));
+}
+
+#[test]
 fn zeroed_frames_are_kept_apart_until_they_are_wanted() {
     let machine = Machine::flat(0, 2 * HUGE_FRAMES, 2).with_policy(Policy { zeroed_most: 8, ..Policy::default() });
     let mut metadata = machine.metadata();
@@ -87,4 +127,17 @@ fn zeroed_frames_are_kept_apart_until_they_are_wanted() {
     let got = std::iter::from_fn(|| frames[1].get().ok()).count() as u64;
     assert!(got >= machine.frames() - 2 - 32, "{got}");
     assert!(frames[1].get_zeroed().is_err());
+}
+
+#[test]
+fn zeroed_frames_are_not_zeroed_again_for_want_of_others() {
+    let machine = Machine::flat(0, HUGE_FRAMES, 2).with_policy(Policy { zeroed_most: 8, ..Policy::default() });
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata);
+    (3..HUGE_FRAMES).for_each(|_| assert!(frames[0].get().is_ok()));
+    let mut zeroed = Vec::new();
+    assert_eq!(frames[0].fill_zeroed(u64::MAX, |frame| zeroed.push(frame)), 3);
+    assert_eq!(zeroed.len(), 3);
+    assert_eq!(frames[0].free(), 3);
+    assert!((0..3).all(|_| frames[1].get_zeroed().unwrap().zeroed));
 }

@@ -8,6 +8,7 @@
 
 mod cpu;
 mod entry;
+mod reach;
 
 use core::panic::PanicInfo;
 

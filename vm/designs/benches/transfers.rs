@@ -1,0 +1,67 @@
+//! Transfers of cache lines per operation, of all designs, as the lens counts them: a table in Markdown on standard output. Minutes.
+//! Needs the plugin (`make lens`) and qemu-x86_64 (Debian: qemu-user).
+//!
+//! `cargo bench -p faultline-frame-designs --bench transfers -- --help`
+
+#[path = "../tests/under_lens/mod.rs"]
+#[expect(dead_code, reason = "the tests read more of it")]
+mod under_lens;
+
+use clap::Parser;
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser};
+use faultline_frame_designs::{Array16, ColourQueues, Design, GlobalMutex, Magazines, Ours, SpinBuddy, SpinList};
+use under_lens::{count, puts};
+
+const DESIGNS: [&str; 7] = [
+    Ours::NAME,
+    GlobalMutex::NAME,
+    Array16::NAME,
+    Magazines::NAME,
+    ColourQueues::NAME,
+    SpinBuddy::NAME,
+    SpinList::NAME,
+];
+
+/// Frames that a thread holds at most.
+const DEPTHS: [u64; 3] = [1, 16, 256];
+
+/// Transfers of cache lines per operation, of all designs
+#[derive(Debug, Parser)]
+#[command(name = "transfers", max_term_width = 100)]
+struct Arguments {
+    /// Numbers of threads
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [2, 8, 32], value_parser = RangedU64ValueParser::<u64>::new().range(2..=256))]
+    threads: Vec<u64>,
+
+    /// Operations of each thread, a multiple of 256
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = RangedU64ValueParser::<u64>::new().range(256..=1 << 20))]
+    ops: u64,
+
+    /// Designs to count [default: all]
+    #[arg(long, value_name = "NAME,NAME,…", value_delimiter = ',', value_parser = PossibleValuesParser::new(DESIGNS), default_values = DESIGNS, hide_default_value = true)]
+    only: Vec<String>,
+
+    /// What `cargo bench` adds
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn main() {
+    let Arguments { threads, ops, only, .. } = Arguments::parse();
+    for threads in threads {
+        println!(
+            "| transfers per operation, {threads} threads | {} | foreign put |",
+            DEPTHS.map(|depth| format!("get and put, {depth} held")).join(" | ")
+        );
+        println!("|---|{}---:|", "---:|".repeat(DEPTHS.len()));
+        for design in &only {
+            eprintln!("{design}, {threads} threads");
+            let local = DEPTHS.map(|depth| {
+                format!("{:.3}", count(design, "local", threads, ops / depth * depth, depth).per_operation())
+            });
+            let foreign = puts(design, "foreign", threads, ops);
+            println!("| `{design}` | {} | {foreign:.3} |", local.join(" | "));
+        }
+        println!();
+    }
+}

@@ -1,0 +1,100 @@
+//! Threads that get and put frames of a design, for `faultline lens program`: what lies between the marks is counted.
+//!
+//! Prints `team ADDRESS BYTES`, where the threads' own meeting place lies, so that its transfers can be told from the design's; and
+//! `counters HITS MISSES HELD` of a design that counts.
+
+mod marks;
+mod patterns;
+mod stack;
+mod team;
+
+use clap::Parser;
+use clap::builder::RangedU64ValueParser;
+use faultline_frame_designs::{
+    Array16, ColourQueues, Counters, Design, GlobalMutex, Magazines, Ours, SpinBuddy, SpinList,
+};
+use patterns::{Pattern, Task};
+use std::process::ExitCode;
+use team::Team;
+
+/// Threads that get and put page frames, to be counted by the lens
+#[derive(Debug, Parser)]
+#[command(
+    name = "frames_loop",
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  faultline lens program --threads-from 2,8,32 --ops 4096 -- \\
+      target/release/frames_loop --design ours --pattern local --threads {threads} --ops 4096
+Designs: ours, global-mutex, array-16, magazines-2x8, colour-queues, spin-buddy, spin-list"
+)]
+struct Arguments {
+    /// Which design
+    #[arg(long, value_name = "NAME", default_value = "ours")]
+    design: String,
+
+    /// What the threads do
+    #[arg(long, value_enum, default_value = "local")]
+    pattern: Pattern,
+
+    /// Threads, each a CPU of the design
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = RangedU64ValueParser::<usize>::new().range(1..=256))]
+    threads: usize,
+
+    /// Operations of each thread
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = RangedU64ValueParser::<usize>::new().range(1..=10_000_000))]
+    ops: usize,
+
+    /// Frames that a thread holds at most, of `local`; divides the operations
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = RangedU64ValueParser::<usize>::new().range(1..=100_000))]
+    depth: usize,
+
+    /// Sockets, a power of two that divides the threads
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = RangedU64ValueParser::<usize>::new().range(1..=64))]
+    sockets: usize,
+}
+
+type Run = fn(&Task, &Team) -> Option<Counters>;
+
+fn refuse(what: &str, hint: &str) -> ExitCode {
+    eprintln!("error: {what}\nhint: {hint}");
+    ExitCode::from(2)
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let Arguments { pattern, threads, ops: operations, depth, sockets, .. } = arguments;
+    if !sockets.is_power_of_two() || !threads.is_multiple_of(sockets) {
+        return refuse(
+            "threads don't divide among the sockets",
+            "as many sockets as 1, 2, 4, …, and a multiple of threads",
+        );
+    }
+    if pattern == Pattern::Local && !operations.is_multiple_of(depth) {
+        return refuse("--ops is no multiple of --depth", "for example --depth 64 --ops 4096");
+    }
+    let task = Task { pattern, threads, sockets, operations, depth };
+    let runs: [(&str, Run); 7] = [
+        (Ours::NAME, patterns::run::<Ours>),
+        (GlobalMutex::NAME, patterns::run::<GlobalMutex>),
+        (Array16::NAME, patterns::run::<Array16>),
+        (Magazines::NAME, patterns::run::<Magazines>),
+        (ColourQueues::NAME, patterns::run::<ColourQueues>),
+        (SpinBuddy::NAME, patterns::run::<SpinBuddy>),
+        (SpinList::NAME, patterns::run::<SpinList>),
+    ];
+    let Some((_, run)) = runs.iter().find(|(name, _)| *name == arguments.design) else {
+        let names: Vec<&str> = runs.iter().map(|(name, _)| *name).collect();
+        return refuse(
+            &format!("no design is called {:?}", arguments.design),
+            &format!("there are {}", names.join(", ")),
+        );
+    };
+    let team = Team::of(threads);
+    let counters = run(&task, &team);
+    println!("team {} {}", std::ptr::from_ref(&team).addr(), size_of::<Team>());
+    if let Some(Counters { hits, misses, held }) = counters {
+        println!("counters {hits} {misses} {held}");
+    }
+    ExitCode::SUCCESS
+}

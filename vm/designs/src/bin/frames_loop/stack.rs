@@ -1,0 +1,35 @@
+//! A thread's own stack of frames, on lines of its own: two threads' small vectors may share one.
+
+use faultline_frame_designs::Frame;
+
+const LINE_FRAMES: usize = 32;
+
+#[derive(Debug, Clone, Copy)]
+#[repr(align(128))]
+struct Line([Frame; LINE_FRAMES]);
+
+/// A stack of frames.
+#[derive(Debug)]
+pub(crate) struct Stack {
+    lines: Vec<Line>,
+    length: usize,
+}
+
+impl Stack {
+    /// Empty, with room for that many.
+    pub(crate) fn of(most: usize) -> Self {
+        Stack { lines: vec![Line([Frame(0); LINE_FRAMES]); most.div_ceil(LINE_FRAMES)], length: 0 }
+    }
+
+    /// # Panics
+    /// If there is no room.
+    pub(crate) fn push(&mut self, frame: Frame) {
+        self.lines[self.length / LINE_FRAMES].0[self.length % LINE_FRAMES] = frame;
+        self.length += 1;
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Frame> {
+        self.length = self.length.checked_sub(1)?;
+        Some(self.lines[self.length / LINE_FRAMES].0[self.length % LINE_FRAMES])
+    }
+}

@@ -1,0 +1,111 @@
+//! Our own: `faultline-frames`, per-CPU magazines over a lock-free range layer.
+
+use crate::metadata::Metadata;
+use crate::{Counters, Design, Frame, Memory};
+use faultline_frames::{Config, DomainId, Event, FixedCpu, FrameNumber, Frames, MemoryArea, Policy};
+
+/// Frames of a magazine.
+const MAGAZINE: usize = 32;
+/// Frames converted together.
+const BATCH: usize = 64;
+
+/// Our own allocator.
+#[derive(Debug)]
+pub struct Ours {
+    // Before what it stands on: fields are dropped in this order.
+    frames: Frames<'static, FixedCpu>,
+    stock_most: u8,
+    _metadata: Metadata,
+}
+
+impl Ours {
+    /// The allocator itself, for one CPU.
+    ///
+    /// # Safety
+    /// As for [`Design::get`], for all calls on it.
+    #[inline(always)]
+    unsafe fn on(&self, cpu: usize) -> Frames<'static, FixedCpu> {
+        // SAFETY: calls with this number never overlap, as the caller promises.
+        self.frames.on(unsafe { FixedCpu::new(cpu as u32) })
+    }
+}
+
+fn number(frame: Frame) -> FrameNumber {
+    FrameNumber(frame.0.into())
+}
+
+/// Of a frame that `new` gave to the allocator, so that it has 32 bits.
+fn frame(number: FrameNumber) -> Frame {
+    Frame(number.0 as u32)
+}
+
+impl Design for Ours {
+    const NAME: &'static str = "ours";
+    const HAS_HUGE: bool = true;
+
+    fn new(memory: &Memory) -> Self {
+        let share = memory.frames / memory.sockets;
+        let area = |socket: usize| MemoryArea {
+            first: FrameNumber((socket * share) as u64),
+            frames: share as u64,
+            domain: DomainId(socket as u8),
+        };
+        let areas: Vec<MemoryArea> = (0..memory.sockets).map(area).collect();
+        let cpus_per_socket = memory.cpus.div_ceil(memory.sockets);
+        let cpus: Vec<DomainId> = (0..memory.cpus).map(|cpu| DomainId((cpu / cpus_per_socket) as u8)).collect();
+        let config = Config { memory: &areas, cpus: &cpus, policy: Policy::default() };
+        let mut metadata = Metadata::new(Frames::layout(&config).expect("a sound configuration"));
+        // SAFETY: 1. lent once; 2. to `frames`, which is dropped first and whose copies live no longer than calls.
+        let lent = unsafe { metadata.lend() };
+        // SAFETY: it makes no calls; those are made by what `on` returns.
+        let none = unsafe { FixedCpu::new(0) };
+        let frames = Frames::new(&config, lent, none).expect("a sound configuration");
+        Ours { frames, stock_most: config.policy.stock_most, _metadata: metadata }
+    }
+
+    #[inline]
+    unsafe fn get(&self, cpu: usize) -> Option<Frame> {
+        // SAFETY: the caller's promise.
+        unsafe { self.on(cpu) }.get().ok().map(frame)
+    }
+
+    #[inline]
+    unsafe fn put(&self, cpu: usize, frame: Frame) {
+        // SAFETY: the caller's promise.
+        unsafe { self.on(cpu) }.put(number(frame)).expect("a frame that was got");
+    }
+
+    unsafe fn put_batch(&self, cpu: usize, frames: &[Frame]) {
+        // SAFETY: the caller's promise.
+        let on = unsafe { self.on(cpu) };
+        let mut numbers = [FrameNumber(0); BATCH];
+        for batch in frames.chunks(BATCH) {
+            numbers.iter_mut().zip(batch).for_each(|(to, &frame)| *to = number(frame));
+            on.put_batch(&numbers[..batch.len()]).expect("frames that were got");
+        }
+    }
+
+    unsafe fn get_huge(&self, cpu: usize) -> Option<Frame> {
+        // SAFETY: the caller's promise.
+        unsafe { self.on(cpu) }.get_huge().ok().map(frame)
+    }
+
+    unsafe fn put_huge(&self, cpu: usize, first: Frame) {
+        // SAFETY: the caller's promise.
+        unsafe { self.on(cpu) }.put_huge(number(first)).expect("a huge frame that was got");
+    }
+
+    unsafe fn drain(&self, cpu: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { self.on(cpu) }.drain_own();
+    }
+
+    fn held_most(&self) -> usize {
+        MAGAZINE * (1 + usize::from(self.stock_most))
+    }
+
+    fn counters(&self) -> Option<Counters> {
+        let counters = self.frames.counters();
+        Some(Counters { hits: counters.of(Event::GetHit), misses: counters.of(Event::GetMiss), held: counters.held })
+    }
+}

@@ -1,0 +1,40 @@
+//! Calls that the example has no use for, so that `check.sh` can link them as well. A kernel needs nothing of this.
+
+use crate::cpu::ThisCpu;
+use core::fmt::{self, Write};
+use faultline_frames::{DomainId, FrameNumber, Frames, RangeRequest, Urgency};
+
+/// Counts what is printed.
+struct Length(usize);
+
+impl Write for Length {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 += text.len();
+        Ok(())
+    }
+}
+
+/// Makes each of them once, with what the caller chose, so that nothing is known of it here.
+#[unsafe(no_mangle)]
+pub extern "C" fn frames_reach(frames: &Frames<'static, ThisCpu>, number: u64, range: &RangeRequest) -> u64 {
+    let frame = FrameNumber(number);
+    let put =
+        frames.put_batch(&[frame, FrameNumber(number / 2)]).is_ok() & frames.put_range(frame, range.frames).is_ok();
+    let got = [
+        frames.get_as(Urgency::Reserve).ok(),
+        frames.get_range(range).ok(),
+        frames.get_zeroed().ok().map(|frame| frame.number),
+    ];
+    // SAFETY: 1. This is linked and never called.
+    let drained = unsafe { frames.drain_offline(number as u32) };
+    let moved = drained + frames.drain_own() + frames.age() + frames.fill_zeroed(number, leave_as_it_is);
+    let seen = frames.free() + frames.free_in(DomainId(number as u8)) + frames.census().free;
+    let mut length = Length(0);
+    let printed =
+        write!(length, "{}{}{:?}", frames.counters(), frames.table(), frames.counters_of(number as u32)).is_ok();
+    got.iter().flatten().count() as u64 + moved + seen + length.0 as u64 + u64::from(put & printed)
+}
+
+fn leave_as_it_is(frame: FrameNumber) {
+    core::hint::black_box(frame);
+}

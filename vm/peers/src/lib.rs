@@ -1,0 +1,6 @@
+//! Peers of our page-frame allocator that are taken from elsewhere: LLFree (Wrenger et al., USENIX ATC 2023), as one of the
+//! [designs](faultline_frame_designs).
+
+mod llfree;
+
+pub use llfree::LlFree;
