@@ -19,7 +19,7 @@ FAULTLINE := target/release/faultline
 PAGE := lab/report/page
 FUZZ_SECONDS := 60
 
-.PHONY: build guest lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-guest fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers install clean \
+.PHONY: build guest lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-simulated test-guest fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers install clean \
 	needs-build needs-test needs-lens needs-guest workloads
 
 # A command, and the packages that bring it.
@@ -109,7 +109,11 @@ test-mixes: needs-build
 	RUSTFLAGS="--cfg shuttle" $(CARGO) test --release --locked -p faultline-frames --lib --target-dir target/shuttle mixes
 	$(CARGO) test --release --locked -p faultline-frames --test stress -- --ignored
 
-test-all: test fuzz test-loom test-mixes test-guest
+# Error rates and power of the statistics over thousands of simulated comparisons, curves and series.
+test-simulated: needs-build
+	$(CARGO) test --release --locked -p faultline-stats -- --include-ignored
+
+test-all: test fuzz test-loom test-mixes test-simulated test-guest
 	vm/frames/embedding/check.sh target/embedding
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads sanitize cross
 

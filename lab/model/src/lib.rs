@@ -4,6 +4,8 @@
 //! as numbers. How a figure is estimated belongs to `stats`, how it is kept to `store`, how it is shown to `report`.
 
 pub mod cell;
+pub mod changes;
+pub mod comparison;
 pub mod describe;
 pub mod direction;
 pub mod facts;
@@ -13,6 +15,7 @@ pub mod outcome;
 pub mod plan;
 pub mod protocol;
 pub mod record;
+pub mod scaling;
 pub mod summary;
 pub mod time;
 pub mod transcript;

@@ -31,6 +31,15 @@ fn every_limit_stands_in_the_document_with_its_value() {
         ("LENS_CODE_SHARE", limits::LENS_CODE_SHARE),
         ("LENS_SHOWN", limits::LENS_SHOWN as f64),
         ("LENS_GATE_SHOWN", limits::LENS_GATE_SHOWN as f64),
+        ("POWER", limits::POWER),
+        ("BOOTSTRAP_UNITS", limits::BOOTSTRAP_UNITS as f64),
+        ("SHAPE_VALUES", limits::SHAPE_VALUES as f64),
+        ("DRIFT_LEVEL", limits::DRIFT_LEVEL),
+        ("BIMODAL_SHARE", limits::BIMODAL_SHARE),
+        ("MISFIT_LEVEL", limits::MISFIT_LEVEL),
+        ("CHANGE_FALSE_ALARMS", limits::CHANGE_FALSE_ALARMS),
+        ("CHANGE_CONFIRMED", limits::CHANGE_CONFIRMED),
+        ("CHANGE_POINTS_AFTER", limits::CHANGE_POINTS_AFTER as f64),
     ];
     for (name, value) in limits {
         let row = format!("| `{name}` | {value} |");

@@ -1,9 +1,11 @@
 //! What a run's figures mean: estimates with intervals, speed-up, verdict, and warnings about what may make them lie.
 //!
-//! Pure: everything comes in with the record, nothing is read from a clock, a file or the environment, and nothing is
-//! drawn at random. Methods and their sources stand in docs/METHODOLOGY.md. How a summary is shown belongs to
+//! Pure: everything comes in as arguments, nothing is read from a clock, a file or the environment; what is drawn at random
+//! (bootstrap intervals) comes from a seed. Methods and their sources stand in docs/METHODOLOGY.md. How a summary is shown belongs to
 //! `report`.
 
+pub mod changes;
+pub mod compare;
 mod counters;
 mod curve;
 mod gather;
@@ -15,6 +17,7 @@ mod machine_time;
 mod median;
 mod progress;
 mod repeat;
+pub mod scaling;
 mod shares;
 mod side;
 mod speedup;

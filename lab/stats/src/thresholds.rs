@@ -69,3 +69,30 @@ pub const LENS_SHOWN: usize = 20;
 
 /// Lines, and places in code, that a gate names for an exceeded limit.
 pub const LENS_GATE_SHOWN: usize = 5;
+
+/// Probability with which a difference that is called detectable is detected.
+pub const POWER: f64 = 0.80;
+
+/// Fewest units of a side of which a bootstrap interval is made.
+pub const BOOTSTRAP_UNITS: usize = 10;
+
+/// Fewest units of a side whose shape is looked at: drift, two groups.
+pub const SHAPE_VALUES: usize = 8;
+
+/// Chance of so even a rise or fall below which a side is said to drift.
+pub const DRIFT_LEVEL: f64 = 0.01;
+
+/// Share of the variance that lies between two groups from which on a side is said to consist of them.
+pub const BIMODAL_SHARE: f64 = 0.90;
+
+/// Chance of points as far off a law of scaling below which the law is said not to fit.
+pub const MISFIT_LEVEL: f64 = 0.01;
+
+/// Share of series without a step in which one is found.
+pub const CHANGE_FALSE_ALARMS: f64 = 0.10;
+
+/// The same for a confirmed step.
+pub const CHANGE_CONFIRMED: f64 = 0.01;
+
+/// Points that follow a confirmed step.
+pub const CHANGE_POINTS_AFTER: usize = 10;

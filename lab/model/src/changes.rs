@@ -1,0 +1,81 @@
+//! Changes found in a series: segments that are steady or drift, and the steps between them. Computed by `stats`, shown by `report`.
+
+use serde::{Deserialize, Serialize};
+
+/// How sure a step is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// It would be found in few series without any step, and enough points follow it.
+    Confirmed,
+    /// More points may take it back.
+    Provisional,
+}
+
+/// What a step means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    /// Values are better from there on.
+    Better,
+    /// Values are worse from there on.
+    Worse,
+}
+
+/// A stretch between two steps.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Segment {
+    /// Position of its first point.
+    pub first: u64,
+    /// Position of its last point.
+    pub last: u64,
+    /// Points: values at one position are one point.
+    pub points: u32,
+    /// Median of its points, in the series' unit.
+    pub level: f64,
+    /// Rise per position, where it drifts. None where it is steady.
+    pub drift: Option<f64>,
+}
+
+/// A step between two segments. It lies after one position and at or before another; in a history, at one of the commits between.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// The last position before it, as estimated.
+    pub after: u64,
+    /// The first position that has the new level, as estimated.
+    pub by: u64,
+    /// The earliest that `after` may be, at 95 %.
+    pub earliest: u64,
+    /// The latest that `by` may be, at 95 %.
+    pub latest: u64,
+    /// What was measured just before it, less noise: the level, or the end of the drift.
+    pub from: f64,
+    /// The same just after it.
+    pub to: f64,
+    /// Whether it makes values better.
+    pub effect: Effect,
+    /// How sure it is.
+    pub status: Status,
+    /// What it explains of the squared deviations, over the noise's variance: compared with a penalty.
+    pub gain: f64,
+}
+
+/// A series with its steps. `format` is [`Changes::FORMAT`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Changes {
+    /// Name and version of this structure.
+    pub format: String,
+    /// Share of series without a step in which one is found all the same.
+    pub false_alarms: f64,
+    /// The same for a confirmed one.
+    pub false_confirmations: f64,
+    /// Stretches, one more than steps.
+    pub segments: Vec<Segment>,
+    /// Steps, in order.
+    pub steps: Vec<Step>,
+}
+
+impl Changes {
+    /// Value of `format`.
+    pub const FORMAT: &'static str = "faultline-changes/1";
+}

@@ -1,0 +1,125 @@
+//! Laws of scaling fitted to a curve, and two fits side by side. Computed by `stats`, shown by `report`.
+
+use crate::comparison::Bounded;
+use serde::{Deserialize, Serialize};
+
+/// A law of throughput over the number of CPUs n.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Law {
+    /// Amdahl's: λn / (1 + σ(n − 1)).
+    Amdahl,
+    /// Gunther's Universal Scalability Law: λn / (1 + σ(n − 1) + κn(n − 1)).
+    Universal,
+}
+
+/// A parameter that was fitted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Parameter {
+    /// Its estimate and interval. An interval that reaches below 0 doesn't tell the parameter from 0.
+    #[serde(flatten)]
+    pub bounded: Bounded,
+    /// Standard error: of the logarithm for the rate of one CPU, else of the value.
+    pub error: f64,
+}
+
+/// Where throughput is greatest.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Peak {
+    /// Number of CPUs.
+    pub cpus: f64,
+    /// Lower end of its interval.
+    pub low: f64,
+    /// Upper end. None when the data doesn't bound it.
+    pub high: Option<f64>,
+    /// Throughput there, in the curve's unit.
+    pub rate: f64,
+    /// Whether it lies beyond the greatest number of CPUs that was measured: then it is the law that says so.
+    pub extrapolated: bool,
+}
+
+/// What a fit's warning is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FitCaution {
+    /// One more number of CPUs than the law has parameters, or no more.
+    FewPoints,
+    /// Points lie off the law by more than repeats differ.
+    Misfit,
+    /// A share below 0: added CPUs bring more than their own.
+    Superlinear,
+}
+
+/// A law fitted to a curve.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScalingFit {
+    /// The law.
+    pub law: Law,
+    /// λ: throughput of one CPU, in the curve's unit.
+    pub one_cpu: Parameter,
+    /// σ: share of the work that is serial, or waits for it.
+    pub serial: Parameter,
+    /// κ: cost of keeping pairs of CPUs coherent, as a share of the work. None for Amdahl's law.
+    pub coherence: Option<Parameter>,
+    /// Where throughput is greatest; none when it grows without end.
+    pub peak: Option<Peak>,
+    /// Standard deviation of the values about the law, as a share of it.
+    pub noise: f64,
+    /// Degrees of freedom: values less parameters.
+    pub degrees: u32,
+    /// Numbers of CPUs.
+    pub points: u32,
+    /// What may make it lie.
+    pub cautions: Vec<FitCaution>,
+}
+
+/// Both laws on one curve.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Scaling {
+    /// Amdahl's law.
+    pub amdahl: ScalingFit,
+    /// The Universal Scalability Law; none when there are too few numbers of CPUs.
+    pub universal: Option<ScalingFit>,
+    /// The law to tell: the universal one where its coherence lies above 0 beyond doubt, else Amdahl's.
+    pub chosen: Law,
+}
+
+/// Which way a parameter went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Move {
+    /// It is smaller on the second side.
+    Fell,
+    /// It is greater on the second side.
+    Rose,
+    /// No difference was detected.
+    NoDifference,
+}
+
+/// A parameter on both sides.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ParameterChange {
+    /// On the first side.
+    pub a: f64,
+    /// On the second.
+    pub b: f64,
+    /// Second less first; for the rate of one CPU second over first.
+    pub difference: Bounded,
+    /// Chance of a difference as great between equal sides.
+    pub p: f64,
+    /// The answer, corrected for the number of parameters.
+    pub change: Move,
+}
+
+/// Two fits of one law side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ScalingComparison {
+    /// The law.
+    pub law: Law,
+    /// λ.
+    pub one_cpu: ParameterChange,
+    /// σ.
+    pub serial: ParameterChange,
+    /// κ.
+    pub coherence: Option<ParameterChange>,
+}

@@ -1,0 +1,14 @@
+//! Steps in a series of measurements, at a stated rate of false alarms.
+//!
+//! Methods stand in docs/METHODOLOGY.md, §15. Which commits lie in a step's range, and whether to measure between, belongs to whoever walks the
+//! history.
+
+mod find;
+mod penalty;
+mod series;
+mod split;
+mod sums;
+mod window;
+
+pub use find::{Settings, changes};
+pub use series::{Observation, SeriesError};

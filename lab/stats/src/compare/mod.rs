@@ -1,0 +1,22 @@
+//! Whether two sides differ: a test that keeps its level, the ratio with an interval, and what could have been seen.
+//!
+//! Draws at random for bootstrap intervals only, from the seed in the settings. How it is told belongs to `report`. Methods stand in
+//! docs/METHODOLOGY.md, §13.
+
+mod bootstrap;
+mod cautions;
+mod detectable;
+mod holm;
+mod means;
+mod pairwise;
+mod rank_test;
+mod samples;
+mod suite;
+mod u_distribution;
+mod units;
+mod welch;
+
+pub(crate) use holm::holm;
+pub use means::{geometric_mean, mean};
+pub use samples::{Boot, CompareError, Run, Samples, Workload};
+pub use suite::{Settings, compare};

@@ -1,0 +1,99 @@
+//! Order statistics of differences between values, without making all the differences.
+//!
+//! The k-th is found by bisection over the representable numbers: for each, a walk over the two sorted lists counts the differences that don't exceed
+//! it. 64 walks at most, whatever the number of pairs, and the result is one of the differences to the last bit.
+
+/// The `k`-th smallest, from 0, of all b − a. Both lists ascend, k is below the number of pairs.
+pub(crate) fn difference(a: &[f64], b: &[f64], k: u64) -> f64 {
+    least(|limit| {
+        // The greater a is, the more of b lie within the limit above it.
+        let mut within = 0;
+        let mut count = 0;
+        for x in a {
+            while within < b.len() && b[within] - x <= limit {
+                within += 1;
+            }
+            count += within as u64;
+        }
+        count > k
+    })
+}
+
+/// The median of all b − a.
+pub(crate) fn median_difference(a: &[f64], b: &[f64]) -> f64 {
+    let pairs = a.len() as u64 * b.len() as u64;
+    difference(a, b, (pairs - 1) / 2).midpoint(difference(a, b, pairs / 2))
+}
+
+/// The `k`-th smallest, from 0, of the absolute differences between two values of the same list, over all `lists` together. Each ascends.
+pub(crate) fn distance(lists: &[&[f64]], k: u64) -> f64 {
+    least(|limit| {
+        let count = |list: &&[f64]| {
+            let mut first = 0;
+            let mut count = 0;
+            for (i, x) in list.iter().enumerate() {
+                while x - list[first] > limit {
+                    first += 1;
+                }
+                count += (i - first) as u64;
+            }
+            count
+        };
+        limit >= 0.0 && lists.iter().map(count).sum::<u64>() > k
+    })
+}
+
+/// The least number that is `enough`; all greater ones are too, and the greatest is.
+fn least(enough: impl Fn(f64) -> bool) -> f64 {
+    let (mut low, mut high) = (ordered(f64::MIN), ordered(f64::MAX));
+    while low < high {
+        let middle = low + ((high as i128 - low as i128) / 2) as i64;
+        if enough(number(middle)) { high = middle } else { low = middle + 1 }
+    }
+    number(high)
+}
+
+/// A whole number that ascends with `x`.
+fn ordered(x: f64) -> i64 {
+    let bits = x.to_bits() as i64;
+    if bits < 0 { i64::MIN - bits } else { bits }
+}
+
+/// The number of [`ordered`].
+fn number(ordered: i64) -> f64 {
+    f64::from_bits(if ordered < 0 { i64::MIN - ordered } else { ordered } as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::median::sorted;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn as_if_all_differences_were_sorted(
+            a in proptest::collection::vec(-1e3f64..1e3, 1..12),
+            b in proptest::collection::vec(prop_oneof![-1e3f64..1e3, Just(0.0)], 1..12),
+        ) {
+            let (a, b) = (sorted(&a), sorted(&b));
+            let all = sorted(&a.iter().flat_map(|x| b.iter().map(move |y| y - x)).collect::<Vec<_>>());
+            for (k, expected) in all.iter().enumerate() {
+                prop_assert_eq!(difference(&a, &b, k as u64), *expected);
+            }
+        }
+
+        #[test]
+        fn distances_too(a in proptest::collection::vec(-1e3f64..1e3, 2..9), b in proptest::collection::vec(-1e3f64..1e3, 2..9)) {
+            let (a, b) = (sorted(&a), sorted(&b));
+            let within = |list: &[f64]| {
+                let list = list.to_vec();
+                (0..list.len()).flat_map(|i| (0..i).map(|j| list[i] - list[j]).collect::<Vec<_>>()).collect::<Vec<_>>()
+            };
+            let all = sorted(&[within(&a), within(&b)].concat());
+            for (k, expected) in all.iter().enumerate() {
+                prop_assert_eq!(distance(&[&a, &b], k as u64), *expected);
+            }
+        }
+    }
+}

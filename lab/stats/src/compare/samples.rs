@@ -1,0 +1,102 @@
+//! What a comparison is made of: values by boot, run and interval.
+
+use faultline_model::direction::Direction;
+use faultline_model::facts::Facts;
+
+/// One run: a process group, or a program's whole life.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// Its place in the order in which the runs of both sides were made; any numbers that ascend with time.
+    pub order: Option<u64>,
+    /// One value per interval, above 0, in the workload's unit.
+    pub intervals: Vec<f64>,
+}
+
+/// Runs of one boot.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Boot {
+    /// Tells boots apart, on both sides. None when it isn't known which boot this was.
+    pub id: Option<String>,
+    /// Its runs.
+    pub runs: Vec<Run>,
+}
+
+/// One side of a comparison.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Samples {
+    /// Its boots.
+    pub boots: Vec<Boot>,
+    /// The machine that was measured.
+    pub facts: Facts,
+}
+
+/// A workload on both sides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Workload {
+    /// Its name.
+    pub name: String,
+    /// Unit of its values.
+    pub unit: String,
+    /// Which way is better.
+    pub direction: Direction,
+    /// The first side: what there was.
+    pub a: Samples,
+    /// The second side: what is new.
+    pub b: Samples,
+}
+
+/// Why there is nothing to compare.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum CompareError {
+    /// No workload.
+    #[error("there is no workload to compare")]
+    Nothing,
+    /// A side, a boot or a run without a value.
+    #[error("{name}: the {side} side has no value, or a boot or run without one")]
+    Empty {
+        /// Workload.
+        name: String,
+        /// `first` or `second`.
+        side: &'static str,
+    },
+    /// A value that no ratio can be made of.
+    #[error("{name}: the {side} side has the value {value}: ratios need finite values above 0")]
+    NotPositive {
+        /// Workload.
+        name: String,
+        /// `first` or `second`.
+        side: &'static str,
+        /// The value.
+        value: f64,
+    },
+    /// A level that is none.
+    #[error("the level is {0}: it has to lie between 0.5 and 1")]
+    Level(f64),
+}
+
+impl Samples {
+    /// One boot of which nothing is known, with one value per run: what most files hold.
+    pub fn of_values(values: &[f64]) -> Self {
+        let run = |&value| Run { order: None, intervals: vec![value] };
+        let boot = Boot { id: None, runs: values.iter().map(run).collect() };
+        Samples { boots: vec![boot], facts: Facts::default() }
+    }
+
+    /// All runs.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = &Run> {
+        self.boots.iter().flat_map(|boot| &boot.runs)
+    }
+
+    /// Refuses what has no value, or one that isn't above 0.
+    pub(crate) fn check(&self, name: &str, side: &'static str) -> Result<(), CompareError> {
+        let hollow = |boot: &Boot| boot.runs.is_empty() || boot.runs.iter().any(|run| run.intervals.is_empty());
+        if self.boots.is_empty() || self.boots.iter().any(hollow) {
+            return Err(CompareError::Empty { name: name.to_owned(), side });
+        }
+        let bad = self.runs().flat_map(|run| &run.intervals).find(|value| !(value.is_finite() && **value > 0.0));
+        match bad {
+            Some(&value) => Err(CompareError::NotPositive { name: name.to_owned(), side, value }),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Welch's test: the difference of two means with variances of their own. For fewer values than ranks can decide with.
+//!
+//! Source: B. L. Welch, The Generalization of "Student's" Problem When Several Different Population Variances are Involved, Biometrika 34, 1947.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// Fewest values of a side.
+pub(crate) const FEWEST: usize = 3;
+
+/// A difference of means.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Difference {
+    /// Of the second side against the first.
+    pub(crate) mean: f64,
+    /// Its standard error.
+    pub(crate) error: f64,
+    degrees: f64,
+    values: usize,
+}
+
+/// Whether `m` and `n` values may decide at `alpha`.
+///
+/// Values of two kinds, each as likely, all fall apart into the sides by chance in 2 of 2ᵐ⁺ⁿ cases, and no test on means would notice: that has to be
+/// rarer than `alpha`.
+pub(crate) fn can_decide(m: usize, n: usize, alpha: f64) -> bool {
+    m.min(n) >= FEWEST && rarest(m + n) <= alpha
+}
+
+fn rarest(values: usize) -> f64 {
+    0.5f64.powf(values as f64 - 1.0)
+}
+
+/// The difference of `b` against `a`, two values or more each.
+pub(crate) fn difference(a: &[f64], b: &[f64]) -> Difference {
+    let (a_mean, a_square) = mean_and_square_error(a);
+    let (b_mean, b_square) = mean_and_square_error(b);
+    let (m, n) = (a.len() as f64 - 1.0, b.len() as f64 - 1.0);
+    let square = a_square + b_square;
+    let degrees =
+        if square > 0.0 { square * square / (a_square * a_square / m + b_square * b_square / n) } else { m + n };
+    Difference { mean: b_mean - a_mean, error: square.sqrt(), degrees, values: a.len() + b.len() }
+}
+
+impl Difference {
+    /// Two-sided chance of a difference as great; never below that of two kinds of values falling apart.
+    pub(crate) fn chance(&self) -> f64 {
+        let p = match (self.mean == 0.0, self.error == 0.0) {
+            (true, _) => 1.0,
+            (false, true) => 0.0,
+            (false, false) => 2.0 * self.student().cdf(-(self.mean / self.error).abs()),
+        };
+        p.max(rarest(self.values))
+    }
+
+    /// Half the width of the interval of coverage 1 − `alpha`.
+    pub(crate) fn half_width(&self, alpha: f64) -> f64 {
+        self.error * self.student().inverse_cdf(1.0 - alpha / 2.0)
+    }
+
+    /// The difference that would be found with the probability `power`.
+    pub(crate) fn detectable(&self, alpha: f64, power: f64) -> f64 {
+        self.half_width(alpha) + self.error * self.student().inverse_cdf(power)
+    }
+
+    fn student(&self) -> StudentsT {
+        StudentsT::new(0.0, 1.0, self.degrees).expect("degrees of freedom are above 0")
+    }
+}
+
+fn mean_and_square_error(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, squares / (n - 1.0) / n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_worked_by_hand() {
+        let found = difference(&[1.0, 2.0, 3.0], &[4.0, 6.0, 8.0]);
+        assert!((found.mean - 4.0).abs() < 1e-12 && (found.error - (5.0f64 / 3.0).sqrt()).abs() < 1e-12);
+        assert!((found.degrees - 50.0 / 17.0).abs() < 1e-9);
+        let width = found.half_width(0.05);
+        assert!((found.chance() < 0.05) == (width < 4.0), "the interval and the chance agree");
+        assert!(found.detectable(0.05, 0.8) > width);
+    }
+
+    #[test]
+    fn two_groups_of_three_decide_and_no_fewer() {
+        assert!(can_decide(3, 3, 0.05) && !can_decide(2, 9, 0.05) && !can_decide(3, 3, 0.025));
+        assert_eq!(difference(&[1.0; 3], &[2.0; 3]).chance(), 1.0 / 32.0);
+        assert_eq!(difference(&[1.0; 3], &[1.0; 3]).chance(), 1.0);
+    }
+}
