@@ -305,11 +305,16 @@ pub(crate) struct Facts {
 Examples:
   faultline published                 every table
   faultline published dragonfly       those whose name holds a word
+  faultline published --compare       before against after, with intervals and answers
   faultline published --beside 3      the literature's figures beside those of run 3")]
 pub(crate) struct Published {
     /// Part of a table's name
     #[arg(value_name = "NAME", conflicts_with = "beside")]
     pub(crate) name: Option<String>,
+
+    /// Test before against after, with intervals of the improvements
+    #[arg(long, conflicts_with = "beside")]
+    pub(crate) compare: bool,
 
     /// A run of your own to lay beside
     #[arg(long, value_name = "RUN", value_parser = run_number)]

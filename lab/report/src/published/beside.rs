@@ -176,11 +176,7 @@ fn of_comparison(curve: &Curve, comparison: &Comparison, signs: &Signs) -> Vec<R
         high: side.highest,
         coverage: None,
         n: Some(side.n as u32),
-        note: [comparison.subject.load.as_str(), comparison.subject.note.as_str()]
-            .into_iter()
-            .filter(|text| !text.is_empty())
-            .collect::<Vec<_>>()
-            .join(", "),
+        note: comparison.subject.load_and_note(),
         words: mean(Some(side), &comparison.unit, signs),
     };
     [&comparison.before, &comparison.after].into_iter().flatten().map(row).collect()

@@ -35,6 +35,17 @@ pub(crate) enum Agreement {
     Differs,
 }
 
+impl Agreement {
+    /// The word in files.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Agreement::AsClaimed => "as-claimed",
+            Agreement::CutOff => "cut-off",
+            Agreement::Differs => "differs",
+        }
+    }
+}
+
 impl Claim {
     fn exact(printed: &str, definition: Definition) -> Self {
         let value = percent(printed);
@@ -57,12 +68,28 @@ impl Claim {
         }
     }
 
+    /// Decimals with which a figure stands beside it: enough to see how it rounds.
+    pub(crate) fn decimals(&self) -> usize {
+        if self.last_digit_percent < 1.0 { 2 } else { 1 }
+    }
+
+    /// Whether it is a range, for several tests.
+    pub(crate) fn is_range(&self) -> bool {
+        self.low_percent != self.high_percent
+    }
+
+    /// How the lowest and the highest improvement of the tests that a range covers relate to its ends.
+    pub(crate) fn ends(&self, lowest: f64, highest: f64) -> [Agreement; 2] {
+        let end = |percent| Claim { low_percent: percent, high_percent: percent, ..self.clone() };
+        [end(self.low_percent).agreement(lowest), end(self.high_percent).agreement(highest)]
+    }
+
     /// How `recomputed`, in percent by the claim's definition, relates to it.
     pub(crate) fn agreement(&self, recomputed: f64) -> Agreement {
         let half = self.last_digit_percent / 2.0;
         if recomputed >= self.low_percent - half && recomputed < self.high_percent + half {
             Agreement::AsClaimed
-        } else if self.low_percent == self.high_percent
+        } else if !self.is_range()
             && (recomputed / self.last_digit_percent).floor() == (self.low_percent / self.last_digit_percent).round()
         {
             Agreement::CutOff
@@ -157,5 +184,7 @@ mod tests {
         let claim = Claim::range("7", "13", Definition::Saved);
         assert_eq!(claim.agreement(6.87), Agreement::AsClaimed);
         assert_eq!(claim.agreement(13.6), Agreement::Differs);
+        assert_eq!(claim.ends(6.87, 12.9), [Agreement::AsClaimed, Agreement::AsClaimed]);
+        assert_eq!(claim.ends(7.4, 12.4), [Agreement::AsClaimed, Agreement::Differs]);
     }
 }

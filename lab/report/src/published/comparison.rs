@@ -4,6 +4,7 @@ use super::claims::{Agreement, Claim, claim};
 use super::raw::{Metric, Series, Side, Subject, series};
 use super::remarks::remark;
 use super::sources::Definition;
+use faultline_model::direction::Direction;
 use serde::Serialize;
 
 /// One side of a comparison.
@@ -76,13 +77,9 @@ impl Comparison {
     /// Reckons the improvements and holds the claim against them.
     fn reckon(&mut self) {
         let (Some(before), Some(after)) = (&self.before, &self.after) else { return };
-        let ratio = after.mean / before.mean;
-        if self.metric.higher_is_better() {
-            self.gain_percent = Some((ratio - 1.0) * 100.0);
-        } else {
-            self.gain_percent = Some((1.0 / ratio - 1.0) * 100.0);
-            self.saved_percent = Some((1.0 - ratio) * 100.0);
-        }
+        let (ratio, direction) = (after.mean / before.mean, self.metric.direction());
+        self.gain_percent = Some(Definition::Gain.percent(ratio, direction));
+        self.saved_percent = (direction == Direction::Lower).then(|| Definition::Saved.percent(ratio, direction));
         let claimed = self.claim.as_ref().and_then(|claim| Some((claim, self.improvement(claim.definition)?)));
         self.agreement = claimed.map(|(claim, recomputed)| claim.agreement(recomputed));
         if self.agreement == Some(Agreement::Differs) {

@@ -1,6 +1,6 @@
 //! The literature's figures as pipe tables, one or two per source.
 
-use super::comparison::Measured;
+use super::comparison::{Comparison, Measured};
 use super::select::Selection;
 use super::sources::Source;
 use super::text::figures_of;
@@ -12,12 +12,7 @@ use crate::style::UNICODE;
 pub(crate) fn markdown(selection: &Selection) -> String {
     let mut text = String::new();
     for source in &selection.sources {
-        text.push_str(&format!(
-            "**{}** — {}: {}.\n\n",
-            escape_markdown(source.name),
-            escape_markdown(source.citation),
-            escape_markdown(source.about)
-        ));
+        text.push_str(&head(source));
         for grid in [comparison_grid(selection, source), figures_of(selection, source, &UNICODE)].into_iter().flatten()
         {
             text.push_str(&format!("{}\n", grid.markdown()));
@@ -25,6 +20,20 @@ pub(crate) fn markdown(selection: &Selection) -> String {
     }
     text.push_str(&legend(&UNICODE).map(|sentence| escape_markdown(&sentence)).join("  \n"));
     text + "\n"
+}
+
+/// A source's name, and what it is.
+pub(crate) fn head(source: &Source) -> String {
+    let [name, citation, about] = [source.name, source.citation, source.about].map(escape_markdown);
+    format!("**{name}** — {citation}: {about}.\n\n")
+}
+
+/// What is said of a claim, and the remark on it.
+pub(crate) fn with_remark(said: String, comparison: &Comparison) -> String {
+    match comparison.remark {
+        Some(remark) => format!("{said}; {remark}"),
+        None => said,
+    }
 }
 
 /// A source's comparisons as one pipe table, every metric.
@@ -46,12 +55,10 @@ fn comparison_grid(selection: &Selection, source: &Source) -> Option<Grid> {
     for comparison in selection.comparisons_of(source) {
         let subject = &comparison.subject;
         let n = |side: &Option<Measured>| side.as_ref().map_or(0, |side| side.n).to_string();
-        let note = if subject.note.is_empty() { String::new() } else { format!(", {}", subject.note) };
-        let remark = comparison.remark.map_or_else(String::new, |remark| format!("; {remark}"));
         grid.row(vec![
             subject.test.clone(),
             subject.machine.clone(),
-            format!("{}{note}", subject.load),
+            subject.load_and_note(),
             comparison.metric.word().to_owned(),
             mean(comparison.before.as_ref(), &comparison.unit, &UNICODE),
             n(&comparison.before),
@@ -59,7 +66,7 @@ fn comparison_grid(selection: &Selection, source: &Source) -> Option<Grid> {
             n(&comparison.after),
             percent(comparison.gain_percent),
             percent(comparison.saved_percent),
-            format!("{}{remark}", verdict(comparison)),
+            with_remark(verdict(comparison), comparison),
         ]);
     }
     Some(grid)

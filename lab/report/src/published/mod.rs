@@ -1,10 +1,12 @@
 //! The literature's figures: read from `published/`, improvements recomputed from the raw values, claims held against them.
 //!
 //! What the files hold and where it comes from is told in `published/README.md`. Nothing here judges whether two machines
-//! can be compared: [`beside`] lays figures next to each other and says so.
+//! can be compared: [`beside`] lays figures next to each other and says so. Nothing here tests a difference either: [`Table::pairs`] gives the raw
+//! values out, and [`compared`] shows what came of them.
 
 mod beside;
 mod claims;
+mod compare;
 mod comparison;
 mod markdown;
 mod raw;
@@ -17,5 +19,6 @@ mod text;
 mod words;
 
 pub use beside::beside;
+pub use compare::{Judged, Pair, Table, compared, tables};
 pub use select::UnknownName;
 pub use show::published;

@@ -1,6 +1,7 @@
 //! The files of `published/`, embedded and read into series: one test, machine, load and side, with all its repeats.
 
 use super::sources::{DRAGONFLY_5_6, DRAGONFLY_2011, OPENBSD_2024};
+use faultline_model::direction::Direction;
 use serde::{Deserialize, Serialize};
 
 const DRAGONFLY_2011_CSV: &str = include_str!("../../../../published/dragonfly-2011-vm-token.csv");
@@ -36,9 +37,12 @@ impl Metric {
         }
     }
 
-    /// Whether more of it is better.
-    pub(crate) fn higher_is_better(self) -> bool {
-        matches!(self, Metric::Rate | Metric::Bandwidth)
+    /// Which way it gets better.
+    pub(crate) fn direction(self) -> Direction {
+        match self {
+            Metric::Rate | Metric::Bandwidth => Direction::Higher,
+            Metric::Real | Metric::User | Metric::System => Direction::Lower,
+        }
     }
 }
 
@@ -66,6 +70,13 @@ pub(crate) struct Subject {
     pub load: String,
     /// What else the author said of it.
     pub note: String,
+}
+
+impl Subject {
+    /// Load and note in one cell.
+    pub(crate) fn load_and_note(&self) -> String {
+        if self.note.is_empty() { self.load.clone() } else { format!("{}, {}", self.load, self.note) }
+    }
 }
 
 /// All repeats of one side.

@@ -61,17 +61,9 @@ fn side_record(comparison: &Comparison, side: &Measured) -> [String; 19] {
         number(comparison.saved_percent),
         claim.map(|claim| claim.percent.clone()).unwrap_or_default(),
         claim.map(|claim| claim.definition.word().to_owned()).unwrap_or_default(),
-        comparison.agreement.filter(|_| new).map(agreement_word).unwrap_or_default().to_owned(),
+        comparison.agreement.filter(|_| new).map(Agreement::word).unwrap_or_default().to_owned(),
         comparison.remark.filter(|_| new).unwrap_or_default().to_owned(),
     ]
-}
-
-fn agreement_word(agreement: Agreement) -> &'static str {
-    match agreement {
-        Agreement::AsClaimed => "as-claimed",
-        Agreement::CutOff => "cut-off",
-        Agreement::Differs => "differs",
-    }
 }
 
 fn figure_record(figure: &SingleFigure) -> [String; 19] {

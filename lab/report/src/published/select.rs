@@ -10,11 +10,13 @@ const FORMAT: &str = "faultline-published/1";
 
 /// No source or test has this name, or contains it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no published figures named '{name}': sources are {}; tests are {}", sources.join(", "), tests.join(", "))]
+#[error("no published {what} are named '{name}': sources are {}; tests are {}", sources.join(", "), tests.join(", "))]
 pub struct UnknownName {
+    /// What was looked for: `figures` or `comparisons`.
+    pub what: &'static str,
     /// The name asked for.
     pub name: String,
-    /// The sources that there are.
+    /// The sources that have some.
     pub sources: Vec<String>,
     /// The tests that there are.
     pub tests: Vec<String>,
@@ -43,24 +45,33 @@ impl Selection {
 
 /// The figures of the sources and tests whose names contain `name`; all without one.
 pub(crate) fn select(name: Option<&str>) -> Result<Selection, UnknownName> {
-    let wanted = name.map(normal);
-    let matches = |source: &str, test: &str| {
-        wanted.as_ref().is_none_or(|wanted| normal(source).contains(wanted) || normal(test).contains(wanted))
-    };
+    let wanted = Wanted::new(name);
     let all = (comparisons(), single_figures());
-    let comparisons: Vec<_> = all.0.iter().filter(|c| matches(c.subject.source, &c.subject.test)).cloned().collect();
-    let figures: Vec<_> = all.1.iter().filter(|figure| matches(&figure.source, &figure.test)).cloned().collect();
-    let used = |source: &&Source| {
-        comparisons.iter().any(|c| c.subject.source == source.name) || figures.iter().any(|f| f.source == source.name)
-    };
-    let sources: Vec<Source> = SOURCES.iter().filter(used).copied().collect();
+    let comparisons: Vec<_> =
+        all.0.iter().filter(|c| wanted.holds(c.subject.source, &c.subject.test)).cloned().collect();
+    let figures: Vec<_> = all.1.iter().filter(|figure| wanted.holds(&figure.source, &figure.test)).cloned().collect();
+    let sources = sources_of(&comparisons, &figures);
     if sources.is_empty() {
-        return Err(unknown(name.unwrap_or_default(), &all.0, &all.1));
+        return Err(unknown("figures", name, &all.0, &all.1));
     }
     Ok(Selection { format: FORMAT, sources, comparisons, figures })
 }
 
-fn unknown(name: &str, comparisons: &[Comparison], figures: &[SingleFigure]) -> UnknownName {
+/// Sources that these come from, by date.
+pub(crate) fn sources_of(comparisons: &[Comparison], figures: &[SingleFigure]) -> Vec<Source> {
+    let used = |source: &&Source| {
+        comparisons.iter().any(|c| c.subject.source == source.name) || figures.iter().any(|f| f.source == source.name)
+    };
+    SOURCES.iter().filter(used).copied().collect()
+}
+
+/// That no `what` of these has the name asked for.
+pub(crate) fn unknown(
+    what: &'static str,
+    name: Option<&str>,
+    comparisons: &[Comparison],
+    figures: &[SingleFigure],
+) -> UnknownName {
     let all = comparisons.iter().map(|c| &c.subject.test).chain(figures.iter().map(|figure| &figure.test));
     let mut tests: Vec<String> = Vec::new();
     for test in all {
@@ -68,7 +79,24 @@ fn unknown(name: &str, comparisons: &[Comparison], figures: &[SingleFigure]) -> 
             tests.push(test.clone());
         }
     }
-    UnknownName { name: name.to_owned(), sources: SOURCES.iter().map(|source| source.name.to_owned()).collect(), tests }
+    let sources = sources_of(comparisons, figures).iter().map(|source| source.name.to_owned()).collect();
+    UnknownName { what, name: name.unwrap_or_default().to_owned(), sources, tests }
+}
+
+/// Part of a source's or test's name; without one, every name is meant.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted(Option<String>);
+
+impl Wanted {
+    /// What `name` asks for.
+    pub(crate) fn new(name: Option<&str>) -> Self {
+        Wanted(name.map(normal))
+    }
+
+    /// Whether a test of a source is meant.
+    pub(crate) fn holds(&self, source: &str, test: &str) -> bool {
+        self.0.as_ref().is_none_or(|wanted| normal(source).contains(wanted) || normal(test).contains(wanted))
+    }
 }
 
 /// Names of workloads have underscores, names of the literature's tests hyphens: both find both.

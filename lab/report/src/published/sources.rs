@@ -1,5 +1,6 @@
 //! Who measured what, when, and what "improvement" means there.
 
+use faultline_model::direction::Direction;
 use serde::Serialize;
 
 /// What an author means by an improvement.
@@ -19,6 +20,16 @@ impl Definition {
             Definition::Gain => "gain",
             Definition::Saved => "saved",
         }
+    }
+
+    /// The improvement in percent where the new value is `ratio` times the old one. A rate saves nothing: its `Saved` is what it loses.
+    pub(crate) fn percent(self, ratio: f64, direction: Direction) -> f64 {
+        let share = match (self, direction) {
+            (Definition::Gain, Direction::Higher) => ratio - 1.0,
+            (Definition::Gain, Direction::Lower) => 1.0 / ratio - 1.0,
+            (Definition::Saved, _) => 1.0 - ratio,
+        };
+        share * 100.0
     }
 }
 

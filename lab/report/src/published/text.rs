@@ -13,8 +13,7 @@ use crate::style::{Signs, Style, Tone};
 pub(crate) fn text(selection: &Selection, style: &Style) -> String {
     let mut text = String::new();
     for source in &selection.sources {
-        text.push_str(&format!("{}\n", style.paint(Tone::Title, source.name)));
-        text.push_str(&paragraph(&format!("{}: {}.", source.citation, source.about), style));
+        text.push_str(&head(source, style));
         text.push_str(&comparisons_of(selection, source, style));
         text.push_str(&figures_of(selection, source, style.signs()).map_or_else(String::new, |grid| grid.text(style)));
         text.push('\n');
@@ -25,8 +24,14 @@ pub(crate) fn text(selection: &Selection, style: &Style) -> String {
     text
 }
 
+/// A source's name, and below it what it is.
+pub(crate) fn head(source: &Source, style: &Style) -> String {
+    let about = paragraph(&format!("{}: {}.", source.citation, source.about), style);
+    format!("{}\n{about}", style.paint(Tone::Title, source.name))
+}
+
 /// A wrapped, quiet paragraph.
-fn paragraph(text: &str, style: &Style) -> String {
+pub(crate) fn paragraph(text: &str, style: &Style) -> String {
     style.wrap(text, "", "").iter().map(|line| format!("{}\n", style.paint(Tone::Quiet, line))).collect()
 }
 
@@ -67,8 +72,8 @@ fn comparisons_of(selection: &Selection, source: &Source, style: &Style) -> Stri
     interleave(&shown, &grid.lines(), style)
 }
 
-/// Puts a heading above the lines of each subject, and remarks below theirs.
-fn interleave(shown: &[&Comparison], lines: &[String], style: &Style) -> String {
+/// Puts a heading above the lines of each subject, and remarks below theirs. The first of `lines` are the columns' names.
+pub(crate) fn interleave(shown: &[&Comparison], lines: &[String], style: &Style) -> String {
     let mut text = format!("{}\n", style.paint(Tone::Title, &lines[0]));
     let mut subject = None;
     for (comparison, line) in shown.iter().zip(&lines[1..]) {

@@ -8,12 +8,17 @@ use crate::style::Signs;
 /// Mean and the repeat farthest from it: `22.66 k exec/s ±0.8 %`.
 pub(crate) fn mean(side: Option<&Measured>, unit: &str, signs: &Signs) -> String {
     let Some(side) = side else { return signs.none.to_owned() };
+    let figure = figure(side, unit, signs);
     if side.n < 2 {
-        return printed(side.mean, unit, signs);
+        return figure;
     }
-    let quantity = quantity(side.mean, unit, signs);
     let farthest = (side.highest - side.mean).max(side.mean - side.lowest) / side.mean * 100.0;
-    format!("{quantity} {}{farthest:.1} %", signs.plus_minus)
+    format!("{figure} {}{farthest:.1} %", signs.plus_minus)
+}
+
+/// Mean of the repeats, or the one value as it was printed.
+pub(crate) fn figure(side: &Measured, unit: &str, signs: &Signs) -> String {
+    if side.n < 2 { printed(side.mean, unit, signs) } else { quantity(side.mean, unit, signs) }
 }
 
 /// An improvement, where there is one.
@@ -26,16 +31,24 @@ pub(crate) fn verdict(comparison: &Comparison) -> String {
     let Some(claim) = &comparison.claim else { return String::new() };
     let claimed = format!("{} % {}", claim.percent, claim.definition.word());
     match comparison.agreement {
-        Some(Agreement::AsClaimed) => format!("{claimed}: borne out"),
-        Some(Agreement::CutOff) => format!("{claimed}: cut off, not rounded"),
         Some(Agreement::Differs) => format!("{claimed}: recomputed {}", recomputed(comparison, claim)),
+        Some(agreement) => format!("{claimed}: {}", stand(agreement)),
         None => claimed,
     }
 }
 
-/// The recomputed improvement with one digit more than the claim has.
+/// How a claim stands.
+pub(crate) fn stand(agreement: Agreement) -> &'static str {
+    match agreement {
+        Agreement::AsClaimed => "borne out",
+        Agreement::CutOff => "cut off, not rounded",
+        Agreement::Differs => "not borne out",
+    }
+}
+
+/// The recomputed improvement.
 fn recomputed(comparison: &Comparison, claim: &Claim) -> String {
-    let decimals = if claim.last_digit_percent < 1.0 { 2 } else { 1 };
+    let decimals = claim.decimals();
     comparison.improvement(claim.definition).map_or_else(String::new, |value| format!("{value:.decimals$} %"))
 }
 

@@ -1,0 +1,85 @@
+//! What is to be said of many rows, once: sentences that hold for all, and numbered ones for some.
+
+use super::row::Row;
+use faultline_model::comparison::Answer;
+
+/// The sentences about a table's intervals and answers.
+#[derive(Debug)]
+pub(super) struct Footnotes {
+    /// About every row that has an answer.
+    pub common: Vec<String>,
+    /// About some rows: their numbers begin at 1.
+    numbered: Vec<String>,
+}
+
+impl Footnotes {
+    /// Of all rows of a table.
+    pub(super) fn of(rows: &[Row<'_>]) -> Self {
+        let judged: Vec<Vec<String>> = rows.iter().filter(|row| row.judgement.is_some()).map(sentences).collect();
+        let mut notes = Footnotes { common: Vec::new(), numbered: Vec::new() };
+        for sentence in judged.iter().flatten() {
+            let list = match judged.iter().all(|of_row| of_row.contains(sentence)) {
+                true => &mut notes.common,
+                false => &mut notes.numbered,
+            };
+            if !list.contains(sentence) {
+                list.push(sentence.clone());
+            }
+        }
+        notes
+    }
+
+    /// The marks of a row: ` [1,3]`, or nothing.
+    pub(super) fn marks(&self, row: &Row<'_>) -> String {
+        let said = sentences(row);
+        let numbers: Vec<String> = (1..)
+            .zip(&self.numbered)
+            .filter(|(_, note)| said.contains(note))
+            .map(|(number, _): (usize, _)| number.to_string())
+            .collect();
+        if numbers.is_empty() { String::new() } else { format!(" [{}]", numbers.join(",")) }
+    }
+
+    /// The numbered sentences with their numbers.
+    pub(super) fn numbered(&self) -> impl Iterator<Item = String> {
+        self.numbered.iter().enumerate().map(|(index, sentence)| format!("[{}] {sentence}", index + 1))
+    }
+}
+
+/// A row's cautions, and what becomes of its answer beside the others.
+fn sentences(row: &Row<'_>) -> Vec<String> {
+    let mut sentences: Vec<String> = row.cautions.iter().map(|caution| caution.text.clone()).collect();
+    sentences.extend(row.judgement.as_ref().and_then(|judgement| {
+        let alone = match (judgement.answer, judgement.answer_alone?) {
+            (Answer::Faster | Answer::Slower, _) => return None,
+            (_, Answer::Faster) => "faster",
+            (_, Answer::Slower) => "slower",
+            _ => return None,
+        };
+        Some(format!("As the only test it would be called {alone}; as one of this table's it can't be."))
+    }));
+    sentences
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::example::judged;
+    use super::super::row::rows;
+    use super::super::table::tables;
+    use super::*;
+
+    #[test]
+    fn what_holds_for_all_has_no_number() {
+        let table = &tables(Some("dragonfly-5.4")).unwrap()[0];
+        let mut judged = judged(table);
+        judged.suite.workloads[1].answer = Answer::Undecided;
+        judged.alone[1].cautions[0].text = "Too few.".to_owned();
+        let rows = rows(table, Some(&judged));
+        let notes = Footnotes::of(&rows);
+        assert_eq!(notes.common, ["Boots unknown."]);
+        let numbered: Vec<_> = notes.numbered().collect();
+        assert_eq!(numbered.len(), 2, "{numbered:?}");
+        assert!(numbered[0] == "[1] Too few." && numbered[1].contains("called faster"), "{numbered:?}");
+        assert_eq!((notes.marks(&rows[0]).as_str(), notes.marks(&rows[1]).as_str()), ("", " [1,2]"));
+    }
+}
