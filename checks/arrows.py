@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 
-LAB_BELOW_COMMAND = {"model", "stats", "store", "report", "symbols", "targets", "runner"}
+LAB_BELOW_COMMAND = {"model", "stats", "store", "report", "symbols", "targets", "runner", "exchange"}
 
 ALLOWED = {
     "faultline": LAB_BELOW_COMMAND | {"coherence"},
@@ -21,6 +21,7 @@ ALLOWED = {
     "faultline-store": {"model"},
     "faultline-symbols": {"model"},
     "faultline-report": {"model"},
+    "faultline-exchange": {"model"},
     "faultline-model": set(),
     "faultline-coherence": set(),
     "faultline-frames": set(),
@@ -32,7 +33,7 @@ ALLOWED = {
 APART = "faultline-lens"
 
 # What would give a pure room a clock, a file or a random number of its own making.
-PURE = {"faultline-model", "faultline-stats", "faultline-coherence", "faultline-frames"}
+PURE = {"faultline-model", "faultline-stats", "faultline-exchange", "faultline-coherence", "faultline-frames"}
 IMPURE = re.compile(r"""
     \bstd::(?:\{[^}]*\b)?(?:fs|env|net|process)\b            # std::fs::…, use std::{cmp, fs}
   | \bstd::time::(?:\{[^}]*\b)?(?:SystemTime|Instant)\b

@@ -1,5 +1,7 @@
 //! Changes found in a series: segments that are steady or drift, and the steps between them. Computed by `stats`, shown by `report`.
 
+use crate::direction::Direction;
+use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
 
 /// How sure a step is.
@@ -78,4 +80,55 @@ pub struct Changes {
 impl Changes {
     /// Value of `format`.
     pub const FORMAT: &'static str = "faultline-changes/1";
+}
+
+/// Steps of several series. `format` is [`ChangesFound::FORMAT`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChangesFound {
+    /// Name and version of this structure.
+    pub format: String,
+    /// The series, in the order given.
+    pub series: Vec<SeriesChanges>,
+    /// Series that were not searched, and why.
+    pub left_out: Vec<String>,
+}
+
+impl ChangesFound {
+    /// Value of `format`.
+    pub const FORMAT: &'static str = "faultline-changes-found/1";
+}
+
+/// A series' steps, with the names of its positions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeriesChanges {
+    /// Name, measure and number of tasks.
+    pub name: String,
+    /// Unit of its values.
+    pub unit: String,
+    /// Which way is better; where it isn't known, up was taken to be.
+    pub direction: Option<Direction>,
+    /// Runs without a value.
+    pub missing: u32,
+    /// What the positions are, ascending.
+    pub places: Vec<Place>,
+    /// Its steps.
+    pub changes: Changes,
+}
+
+impl SeriesChanges {
+    /// What stands at a position.
+    pub fn place(&self, position: u64) -> Option<&Place> {
+        self.places.iter().find(|place| place.position == position)
+    }
+}
+
+/// A position in a series.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Its number: milliseconds since the first where all times are known, else its place in the order.
+    pub position: u64,
+    /// The commit measured there.
+    pub commit: Option<String>,
+    /// Its time.
+    pub time: Option<UnixMillis>,
 }

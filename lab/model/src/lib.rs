@@ -6,6 +6,7 @@
 pub mod cell;
 pub mod changes;
 pub mod comparison;
+pub mod dataset;
 pub mod describe;
 pub mod direction;
 pub mod facts;

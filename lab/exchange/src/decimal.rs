@@ -1,0 +1,13 @@
+//! Numbers in text.
+
+use crate::error::ReadError;
+use crate::text::quoted;
+
+/// A finite number in decimal notation; `what` says which one was expected.
+pub(crate) fn finite(file: &str, line: u64, text: &str, what: &str) -> Result<f64, ReadError> {
+    // Rust also takes `inf` and `nan`, which no benchmark measures.
+    text.parse::<f64>()
+        .ok()
+        .filter(|value| value.is_finite())
+        .ok_or_else(|| ReadError::new(file, line, quoted(text), format!("{what}: a finite number")))
+}

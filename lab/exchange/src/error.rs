@@ -1,0 +1,100 @@
+//! What keeps results from being read or written, as one line for people and a hint.
+
+use std::fmt;
+
+/// Results can't be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// They are not in their format.
+    #[error("{}: found {found}, expected {expected}", Place(.file, *.line))]
+    Malformed {
+        /// The file, as it was given.
+        file: String,
+        /// Line from 1, where there is one.
+        line: Option<u64>,
+        /// What is there.
+        found: String,
+        /// What should be.
+        expected: String,
+    },
+    /// They are in none of the formats.
+    #[error("{given}: in no format that can be read: {found}; looked for {}", crate::format::names())]
+    Unrecognised {
+        /// The file or directory, as it was given.
+        given: String,
+        /// What is there.
+        found: String,
+    },
+    /// They are changes rather than values.
+    #[error("{given}: a report of changes, which holds no values")]
+    Changes {
+        /// The file, as it was given.
+        given: String,
+    },
+    /// They are larger than what is read.
+    #[error("{given}: {bytes} bytes, more than the {limit} that are read")]
+    TooLarge {
+        /// The file or directory, as it was given.
+        given: String,
+        /// Its size.
+        bytes: u64,
+        /// The largest that is read.
+        limit: u64,
+    },
+}
+
+impl ReadError {
+    pub(crate) fn new(
+        file: &str,
+        line: impl Into<Option<u64>>,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Self {
+        ReadError::Malformed {
+            file: file.to_owned(),
+            line: line.into(),
+            found: found.into(),
+            expected: expected.into(),
+        }
+    }
+
+    /// What can be done about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            ReadError::Malformed { .. } => {
+                "mend the file, or write it again; if it is in another format, name that format"
+            }
+            ReadError::Unrecognised { .. } => {
+                "name the format; for a tool that keeps a directory, give the directory; for others, convert to `faultline` JSON or `bencher`"
+            }
+            ReadError::Changes { .. } => "give the CSV from which the report was made",
+            ReadError::TooLarge { .. } => "split it, or leave out what isn't needed",
+        }
+    }
+}
+
+/// `file:line`, or the file alone.
+struct Place<'a>(&'a str, Option<u64>);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)?;
+        self.1.map_or(Ok(()), |line| write!(f, ":{line}"))
+    }
+}
+
+/// A dataset can't be written in a format.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}")]
+pub struct WriteError {
+    /// One line for people.
+    pub problem: String,
+    /// What can be done about it.
+    pub hint: &'static str,
+}
+
+impl WriteError {
+    pub(crate) fn new(problem: impl Into<String>, hint: &'static str) -> Self {
+        WriteError { problem: problem.into(), hint }
+    }
+}

@@ -1,0 +1,99 @@
+//! What the caller read: one file, or the files of a directory.
+
+use crate::error::ReadError;
+use crate::format::Format;
+use crate::text;
+use std::collections::BTreeMap;
+
+/// Names and contents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Files {
+    given: String,
+    directory: bool,
+    contents: BTreeMap<String, Vec<u8>>,
+}
+
+/// A file's name and text.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct File<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) text: &'a str,
+}
+
+impl Files {
+    /// More than this is not read: parsed, it takes several times its size in memory.
+    pub const LIMIT_BYTES: u64 = 128 << 20;
+
+    /// One file under the name by which it was given.
+    pub fn one(name: impl Into<String>, bytes: Vec<u8>) -> Self {
+        let given = name.into();
+        Files { contents: BTreeMap::from([(given.clone(), bytes)]), given, directory: false }
+    }
+
+    /// A directory's files; their paths begin below it, parted by `/`.
+    pub fn directory(name: impl Into<String>, files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
+        Files { given: name.into(), directory: true, contents: files.into_iter().collect() }
+    }
+
+    /// The name by which it was given.
+    pub fn given(&self) -> &str {
+        &self.given
+    }
+
+    /// Whether it is a directory.
+    pub fn is_directory(&self) -> bool {
+        self.directory
+    }
+
+    /// Paths and contents, in the order of paths.
+    pub fn contents(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.contents.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice()))
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.contents.values().map(|bytes| bytes.len() as u64).sum()
+    }
+
+    /// Paths, in order.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.contents.keys().map(String::as_str)
+    }
+
+    /// The file at a path, as text.
+    pub(crate) fn file(&self, path: &str) -> Result<Option<File<'_>>, ReadError> {
+        self.contents
+            .get_key_value(path)
+            .map(|(name, bytes)| Ok(File { name, text: text::decode(name, bytes)? }))
+            .transpose()
+    }
+
+    /// The files whose paths are chosen, in the order of paths.
+    pub(crate) fn chosen(&self, wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = Result<File<'_>, ReadError>> {
+        self.contents
+            .iter()
+            .filter(move |(name, _)| wanted(name))
+            .map(|(name, bytes)| Ok(File { name, text: text::decode(name, bytes)? }))
+    }
+
+    /// The only file, as text.
+    pub(crate) fn only(&self, format: Format) -> Result<File<'_>, ReadError> {
+        let mut files = self.chosen(|_| true);
+        match (files.next(), self.contents.len()) {
+            (Some(file), 1) => file,
+            (_, n) => Err(ReadError::new(
+                &self.given,
+                None,
+                format!("a directory of {n} files"),
+                format!("one file in the format {format}"),
+            )),
+        }
+    }
+
+    /// The beginning of the only file's bytes.
+    pub(crate) fn opening(&self) -> Option<&[u8]> {
+        match self.contents.values().next() {
+            Some(bytes) if self.contents.len() == 1 => Some(bytes),
+            _ => None,
+        }
+    }
+}

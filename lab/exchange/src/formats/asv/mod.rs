@@ -1,0 +1,62 @@
+//! asv's results directory (version 2): `benchmarks.json`, `MACHINE/machine.json`, and for each commit and environment
+//! `MACHINE/HASH-ENVIRONMENT.json`.
+//!
+//! `null` is a benchmark that failed, `NaN` one that was skipped. The samples of a commit are values of one run: those of a process
+//! depend on each other, and of which of the few processes (`rounds`) each is isn't kept. Where they were not recorded, the median
+//! is read with its 99 % interval. A benchmark with parameters is a series for each combination, `name(p1, p2)`. Where there are
+//! several machines or environments, names end in them. The time of measurement is a point's order, the commit's time its time.
+
+mod groups;
+mod read;
+mod row;
+mod write;
+
+pub(crate) use read::{fits, read};
+pub(crate) use write::write;
+
+/// The columns of a result, in asv's order.
+const COLUMNS: [&str; 13] = [
+    RESULT,
+    PARAMETERS,
+    "version",
+    STARTED,
+    "duration",
+    LOW,
+    HIGH,
+    "stats_q_25",
+    "stats_q_75",
+    "stats_number",
+    REPEAT,
+    SAMPLES,
+    "profile",
+];
+const RESULT: &str = "result";
+const PARAMETERS: &str = "params";
+const STARTED: &str = "started_at";
+const LOW: &str = "stats_ci_99_a";
+const HIGH: &str = "stats_ci_99_b";
+const REPEAT: &str = "stats_repeat";
+const SAMPLES: &str = "samples";
+
+const BENCHMARKS: &str = "benchmarks.json";
+const MACHINE: &str = "machine.json";
+const VERSION: u64 = 2;
+
+/// What asv knows of a machine, and the keys under which we keep it.
+const MACHINE_FACTS: [(&str, &str); 6] = [
+    ("machine", HOST),
+    ("cpu", "cpu.model"),
+    ("num_cpu", CPUS),
+    ("os", "asv.os"),
+    ("arch", "asv.arch"),
+    ("ram", "asv.ram"),
+];
+const HOST: &str = "host.name";
+const CPUS: &str = "cpu.logical";
+const ENVIRONMENT: &str = "asv.environment";
+const PYTHON: &str = "asv.python";
+/// What we write for a machine or environment without a name.
+const UNKNOWN: &str = "unknown";
+
+const FAILED: &str = "failed";
+const SKIPPED: &str = "skipped";

@@ -1,0 +1,139 @@
+//! Bencher metric format: `{benchmark: {measure: {value, lower_value?, upper_value?}}}`.
+//!
+//! Units and directions are those of the measures that Bencher has built in; of others nothing is known. It holds one figure of
+//! each: of several values we write the median, with the smallest and the largest as bounds, and of a history the last commit.
+
+use crate::error::{ReadError, WriteError};
+use crate::figures;
+use crate::files::File;
+use crate::format::Format;
+use crate::gather::Gather;
+use crate::json::{self, Members};
+use crate::reduction::Reduction;
+use crate::text::with_only;
+use crate::write::Written;
+use faultline_model::dataset::{DataPoint, Dataset, Measured, Series, Summed};
+use faultline_model::direction::Direction;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// Slug, name, unit and direction of built-in measures.
+const BUILT_IN: [(&str, &str, &str, Direction); 7] = [
+    ("latency", "Latency", "ns", Direction::Lower),
+    ("throughput", "Throughput", "ops/s", Direction::Higher),
+    ("build-time", "Build Time", "s", Direction::Lower),
+    ("file-size", "File Size", "B", Direction::Lower),
+    ("instructions", "Instructions", "instructions", Direction::Lower),
+    ("estimated-cycles", "Estimated Cycles", "cycles", Direction::Lower),
+    ("allocated", "Allocated", "B", Direction::Lower),
+];
+
+#[derive(Serialize, Deserialize)]
+struct Metric {
+    value: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lower_value: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    upper_value: Option<f64>,
+}
+
+type Benchmarks = Members<Members<Metric>>;
+
+pub(crate) fn read(file: File<'_>) -> Result<Dataset, ReadError> {
+    let benchmarks: Benchmarks = json::parse(file, "Bencher metric format")?;
+    let mut gather = Gather::default();
+    for (name, measures) in benchmarks.0 {
+        for (measure, metric) in measures.0 {
+            let series = gather.series(&name, None, Some(&measure), "");
+            (series.unit, series.direction) = unit_and_direction(&measure);
+            series.points.push(DataPoint::of(measured(&metric)));
+        }
+    }
+    gather.dataset(file.name, "benchmarks with a measure")
+}
+
+fn measured(metric: &Metric) -> Measured {
+    match (metric.lower_value, metric.upper_value) {
+        (None, None) => Measured::Values(vec![metric.value]),
+        (low, high) => Measured::Summary(Summed { value: metric.value, low, high, deviation: None, n: None }),
+    }
+}
+
+fn unit_and_direction(measure: &str) -> (String, Option<Direction>) {
+    BUILT_IN
+        .iter()
+        .find(|(slug, name, ..)| measure == *slug || measure == *name)
+        .map_or((String::new(), None), |(_, _, unit, direction)| ((*unit).to_owned(), Some(*direction)))
+}
+
+/// A measure's name: what the unit says, where it has none.
+fn measure(series: &Series) -> Option<String> {
+    let by_unit = || match series.unit.as_str() {
+        "" => "value",
+        "ns" => "latency",
+        "ops/s" => "throughput",
+        unit => unit,
+    };
+    let measure = series.measure.as_deref().filter(|measure| !measure.is_empty());
+    Some(measure.unwrap_or_else(by_unit).chars().take(64).collect())
+}
+
+/// Several values as the figure that the format holds.
+fn figure(measured: &Measured) -> Option<Measured> {
+    let Measured::Values(values) = measured else {
+        return None;
+    };
+    if values.len() == 1 {
+        return None;
+    }
+    let (low, high) = figures::extremes(values);
+    let value = figures::median(values);
+    Some(Measured::Summary(Summed { value, low, high, deviation: None, n: None }))
+}
+
+pub(crate) fn write(whole: Reduction) -> Result<Written, WriteError> {
+    let reduced = whole
+        .no_facts()
+        .no_missing()
+        .no_empty()
+        .last_commit()
+        .no_commits()
+        .no_times()
+        .no_boots()
+        .no_order()
+        .merged(|_| (), "all runs as one figure")
+        .figures(figure, "single values: their median, least and greatest are kept")
+        .summed(|summed| Summed { deviation: None, n: None, ..summed }, "deviations and numbers of values")
+        .summaries(|summed| summed.low.is_some() || summed.high.is_some())
+        .fold_tasks()
+        .names(|name| with_only(name, |_| true, '_').chars().take(1024).collect())
+        .measures(measure)
+        .units(|series| unit_and_direction(series.measure.as_deref().unwrap_or_default()).0)
+        .directions(|series| unit_and_direction(series.measure.as_deref().unwrap_or_default()).1)
+        .arranged(|dataset| {
+            let mut places = HashMap::new();
+            for series in &dataset.series {
+                let next = places.len();
+                places.entry(series.name.clone()).or_insert(next);
+            }
+            dataset.series.sort_by_key(|series| places[&series.name]);
+        })
+        .ready(Format::Bencher)?;
+    let benchmarks: Benchmarks = Members(
+        reduced
+            .dataset
+            .series
+            .chunk_by(|a, b| a.name == b.name)
+            .map(|measures| (measures[0].name.clone(), Members(measures.iter().filter_map(metric).collect())))
+            .collect(),
+    );
+    Ok(Written::file("bencher.json", json::text(&benchmarks), reduced))
+}
+
+fn metric(series: &Series) -> Option<(String, Metric)> {
+    let metric = match series.points.first()?.measured {
+        Measured::Summary(Summed { value, low, high, .. }) => Metric { value, lower_value: low, upper_value: high },
+        ref single => Metric { value: *single.values().first()?, lower_value: None, upper_value: None },
+    };
+    Some((series.measure.clone()?, metric))
+}

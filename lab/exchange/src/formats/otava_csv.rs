@@ -1,0 +1,187 @@
+//! Otava's CSV: a row per run, with a time, a commit, and a column for each metric.
+//!
+//! Units and directions are in Otava's configuration, not here. Columns of text, and those that Otava knows as attributes, are
+//! skipped. We write rows by time, of a run's intervals the median, as to Otava every row is a run. A cell is blank where a metric
+//! has no value, which Otava refuses rather than misreads. A dataset without times is refused: any that we made up would look like
+//! dates.
+
+use crate::decimal;
+use crate::error::{ReadError, WriteError};
+use crate::files::File;
+use crate::format::Format;
+use crate::gather::{Gather, check_parts, missing, value};
+use crate::moment;
+use crate::reduction::Reduction;
+use crate::text::quoted;
+use crate::write::Written;
+use csv::{ReaderBuilder, StringRecord, WriterBuilder};
+use faultline_model::dataset::{DataPoint, Dataset, Series};
+use faultline_model::time::UnixMillis;
+use std::collections::{BTreeMap, HashMap};
+
+const TIME: &str = "time";
+const COMMIT: &str = "commit";
+/// Columns that are never metrics.
+const ATTRIBUTES: [&str; 4] = ["branch", "run", "version", "test"];
+
+/// A row's place: time, commit, and which of a metric's runs with both.
+type Place = (UnixMillis, Option<String>, usize);
+
+pub(crate) fn begins(text: &str) -> bool {
+    let header = text.lines().next().unwrap_or_default();
+    header.contains(',') && header.split(',').any(|column| column.trim().trim_matches('"') == TIME)
+}
+
+/// The header's columns by what they are.
+struct Columns {
+    time: usize,
+    commit: Option<usize>,
+    /// Column and name.
+    metrics: Vec<(usize, String)>,
+}
+
+pub(crate) fn read(file: File<'_>) -> Result<Dataset, ReadError> {
+    check_parts(file)?;
+    let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(file.text.as_bytes());
+    let mut records = reader.records();
+    let header = records.next().transpose().map_err(|error| csv_error(file, &error))?;
+    let header = header.ok_or_else(|| ReadError::new(file.name, 1, "nothing", "a header with `time` and metrics"))?;
+    let rows: Vec<StringRecord> = records.collect::<Result<_, _>>().map_err(|error| csv_error(file, &error))?;
+    if let Some(row) = rows.iter().find(|row| row.len() != header.len()) {
+        let expected = format!("{}, as in the header", header.len());
+        return Err(ReadError::new(file.name, line(row), format!("{} columns", row.len()), expected));
+    }
+    let columns = columns(file, &header, &rows)?;
+    let mut gather = Gather::default();
+    for (_, name) in &columns.metrics {
+        gather.series(name, None, None, "");
+    }
+    for row in &rows {
+        read_row(&mut gather, file, &columns, row)?;
+    }
+    gather.dataset(file.name, "a column of numbers")
+}
+
+fn columns(file: File<'_>, header: &StringRecord, rows: &[StringRecord]) -> Result<Columns, ReadError> {
+    let place = |wanted: &str| header.iter().position(|column| column.trim() == wanted);
+    let Some(time) = place(TIME) else {
+        return Err(ReadError::new(file.name, 1, "no column `time`", "a header with `time` and metrics"));
+    };
+    let commit = place(COMMIT);
+    let mut metrics = Vec::new();
+    let mut seen = HashMap::new();
+    for (column, name) in header.iter().enumerate() {
+        let special = column == time || Some(column) == commit || ATTRIBUTES.contains(&name);
+        if special || !rows.iter().any(|row| row[column].trim().parse::<f64>().is_ok()) {
+            continue;
+        }
+        if seen.insert(name, column).is_some() {
+            let found = format!("two columns {}", quoted(name));
+            return Err(ReadError::new(file.name, 1, found, "each metric once"));
+        }
+        metrics.push((column, name.to_owned()));
+    }
+    Ok(Columns { time, commit, metrics })
+}
+
+fn read_row(gather: &mut Gather, file: File<'_>, columns: &Columns, row: &StringRecord) -> Result<(), ReadError> {
+    let time = moment::parse(&row[columns.time]).ok_or_else(|| {
+        ReadError::new(file.name, line(row), quoted(&row[columns.time]), "a time: 2026-01-31 12:00:00 +0000")
+    })?;
+    let commit = columns.commit.map(|column| row[column].to_owned()).filter(|commit| !commit.is_empty());
+    for (column, name) in &columns.metrics {
+        let cell = row[*column].trim();
+        if cell.is_empty() {
+            continue;
+        }
+        let point = match cell.parse::<f64>() {
+            Ok(number) if number.is_nan() => missing("NaN"),
+            _ => value(decimal::finite(file.name, line(row), cell, name)?),
+        };
+        let point = DataPoint { commit: commit.clone(), time: Some(time), ..point };
+        gather.series(name, None, None, "").points.push(point);
+    }
+    Ok(())
+}
+
+fn line(row: &StringRecord) -> u64 {
+    row.position().map_or(1, csv::Position::line)
+}
+
+fn csv_error(file: File<'_>, error: &csv::Error) -> ReadError {
+    ReadError::new(file.name, error.position().map(csv::Position::line), error.to_string(), "CSV")
+}
+
+/// A name that is no other column's; also none that the reader takes for an empty line.
+fn metric(name: &str) -> String {
+    match name {
+        "" => "unnamed".to_owned(),
+        _ if name.trim() == TIME || name.trim() == COMMIT || ATTRIBUTES.contains(&name) => {
+            format!("{name}_")
+        }
+        _ => name.to_owned(),
+    }
+}
+
+pub(crate) fn write(whole: Reduction) -> Result<Written, WriteError> {
+    let reduced = whole
+        .no_facts()
+        .no_boots()
+        .no_order()
+        .no_missing()
+        .no_empty()
+        .no_summaries()
+        .medians()
+        .commits(|commit| Some(commit.to_owned()).filter(|commit| !commit.is_empty()))
+        .fold_tasks()
+        .fold_measures(' ')
+        .names(metric)
+        .units(|_| String::new())
+        .directions(|_| None)
+        .arranged(|dataset| {
+            for series in &mut dataset.series {
+                series.points.sort_by(|a, b| (a.time, &a.commit).cmp(&(b.time, &b.commit)));
+            }
+        })
+        .ready(Format::OtavaCsv)?;
+    let text = table(&reduced.dataset.series)?;
+    Ok(Written::file("series.csv", text, reduced))
+}
+
+fn table(series: &[Series]) -> Result<String, WriteError> {
+    let mut rows: BTreeMap<Place, Vec<(usize, f64)>> = BTreeMap::new();
+    for (column, series) in series.iter().enumerate() {
+        let mut before: Option<Place> = None;
+        for point in &series.points {
+            let time = point.time.filter(|time| moment::iso(*time).is_some()).ok_or_else(no_time)?;
+            let again =
+                before.filter(|(at, commit, _)| *at == time && *commit == point.commit).map_or(0, |row| row.2 + 1);
+            let place = (time, point.commit.clone(), again);
+            rows.entry(place.clone()).or_default().extend(point.measured.values().iter().map(|value| (column, *value)));
+            before = Some(place);
+        }
+    }
+    let with_commits = rows.keys().any(|(_, commit, _)| commit.is_some());
+    let mut writer = WriterBuilder::new().from_writer(Vec::new());
+    let names = series.iter().map(|series| series.name.clone());
+    let header = [TIME.to_owned()].into_iter().chain(with_commits.then(|| COMMIT.to_owned())).chain(names);
+    writer.write_record(header).expect("a buffer takes everything");
+    for ((time, commit, _), values) in rows {
+        let mut cells = vec![String::new(); series.len()];
+        for (column, value) in values {
+            cells[column] = value.to_string();
+        }
+        let time = moment::iso(time).unwrap_or_default();
+        let row = [time].into_iter().chain(with_commits.then(|| commit.unwrap_or_default())).chain(cells);
+        writer.write_record(row).expect("a buffer takes everything, and rows are equally long");
+    }
+    let bytes = writer.into_inner().expect("a buffer takes everything");
+    Ok(String::from_utf8(bytes).expect("CSV of texts is text"))
+}
+
+fn no_time() -> WriteError {
+    WriteError::new(
+        "otava-csv needs the time of each run, and there is one without (or beyond the calendar)",
+        "runs of commits have times; without them, `faultline`, `bencher` or `go-bench` can hold the values",
+    )
+}

@@ -1,0 +1,177 @@
+//! will-it-scale's CSV (`runtest.py` of antonblanchard/will-it-scale): operations per second by number of tasks, as processes and as
+//! threads, with the machine's idle share; the file is named after the test case.
+//!
+//! A row is a run; of a run's intervals we write the median. -1 stands for a test that printed no average. `linear` is what the
+//! others make of it, so it is computed again. A series of ours without a measure goes into the column of processes.
+
+use crate::decimal;
+use crate::error::{ReadError, WriteError};
+use crate::files::{File, Files};
+use crate::format::Format;
+use crate::gather::{Gather, check_parts, missing, value};
+use crate::reduction::Reduction;
+use crate::text::{lines, quoted, with_only};
+use crate::write::Written;
+use faultline_model::dataset::{Dataset, Measured, Series};
+use faultline_model::direction::Direction;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+const HEADER: &str = "tasks,processes,processes_idle,threads,threads_idle,linear";
+/// The row that the tool puts first, for plots.
+const FIRST: &str = "0,0,100,0,100,0";
+const COLUMNS: [&str; 4] = ["processes", "processes_idle", "threads", "threads_idle"];
+const RATE: &str = "ops/s";
+const SHARE: &str = "%";
+const FAILED: &str = "failed";
+
+pub(crate) fn begins(text: &str) -> bool {
+    text.trim_start().starts_with("tasks,processes,")
+}
+
+pub(crate) fn fits(files: &Files) -> bool {
+    let mut tables = files.chosen(is_table);
+    tables.next().is_some_and(|file| file.is_ok_and(|file| begins(file.text)))
+}
+
+fn is_table(path: &str) -> bool {
+    path.ends_with(".csv")
+}
+
+pub(crate) fn read(files: &Files) -> Result<Dataset, ReadError> {
+    let mut gather = Gather::default();
+    for file in files.chosen(|path| !files.is_directory() || is_table(path)) {
+        let file = file?;
+        let name = if files.is_directory() { file.name } else { file.name.rsplit('/').next().unwrap_or_default() };
+        read_table(&mut gather, file, name.strip_suffix(".csv").unwrap_or(name))?;
+    }
+    gather.dataset(files.given(), "rows of will-it-scale's CSV")
+}
+
+fn read_table(gather: &mut Gather, file: File<'_>, test: &str) -> Result<(), ReadError> {
+    check_parts(file)?;
+    let mut rows = lines(file.text);
+    match rows.next() {
+        Some((_, header)) if header.trim() == HEADER => {}
+        Some((line, header)) => {
+            return Err(ReadError::new(file.name, line, quoted(header), quoted(HEADER)));
+        }
+        None => return Err(ReadError::new(file.name, 1, "nothing", quoted(HEADER))),
+    }
+    for (line, row) in rows {
+        let cells: Vec<&str> = row.split(',').map(str::trim).collect();
+        let &[tasks, ref figures @ .., _] = &cells[..] else {
+            return Err(ReadError::new(file.name, line, quoted(row), "6 columns"));
+        };
+        if figures.len() != COLUMNS.len() {
+            return Err(ReadError::new(file.name, line, format!("{} columns", cells.len()), "6 columns"));
+        }
+        let tasks: u32 =
+            tasks.parse().map_err(|_| ReadError::new(file.name, line, quoted(tasks), "a number of tasks"))?;
+        if tasks > 0 {
+            for (column, cell) in COLUMNS.into_iter().zip(figures) {
+                read_cell(gather, file, line, (test, tasks, column), cell)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn read_cell(
+    gather: &mut Gather,
+    file: File<'_>,
+    line: u64,
+    (test, tasks, column): (&str, u32, &str),
+    cell: &str,
+) -> Result<(), ReadError> {
+    if cell.is_empty() {
+        return Ok(());
+    }
+    let figure = decimal::finite(file.name, line, cell, column)?;
+    let failed = figure == -1.0 && unit(column) == RATE;
+    let series = gather.series(test, Some(tasks), Some(column), unit(column));
+    series.points.push(if failed { missing(FAILED) } else { value(figure) });
+    Ok(())
+}
+
+fn unit(column: &str) -> &'static str {
+    if column.ends_with("_idle") { SHARE } else { RATE }
+}
+
+fn column(series: &Series) -> Option<usize> {
+    COLUMNS.iter().position(|column| series.measure.as_deref() == Some(column))
+}
+
+fn path(name: &str) -> String {
+    format!("{name}.csv")
+}
+
+/// A name that is one part of a path.
+fn file_name(name: &str) -> String {
+    let name = with_only(name, |c| !c.is_control() && c != '/' && c != '\\', '_');
+    let name: String = name.chars().take(60).collect();
+    if name.starts_with('.') { format!("_{name}") } else { name }
+}
+
+pub(crate) fn write(whole: Reduction) -> Result<Written, WriteError> {
+    let reduced = whole
+        .no_facts()
+        .no_commits()
+        .no_times()
+        .no_boots()
+        .no_order()
+        .measures(|series| series.measure.clone().or_else(|| Some(COLUMNS[0].to_owned())))
+        .only(|series| series.tasks.is_some_and(|tasks| tasks > 0), "benchmarks without a number of tasks")
+        .only(|series| column(series).is_some(), "measures other than processes, threads and the idle shares")
+        .only(
+            |series| {
+                unit(COLUMNS[column(series).unwrap_or_default()]) == SHARE
+                    || series.points.iter().flat_map(|point| point.measured.values()).all(|value| *value >= 0.0)
+            },
+            "rates below zero",
+        )
+        .missing(|series| column(series).is_some_and(|column| unit(COLUMNS[column]) == RATE))
+        .reasons(|_| FAILED.to_owned())
+        .no_summaries()
+        .medians()
+        .no_empty()
+        .names(file_name)
+        .units(|series| series.measure.as_deref().map_or(RATE, unit).to_owned())
+        .directions(|series| (series.unit == RATE).then_some(Direction::Higher))
+        .arranged(|dataset| {
+            dataset.series.sort_by_cached_key(|series| (path(&series.name), series.tasks, column(series)));
+        })
+        .ready(Format::WillItScale)?;
+    let mut tests: BTreeMap<String, Vec<&Series>> = BTreeMap::new();
+    for series in &reduced.dataset.series {
+        tests.entry(path(&series.name)).or_default().push(series);
+    }
+    let files = tests.into_iter().map(|(path, series)| (path, table(&series))).collect();
+    Ok(Written { files, held: reduced.dataset, losses: reduced.losses })
+}
+
+/// The file of one test: rows by number of tasks, as many for each as it has runs.
+fn table(series: &[&Series]) -> String {
+    let mut rows: BTreeMap<u32, [&[_]; COLUMNS.len()]> = BTreeMap::new();
+    for series in series {
+        let (Some(tasks), Some(column)) = (series.tasks, column(series)) else {
+            continue;
+        };
+        rows.entry(tasks).or_default()[column] = &series.points;
+    }
+    let at_one = rows.get(&1).map(|columns| [columns[0], columns[2]].map(|points| points.first()));
+    let single = at_one.iter().flatten().flatten().flat_map(|point| point.measured.values()).copied().reduce(f64::max);
+    let mut text = format!("{HEADER}\n{FIRST}\n");
+    for (tasks, columns) in rows {
+        for run in 0..columns.iter().map(|points| points.len()).max().unwrap_or_default() {
+            let cells = columns.map(|points| points.get(run).map_or(String::new(), |point| cell(&point.measured)));
+            let linear = single.map_or(String::new(), |single| (single * f64::from(tasks)).to_string());
+            writeln!(text, "{tasks},{},{linear}", cells.join(",")).expect("a string takes everything");
+        }
+    }
+    text
+}
+
+fn cell(measured: &Measured) -> String {
+    measured.values().first().map_or("-1".to_owned(), f64::to_string)
+}

@@ -1,0 +1,219 @@
+//! JSON: errors with their places, objects in their order, numbers that are none.
+
+use crate::error::ReadError;
+use crate::files::File;
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error, MapAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// The value of a file of JSON. `what` names it in messages: `hyperfine's JSON`.
+pub(crate) fn parse<T: DeserializeOwned>(file: File<'_>, what: &str) -> Result<T, ReadError> {
+    parse_text(file.name, file.text, what)
+}
+
+/// As [`parse`], but `NaN` and `Infinity` may stand for numbers; they are read as [`Number`] alone.
+pub(crate) fn parse_with_nan<T: DeserializeOwned>(file: File<'_>, what: &str) -> Result<T, ReadError> {
+    parse_text(file.name, &with_nan_in_quotes(file.text), what)
+}
+
+fn parse_text<T: DeserializeOwned>(name: &str, text: &str, what: &str) -> Result<T, ReadError> {
+    serde_json::from_str(text).map_err(|error| {
+        let line = Some(error.line() as u64).filter(|line| *line > 0);
+        let message = error.to_string();
+        let message = message.split(" at line ").next().unwrap_or_default();
+        match message.strip_prefix("invalid type: ").unwrap_or(message).rsplit_once(", expected ") {
+            Some((found, expected)) => ReadError::new(name, line, shortened(found), format!("{expected} in {what}")),
+            None => ReadError::new(name, line, format!("an error in JSON ({})", shortened(message)), what),
+        }
+    })
+}
+
+/// Messages repeat what was found, however long it is.
+fn shortened(message: &str) -> String {
+    const SHOWN: usize = 120;
+    match message.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &message[..end]),
+        None => message.to_owned(),
+    }
+}
+
+/// Pretty JSON that ends with a line break.
+pub(crate) fn text(value: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(value).expect("maps have keys of text, and numbers are finite");
+    text.push('\n');
+    text
+}
+
+/// JSON on one line.
+pub(crate) fn compact(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("maps have keys of text, and numbers are finite")
+}
+
+/// Python and Ruby write numbers that are none as bare words, which JSON has not: puts them in quotes. Lines stay what they were.
+fn with_nan_in_quotes(text: &str) -> Cow<'_, str> {
+    const WORDS: [&str; 3] = ["NaN", "-Infinity", "Infinity"];
+    if !text.contains("NaN") && !text.contains("Infinity") {
+        return Cow::Borrowed(text);
+    }
+    let mut quoted = String::with_capacity(text.len() + text.len() / 8);
+    let mut rest = text;
+    while let Some(at) = rest.find(['"', 'N', 'I', '-']) {
+        quoted.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let taken = if rest.starts_with('"') {
+            let taken = string_length(rest);
+            quoted.push_str(&rest[..taken]);
+            taken
+        } else if let Some(word) = WORDS.iter().find(|word| rest.starts_with(**word)) {
+            quoted.extend(["\"", word, "\""]);
+            word.len()
+        } else {
+            quoted.push_str(&rest[..1]);
+            1
+        };
+        rest = &rest[taken..];
+    }
+    quoted.push_str(rest);
+    Cow::Owned(quoted)
+}
+
+/// Bytes of the JSON string with which `text` begins, quotes included; all, if it doesn't end.
+fn string_length(text: &str) -> usize {
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate().skip(1) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// What follows the name of the first member, if this is the beginning of an object.
+pub(crate) fn after_first_name(text: &str) -> Option<&str> {
+    let rest = text.trim_start().strip_prefix('{')?.trim_start();
+    let name = rest.starts_with('"').then(|| string_length(rest))?;
+    Some(rest[name..].trim_start().strip_prefix(':')?.trim_start())
+}
+
+/// A number, or one of the words for what is none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Number(pub(crate) f64);
+
+impl Number {
+    pub(crate) fn finite(self) -> Option<f64> {
+        Some(self.0).filter(|value| value.is_finite())
+    }
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Numbers;
+        impl Visitor<'_> for Numbers {
+            type Value = Number;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number")
+            }
+            fn visit_f64<E>(self, value: f64) -> Result<Number, E> {
+                Ok(Number(value))
+            }
+            fn visit_i64<E>(self, value: i64) -> Result<Number, E> {
+                Ok(Number(value as f64))
+            }
+            fn visit_u64<E>(self, value: u64) -> Result<Number, E> {
+                Ok(Number(value as f64))
+            }
+            fn visit_str<E: Error>(self, word: &str) -> Result<Number, E> {
+                match word {
+                    "NaN" => Ok(Number(f64::NAN)),
+                    "Infinity" => Ok(Number(f64::INFINITY)),
+                    "-Infinity" => Ok(Number(f64::NEG_INFINITY)),
+                    _ => Err(E::invalid_type(serde::de::Unexpected::Str(word), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(Numbers)
+    }
+}
+
+/// An object's members, in their order; a name may come twice.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Members<T>(pub(crate) Vec<(String, T)>);
+
+impl<T> Default for Members<T> {
+    fn default() -> Self {
+        Members(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Members<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Objects<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Objects<T> {
+            type Value = Members<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<T>, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Objects(PhantomData))
+    }
+}
+
+impl<T: Serialize> Serialize for Members<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, value) in &self.0 {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(text: &str) -> Result<Vec<Number>, ReadError> {
+        parse_with_nan(File { name: "a.json", text }, "numbers")
+    }
+
+    #[test]
+    fn numbers_that_are_none_are_read_where_they_stand_bare() {
+        let read = numbers("[1, NaN, -Infinity, Infinity, -2.5]").unwrap();
+        assert_eq!(read[0], Number(1.0));
+        assert!(read[1].0.is_nan());
+        assert_eq!(read[2..], [Number(f64::NEG_INFINITY), Number(f64::INFINITY), Number(-2.5)]);
+        assert_eq!(with_nan_in_quotes(r#"{"a\"NaN": "NaN-", "b": NaN}"#), r#"{"a\"NaN": "NaN-", "b": "NaN"}"#);
+        assert_eq!(with_nan_in_quotes(r#"["NaN, -"#), r#"["NaN, -"#);
+    }
+
+    #[test]
+    fn an_error_has_its_line() {
+        let error = numbers("[1,\n2,\ntrue]").unwrap_err().to_string();
+        assert_eq!(error, "a.json:3: found boolean `true`, expected a number in numbers");
+        let error = numbers("[1,\n").unwrap_err().to_string();
+        assert!(error.starts_with("a.json:2: found an error in JSON (EOF"), "{error}");
+        let error = numbers(&"[".repeat(10_000)).unwrap_err().to_string();
+        assert!(error.contains("expected"), "{error}");
+    }
+
+    #[test]
+    fn members_keep_their_order() {
+        let file = File { name: "a.json", text: r#"{"b": 1, "a": 2, "b": 3}"# };
+        let members: Members<u8> = parse(file, "members").unwrap();
+        assert_eq!(members.0, [("b".to_owned(), 1), ("a".to_owned(), 2), ("b".to_owned(), 3)]);
+    }
+}

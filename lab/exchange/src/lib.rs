@@ -1,0 +1,26 @@
+//! Other tools' result formats: reads them into a [`Dataset`](faultline_model::dataset::Dataset), and writes one in them.
+//!
+//! Bytes and names of files come in, texts and names of files go out; nothing here touches a file. What a format can't hold is
+//! said in words with what was written. Comparing values, and finding steps, belongs to `stats`.
+
+mod decimal;
+mod direction;
+mod error;
+mod figures;
+mod files;
+mod format;
+mod formats;
+mod gather;
+mod json;
+mod moment;
+mod read;
+mod reduction;
+mod text;
+mod validity;
+mod write;
+
+pub use error::{ReadError, WriteError};
+pub use files::Files;
+pub use format::{Format, UnknownFormat};
+pub use read::{read, read_changes, sniff};
+pub use write::{Written, WrittenChanges, write, write_changes};

@@ -1,0 +1,248 @@
+//! Whatever is given, there is a dataset or one clear line.
+
+use crate::samples::all;
+use faultline_exchange::{Files, Format, read, read_changes};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Reads in every way. An error is one line, not too long, and has a hint.
+fn try_all(files: &Files) {
+    for format in Format::ALL.into_iter().map(Some).chain([None]) {
+        if let Err(error) = read(files, format) {
+            let line = error.to_string();
+            assert!(!line.contains('\n') && line.len() < 1500, "{line}");
+            assert!(!error.hint().is_empty());
+        }
+    }
+    let _ = read_changes(files);
+}
+
+fn message(format: Format, text: &str) -> String {
+    read(&Files::one("given", text.as_bytes().to_vec()), Some(format)).unwrap_err().to_string()
+}
+
+/// Bytes that break something, as far as one knows what breaks parsers.
+fn morsel() -> impl Strategy<Value = Vec<u8>> {
+    let known = prop::sample::select(vec![
+        "NaN",
+        "Infinity",
+        "-1",
+        "1e999",
+        "1e-999",
+        "null",
+        "\"",
+        "[",
+        "]",
+        "{",
+        "}",
+        ",",
+        ":",
+        "\n",
+        "\r\n",
+        "\t",
+        " ",
+        "-",
+        "0",
+        "99999999999999999999",
+        "\u{feff}",
+        "\0",
+        "×",
+        "\"version\": 2",
+        "Benchmark",
+        "VALUE 1 s",
+        "PASS\t",
+        "time,",
+        "9223372036854775807",
+    ]);
+    prop_oneof![known.prop_map(|text| text.as_bytes().to_vec()), vec(any::<u8>(), 0..6)]
+}
+
+#[derive(Debug, Clone)]
+struct Change {
+    at: prop::sample::Index,
+    length: usize,
+    instead: Vec<u8>,
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    (any::<prop::sample::Index>(), prop_oneof![Just(0usize), 1usize..4, Just(200)], morsel())
+        .prop_map(|(at, length, instead)| Change { at, length, instead })
+}
+
+fn changed(bytes: &[u8], changes: &[Change]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for change in changes {
+        let at = change.at.index(bytes.len() + 1);
+        let end = (at + change.length).min(bytes.len());
+        bytes.splice(at..end, change.instead.iter().copied());
+    }
+    bytes
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn arbitrary_bytes(bytes in vec(any::<u8>(), 0..300)) {
+        try_all(&Files::one("given", bytes));
+    }
+
+    #[test]
+    fn arbitrary_morsels(morsels in vec(morsel(), 0..40)) {
+        try_all(&Files::one("given", morsels.concat()));
+    }
+
+    #[test]
+    fn samples_that_were_changed(which in any::<prop::sample::Index>(), changes in vec(change(), 1..5)) {
+        let samples = all();
+        let (_, files) = which.get(&samples);
+        let changed = files.contents().map(|(path, bytes)| (path.to_owned(), changed(bytes, &changes)));
+        let changed = if files.is_directory() {
+            Files::directory("given", changed)
+        } else {
+            Files::one("given", changed.map(|(_, bytes)| bytes).next().unwrap())
+        };
+        try_all(&changed);
+    }
+}
+
+#[test]
+fn nothing_at_all() {
+    try_all(&Files::one("given", vec![]));
+    try_all(&Files::directory("given", []));
+    assert_eq!(
+        read(&Files::one("given", b" \n".to_vec()), None).unwrap_err().to_string().split(';').next(),
+        Some("given: in no format that can be read: nothing")
+    );
+}
+
+#[test]
+fn deep_nesting() {
+    for opening in ["[", "{\"a\":", "{\"results\":[", "{\"a\":[", "{\"a\":{\"b\":{\"value\":"] {
+        try_all(&Files::one("given", opening.repeat(100_000).into_bytes()));
+    }
+}
+
+#[test]
+fn line_ends_and_a_byte_order_mark_change_nothing() {
+    for (format, files) in all().into_iter().filter(|(format, _)| *format != Format::OtavaJson) {
+        let as_on_windows = files.contents().map(|(path, bytes)| {
+            let text = String::from_utf8(bytes.to_vec()).unwrap().replace('\n', "\r\n");
+            (path.to_owned(), format!("\u{feff}{text}").into_bytes())
+        });
+        let changed = if files.is_directory() {
+            Files::directory(files.given(), as_on_windows)
+        } else {
+            Files::one(files.given(), as_on_windows.map(|(_, bytes)| bytes).next().unwrap())
+        };
+        assert_eq!(read(&changed, None), read(&files, Some(format)), "{format}");
+    }
+}
+
+#[test]
+fn an_error_names_file_line_and_what_was_expected() {
+    let cases = [
+        (
+            Format::WillItScale,
+            "tasks,x\n",
+            "given:1: found 'tasks,x', expected 'tasks,processes,processes_idle,threads,threads_idle,linear'",
+        ),
+        (
+            Format::WillItScale,
+            "tasks,processes,processes_idle,threads,threads_idle,linear\n1,2\n",
+            "given:2: found 2 columns, expected 6 columns",
+        ),
+        (
+            Format::WillItScale,
+            "tasks,processes,processes_idle,threads,threads_idle,linear\n1,2,3,4,inf,6\n",
+            "given:2: found 'inf', expected threads_idle: a finite number",
+        ),
+        (
+            Format::OpenbsdResult,
+            "VALUE 1 s real\nPASS\tmake\nVALUE x s real\n",
+            "given:3: found 'x', expected a value: a finite number",
+        ),
+        (
+            Format::OpenbsdResult,
+            "VALUE 1 s real\n",
+            "given:1: found the end, expected the status of the test that has the last values",
+        ),
+        (
+            Format::OpenbsdResult,
+            "hello\n",
+            "given:1: found 'hello', expected `VALUE NUMBER UNIT NAME` or `STATUS TEST MESSAGE`",
+        ),
+        (
+            Format::OpenbsdResult,
+            "VALUE 1 s real\nPASS\ta\nVALUE 1 ms real\nPASS\ta\n",
+            "given:3: found the unit 'ms', expected 's', the unit that 'a' has before",
+        ),
+        (Format::OpenbsdData, "# test subtest\na b 1 2 3\n", "given:2: found 5 columns, expected 8 columns"),
+        (
+            Format::OpenbsdData,
+            "a b 1 yesterday 3 1.5 s h\n",
+            "given:1: found 'yesterday', expected the checkout in seconds since 1970",
+        ),
+        (
+            Format::OtavaCsv,
+            "time,a\n2024-01-01,1\n2024-01-02\n",
+            "given:3: found 1 columns, expected 2, as in the header",
+        ),
+        (Format::OtavaCsv, "time,a\n2024-01-01,1\n2024-01-02,x\n", "given:3: found 'x', expected a: a finite number"),
+        (Format::OtavaCsv, "time,a\nsoon,1\n", "given:2: found 'soon', expected a time: 2026-01-31 12:00:00 +0000"),
+        (
+            Format::OtavaCsv,
+            "when,a\n1,1\n",
+            "given:1: found no column `time`, expected a header with `time` and metrics",
+        ),
+        (Format::OtavaCsv, "time,a,a\n1,1,1\n", "given:1: found two columns 'a', expected each metric once"),
+        (
+            Format::Hyperfine,
+            "{\"results\": [\n{\"command\": \"a\", \"times\": [1, \"x\"]}]}",
+            "given:2: found string \"x\", expected f64 in hyperfine's JSON",
+        ),
+        (
+            Format::Hyperfine,
+            "{\"results\": [{\"command\": \"a\"}]}",
+            "given: found command 1 without times and mean, expected `times` or `mean` of each",
+        ),
+        (
+            Format::Bencher,
+            "{\"a\": {\"latency\":\n{}}}",
+            "given:2: found an error in JSON (missing field `value`), expected Bencher metric format",
+        ),
+        (Format::Lkp, "{\"a\": [1, \"x\"]}", "given: found 'x', expected a number of 'a'"),
+        (Format::GoBench, "PASS\n", "given: found none, expected lines `BenchmarkName N VALUE UNIT`"),
+        (
+            Format::Faultline,
+            "{\"format\": \"faultline-dataset/2\", \"series\": []}",
+            "given: found the format 'faultline-dataset/2', expected finite values of faultline, each once",
+        ),
+    ];
+    for (format, text, expected) in cases {
+        assert_eq!(message(format, text), expected);
+    }
+}
+
+#[test]
+fn a_format_that_needs_a_file_gets_no_directory() {
+    let files = Files::directory("given", [("a".to_owned(), vec![]), ("b".to_owned(), vec![])]);
+    let error = read(&files, Some(Format::Lkp)).unwrap_err().to_string();
+    assert_eq!(error, "given: found a directory of 2 files, expected one file in the format lkp");
+}
+
+#[test]
+fn more_cells_than_anyone_has_are_not_read() {
+    let cells = "1,".repeat(10_000_001);
+    assert_eq!(
+        message(Format::Lkp, &format!("{{\"a\": [{cells}1]}}")),
+        "given: found 10000001 commas, expected at most 10000000 parts"
+    );
+}
+
+#[test]
+fn what_is_too_large_is_not_read() {
+    let bytes = vec![b' '; usize::try_from(Files::LIMIT_BYTES).unwrap() + 1];
+    let error = read(&Files::one("given", bytes), None).unwrap_err().to_string();
+    assert_eq!(error, "given: 134217729 bytes, more than the 134217728 that are read");
+}

@@ -1,0 +1,390 @@
+//! What is read of the tools' own files, and that writing loses none of it.
+
+use faultline_exchange::{Files, Format, Written, read, read_changes, sniff, write, write_changes};
+use faultline_model::changes::{Changes, Effect, Place, Segment, SeriesChanges, Status, Step};
+use faultline_model::dataset::{DataPoint, Dataset, Measured, Series, Summed};
+use faultline_model::direction::Direction::{Higher, Lower};
+use faultline_model::time::UnixMillis;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples")
+}
+
+fn collect(directory: &Path, below: &Path, files: &mut Vec<(String, Vec<u8>)>) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, below, files);
+        } else {
+            let name = path.strip_prefix(below).unwrap().to_str().unwrap().to_owned();
+            files.push((name, std::fs::read(&path).unwrap()));
+        }
+    }
+}
+
+/// Every sample: of a format that is a directory, one; of others, one for each file.
+pub fn all() -> Vec<(Format, Files)> {
+    let mut samples = Vec::new();
+    for format in Format::ALL.into_iter().filter(|format| *format != Format::Faultline) {
+        let directory = root().join(format.name());
+        let mut files = Vec::new();
+        collect(&directory, &directory, &mut files);
+        assert!(!files.is_empty(), "no sample of {format}");
+        if format.is_directory() {
+            samples.push((format, Files::directory(format.name(), files)));
+        } else {
+            samples.extend(files.into_iter().map(|(name, bytes)| (format, Files::one(name, bytes))));
+        }
+    }
+    samples
+}
+
+fn sample(format: Format, name: &str) -> Files {
+    let found = all().into_iter().find(|(of, files)| *of == format && (format.is_directory() || files.given() == name));
+    found.expect("the sample is there").1
+}
+
+fn dataset(format: Format, name: &str) -> Dataset {
+    read(&sample(format, name), Some(format)).unwrap()
+}
+
+/// What was written, as the caller would read it.
+pub fn files_of(format: Format, written: &Written) -> Files {
+    match &written.files[..] {
+        [(name, text)] if !format.is_directory() => Files::one(name.clone(), text.clone().into_bytes()),
+        files => {
+            Files::directory("written", files.iter().map(|(name, text)| (name.clone(), text.clone().into_bytes())))
+        }
+    }
+}
+
+fn series<'a>(dataset: &'a Dataset, name: &str) -> &'a Series {
+    dataset.series.iter().find(|series| series.to_string() == name).unwrap_or_else(|| {
+        panic!("no {name} among {:?}", dataset.series.iter().map(Series::to_string).collect::<Vec<_>>())
+    })
+}
+
+fn values(dataset: &Dataset, name: &str) -> Vec<f64> {
+    series(dataset, name).points.iter().flat_map(|point| point.measured.values()).copied().collect()
+}
+
+#[test]
+fn every_sample_is_recognised() {
+    for (format, files) in all() {
+        assert_eq!(sniff(&files), Some(format), "{}", files.given());
+    }
+}
+
+#[test]
+fn every_sample_is_written_and_read_again() {
+    for (format, files) in all().into_iter().filter(|(format, _)| *format != Format::OtavaJson) {
+        let dataset = read(&files, None).unwrap();
+        let written = write(&dataset, format).unwrap();
+        let again = files_of(format, &written);
+        assert_eq!(sniff(&again), Some(format), "{}", files.given());
+        assert_eq!(read(&again, None).unwrap(), written.held, "{}", files.given());
+        assert_eq!((&written.held, &written.losses[..]), (&dataset, &[] as &[String]), "{format} {}", files.given());
+    }
+}
+
+#[test]
+fn every_sample_can_be_had_as_our_own_json() {
+    for (_, files) in all().into_iter().filter(|(format, _)| *format != Format::OtavaJson) {
+        let dataset = read(&files, None).unwrap();
+        let written = write(&dataset, Format::Faultline).unwrap();
+        assert_eq!(read(&files_of(Format::Faultline, &written), None).unwrap(), dataset);
+        assert!(written.losses.is_empty());
+    }
+}
+
+#[test]
+fn will_it_scale() {
+    let dataset = dataset(Format::WillItScale, "page_fault1.csv");
+    assert_eq!(dataset.series.len(), 8);
+    let processes = series(&dataset, "page_fault1 processes×2");
+    assert_eq!((processes.unit.as_str(), processes.direction), ("ops/s", Some(Higher)));
+    assert_eq!(values(&dataset, "page_fault1 processes×2"), [525615.0]);
+    assert_eq!(values(&dataset, "page_fault1 threads_idle×1"), [12.83]);
+}
+
+#[test]
+fn the_openbsd_labs_test_result() {
+    let dataset = dataset(Format::OpenbsdResult, "test.result");
+    let real = series(&dataset, "time_-lp_make_-s_-j16 real");
+    assert_eq!((real.unit.as_str(), real.direction), ("sec", Some(Lower)));
+    assert_eq!(values(&dataset, "time_-lp_make_-s_-j16 real"), [107.93]);
+    assert_eq!(series(&dataset, "iperf3_-c10.0.0.2_-w1m_-t10 receiver").direction, Some(Higher));
+    let hung = series(&dataset, "tcpbench_-t10_10.0.0.2");
+    assert_eq!(hung.points[0].measured, Measured::Missing("NOTERM Test running too long, aborted.".to_owned()));
+    // It printed a value before it failed.
+    let failed = series(&dataset, "udpbench_-l36_-t10_send_10.0.0.2");
+    let why = "NOEXIT Command 'udpbench -l36 -t10 send 10.0.0.2' failed: 256";
+    assert_eq!(failed.points[0].measured, Measured::Missing(why.to_owned()));
+}
+
+#[test]
+fn the_openbsd_labs_test_data() {
+    let dataset = dataset(Format::OpenbsdData, "test.data");
+    assert_eq!(dataset.facts.get_text("host.name"), Some("host-1"));
+    let real = series(&dataset, "time_-lp_make_-s_-j16 real");
+    assert_eq!(real.points.len(), 12);
+    assert_eq!(real.points[3].time, Some(UnixMillis(1_717_986_400_000)));
+    assert_eq!(real.points[3].boot.as_deref(), Some("1718000000/1717986400"));
+    assert_eq!(series(&dataset, "time_-lp_make_-s_-j16").measure, None);
+}
+
+#[test]
+fn asv() {
+    let dataset = dataset(Format::Asv, "asv");
+    assert_eq!(dataset.facts.get_text("host.name"), Some("bench-1"));
+    assert_eq!(dataset.facts.get_text("cpu.model"), Some("Example CPU"));
+    let sampled = series(&dataset, "benchmarks.Suite.time_work(1000, \"it's, odd\")");
+    assert_eq!((sampled.points.len(), sampled.unit.as_str(), sampled.direction), (3, "seconds", Some(Lower)));
+    assert!(sampled.points.iter().all(|point| point.measured.values().len() == 6));
+    let times: Vec<_> = sampled.points.iter().map(|point| point.time.unwrap().0).collect();
+    assert_eq!(times, [1_704_110_400_000, 1_704_196_800_000, 1_704_283_200_000]);
+    assert!(sampled.points.iter().all(|point| point.commit.as_ref().is_some_and(|hash| hash.len() == 40)));
+    let why = |name: &str| series(&dataset, name).points[0].measured.clone();
+    assert_eq!(why("benchmarks.Suite.time_work(10, \"it's, odd\")"), Measured::Missing("skipped".to_owned()));
+    assert_eq!(why("benchmarks.Skipped.time_never"), Measured::Missing("skipped".to_owned()));
+    assert_eq!(why("benchmarks.time_fails"), Measured::Missing("failed".to_owned()));
+    assert_eq!(values(&dataset, "benchmarks.Suite.track_sum(10, 'plain')"), [45.0; 3]);
+}
+
+#[test]
+fn otava_csv() {
+    let dataset = dataset(Format::OtavaCsv, "series.csv");
+    assert_eq!(dataset.series.iter().map(|series| series.name.as_str()).collect::<Vec<_>>(), ["zero_fill", "exec_ms"]);
+    assert_eq!(values(&dataset, "zero_fill")[..2], [1017.71, 997.24]);
+    let first = &dataset.series[1].points[0];
+    assert_eq!((first.time, first.commit.as_deref()), (Some(UnixMillis(1_700_000_000_000)), Some("a6a3a4506513")));
+}
+
+#[test]
+fn otava_json() {
+    let files = sample(Format::OtavaJson, "changes.json");
+    let changes = read_changes(&files).unwrap();
+    assert_eq!(changes.len(), 2);
+    let change = &changes[0];
+    assert_eq!((change.name.as_str(), change.measure.as_deref()), ("local.series", Some("zero_fill")));
+    assert_eq!((change.position, change.commit.as_deref()), (25, Some("bd628881ad1b")));
+    assert_eq!(change.time, Some(UnixMillis(1_702_160_000_000)));
+    assert_eq!((change.before, change.after), (Some(999.6304), Some(1099.364571)));
+    assert_eq!(read(&files, None).unwrap_err().to_string(), "changes.json: a report of changes, which holds no values");
+}
+
+/// A series of these runs, and a step found in it between its second and third place.
+fn with_a_step(points: Vec<DataPoint>, places: [Place; 4]) -> (Series, SeriesChanges) {
+    let series = Series {
+        name: "zero_fill".to_owned(),
+        tasks: Some(2),
+        measure: None,
+        unit: "fault/s".to_owned(),
+        direction: Some(Higher),
+        points,
+    };
+    let segment = |first: usize, last: usize, level| {
+        let (first, last) = (places[first].position, places[last].position);
+        Segment { first, last, points: 2, level, drift: None }
+    };
+    let step = Step {
+        after: places[1].position,
+        by: places[2].position,
+        earliest: places[0].position,
+        latest: places[2].position,
+        from: 11.0,
+        to: 22.0,
+        effect: Effect::Better,
+        status: Status::Provisional,
+        gain: 30.0,
+    };
+    let changes = Changes {
+        format: Changes::FORMAT.to_owned(),
+        false_alarms: 0.05,
+        false_confirmations: 0.001,
+        segments: vec![segment(0, 1, 11.0), segment(2, 3, 21.0)],
+        steps: vec![step],
+    };
+    let (name, unit, direction) = (series.to_string(), series.unit.clone(), series.direction);
+    let found = SeriesChanges { name, unit, direction, missing: 0, places: places.into(), changes };
+    (series, found)
+}
+
+/// A run of a commit, of three intervals; at a day where that is known.
+fn run(commit: Option<&str>, day: Option<i64>, value: f64) -> DataPoint {
+    DataPoint {
+        commit: commit.map(str::to_owned),
+        time: day.map(|day| UnixMillis(1_700_000_000_000 + day * DAY_MS)),
+        ..DataPoint::of(Measured::Values(vec![value, value - 1.0, value + 7.0]))
+    }
+}
+
+const DAY_MS: i64 = 86_400_000;
+
+#[test]
+fn our_changes_as_otava_json() {
+    // The source has its latest run first, a failed one, and two of the commit with the step.
+    let failed = DataPoint { measured: Measured::Missing("hung".to_owned()), ..run(Some("c0"), Some(0), 0.0) };
+    let points = vec![
+        run(Some("c3"), Some(3), 22.0),
+        failed,
+        run(Some("c0"), Some(0), 10.0),
+        run(Some("c1"), Some(1), 12.0),
+        run(Some("c2"), Some(2), 20.0),
+        run(Some("c2"), Some(2), 21.0),
+    ];
+    let place = |day: i64| Place {
+        position: (day * DAY_MS) as u64,
+        commit: Some(format!("c{day}")),
+        time: run(None, Some(day), 0.0).time,
+    };
+    let (series, found) = with_a_step(points, [0, 1, 2, 3].map(place));
+    let written = write_changes(&[(&series, &found)]);
+    assert_eq!(written.losses[1..], ["the ranges in which steps lie (1)", "that steps are provisional (1)"]);
+    assert!(written.text.contains("\"forward_change_percent\": \"100\""), "{}", written.text);
+    let files = Files::one("changes.json", written.text.into_bytes());
+    assert_eq!(sniff(&files), Some(Format::OtavaJson));
+    let read = read_changes(&files).unwrap();
+    assert_eq!(read.len(), 1);
+    assert_eq!((read[0].name.as_str(), &read[0].measure, read[0].position), ("zero_fill×2", &None, 2));
+    assert_eq!((read[0].before, read[0].after, read[0].p), (Some(11.0), Some(22.0), None));
+    assert_eq!((read[0].deviation_before, read[0].deviation_after), (Some(2f64.sqrt()), Some(1.0)));
+    assert_eq!((read[0].commit.as_deref(), read[0].time), (Some("c2"), Some(UnixMillis(1_700_172_800_000))));
+    let mut found = found;
+    found.changes.steps[0].earliest = found.changes.steps[0].after;
+    assert_eq!(write_changes(&[(&series, &found)]).losses.len(), 2, "no place lies inside");
+}
+
+#[test]
+fn our_changes_without_times_as_otava_json() {
+    // A commit's runs that follow each other share a position; a run without a commit has one for itself.
+    let commits = [Some("a"), Some("a"), None, None, Some("b")];
+    let runs = commits.into_iter().zip([10.0, 10.0, 12.0, 20.0, 22.0]);
+    let points = runs.map(|(commit, value)| run(commit, None, value)).collect();
+    let place = |position: usize, commit: Option<&str>| Place {
+        position: position as u64,
+        commit: commit.map(str::to_owned),
+        time: None,
+    };
+    let places = [place(0, Some("a")), place(1, None), place(2, None), place(3, Some("b"))];
+    let (series, found) = with_a_step(points, places);
+    let read = read_changes(&Files::one("a", write_changes(&[(&series, &found)]).text.into_bytes())).unwrap();
+    assert_eq!((read[0].position, &read[0].commit, read[0].time), (3, &None, None));
+    assert_eq!(read[0].deviation_after, Some(2f64.sqrt()));
+}
+
+#[test]
+fn bencher() {
+    let dataset = dataset(Format::Bencher, "documentation.json");
+    let latency = series(&dataset, "benchmark_name latency");
+    assert_eq!((latency.unit.as_str(), latency.direction), ("ns", Some(Lower)));
+    let bounds = Summed { value: 88.0, low: Some(87.42), high: Some(88.88), deviation: None, n: None };
+    assert_eq!(latency.points[0].measured, Measured::Summary(bounds));
+    assert_eq!(series(&dataset, "benchmark_name throughput").direction, Some(Higher));
+    assert_eq!(values(&dataset, "my_binary file-size"), [42.0]);
+}
+
+#[test]
+fn hyperfine() {
+    let dataset = dataset(Format::Hyperfine, "sleep.json");
+    assert_eq!(series(&dataset, "sleep 0.01").direction, Some(Lower));
+    assert_eq!(values(&dataset, "sleep 0.01")[..2], [0.011307101, 0.011310265]);
+    let user = Summed { value: 0.0011185, low: None, high: None, deviation: None, n: Some(8) };
+    assert_eq!(series(&dataset, "sleep 0.01 user").points[0].measured, Measured::Summary(user));
+}
+
+/// What a comparison of a file with itself counts on both sides: points with a value.
+#[test]
+fn each_time_of_hyperfine_and_each_line_of_go_is_a_run() {
+    for name in ["sleep.json", "shell.json"] {
+        let files = sample(Format::Hyperfine, name);
+        let report: Value = serde_json::from_slice(files.contents().next().unwrap().1).unwrap();
+        let dataset = read(&files, None).unwrap();
+        for result in report["results"].as_array().unwrap() {
+            let command = series(&dataset, result["command"].as_str().unwrap());
+            assert_eq!(command.points.len(), result["times"].as_array().unwrap().len(), "{command}");
+            assert!(command.points.iter().all(|point| point.measured.values().len() == 1));
+        }
+    }
+    let dataset = dataset(Format::GoBench, "count.txt");
+    for series in dataset.series.iter().filter(|series| series.name != "Failed") {
+        assert_eq!(series.points.len(), 4, "{series}");
+    }
+}
+
+#[test]
+fn a_command_given_twice_to_hyperfine() {
+    let text = r#"{"results": [
+        {"command": "a", "mean": 1.5, "times": [1, 2], "user": 0.5, "memory_usage_byte": [10, 20]},
+        {"command": "a", "mean": 4, "stddev": 1},
+        {"command": "a", "mean": 3, "times": [3], "user": 1.5, "memory_usage_byte": [30]}]}"#;
+    let dataset = read(&Files::one("a.json", text.as_bytes().to_vec()), None).unwrap();
+    assert_eq!(values(&dataset, "a"), [1.0, 2.0, 4.0, 3.0]);
+    let written = write(&dataset, Format::Hyperfine).unwrap();
+    assert_eq!(
+        written.losses,
+        [
+            "user, system and memory figures beyond those that hyperfine has (1 benchmark)",
+            "the order of benchmarks or runs"
+        ]
+    );
+    let report: Value = serde_json::from_str(&written.files[0].1).unwrap();
+    let results = report["results"].as_array().unwrap();
+    assert_eq!(results.len(), 2);
+    assert_eq!((&results[0]["times"], &results[0]["mean"]), (&json!([1.0, 2.0, 3.0]), &json!(2.0)));
+    assert_eq!((&results[0]["user"], &results[1]["mean"]), (&json!(1.0), &json!(4.0)));
+    assert_eq!(results[0]["memory_usage_byte"], json!([10.0, 20.0, 30.0]));
+}
+
+#[test]
+fn go() {
+    let dataset = dataset(Format::GoBench, "count.txt");
+    assert_eq!(dataset.facts.get_text("go.pkg"), Some("example.org/sums/sums"));
+    assert_eq!(dataset.facts.get_text("cpu.model"), Some("Example CPU"));
+    let sum = series(&dataset, "Sum/n=1000×2");
+    let runs: Vec<_> = sum.points.iter().map(|point| point.measured.clone()).collect();
+    assert_eq!(runs, [287.5, 288.8, 286.9, 286.3].map(|value| Measured::Values(vec![value])));
+    assert_eq!((sum.unit.as_str(), sum.direction), ("ns/op", Some(Lower)));
+    assert_eq!(series(&dataset, "Sum/n=1000 MB/s×2").direction, Some(Higher));
+    assert_eq!(values(&dataset, "Allocate allocs/op×2"), [1.0; 4]);
+    assert_eq!(series(&dataset, "Allocate kept/op×2").direction, None);
+    assert_eq!(series(&dataset, "Failed").points[0].measured, Measured::Missing("failed".to_owned()));
+    let verbose = self::dataset(Format::GoBench, "verbose.txt");
+    assert_eq!(series(&verbose, "Skipped").points[0].measured, Measured::Missing("skipped".to_owned()));
+}
+
+#[test]
+fn criterion() {
+    let dataset = dataset(Format::Criterion, "criterion");
+    assert_eq!(dataset.series.len(), 3);
+    let sum = series(&dataset, "sum/of words/loop/16");
+    assert_eq!((sum.unit.as_str(), sum.direction), ("ns", Some(Lower)));
+    assert_eq!(sum.points[0].measured.values()[0], 19196227.0 / 1940407.0);
+    assert_eq!(values(&dataset, "add").len(), 10);
+}
+
+#[test]
+fn criterion_without_its_samples() {
+    let mut files = Vec::new();
+    let directory = root().join("criterion");
+    collect(&directory, &directory, &mut files);
+    files.retain(|(name, _)| !name.ends_with("sample.json"));
+    let dataset = read(&Files::directory("criterion", files), None).unwrap();
+    let Measured::Summary(flat) = series(&dataset, "sum/of words/loop/16").points[0].measured else { panic!() };
+    assert_eq!((flat.value, flat.low), (10.529448409534702, Some(9.796254543505563)));
+    // Linear samples have a slope.
+    let Measured::Summary(linear) = series(&dataset, "add").points[0].measured else { panic!() };
+    assert_eq!((linear.value, linear.deviation), (0.8255110117157204, Some(0.00738632486923903)));
+    let written = write(&dataset, Format::Criterion).unwrap();
+    assert_eq!(read(&files_of(Format::Criterion, &written), None).unwrap(), written.held);
+    assert_eq!(written.held.series[0].points, dataset.series[0].points);
+}
+
+#[test]
+fn lkp() {
+    let dataset = dataset(Format::Lkp, "matrix.json");
+    assert_eq!(values(&dataset, "will-it-scale.per_process_ops"), [348230.0, 364416.0, 445139.0]);
+    assert!(dataset.series.iter().all(|series| series.name != "stats_source" && series.points.len() == 3));
+}

@@ -1,0 +1,75 @@
+//! Time that grows with size alone: files of some megabytes, in the shapes that invite to square it.
+
+use faultline_exchange::{Files, Format, read, write};
+use std::time::{Duration, Instant};
+
+/// Each is read and written in a few seconds even without optimisation; squared, it would be hours.
+const LIMIT: Duration = Duration::from_secs(60);
+
+fn check(format: Format, name: &str, text: String) {
+    let begin = Instant::now();
+    let dataset = read(&Files::one(name, text.into_bytes()), Some(format)).unwrap();
+    write(&dataset, format).unwrap();
+    assert!(begin.elapsed() < LIMIT, "{format}: {:?}", begin.elapsed());
+}
+
+#[test]
+fn many_lines_of_one_benchmark() {
+    let lines = 0..60_000;
+    let header = "tasks,processes,processes_idle,threads,threads_idle,linear\n";
+    let rows: String = lines.clone().map(|n| format!("2,{n},0.5,{n},0.5,{n}\n")).collect();
+    check(Format::WillItScale, "a.csv", format!("{header}{rows}"));
+    check(Format::OpenbsdResult, "a", lines.clone().map(|n| format!("VALUE {n} sec real\nPASS\tmake\tok\n")).collect());
+    check(Format::OpenbsdData, "a", lines.clone().map(|n| format!("a b 1 2 {n} {n} sec h\n")).collect());
+    let rows: String = lines.clone().map(|n| format!("{},c{n},{n},{n}\n", 1_700_000_000 + n)).collect();
+    check(Format::OtavaCsv, "a", format!("time,commit,a,b\n{rows}"));
+    check(Format::GoBench, "a", lines.clone().map(|n| format!("BenchmarkA-8 1 {n} ns/op 1 B/op\n")).collect());
+    let numbers: Vec<String> = lines.map(|n| n.to_string()).collect();
+    check(Format::Lkp, "a", format!("{{\"a\": [{}]}}", numbers.join(",")));
+    check(
+        Format::Hyperfine,
+        "a",
+        format!("{{\"results\": [{{\"command\": \"a\", \"times\": [{}]}}]}}", numbers.join(",")),
+    );
+}
+
+#[test]
+fn many_benchmarks_with_one_value() {
+    let names = 0..30_000;
+    check(Format::OpenbsdResult, "a", names.clone().map(|n| format!("VALUE {n} sec m{n}\nPASS\tmake\tok\n")).collect());
+    check(Format::OpenbsdData, "a", names.clone().map(|n| format!("a b{n} 1 2 0 {n} sec h\n")).collect());
+    check(Format::GoBench, "a", names.clone().map(|n| format!("BenchmarkA{n}-8 1 {n} ns/op\n")).collect());
+    check(Format::GoBench, "a", names.clone().map(|n| format!("BenchmarkA 1 {n} u{n}/op\n")).collect());
+    let stats: Vec<_> = names.clone().map(|n| format!("\"a{n}\": [{n}]")).collect();
+    check(Format::Lkp, "a", format!("{{{}}}", stats.join(",")));
+    let benchmarks: Vec<_> = names.clone().map(|n| format!("\"a{n}\": {{\"latency\": {{\"value\": {n}}}}}")).collect();
+    check(Format::Bencher, "a", format!("{{{}}}", benchmarks.join(",")));
+    let commands: Vec<_> = names.map(|n| format!("{{\"command\": \"a{n}\", \"mean\": {n}}}")).collect();
+    check(Format::Hyperfine, "a", format!("{{\"results\": [{}]}}", commands.join(",")));
+}
+
+#[test]
+fn thousands_of_columns() {
+    let columns = 0..5_000;
+    let header: String = columns.clone().map(|n| format!(",m{n}")).collect();
+    let cells: String = columns.map(|n| format!(",{n}.5")).collect();
+    let rows: String = (0..20).map(|n| format!("{}{cells}\n", 1_700_000_000 + n)).collect();
+    check(Format::OtavaCsv, "a", format!("time{header}\n{rows}"));
+}
+
+#[test]
+fn names_that_become_one_path() {
+    let names: String = (0..20_000).map(|n| format!("{}", char::from_u32(0x4e00 + n).unwrap())).collect();
+    let series: Vec<_> = names
+        .chars()
+        .map(|c| {
+            format!(r#"{{"name":"{c}","unit":"ns","direction":null,"points":[{{"measured":{{"values":[1.0]}}}}]}}"#)
+        })
+        .collect();
+    let text = format!(r#"{{"format":"faultline-dataset/1","series":[{}]}}"#, series.join(","));
+    let dataset = read(&Files::one("a", text.into_bytes()), None).unwrap();
+    let begin = Instant::now();
+    let written = write(&dataset, Format::Criterion).unwrap();
+    assert_eq!(written.files.len(), 60_000);
+    assert!(begin.elapsed() < LIMIT, "{:?}", begin.elapsed());
+}

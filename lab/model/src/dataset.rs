@@ -1,0 +1,182 @@
+//! Benchmarks' values with their places in time and history: what files of other tools hold, and what our own runs give to them.
+//!
+//! Reading and writing formats belongs to `exchange`; comparing, and finding steps, to `stats`.
+
+use crate::direction::Direction;
+use crate::facts::Facts;
+use crate::time::UnixMillis;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Several benchmarks. `format` is [`Dataset::FORMAT`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Dataset {
+    /// Name and version of this structure.
+    pub format: String,
+    /// What is known of the machine that was measured.
+    #[serde(default)]
+    pub facts: Facts,
+    /// The benchmarks, in the order of the source; no two have the same name, tasks and measure.
+    pub series: Vec<Series>,
+}
+
+impl Dataset {
+    /// Value of `format`.
+    pub const FORMAT: &'static str = "faultline-dataset/1";
+
+    /// A set of these benchmarks, of an unknown machine.
+    pub fn of(series: Vec<Series>) -> Self {
+        Dataset { format: Self::FORMAT.to_owned(), facts: Facts::default(), series }
+    }
+}
+
+/// One measure of one benchmark, over runs and perhaps over history.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// The benchmark's name, its parameters included.
+    pub name: String,
+    /// How many tasks it ran at once, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<u32>,
+    /// What was measured, where a benchmark has several: `latency`, `B/op`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measure: Option<String>,
+    /// Unit of the values; empty when it isn't known.
+    pub unit: String,
+    /// Which way is better; none when it isn't known.
+    pub direction: Option<Direction>,
+    /// Runs, in the order of the source.
+    pub points: Vec<DataPoint>,
+}
+
+/// Name, measure and number of tasks, as far as they are there: `zero_fill:base×2`.
+impl fmt::Display for Series {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if let Some(measure) = &self.measure {
+            write!(f, " {measure}")?;
+        }
+        match self.tasks {
+            Some(tasks) => write!(f, "×{tasks}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// One run of a benchmark.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DataPoint {
+    /// The commit that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// That commit's time, or when it was measured where that is all that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<UnixMillis>,
+    /// Tells boots of the machine apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<String>,
+    /// Place in the order in which runs were made; numbers that ascend with time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<u64>,
+    /// What was measured.
+    pub measured: Measured,
+}
+
+impl DataPoint {
+    /// A run of which nothing is known but its values.
+    pub fn of(measured: Measured) -> Self {
+        DataPoint { commit: None, time: None, boot: None, order: None, measured }
+    }
+}
+
+/// What one run of a benchmark gave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measured {
+    /// Single values, at least one.
+    Values(Vec<f64>),
+    /// The values are gone, a figure that sums them up is left.
+    Summary(Summed),
+    /// No value, in words why not: it failed, or was left out.
+    Missing(String),
+}
+
+/// A figure that was made of several values.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Summed {
+    /// The figure.
+    pub value: f64,
+    /// Lower end of its interval, whatever the source means by that.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Standard deviation of the values.
+    pub deviation: Option<f64>,
+    /// How many values there were.
+    pub n: Option<u32>,
+}
+
+impl Measured {
+    /// The values, or the one that sums them up; empty for a run without any.
+    pub fn values(&self) -> &[f64] {
+        match self {
+            Measured::Values(values) => values,
+            Measured::Summary(summed) => std::slice::from_ref(&summed.value),
+            Measured::Missing(_) => &[],
+        }
+    }
+}
+
+/// A step that another tool found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReportedChange {
+    /// The benchmark's name.
+    pub name: String,
+    /// What was measured, where a benchmark has several.
+    pub measure: Option<String>,
+    /// Position of the first run that has the new level, from 0.
+    pub position: u64,
+    /// That run's commit.
+    pub commit: Option<String>,
+    /// That run's time.
+    pub time: Option<UnixMillis>,
+    /// Mean before it.
+    pub before: Option<f64>,
+    /// Mean after it.
+    pub after: Option<f64>,
+    /// Standard deviation before it.
+    pub deviation_before: Option<f64>,
+    /// Standard deviation after it.
+    pub deviation_after: Option<f64>,
+    /// The tool's p-value; whether it is one depends on the tool.
+    pub p: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_series_is_named_by_all_that_is_known() {
+        let mut series = Series {
+            name: "zero_fill:base".to_owned(),
+            tasks: None,
+            measure: None,
+            unit: "fault/s".to_owned(),
+            direction: Some(Direction::Higher),
+            points: vec![],
+        };
+        assert_eq!(series.to_string(), "zero_fill:base");
+        series.tasks = Some(2);
+        series.measure = Some("rate".to_owned());
+        assert_eq!(series.to_string(), "zero_fill:base rate×2");
+    }
+
+    #[test]
+    fn a_run_without_values_has_none() {
+        let summed = Summed { value: 3.0, low: None, high: None, deviation: None, n: Some(5) };
+        assert_eq!(Measured::Values(vec![1.0, 2.0]).values(), [1.0, 2.0]);
+        assert_eq!(Measured::Summary(summed).values(), [3.0]);
+        assert!(Measured::Missing("hung".to_owned()).values().is_empty());
+    }
+}
