@@ -4,7 +4,8 @@
 #   make test       what fits in about a quarter of an hour; `make check` is part of it
 #   make test-all   the slow ones too: fuzzing, model checking, guests in an emulator, the workloads under sanitizers and for other systems
 #   make bench      our loops beside the same loops written bare; bench-lens: what the lens costs, how well it repeats itself
-#                   bench-frames, bench-frames-lens, bench-frames-peers: page-frame allocators
+#                   bench-frames, bench-frames-lens, bench-frames-peers: page-frame allocators; bench-changes: the change finder beside Otava;
+#                   bench-compare: live comparisons of equal sides and of known differences
 #   make guest      what guests in QEMU are made of, for `--on qemu:…` and the lens
 #   make lens       the lens's plugin for QEMU, for `faultline lens`
 #   make install    to PREFIX (/usr/local)
@@ -19,7 +20,7 @@ FAULTLINE := target/release/faultline
 PAGE := lab/report/page
 FUZZ_SECONDS := 60
 
-.PHONY: build guest lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-simulated test-guest fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers install clean \
+.PHONY: build guest lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-simulated test-guest fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-changes bench-compare install clean \
 	needs-build needs-test needs-lens needs-guest workloads
 
 # A command, and the packages that bring it.
@@ -134,7 +135,18 @@ bench-frames-peers: needs-build
 	$(CARGO) test --release --locked --manifest-path vm/peers/Cargo.toml --target-dir target/peers/build
 	$(CARGO) run --release --locked --manifest-path vm/peers/Cargo.toml --target-dir target/peers/build
 
-bench: workloads bench-frames
+# The change finder beside Apache Otava; FAULTLINE_TCPD names a checkout of the Turing Change Point Dataset, which is compared too.
+bench-changes: needs-build
+	$(CARGO) build --release --locked -p faultline-stats --example steps
+	python3 -m venv target/otava
+	target/otava/bin/pip install --quiet --disable-pip-version-check -r lab/stats/benches/otava/requirements.txt
+	target/otava/bin/python lab/stats/benches/otava/beside.py target/release/examples/steps $(FAULTLINE_TCPD)
+
+# Equal sides, which must not differ, and known differences, which must be found and end early; a quarter of an hour.
+bench-compare: build
+	python3 lab/faultline/benches/live.py $(FAULTLINE)
+
+bench: workloads bench-frames bench-changes bench-compare
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads bench
 
 install: build

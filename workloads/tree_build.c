@@ -8,18 +8,15 @@
  * started and waited for. The time a build may take is the caller's to limit: it may be hours.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/clock.h"
 #include "harness/command.h"
-#include "harness/coordinator.h"
+#include "harness/copies.h"
 #include "harness/failure.h"
 #include "harness/interrupts.h"
 #include "harness/lifetime.h"
@@ -30,17 +27,11 @@
 #include "tree/generate.h"
 
 enum { GENERATED, GIVEN };
-enum { PATH_BYTES = 4096, WORD_BYTES = 65536, LINE_BYTES = 256, COPIES_MAX = 1024, LOG_TAIL_BYTES = 2000 };
+enum { PATH_BYTES = 4096, WORD_BYTES = 65536, LINE_BYTES = 256 };
 
 static const char *tree;
 static unsigned copies = 1;
 static char **command;
-
-struct build {
-    pid_t pid;
-    int error_pipe; /* an errno comes out of it when the command could not be started */
-    bool ended;
-};
 
 /* ---- options ---- */
 
@@ -55,13 +46,7 @@ static const char *set_tree(const char *value)
 
 static const char *set_copies(const char *value)
 {
-    char *end;
-    errno = 0;
-    unsigned long number = strtoul(value, &end, 10);
-    if (*value < '0' || *value > '9' || *end != '\0' || errno != 0 || number < 1 || number > COPIES_MAX)
-        return "not a whole number from 1 to 1024";
-    copies = (unsigned)number;
-    return NULL;
+    return copies_read(value, &copies);
 }
 
 static bool lies_in(const char *inner, const char *outer)
@@ -173,20 +158,9 @@ static void make_copy(const struct plan *plan, unsigned copy)
     }
 }
 
-static void prepare(const struct plan *plan)
-{
-    protocol_line("note copies %u", copies);
-    if (plan_variant(plan) == GENERATED)
-        prepare_generated(plan);
-    else
-        command = command_with_jobs(plan->command, plan->tasks);
-    for (unsigned copy = 0; copy < copies; copy++)
-        make_copy(plan, copy);
-}
+/* ---- the builds ---- */
 
-/* ---- in the region ---- */
-
-/* In the child. All builds share the CPUs of the first TASKS entries of the list. */
+/* All builds share the CPUs of the first TASKS entries of the list. Returns 0 or an errno. */
 static int confine(const struct plan *plan)
 {
     if (plan->pin_count == 0)
@@ -195,7 +169,7 @@ static int confine(const struct plan *plan)
 }
 
 /* What the caller's environment would change of the build, and files in a directory that all builds would share. */
-static int set_environment(unsigned copy)
+static bool set_environment(unsigned copy)
 {
     /* A make above us would lend its jobs and its flags; so would what its user has set for every make. */
     static const char *const of_make[] = {"MAKEFLAGS", "GNUMAKEFLAGS", "MFLAGS", "MAKEFILES", "MAKELEVEL", "CARGO_MAKEFLAGS"};
@@ -203,62 +177,20 @@ static int set_environment(unsigned copy)
         unsetenv(of_make[i]);
     char path[PATH_BYTES];
     copy_path(path, copy, ".tmp");
-    if (mkdir(path, 0700) != 0 || setenv("TMPDIR", path, 1) != 0)
-        return errno;
     /* A compiler that is in truth a cache would hand out what it has kept. */
-    return setenv("CCACHE_DISABLE", "1", 1) == 0 ? 0 : errno;
+    return mkdir(path, 0700) == 0 && setenv("TMPDIR", path, 1) == 0 && setenv("CCACHE_DISABLE", "1", 1) == 0;
 }
 
-static _Noreturn void become_build(const struct plan *plan, unsigned copy, int error_pipe)
+static const char *enter(const struct plan *plan, unsigned copy)
 {
+    errno = confine(plan);
+    if (errno != 0)
+        return "pin";
     char path[PATH_BYTES];
-    int error = confine(plan);
-    copy_path(path, copy, ".log");
-    int log = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     copy_path(path, copy, "");
-    if (error == 0 && (log < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0 || chdir(path) != 0))
-        error = errno;
-    if (error == 0)
-        error = set_environment(copy);
-    if (error == 0) {
-        close(log);
-        execvp(command[0], command);
-        error = errno;
-    }
-    if (write(error_pipe, &error, sizeof error) < 0)
-        _exit(126);
-    _exit(127);
-}
-
-static void start_build(const struct plan *plan, struct build *build, unsigned copy)
-{
-    int ends[2];
-    if (pipe(ends) != 0)
-        failure_os("pipe", errno);
-    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-    fcntl(ends[1], F_SETFD, FD_CLOEXEC); /* a successful exec closes it without a word */
-    build->pid = lifetime_fork();
-    if (build->pid < 0)
-        failure_os("fork", errno);
-    if (build->pid == 0)
-        become_build(plan, copy, ends[1]);
-    close(ends[1]);
-    build->error_pipe = ends[0];
-}
-
-static void show_log(unsigned copy)
-{
-    char path[PATH_BYTES];
-    char tail[LOG_TAIL_BYTES];
-    copy_path(path, copy, ".log");
-    int log = open(path, O_RDONLY | O_CLOEXEC);
-    if (log < 0)
-        return;
-    off_t end = lseek(log, 0, SEEK_END);
-    ssize_t n = pread(log, tail, sizeof tail, end > (off_t)sizeof tail ? end - (off_t)sizeof tail : 0);
-    close(log);
-    if (n > 0)
-        fwrite(tail, 1, (size_t)n, stderr);
+    if (chdir(path) != 0)
+        return "chdir";
+    return set_environment(copy) ? NULL : "environment";
 }
 
 /* A make that was told, by whatever way, not to make anything ends well too. */
@@ -270,52 +202,37 @@ static void check_program(unsigned copy)
         failure_os_text("command", ENOENT, "%s ended well but made no program", command[0]);
 }
 
-static void check_build(const struct plan *plan, const struct build *build, unsigned copy, int status)
+static void prepare(const struct plan *plan)
 {
-    int error;
-    ssize_t n = read(build->error_pipe, &error, sizeof error);
-    close(build->error_pipe);
-    if (n == (ssize_t)sizeof error)
-        failure_os("exec", error);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-        if (plan_variant(plan) == GENERATED)
-            check_program(copy);
-        return;
-    }
-    show_log(copy);
-    if (WIFSIGNALED(status))
-        failure_os_text("command", ECHILD, "%s was ended by signal %d", command[0], WTERMSIG(status));
-    failure_os_text("command", WEXITSTATUS(status), "%s ended with status %d", command[0], WEXITSTATUS(status));
+    protocol_line("note copies %u", copies);
+    if (plan_variant(plan) == GENERATED)
+        prepare_generated(plan);
+    else
+        command = command_with_jobs(plan->command, plan->tasks);
+    for (unsigned copy = 0; copy < copies; copy++)
+        make_copy(plan, copy);
+
+    static struct copies builds;
+    builds = (struct copies){
+        .command = command,
+        .count = copies,
+        .keeps_output = true,
+        .enter = enter,
+        .check = plan_variant(plan) == GENERATED ? check_program : NULL,
+    };
+    copies_prepare(plan, &builds);
 }
 
 static void run(const struct plan *plan)
 {
-    struct build *builds = calloc(copies, sizeof *builds);
-    if (builds == NULL)
-        failure_os("calloc", errno);
-    for (unsigned copy = 0; copy < copies; copy++)
-        start_build(plan, &builds[copy], copy);
-    for (unsigned ended = 0; ended < copies;) {
-        for (unsigned copy = 0; copy < copies; copy++) {
-            int status;
-            if (builds[copy].ended || waitpid(builds[copy].pid, &status, WNOHANG) != builds[copy].pid)
-                continue;
-            builds[copy].ended = true;
-            ended++;
-            check_build(plan, &builds[copy], copy, status);
-        }
-        if (ended < copies) /* SIGCHLD ends the wait at once */
-            interrupts_wait(clock_now_ns() + NS_PER_S, -1);
-    }
-    free(builds);
+    (void)plan;
+    copies_run();
 }
 
 static void conclude(const struct plan *plan, const struct region *region)
 {
     (void)plan;
-    protocol_line("measure real_s s lower %.6f", (double)(region->end_ns - region->begin_ns) / (double)NS_PER_S);
-    protocol_line("measure user_s s lower %.6f", (double)region->usage.user_ns / (double)NS_PER_S);
-    protocol_line("measure system_s s lower %.6f", (double)region->usage.system_ns / (double)NS_PER_S);
+    copies_print_times(region);
 }
 
 static const struct workload_option options[] = {
@@ -343,6 +260,7 @@ const struct workload tree_build = {
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .takes_command = true,
+    .examples = {"--tasks 2", "--variant given --tree DIR --copies 2 -- make -j{jobs}"},
     .needs_scratch = true,
     .refuse = refuse,
     .prepare = prepare,

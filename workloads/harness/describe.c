@@ -69,8 +69,7 @@ _Noreturn void describe_help(const struct workload *workload)
                "  %s --variant %s --ops 1000\n",
                workload->name, workload->name, workload->variants[workload->variant_count - 1].name);
     else
-        printf("  %s --tasks 2\n  %s --variant given --tree DIR --copies 2 -- make -j{jobs}\n", workload->name,
-               workload->name);
+        printf("  %s %s\n  %s %s\n", workload->name, workload->examples[0], workload->name, workload->examples[1]);
     puts("\nexit status: 0 done, 64 bad arguments, 69 unsupported here, 71 a system call failed");
     exit(0);
 }

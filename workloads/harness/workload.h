@@ -81,6 +81,7 @@ struct workload {
     const struct workload_option *options;
     size_t option_count;
     bool takes_command;           /* accepts words after `--` */
+    const char *examples[2];      /* STYLE_ONCE: arguments for the help */
     bool needs_scratch;
     size_t state_bytes;           /* size of task->state */
 

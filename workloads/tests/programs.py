@@ -23,6 +23,7 @@ WORKLOADS = [
     "protect_churn",
     "compile",
     "tree_build",
+    "program",
 ]
 
 TIME_LIMIT_S = 60

@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -86,6 +87,15 @@ class BadArguments(unittest.TestCase):
             ("tree_build", "--variant", "given", "--tree", "/no/such", "--", "true"),
             ("tree_build", "--variant", "given", "--tree", "/", "--", "true"),
             ("tree_build", "--variant", "given", "--tree", "/usr/include", "--"),
+            ("program",),
+            ("program", "--"),
+            ("program", "true"),
+            ("program", "--size", "2", "--", "true"),
+            ("program", "--ops", "2", "--", "true"),
+            ("program", "--copies", "0", "--", "true"),
+            ("program", "--tasks", "4096", "--copies", "2", "--", "true"),
+            ("program", "--mode", "thread", "--", "true"),
+            ("program", "--variant", "other", "--", "true"),
         ]
         for case in cases:
             with self.subTest(case):
@@ -438,6 +448,144 @@ class Trees(WithScratch):
         process.kill()
         self.assertAllGone(pids)
         self.assertScratchEmpty()
+
+
+class Commands(WithScratch):
+    """A command of the user's, run by `program`."""
+
+    def run_command(self, *words, options=(), **keywords):
+        result = programs.run("program", "--scratch", self.scratch, *options, "--", *words, **keywords)
+        self.assertEqual(os.listdir(self.scratch), [])
+        return result, protocol.parse(result.stdout)
+
+    def assertWell(self, result, output):
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertTrue(output.done)
+
+    def test_without_a_command(self):
+        self.assertEqual(programs.run("program").stderr.splitlines()[0], "program needs a command after --")
+
+    def test_measures(self):
+        result, output = self.run_command("sleep", "0.05", options=["--tasks", 2])
+        self.assertWell(result, output)
+        self.assertEqual(list(output.measures), ["real_s", "user_s", "system_s", "largest_process_bytes"])
+        self.assertEqual(output.measures["real_s"][:2], ("s", "lower"))
+        self.assertEqual(output.measures["largest_process_bytes"][:2], ("byte", "lower"))
+        real_s = output.measures["real_s"][2]
+        self.assertGreaterEqual(real_s, 0.05)  # both at once
+        self.assertLess(real_s, (int(output.fields["end"]) - int(output.fields["begin"])) / 1e9)
+        self.assertEqual((output.usage_scope, output.intervals, output.fields["unit"]), ("window", [], "s"))
+        self.assertGreater(output.counters["stat.context_switches"], 0)
+
+    def test_words_are_words(self):
+        """No shell reads them, and they are the command's even if they look like ours."""
+        with tempfile.TemporaryDirectory() as directory:
+            script = pathlib.Path(directory) / "script"
+            script.write_text("#!/bin/sh\nfor word; do echo \"<$word>\" >> words; done\n")
+            script.chmod(0o755)
+            words = ["a  b", "$HOME;*", "--tasks", "", "--", "{jobs}"]
+            self.assertWell(*self.run_command("./script", *words, cwd=directory))  # and it runs where we are
+            self.assertEqual((pathlib.Path(directory) / "words").read_text().splitlines(), [f"<{word}>" for word in words])
+
+    def test_as_many_copies_as_asked_for_at_once(self):
+        """Each waits until all are there."""
+        with tempfile.TemporaryDirectory() as directory:
+            script = "echo $$ >> pids; while test $(wc -l < pids) -lt 6; do sleep 0.01; done"
+            result, output = self.run_command("sh", "-c", script, options=["--tasks", 3, "--copies", 2], cwd=directory)
+            self.assertWell(result, output)
+            self.assertEqual(len(set((pathlib.Path(directory) / "pids").read_text().split())), 6)
+            self.assertEqual(output.notes["copies"], "2")
+
+    def test_streams(self):
+        script = "test \"$(cat | wc -c)\" -eq 0 && echo shown? && echo shown? >&2"
+        self.assertWell(*self.run_command("sh", "-c", script))
+
+    def test_times_are_of_the_whole_tree(self):
+        """What a child of a child used counts, and what one used whose parent did not wait for it."""
+        burn = "i=0; while test $i -lt 60000; do i=$((i+1)); done; : > done\n"
+        left = "(sh ./burn &); while ! test -e done; do sleep 0.01; done; sleep 0.1"
+        for script in ("sh -c 'sh ./burn; :'; :", left):
+            with self.subTest(script), tempfile.TemporaryDirectory() as directory:
+                (pathlib.Path(directory) / "burn").write_text(burn)
+                result, output = self.run_command("sh", "-c", script, cwd=directory)
+                self.assertWell(result, output)
+                used_s = output.measures["user_s"][2] + output.measures["system_s"][2]
+                self.assertGreater(used_s, 0.02)
+
+    def test_largest_process(self):
+        script = "b'x' * (200 << 20)"
+        result, output = self.run_command(sys.executable, "-c", script)
+        self.assertWell(result, output)
+        self.assertGreater(output.measures["largest_process_bytes"][2], 200 << 20)
+        self.assertLess(output.measures["largest_process_bytes"][2], 400 << 20)
+
+    def test_pinned(self):
+        cpus = sorted(os.sched_getaffinity(0))[:2]
+        with tempfile.TemporaryDirectory() as directory:
+            script = "import os; open(str(os.getpid()), 'w').write(repr(os.sched_getaffinity(0)))"
+            result, output = self.run_command(sys.executable, "-c", script, cwd=directory,
+                                              options=["--tasks", 2, "--copies", 2, "--pin", ",".join(map(str, cpus))])
+            self.assertWell(result, output)
+            found = sorted(path.read_text() for path in pathlib.Path(directory).iterdir())
+        self.assertEqual(found, sorted(repr({cpus[copy % len(cpus)]}) for copy in (0, 1, 0, 1)))
+        result, output = self.run_command("true", options=["--tasks", 2, "--pin", f"{cpus[0]},4000"])
+        self.assertEqual((result.returncode, output.failure), (71, ("os", "pin", 22, "Invalid argument")))
+
+    def test_one_that_fails(self):
+        result, output = self.run_command("sh", "-c", "seq 3000 >&2; printf 'no\\tluck\\n\\n' >&2; exit 3",
+                                          options=["--tasks", 2])
+        self.assertEqual(result.returncode, 71)
+        self.assertEqual(output.failure, ("os", "command", 3, "sh ended with status 3: no?luck"))
+        self.assertTrue(result.stderr.endswith("2999\n3000\nno\tluck\n\ncommand: sh ended with status 3: no\tluck\n"))
+        result, output = self.run_command("sh", "-c", "kill -SEGV $$")
+        self.assertEqual((result.returncode, output.failure), (71, ("os", "command", 10, "sh was ended by signal 11")))
+
+    def test_one_of_several_that_fails_ends_all(self):
+        with tempfile.TemporaryDirectory() as directory:
+            script = "mkdir first 2>/dev/null && exit 5; echo $$ > pid; exec sleep 1000"
+            begun = time.monotonic()
+            result, output = self.run_command("sh", "-c", script, options=["--tasks", 2], cwd=directory)
+            self.assertEqual(output.failure[:3], ("os", "command", 5))
+            self.assertLess(time.monotonic() - begun, 5)
+            pid = pathlib.Path(directory) / "pid"
+            if pid.exists() and pid.read_text():
+                self.assertFalse(programs.alive(int(pid.read_text())))
+
+    def test_one_that_can_not_be_started(self):
+        for word, number, text in [("no-such-command", 2, "No such file or directory"), ("/etc", 13, "Permission denied")]:
+            result, output = self.run_command(word)
+            self.assertEqual(result.returncode, 71)
+            self.assertEqual(output.failure, ("os", "exec", number, f"cannot start {word}: {text}"))
+
+    def test_children_it_leaves_behind_are_gone(self):
+        pid_file = pathlib.Path(tempfile.mkdtemp(prefix="faultline-test-")) / "pid"
+        self.addCleanup(shutil.rmtree, pid_file.parent, True)
+        script = f"setsid sh -c 'echo $$ > {pid_file}; exec sleep 1000' & while ! test -s {pid_file}; do sleep 0.01; done"
+        self.assertWell(*self.run_command("sh", "-c", script))
+        self.assertFalse(programs.alive(int(pid_file.read_text())))
+
+    def test_killed_before_it_lets_go_starts_nothing(self):
+        with tempfile.TemporaryDirectory() as directory:
+            for build in (programs.BUILD, programs.PORTABLE):
+                for delay_ms in range(0, 10):
+                    process = programs.start("program", "--scratch", self.scratch, "--tasks", "4", "--", "sh", "-c",
+                                             "echo $PPID >> begun; sleep 1000", build=build, cwd=directory)
+                    time.sleep(delay_ms / 1000)
+                    process.kill()
+                    out, _ = process.communicate(timeout=30)
+                    begun = pathlib.Path(directory) / "begun"
+                    if "begin" not in out:
+                        self.assertFalse(begun.exists() and str(process.pid) in begun.read_text().split())
+                    self.assertScratchEmpty()
+            self.assertTrue(wait_until(lambda: not [pid for pid, _, words in programs.processes()
+                                                    if words[:2] == ["sleep", "1000"] and in_directory(pid, directory)]))
+
+
+def in_directory(pid, directory):
+    try:
+        return os.readlink(f"/proc/{pid}/cwd") == directory
+    except OSError:
+        return False
 
 
 if __name__ == "__main__":

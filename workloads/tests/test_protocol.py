@@ -21,6 +21,7 @@ VARIANTS = {
     "protect_churn": ["threads", "processes"],
     "compile": ["small-c"],
     "tree_build": ["generated", "given"],
+    "program": ["given"],
 }
 
 # What this machine may be unable to do, and then says so.
@@ -239,7 +240,8 @@ class Sanitized(unittest.TestCase):
 
     def test_runs_clean(self):
         for workload in programs.WORKLOADS:
-            arguments = ["--size", 2] if workload == "tree_build" else ["--window-ms", 100, "--warmup-ms", 0]
+            arguments = {"tree_build": ["--size", 2], "program": ["--", "true"]}.get(
+                workload, ["--window-ms", 100, "--warmup-ms", 0])
             if workload == "self_exec":
                 arguments += ["--variant", "dynamic-distinct"]
             with self.subTest(workload):

@@ -1,16 +1,17 @@
 //! The command's arguments. Completions and man pages come from these definitions too.
 
+pub(crate) mod compare;
+pub(crate) mod exchange;
 pub(crate) mod lens;
+pub(crate) mod measuring;
 
 use crate::machine::Machine;
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use faultline_model::cell::TaskMode;
-use faultline_model::plan::PinPolicy;
 use faultline_report::Format;
-use faultline_runner::Suite;
+use measuring::Measuring;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ Examples:
   faultline run zero_fill path_stat:deep  chosen workloads, all variants or one
   faultline list                          the runs so far
   faultline show 3 --format markdown      a run's table
+  faultline compare --a '' --b 'sysctl.vm.overcommit_memory=2' fork_exit   does a setting matter?
   faultline lens kernel fault_existing --cpus 1,8   the same loops, counted in cache-line transfers
   faultline report 3 -o run3.html         a run as a page that opens offline"
 )]
@@ -51,6 +53,16 @@ pub(crate) enum Command {
     List(List),
     /// Show a run's figures
     Show(Show),
+    /// Say whether two sides differ: live variants, runs, files or commits
+    Compare(Box<compare::Compare>),
+    /// Measure this machine against itself: is it fit, and what differences can it see?
+    Check(compare::Check),
+    /// Find the steps in series over commits, with a stated rate of false alarms
+    Changes(exchange::Changes),
+    /// Take figures of other tools into the database, or list those that were taken in
+    Import(exchange::Import),
+    /// Write a run, or figures taken in, in another tool's format
+    Export(exchange::Export),
     /// Write a run as one self-contained page
     Report(Report),
     /// List the workloads and their variants
@@ -151,53 +163,8 @@ pub(crate) struct Run {
     #[arg(value_name = "WORKLOAD")]
     pub(crate) workloads_chosen: Vec<String>,
 
-    /// Suite to run, or whose timing to take for chosen workloads
-    #[arg(long, value_enum, value_name = "SUITE")]
-    pub(crate) suite: Option<SuiteName>,
-
-    /// Numbers of CPUs, that is of tasks at once [default: powers of two, and all]
-    #[arg(long, value_name = "N,N,…", value_delimiter = ',', value_parser = count, allow_negative_numbers = true)]
-    pub(crate) cpus: Option<Vec<u32>>,
-
-    /// How often each cell is run [default: 6 for quick, 10 for full]
-    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
-    pub(crate) repeats: Option<u32>,
-
-    /// Time budget: repeats as many as fit, and nothing begins after it
-    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
-    pub(crate) time: Option<Duration>,
-
-    /// Warm-up before each window [default: 100 ms for quick, 500 ms for full]
-    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
-    pub(crate) warmup: Option<Duration>,
-
-    /// Time over which a rate is counted [default: 300 ms for quick, 2 s for full; longer for slow operations]
-    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
-    pub(crate) window: Option<Duration>,
-
-    /// Part of the window that makes one sample [default: 50 ms for quick, 100 ms for full]
-    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
-    pub(crate) interval: Option<Duration>,
-
-    /// Seed of the random order [default: random, and saved]
-    #[arg(long, value_name = "N", value_parser = seed)]
-    pub(crate) seed: Option<u64>,
-
-    /// Whether each task is bound to a CPU of its own [default: each, where the system can]
-    #[arg(long, value_enum, value_name = "POLICY")]
-    pub(crate) pin: Option<Pin>,
-
-    /// What tasks are, for workloads that can be either
-    #[arg(long, value_enum, value_name = "MODE")]
-    pub(crate) mode: Option<Mode>,
-
-    /// Allow more tasks than CPUs
-    #[arg(long)]
-    pub(crate) oversubscribe: bool,
-
-    /// Size for the workloads, in their own measure (see `faultline workloads`): 64MiB, 200
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    pub(crate) size: Option<u64>,
+    #[command(flatten)]
+    pub(crate) measuring: Measuring,
 
     /// Source tree to build, with --command
     #[arg(long, value_name = "DIR", requires = "command")]
@@ -336,57 +303,6 @@ pub(crate) struct Man {
     /// Directory to write the pages to
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum SuiteName {
-    /// The loops of the literature, about two minutes on two CPUs
-    Quick,
-    /// Every workload in every variant
-    Full,
-}
-
-impl From<SuiteName> for Suite {
-    fn from(name: SuiteName) -> Self {
-        match name {
-            SuiteName::Quick => Suite::Quick,
-            SuiteName::Full => Suite::Full,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Pin {
-    /// A CPU of its own for each task, cores before hardware threads
-    Each,
-    /// The scheduler decides
-    None,
-}
-
-impl From<Pin> for PinPolicy {
-    fn from(pin: Pin) -> Self {
-        match pin {
-            Pin::Each => PinPolicy::Each,
-            Pin::None => PinPolicy::None,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Mode {
-    /// Processes, each with its own address space
-    Process,
-    /// Threads of one process
-    Thread,
-}
-
-impl From<Mode> for TaskMode {
-    fn from(mode: Mode) -> Self {
-        match mode {
-            Mode::Process => TaskMode::Process,
-            Mode::Thread => TaskMode::Thread,
-        }
-    }
 }
 
 pub(crate) fn count(text: &str) -> Result<u32, String> {

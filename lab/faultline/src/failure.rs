@@ -66,6 +66,14 @@ impl Failure {
     }
 }
 
+/// One line, for tests.
+#[cfg(test)]
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}; {}", self.problem, self.hint.as_deref().unwrap_or_default())
+    }
+}
+
 /// Some of what was to be done failed, and was recorded.
 pub(crate) fn some_failed() -> ExitCode {
     ExitCode::from(FAILED)

@@ -7,6 +7,8 @@ mod machine;
 mod output;
 mod places;
 mod progress;
+mod sides;
+mod variants;
 
 use clap::Parser;
 use faultline_targets::keeper;
@@ -34,6 +36,11 @@ fn dispatch(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Command::Lens(lens) => commands::lens::lens(lens, db),
         Command::List(list) => commands::list::list(list, db),
         Command::Show(show) => commands::show::show(show, db),
+        Command::Compare(compare) => commands::compare::compare(compare, db),
+        Command::Check(check) => commands::check::check(check, db),
+        Command::Changes(changes) => commands::changes::changes(changes, db),
+        Command::Import(import) => commands::exchange::import(import, db),
+        Command::Export(export) => commands::exchange::export(export, db),
         Command::Report(report) => commands::report::report(report, db),
         Command::Workloads(workloads) => commands::workloads::workloads(workloads),
         Command::Facts(facts) => commands::facts::facts(facts, db),

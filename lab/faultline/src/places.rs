@@ -110,6 +110,19 @@ fn qemu(guest: &Guest, place: &WorkloadsPlace, scratch: Option<&Path>, stop: &St
     Ok(Place { target: Box::new(target), on: Some(on) })
 }
 
+/// Our own program, and the directory for scratch files.
+pub(crate) fn keeper_and_scratch(scratch: Option<&Path>) -> Result<(PathBuf, PathBuf), Failure> {
+    Ok((own_program()?, usable_scratch(scratch)?))
+}
+
+/// The workloads' sources, where the command stands in the tree it was built in: `target/debug/faultline` beside `workloads`.
+pub(crate) fn workload_sources() -> Option<PathBuf> {
+    let program = own_program().ok()?;
+    let sources =
+        program.ancestors().map(|above| above.join("workloads")).find(|there| there.join("Makefile").is_file())?;
+    sources.join("harness").is_dir().then_some(sources)
+}
+
 /// Where a guest's parts are on this host.
 pub(crate) fn guest_paths(place: &WorkloadsPlace, scratch: Option<&Path>) -> Result<GuestPaths, Failure> {
     let keeper = own_program()?;

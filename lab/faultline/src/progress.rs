@@ -32,6 +32,11 @@ fn plain(outcome: &Outcome) -> String {
     outcome.to_string().chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
 }
 
+/// The side of a comparison, `A `; empty in a run without.
+fn side(item: &PlanItem) -> String {
+    item.side.map_or_else(String::new, |side| format!("{} ", side.word().to_uppercase()))
+}
+
 /// Writes figures with the units of their workloads.
 struct Units<'a> {
     workloads: &'a [WorkloadInfo],
@@ -74,9 +79,10 @@ impl Observer for Lines<'_> {
     fn item_ends(&mut self, item: &PlanItem, outcome: &Outcome, value: Option<f64>, progress: &RunProgress) {
         let result = value.map_or_else(|| plain(outcome), |value| self.units.figure(item, value));
         warn(&format!(
-            "[{}/{}] {} repeat {}: {result}; {} left",
+            "[{}/{}] {}{} repeat {}: {result}; {} left",
             progress.ended,
             progress.total,
+            side(item),
             item.cell,
             item.block + 1,
             HumanDuration(progress.left)
@@ -112,7 +118,7 @@ impl Observer for Bar<'_> {
     fn item_begins(&mut self, item: &PlanItem, progress: &RunProgress) {
         self.update(progress);
         self.left = HumanDuration(progress.left).to_string();
-        self.bar.set_message(format!("{} left, {}", self.left, item.cell));
+        self.bar.set_message(format!("{} left, {}{}", self.left, side(item), item.cell));
     }
 
     fn interval(&mut self, item: &PlanItem, rate: f64) {
@@ -120,13 +126,13 @@ impl Observer for Bar<'_> {
             return;
         }
         let figure = self.units.figure(item, rate);
-        self.bar.set_message(format!("{} left, {} {figure}", self.left, item.cell));
+        self.bar.set_message(format!("{} left, {}{} {figure}", self.left, side(item), item.cell));
     }
 
     fn item_ends(&mut self, item: &PlanItem, outcome: &Outcome, _: Option<f64>, progress: &RunProgress) {
         self.update(progress);
         if *outcome != Outcome::Done {
-            self.bar.println(format!("{}: {}", item.cell, plain(outcome)));
+            self.bar.println(format!("{}{}: {}", side(item), item.cell, plain(outcome)));
         }
     }
 }

@@ -93,6 +93,41 @@ const BAD: &[&[&str]] = &[
     &["lens", "kernel", "zero_fill", "--kernel", "/nowhere/at/all"],
     &["lens", "compare", "1"],
     &["lens", "compare", "first", "last"],
+    &["run", "program"],
+    &["compare"],
+    &["compare", "a"],
+    &["compare", "a", "b"],
+    &["compare", "a", "b", "c"],
+    &["compare", "--level", "5%", "1", "2"],
+    &["compare", "--precision", "some", "1", "2"],
+    &["compare", "--better", "wider", "1", "2"],
+    &["compare", "--a", "nosuch"],
+    &["compare", "--b", "colour=red"],
+    &["compare", "--b", "'unclosed"],
+    &["compare", "--b", "command="],
+    &["compare", "--b", "on=vax"],
+    &["compare", "--b", "on=host kernel=/dev/null"],
+    &["compare", "--b", "kernel=/nowhere/at/all"],
+    &["compare", "--b", "programs=/nowhere/at/all"],
+    &["compare", "--b", "programs=/ compiler=cc"],
+    &["compare", "--b", "sysctl.no.such.setting=1"],
+    &["compare", "--b", "/sys/no/such/file=1"],
+    &["compare", "--b", "./old"],
+    &["compare", "--b", "workload=zerofill"],
+    &["compare", "zero_fill", "--b", "workload=zero_fill:huge"],
+    &["compare", "--config", "/nowhere/at/all", "--a", "x"],
+    &["compare", "--repeats", "0", "--a", ""],
+    &["check", "--time", "0s"],
+    &["check", "zerofill"],
+    &["import", "/nowhere/at/all"],
+    &["import", "--name", "x"],
+    &["import", "Cargo.toml", "--from", "xml"],
+    &["import", "Cargo.toml"],
+    &["export", "x"],
+    &["export", "x", "--to", "xml"],
+    &["export", "/nowhere/at/all", "--to", "bencher"],
+    &["changes", "/nowhere/at/all"],
+    &["changes", "Cargo.toml", "--false-alarms", "some"],
 ];
 
 #[test]
@@ -147,8 +182,24 @@ fn without_a_command_the_help_is_shown() {
 fn help_leads_to_everything() {
     let lab = Lab::new();
     let mut said = lab::stdout(&lab.run(&["--help"]));
-    for command in ["run", "resume", "list", "show", "report", "workloads", "facts", "published", "completions", "man"]
-    {
+    let commands = [
+        "run",
+        "resume",
+        "list",
+        "show",
+        "compare",
+        "check",
+        "changes",
+        "import",
+        "export",
+        "report",
+        "workloads",
+        "facts",
+        "published",
+        "completions",
+        "man",
+    ];
+    for command in commands {
         let output = lab.run(&[command, "--help"]);
         assert!(output.status.success());
         write!(said, "\n$ faultline {command} --help\n{}", lab::stdout(&output)).unwrap();

@@ -11,7 +11,7 @@ use faultline_targets::qemu::{
     Accelerator, Emulator, GuestExecution, GuestPaths, KernelImage, MachineRequest, MachineShape, QemuMachine,
 };
 use faultline_targets::qemu_user::{UserExecution, UserProgram};
-use faultline_targets::{Ending, Execution, Plugin, StopFlag};
+use faultline_targets::{Ending, Execution, Plugin, StopFlag, Target};
 use lab::Lab;
 use lab::guest::{compile, guest_directory, troubled};
 use rustix::process::{Pid, Signal, kill_process};
@@ -230,10 +230,10 @@ fn a_killed_command_leaves_no_emulator_and_the_rest_can_be_resumed() {
     assert_nothing_left(&lab);
 }
 
-/// A machine as the lens has it.
-fn machine(lab: &Lab) -> QemuMachine {
+/// A machine as the lens has it, of the guest's parts in `guest`.
+fn machine(lab: &Lab, guest: PathBuf) -> QemuMachine {
     let host = HostPaths { workloads: PathBuf::new(), scratch: lab.path("scratch"), keeper: lab::program().to_owned() };
-    let paths = GuestPaths { guest: guest_directory(), host, cache: lab.path("cache") };
+    let paths = GuestPaths { guest, host, cache: lab.path("cache") };
     let request = MachineRequest {
         shape: MachineShape::new(2, 1, None).unwrap(),
         kernel: KernelImage::open(None).unwrap(),
@@ -258,7 +258,7 @@ fn plugin(lab: &Lab) -> Plugin {
 #[ignore = "boots guests: make test-guest"]
 fn symbols_offsets_and_a_plugin_come_with_a_boot() {
     let lab = Lab::new();
-    let machine = machine(&lab);
+    let machine = machine(&lab, guest_directory());
     let stop = StopFlag::default();
     let symbols = machine.symbols(&stop).unwrap();
     assert!(symbols.len() > 10_000, "{}", symbols.len());
@@ -271,6 +271,8 @@ fn symbols_offsets_and_a_plugin_come_with_a_boot() {
         workload: "zero_fill".to_owned(),
         arguments: words.map(str::to_owned).to_vec(),
         limit: Duration::from_secs(60),
+        environment: Vec::new(),
+        system_settings: Vec::new(),
     };
     let plugin = plugin(&lab);
     let wanted = GuestExecution { execution: &execution, plugin: Some(&plugin), per_cpu_offset: Some(array) };
@@ -293,6 +295,69 @@ fn symbols_offsets_and_a_plugin_come_with_a_boot() {
         executed.per_cpu_offsets
     );
     assert_eq!(fs::read_to_string(lab.path("told")).unwrap(), "list=1,2\n");
+    assert_nothing_left(&lab);
+}
+
+const RATIO: &str = "/proc/sys/vm/overcommit_ratio";
+const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+
+/// Ending and output of a workload with settings of the guest's system.
+fn execute_with(
+    machine: &QemuMachine,
+    workload: &str,
+    words: &[&str],
+    settings: &[(&str, &str)],
+) -> (Ending, Vec<String>) {
+    let execution = Execution {
+        workload: workload.to_owned(),
+        arguments: words.iter().map(|word| (*word).to_owned()).collect(),
+        limit: Duration::from_secs(60),
+        environment: vec![("GREETING".to_owned(), "hello = you".to_owned())],
+        system_settings: settings.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect(),
+    };
+    let mut lines = Vec::new();
+    let sink = &mut |line: &[u8]| {
+        lines.push(String::from_utf8(line.to_vec()).unwrap());
+        ControlFlow::Continue(())
+    };
+    let ending = machine.execute(&execution, sink, &StopFlag::default());
+    (ending, lines)
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn environment_and_settings_reach_a_guest() {
+    let lab = Lab::new();
+    let directory = troubled(&lab);
+    compile("shows.c", &directory.join("workloads/shows"), &["-static"]);
+    fs::copy(guest_directory().join("workloads/program"), directory.join("workloads/program")).unwrap();
+    let machine = machine(&lab, directory);
+    let well = Ending::Exited { status: 0, stderr: String::new() };
+
+    let (ending, lines) = execute_with(&machine, "shows", &[], &[(RATIO, "47"), (HUGE_PAGES, "never")]);
+    assert_eq!(
+        (ending, lines),
+        (well.clone(), ["hello = you", "47", "always madvise [never]"].map(str::to_owned).to_vec())
+    );
+    for (settings, reason) in [
+        (
+            [(HUGE_PAGES, "never"), (RATIO, "much")],
+            "/proc/sys/vm/overcommit_ratio can't be set to 'much': Invalid argument",
+        ),
+        (
+            [("/proc/sys/vm/none", "1"), (RATIO, "47")],
+            "/proc/sys/vm/none can't be set to '1': No such file or directory",
+        ),
+    ] {
+        let (ending, lines) = execute_with(&machine, "shows", &[], &settings);
+        assert_eq!((ending, lines), (Ending::NotStarted { text: reason.to_owned() }, Vec::new()));
+    }
+    // It boots anew each time; and a command of the user's runs there too, if it is in the guest.
+    let (ending, lines) = execute_with(&machine, "program", &["--tasks", "2", "--", "/workloads/shows"], &[]);
+    assert_eq!(ending, well);
+    assert!(lines.iter().any(|line| line.starts_with("measure real_s s lower 0.")), "{lines:?}");
+    let (ending, lines) = execute_with(&machine, "shows", &[], &[]);
+    assert_eq!((ending, &*lines[0], &*lines[1]), (well, "hello = you", "50"));
     assert_nothing_left(&lab);
 }
 

@@ -30,6 +30,8 @@ pub enum Unit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
+    /// Wilcoxon's test of signed ranks, of the differences within blocks; interval of Tukey.
+    SignedRanks,
     /// Wilcoxon, Mann and Whitney's test of ranks; interval of Hodges and Lehmann.
     Ranks,
     /// Welch's test on logarithms, for fewer units than ranks can decide with.

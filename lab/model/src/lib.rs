@@ -5,11 +5,13 @@
 
 pub mod cell;
 pub mod changes;
+pub mod compared;
 pub mod comparison;
 pub mod dataset;
 pub mod describe;
 pub mod direction;
 pub mod facts;
+pub mod imported;
 pub mod journal;
 pub mod lens;
 pub mod outcome;
@@ -17,8 +19,8 @@ pub mod plan;
 pub mod protocol;
 pub mod record;
 pub mod scaling;
+pub mod setup;
 pub mod summary;
 pub mod time;
 pub mod transcript;
-
 pub mod warning;

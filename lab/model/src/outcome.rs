@@ -56,6 +56,11 @@ pub enum Outcome {
         /// Why, in words.
         text: String,
     },
+    /// However it ended, a setting of the system could not be put back after it.
+    LeftChanged {
+        /// Which, and why, in words.
+        text: String,
+    },
     /// The guest in which it ran failed, whatever the workload did.
     GuestFailed {
         /// In which way.
@@ -114,7 +119,7 @@ impl fmt::Display for Outcome {
             Outcome::Exited { status, stderr } => write!(f, "exit status {status}{}", said(stderr)),
             Outcome::Rubbish { line, problem } => write!(f, "unreadable output, line {line}: {problem}"),
             Outcome::NotStarted { text } => write!(f, "could not be started: {text}"),
-            Outcome::GuestFailed { text, .. } => f.write_str(text),
+            Outcome::LeftChanged { text } | Outcome::GuestFailed { text, .. } => f.write_str(text),
             Outcome::NotCounted { text } => write!(f, "not counted: {text}"),
             Outcome::Interrupted => f.write_str("interrupted"),
         }

@@ -4,6 +4,7 @@
 
 use crate::cell::Cell;
 use crate::lens::settings::LensSettings;
+use crate::setup::{LiveComparison, SideName};
 use serde::{Deserialize, Serialize};
 
 /// Which CPUs the tasks run on.
@@ -26,7 +27,7 @@ pub struct GivenTree {
 }
 
 /// What was asked for, saved with the run so that it can be resumed and read later.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// The suite's name, where one was chosen.
     pub suite: Option<String>,
@@ -56,6 +57,9 @@ pub struct Settings {
     /// What was asked of the lens; none for a run that measures time.
     #[serde(default)]
     pub lens: Option<LensSettings>,
+    /// The two sides of a live comparison; none for a run of one.
+    #[serde(default)]
+    pub comparison: Option<LiveComparison>,
 }
 
 /// How long an item's phases last, in milliseconds.
@@ -83,6 +87,9 @@ pub struct PlanItem {
     pub ordinal: u32,
     /// Block (repeat) it belongs to, from 0. Each block holds every cell once.
     pub block: u32,
+    /// The side of a comparison that it belongs to; none in a run without sides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub side: Option<SideName>,
     /// What runs.
     pub cell: Cell,
     /// For how long; none for a workload that runs once.

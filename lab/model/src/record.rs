@@ -91,6 +91,9 @@ pub struct Session {
     pub started: UnixMillis,
     /// The machine at that time.
     pub facts: Facts,
+    /// The second side's machine, where a comparison has another there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub facts_b: Option<Facts>,
 }
 
 /// A run, whole.

@@ -1,12 +1,14 @@
-//! Writes the pages of made-up runs into a directory, for the browser tests: `cargo run --example fixture_page -- DIR`.
+//! Writes the pages of made-up runs and comparisons into a directory, for the browser tests: `cargo run --example fixture_page -- DIR`.
 
+#[path = "../tests/compared_fixture/mod.rs"]
+mod compared_fixture;
 #[path = "../tests/fixture/mod.rs"]
 mod fixture;
 #[path = "../tests/lens_fixture/mod.rs"]
 mod lens_fixture;
 
 use faultline_model::summary::RunSummary;
-use faultline_report::{Format, Style, html, run_table};
+use faultline_report::{Format, Style, compared, compared_html, html, run_table};
 use std::path::Path;
 use std::{env, fs, io};
 
@@ -29,6 +31,16 @@ fn main() -> io::Result<()> {
         record.settings.lens = run.lens.as_ref().map(|lens| lens.settings.clone());
         fs::write(directory.join(format!("{name}.html")), html(run, &record))?;
         fs::write(directory.join(format!("{name}.json")), run_table(run, Format::Json, &Style::PLAIN))?;
+    }
+    for (name, one) in [
+        ("compared", compared_fixture::typical()),
+        ("compared-stored", compared_fixture::stored()),
+        ("compared-imported", compared_fixture::imported()),
+        ("compared-hostile", compared_fixture::hostile()),
+        ("compared-empty", compared_fixture::empty()),
+    ] {
+        fs::write(directory.join(format!("{name}.html")), compared_html(&one))?;
+        fs::write(directory.join(format!("{name}.json")), compared(&one, Format::Json, &Style::PLAIN))?;
     }
     Ok(())
 }

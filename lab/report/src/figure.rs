@@ -99,10 +99,19 @@ fn joins_prefix(unit: &str) -> bool {
     matches!(unit, "s" | "B" | "B/s" | "bit/s" | "Hz")
 }
 
+/// Whether a unit has a prefix already, as other tools have it: `MB/s`, `ns/op`.
+fn has_prefix(unit: &str) -> bool {
+    let quantity = unit.split('/').next().unwrap_or_default();
+    ["s", "sec", "B", "iB", "bit", "Hz"].iter().any(|base| {
+        let prefix = quantity.strip_suffix(base);
+        prefix.is_some_and(|prefix| ["n", "u", "µ", "μ", "m", "k", "K", "M", "G", "T"].contains(&prefix))
+    })
+}
+
 /// The factor that brings a value between 1 and 1000, and its prefix. Seconds are made smaller, never larger.
 fn prefix<'a>(value: f64, unit: &str, signs: &'a Signs) -> (f64, &'a str) {
     let size = value.abs();
-    if !size.is_finite() || size == 0.0 || matches!(unit, "%" | "percent" | "ratio") {
+    if !size.is_finite() || size == 0.0 || matches!(unit, "%" | "percent" | "ratio") || has_prefix(unit) {
         return (1.0, "");
     }
     if unit == "s" {
@@ -136,6 +145,15 @@ mod tests {
 
     fn shown(value: f64, unit: &str) -> String {
         quantity(value, unit, &UNICODE)
+    }
+
+    #[test]
+    fn a_unit_with_a_prefix_gets_no_other() {
+        let signs = &UNICODE;
+        assert_eq!(quantity(22480.0, "MB/s", signs), "22480 MB/s");
+        assert_eq!(quantity(3559.0, "ns/op", signs), "3559 ns/op");
+        assert_eq!(quantity(3559.0, "B/op", signs), "3.559 k B/op");
+        assert_eq!(quantity(3559.0, "ops", signs), "3.559 k ops");
     }
 
     #[test]

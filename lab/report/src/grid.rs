@@ -118,20 +118,35 @@ impl Wrapped {
     }
 }
 
-/// Text that stands for itself within a pipe table's cell.
+/// Text that stands for itself within a pipe table's cell. Signs that Markdown passes over where they stand, as in `zero_fill` and `p < 0.1`, are
+/// left alone: much of it is read as plain text, in mails.
 pub(crate) fn escape_markdown(text: &str) -> String {
+    let letters: Vec<char> = text.chars().collect();
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\\' | '|' | '&' | '~' | '`' | '*' | '_' | '<' | '[' | ']' => {
-                escaped.push('\\');
-                escaped.push(c);
-            }
-            c if c.is_control() => escaped.push(' '),
-            c => escaped.push(c),
+    for (index, &c) in letters.iter().enumerate() {
+        if c.is_control() {
+            escaped.push(' ');
+            continue;
         }
+        let special = match c {
+            '\\' | '|' | '~' | '`' | '*' | '[' | ']' => true,
+            '_' => !is_within_word(&letters, index),
+            '<' | '&' => letters.get(index + 1).is_some_and(|next| !next.is_whitespace()),
+            _ => false,
+        };
+        if special {
+            escaped.push('\\');
+        }
+        escaped.push(c);
     }
     escaped
+}
+
+/// Whether the underscores at `index` stand between letters or digits, where they give no emphasis.
+fn is_within_word(letters: &[char], index: usize) -> bool {
+    let before = letters[..index].iter().rev().find(|c| **c != '_');
+    let after = letters[index..].iter().find(|c| **c != '_');
+    [before, after].into_iter().all(|end| end.is_some_and(|c| c.is_alphanumeric()))
 }
 
 /// Records with a header line as CSV, as RFC 4180 has it but with `\n` as line end.
@@ -177,6 +192,12 @@ mod tests {
         let text = grid().markdown();
         assert!(text.contains(r"a\|b"), "{text}");
         assert_eq!(text.lines().nth(1).map(|rule| rule.matches("-:").count()), Some(1), "{text}");
+    }
+
+    #[test]
+    fn markdown_escapes_only_what_would_be_taken_for_more() {
+        assert_eq!(escape_markdown("zero_fill:base, p < 0.1, a & b"), "zero_fill:base, p < 0.1, a & b");
+        assert_eq!(escape_markdown("_a_ <b> &lt; *c* __d"), r"\_a\_ \<b> \&lt; \*c\* \_\_d");
     }
 
     #[test]

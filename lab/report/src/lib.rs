@@ -3,23 +3,30 @@
 //! Takes finished figures (`faultline-model`) and gives back text. Nothing here estimates a figure, reads a file or
 //! knows whether it speaks to a terminal: the caller says so in a [`Style`].
 
+mod changes;
+mod compare;
 mod facts;
 mod figure;
 mod format;
 mod grid;
+mod imported;
 mod lens;
 mod moment;
 mod page;
 pub mod published;
 mod run;
 mod runs;
+mod sheet;
 mod style;
 mod workloads;
 
+pub use changes::changes;
+pub use compare::{compared, fitness};
 pub use facts::facts;
 pub use format::{Format, UnknownFormat};
+pub use imported::imported;
 pub use lens::{budget_table, lens_compare_table};
-pub use page::html;
+pub use page::{compared_html, html};
 pub use run::run_table;
 pub use runs::runs;
 pub use style::Style;

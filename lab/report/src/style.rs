@@ -80,6 +80,10 @@ pub(crate) struct Signs {
     pub plus_minus: &'static str,
     /// Times, between a count and what is counted.
     pub times: &'static str,
+    /// Between what was and what is.
+    pub arrow: &'static str,
+    /// Before a number below 0.
+    pub minus: &'static str,
     /// Before an explanation.
     pub dash: &'static str,
     /// 10⁻⁶.
@@ -89,11 +93,29 @@ pub(crate) struct Signs {
 }
 
 /// Signs of good print.
-pub(crate) const UNICODE: Signs =
-    Signs {
-        to: "…", none: "–", dot: "·", plus_minus: "±", times: "×", dash: "—", micro: "µ", quotes: ("“", "”")
-    };
+pub(crate) const UNICODE: Signs = Signs {
+    to: "…",
+    none: "–",
+    dot: "·",
+    plus_minus: "±",
+    times: "×",
+    arrow: "→",
+    minus: "−",
+    dash: "—",
+    micro: "µ",
+    quotes: ("“", "”"),
+};
 
 /// Signs for places that know ASCII only.
-pub(crate) const ASCII: Signs =
-    Signs { to: "..", none: "-", dot: "|", plus_minus: "+-", times: "x", dash: "--", micro: "u", quotes: ("\"", "\"") };
+pub(crate) const ASCII: Signs = Signs {
+    to: "..",
+    none: "-",
+    dot: "|",
+    plus_minus: "+-",
+    times: "x",
+    arrow: "->",
+    minus: "-",
+    dash: "--",
+    micro: "u",
+    quotes: ("\"", "\""),
+};

@@ -129,7 +129,13 @@ fn run(
         ("--ops", operations.to_string()),
     ];
     let arguments = arguments.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect();
-    let execution = Execution { workload: workload.to_owned(), arguments, limit: Duration::from_secs(600) };
+    let execution = Execution {
+        workload: workload.to_owned(),
+        arguments,
+        limit: Duration::from_secs(600),
+        environment: Vec::new(),
+        system_settings: Vec::new(),
+    };
     let _ = std::fs::remove_file(report);
     let (mut operations, mut length_ns) = (0, 0);
     let wanted = GuestExecution { execution: &execution, plugin, per_cpu_offset: None };

@@ -8,8 +8,10 @@ use faultline_model::journal::{AttemptId, Journal, JournalError};
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{PinPolicy, PlanItem, Settings};
 use faultline_model::protocol::{Event, FailureKind, Interval};
+use faultline_model::setup::Setup;
 use faultline_model::transcript::{Transcript, TranscriptError};
 use faultline_targets::{Ending, Execution, StopFlag};
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -49,13 +51,15 @@ pub(crate) fn execute(
         return lens::execute(run, lens, item, &execution, attempt, journal, observer, stop);
     }
     let mut reader = Reader::new(run.settings, item, attempt, journal, observer);
-    let ending = run.target.execute(&execution, &mut |line| reader.take(line), stop);
+    let ending = run.targets.of(item).execute(&execution, &mut |line| reader.take(line), stop);
     reader.conclude(ending, execution.limit)
 }
 
 /// How the item's workload is called (docs/FORMATS.md §3).
 fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
     let settings = run.settings;
+    let target = run.targets.of(item);
+    let setup = setup(settings, item);
     let cell = &item.cell;
     let mut arguments: Vec<String> = Vec::new();
     let mut option = |name: &str, value: String| arguments.extend([format!("--{name}"), value]);
@@ -64,7 +68,7 @@ fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
     option("tasks", cell.tasks.to_string());
     // Under the lens a machine has a CPU for each task.
     let all: Vec<u32> = (0..cell.tasks).collect();
-    let cpus = if settings.lens.is_some() { &all } else { run.target.cpus() };
+    let cpus = if settings.lens.is_some() { &all } else { target.cpus() };
     option("pin", pin(settings.pin, cpus, cell.tasks));
     if let Some(timing) = item.timing {
         option("warmup-ms", timing.warmup_ms.to_string());
@@ -84,12 +88,37 @@ fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
         arguments.push("--".to_owned());
         arguments.extend(tree.command.iter().cloned());
     }
+    if !setup.command.is_empty() {
+        arguments.push("--".to_owned());
+        arguments.extend(setup.command.iter().cloned());
+    }
     let usual = match settings.lens {
         Some(_) => LENS_LIMIT,
-        None => limit(item, run.target.patience()),
+        None => limit(item, target.patience()),
     };
     let limit = run.limit.unwrap_or(usual);
-    Execution { workload: cell.case.workload.clone(), arguments, limit }
+    Execution {
+        workload: cell.case.workload.clone(),
+        arguments,
+        limit,
+        environment: environment(&setup),
+        system_settings: setup.system_files().collect(),
+    }
+}
+
+/// What the item's side is measured with; nothing in a run without sides.
+fn setup<'a>(settings: &'a Settings, item: &PlanItem) -> Cow<'a, Setup> {
+    match (&settings.comparison, item.side) {
+        (Some(comparison), Some(side)) => Cow::Borrowed(&comparison.side(side).setup),
+        _ => Cow::Owned(Setup::default()),
+    }
+}
+
+/// Variables of the environment. Workloads that compile take their compiler from `CC`.
+fn environment(setup: &Setup) -> Vec<(String, String)> {
+    let compiler = setup.compiler.iter().map(|compiler| ("CC".to_owned(), compiler.clone()));
+    let own = setup.environment.iter().map(|(name, value)| (name.clone(), value.clone()));
+    compiler.chain(own).collect()
 }
 
 /// The first CPUs of the target's order, as many as there are tasks.
@@ -196,6 +225,7 @@ impl<'a> Reader<'a> {
         let value = self.value();
         let outcome = match (self.rubbish, ending) {
             (_, Ending::Stopped) => Outcome::Interrupted,
+            (_, Ending::LeftChanged { text }) => Outcome::LeftChanged { text },
             (Some(error), _) => Outcome::Rubbish { line: error.line, problem: error.problem },
             (None, Ending::Exited { status, stderr }) => {
                 exited(self.transcript, status, stderr, self.window.len() as u64, self.planned)
@@ -221,6 +251,7 @@ pub(crate) fn outcome_of(ending: Ending, limit: Duration) -> Outcome {
         Ending::Signalled { signal, stderr } => Outcome::Crashed { signal, stderr },
         Ending::TimedOut => Outcome::TimedOut { limit_ms: limit.as_millis() as u64 },
         Ending::NotStarted { text } => Outcome::NotStarted { text },
+        Ending::LeftChanged { text } => Outcome::LeftChanged { text },
         Ending::Refused => Outcome::Rubbish { line: 0, problem: "its output was refused".to_owned() },
         Ending::GuestFailed { failure, text, console } => Outcome::GuestFailed { how: failure, text, console },
         Ending::Stopped => Outcome::Interrupted,

@@ -5,6 +5,7 @@
 //! ends the run early. Where samples are kept, and what they mean, is for others.
 
 mod attempt;
+mod comparison;
 pub mod lens;
 mod observer;
 mod plan;
@@ -13,8 +14,9 @@ mod run;
 mod select;
 mod suite;
 
+pub use comparison::{SideMachine, plan_comparison};
 pub use observer::{Observer, RunProgress};
 pub use plan::{Plan, plan};
 pub use request::{Request, RequestError};
-pub use run::{Completion, PlannedRun, run};
+pub use run::{Completion, PlannedRun, Targets, run};
 pub use suite::Suite;

@@ -8,6 +8,7 @@ use crate::{Request, RequestError, select};
 use faultline_model::cell::{Case, Cell};
 use faultline_model::describe::{Style, WorkloadInfo};
 use faultline_model::plan::{PinPolicy, PlanItem, Settings, Timing};
+use faultline_model::setup::SideName;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -46,15 +47,44 @@ pub(crate) fn expected_ms(item: &PlanItem, boot_ms: u64) -> u64 {
 pub fn plan(request: &Request, workloads: &[WorkloadInfo], usable_cpus: u32, seed: u64) -> Result<Plan, RequestError> {
     let cases = select::cases(request, workloads)?;
     let cpus = task_counts(request, usable_cpus)?;
+    let cells = cells(request, &cases, &cpus, None, workloads)?;
+    let repeats = repeats(request, &cells)?;
+    check_size(cells.len(), repeats)?;
+    let settings = settings(request, cpus, repeats, seed);
+    Ok(Plan { settings, items: order(&cells, repeats, seed) })
+}
+
+/// What is planned once per block.
+#[derive(Debug, Clone)]
+pub(crate) struct Planned {
+    /// The side of a comparison that it belongs to.
+    pub(crate) side: Option<SideName>,
+    /// What runs.
+    pub(crate) cell: Cell,
+    /// For how long; none for a workload that runs once.
+    pub(crate) timing: Option<Timing>,
+}
+
+/// Every case at every number of tasks.
+pub(crate) fn cells(
+    request: &Request,
+    cases: &[Case],
+    cpus: &[u32],
+    side: Option<SideName>,
+    workloads: &[WorkloadInfo],
+) -> Result<Vec<Planned>, RequestError> {
     let suite = request.suite.unwrap_or_default().timing();
     let mut cells = Vec::new();
-    for case in &cases {
+    for case in cases {
         let timing = timing(request, &suite, case, workloads)?;
-        cells.extend(cpus.iter().map(|&tasks| (Cell { case: case.clone(), tasks }, timing)));
+        cells.extend(cpus.iter().map(|&tasks| Planned { side, cell: Cell { case: case.clone(), tasks }, timing }));
     }
-    let repeats = repeats(request, &suite, &cells)?;
-    check_size(cells.len(), repeats)?;
-    let settings = Settings {
+    Ok(cells)
+}
+
+/// What was asked for, with what the plan decided.
+pub(crate) fn settings(request: &Request, cpus: Vec<u32>, repeats: u32, seed: u64) -> Settings {
+    Settings {
         suite: request.workloads.is_empty().then(|| request.suite.unwrap_or_default().name().to_owned()),
         cpus,
         repeats,
@@ -68,8 +98,8 @@ pub fn plan(request: &Request, workloads: &[WorkloadInfo], usable_cpus: u32, see
         tree: request.tree.clone(),
         on: request.on.clone(),
         lens: None,
-    };
-    Ok(Plan { settings, items: order(&cells, repeats, seed) })
+        comparison: None,
+    }
 }
 
 /// Refuses a plan of too many items.
@@ -84,7 +114,7 @@ pub(crate) fn check_size(cells: usize, repeats: u32) -> Result<(), RequestError>
 }
 
 /// Powers of two up to the number of CPUs, and that number, unless the request says otherwise.
-fn task_counts(request: &Request, usable_cpus: u32) -> Result<Vec<u32>, RequestError> {
+pub(crate) fn task_counts(request: &Request, usable_cpus: u32) -> Result<Vec<u32>, RequestError> {
     let Some(asked) = &request.cpus else {
         let mut counts: Vec<u32> = (0..).map(|power| 1u32 << power).take_while(|&count| count < usable_cpus).collect();
         counts.push(usable_cpus);
@@ -152,7 +182,20 @@ fn timing(
 }
 
 /// As many blocks as were asked for, or as fit the budget, at least one.
-fn repeats(request: &Request, suite: &SuiteTiming, cells: &[(Cell, Option<Timing>)]) -> Result<u32, RequestError> {
+pub(crate) fn repeats(request: &Request, cells: &[Planned]) -> Result<u32, RequestError> {
+    check_repeats(request)?;
+    match (request.repeats, request.budget_ms) {
+        (Some(repeats), _) => Ok(repeats),
+        (None, None) => Ok(request.suite.unwrap_or_default().timing().repeats),
+        (None, Some(budget_ms)) => {
+            let block_ms: u64 = block(cells, 0).iter().map(|item| expected_ms(item, request.boot_ms)).sum();
+            Ok(u32::try_from(budget_ms / block_ms.max(1)).unwrap_or(u32::MAX).max(1))
+        }
+    }
+}
+
+/// Refuses repeats, or a budget, of nothing.
+pub(crate) fn check_repeats(request: &Request) -> Result<(), RequestError> {
     if request.repeats == Some(0) {
         return Err(RequestError::new(
             "0 repeats measure nothing",
@@ -162,24 +205,23 @@ fn repeats(request: &Request, suite: &SuiteTiming, cells: &[(Cell, Option<Timing
     if request.budget_ms == Some(0) {
         return Err(RequestError::new("a budget of no time measures nothing", "for example `--time 2m`"));
     }
-    match (request.repeats, request.budget_ms) {
-        (Some(repeats), _) => Ok(repeats),
-        (None, None) => Ok(suite.repeats),
-        (None, Some(budget_ms)) => {
-            let block_ms: u64 = block(cells, 0).iter().map(|item| expected_ms(item, request.boot_ms)).sum();
-            Ok(u32::try_from(budget_ms / block_ms.max(1)).unwrap_or(u32::MAX).max(1))
-        }
-    }
+    Ok(())
 }
 
 /// One block's items in the order of the cells.
-fn block(cells: &[(Cell, Option<Timing>)], block: u32) -> Vec<PlanItem> {
-    let item =
-        |(cell, timing): &(Cell, Option<Timing>)| PlanItem { ordinal: 0, block, cell: cell.clone(), timing: *timing };
+fn block(cells: &[Planned], block: u32) -> Vec<PlanItem> {
+    let item = |planned: &Planned| PlanItem {
+        ordinal: 0,
+        block,
+        side: planned.side,
+        cell: planned.cell.clone(),
+        timing: planned.timing,
+    };
     cells.iter().map(item).collect()
 }
 
-pub(crate) fn order(cells: &[(Cell, Option<Timing>)], repeats: u32, seed: u64) -> Vec<PlanItem> {
+/// Blocks of `cells`, each in an order of its own.
+pub(crate) fn order(cells: &[Planned], repeats: u32, seed: u64) -> Vec<PlanItem> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut items = Vec::with_capacity(cells.len() * repeats as usize);
     for number in 0..repeats {

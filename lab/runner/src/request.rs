@@ -36,6 +36,8 @@ pub struct Request {
     pub size: Option<u64>,
     /// Copies built at once by `tree_build`; 0 means one.
     pub copies: u32,
+    /// The sides of a comparison bring a command to run.
+    pub command_given: bool,
     /// A real tree to build.
     pub tree: Option<GivenTree>,
     /// The machine, as `--on` names it; none for this host.

@@ -6,19 +6,51 @@ use crate::{attempt, plan};
 use faultline_model::journal::{Journal, JournalError};
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{PlanItem, Settings};
+use faultline_model::setup::SideName;
 use faultline_model::time::UnixMillis;
 use faultline_targets::{StopFlag, Target};
 use std::time::{Duration, Instant, SystemTime};
+
+/// Where items run.
+#[derive(Clone, Copy)]
+pub struct Targets<'a> {
+    /// The target of a run without sides, or of a comparison's first side.
+    pub first: &'a dyn Target,
+    /// The second side's, where it is another.
+    pub second: Option<&'a dyn Target>,
+}
+
+impl<'a> Targets<'a> {
+    /// The target of everything.
+    pub fn one(target: &'a dyn Target) -> Self {
+        Targets { first: target, second: None }
+    }
+
+    /// Where `item` runs.
+    pub(crate) fn of(&self, item: &PlanItem) -> &'a dyn Target {
+        match (item.side, self.second) {
+            (Some(SideName::B), Some(second)) => second,
+            _ => self.first,
+        }
+    }
+
+    /// What an execution of `item` takes beside the workload's own time.
+    fn boot_ms(&self, item: &PlanItem) -> u64 {
+        self.of(item).overhead().as_millis() as u64
+    }
+}
 
 /// What is to be run, and where.
 #[derive(Clone, Copy)]
 pub struct PlannedRun<'a> {
     /// Where.
-    pub target: &'a dyn Target,
+    pub targets: Targets<'a>,
     /// What was asked for.
     pub settings: &'a Settings,
     /// The items that are still to run, in order.
     pub items: &'a [PlanItem],
+    /// No item begins after this long.
+    pub budget: Option<Duration>,
     /// Time limit of each item, instead of one that follows from its timing.
     pub limit: Option<Duration>,
     /// What counts beside; none to measure time.
@@ -43,12 +75,12 @@ pub fn run(
     observer: &mut dyn Observer,
     stop: &StopFlag,
 ) -> Result<Completion, JournalError> {
-    let mut pace = Pace::new(run.items, run.target.overhead());
+    let mut pace = Pace::new(run.items, run.targets);
     for (index, item) in run.items.iter().enumerate() {
         if stop.is_set() {
             return Ok(Completion::Stopped);
         }
-        if run.settings.budget_ms.is_some_and(|budget_ms| pace.elapsed() >= Duration::from_millis(budget_ms)) {
+        if run.budget.is_some_and(|budget| pace.elapsed() >= budget) {
             return Ok(Completion::BudgetUsed(run.items[index..].iter().map(|item| item.ordinal).collect()));
         }
         observer.item_begins(item, &pace.progress());
@@ -70,25 +102,24 @@ fn now() -> UnixMillis {
 }
 
 /// Keeps count, and estimates what is left from how the time so far compares with what was expected.
-struct Pace {
+struct Pace<'a> {
     began: Instant,
     total: usize,
     ended: usize,
-    boot_ms: u64,
+    targets: Targets<'a>,
     expected_ms_ended: u64,
     expected_ms_left: u64,
 }
 
-impl Pace {
-    fn new(items: &[PlanItem], overhead: Duration) -> Self {
-        let boot_ms = overhead.as_millis() as u64;
+impl<'a> Pace<'a> {
+    fn new(items: &[PlanItem], targets: Targets<'a>) -> Self {
         Pace {
             began: Instant::now(),
             total: items.len(),
             ended: 0,
-            boot_ms,
+            targets,
             expected_ms_ended: 0,
-            expected_ms_left: items.iter().map(|item| plan::expected_ms(item, boot_ms)).sum(),
+            expected_ms_left: items.iter().map(|item| plan::expected_ms(item, targets.boot_ms(item))).sum(),
         }
     }
 
@@ -98,7 +129,7 @@ impl Pace {
 
     fn ended(&mut self, item: &PlanItem) {
         self.ended += 1;
-        let expected_ms = plan::expected_ms(item, self.boot_ms);
+        let expected_ms = plan::expected_ms(item, self.targets.boot_ms(item));
         self.expected_ms_ended += expected_ms;
         self.expected_ms_left -= expected_ms;
     }

@@ -1,6 +1,6 @@
 //! From names as a user writes them to cases that exist.
 
-use crate::suite::GIVEN_TREE;
+use crate::suite::{GIVEN_COMMAND, GIVEN_TREE};
 use crate::{Request, RequestError, Suite};
 use faultline_model::cell::Case;
 use faultline_model::describe::{VariantInfo, WorkloadInfo};
@@ -16,6 +16,12 @@ pub(crate) fn cases(request: &Request, workloads: &[WorkloadInfo]) -> Result<Vec
     }
     for name in &request.workloads {
         pairs.extend(expand(name, workloads, request.tree.is_some())?);
+    }
+    if !request.command_given && pairs.iter().any(|(name, _)| name == GIVEN_COMMAND.0) {
+        return Err(RequestError::new(
+            format!("'{}' needs a command to run", GIVEN_COMMAND.0),
+            "two commands are compared by `faultline compare --a './old' --b './new'`",
+        ));
     }
     if request.tree.is_some() && request.workloads.is_empty() {
         pairs.push((GIVEN_TREE.0.to_owned(), GIVEN_TREE.1.to_owned()));

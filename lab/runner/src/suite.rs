@@ -39,6 +39,9 @@ const QUICK: &[(&str, &[&str])] = &[
 /// Needs a tree of the user's; part of a suite only when there is one.
 pub(crate) const GIVEN_TREE: (&str, &str) = ("tree_build", "given");
 
+/// Needs a command of the user's; part of no suite.
+pub(crate) const GIVEN_COMMAND: (&str, &str) = ("program", "given");
+
 impl Suite {
     /// The suite's name.
     pub fn name(self) -> &'static str {
@@ -64,7 +67,10 @@ impl Suite {
             }
             Suite::Full => {
                 let all = workloads.iter().flat_map(|info| info.variants.iter().map(|v| pair(&info.name, &v.name)));
-                all.filter(|(name, variant)| (name.as_str(), variant.as_str()) != GIVEN_TREE).collect()
+                let is_given = |workload: &str, variant: &str| {
+                    [GIVEN_TREE, GIVEN_COMMAND].iter().any(|&(name, given)| (name, given) == (workload, variant))
+                };
+                all.filter(|(workload, variant)| !is_given(workload, variant)).collect()
             }
         }
     }

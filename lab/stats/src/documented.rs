@@ -40,6 +40,12 @@ fn every_limit_stands_in_the_document_with_its_value() {
         ("CHANGE_FALSE_ALARMS", limits::CHANGE_FALSE_ALARMS),
         ("CHANGE_CONFIRMED", limits::CHANGE_CONFIRMED),
         ("CHANGE_POINTS_AFTER", limits::CHANGE_POINTS_AFTER as f64),
+        ("COUNTERS_TESTED", limits::COUNTERS_TESTED as f64),
+        ("COUNTERS_TOLD", limits::COUNTERS_TOLD as f64),
+        ("LOOK_GROWTH", limits::LOOK_GROWTH),
+        ("LAST_LOOK_SHARE", limits::LAST_LOOK_SHARE),
+        ("COARSE_DETECTABLE", limits::COARSE_DETECTABLE),
+        ("UNFIT_DETECTABLE", limits::UNFIT_DETECTABLE),
     ];
     for (name, value) in limits {
         let row = format!("| `{name}` | {value} |");

@@ -9,6 +9,7 @@ use faultline_model::outcome::Outcome;
 use faultline_model::plan::{PinPolicy, PlanItem, Settings, Timing};
 use faultline_model::protocol::{Interval, Usage, UsageScope};
 use faultline_model::record::{Attempt, RunId, RunRecord, RunState, Session};
+use faultline_model::setup::{LiveComparison, NamedSetup, Setup, SideName};
 use faultline_model::time::UnixMillis;
 
 /// Intervals per attempt; each lasts one second.
@@ -64,12 +65,14 @@ pub(crate) struct Run {
     tasks: Vec<u32>,
     repeats: u32,
     rate: fn(u32, u32) -> u64,
+    /// The second side's, in a comparison.
+    other_rate: Option<fn(u32, u32) -> u64>,
 }
 
 impl Run {
     pub(crate) fn new(workloads: &[&str]) -> Self {
         let workloads = workloads.iter().map(|&name| name.to_owned()).collect();
-        Run { workloads, tasks: vec![1, 2], repeats: 6, rate: |_, _| 1_000_003 }
+        Run { workloads, tasks: vec![1, 2], repeats: 6, rate: |_, _| 1_000_003, other_rate: None }
     }
 
     pub(crate) fn tasks(self, tasks: &[u32]) -> Self {
@@ -84,6 +87,11 @@ impl Run {
         Run { rate, ..self }
     }
 
+    /// A live comparison: `rate` is that of the second side.
+    pub(crate) fn against(self, rate: fn(u32, u32) -> u64) -> Self {
+        Run { other_rate: Some(rate), ..self }
+    }
+
     pub(crate) fn record(self) -> RunRecord {
         let plan = self.plan();
         let attempts = plan.iter().map(|item| self.attempt(item)).collect();
@@ -93,7 +101,7 @@ impl Run {
             settings: self.settings(),
             workloads: self.workloads.iter().map(|name| workload(name)).collect(),
             state: RunState::Finished,
-            sessions: vec![Session { started: UnixMillis(1_000), facts: quiet_facts() }],
+            sessions: vec![Session { started: UnixMillis(1_000), facts: quiet_facts(), facts_b: None }],
             plan,
             skipped: Vec::new(),
             attempts,
@@ -105,24 +113,41 @@ impl Run {
         for block in 0..self.repeats {
             for workload in &self.workloads {
                 for &tasks in &self.tasks {
-                    let case = Case { workload: workload.clone(), variant: "base".into(), mode: TaskMode::Process };
-                    let timing = Timing { warmup_ms: 0, window_ms: INTERVALS * 1000, interval_ms: 1000 };
-                    let ordinal = plan.len() as u32;
-                    plan.push(PlanItem { ordinal, block, cell: Cell { case, tasks }, timing: Some(timing) });
+                    for side in self.sides(block) {
+                        let case = Case { workload: workload.clone(), variant: "base".into(), mode: TaskMode::Process };
+                        let timing = Some(Timing { warmup_ms: 0, window_ms: INTERVALS * 1000, interval_ms: 1000 });
+                        let ordinal = plan.len() as u32;
+                        plan.push(PlanItem { ordinal, block, side, cell: Cell { case, tasks }, timing });
+                    }
                 }
             }
         }
         plan
     }
 
+    /// Each side once, the first and the second by turns at the head.
+    fn sides(&self, block: u32) -> Vec<Option<SideName>> {
+        match self.other_rate {
+            None => vec![None],
+            Some(_) if block.is_multiple_of(2) => vec![Some(SideName::A), Some(SideName::B)],
+            Some(_) => vec![Some(SideName::B), Some(SideName::A)],
+        }
+    }
+
     fn attempt(&self, item: &PlanItem) -> Attempt {
         let tasks = item.cell.tasks;
+        let rate = self.other_rate.filter(|_| item.side == Some(SideName::B)).unwrap_or(self.rate);
         Attempt {
             id: AttemptId(i64::from(item.ordinal)),
             ordinal: item.ordinal,
             started: UnixMillis(2_000 + i64::from(item.ordinal)),
-            ..attempt(tasks, (self.rate)(tasks, item.block))
+            ..attempt(tasks, rate(tasks, item.block))
         }
+    }
+
+    fn comparison(&self) -> Option<LiveComparison> {
+        let named = |name: &str| NamedSetup { name: name.to_owned(), setup: Setup::default() };
+        self.other_rate.map(|_| LiveComparison { a: named("old"), b: named("new"), level: 0.95, precision: 0.01 })
     }
 
     fn settings(&self) -> Settings {
@@ -140,6 +165,7 @@ impl Run {
             tree: None,
             on: None,
             lens: None,
+            comparison: self.comparison(),
         }
     }
 }

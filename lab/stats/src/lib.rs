@@ -6,8 +6,11 @@
 
 pub mod changes;
 pub mod compare;
+pub mod compared;
 mod counters;
 mod curve;
+pub mod datasets;
+pub mod fitness;
 mod gather;
 mod granule;
 mod interval;
@@ -18,6 +21,7 @@ mod median;
 mod progress;
 mod repeat;
 pub mod scaling;
+pub mod sequential;
 mod shares;
 mod side;
 mod speedup;

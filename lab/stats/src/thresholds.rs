@@ -96,3 +96,21 @@ pub const CHANGE_CONFIRMED: f64 = 0.01;
 
 /// Points that follow a confirmed step.
 pub const CHANGE_POINTS_AFTER: usize = 10;
+
+/// Kernel counters that are tested for a difference between two sides.
+pub const COUNTERS_TESTED: usize = 12;
+
+/// Kernel counters that are told to differ.
+pub const COUNTERS_TOLD: usize = 10;
+
+/// Blocks at a look of a live comparison, as a multiple of those at the look before.
+pub const LOOK_GROWTH: f64 = 1.35;
+
+/// Part of the error that the last look may spend.
+pub const LAST_LOOK_SHARE: f64 = 0.50;
+
+/// Smallest detectable difference from which on a machine sees great differences only.
+pub const COARSE_DETECTABLE: f64 = 0.05;
+
+/// Smallest detectable difference from which on a machine sees next to nothing.
+pub const UNFIT_DETECTABLE: f64 = 0.20;

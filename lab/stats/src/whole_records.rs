@@ -113,7 +113,7 @@ fn item() -> impl Strategy<Value = PlanItem> {
     (workload, tasks, 0u32..4, any::<bool>()).prop_map(|(workload, tasks, block, timed)| {
         let case = Case { workload: workload.into(), variant: "base".into(), mode: TaskMode::Process };
         let timing = timed.then_some(Timing { warmup_ms: 1, window_ms: 1, interval_ms: 1 });
-        PlanItem { ordinal: 0, block, cell: Cell { case, tasks }, timing }
+        PlanItem { ordinal: 0, block, side: None, cell: Cell { case, tasks }, timing }
     })
 }
 
@@ -147,7 +147,7 @@ prop_compose! {
             plan,
             attempts: attempts.into_iter().map(|(_, attempt)| attempt).collect(),
             skipped,
-            sessions: sessions.into_iter().map(|facts| Session { started: UnixMillis(1), facts }).collect(),
+            sessions: sessions.into_iter().map(|facts| Session { started: UnixMillis(1), facts, facts_b: None }).collect(),
             ..example::Run::new(&[]).record()
         }
     }

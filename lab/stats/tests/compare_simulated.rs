@@ -11,8 +11,11 @@ use noise::{Noise, SHAPES, Shape};
 /// Draws of a bootstrap: fewer than by default, as there are thousands of comparisons.
 const SETTINGS: Settings = Settings { level: 0.95, seed: 1, resamples: 400 };
 
-/// As few draws as there may be, where bootstrap intervals aren't looked at.
+/// As few draws as a level allows.
 const FEWEST_DRAWS: Settings = Settings { resamples: 1, ..SETTINGS };
+
+/// None, where bootstrap intervals aren't looked at.
+const NO_DRAWS: Settings = Settings { resamples: 0, ..SETTINGS };
 
 /// How the values of one side are spread.
 #[derive(Debug, Clone, Copy)]
@@ -21,16 +24,22 @@ enum Design {
     Runs(usize),
     /// Boots of 3 runs of 4 intervals.
     Boots(usize),
+    /// Blocks of a run of either side, in one boot.
+    Blocks(usize),
 }
 
-const DESIGNS: [Design; 4] = [Design::Runs(12), Design::Runs(20), Design::Boots(3), Design::Boots(10)];
+const DESIGNS: [Design; 5] =
+    [Design::Runs(12), Design::Runs(20), Design::Boots(3), Design::Boots(10), Design::Blocks(20)];
 
 /// Two sides about 100, whose units follow `shape` with the deviation `noise` in random order of time; the second side's are `ratio` times as great.
 fn workload(random: &mut Noise, shape: Shape, design: Design, noise: f64, ratio: f64) -> Workload {
-    let (Design::Runs(n) | Design::Boots(n)) = design;
+    let (Design::Runs(n) | Design::Boots(n) | Design::Blocks(n)) = design;
     let series = random.series(shape, 2 * n);
     let mut first: Vec<bool> = (0..2 * n).map(|i| i % 2 == 0).collect();
-    random.shuffle(&mut first);
+    match design {
+        Design::Blocks(_) => first.chunks_mut(2).for_each(|block| random.shuffle(block)),
+        Design::Runs(_) | Design::Boots(_) => random.shuffle(&mut first),
+    }
     let mut sides = [Vec::new(), Vec::new()];
     for (time, (value, first)) in series.iter().zip(first).enumerate() {
         let level = 100.0 * (noise * value).exp() * if first { 1.0 } else { ratio };
@@ -43,10 +52,11 @@ fn workload(random: &mut Noise, shape: Shape, design: Design, noise: f64, ratio:
 fn side(random: &mut Noise, units: &[(u64, f64)], design: Design) -> Samples {
     let run = |(time, level): (u64, f64), random: &mut Noise, intervals: usize| Run {
         order: Some(time),
+        block: matches!(design, Design::Blocks(_)).then_some(time as u32 / 2),
         intervals: (0..intervals).map(|_| level * (0.002 * random.normal()).exp()).collect(),
     };
     let boots = match design {
-        Design::Runs(_) => {
+        Design::Runs(_) | Design::Blocks(_) => {
             vec![Boot { id: Some("shared".to_owned()), runs: units.iter().map(|&unit| run(unit, random, 1)).collect() }]
         }
         Design::Boots(_) => units
@@ -131,7 +141,7 @@ fn power(seed: u64, noise: f64, ratio: f64, design: Design, trials: u32) -> f64 
     let mut random = Noise::new(seed);
     let found = (0..trials).filter(|_| {
         let workload = workload(&mut random, Shape::Normal, design, noise, ratio);
-        let suite = compare(&[workload], &FEWEST_DRAWS).unwrap();
+        let suite = compare(&[workload], &NO_DRAWS).unwrap();
         suite.workloads[0].answer == if ratio > 1.0 { Answer::Faster } else { Answer::Slower }
     });
     found.count() as f64 / f64::from(trials)
@@ -139,9 +149,9 @@ fn power(seed: u64, noise: f64, ratio: f64, design: Design, trials: u32) -> f64 
 
 #[test]
 fn two_percent_are_found_at_a_noise_of_two_percent() {
-    for ratio in [1.02, 1.0 / 1.02] {
-        let power = power(1, 0.02, ratio, Design::Runs(20), 1000);
-        println!("ratio {ratio:.4}: found in {power:.3}");
+    for (ratio, design) in [(1.02, Design::Runs(20)), (1.0 / 1.02, Design::Runs(20)), (1.02, Design::Blocks(20))] {
+        let power = power(1, 0.02, ratio, design, 1000);
+        println!("ratio {ratio:.4}, {design:?}: found in {power:.3}");
         assert!(power >= 0.80, "{power}");
     }
 }
@@ -158,11 +168,11 @@ fn true_detectable(noise: f64, design: Design) -> f64 {
 
 #[test]
 fn what_is_called_detectable_is_right_within_a_fifth() {
-    for design in [Design::Runs(20), Design::Runs(12), Design::Boots(10)] {
+    for design in [Design::Runs(20), Design::Runs(12), Design::Boots(10), Design::Blocks(12)] {
         let mut random = Noise::new(3);
         let stated = (0..200).map(|_| {
             let workload = workload(&mut random, Shape::Normal, design, 0.02, 1.0);
-            compare(&[workload], &FEWEST_DRAWS).unwrap().workloads[0].detectable.unwrap().ln()
+            compare(&[workload], &NO_DRAWS).unwrap().workloads[0].detectable.unwrap().ln()
         });
         let stated = stated.sum::<f64>() / 200.0;
         let truth = true_detectable(0.02, design);
@@ -173,13 +183,17 @@ fn what_is_called_detectable_is_right_within_a_fifth() {
 
 #[test]
 fn intervals_cover_the_true_ratio() {
-    for (shape, design) in
-        [(Shape::Normal, Design::Runs(20)), (Shape::HeavyTailed, Design::Runs(12)), (Shape::Normal, Design::Boots(3))]
-    {
+    for (shape, design) in [
+        (Shape::Normal, Design::Runs(20)),
+        (Shape::HeavyTailed, Design::Runs(12)),
+        (Shape::Normal, Design::Boots(3)),
+        (Shape::Drifting, Design::Blocks(20)),
+        (Shape::HeavyTailed, Design::Blocks(20)),
+    ] {
         let mut random = Noise::new(4);
         let hits = (0..1000).filter(|_| {
             let workload = workload(&mut random, shape, design, 0.02, 1.1);
-            let ratio = compare(&[workload], &FEWEST_DRAWS).unwrap().workloads[0].ratio.unwrap();
+            let ratio = compare(&[workload], &NO_DRAWS).unwrap().workloads[0].ratio.unwrap();
             ratio.low <= 1.1 && 1.1 <= ratio.high
         });
         let coverage = hits.count() as f64 / 1000.0;
@@ -192,7 +206,7 @@ fn intervals_cover_the_true_ratio() {
 fn boots_are_the_units_whatever_runs_within_them_say() {
     let mut random = Noise::new(5);
     let workload = workload(&mut random, Shape::BimodalByBoot, Design::Boots(10), 0.02, 1.0);
-    let comparison = compare(&[workload], &FEWEST_DRAWS).unwrap().workloads.remove(0);
+    let comparison = compare(&[workload], &NO_DRAWS).unwrap().workloads.remove(0);
     assert_eq!(
         (comparison.independent, comparison.a.units, comparison.a.runs, comparison.a.intervals),
         (Unit::Boot, 10, 30, 120)

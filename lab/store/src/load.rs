@@ -9,6 +9,7 @@ use faultline_model::lens::reading::Reading;
 use faultline_model::plan::{PlanItem, Settings, Timing};
 use faultline_model::protocol::{Interval, Measure, Usage, UsageScope};
 use faultline_model::record::{Attempt, RunId, RunLine, RunRecord, RunState, Session};
+use faultline_model::setup::SideName;
 use faultline_model::time::UnixMillis;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -43,7 +44,7 @@ impl Store {
 }
 
 /// A JSON column.
-fn from_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+pub(crate) fn from_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
     let text: String = row.get(column)?;
     serde_json::from_str(&text)
         .map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error)))
@@ -96,12 +97,19 @@ fn read_run(connection: &Connection, run: RunId) -> rusqlite::Result<Option<RunR
 }
 
 fn read_sessions(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<Session>> {
-    let query = "SELECT started_ms, facts FROM session WHERE run_id = ?1 ORDER BY number";
-    rows(connection, query, run, |row| Ok(Session { started: UnixMillis(row.get(0)?), facts: from_json(row, 1)? }))
+    let query = "SELECT started_ms, facts, facts_b FROM session WHERE run_id = ?1 ORDER BY number";
+    rows(connection, query, run, |row| {
+        let facts_b = match row.get::<_, Option<String>>(2)? {
+            None => None,
+            Some(_) => Some(from_json(row, 2)?),
+        };
+        Ok(Session { started: UnixMillis(row.get(0)?), facts: from_json(row, 1)?, facts_b })
+    })
 }
 
 fn read_plan(connection: &Connection, run: RunId) -> rusqlite::Result<(Vec<PlanItem>, Vec<u32>)> {
-    let query = "SELECT ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, skipped
+    let query =
+        "SELECT ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, skipped, side
                  FROM item WHERE run_id = ?1 ORDER BY ordinal";
     let items = rows(connection, query, run, |row| {
         let case = Case { workload: row.get(2)?, variant: row.get(3)?, mode: from_word(row, 4, TaskMode::from_word)? };
@@ -114,7 +122,11 @@ fn read_plan(connection: &Connection, run: RunId) -> rusqlite::Result<(Vec<PlanI
             }),
         };
         let cell = Cell { case, tasks: row.get(5)? };
-        Ok((PlanItem { ordinal: row.get(0)?, block: row.get(1)?, cell, timing }, row.get::<_, bool>(9)?))
+        let side = match row.get::<_, Option<String>>(10)? {
+            None => None,
+            Some(_) => Some(from_word(row, 10, SideName::from_word)?),
+        };
+        Ok((PlanItem { ordinal: row.get(0)?, block: row.get(1)?, side, cell, timing }, row.get::<_, bool>(9)?))
     })?;
     let skipped = items.iter().filter(|(_, skipped)| *skipped).map(|(item, _)| item.ordinal).collect();
     Ok((items.into_iter().map(|(item, _)| item).collect(), skipped))

@@ -11,7 +11,12 @@ use std::time::{Duration, Instant};
 const APPLICATION_ID: i64 = 0x464C_544C;
 
 /// Steps from each version of the tables to the next; a step that was released is never edited.
-const STEPS: &[&str] = &[include_str!("schema/0001_runs.sql"), include_str!("schema/0002_readings.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema/0001_runs.sql"),
+    include_str!("schema/0002_readings.sql"),
+    include_str!("schema/0003_sides.sql"),
+    include_str!("schema/0004_datasets.sql"),
+];
 
 /// Checks that the file is ours and brings its tables up to date. Two processes may do so at once: whoever comes second, and
 /// finds the tables half there or the file locked, looks again.

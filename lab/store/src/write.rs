@@ -5,6 +5,7 @@ use faultline_model::describe::WorkloadInfo;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{PlanItem, Settings};
 use faultline_model::record::{RunId, Session};
+use faultline_model::setup::SideName;
 use rusqlite::{Transaction, TransactionBehavior, params};
 use serde::Serialize;
 
@@ -72,7 +73,7 @@ impl Store {
         })
     }
 
-    fn write<T>(
+    pub(crate) fn write<T>(
         &mut self,
         action: &str,
         body: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
@@ -92,9 +93,9 @@ pub(crate) fn json<T: Serialize + ?Sized>(value: &T) -> String {
 
 fn insert_session(transaction: &Transaction<'_>, run: RunId, session: &Session) -> rusqlite::Result<()> {
     transaction.execute(
-        "INSERT INTO session (run_id, number, started_ms, facts)
-         SELECT ?1, count(*), ?2, ?3 FROM session WHERE run_id = ?1",
-        params![run.0, session.started.0, json(&session.facts)],
+        "INSERT INTO session (run_id, number, started_ms, facts, facts_b)
+         SELECT ?1, count(*), ?2, ?3, ?4 FROM session WHERE run_id = ?1",
+        params![run.0, session.started.0, json(&session.facts), session.facts_b.as_ref().map(json)],
     )?;
     Ok(())
 }
@@ -102,8 +103,9 @@ fn insert_session(transaction: &Transaction<'_>, run: RunId, session: &Session) 
 fn insert_item(transaction: &Transaction<'_>, run: RunId, item: &PlanItem) -> rusqlite::Result<()> {
     let case = &item.cell.case;
     let mut statement = transaction.prepare_cached(
-        "INSERT INTO item (run_id, ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        "INSERT INTO item
+             (run_id, ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, side)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     )?;
     statement.execute(params![
         run.0,
@@ -116,6 +118,7 @@ fn insert_item(transaction: &Transaction<'_>, run: RunId, item: &PlanItem) -> ru
         item.timing.map(|timing| timing.warmup_ms as i64),
         item.timing.map(|timing| timing.window_ms as i64),
         item.timing.map(|timing| timing.interval_ms as i64),
+        item.side.map(SideName::word),
     ])?;
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The store as its users see it: what is saved is there again, once, also after the file was closed without a word.
 
 use faultline_model::cell::{Case, Cell, TaskMode};
+use faultline_model::dataset::{DataPoint, Dataset, Measured, Series};
 use faultline_model::facts::Facts;
 use faultline_model::journal::Journal;
 use faultline_model::lens::data::{Code, Data};
@@ -10,6 +11,7 @@ use faultline_model::outcome::Outcome;
 use faultline_model::plan::{PinPolicy, PlanItem, Settings, Timing};
 use faultline_model::protocol::{Event, parse};
 use faultline_model::record::{RunId, RunState, Session};
+use faultline_model::setup::{LiveComparison, NamedSetup, Setup, SideName};
 use faultline_model::time::UnixMillis;
 use faultline_store::{MeasuringLock, NewRun, Store};
 use std::collections::BTreeMap;
@@ -31,19 +33,20 @@ fn settings() -> Settings {
         tree: None,
         on: None,
         lens: None,
+        comparison: None,
     }
 }
 
 fn item(ordinal: u32) -> PlanItem {
     let case = Case { workload: "zero_fill".into(), variant: "base".into(), mode: TaskMode::Process };
     let timing = Some(Timing { warmup_ms: 10, window_ms: 100, interval_ms: 50 });
-    PlanItem { ordinal, block: 0, cell: Cell { case, tasks: ordinal + 1 }, timing }
+    PlanItem { ordinal, block: 0, side: None, cell: Cell { case, tasks: ordinal + 1 }, timing }
 }
 
 fn session(at: i64) -> Session {
     let mut facts = Facts::default();
     facts.text("kernel.release", "6.1");
-    Session { started: UnixMillis(at), facts }
+    Session { started: UnixMillis(at), facts, facts_b: None }
 }
 
 fn begin(store: &mut Store) -> RunId {
@@ -105,6 +108,60 @@ fn a_run_reads_back_as_it_was_saved() {
     let line = &store.list_runs().unwrap()[0];
     assert_eq!((line.planned, line.ended, line.failed, line.machine.as_str()), (2, 1, 0, "6.1"));
     assert_eq!(store.newest_open_run().unwrap(), Some(run));
+}
+
+#[test]
+fn the_sides_of_a_comparison_and_their_machines_read_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(&directory.path().join("x.sqlite")).unwrap();
+    let side = |ordinal, side| PlanItem { side: Some(side), ..item(ordinal) };
+    let plan = [side(0, SideName::B), side(1, SideName::A)];
+    let named = |name: &str, setup| NamedSetup { name: name.to_owned(), setup };
+    let setup = Setup { compiler: Some("clang".to_owned()), ..Setup::default() };
+    let comparison =
+        LiveComparison { a: named("old", Setup::default()), b: named("new", setup), level: 0.95, precision: 0.01 };
+    let settings = Settings { comparison: Some(comparison), ..settings() };
+    let mut facts_b = Facts::default();
+    facts_b.text("kernel.release", "6.12");
+    let session = Session { facts_b: Some(facts_b), ..session(1) };
+    let new = NewRun { label: None, settings: &settings, workloads: &[], plan: &plan, session: &session };
+    let run = store.begin_run(&new).unwrap();
+    let record = store.load_run(run).unwrap();
+    assert_eq!((record.plan.as_slice(), &record.settings, &record.sessions[0]), (&plan[..], &settings, &session));
+}
+
+#[test]
+fn of_figures_under_one_name_the_newest_is_meant() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(&directory.path().join("x.sqlite")).unwrap();
+    let dataset = |value| {
+        Dataset::of(vec![Series {
+            name: "sort".to_owned(),
+            tasks: None,
+            measure: None,
+            unit: "s".to_owned(),
+            direction: None,
+            points: vec![DataPoint::of(Measured::Values(vec![value]))],
+        }])
+    };
+    store.save_dataset("nightly", "hyperfine", UnixMillis(1), &dataset(1.0)).unwrap();
+    store.save_dataset("other", "go-bench", UnixMillis(2), &dataset(2.0)).unwrap();
+    store.save_dataset("nightly", "asv", UnixMillis(3), &dataset(3.0)).unwrap();
+    assert_eq!(store.load_dataset("nightly").unwrap(), Some(dataset(3.0)));
+    assert_eq!(store.load_dataset("weekly").unwrap(), None);
+    let lines = store.list_datasets().unwrap();
+    let names: Vec<_> = lines.iter().map(|line| (line.name.as_str(), line.source.as_str(), line.points)).collect();
+    assert_eq!(names, [("nightly", "asv", 1), ("other", "go-bench", 1)]);
+}
+
+#[test]
+fn a_label_leads_to_the_newest_run_that_has_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(&directory.path().join("x.sqlite")).unwrap();
+    begin(&mut store);
+    let newest = begin(&mut store);
+    assert_eq!(store.run_labelled("first").unwrap(), Some(newest));
+    assert_eq!(store.run_labelled("second").unwrap(), None);
 }
 
 #[test]
@@ -253,7 +310,7 @@ fn a_database_from_before_the_lens_is_brought_up_to_date_with_all_it_holds() {
     old.pragma_update(None, "user_version", 1).unwrap();
     // Settings as they were written then.
     let mut settings = serde_json::to_value(settings()).unwrap();
-    for later in ["lens", "on"] {
+    for later in ["lens", "on", "comparison"] {
         settings.as_object_mut().unwrap().remove(later).unwrap();
     }
     old.execute(

@@ -3,7 +3,9 @@
  * switches the machine off. Linux alone; linked statically, as nothing else is in the initramfs but the workloads.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
@@ -15,6 +17,7 @@
 #include "per_cpu.h"
 #include "plan.h"
 #include "program.h"
+#include "settings.h"
 #include "symbols.h"
 
 static const char plan_path[] = "/faultline/plan";
@@ -43,10 +46,36 @@ static const char *mount_all(int *error)
     return failed;
 }
 
+/* A setting did not take: programs are not to run without it. */
+static bool is_refused;
+
+static void run(char **words)
+{
+    if (!is_refused)
+        program_run(words);
+}
+
+static void set(const char *path, const char *value)
+{
+    if (!is_refused)
+        is_refused = !settings_write(path, value);
+}
+
+/* The agent's own environment is what programs get; itself it reads none of it. */
+static void set_variable(const char *name, const char *value)
+{
+    if (setenv(name, value, 1) != 0)
+        channel_failed("setenv", errno);
+}
+
 static void obey(char **words, size_t count)
 {
     if (strcmp(words[0], "run") == 0 && count >= 2)
-        program_run(words + 1);
+        run(words + 1);
+    else if (strcmp(words[0], "write") == 0 && count == 3)
+        set(words[1], words[2]);
+    else if (strcmp(words[0], "env") == 0 && count == 3)
+        set_variable(words[1], words[2]);
     else if (strcmp(words[0], "file") == 0 && count == 2)
         files_send(words[1]);
     else if (strcmp(words[0], "symbols") == 0 && count == 1)

@@ -1,5 +1,7 @@
-//! This host as a target: finds the workloads' programs, executes them under a keeper, reads the machine's facts.
+//! This host as a target: finds the workloads' programs, executes them under a keeper, reads the machine's facts. Builds the programs
+//! with another compiler when asked to.
 
+pub mod build;
 mod execute;
 pub(crate) mod facts;
 pub mod ping_pong;

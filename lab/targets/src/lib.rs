@@ -13,6 +13,7 @@ pub mod qemu_user;
 mod search_path;
 mod stop;
 mod system_files;
+mod system_settings;
 mod target;
 
 pub use keep::keeper;

@@ -23,7 +23,7 @@ pub use symbols::KernelSymbol;
 
 use crate::host::{Host, HostPaths};
 use crate::target::LineSink;
-use crate::{Ending, Execution, Plugin, StopFlag, Target, TargetError};
+use crate::{Ending, Execution, Plugin, StopFlag, Target, TargetError, system_settings};
 use boot::{BOOT_TRIALS, Boot, BootEnd, Booted};
 use command_line::CommandLine;
 use faultline_model::describe::WorkloadInfo;
@@ -118,6 +118,19 @@ pub struct GuestExecuted {
     pub hello_after: Option<Duration>,
     /// The end of what kernel, emulator and plugin said.
     pub console: String,
+}
+
+impl GuestExecuted {
+    /// It never began, in words why.
+    fn not_booted(text: String) -> Self {
+        GuestExecuted {
+            ending: Ending::NotStarted { text },
+            per_cpu_offsets: Vec::new(),
+            no_per_cpu_offsets: None,
+            hello_after: None,
+            console: String::new(),
+        }
+    }
 }
 
 /// An emulated machine that has booted at least once.
@@ -231,7 +244,9 @@ impl QemuMachine {
         if let Some(address) = wanted.per_cpu_offset {
             plan.add(&["per-cpu", &format!("{address:x}"), &self.cpus.len().to_string()]);
         }
-        plan.add(&command(wanted.execution));
+        if let Err(text) = add_execution(&mut plan, wanted.execution) {
+            return GuestExecuted::not_booted(text);
+        }
         let mut heard = Heard::default();
         let boot = Boot { plugin: wanted.plugin, ..self.boot(&plan, wanted.execution.limit) };
         let booted = boot.run(&mut |frame| heard.take(frame, sink), stop);
@@ -293,7 +308,21 @@ fn boot<'a>(
     }
 }
 
-/// The agent's command for an execution.
+/// The agent's commands for an execution. The error, in words, is why there can be none.
+fn add_execution(plan: &mut Plan, execution: &Execution) -> Result<(), String> {
+    execution.check()?;
+    for (path, value) in &execution.system_settings {
+        system_settings::root_of(path, &system_settings::ROOTS.map(Path::new))?;
+        plan.add(&["write", path, value]);
+    }
+    for (name, value) in &execution.environment {
+        plan.add(&["env", name, value]);
+    }
+    plan.add(&command(execution));
+    Ok(())
+}
+
+/// The agent's command that runs a workload.
 fn command(execution: &Execution) -> Vec<String> {
     let mut words = vec!["run".to_owned(), format!("{WORKLOADS}/{}", execution.workload)];
     words.extend(["--scratch".to_owned(), SCRATCH.to_owned()]);
@@ -400,5 +429,40 @@ impl Target for QemuMachine {
     fn execute(&self, execution: &Execution, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending {
         let wanted = GuestExecution { execution, plugin: None, per_cpu_offset: None };
         self.execute_in_guest(&wanted, sink, stop).ending
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn execution() -> Execution {
+        Execution {
+            workload: "x".to_owned(),
+            arguments: vec!["--ops".to_owned()],
+            limit: Duration::from_secs(1),
+            environment: vec![("A".to_owned(), "1 2".to_owned())],
+            system_settings: vec![("/proc/sys/vm/x".to_owned(), "3".to_owned())],
+        }
+    }
+
+    #[test]
+    fn what_is_set_comes_before_the_program() {
+        let mut plan = Plan::default();
+        add_execution(&mut plan, &execution()).unwrap();
+        let mut expected = Plan::default();
+        expected.add(&["write", "/proc/sys/vm/x", "3"]);
+        expected.add(&["env", "A", "1 2"]);
+        expected.add(&["run", "/workloads/x", "--scratch", "/tmp", "--ops"]);
+        assert_eq!(plan, expected);
+    }
+
+    #[test]
+    fn files_elsewhere_are_no_settings_of_a_guest_either() {
+        for path in ["/etc/x", "/proc/sys/../../etc/x", "/proc/sysx"] {
+            let broken = Execution { system_settings: vec![(path.to_owned(), "1".to_owned())], ..execution() };
+            let text = add_execution(&mut Plan::default(), &broken).unwrap_err();
+            assert_eq!(text, format!("{path} is no setting of the system: those are files below /proc/sys and /sys"));
+        }
     }
 }

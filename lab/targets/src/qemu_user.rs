@@ -85,6 +85,8 @@ impl UserProgram {
             // It goes on to the program, which may end in order for it.
             grace: plugin::grace(0),
             ours: execution.plugin.directory.as_deref(),
+            environment: &[],
+            system_settings: &[],
         };
         let kept = match Kept::start(&program) {
             Ok(kept) => kept,

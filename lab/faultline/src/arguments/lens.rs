@@ -1,6 +1,7 @@
 //! Arguments of `faultline lens`.
 
-use super::{Conduct, FormatArgument, Mode, count, run_number, seed, size};
+use super::measuring::Mode;
+use super::{Conduct, FormatArgument, count, run_number, seed, size};
 use clap::{Args, Subcommand};
 use faultline_coherence::Caches;
 use faultline_stats::lens::Budget;

@@ -1,15 +1,16 @@
 //! Runs what is missing of a saved run, and shows what came of it. `run` and `resume` both end here.
 
-use super::report::write_page;
+use super::present;
 use crate::arguments::Conduct;
 use crate::failure::{self, Failure};
+use crate::machine::Machine;
 use crate::{output, progress};
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
 use faultline_model::record::{RunId, RunRecord, Session};
 use faultline_model::time::UnixMillis;
 use faultline_runner::lens::Lens;
-use faultline_runner::{Completion, PlannedRun};
+use faultline_runner::{Completion, PlannedRun, Targets};
 use faultline_store::Store;
 use faultline_targets::{StopFlag, Target};
 use std::process::ExitCode;
@@ -17,9 +18,12 @@ use std::time::{Duration, SystemTime};
 
 /// The machine as it is now, as a session's beginning.
 pub(super) fn session(target: &dyn Target) -> Session {
+    Session { started: now(), facts: target.facts(), facts_b: None }
+}
+
+pub(super) fn now() -> UnixMillis {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let started = UnixMillis(since.map_or(0, |since| since.as_millis() as i64));
-    Session { started, facts: target.facts() }
+    UnixMillis(since.map_or(0, |since| since.as_millis() as i64))
 }
 
 /// Runs the items of `run` that have not ended, to the end or to Ctrl-C.
@@ -34,8 +38,14 @@ pub(super) fn measure(
     let record = store.load_run(run)?;
     let items = missing(&record);
     let planned_limit = record.settings.limit_ms.map(Duration::from_millis);
-    let planned =
-        PlannedRun { target, settings: &record.settings, items: &items, limit: conduct.limit.or(planned_limit), lens };
+    let planned = PlannedRun {
+        targets: Targets::one(target),
+        settings: &record.settings,
+        items: &items,
+        budget: record.settings.budget_ms.map(Duration::from_millis),
+        limit: conduct.limit.or(planned_limit),
+        lens,
+    };
     let mut shown = progress::shown(&record, conduct.quiet);
     let ran = faultline_runner::run(&planned, &mut store.journal(run), shown.as_mut(), stop);
     drop(shown);
@@ -55,6 +65,21 @@ pub(super) fn measure(
     conclude(store, run, conduct)
 }
 
+/// Any number that fits a signed 64-bit integer, so that every reader of JSON and SQL can hold it.
+pub(super) fn any_seed() -> u64 {
+    u64::from(rand::random::<u32>())
+}
+
+/// The machine on which a run began; none for this host.
+pub(super) fn machine_of(record: &RunRecord) -> Result<Option<Machine>, Failure> {
+    record.settings.on.as_deref().map(str::parse).transpose().map_err(|problem: String| {
+        Failure::new(
+            format!("run {} began on a machine that is not known here: {problem}", record.id),
+            "resume it with the version of faultline that began it",
+        )
+    })
+}
+
 pub(super) fn missing(record: &RunRecord) -> Vec<PlanItem> {
     let open =
         |item: &&PlanItem| record.final_attempt(item.ordinal).is_none() && !record.skipped.contains(&item.ordinal);
@@ -70,15 +95,14 @@ pub(super) fn stop_on_signals() -> Result<StopFlag, Failure> {
     Ok(stop)
 }
 
-/// Shows a run that has ended: table, page, and where it is saved. Its status says whether anything failed.
+/// Shows a run or a comparison that has ended: table, page, and where it is saved. Its status says whether anything failed.
 pub(super) fn conclude(store: &Store, run: RunId, conduct: &Conduct) -> Result<ExitCode, Failure> {
     let record = store.load_run(run)?;
-    let summary = faultline_stats::summarise(&record);
     // The page first: a reader of the table who goes early, or a full standard output, must not cost it.
     if let Some(path) = &conduct.output {
-        write_page(&record, path)?;
+        present::write_page(&record, path)?;
     }
-    output::print(&faultline_report::run_table(&summary, conduct.format.format, &output::style()))?;
+    output::print(&present::table(&record, conduct.format.format)?)?;
     if !conduct.quiet {
         failure::warn(&format!("saved as run {run} in {}", store.path().display()));
     }

@@ -1,5 +1,9 @@
 //! One file per command; commands that do the same thing with other words share a file.
 
+pub(crate) mod changes;
+pub(crate) mod check;
+pub(crate) mod compare;
+pub(crate) mod exchange;
 pub(crate) mod facts;
 pub(crate) mod lens;
 pub(crate) mod list;
@@ -12,4 +16,6 @@ pub(crate) mod words;
 pub(crate) mod workloads;
 
 mod measure;
+mod operand;
+mod present;
 mod stored;

@@ -1,5 +1,6 @@
 //! `faultline resume`: goes on with what is missing of a run.
 
+use super::compare::live;
 use super::measure;
 use crate::arguments::{OnMachine, Resume};
 use crate::failure::{self, Failure};
@@ -31,25 +32,17 @@ pub(crate) fn resume(arguments: &Resume, db: Option<&Path>) -> Result<ExitCode, 
             "what it counted is kept (`faultline show`); run the rest anew with fewer numbers of CPUs or workloads",
         ));
     }
+    if let Some(comparison) = &record.settings.comparison {
+        return live::resume(store, &record, comparison, conduct);
+    }
     let stop = measure::stop_on_signals()?;
-    let machine = machine(&record)?;
+    let machine = OnMachine { on: measure::machine_of(&record)? };
     let place = places::place(&machine, &conduct.place, conduct.scratch.as_deref(), &stop)?;
     let target = place.target.as_ref();
     check_workloads(&record, target)?;
     check_cpus(&record, target)?;
     store.resume_run(run, &measure::session(target))?;
     measure::measure(&mut store, run, target, conduct, &stop, None)
-}
-
-/// The machine on which the run began.
-fn machine(record: &RunRecord) -> Result<OnMachine, Failure> {
-    let on = record.settings.on.as_deref().map(str::parse).transpose().map_err(|problem: String| {
-        Failure::new(
-            format!("run {} began on a machine that is not known here: {problem}", record.id),
-            "resume it with the version of faultline that began it",
-        )
-    })?;
-    Ok(OnMachine { on })
 }
 
 /// What `run` would refuse is not done on a resume either.

@@ -1,7 +1,8 @@
 //! `faultline run`: from arguments to a plan that is saved and run.
 
 use super::measure;
-use crate::arguments::Run;
+use crate::arguments::measuring::Measuring;
+use crate::arguments::{Conduct, Run};
 use crate::failure::Failure;
 use crate::machine::Machine;
 use crate::places;
@@ -20,7 +21,7 @@ pub(crate) fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failur
     let place = places::place(&arguments.machine, &conduct.place, conduct.scratch.as_deref(), &stop)?;
     let target = place.target.as_ref();
     let workloads = target.workloads()?;
-    let seed = arguments.seed.unwrap_or_else(any_seed);
+    let seed = arguments.measuring.seed.unwrap_or_else(measure::any_seed);
     let boot_ms = millis(target.overhead());
     let request = Request { on: place.on, boot_ms, ..request };
     let plan = plan(&request, &workloads, target.cpus().len() as u32, seed)?;
@@ -40,30 +41,32 @@ pub(crate) fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failur
     measure::measure(&mut store, run, target, conduct, &stop, None)
 }
 
-/// Any number that fits a signed 64-bit integer, so that every reader of JSON and SQL can hold it.
-fn any_seed() -> u64 {
-    u64::from(rand::random::<u32>())
-}
-
 fn request(arguments: &Run) -> Result<Request, Failure> {
     Ok(Request {
-        suite: arguments.suite.map(Into::into),
         workloads: arguments.workloads_chosen.clone(),
-        cpus: arguments.cpus.clone(),
-        repeats: arguments.repeats,
-        budget_ms: arguments.time.map(millis),
-        limit_ms: arguments.conduct.limit_ms(),
-        warmup_ms: arguments.warmup.map(millis),
-        window_ms: arguments.window.map(millis),
-        interval_ms: arguments.interval.map(millis),
-        pin: Some(arguments.pin.map_or(default_pin(), Into::into)),
-        mode: arguments.mode.map(Into::into),
-        oversubscribe: arguments.oversubscribe,
-        size: arguments.size,
         copies: arguments.copies,
         tree: tree(arguments)?,
-        ..Request::default()
+        ..measuring(&arguments.measuring, &arguments.conduct)
     })
+}
+
+/// What is asked of measuring, whatever is measured.
+pub(super) fn measuring(measuring: &Measuring, conduct: &Conduct) -> Request {
+    Request {
+        suite: measuring.suite.map(Into::into),
+        cpus: measuring.cpus.clone(),
+        repeats: measuring.repeats,
+        budget_ms: measuring.time.map(millis),
+        limit_ms: conduct.limit_ms(),
+        warmup_ms: measuring.warmup.map(millis),
+        window_ms: measuring.window.map(millis),
+        interval_ms: measuring.interval.map(millis),
+        pin: Some(measuring.pin.map_or(default_pin(), Into::into)),
+        mode: measuring.mode.map(Into::into),
+        oversubscribe: measuring.oversubscribe,
+        size: measuring.size,
+        ..Request::default()
+    }
 }
 
 /// A tree of the user's is on this host alone.

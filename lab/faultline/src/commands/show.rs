@@ -1,6 +1,6 @@
 //! `faultline show`
 
-use super::stored;
+use super::{present, stored};
 use crate::arguments::Show;
 use crate::failure::Failure;
 use crate::output;
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub(crate) fn show(arguments: &Show, db: Option<&Path>) -> Result<ExitCode, Failure> {
-    let summary = faultline_stats::summarise(&stored::load(arguments.run, db)?);
-    output::print(&faultline_report::run_table(&summary, arguments.format.format, &output::style()))?;
+    let record = stored::load(arguments.run, db)?;
+    output::print(&present::table(&record, arguments.format.format)?)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -3,7 +3,9 @@
 import * as Plot from '@observablehq/plot'
 import type { Drawing } from './explorer'
 import { tick } from './figure'
+import { silent, STYLE } from './frame'
 import { seriesOf, unitOf, type Mark, type Series } from './series'
+import { shortEnd } from './shorten'
 import type { State, View } from './state'
 import type { Curve } from './summary'
 
@@ -13,20 +15,18 @@ const HEIGHT = 300
 export function draw(curve: Curve, state: State, width: number): Drawing<Mark> | null {
   const series = seriesOf(curve, state.view)
   if (series.marks.length === 0) return null
-  const plot = Plot.plot({
+  const plot = silent(Plot.plot({
     width,
     height: HEIGHT,
     marginLeft: 62,
     marginRight: 18,
     marginBottom: 40,
     marginTop: 30,
-    style: { background: 'none', fontFamily: 'inherit', fontSize: '12px', overflow: 'visible' },
+    style: STYLE,
     x: xAxis(curve, state.log),
     y: yAxis(curve, state, series),
     marks: marks(curve, series, state.view),
-  }) as SVGSVGElement & Plot.Plot
-  plot.setAttribute('aria-hidden', 'true')
-  plot.setAttribute('focusable', 'false')
+  }))
   const [x, y] = [plot.scale('x')!, plot.scale('y')!]
   return { svg: plot, marks: series.marks.map((mark) => ({ mark, x: x.apply(mark.tasks), y: y.apply(mark.value) })) }
 }
@@ -67,13 +67,8 @@ function yAxis(curve: Curve, state: State, series: Series): Plot.ScaleOptions {
 }
 
 function yLabel(curve: Curve, view: View): string {
-  if (view === 'rate') return `${short(curve.unit)}, ${curve.direction} is better`
+  if (view === 'rate') return `${shortEnd(curve.unit)}, ${curve.direction} is better`
   return view === 'speedup' ? `speed-up against ${curve.base_tasks} ${curve.base_tasks === 1 ? 'task' : 'tasks'}` : 'efficiency'
-}
-
-/** A unit that leaves room for the rest of its line. */
-function short(unit: string): string {
-  return unit.length > 24 ? `${unit.slice(0, 23)}…` : unit
 }
 
 function marks(curve: Curve, series: Series, view: View): Plot.Markish[] {

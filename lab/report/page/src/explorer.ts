@@ -9,6 +9,8 @@ export interface Drawing<M> {
   marks: { mark: M; x: number; y: number }[]
   /** Marks in a row of a grid; left out where there are no rows. */
   columns?: number
+  /** By which distance the pointer finds a mark: sideways, unless it says otherwise. */
+  nearest?: 'x' | 'y' | 'both'
 }
 
 export interface Subject<M> {
@@ -18,7 +20,7 @@ export interface Subject<M> {
 }
 
 const SVG = 'http://www.w3.org/2000/svg'
-/** A pointer farther than this from every mark shows none: in pixels, sideways only where there are no rows. */
+/** A pointer farther than this from every mark shows none, in pixels. */
 const REACH = 60
 
 export class Explorer<M> {
@@ -96,8 +98,8 @@ export class Explorer<M> {
     if (this.locked || !this.drawing) return
     const box = this.chart.getBoundingClientRect()
     const [x, y] = [event.clientX - box.left, event.clientY - box.top]
-    const inGrid = this.drawing.columns !== undefined
-    const distances = this.drawing.marks.map((mark) => Math.hypot(mark.x - x, inGrid ? mark.y - y : 0))
+    const by = this.drawing.nearest ?? 'x'
+    const distances = this.drawing.marks.map((mark) => Math.hypot(by === 'y' ? 0 : mark.x - x, by === 'x' ? 0 : mark.y - y))
     const nearest = distances.indexOf(Math.min(...distances))
     if (distances[nearest] <= REACH) this.show(nearest)
     else this.close()

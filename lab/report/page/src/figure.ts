@@ -57,3 +57,14 @@ export function tick(value: number, unit: string): string {
   const number = String(Number((value / divisor).toPrecision(3)))
   return JOINED.has(unit) ? `${number} ${prefix}${unit}` : `${number}${prefix && ' '}${prefix}`
 }
+
+/** Ticks between two values: all in the scale of the greater one, with the decimals that tell neighbours apart. */
+export function tickBetween(low: number, high: number, unit: string): (value: number) => string {
+  const { divisor, prefix } = scaleOf(Math.max(Math.abs(low), Math.abs(high)), unit)
+  const step = (high - low) / divisor / 10
+  const digits = step > 0 ? Math.min(12, Math.max(0, Math.ceil(-Math.log10(step)))) : DIGITS
+  return (value) => {
+    const number = String(Number((value / divisor).toFixed(digits)))
+    return JOINED.has(unit) ? `${number} ${prefix}${unit}` : `${number}${prefix && ' '}${prefix}`
+  }
+}

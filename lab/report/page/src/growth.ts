@@ -4,6 +4,8 @@ import * as Plot from '@observablehq/plot'
 import { spaced } from './chart'
 import type { Drawing } from './explorer'
 import { percent, quantity, tick } from './figure'
+import { silent, STYLE } from './frame'
+import { shortEnd } from './shorten'
 import type { LensCurve, LensPoint } from './summary'
 import type { Description } from './tooltip'
 
@@ -16,19 +18,19 @@ export function drawGrowth(curve: LensCurve, width: number): Drawing<LensPoint> 
   const median = (point: LensPoint) => point.transfers!.median
   const all = curve.points.map((point) => point.cpus)
   const most = Math.max(...points.map((point) => point.transfers!.high), 0.01)
-  const plot = Plot.plot({
+  const plot = silent(Plot.plot({
     width,
     height: HEIGHT,
     marginLeft: 62,
     marginRight: 18,
     marginBottom: 40,
     marginTop: 30,
-    style: { background: 'none', fontFamily: 'inherit', fontSize: '12px', overflow: 'visible' },
+    style: STYLE,
     x: {
       type: 'log', base: 2, domain: [Math.min(...all) / 1.15, Math.max(...all) * 1.15], ticks: spaced(all, true), tickFormat: 'd', grid: true,
       label: 'CPUs', labelAnchor: 'right', labelOffset: 34, labelArrow: 'none',
     },
-    y: { domain: [0, most * 1.08], ticks: 5, tickFormat: (value: number) => tick(value, ''), grid: true, label: `transfers per ${short(curve.operation)}`, labelArrow: 'none' },
+    y: { domain: [0, most * 1.08], ticks: 5, tickFormat: (value: number) => tick(value, ''), grid: true, label: `transfers per ${shortEnd(curve.operation)}`, labelArrow: 'none' },
     marks: [
       Plot.line(points, { x: 'cpus', y: median, stroke: 'var(--accent)', strokeWidth: 2 }),
       Plot.link(points.filter((point) => point.transfers!.high > point.transfers!.low), {
@@ -40,16 +42,9 @@ export function drawGrowth(curve: LensCurve, width: number): Drawing<LensPoint> 
         x: 'cpus', frameAnchor: 'bottom', text: () => '✕ no figure', fill: 'var(--bad)', dy: -6, textAnchor: 'middle',
       }),
     ],
-  }) as SVGSVGElement & Plot.Plot
-  plot.setAttribute('aria-hidden', 'true')
-  plot.setAttribute('focusable', 'false')
+  }))
   const [x, y] = [plot.scale('x')!, plot.scale('y')!]
   return { svg: plot, marks: points.map((mark) => ({ mark, x: x.apply(mark.cpus), y: y.apply(median(mark)) })) }
-}
-
-/** A noun that leaves room for the rest of its line. */
-function short(noun: string): string {
-  return noun.length > 24 ? `${noun.slice(0, 23)}…` : noun
 }
 
 export function describeGrowth(curve: LensCurve, point: LensPoint): Description {

@@ -1,6 +1,6 @@
 // Links within the page: they move sight and focus and leave the hash to the state. Also the download of the data.
 
-import { summaryText, type Summary } from './summary'
+import { dataText } from './data'
 
 export function wireLinks(): void {
   document.addEventListener('click', (event) => {
@@ -21,10 +21,10 @@ export function goTo(target: HTMLElement): void {
 }
 
 /** Lets the link with that id save the very text that the page carries. */
-export function wireDownload(summary: Summary): void {
+export function wireDownload(name: string): void {
   const link = document.getElementById('download') as HTMLAnchorElement | null
   if (!link) return
-  link.download = `faultline-run-${summary.run}.json`
-  link.href = URL.createObjectURL(new Blob([summaryText()], { type: 'application/json' }))
+  link.download = name
+  link.href = URL.createObjectURL(new Blob([dataText()], { type: 'application/json' }))
   link.hidden = false
 }

@@ -3,6 +3,8 @@
 import * as Plot from '@observablehq/plot'
 import type { Drawing } from './explorer'
 import { percent, quantity } from './figure'
+import { silent, STYLE } from './frame'
+import { shortMiddle } from './shorten'
 import type { LensLine, LensPoint } from './summary'
 import type { Description } from './tooltip'
 
@@ -30,39 +32,30 @@ export function drawMap(point: LensPoint, fields: Field[], width: number): Drawi
   const letters = width < 520 ? 11 : 30
   const most = Math.max(...fields.map((field) => field.transfers), 1)
   const step = Math.ceil(point.cpus / TICKS)
-  const plot = Plot.plot({
+  const plot = silent(Plot.plot({
     width,
     height: point.lines.length * ROW_HEIGHT + 62,
     marginLeft: letters * 7.3 + 12,
     marginRight: 8,
     marginBottom: 40,
     marginTop: 22,
-    style: { background: 'none', fontFamily: 'inherit', fontSize: '12px', overflow: 'visible' },
+    style: STYLE,
     x: {
       type: 'band', domain: Array.from({ length: point.cpus }, (_, cpu) => cpu), padding: point.cpus > 24 ? 0.05 : 0.1,
       ticks: Array.from({ length: Math.ceil(point.cpus / step) }, (_, index) => index * step),
       label: 'CPU', labelAnchor: 'right', labelOffset: 34, labelArrow: 'none', tickSize: 0,
     },
-    y: { type: 'band', domain: point.lines.map((_, row) => row), padding: 0.12, tickFormat: (row: number) => short(point.lines[row].name, letters), label: null, tickSize: 0 },
+    y: { type: 'band', domain: point.lines.map((_, row) => row), padding: 0.12, tickFormat: (row: number) => shortMiddle(point.lines[row].name, letters), label: null, tickSize: 0 },
     marks: [
       Plot.cell(fields, { x: 'cpu', y: 'row', fill: 'var(--sunk)' }),
       Plot.cell(fields.filter((field) => field.transfers > 0), {
         x: 'cpu', y: 'row', fill: 'var(--accent)', fillOpacity: { value: (field: Field) => 0.12 + 0.88 * Math.sqrt(field.transfers / most), scale: null },
       }),
     ],
-  }) as SVGSVGElement & Plot.Plot
-  plot.setAttribute('aria-hidden', 'true')
-  plot.setAttribute('focusable', 'false')
+  }))
   const [x, y] = [plot.scale('x')!, plot.scale('y')!]
   const middle = (scale: Plot.Scale, value: number) => scale.apply(value) + (scale.bandwidth ?? 0) / 2
-  return { svg: plot, marks: fields.map((mark) => ({ mark, x: middle(x, mark.cpu), y: middle(y, mark.row) })), columns: point.cpus }
-}
-
-/** A name cut in its middle: its beginning and its member tell most. */
-function short(name: string, letters: number): string {
-  if (name.length <= letters) return name
-  const end = Math.floor(letters / 3)
-  return `${name.slice(0, letters - end - 1)}…${name.slice(name.length - end)}`
+  return { svg: plot, marks: fields.map((mark) => ({ mark, x: middle(x, mark.cpu), y: middle(y, mark.row) })), columns: point.cpus, nearest: 'both' }
 }
 
 export function describeField(point: LensPoint, operation: string, field: Field): Description {

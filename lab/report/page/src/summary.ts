@@ -1,4 +1,4 @@
-// The run's figures as they stand in the page: what the summary's JSON looks like, and reading it. Computes nothing.
+// The run's figures as they stand in the page: what the summary's JSON looks like. Computes nothing.
 
 export interface Estimate {
   median: number
@@ -62,19 +62,11 @@ export interface Lens {
 }
 
 export interface Summary {
+  format: string
   run: number
   curves: Curve[]
   /** Of a run under the lens, which has no curves of time. */
   lens?: Lens
-}
-
-/** The text of the data as the page carries it. */
-export function summaryText(): string {
-  return document.getElementById('data')?.textContent ?? ''
-}
-
-export function readSummary(): Summary {
-  return JSON.parse(summaryText()) as Summary
 }
 
 /** Names a curve within its run. */

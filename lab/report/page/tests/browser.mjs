@@ -17,6 +17,7 @@ const ARGUMENTS = [
 ]
 
 export const FIXTURES = ['typical', 'one-cpu', 'all-failed', 'hostile', 'empty', 'lens', 'lens-hostile', 'lens-empty']
+export const COMPARISONS = ['compared', 'compared-stored', 'compared-imported', 'compared-hostile', 'compared-empty']
 export const SCHEMES = ['light', 'dark']
 
 let browser
@@ -29,7 +30,7 @@ export function useBrowser() {
   after(() => browser?.close())
 }
 
-/** The summary that a page was made from. */
+/** The summary, or the comparison, that a page was made from. */
 export function summaryOf(name) {
   return JSON.parse(readFileSync(new URL(`${name}.json`, PAGES), 'utf8'))
 }

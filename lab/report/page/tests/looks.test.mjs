@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { test } from 'node:test'
-import { FIXTURES, SCHEMES, open, useBrowser } from './browser.mjs'
+import { COMPARISONS, FIXTURES, SCHEMES, open, useBrowser } from './browser.mjs'
 
 useBrowser()
 
@@ -51,9 +51,10 @@ function weakTexts() {
 
 for (const scheme of SCHEMES) {
   test(`every text stands out from its ground, ${scheme}`, async () => {
-    for (const name of FIXTURES) {
+    for (const name of [...FIXTURES, ...COMPARISONS]) {
       const { page, close } = await open(name, { scheme, hash: name === 'typical' ? STATE : '' })
       if (name === 'typical') await page.locator('#curve-0 .chart').click()
+      if (name === 'compared') await page.evaluate(() => document.querySelectorAll('details').forEach((details) => (details.open = true)))
       const { weak, checked } = await page.evaluate(weakTexts)
       assert.deepEqual(weak, [], name)
       assert.ok(checked > 20, `${checked} texts on ${name}`)
@@ -62,7 +63,7 @@ for (const scheme of SCHEMES) {
   })
 
   test(`axe finds nothing, ${scheme}`, async () => {
-    for (const name of FIXTURES) {
+    for (const name of [...FIXTURES, ...COMPARISONS]) {
       const { page, close } = await open(name, { scheme, hash: name === 'typical' ? STATE : '' })
       await page.evaluate(AXE)
       const { violations, passes } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations', 'passes'] }))

@@ -3,10 +3,10 @@
 use crate::format::Format;
 use crate::grid::{self, Grid, Side, escape_markdown};
 use crate::lens::tables;
-use crate::lens::text::Page;
 use crate::lens::words::{cpus, transfers as shown};
 use crate::run::json;
 use crate::run::words::one_line;
+use crate::sheet::Sheet;
 use crate::style::{Signs, Style, Tone, UNICODE};
 use faultline_model::lens::comparison::{CellComparison, Change, Difference, LensComparison, Spread, Unmatched};
 
@@ -29,16 +29,12 @@ pub fn lens_compare_table(comparison: &LensComparison, format: Format, style: &S
 
 /// All transfers and instructions of a cell: `7.700 → 3.100 transfers per operation (less); …`.
 fn totals(cell: &CellComparison, signs: &Signs) -> String {
-    let pair = |(a, b): &(Spread, Spread)| format!("{} {} {}", side(a, signs), arrow(signs), side(b, signs));
+    let pair = |(a, b): &(Spread, Spread)| format!("{} {} {}", side(a, signs), signs.arrow, side(b, signs));
     let change = match cell.transfers_change {
         Change::Same => "no difference",
         other => other.word(),
     };
     format!("{} transfers ({change}), {} instructions, per operation", pair(&cell.transfers), pair(&cell.instructions))
-}
-
-fn arrow(signs: &Signs) -> &'static str {
-    if signs == &UNICODE { "→" } else { "->" }
 }
 
 /// A median, with what the repeats span where there are several.
@@ -100,30 +96,30 @@ fn beside(difference: &Difference) -> String {
 
 fn text(comparison: &LensComparison, style: &Style) -> String {
     let signs = style.signs();
-    let mut page = Page { style, text: String::new() };
-    page.paragraph(Some(Tone::Title), "", &format!("Run {} {} run {}", comparison.a, arrow(signs), comparison.b));
+    let mut sheet = Sheet::new(style);
+    sheet.paragraph(Some(Tone::Title), "", &format!("Run {} {} run {}", comparison.a, signs.arrow, comparison.b));
     for cell in &comparison.cells {
-        page.line("");
-        page.line(&style.paint(Tone::Title, &name(cell)));
-        page.paragraph(Some(tone(cell.transfers_change)), "  ", &totals(cell, signs));
+        sheet.line("");
+        sheet.line(&style.paint(Tone::Title, &name(cell)));
+        sheet.paragraph(Some(tone(cell.transfers_change)), "  ", &totals(cell, signs));
         if cell.data.is_empty() && cell.code.is_empty() {
-            page.paragraph(Some(Tone::Quiet), "  ", NO_DIFFERENCE);
+            sheet.paragraph(Some(Tone::Quiet), "  ", NO_DIFFERENCE);
         }
         for (kind, all) in [("data", &cell.data), ("code", &cell.code)] {
             if !all.is_empty() {
-                page.table(&format!("{kind} that differs, transfers per operation"), &differences(kind, all, style));
+                sheet.table(&format!("{kind} that differs, transfers per operation"), &differences(kind, all, style));
             }
         }
     }
     if comparison.cells.is_empty() {
-        page.line("");
-        page.line(NOTHING);
+        sheet.line("");
+        sheet.line(NOTHING);
     }
     for one in &comparison.unmatched {
-        page.line("");
-        page.paragraph(Some(Tone::Middling), "", &unmatched_words(one));
+        sheet.line("");
+        sheet.paragraph(Some(Tone::Middling), "", &unmatched_words(one));
     }
-    page.text
+    sheet.text
 }
 
 const NO_DIFFERENCE: &str = "no data or code differs by more than the tolerance";

@@ -4,10 +4,10 @@ use crate::format::Format;
 use crate::grid::{self, Grid, Side, escape_markdown};
 use crate::lens::compare::differences;
 use crate::lens::tables;
-use crate::lens::text::Page;
 use crate::lens::words;
 use crate::run::json;
 use crate::run::words::one_line;
+use crate::sheet::Sheet;
 use crate::style::{Signs, Style, Tone, UNICODE};
 use faultline_model::lens::gate::{Check, GateReport, Standing};
 
@@ -107,17 +107,17 @@ fn evidence(check: &Check, style: &Style) -> Vec<(String, Grid)> {
 
 fn text(report: &GateReport, style: &Style) -> String {
     let signs = style.signs();
-    let mut page = Page { style, text: String::new() };
-    page.paragraph(Some(if report.passed() { Tone::Good } else { Tone::Bad }), "", &title(report));
+    let mut sheet = Sheet::new(style);
+    sheet.paragraph(Some(if report.passed() { Tone::Good } else { Tone::Bad }), "", &title(report));
     if report.checks.is_empty() {
-        return page.text;
+        return sheet.text;
     }
-    page.line("");
-    page.text.push_str(&grid(report, signs).text(style));
+    sheet.line("");
+    sheet.text.push_str(&grid(report, signs).text(style));
     for (heading, grid) in report.checks.iter().flat_map(|check| evidence(check, style)) {
-        page.table(&heading, &grid);
+        sheet.table(&heading, &grid);
     }
-    page.text
+    sheet.text
 }
 
 fn markdown(report: &GateReport) -> String {

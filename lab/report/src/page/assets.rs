@@ -1,6 +1,6 @@
 //! What the page carries besides its text: style, script, data, and the policy under which it runs.
 
-use faultline_model::summary::RunSummary;
+use serde::Serialize;
 
 /// The bundled style.
 pub(crate) const STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.css"));
@@ -19,9 +19,9 @@ pub(crate) fn policy() -> String {
     )
 }
 
-/// The summary as JSON that can stand in a script element: no `<`, so that nothing in it can end the element or open a comment.
-pub(crate) fn embedded_json(summary: &RunSummary) -> String {
-    serde_json::to_string(summary)
+/// Data as JSON that can stand in a script element: no `<`, so that nothing in it can end the element or open a comment.
+pub(crate) fn embedded_json<T: Serialize>(data: &T) -> String {
+    serde_json::to_string(data)
         .expect("plain data with text keys")
         .replace('<', "\\u003c")
         .replace('\u{2028}', "\\u2028")

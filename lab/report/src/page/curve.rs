@@ -1,5 +1,6 @@
 //! One curve: heading with its verdict, place for the chart, time shares, and below them every figure as a table.
 
+use crate::page::document::table;
 use crate::page::{overview, shares, value};
 use crate::run::words;
 use crate::style::UNICODE;
@@ -72,19 +73,6 @@ fn tasks(tasks: u32) -> String {
     if tasks == 1 { "1 task".to_owned() } else { format!("{tasks} tasks") }
 }
 
-/// A table that scrolls by itself when it is too wide.
-fn table(caption: &str, head: Markup, body: Markup) -> Markup {
-    markup! {
-        div.scroll tabindex="0" role="region" aria-label=(caption) {
-            table {
-                caption { span { (caption) } }
-                thead { tr { (head) } }
-                tbody { (body) }
-            }
-        }
-    }
-}
-
 fn points(curve: &Curve, name: &str) -> Markup {
     let head = markup! {
         th.number scope="col" { "tasks" }
@@ -103,7 +91,7 @@ fn points(curve: &Curve, name: &str) -> Markup {
         th scope="col" { "failures" }
     };
     let body = markup! { @for point in &curve.points { (point_row(curve, point)) } };
-    table(&format!("{name}: figures per number of tasks, {} is better", curve.direction.word()), head, body)
+    table(&format!("{name}: figures per number of tasks, {} is better", curve.direction.word()), false, head, body)
 }
 
 fn point_row(curve: &Curve, point: &Point) -> Markup {
@@ -160,7 +148,7 @@ fn repeats(curve: &Curve, name: &str) -> Markup {
             }
         }
     };
-    table(&format!("{name}: every repeat"), head, body)
+    table(&format!("{name}: every repeat"), false, head, body)
 }
 
 /// Columns for the numbers of tasks.
@@ -195,7 +183,7 @@ fn side(curve: &Curve, name: &str) -> Markup {
             }
         }
     };
-    table(&format!("{name}: other figures, medians with intervals"), head, body)
+    table(&format!("{name}: other figures, medians with intervals"), false, head, body)
 }
 
 fn counters(curve: &Curve, name: &str) -> Markup {
@@ -225,7 +213,7 @@ fn counters(curve: &Curve, name: &str) -> Markup {
     };
     let operation = words::one_line(&curve.operation);
     markup! {
-        (table(&format!("{name}: kernel counters per {operation}, whole machine, medians over the repeats, the largest first"), head, body))
+        (table(&format!("{name}: kernel counters per {operation}, whole machine, medians over the repeats, the largest first"), false, head, body))
         @if left_out > 0 { p.hint { (left_out) " smaller counters are in the JSON only." } }
     }
 }

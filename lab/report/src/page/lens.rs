@@ -1,6 +1,7 @@
 //! A run under the lens: which cases share lines, and for each its curve, a map of lines and CPUs, and tables of all of it.
 
 use crate::lens::words;
+use crate::page::document::table;
 use crate::page::value;
 use crate::run::words as run_words;
 use crate::style::{Tone, UNICODE};
@@ -159,19 +160,6 @@ fn map_figure(name: &str, point: &LensPoint) -> Markup {
         figure.heat {
             div.chart.map data-cpus=(point.cpus) aria-label=(label) aria-describedby="chart-keys" { (noscript()) }
             figcaption { "Top lines at " (at) ": a field is what one CPU fetched of a line; the stronger its colour, the more (by the square root). The same as numbers is below, under “All figures”." }
-        }
-    }
-}
-
-/// A table that scrolls by itself when it is too wide.
-fn table(caption: &str, sortable: bool, head: Markup, body: Markup) -> Markup {
-    markup! {
-        div.scroll tabindex="0" role="region" aria-label=(caption) {
-            table.sortable[sortable] {
-                caption { span { (caption) } }
-                thead { tr { (head) } }
-                tbody { (body) }
-            }
         }
     }
 }

@@ -1,64 +1,49 @@
-//! The page of a run: one file that needs nothing else and asks nobody. All tables are written here; charts and controls are added by its
-//! script (`page/src`), which reads the run's summary from the page.
+//! The pages of a run and of a comparison: one file each that needs nothing else and asks nobody. All tables are written here; charts and
+//! controls are added by the script (`page/src`), which reads the run's summary, or the comparison, from the page.
 
 mod assets;
+mod comparison;
 mod curve;
+mod document;
 mod lens;
 mod overview;
 mod shares;
 mod surroundings;
 mod value;
 
+pub use comparison::compared_html;
+
 use crate::moment;
 use crate::run::{legend, words};
 use crate::style::UNICODE;
 use faultline_model::record::RunRecord;
 use faultline_model::summary::RunSummary;
-use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
+use maud::{Markup, html as markup};
 
 /// The page of a run as HTML: its figures from `summary`, settings and facts from `record`. Nothing in it is loaded from elsewhere, and its
 /// content security policy forbids to.
 pub fn html(summary: &RunSummary, record: &RunRecord) -> String {
     let title = words::title(summary, &UNICODE);
-    markup! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(assets::policy());
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) " – Faultline" }
-                link rel="icon" href="data:,";
-                style { (PreEscaped(assets::STYLE)) }
+    let parts = markup! {
+        @match &summary.lens {
+            Some(lens) => {
+                (lens::overview(lens))
+                (surroundings::warnings(summary))
+                (lens::cases(lens))
+                (lens::reading())
             }
-            body {
-                a.skip href="#curves" { "Skip to the " @if summary.lens.is_some() { "cases" } @else { "curves" } }
-                (masthead(summary, &title))
-                main {
-                    @match &summary.lens {
-                        Some(lens) => {
-                            (lens::overview(lens))
-                            (surroundings::warnings(summary))
-                            (lens::cases(lens))
-                            (lens::reading())
-                        }
-                        None => {
-                            (overview::section(summary))
-                            (surroundings::warnings(summary))
-                            (curves(summary))
-                            (reading(summary))
-                        }
-                    }
-                    (surroundings::facts(record))
-                    (surroundings::settings(summary, record))
-                }
-                script id="data" type="application/json" { (PreEscaped(assets::embedded_json(summary))) }
-                script { (PreEscaped(assets::SCRIPT)) }
+            None => {
+                (overview::section(summary))
+                (surroundings::warnings(summary))
+                (curves(summary))
+                (reading(summary))
             }
         }
-    }
-    .into_string()
+        (surroundings::facts(record))
+        (surroundings::settings(summary, record))
+    };
+    let skip = if summary.lens.is_some() { "Skip to the cases" } else { "Skip to the curves" };
+    document::document(&title, ("#curves", skip), masthead(summary, &title), parts, summary)
 }
 
 fn masthead(summary: &RunSummary, title: &str) -> Markup {

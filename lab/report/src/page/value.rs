@@ -11,7 +11,7 @@ pub(crate) fn none() -> Markup {
 }
 
 /// A number in words, with the exact one.
-fn data(exact: f64, words: &str) -> Markup {
+pub(crate) fn data(exact: f64, words: &str) -> Markup {
     markup! { data value=(exact) { (words) } }
 }
 

@@ -3,18 +3,19 @@
 use crate::figure::{self, Scale};
 use crate::grid::{Grid, Side};
 use crate::run::{legend, words};
+use crate::sheet::Sheet;
 use crate::style::{Signs, Style, Tone};
 use faultline_model::summary::{Curve, Point, RunSummary};
 use textwrap::core::display_width;
 
 /// The whole table with head, warnings and legend.
 pub(crate) fn text(summary: &RunSummary, style: &Style) -> String {
-    let mut page = Page { style, text: String::new() };
-    page.head(summary);
-    page.curves(summary);
-    page.warnings(summary);
-    page.legend(summary);
-    page.text
+    let mut sheet = Sheet::new(style);
+    head(&mut sheet, summary);
+    curves(&mut sheet, summary);
+    warnings(&mut sheet, summary);
+    explain(&mut sheet, summary);
+    sheet.text
 }
 
 /// How much stands in a row, from most to least; the first that fits is taken.
@@ -28,118 +29,94 @@ enum Detail {
     Narrow,
 }
 
-struct Page<'a> {
-    style: &'a Style,
-    text: String,
+fn head(sheet: &mut Sheet<'_>, summary: &RunSummary) {
+    let signs = sheet.style.signs();
+    let title = format!("{} {} {}", words::title(summary, signs), signs.dash, words::one_line(&summary.machine));
+    sheet.paragraph(Some(Tone::Title), "", &title);
+    sheet.paragraph(None, "", &words::standing(summary, signs));
+    sheet.line("");
 }
 
-impl Page<'_> {
-    fn line(&mut self, line: &str) {
-        self.text.push_str(line);
-        self.text.push('\n');
+fn curves(sheet: &mut Sheet<'_>, summary: &RunSummary) {
+    if summary.curves.is_empty() {
+        sheet.line("No workload has been run.\n");
+        return;
     }
-
-    /// A paragraph, wrapped; lines after the first are indented by `indent`.
-    fn paragraph(&mut self, tone: Option<Tone>, indent: &str, paragraph: &str) {
-        self.wrapped(tone, &self.style.wrap(paragraph, indent, indent));
+    let lines = fitting(summary, sheet.style);
+    let (headings, mut rows) = lines.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+    let headings = sheet.style.paint(Tone::Title, headings);
+    sheet.line(&headings);
+    for curve in &summary.curves {
+        let (own, others) = rows.split_at(curve.points.len());
+        rows = others;
+        write_curve(sheet, summary, curve, own);
     }
+}
 
-    fn wrapped(&mut self, tone: Option<Tone>, lines: &[String]) {
-        for line in lines {
-            let painted = tone.map(|tone| self.style.paint(tone, line));
-            self.line(painted.as_deref().unwrap_or(line));
+/// Name and verdict, what it does in which unit, then the points.
+fn write_curve(sheet: &mut Sheet<'_>, summary: &RunSummary, curve: &Curve, rows: &[String]) {
+    let signs = sheet.style.signs();
+    let name = words::one_line(&curve.case.to_string());
+    let mode = words::tasks_are(curve.case.mode);
+    let verdict = words::verdict(summary, curve, signs);
+    let tone = words::verdict_tone(curve.verdict);
+    let title = sheet.style.paint(Tone::Title, &name);
+    let dot = signs.dot;
+    sheet.line("");
+    if display_width(&format!("{name} {dot} {mode} {dot} {verdict}")) <= sheet.style.text_width() {
+        let verdict = sheet.style.paint(tone, &verdict);
+        sheet.line(&format!("{title} {dot} {mode} {dot} {verdict}"));
+    } else {
+        sheet.line(&format!("{title} {dot} {mode}"));
+        sheet.paragraph(Some(tone), "  ", &verdict);
+    }
+    let unit = format!("{}, {} is better", words::one_line(&curve.unit), curve.direction.word());
+    let about = if curve.text.is_empty() { unit } else { format!("{}; {unit}", words::one_line(&curve.text)) };
+    sheet.paragraph(Some(Tone::Quiet), "  ", &about);
+    for (point, row) in curve.points.iter().zip(rows) {
+        write_point(sheet, point, row);
+    }
+}
+
+/// A row of figures, or words in its place; and what failed besides.
+fn write_point(sheet: &mut Sheet<'_>, point: &Point, row: &str) {
+    let signs = sheet.style.signs();
+    let shortfall = words::shortfall(point, signs);
+    match (point.value.is_some(), shortfall) {
+        (true, None) => sheet.line(row),
+        (true, Some(words)) => {
+            sheet.line(row);
+            sheet.paragraph(Some(Tone::Bad), "         ", &words);
         }
-    }
-
-    fn head(&mut self, summary: &RunSummary) {
-        let signs = self.style.signs();
-        let title = format!("{} {} {}", words::title(summary, signs), signs.dash, words::one_line(&summary.machine));
-        self.paragraph(Some(Tone::Title), "", &title);
-        self.paragraph(None, "", &words::standing(summary, signs));
-        self.line("");
-    }
-
-    fn curves(&mut self, summary: &RunSummary) {
-        if summary.curves.is_empty() {
-            self.line("No workload has been run.\n");
-            return;
-        }
-        let lines = fitting(summary, self.style);
-        let (headings, mut rows) = lines.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
-        let headings = self.style.paint(Tone::Title, headings);
-        self.line(&headings);
-        for curve in &summary.curves {
-            let (own, others) = rows.split_at(curve.points.len());
-            rows = others;
-            self.curve(summary, curve, own);
-        }
-    }
-
-    /// Name and verdict, what it does in which unit, then the points.
-    fn curve(&mut self, summary: &RunSummary, curve: &Curve, rows: &[String]) {
-        let signs = self.style.signs();
-        let name = words::one_line(&curve.case.to_string());
-        let mode = words::tasks_are(curve.case.mode);
-        let verdict = words::verdict(summary, curve, signs);
-        let tone = words::verdict_tone(curve.verdict);
-        let title = self.style.paint(Tone::Title, &name);
-        let dot = signs.dot;
-        self.line("");
-        if display_width(&format!("{name} {dot} {mode} {dot} {verdict}")) <= self.style.text_width() {
-            let verdict = self.style.paint(tone, &verdict);
-            self.line(&format!("{title} {dot} {mode} {dot} {verdict}"));
-        } else {
-            self.line(&format!("{title} {dot} {mode}"));
-            self.paragraph(Some(tone), "  ", &verdict);
-        }
-        let unit = format!("{}, {} is better", words::one_line(&curve.unit), curve.direction.word());
-        let about = if curve.text.is_empty() { unit } else { format!("{}; {unit}", words::one_line(&curve.text)) };
-        self.paragraph(Some(Tone::Quiet), "  ", &about);
-        for (point, row) in curve.points.iter().zip(rows) {
-            self.point(point, row);
+        (false, words) => {
+            let text = format!("{:>7}  {}", point.tasks, words.unwrap_or_default());
+            sheet.hanging(Some(Tone::Bad), "", "         ", &text);
         }
     }
+}
 
-    /// A row of figures, or words in its place; and what failed besides.
-    fn point(&mut self, point: &Point, row: &str) {
-        let signs = self.style.signs();
-        let shortfall = words::shortfall(point, signs);
-        match (point.value.is_some(), shortfall) {
-            (true, None) => self.line(row),
-            (true, Some(words)) => {
-                self.line(row);
-                self.paragraph(Some(Tone::Bad), "         ", &words);
-            }
-            (false, words) => {
-                let text = format!("{:>7}  {}", point.tasks, words.unwrap_or_default());
-                self.wrapped(Some(Tone::Bad), &self.style.wrap(&text, "", "         "));
-            }
-        }
+fn warnings(sheet: &mut Sheet<'_>, summary: &RunSummary) {
+    if summary.warnings.is_empty() {
+        return;
     }
-
-    fn warnings(&mut self, summary: &RunSummary) {
-        if summary.warnings.is_empty() {
-            return;
-        }
-        self.line("");
-        let title = self.style.paint(Tone::Title, "Warnings");
-        self.line(&title);
-        for warning in &summary.warnings {
-            let code = self.style.paint(Tone::Middling, warning.code.word());
-            let cells = words::cells(&warning.cells).map_or_else(String::new, |cells| format!(" [{cells}]"));
-            self.line(&format!("  {code}"));
-            self.paragraph(None, "    ", &format!("{}{cells}", words::one_line(&warning.text)));
-        }
+    sheet.line("");
+    let title = sheet.style.paint(Tone::Title, "Warnings");
+    sheet.line(&title);
+    for warning in &summary.warnings {
+        let code = sheet.style.paint(Tone::Middling, warning.code.word());
+        let cells = words::cells(&warning.cells).map_or_else(String::new, |cells| format!(" [{cells}]"));
+        sheet.line(&format!("  {code}"));
+        sheet.paragraph(None, "    ", &format!("{}{cells}", words::one_line(&warning.text)));
     }
+}
 
-    fn legend(&mut self, summary: &RunSummary) {
-        if summary.curves.is_empty() {
-            return;
-        }
-        self.line("");
-        for sentence in legend::sentences(summary) {
-            self.paragraph(Some(Tone::Quiet), "", &sentence);
-        }
+fn explain(sheet: &mut Sheet<'_>, summary: &RunSummary) {
+    if summary.curves.is_empty() {
+        return;
+    }
+    sheet.line("");
+    for sentence in legend::sentences(summary) {
+        sheet.paragraph(Some(Tone::Quiet), "", &sentence);
     }
 }
 
@@ -177,7 +154,7 @@ fn grid(summary: &RunSummary, detail: Detail, signs: &Signs) -> Grid {
     grid
 }
 
-/// A point's cells; without a figure, empty ones that [`Page::point`] puts words in place of.
+/// A point's cells; without a figure, empty ones that [`write_point`] puts words in place of.
 fn row(curve: &Curve, point: &Point, detail: Detail, columns: usize, signs: &Signs) -> Vec<String> {
     let none = || signs.none.to_owned();
     let mut row = vec![point.tasks.to_string()];

@@ -97,7 +97,7 @@ pub(crate) fn verdict_tone(verdict: Verdict) -> Tone {
 
 /// Why a point has no figure, or none from some attempts: equal failures counted. None when nothing failed and there is one.
 pub(crate) fn shortfall(point: &Point, signs: &Signs) -> Option<String> {
-    let failures = failures(point, signs).join("; ");
+    let failures = counted(&point.failures, signs).join("; ");
     match (point.value.is_some(), failures.is_empty()) {
         (true, true) => None,
         (true, false) => Some(format!("{} left out as failed: {failures}", attempts(point.failures.len()))),
@@ -110,10 +110,10 @@ fn attempts(count: usize) -> String {
     if count == 1 { "1 attempt".to_owned() } else { format!("{count} attempts") }
 }
 
-/// The failures of a point, equal ones once with their count, in the order in which they first came.
-fn failures(point: &Point, signs: &Signs) -> Vec<String> {
+/// Failures, equal ones once with their count, in the order in which they first came.
+pub(crate) fn counted(failures: &[String], signs: &Signs) -> Vec<String> {
     let mut counted: Vec<(&str, usize)> = Vec::new();
-    for failure in &point.failures {
+    for failure in failures {
         match counted.iter_mut().find(|(text, _)| text == failure) {
             Some((_, count)) => *count += 1,
             None => counted.push((failure, 1)),

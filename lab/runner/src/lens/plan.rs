@@ -1,6 +1,6 @@
 //! What is to run under the lens: every case at every number of CPUs, as often as asked for.
 
-use crate::plan::{Plan, check_size, order};
+use crate::plan::{Plan, Planned, check_size, order};
 use crate::select::cases;
 use crate::{Request, RequestError};
 use faultline_model::cell::{Case, Cell, TaskMode};
@@ -71,7 +71,7 @@ fn plan(request: &LensRequest, cases: &[Case]) -> Result<Plan, RequestError> {
     if request.repeats == 0 {
         return Err(RequestError::new("0 repeats count nothing", "`--repeats` takes numbers from 1"));
     }
-    let cell = |case: &Case, tasks| (Cell { case: case.clone(), tasks }, None);
+    let cell = |case: &Case, tasks| Planned { side: None, cell: Cell { case: case.clone(), tasks }, timing: None };
     let cells: Vec<_> = cases.iter().flat_map(|case| cpus.iter().map(move |&tasks| cell(case, tasks))).collect();
     check_size(cells.len(), request.repeats)?;
     let settings = Settings {
@@ -88,6 +88,7 @@ fn plan(request: &LensRequest, cases: &[Case]) -> Result<Plan, RequestError> {
         tree: None,
         on: None,
         lens: Some(request.settings.clone()),
+        comparison: None,
     };
     Ok(Plan { settings, items: order(&cells, request.repeats, request.seed) })
 }

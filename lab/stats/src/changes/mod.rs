@@ -3,6 +3,7 @@
 //! Methods stand in docs/METHODOLOGY.md, §15. Which commits lie in a step's range, and whether to measure between, belongs to whoever walks the
 //! history.
 
+mod dataset;
 mod find;
 mod penalty;
 mod series;
@@ -10,5 +11,6 @@ mod split;
 mod sums;
 mod window;
 
+pub use dataset::changes_found;
 pub use find::{Settings, changes};
 pub use series::{Observation, SeriesError};

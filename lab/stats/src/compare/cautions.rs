@@ -2,15 +2,12 @@
 
 use super::samples::Workload;
 use super::units::{Boots, Placed, Units};
+use crate::compared::lasting_differences;
 use crate::median::sorted;
 use crate::thresholds::{BIMODAL_SHARE, DRIFT_LEVEL, SHAPE_VALUES};
 use faultline_model::comparison::{Caution, CautionCode, Method, Unit};
 use faultline_model::facts::Facts;
 use statrs::distribution::{ContinuousCDF, Normal};
-use std::collections::BTreeSet;
-
-/// Facts that differ without a difference in what is measured, by the beginning of their keys.
-const PASSING: [&str; 3] = ["load.", "memory.available_bytes", "boot.id"];
 
 /// Keys that are named before the rest is counted.
 const NAMED_KEYS: usize = 6;
@@ -38,7 +35,7 @@ fn few_units(units: &Units, method: Method) -> Option<String> {
     };
     let (a, b) = (units.a.len(), units.b.len());
     match method {
-        Method::Ranks => None,
+        Method::Ranks | Method::SignedRanks => None,
         Method::Welch => Some(format!(
             "{a} and {b} {name} are too few for a test of ranks: the answer takes the noise for about log-normal. \
              Make 6 {name} or more on each side."
@@ -51,7 +48,7 @@ fn few_units(units: &Units, method: Method) -> Option<String> {
 
 fn one_boot(units: &Units) -> Option<String> {
     match units.boots {
-        Boots::Several => None,
+        Boots::Several | Boots::Blocks => None,
         Boots::Shared => Some("Both sides ran in one boot: another boot may give another difference.".to_owned()),
         Boots::Unknown => Some(
             "It isn't known in how many boots the values were taken: the interval holds what runs change, not what boots do."
@@ -147,9 +144,8 @@ fn bimodal(side: &[Placed]) -> Option<String> {
 }
 
 fn different_facts(a: &Facts, b: &Facts) -> Option<String> {
-    let keys: BTreeSet<&str> = a.0.keys().chain(b.0.keys()).map(String::as_str).collect();
-    let lasting = |key: &&str| !PASSING.iter().any(|passing| key.starts_with(passing));
-    let differ: Vec<&str> = keys.into_iter().filter(lasting).filter(|key| a.0.get(*key) != b.0.get(*key)).collect();
+    let differences = lasting_differences(a, b);
+    let differ: Vec<&str> = differences.iter().map(|difference| difference.key.as_str()).collect();
     let (named, rest) = differ.split_at(differ.len().min(NAMED_KEYS));
     let rest = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
     (!named.is_empty()).then(|| {
@@ -168,7 +164,7 @@ mod tests {
     use faultline_model::direction::Direction;
 
     fn side(boot: Option<&str>, values: &[(u64, f64)]) -> Samples {
-        let run = |&(order, value)| Run { order: Some(order), intervals: vec![value] };
+        let run = |&(order, value)| Run { order: Some(order), block: None, intervals: vec![value] };
         let boot = Boot { id: boot.map(str::to_owned), runs: values.iter().map(run).collect() };
         Samples { boots: vec![boot], facts: Facts::default() }
     }

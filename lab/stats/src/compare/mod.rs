@@ -11,6 +11,7 @@ mod means;
 mod pairwise;
 mod rank_test;
 mod samples;
+mod signed_rank;
 mod suite;
 mod u_distribution;
 mod units;
@@ -18,5 +19,8 @@ mod welch;
 
 pub(crate) use holm::holm;
 pub use means::{geometric_mean, mean};
+pub(crate) use rank_test::chance as rank_chance;
 pub use samples::{Boot, CompareError, Run, Samples, Workload};
+pub(crate) use signed_rank::{can_decide as signs_can_decide, chance as sign_chance};
 pub use suite::{Settings, compare};
+pub(crate) use units::{Placed, units};

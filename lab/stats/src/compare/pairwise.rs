@@ -1,6 +1,6 @@
-//! Order statistics of differences between values, without making all the differences.
+//! Order statistics of differences between values, and of averages of two, without making them all.
 //!
-//! The k-th is found by bisection over the representable numbers: for each, a walk over the two sorted lists counts the differences that don't exceed
+//! The k-th is found by bisection over the representable numbers: for each, a walk over the sorted lists counts the differences that don't exceed
 //! it. 64 walks at most, whatever the number of pairs, and the result is one of the differences to the last bit.
 
 /// The `k`-th smallest, from 0, of all b − a. Both lists ascend, k is below the number of pairs.
@@ -43,6 +43,25 @@ pub(crate) fn distance(lists: &[&[f64]], k: u64) -> f64 {
     })
 }
 
+/// The `k`-th smallest, from 0, of the averages of two values of the list, each with itself included. It ascends.
+pub(crate) fn average(list: &[f64], k: u64) -> f64 {
+    least(|limit| averages_up_to(list, limit) > k)
+}
+
+/// How many averages of two values are `limit` at most.
+fn averages_up_to(list: &[f64], limit: f64) -> u64 {
+    // The greater the one is, the fewer others are within the limit with it.
+    let mut others = list.len();
+    let mut count = 0;
+    for (i, x) in list.iter().enumerate() {
+        while others > i && x.midpoint(list[others - 1]) > limit {
+            others -= 1;
+        }
+        count += others.saturating_sub(i) as u64;
+    }
+    count
+}
+
 /// The least number that is `enough`; all greater ones are too, and the greatest is.
 fn least(enough: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (ordered(f64::MIN), ordered(f64::MAX));
@@ -80,6 +99,17 @@ mod tests {
             let all = sorted(&a.iter().flat_map(|x| b.iter().map(move |y| y - x)).collect::<Vec<_>>());
             for (k, expected) in all.iter().enumerate() {
                 prop_assert_eq!(difference(&a, &b, k as u64), *expected);
+            }
+        }
+
+        #[test]
+        fn averages_too(list in proptest::collection::vec(prop_oneof![-1e3f64..1e3, Just(0.0)], 1..12)) {
+            let list = sorted(&list);
+            let average = |i: usize, j: usize| list[i].midpoint(list[j]);
+            let all: Vec<f64> =
+                (0..list.len()).flat_map(|i| (i..list.len()).map(move |j| (i, j))).map(|(i, j)| average(i, j)).collect();
+            for (k, expected) in sorted(&all).iter().enumerate() {
+                prop_assert_eq!(super::average(&list, k as u64), *expected);
             }
         }
 

@@ -8,6 +8,8 @@ use faultline_model::facts::Facts;
 pub struct Run {
     /// Its place in the order in which the runs of both sides were made; any numbers that ascend with time.
     pub order: Option<u64>,
+    /// The block that it belongs to, where each block holds one run of either side in random order.
+    pub block: Option<u32>,
     /// One value per interval, above 0, in the workload's unit.
     pub intervals: Vec<f64>,
 }
@@ -77,7 +79,7 @@ pub enum CompareError {
 impl Samples {
     /// One boot of which nothing is known, with one value per run: what most files hold.
     pub fn of_values(values: &[f64]) -> Self {
-        let run = |&value| Run { order: None, intervals: vec![value] };
+        let run = |&value| Run { order: None, block: None, intervals: vec![value] };
         let boot = Boot { id: None, runs: values.iter().map(run).collect() };
         Samples { boots: vec![boot], facts: Facts::default() }
     }

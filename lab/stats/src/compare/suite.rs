@@ -5,7 +5,7 @@ use super::holm::{Decision, holm};
 use super::means::mean;
 use super::samples::{CompareError, Samples, Workload};
 use super::units::{Boots, Placed, Units, units};
-use super::{bootstrap, detectable, rank_test, welch};
+use super::{bootstrap, detectable, rank_test, signed_rank, welch};
 use crate::median::{median_of_sorted, sorted};
 use crate::thresholds::{BOOTSTRAP_UNITS, COVERAGE, POWER};
 use faultline_model::comparison::{Answer, Bounded, Comparison, Method, Side, SuiteComparison};
@@ -18,7 +18,7 @@ pub struct Settings {
     pub level: f64,
     /// Seed of the bootstrap.
     pub seed: u64,
-    /// Draws of the bootstrap, or more where a level asks for it.
+    /// Draws of the bootstrap, or more where a level asks for it; 0 for no bootstrap intervals.
     pub resamples: u32,
 }
 
@@ -69,6 +69,9 @@ struct Tested<'a> {
     b: Vec<f64>,
     log_a: Vec<f64>,
     log_b: Vec<f64>,
+    /// Differences within blocks, of the values and of their logarithms, ascending; empty without blocks.
+    differences: Vec<f64>,
+    log_differences: Vec<f64>,
     method: Method,
     p: Option<f64>,
 }
@@ -81,7 +84,10 @@ impl<'a> Tested<'a> {
         let (a, b) = (values(&units.a), values(&units.b));
         let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
         let (log_a, log_b) = (logarithms(&a), logarithms(&b));
-        let method = if rank_test::can_decide(a.len(), b.len(), alpha) {
+        let (differences, log_differences) = differences(&units);
+        let method = if units.paired && signed_rank::can_decide(a.len(), alpha) {
+            Method::SignedRanks
+        } else if rank_test::can_decide(a.len(), b.len(), alpha) {
             Method::Ranks
         } else if welch::can_decide(a.len(), b.len(), alpha) {
             Method::Welch
@@ -90,10 +96,11 @@ impl<'a> Tested<'a> {
         };
         let p = match (units.boots, method) {
             (Boots::Confounded, _) | (_, Method::None) => None,
+            (_, Method::SignedRanks) => Some(signed_rank::chance(&log_differences)),
             (_, Method::Ranks) => Some(rank_test::chance(&a, &b)),
             (_, Method::Welch) => Some(welch::difference(&log_a, &log_b).chance()),
         };
-        Tested { workload, units, a, b, log_a, log_b, method, p }
+        Tested { workload, units, a, b, log_a, log_b, differences, log_differences, method, p }
     }
 
     /// The comparison. `suite_alpha` is for what wasn't decided.
@@ -121,6 +128,7 @@ impl<'a> Tested<'a> {
 
     fn ratio(&self, alpha: f64) -> Option<Bounded> {
         let (value, low, high) = match self.method {
+            Method::SignedRanks => signed_rank::shift(&self.log_differences, alpha)?,
             Method::Ranks => rank_test::shift(&self.log_a, &self.log_b, alpha)?,
             Method::Welch => {
                 let difference = welch::difference(&self.log_a, &self.log_b);
@@ -133,12 +141,16 @@ impl<'a> Tested<'a> {
     }
 
     fn shift(&self, alpha: f64) -> Option<Bounded> {
-        let (value, low, high) = rank_test::shift(&self.a, &self.b, alpha).filter(|_| self.method == Method::Ranks)?;
+        let (value, low, high) = match self.method {
+            Method::SignedRanks => signed_rank::shift(&self.differences, alpha)?,
+            Method::Ranks => rank_test::shift(&self.a, &self.b, alpha)?,
+            Method::Welch | Method::None => return None,
+        };
         Some(Bounded { value, low, high, level: 1.0 - alpha })
     }
 
     fn ratio_of_medians(&self, alpha: f64, settings: &Settings) -> Option<Bounded> {
-        if self.a.len().min(self.b.len()) < BOOTSTRAP_UNITS {
+        if settings.resamples == 0 || self.a.len().min(self.b.len()) < BOOTSTRAP_UNITS {
             return None;
         }
         let value = median_of_sorted(&self.b)? / median_of_sorted(&self.a)?;
@@ -148,12 +160,24 @@ impl<'a> Tested<'a> {
 
     fn detectable(&self, alpha: f64) -> Option<f64> {
         let shift = match self.method {
+            Method::SignedRanks => signed_rank::detectable(&self.log_differences, alpha, POWER)?,
             Method::Ranks => detectable::shift(&self.log_a, &self.log_b, alpha, POWER)?,
             Method::Welch => welch::difference(&self.log_a, &self.log_b).detectable(alpha, POWER),
             Method::None => return None,
         };
         Some(shift.exp())
     }
+}
+
+/// The differences within blocks, of the values and of their logarithms, ascending.
+fn differences(units: &Units) -> (Vec<f64>, Vec<f64>) {
+    if !units.paired {
+        return (Vec::new(), Vec::new());
+    }
+    let pairs = || units.a.iter().zip(&units.b).map(|(a, b)| (a.value, b.value));
+    let plain: Vec<f64> = pairs().map(|(a, b)| b - a).collect();
+    let logarithms: Vec<f64> = pairs().map(|(a, b)| (b / a).ln()).collect();
+    (sorted(&plain), sorted(&logarithms))
 }
 
 fn side(samples: &Samples, values: &[f64], direction: Direction) -> Side {
@@ -222,7 +246,7 @@ mod tests {
     fn booted(values: &[(&str, f64)]) -> Samples {
         let boot = |&(id, value): &(&str, f64)| Boot {
             id: Some(id.to_owned()),
-            runs: vec![Run { order: None, intervals: vec![value] }],
+            runs: vec![Run { order: None, block: None, intervals: vec![value] }],
         };
         Samples { boots: values.iter().map(boot).collect(), ..Samples::default() }
     }
@@ -262,6 +286,28 @@ mod tests {
         );
         few.b.boots.pop();
         assert_eq!(only(few).answer, Answer::Undecided);
+    }
+
+    fn blocked(values: &[f64]) -> Samples {
+        let run = |(block, &value)| Run { order: None, block: Some(block), intervals: vec![value] };
+        let boot = Boot { id: Some("one".to_owned()), runs: (0..).zip(values).map(run).collect() };
+        Samples { boots: vec![boot], ..Samples::default() }
+    }
+
+    /// A rise that both sides follow hides a difference from a test that doesn't see blocks.
+    #[test]
+    fn blocks_take_away_what_both_sides_share() {
+        let a: Vec<f64> = (0..12).map(|i| 10.0 * 1.3f64.powi(i)).collect();
+        let b: Vec<f64> = (0..12).map(|i| a[i as usize] * (1.05 + 0.001 * f64::from(i * 5 % 12))).collect();
+        let mut rising = workload(Direction::Higher, &a, &b);
+        assert_eq!(only(rising.clone()).answer, Answer::NoDifference);
+        (rising.a, rising.b) = (blocked(&a), blocked(&b));
+        let compared = only(rising.clone());
+        assert_eq!((compared.method, compared.answer), (Method::SignedRanks, Answer::Faster));
+        let ratio = compared.ratio.unwrap();
+        assert!(1.05 <= ratio.low && ratio.high <= 1.062 && compared.detectable.unwrap() < 1.01, "{compared:?}");
+        (rising.a, rising.b) = (blocked(&a[..4]), blocked(&b[..4]));
+        assert_eq!(only(rising).method, Method::Ranks, "four blocks are too few for signs");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::samples::{Boot, Samples};
 use crate::median::median;
 use faultline_model::comparison::Unit;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The independent values of both sides.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +14,8 @@ pub(crate) struct Units {
     pub(crate) a: Vec<Placed>,
     /// Second side.
     pub(crate) b: Vec<Placed>,
+    /// Whether values at the same place of both lists are of one block.
+    pub(crate) paired: bool,
     /// What is known of the boots.
     pub(crate) boots: Boots,
 }
@@ -23,6 +25,7 @@ pub(crate) struct Units {
 pub(crate) struct Placed {
     pub(crate) value: f64,
     pub(crate) order: Option<u64>,
+    block: Option<u32>,
 }
 
 /// How the sides are spread over boots.
@@ -32,35 +35,73 @@ pub(crate) enum Boots {
     Several,
     /// Both sides in one and the same.
     Shared,
+    /// Several, each of which holds whole blocks.
+    Blocks,
     /// One side's boots, or both's, aren't known.
     Unknown,
     /// One side has a single boot, which the other doesn't share: boot and side can't be told apart.
     Confounded,
 }
 
-/// Boots are the units where both sides have several. Else runs are: within one boot that both sides share, that is a comparison of its own.
+/// Boots are the units where both sides have several of their own. Else runs are: within boots that both sides share, that is a comparison of its own.
+/// Where units come in blocks, those of blocks with a value of either side are left.
 pub(crate) fn units(a: &Samples, b: &Samples) -> Units {
     let boots = boots(a, b);
-    match boots {
-        Boots::Several => Units { unit: Unit::Boot, a: by_boot(a), b: by_boot(b), boots },
-        _ => Units { unit: Unit::Run, a: by_run(a), b: by_run(b), boots },
+    let (unit, of): (_, fn(&Samples) -> Vec<Placed>) = match boots {
+        Boots::Several => (Unit::Boot, by_boot),
+        _ => (Unit::Run, by_run),
+    };
+    let (a, b) = (of(a), of(b));
+    match in_blocks(&a, &b) {
+        Some((a, b)) => Units { unit, a, b, paired: true, boots },
+        None => Units { unit, a, b, paired: false, boots },
     }
 }
 
 fn boots(a: &Samples, b: &Samples) -> Boots {
     let (Some(ids_a), Some(ids_b)) = (ids(a), ids(b)) else { return Boots::Unknown };
-    if ids_a.len() > 1 && ids_b.len() > 1 {
-        Boots::Several
-    } else if ids_a == ids_b {
-        Boots::Shared
-    } else {
-        Boots::Confounded
+    match (ids_a.len() > 1, ids_b.len() > 1) {
+        _ if holds_whole_blocks(a, b) => {
+            if ids_a.len().max(ids_b.len()) > 1 {
+                Boots::Blocks
+            } else {
+                Boots::Shared
+            }
+        }
+        (true, true) => Boots::Several,
+        _ if ids_a == ids_b => Boots::Shared,
+        _ => Boots::Confounded,
     }
 }
 
 /// The boots' names; none if one is missing.
 fn ids(side: &Samples) -> Option<BTreeSet<&str>> {
     side.boots.iter().map(|boot| boot.id.as_deref()).collect()
+}
+
+/// Whether there are blocks, and the runs of each are of one boot.
+fn holds_whole_blocks(a: &Samples, b: &Samples) -> bool {
+    let of = |side: &Samples| -> BTreeMap<u32, Option<String>> {
+        let runs = side.boots.iter().flat_map(|boot| boot.runs.iter().map(|run| (run.block, boot.id.clone())));
+        runs.filter_map(|(block, id)| Some((block?, id))).collect()
+    };
+    let (a, b) = (of(a), of(b));
+    let mut shared = a.iter().filter_map(|(block, id)| Some((id, b.get(block)?))).peekable();
+    shared.peek().is_some() && shared.all(|(a, b)| a == b)
+}
+
+/// The units of blocks that have one on either side, in the order of the blocks. None if a unit is of no block, if a block has several of a side, or if
+/// none has both.
+fn in_blocks(a: &[Placed], b: &[Placed]) -> Option<(Vec<Placed>, Vec<Placed>)> {
+    let by_block = |side: &[Placed]| -> Option<BTreeMap<u32, Placed>> {
+        let blocks: BTreeMap<u32, Placed> =
+            side.iter().map(|unit| Some((unit.block?, *unit))).collect::<Option<_>>()?;
+        (blocks.len() == side.len()).then_some(blocks)
+    };
+    let (a, b) = (by_block(a)?, by_block(b)?);
+    let pairs: (Vec<Placed>, Vec<Placed>) =
+        a.iter().filter_map(|(block, first)| Some((*first, *b.get(block)?))).unzip();
+    (!pairs.0.is_empty()).then_some(pairs)
 }
 
 /// One value per boot: the median of its runs' values. Parts of a boot that are listed apart are one boot.
@@ -70,9 +111,11 @@ fn by_boot(side: &Samples) -> Vec<Placed> {
         let parts: Vec<&Boot> = side.boots.iter().filter(|boot| boot.id.as_deref() == *name).collect();
         let runs: Vec<Placed> = parts.iter().flat_map(|boot| boot.runs.iter().map(placed)).collect();
         let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
+        let block = runs.first().and_then(|first| first.block);
         Placed {
             value: median(&values).expect("checked: a run has a value"),
             order: runs.iter().filter_map(|run| run.order).min(),
+            block: block.filter(|_| runs.iter().all(|run| run.block == block)),
         }
     };
     names.iter().map(of).collect()
@@ -83,7 +126,7 @@ fn by_run(side: &Samples) -> Vec<Placed> {
 }
 
 fn placed(run: &super::samples::Run) -> Placed {
-    Placed { value: median(&run.intervals).expect("checked: a run has a value"), order: run.order }
+    Placed { value: median(&run.intervals).expect("checked: a run has a value"), order: run.order, block: run.block }
 }
 
 #[cfg(test)]
@@ -94,7 +137,7 @@ mod tests {
     fn side(boots: &[(Option<&str>, &[&[f64]])]) -> Samples {
         let boot = |(id, runs): &(Option<&str>, &[&[f64]])| Boot {
             id: id.map(str::to_owned),
-            runs: runs.iter().map(|run| Run { order: None, intervals: run.to_vec() }).collect(),
+            runs: runs.iter().map(|run| Run { order: None, block: None, intervals: run.to_vec() }).collect(),
         };
         Samples { boots: boots.iter().map(boot).collect(), ..Samples::default() }
     }
@@ -119,5 +162,35 @@ mod tests {
         assert_eq!((found.unit, found.boots, values(&found.a)), (Unit::Run, Boots::Shared, vec![2.0, 4.0]));
         assert_eq!(units(&a, &side(&[(Some("2"), &[&[1.0]])])).boots, Boots::Confounded);
         assert_eq!(units(&a, &side(&[(None, &[&[1.0]])])).boots, Boots::Unknown);
+    }
+
+    /// One run for each block, of the boot given.
+    fn blocked(blocks: &[(u32, &str, f64)]) -> Samples {
+        let boot = |&(block, id, value): &(u32, &str, f64)| Boot {
+            id: Some(id.to_owned()),
+            runs: vec![Run { order: None, block: Some(block), intervals: vec![value] }],
+        };
+        Samples { boots: blocks.iter().map(boot).collect(), ..Samples::default() }
+    }
+
+    #[test]
+    fn blocks_pair_the_units_and_those_of_one_side_are_left_out() {
+        let a = blocked(&[(2, "x", 3.0), (0, "x", 1.0), (1, "x", 2.0)]);
+        let b = blocked(&[(0, "x", 10.0), (2, "x", 30.0), (3, "x", 40.0)]);
+        let found = units(&a, &b);
+        assert_eq!((found.paired, found.boots, found.unit), (true, Boots::Shared, Unit::Run));
+        assert_eq!((values(&found.a), values(&found.b)), (vec![1.0, 3.0], vec![10.0, 30.0]));
+        let twice = blocked(&[(0, "x", 1.0), (0, "x", 2.0)]);
+        assert!(!units(&twice, &b).paired && !units(&a, &side(&[(Some("x"), &[&[1.0]])])).paired);
+        assert!(!units(&a, &blocked(&[(7, "x", 1.0)])).paired, "no block has both");
+    }
+
+    #[test]
+    fn a_boot_for_each_run_pairs_boots_and_boots_of_whole_blocks_pair_runs() {
+        let own = units(&blocked(&[(0, "p", 1.0), (1, "q", 2.0)]), &blocked(&[(1, "r", 4.0), (0, "s", 3.0)]));
+        assert_eq!((own.unit, own.boots, own.paired), (Unit::Boot, Boots::Several, true));
+        assert_eq!((values(&own.a), values(&own.b)), (vec![1.0, 2.0], vec![3.0, 4.0]));
+        let whole = units(&blocked(&[(0, "p", 1.0), (1, "q", 2.0)]), &blocked(&[(0, "p", 3.0), (1, "q", 4.0)]));
+        assert_eq!((whole.unit, whole.boots, whole.paired), (Unit::Run, Boots::Blocks, true));
     }
 }

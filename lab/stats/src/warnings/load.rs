@@ -8,6 +8,7 @@ use crate::granule::granule;
 use crate::machine_time::MachineTime;
 use crate::repeat::{Repeat, length_ns};
 use crate::thresholds::{LOAD_AVERAGE, OTHERS_CPUS, TICK_NS};
+use faultline_model::cell::Cell;
 use faultline_model::describe::Style;
 use faultline_model::warning::{Warning, WarningCode};
 
@@ -36,14 +37,7 @@ pub(super) fn at_start(findings: &Findings<'_>) -> Option<Warning> {
 
 /// Others used CPU time during the region of interest.
 pub(super) fn under_way(findings: &Findings<'_>) -> Option<Warning> {
-    let mut busy = Vec::new();
-    for case in findings.cases {
-        for cell in &case.cells {
-            let figure = others_cpus(case.about.style, cell, findings.cpus.logical);
-            busy.extend(figure.map(|figure| Concerned { cell: case.cell(cell.tasks), figure }));
-        }
-    }
-    let (worst, cells) = worst(busy)?;
+    let (worst, cells) = worst(busy(findings))?;
     Some(Warning {
         code: WarningCode::Load,
         text: format!(
@@ -53,6 +47,23 @@ pub(super) fn under_way(findings: &Findings<'_>) -> Option<Warning> {
         ),
         cells,
     })
+}
+
+/// The greatest part of a CPU that others used, beyond what is allowed, and the cell that it was taken from.
+pub(crate) fn most_by_others(findings: &Findings<'_>) -> Option<(f64, Cell)> {
+    worst(busy(findings)).map(|(worst, _)| (worst.figure, worst.cell))
+}
+
+/// The cells during which others used CPU time.
+fn busy(findings: &Findings<'_>) -> Vec<Concerned> {
+    let mut busy = Vec::new();
+    for case in findings.cases {
+        for cell in &case.cells {
+            let figure = others_cpus(case.about.style, cell, findings.cpus.logical);
+            busy.extend(figure.map(|figure| Concerned { cell: case.cell(cell.tasks), figure }));
+        }
+    }
+    busy
 }
 
 /// CPUs that others used over all of a cell's repeats, if more than [`OTHERS_CPUS`] and than could come of the

@@ -13,6 +13,10 @@ mod virtualised;
 mod warm_up;
 mod words;
 
+pub(crate) use load::most_by_others;
+pub(crate) use steal::most_stolen;
+pub(crate) use words::percent;
+
 use crate::gather::CaseCells;
 use crate::machine::Cpus;
 use crate::progress::Standing;

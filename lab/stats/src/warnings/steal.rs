@@ -5,17 +5,12 @@ use super::words::{Concerned, percent, worst};
 use crate::gather::CellRepeats;
 use crate::machine_time::MachineTime;
 use crate::thresholds::{STEAL_SHARE, TICK_NS};
+use faultline_model::cell::Cell;
 use faultline_model::warning::{Warning, WarningCode};
 
 /// A hypervisor took CPU time away.
 pub(super) fn steal(findings: &Findings<'_>) -> Option<Warning> {
-    let mut robbed = Vec::new();
-    for case in findings.cases {
-        for cell in &case.cells {
-            robbed.extend(share(cell).map(|figure| Concerned { cell: case.cell(cell.tasks), figure }));
-        }
-    }
-    let (worst, cells) = worst(robbed)?;
+    let (worst, cells) = worst(robbed(findings))?;
     Some(Warning {
         code: WarningCode::Steal,
         text: format!(
@@ -26,6 +21,22 @@ pub(super) fn steal(findings: &Findings<'_>) -> Option<Warning> {
         ),
         cells,
     })
+}
+
+/// The greatest share that was taken away, beyond what is allowed, and the cell that it was taken from.
+pub(crate) fn most_stolen(findings: &Findings<'_>) -> Option<(f64, Cell)> {
+    worst(robbed(findings)).map(|(worst, _)| (worst.figure, worst.cell))
+}
+
+/// The cells that time was taken from.
+fn robbed(findings: &Findings<'_>) -> Vec<Concerned> {
+    let mut robbed = Vec::new();
+    for case in findings.cases {
+        for cell in &case.cells {
+            robbed.extend(share(cell).map(|figure| Concerned { cell: case.cell(cell.tasks), figure }));
+        }
+    }
+    robbed
 }
 
 /// The share taken away over all of a cell's repeats, if more than [`STEAL_SHARE`] and more than a tick.

@@ -59,7 +59,7 @@ mod tests {
 
     fn resumed() -> RunRecord {
         let mut record = example::Run::new(&["load"]).record();
-        record.sessions.push(Session { started: UnixMillis(5_000), facts: example::quiet_facts() });
+        record.sessions.push(Session { started: UnixMillis(5_000), facts: example::quiet_facts(), facts_b: None });
         record
     }
 

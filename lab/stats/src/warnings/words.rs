@@ -3,7 +3,7 @@
 use faultline_model::cell::Cell;
 
 /// A share as a percentage with one decimal: `3.2 %`.
-pub(super) fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 

@@ -13,6 +13,9 @@ const STDERR_KEPT_BYTES: usize = 4096;
 
 /// See [`crate::Target::execute`].
 pub(super) fn execute(paths: &HostPaths, execution: &Execution, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending {
+    if let Err(text) = execution.check() {
+        return Ending::NotStarted { text };
+    }
     let arguments = |scratch: &Path| {
         let mut arguments = vec![OsString::from("--scratch"), scratch.as_os_str().to_owned()];
         arguments.extend(execution.arguments.iter().map(OsString::from));
@@ -26,6 +29,8 @@ pub(super) fn execute(paths: &HostPaths, execution: &Execution, sink: &mut LineS
         output: Output::Taken { longest_line: LONGEST_LINE_BYTES, stderr_bytes: STDERR_KEPT_BYTES },
         grace: Grace::NONE,
         ours: None,
+        environment: &execution.environment,
+        system_settings: &execution.system_settings,
     };
     let kept = match Kept::start(&program) {
         Ok(kept) => kept,

@@ -1,18 +1,22 @@
 //! A process between us and a workload, or an emulator, so that nothing of it outlives us, even when we are killed by SIGKILL.
 //!
-//! It holds one end of a socket (its standard input); we hold the other. The workload's end is told over it, as a line. A byte from
-//! us has it ask the workload to end (SIGTERM). When our end closes, for whatever reason, the keeper kills the workload and all that
-//! came of it. It also makes the scratch directory, and removes it; if nobody hears of the workload's end, so that we were killed,
-//! it removes what else we would have. On Linux it adopts orphans (`PR_SET_CHILD_SUBREAPER`), so that a process which left its group is found too;
-//! elsewhere its last act is to kill its own process group, in which the workload is. When the keeper itself is killed, the
-//! kernel kills the workload (Linux), and we kill the group, and whatever else carries the execution's mark in its environment.
+//! It holds one end of a socket (its standard input); we hold the other. The workload's end is told over it, as a line. A byte
+//! from us has it ask the workload to end (SIGTERM). When our end closes, for whatever reason, the keeper kills the workload
+//! and all that came of it. It also makes the scratch directory, and removes it; if nobody hears of the workload's end, so that
+//! we were killed, it removes what else we would have. Before the workload begins it writes the system's settings, each after
+//! it has told us what was there; once nothing of the workload is left, it puts them back, and tells of those that it could
+//! not. On Linux it adopts orphans (`PR_SET_CHILD_SUBREAPER`), so that a process which left its group is found too; elsewhere
+//! its last act is to kill its own process group, in which the workload is. When the keeper itself is killed, the kernel kills
+//! the workload (Linux), and we kill the group, and whatever else carries the execution's mark in its environment; then we put
+//! the settings back.
 
-use std::ffi::OsString;
+use crate::system_settings::{self, Before};
+use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -45,9 +49,7 @@ pub(super) enum Told {
 }
 
 impl Told {
-    /// Reads the line that the keeper wrote.
-    pub(super) fn read(line: &str) -> Option<Self> {
-        let (kind, rest) = line.trim_end().split_once(' ')?;
+    fn read(kind: &str, rest: &str) -> Option<Self> {
         match kind {
             "status" => rest.parse().ok().map(Told::Status),
             "signal" => rest.parse().ok().map(Told::Signal),
@@ -63,6 +65,43 @@ impl Told {
             Told::NotStarted(text) => format!("not-started {text}\n"),
         }
     }
+}
+
+/// All that a keeper tells, in this order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Account {
+    /// Settings as they were: each is told before it is written.
+    pub(super) before: Vec<Before>,
+    /// Those that could not be put back, in words.
+    pub(super) left: Vec<String>,
+    /// How the program ended. It is the last line: when it is there, the settings were put back.
+    pub(super) told: Option<Told>,
+}
+
+impl Account {
+    /// Reads the lines that the keeper wrote; one that was cut off counts for nothing.
+    pub(super) fn read(heard: &str) -> Self {
+        let mut account = Account::default();
+        for line in heard.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
+            let Some((kind, rest)) = line.split_once(' ') else { continue };
+            match kind {
+                "was" => account.before.extend(read_before(rest)),
+                "left" => account.left.push(rest.to_owned()),
+                _ => account.told = Told::read(kind, rest),
+            }
+        }
+        account
+    }
+}
+
+/// Neither a path that was resolved nor a value of one line holds a NUL character.
+fn before_line(before: &Before) -> String {
+    format!("was {}\0{}\n", before.file.display(), before.value)
+}
+
+fn read_before(text: &str) -> Option<Before> {
+    let (file, value) = text.split_once('\0')?;
+    Some(Before { file: PathBuf::from(file), value: value.to_owned() })
 }
 
 /// The name of one execution: unlike any other of this machine.
@@ -95,29 +134,105 @@ impl Mark {
     }
 }
 
-/// The keeper's whole life. `arguments`: the scratch directory to make; a directory of the one who called, or nothing; the program, its
-/// arguments.
+/// What the keeper is called with.
+struct Request {
+    /// The directory to make for the program.
+    scratch: PathBuf,
+    /// A directory of the one who called; may be empty.
+    callers: OsString,
+    /// Variables for the program alone: none of them is the keeper's.
+    environment: Vec<(OsString, OsString)>,
+    /// Settings by the paths of their files.
+    settings: Vec<(String, String)>,
+    program: OsString,
+    arguments: Vec<OsString>,
+}
+
+/// Words that say what the two after them are, or that all after it are the program and its arguments.
+pub(super) const ENVIRONMENT: &str = "environment";
+pub(super) const SETTING: &str = "setting";
+pub(super) const PROGRAM: &str = "program";
+
+impl Request {
+    fn read(mut words: impl Iterator<Item = OsString>) -> Option<Self> {
+        let (scratch, callers) = (words.next()?.into(), words.next()?);
+        let (mut environment, mut settings) = (Vec::new(), Vec::new());
+        loop {
+            let kind = words.next()?;
+            if kind == OsStr::new(PROGRAM) {
+                let program = words.next()?;
+                let arguments = words.collect();
+                return Some(Request { scratch, callers, environment, settings, program, arguments });
+            }
+            let (name, value) = (words.next()?, words.next()?);
+            match kind.to_str()? {
+                ENVIRONMENT => environment.push((name, value)),
+                SETTING => settings.push((name.into_string().ok()?, value.into_string().ok()?)),
+                _ => return None,
+            }
+        }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).envs(self.environment.iter().map(|(name, value)| (name, value)));
+        // By it we are found when the keeper is killed.
+        if let Some(mark) = std::env::var_os(MARK_VARIABLE) {
+            command.env(MARK_VARIABLE, mark);
+        }
+        command
+    }
+}
+
+/// The keeper's whole life. `arguments`: the scratch directory to make; a directory of the one who called, or nothing; any of
+/// `environment NAME VALUE` and `setting PATH VALUE`; `program`, the program, its arguments.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let mut arguments = arguments;
-    let (Some(scratch), Some(callers), Some(program)) = (arguments.next(), arguments.next(), arguments.next()) else {
-        return ExitCode::from(2);
-    };
+    run_below(arguments, &system_settings::ROOTS.map(Path::new))
+}
+
+/// The same with settings that are files below other directories, for tests without rights.
+#[doc(hidden)]
+pub fn run_below(arguments: impl Iterator<Item = OsString>, roots: &[&Path]) -> ExitCode {
+    let Some(request) = Request::read(arguments) else { return ExitCode::from(2) };
     let Ok(mut socket) = take_socket() else { return ExitCode::from(2) };
     adopt_orphans();
-    let scratch = Path::new(&scratch);
+    let scratch = &request.scratch;
+    let mut before = Vec::new();
     let told = match std::fs::DirBuilder::new().mode(0o700).create(scratch) {
-        Ok(()) => keep(&socket, Command::new(program).args(arguments)),
+        Ok(()) => match set(&request.settings, roots, &mut socket, &mut before) {
+            Ok(()) => keep(&socket, &mut request.command()),
+            Err(text) => Told::NotStarted(text),
+        },
         Err(error) => Told::NotStarted(format!("no scratch directory {}: {error}", scratch.display())),
     };
+    let left = system_settings::put_back_all(&before);
     // Nothing of the workload is left to use it, nor to hear that it could not be removed.
     let _ = std::fs::remove_dir_all(scratch);
-    let is_heard = socket.write_all(told.line().as_bytes()).is_ok();
+    let left: String = left.iter().map(|text| format!("left {text}\n")).collect();
+    let is_heard = socket.write_all((left + &told.line()).as_bytes()).is_ok();
     // Nobody listens any more when our other end was killed.
-    if !is_heard && !callers.is_empty() {
-        let _ = std::fs::remove_dir_all(callers);
+    if !is_heard && !request.callers.is_empty() {
+        let _ = std::fs::remove_dir_all(&request.callers);
     }
     kill_own_group();
     ExitCode::SUCCESS
+}
+
+/// Writes the settings, each once the other end and `before` have what was there. The error is in words.
+fn set(
+    settings: &[(String, String)],
+    roots: &[&Path],
+    socket: &mut UnixStream,
+    before: &mut Vec<Before>,
+) -> Result<(), String> {
+    for (path, value) in settings {
+        let file = system_settings::find(path, roots)?;
+        let was = Before::read(&file)?;
+        socket.write_all(before_line(&was).as_bytes()).map_err(|error| format!("nobody listens: {error}"))?;
+        before.push(was);
+        system_settings::write(&file, value)?;
+    }
+    Ok(())
 }
 
 /// Our end of the socket, which came as standard input.
@@ -290,10 +405,31 @@ mod tests {
 
     #[test]
     fn what_is_told_reads_back() {
+        let before = vec![Before { file: "/proc/sys/a b".into(), value: "1\t2".into() }];
+        let left = vec!["it can't be".to_owned()];
         for told in [Told::Status(71), Told::Signal(9), Told::NotStarted("No such file or directory".into())] {
-            assert_eq!(Told::read(&told.line()), Some(told));
+            let heard = format!("{}left it can't be\n{}", before_line(&before[0]), told.line());
+            assert_eq!(Account::read(&heard), Account { before: before.clone(), left: left.clone(), told: Some(told) });
         }
-        assert_eq!(Told::read("nonsense"), None);
+        assert_eq!(Account::read("nonsense"), Account::default());
+    }
+
+    #[test]
+    fn what_is_cut_off_is_not_believed() {
+        assert_eq!(Account::read("status 7"), Account::default());
+        assert_eq!(Account::read("was /proc/sys/x\x005").before, []);
+    }
+
+    #[test]
+    fn requests_are_read_up_to_the_program() {
+        let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>().into_iter();
+        let request = Request::read(words("/s  environment A 1 setting /p 2 program x setting y")).unwrap();
+        assert_eq!(request.environment, [("A".into(), "1".into())]);
+        assert_eq!(request.settings, [("/p".into(), "2".into())]);
+        assert_eq!((request.program, request.arguments), ("x".into(), vec!["setting".into(), "y".into()]));
+        for broken in ["/s", "/s ", "/s  x", "/s  environment A", "/s  program", "/s  other A 1 program x"] {
+            assert!(Request::read(words(broken)).is_none(), "{broken}");
+        }
     }
 
     #[test]

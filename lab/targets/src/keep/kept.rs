@@ -2,8 +2,8 @@
 //! reader has had enough. One that has something to write down is asked to end before it is killed.
 
 use super::Deadline;
-use super::keeper::{self, Mark, Told};
-use crate::StopFlag;
+use super::keeper::{self, Account, Mark, Told};
+use crate::{StopFlag, system_settings};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -46,6 +46,20 @@ pub(crate) struct Program<'a> {
     pub(crate) grace: Grace,
     /// A directory of ours that the keeper is to remove if we are killed.
     pub(crate) ours: Option<&'a Path>,
+    /// Variables of its environment, beside ours.
+    pub(crate) environment: &'a [(String, String)],
+    /// Settings of the system while it runs, by the paths of their files.
+    pub(crate) system_settings: &'a [(String, String)],
+}
+
+impl Program<'_> {
+    /// The keeper's words between the directories and the program.
+    fn words(&self) -> Vec<&str> {
+        let environment = self.environment.iter().map(|variable| (keeper::ENVIRONMENT, variable));
+        let settings = self.system_settings.iter().map(|setting| (keeper::SETTING, setting));
+        let both = environment.chain(settings);
+        both.flat_map(|(kind, (name, value))| [kind, name, value]).chain([keeper::PROGRAM]).collect()
+    }
 }
 
 /// What becomes of a program's standard output and standard error.
@@ -101,6 +115,8 @@ pub(crate) struct Ended {
     pub(crate) end: End,
     /// The end of its standard error; empty where that was not taken.
     pub(crate) stderr: String,
+    /// Settings of the system that could not be put back, in words.
+    pub(crate) left: Vec<String>,
 }
 
 /// Takes lines without their ends; may set another deadline; `Break` has the program killed.
@@ -116,6 +132,8 @@ pub(crate) struct Kept {
     mark: Mark,
     scratch: PathBuf,
     grace: Grace,
+    /// What the keeper has told so far.
+    heard: Vec<u8>,
 }
 
 /// Why following a program came to an end.
@@ -142,7 +160,9 @@ impl Kept {
         let mut command = Command::new(program.keeper);
         command
             .arg(keeper::ARGUMENT)
-            .args([scratch.as_os_str(), program.ours.unwrap_or(Path::new("")).as_os_str(), program.file.as_os_str()])
+            .args([scratch.as_os_str(), program.ours.unwrap_or(Path::new("")).as_os_str()])
+            .args(program.words())
+            .arg(program.file)
             .args((program.arguments)(&scratch))
             .env(keeper::MARK_VARIABLE, mark.name())
             .stdin(Stdio::from(OwnedFd::from(theirs)))
@@ -162,7 +182,7 @@ impl Kept {
             thread::spawn(move || read_lines(stdout, longest_line, &sender));
             thread::spawn(move || end.send(read_end(stderr, stderr_bytes)));
         }
-        Ok(Kept { keeper, socket, lines, stderr: last_words, mark, scratch, grace: program.grace })
+        Ok(Kept { keeper, socket, lines, stderr: last_words, mark, scratch, grace: program.grace, heard: Vec::new() })
     }
 
     /// Follows the program to its end. When this returns nothing of it runs any more.
@@ -176,7 +196,7 @@ impl Kept {
         };
         // Not for ever: a process that the keeper could not kill may hold it open.
         let stderr = self.stderr.recv_timeout(KEEPER_LIMIT).unwrap_or_default();
-        Ended { end, stderr }
+        Ended { end, stderr, left: self.settle() }
     }
 
     fn take_lines(&mut self, deadline: &mut Deadline, sink: &mut KeptSink<'_>, stop: &StopFlag) -> Followed {
@@ -208,7 +228,6 @@ impl Kept {
 
     /// The output is closed, or the keeper gone; what remains is to hear how the program ended.
     fn await_end(&mut self, mut deadline: Deadline, stop: &StopFlag) -> End {
-        let mut heard = Vec::new();
         loop {
             if stop.is_set() {
                 return self.stop();
@@ -217,23 +236,23 @@ impl Kept {
             if left.is_zero() {
                 return self.time_out();
             }
-            match self.hear(left.min(STOP_POLL), &mut heard) {
+            match self.hear(left.min(STOP_POLL)) {
                 Heard::More | Heard::Silence => {}
                 Heard::End => {
                     self.reap();
-                    return self.end(&String::from_utf8_lossy(&heard));
+                    return self.end();
                 }
             }
         }
     }
 
     /// Takes what the keeper has said, waiting for it for at most `wait`, which is never zero.
-    fn hear(&mut self, wait: Duration, heard: &mut Vec<u8>) -> Heard {
+    fn hear(&mut self, wait: Duration) -> Heard {
         let mut chunk = [0; 256];
         match self.socket.set_read_timeout(Some(wait)).and_then(|()| self.socket.read(&mut chunk)) {
             Ok(0) => Heard::End,
             Ok(count) => {
-                heard.extend_from_slice(&chunk[..count]);
+                self.heard.extend_from_slice(&chunk[..count]);
                 Heard::More
             }
             Err(error)
@@ -245,8 +264,12 @@ impl Kept {
         }
     }
 
-    fn end(&self, heard: &str) -> End {
-        match Told::read(heard) {
+    fn account(&self) -> Account {
+        Account::read(&String::from_utf8_lossy(&self.heard))
+    }
+
+    fn end(&self) -> End {
+        match self.account().told {
             Some(Told::Status(status)) => End::Exited(status),
             Some(Told::Signal(signal)) => End::Signalled(signal),
             Some(Told::NotStarted(text)) => End::NotStarted(text),
@@ -255,6 +278,17 @@ impl Kept {
                 self.clear_up();
                 End::KeeperKilled
             }
+        }
+    }
+
+    /// The keeper is gone. One that was killed has left the settings as they were in the execution: puts them back in its place. Returns
+    /// those that could not be put back, in words.
+    fn settle(&mut self) -> Vec<String> {
+        while matches!(self.hear(STOP_POLL), Heard::More) {}
+        let account = self.account();
+        match account.told {
+            Some(_) => account.left,
+            None => system_settings::put_back_all(&account.before),
         }
     }
 

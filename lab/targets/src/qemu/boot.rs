@@ -117,6 +117,8 @@ impl Boot<'_> {
             },
             grace: self.plugin.map_or(Grace::NONE, |_| plugin::grace(self.shape.cpus())),
             ours: self.plugin.and_then(|plugin| plugin.directory.as_deref()),
+            environment: &[],
+            system_settings: &[],
         };
         let mut watch = Watch::new(self.limit, sink);
         match Kept::start(&program) {
@@ -268,7 +270,7 @@ mod tests {
                 break;
             }
         }
-        watch.conclude(&Ended { end, stderr: console.to_owned() }, Duration::from_secs(60))
+        watch.conclude(&Ended { end, stderr: console.to_owned(), left: Vec::new() }, Duration::from_secs(60))
     }
 
     fn failed(booted: Booted) -> (GuestFailure, String) {

@@ -1,0 +1,155 @@
+//! Arguments of `faultline compare` and `faultline check`.
+
+use super::measuring::Measuring;
+use super::{Conduct, OnMachine, positive_duration};
+use clap::{Args, ValueEnum};
+use faultline_model::direction::Direction;
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline compare 3 4                                two runs of the database
+  faultline compare old.json new.json                  two files of other tools: hyperfine, Go, criterion, asv, …
+  faultline compare results.csv@1f3a9c results.csv@80d2 two commits of one file
+Live, side against side in random order, until the answer is there:
+  faultline compare zero_fill --a '' --b 'sysctl.vm.overcommit_memory=2'
+  faultline compare --a workload=zero_fill:base --b workload=zero_fill:huge
+  faultline compare --a './old 1000' --b './new 1000'  two commands, by their time
+  faultline compare fault_existing --a 'on=qemu:cpus=2' --b 'on=qemu:cpus=2,append=mitigations=off'
+  faultline compare quick --a stable --b patched       variants that faultline.toml declares
+A variant is a name of faultline.toml, a command with a path, or KEY=VALUE words: env.NAME, sysctl.NAME, /sys/FILE,
+programs (a directory), compiler, on (a machine), kernel (an image), workload, command. Empty, it is the machine as it is.")]
+pub(crate) struct Compare {
+    /// Two of: a run's number or label, a file or directory, each with @COMMIT where it holds history; or, with --a and --b, workloads
+    #[arg(value_name = "WHAT")]
+    pub(crate) what: Vec<String>,
+
+    /// First side of a live comparison: what there was
+    #[arg(long, value_name = "VARIANT")]
+    pub(crate) a: Option<String>,
+
+    /// Second side: what is new
+    #[arg(long, value_name = "VARIANT")]
+    pub(crate) b: Option<String>,
+
+    /// File that declares variants [default: faultline.toml, where there is one]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Sources of the workloads, for a variant with a compiler [default: those the command was built beside]
+    #[arg(long, value_name = "DIR", env = "FAULTLINE_SOURCES", hide_env_values = true)]
+    pub(crate) sources: Option<PathBuf>,
+
+    /// Which way is better, for files that don't say it
+    #[arg(long, value_enum, value_name = "WAY")]
+    pub(crate) better: Option<Better>,
+
+    /// Exit with 1 if anything is slower
+    #[arg(long)]
+    pub(crate) gate: bool,
+
+    #[command(flatten)]
+    pub(crate) certainty: Certainty,
+
+    #[command(flatten)]
+    pub(crate) measuring: Measuring,
+
+    /// Name for the run
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) label: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) machine: OnMachine,
+
+    #[command(flatten)]
+    pub(crate) conduct: Conduct,
+}
+
+/// How sure an answer has to be.
+#[derive(Debug, Args)]
+pub(crate) struct Certainty {
+    /// Chance with which no difference at all is falsely said, over all workloads and looks
+    #[arg(long, value_name = "SHARE", default_value = "95%", value_parser = level)]
+    pub(crate) level: f64,
+
+    /// A live comparison may end once the interval reaches no further than this to either side; 0: it measures all that was planned, and looks once
+    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = precision)]
+    pub(crate) precision: f64,
+}
+
+/// Which way is better.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Better {
+    /// More is better: rates
+    Higher,
+    /// Less is better: times
+    Lower,
+}
+
+impl From<Better> for Direction {
+    fn from(better: Better) -> Self {
+        match better {
+            Better::Higher => Direction::Higher,
+            Better::Lower => Direction::Lower,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline check                    five minutes of this machine against itself
+  faultline check --time 1m          a shorter look; it sees less
+  faultline check --on qemu:cpus=2   an emulated machine
+Exit status 1 when the machine is not fit to measure on.")]
+pub(crate) struct Check {
+    /// Workloads to try it with [default: zero_fill:base, fork_exit:small and path_stat:distinct]
+    #[arg(value_name = "WORKLOAD")]
+    pub(crate) workloads_chosen: Vec<String>,
+
+    /// How long
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = positive_duration, allow_hyphen_values = true)]
+    pub(crate) time: Duration,
+
+    #[command(flatten)]
+    pub(crate) machine: OnMachine,
+
+    #[command(flatten)]
+    pub(crate) conduct: Conduct,
+}
+
+/// A share as `95%` or `0.95`.
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    let number: f64 = number.trim().parse().map_err(|_| "not a share; write it like 1% or 0.01".to_owned())?;
+    Ok(number / scale)
+}
+
+fn level(text: &str) -> Result<f64, String> {
+    match share(text)? {
+        level if level > 0.5 && level <= 0.9999 => Ok(level),
+        _ => Err("it has to lie between 50% and 99.99%".to_owned()),
+    }
+}
+
+fn precision(text: &str) -> Result<f64, String> {
+    match share(text)? {
+        precision if (0.0..1.0).contains(&precision) => Ok(precision),
+        _ => Err("it has to lie between 0 and 100%".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_percent_or_plain() {
+        assert_eq!((level("95%"), level("0.99")), (Ok(0.95), Ok(0.99)));
+        assert_eq!((precision("0.5 %"), precision("0")), (Ok(0.005), Ok(0.0)));
+        assert!(level("5%").is_err() && level("100%").is_err() && level("NaN").is_err() && precision("100%").is_err());
+        assert!(precision("some").is_err());
+    }
+}

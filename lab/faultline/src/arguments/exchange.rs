@@ -1,0 +1,97 @@
+//! Arguments of `faultline import`, `export` and `changes`.
+
+use super::FormatArgument;
+use super::compare::Better;
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use faultline_exchange::Format as Foreign;
+use std::path::PathBuf;
+
+/// Format of what is read.
+#[derive(Debug, Args)]
+pub(crate) struct From {
+    /// Its format [default: seen from its content]
+    #[arg(long, value_name = "FORMAT", value_parser = foreign())]
+    pub(crate) from: Option<Foreign>,
+}
+
+fn foreign() -> impl TypedValueParser<Value = Foreign> {
+    PossibleValuesParser::new(Foreign::ALL.iter().map(|format| format.name())).try_map(|name| name.parse::<Foreign>())
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline import nightly.json                       a file of another tool, its format seen from its content
+  faultline import results/ --from asv --name suite   a directory, under a name of its own
+  faultline import                                    what was taken in so far
+What was taken in is compared by its name: `faultline compare suite@1f3a9c suite@80d2`.")]
+pub(crate) struct Import {
+    /// File or directory
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) from: From,
+
+    /// Name to keep it under [default: the file's]
+    #[arg(long, value_name = "NAME", requires = "file")]
+    pub(crate) name: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgument,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline export 3 --to go-bench                 run 3 for benchstat
+  faultline export 3 --to bencher -o run3.json
+  faultline export nightly.json --to otava-csv     from one tool's format to another's
+  faultline export 3 --to asv -o results           a directory")]
+pub(crate) struct Export {
+    /// A run's number or label, a file or directory, or a name given at import
+    #[arg(value_name = "WHAT")]
+    pub(crate) what: String,
+
+    #[command(flatten)]
+    pub(crate) from: From,
+
+    /// Format to write
+    #[arg(long, value_name = "FORMAT", value_parser = foreign())]
+    pub(crate) to: Foreign,
+
+    /// File, or directory for formats of several files [default: standard output]
+    #[arg(short, long, value_name = "PATH")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline changes nightly.csv                    steps of every series in a file
+  faultline changes results/ --from asv --false-alarms 1%
+  faultline changes nightly.csv --to otava-json    the steps as Otava writes them")]
+pub(crate) struct Changes {
+    /// A file or directory, or a name given at import
+    #[arg(value_name = "WHAT")]
+    pub(crate) what: String,
+
+    #[command(flatten)]
+    pub(crate) from: From,
+
+    /// Chance with which a series without any step shows one
+    #[arg(long, value_name = "SHARE", default_value = "10%", value_parser = super::compare::share)]
+    pub(crate) false_alarms: f64,
+
+    /// Which way is better, for files that don't say it
+    #[arg(long, value_enum, value_name = "WAY")]
+    pub(crate) better: Option<Better>,
+
+    /// Write the steps in another tool's format: otava-json
+    #[arg(long, value_name = "FORMAT", value_parser = foreign(), conflicts_with = "format")]
+    pub(crate) to: Option<Foreign>,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgument,
+}

@@ -1,0 +1,171 @@
+//! A live comparison: both sides by turns in random order, looked at as it goes on, until each workload has its answer or the time is used up.
+
+use crate::arguments::compare::Compare;
+use crate::arguments::{Conduct, OnMachine};
+use crate::commands::measure;
+use crate::failure::{self, Failure};
+use crate::sides::{self, Preparing, Sides};
+use crate::variants::Variants;
+use crate::{places, progress};
+use faultline_model::compared::Ended;
+use faultline_model::outcome::Outcome;
+use faultline_model::plan::PlanItem;
+use faultline_model::record::{RunId, RunRecord, Session};
+use faultline_model::setup::{LiveComparison, SideName};
+use faultline_runner::{Completion, PlannedRun, Request, SideMachine, plan_comparison};
+use faultline_stats::compared::Settings;
+use faultline_stats::sequential::{concluded, planned_looks};
+use faultline_store::{MeasuringLock, NewRun, Store};
+use faultline_targets::StopFlag;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// What a comparison is begun with.
+pub(crate) struct Begin<'a> {
+    /// What was asked for, but for the machine.
+    pub(crate) request: Request,
+    /// Its sides.
+    pub(crate) comparison: LiveComparison,
+    /// The machine of sides that name none.
+    pub(crate) machine: &'a OnMachine,
+    /// Where things are.
+    pub(crate) conduct: &'a Conduct,
+    /// Sources of the workloads.
+    pub(crate) sources: Option<&'a Path>,
+    /// Seed of the order.
+    pub(crate) seed: Option<u64>,
+    /// A name for people.
+    pub(crate) label: Option<&'a str>,
+}
+
+/// How a comparison went.
+pub(crate) enum Went {
+    /// It is finished and saved.
+    Finished(Store, RunId),
+    /// The user stopped it; it can be resumed.
+    Stopped,
+}
+
+/// The sides that the arguments name, as a comparison.
+pub(super) fn comparison(arguments: &Compare) -> Result<LiveComparison, Failure> {
+    let variants = Variants::read(arguments.config.as_deref())?;
+    let side = |text: &Option<String>| variants.setup(text.as_deref().unwrap_or_default());
+    Ok(LiveComparison {
+        a: side(&arguments.a)?,
+        b: side(&arguments.b)?,
+        level: arguments.certainty.level,
+        precision: arguments.certainty.precision,
+    })
+}
+
+/// Plans a comparison, saves the plan, and measures.
+pub(crate) fn begin(mut begin: Begin<'_>, db: Option<&Path>) -> Result<Went, Failure> {
+    let stop = measure::stop_on_signals()?;
+    let preparing = Preparing { machine: begin.machine, conduct: begin.conduct, sources: begin.sources, stop: &stop };
+    let sides = sides::prepare(&mut begin.comparison, &preparing)?;
+    let workloads = SideName::BOTH.map(|side| sides.target(side).workloads());
+    let [workloads_a, workloads_b] = workloads;
+    let (workloads_a, workloads_b) = (workloads_a?, workloads_b?);
+    let machine = |side, workloads| SideMachine { workloads, usable_cpus: sides.target(side).cpus().len() as u32 };
+    let machines = [machine(SideName::A, &workloads_a), machine(SideName::B, &workloads_b)];
+    let request = Request { on: sides.on(), ..begin.request };
+    let seed = begin.seed.unwrap_or_else(measure::any_seed);
+    let plan = plan_comparison(&request, &begin.comparison, machines, seed)?;
+
+    let path = places::database(db)?;
+    let mut store = Store::open_or_create(&path)?;
+    let lock = MeasuringLock::take(&path)?;
+    let session = session(&sides);
+    let new = NewRun {
+        label: begin.label,
+        settings: &plan.settings,
+        workloads: &workloads_a,
+        plan: &plan.items,
+        session: &session,
+    };
+    let run = store.begin_run(&new)?;
+    let went = follow(&mut store, run, &sides, begin.conduct, &stop)?;
+    drop(lock);
+    Ok(if went { Went::Finished(store, run) } else { Went::Stopped })
+}
+
+/// Goes on with a comparison that was stopped or killed. The caller holds the lock.
+pub(crate) fn resume(
+    mut store: Store,
+    record: &RunRecord,
+    comparison: &LiveComparison,
+    conduct: &Conduct,
+) -> Result<ExitCode, Failure> {
+    let stop = measure::stop_on_signals()?;
+    let machine = OnMachine { on: measure::machine_of(record)? };
+    let mut comparison = comparison.clone();
+    let sides = sides::prepare(&mut comparison, &Preparing { machine: &machine, conduct, sources: None, stop: &stop })?;
+    store.resume_run(record.id, &session(&sides))?;
+    if follow(&mut store, record.id, &sides, conduct, &stop)? {
+        measure::conclude(&store, record.id, conduct)
+    } else {
+        Ok(failure::stopped())
+    }
+}
+
+fn session(sides: &Sides) -> Session {
+    let session = measure::session(sides.target(SideName::A));
+    let facts_b = sides.are_two().then(|| sides.target(SideName::B).facts());
+    Session { facts_b, ..session }
+}
+
+/// Measures from look to look; whether it came to an end.
+fn follow(store: &mut Store, run: RunId, sides: &Sides, conduct: &Conduct, stop: &StopFlag) -> Result<bool, Failure> {
+    let planned = store.load_run(run)?;
+    let limit = conduct.limit.or(planned.settings.limit_ms.map(Duration::from_millis));
+    let budget = planned.settings.budget_ms.map(Duration::from_millis);
+    let began = Instant::now();
+    let looks = planned_looks(&planned).into_iter().map(|look| look.blocks);
+    for blocks in std::iter::once(1).chain(looks) {
+        let items: Vec<PlanItem> =
+            measure::missing(&store.load_run(run)?).into_iter().filter(|item| item.block < blocks).collect();
+        let stretch = PlannedRun {
+            targets: sides.targets(),
+            settings: &planned.settings,
+            items: &items,
+            budget: budget.map(|budget| budget.saturating_sub(began.elapsed())),
+            limit,
+            lens: None,
+        };
+        let mut shown = progress::shown(&planned, conduct.quiet);
+        let ran = faultline_runner::run(&stretch, &mut store.journal(run), shown.as_mut(), stop);
+        drop(shown);
+        match ran? {
+            Completion::Stopped => {
+                failure::warn(&format!("stopped; what was measured is saved as run {run}"));
+                failure::warn(&format!("hint: `faultline resume {run}` goes on"));
+                return Ok(false);
+            }
+            Completion::BudgetUsed(_) => break,
+            Completion::Finished => {}
+        }
+        let record = store.load_run(run)?;
+        if is_hopeless(&record) || is_settled(&record) {
+            break;
+        }
+    }
+    let left: Vec<u32> = measure::missing(&store.load_run(run)?).iter().map(|item| item.ordinal).collect();
+    store.skip_items(run, &left)?;
+    store.finish_run(run)?;
+    Ok(true)
+}
+
+/// Whether a side failed in everything it was asked for: more of the same would tell nothing.
+fn is_hopeless(record: &RunRecord) -> bool {
+    let ended_well = |item: &PlanItem| {
+        record.final_attempt(item.ordinal).is_some_and(|attempt| attempt.outcome == Some(Outcome::Done))
+    };
+    SideName::BOTH.into_iter().any(|side| !record.plan.iter().any(|item| item.side == Some(side) && ended_well(item)))
+}
+
+/// Whether each workload has its answer. What can't be compared at all is no reason to stop: the next blocks may hold what is missing.
+fn is_settled(record: &RunRecord) -> bool {
+    let compared = concluded(record, &Settings::default());
+    compared.is_ok_and(|compared| compared.sequential.is_some_and(|sequential| sequential.ended == Ended::Settled))
+}

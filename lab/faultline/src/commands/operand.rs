@@ -1,0 +1,171 @@
+//! What a command's words name: a run by number or label, a file or directory of any format that is known, or figures taken in before; each with
+//! `@COMMIT` where it holds history.
+
+use crate::failure::Failure;
+use crate::places;
+use faultline_exchange::{Files, Format as Foreign};
+use faultline_model::dataset::{Dataset, Series};
+use faultline_model::record::{RunId, RunRecord};
+use faultline_model::setup::SideName;
+use faultline_stats::datasets;
+use std::path::{Path, PathBuf};
+
+/// Most that is read of a file or directory.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// Most files of a directory: a long history of asv's.
+const MOST_FILES: usize = 100_000;
+
+/// How far below the directory files are looked for.
+const MOST_DEPTH: usize = 16;
+
+/// Something that holds figures.
+pub(super) struct Operand {
+    /// As it was named.
+    pub(super) name: String,
+    /// What it is.
+    pub(super) source: Source,
+}
+
+/// What figures come from.
+pub(super) enum Source {
+    /// A run of ours.
+    Run(Box<RunRecord>),
+    /// Another tool's figures.
+    Figures(Dataset),
+}
+
+impl Operand {
+    /// Its figures, whatever they come from.
+    pub(super) fn dataset(&self) -> Dataset {
+        match &self.source {
+            Source::Run(record) if record.settings.comparison.is_some() => both_sides(record),
+            Source::Run(record) => datasets::dataset(record),
+            Source::Figures(dataset) => dataset.clone(),
+        }
+    }
+}
+
+/// Finds what `text` names. A file goes before a name that is kept in the database.
+pub(super) fn resolve(text: &str, from: Option<Foreign>, db: Option<&Path>) -> Result<Operand, Failure> {
+    if let Some(source) = whole(text, from, db)? {
+        let name = match &source {
+            Source::Run(record) if record.id.to_string() == text => format!("run {text}"),
+            _ => text.to_owned(),
+        };
+        return Ok(Operand { name, source });
+    }
+    let Some((holder, part)) = text.rsplit_once('@') else { return Err(unknown(text)) };
+    let dataset = match whole(holder, from, db)?.ok_or_else(|| unknown(holder))? {
+        Source::Run(record) if record.settings.comparison.is_some() => one_side(&record, part)?,
+        source => {
+            let dataset = Operand { name: String::new(), source }.dataset();
+            datasets::at_commit(&dataset, part).map_err(|error| {
+                Failure::usage(format!("{holder}: {error}"), "commits are named by their first letters")
+            })?
+        }
+    };
+    Ok(Operand { name: text.to_owned(), source: Source::Figures(dataset) })
+}
+
+/// A run that has two sides as one set of figures, each benchmark with the letter of its side.
+fn both_sides(record: &RunRecord) -> Dataset {
+    let (mut both, b) = datasets::sides(record);
+    let lettered = |series: Series, letter: &str| Series { name: format!("{} {letter}", series.name), ..series };
+    both.series = both.series.into_iter().map(|series| lettered(series, "A")).collect();
+    both.series.extend(b.series.into_iter().map(|series| lettered(series, "B")));
+    both
+}
+
+fn one_side(record: &RunRecord, side: &str) -> Result<Dataset, Failure> {
+    let (a, b) = datasets::sides(record);
+    match SideName::from_word(&side.to_ascii_lowercase()) {
+        Some(SideName::A) => Ok(a),
+        Some(SideName::B) => Ok(b),
+        None => Err(Failure::usage(
+            format!("run {} is a comparison and has no side '{side}'", record.id),
+            format!("its sides are {id}@a and {id}@b", id = record.id),
+        )),
+    }
+}
+
+/// What goes by a name or a run's number, without a part of it.
+fn whole(text: &str, from: Option<Foreign>, db: Option<&Path>) -> Result<Option<Source>, Failure> {
+    match text.parse::<i64>() {
+        Ok(number) if from.is_none() => {
+            let record = places::existing_store(db)?.load_run(RunId(number))?;
+            Ok(Some(Source::Run(Box::new(record))))
+        }
+        _ => named(text, from, db),
+    }
+}
+
+fn unknown(text: &str) -> Failure {
+    Failure::usage(
+        format!("there is no file, run or import '{text}'"),
+        "a run's number or label (`faultline list`), a file or directory, or a name (`faultline import` lists them)",
+    )
+}
+
+/// What goes by a name, without a commit.
+fn named(name: &str, from: Option<Foreign>, db: Option<&Path>) -> Result<Option<Source>, Failure> {
+    let path = Path::new(name);
+    if path.exists() {
+        return Ok(Some(Source::Figures(read(path, from)?.1)));
+    }
+    if !places::database(db)?.exists() {
+        return Ok(None);
+    }
+    let store = places::existing_store(db)?;
+    if let Some(dataset) = store.load_dataset(name)? {
+        return Ok(Some(Source::Figures(dataset)));
+    }
+    match store.run_labelled(name)? {
+        Some(run) => Ok(Some(Source::Run(Box::new(store.load_run(run)?)))),
+        None => Ok(None),
+    }
+}
+
+/// The figures of a file or directory, and their format.
+pub(super) fn read(path: &Path, from: Option<Foreign>) -> Result<(Foreign, Dataset), Failure> {
+    let files = files(path)?;
+    let dataset =
+        faultline_exchange::read(&files, from).map_err(|error| Failure::usage(error.to_string(), error.hint()))?;
+    let format = from.or_else(|| faultline_exchange::sniff(&files)).expect("what was read has a format");
+    Ok((format, dataset))
+}
+
+fn files(path: &Path) -> Result<Files, Failure> {
+    let unreadable = |path: &Path, error: &dyn std::fmt::Display| {
+        Failure::usage(format!("cannot read {}: {error}", path.display()), "name a file or directory that can be read")
+    };
+    if !path.is_dir() {
+        let length = path.metadata().map_err(|error| unreadable(path, &error))?.len();
+        if length > MOST_BYTES {
+            return Err(unreadable(path, &"it has more than 1 GiB"));
+        }
+        let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
+        return Ok(Files::one(path.display().to_string(), bytes));
+    }
+    let mut found = Vec::new();
+    let mut left = MOST_BYTES;
+    let mut waiting: Vec<(PathBuf, usize)> = vec![(path.to_owned(), 0)];
+    while let Some((directory, depth)) = waiting.pop() {
+        for entry in std::fs::read_dir(&directory).map_err(|error| unreadable(&directory, &error))? {
+            let entry = entry.map_err(|error| unreadable(&directory, &error))?;
+            let kind = entry.file_type().map_err(|error| unreadable(&entry.path(), &error))?;
+            if kind.is_dir() && depth < MOST_DEPTH {
+                waiting.push((entry.path(), depth + 1));
+            } else if kind.is_file() {
+                let bytes = std::fs::read(entry.path()).map_err(|error| unreadable(&entry.path(), &error))?;
+                left = left.checked_sub(bytes.len() as u64).ok_or_else(|| unreadable(path, &"it holds over 1 GiB"))?;
+                let relative = entry.path().strip_prefix(path).unwrap_or(&entry.path()).to_owned();
+                found.push((relative.to_string_lossy().into_owned(), bytes));
+                if found.len() > MOST_FILES {
+                    return Err(unreadable(path, &"it holds over 100,000 files"));
+                }
+            }
+        }
+    }
+    Ok(Files::directory(path.display().to_string(), found))
+}

@@ -1,0 +1,217 @@
+//! Variants: what a side of a live comparison is measured with, as `faultline.toml` declares it or the command line says it.
+//!
+//! Whether the machine can do it is found out by whoever prepares the sides.
+
+use crate::failure::Failure;
+use faultline_model::setup::{NamedSetup, Setup};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The file that is read where none is named.
+const USUAL_FILE: &str = "faultline.toml";
+
+/// What the command line's words may set.
+const KEYS: &str = "env.NAME, sysctl.NAME, /sys/FILE, programs, compiler, on, kernel, workload or command";
+
+/// The name of a side that is as the machine is.
+const AS_IT_IS: &str = "as it is";
+
+/// The content of a file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    variant: BTreeMap<String, Setup>,
+}
+
+/// Declared variants.
+#[derive(Debug, Default)]
+pub(crate) struct Variants {
+    declared: BTreeMap<String, Setup>,
+    /// Where they were looked for.
+    file: PathBuf,
+}
+
+impl Variants {
+    /// Those of the file named, or of `faultline.toml` where there is one.
+    pub(crate) fn read(named: Option<&Path>) -> Result<Self, Failure> {
+        let file = named.unwrap_or(Path::new(USUAL_FILE));
+        let text = match std::fs::read_to_string(file) {
+            Ok(text) => text,
+            Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => {
+                return Err(Failure::usage(
+                    format!("cannot read {}: {error}", file.display()),
+                    "`--config FILE` takes a file that declares variants",
+                ));
+            }
+        };
+        let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Ok(Variants { declared: parse(&text, file, directory)?, file: file.to_owned() })
+    }
+
+    /// The variant that `text` describes: a command, or declared names and `KEY=VALUE` words, later ones over earlier.
+    pub(crate) fn setup(&self, text: &str) -> Result<NamedSetup, Failure> {
+        let words = shell_words::split(text).map_err(|error| {
+            Failure::usage(format!("cannot split the variant '{text}' into words: {error}"), "quote it as for a shell")
+        })?;
+        let mut setup = Setup::default();
+        let is_command = words.first().is_some_and(|first| first.contains('/') && !first.contains('='));
+        if is_command {
+            setup.command = words;
+        } else {
+            for word in &words {
+                self.take(word, &mut setup)?;
+            }
+        }
+        let name = text.trim();
+        let name = if name.is_empty() { AS_IT_IS } else { name };
+        Ok(NamedSetup { name: name.to_owned(), setup })
+    }
+
+    /// Adds what one word says.
+    fn take(&self, word: &str, setup: &mut Setup) -> Result<(), Failure> {
+        let Some((key, value)) = word.split_once('=') else {
+            let declared = self.declared.get(word).ok_or_else(|| self.unknown(word))?;
+            merge(setup, declared);
+            return Ok(());
+        };
+        let value = value.to_owned();
+        let (section, name) = key.split_once('.').unwrap_or((key, ""));
+        match (section, name) {
+            _ if key.starts_with("/sys/") => drop(setup.sysfs.insert(key.to_owned(), value)),
+            ("env", name) if !name.is_empty() => drop(setup.environment.insert(name.to_owned(), value)),
+            ("sysctl", name) if !name.is_empty() => drop(setup.sysctl.insert(name.to_owned(), value)),
+            ("programs", "") => setup.programs = Some(value),
+            ("compiler", "") => setup.compiler = Some(value),
+            ("on", "") => setup.on = Some(value),
+            ("kernel", "") => setup.kernel = Some(value),
+            ("workload", "") => setup.workload = Some(value),
+            ("command", "") => setup.command = command(&value)?,
+            _ => {
+                return Err(Failure::usage(
+                    format!("a variant has no '{key}'"),
+                    format!("KEY=VALUE with a key of {KEYS}"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn unknown(&self, word: &str) -> Failure {
+        let hint = if self.declared.is_empty() {
+            format!("{} declares none; say it as KEY=VALUE, with a key of {KEYS}", self.file.display())
+        } else {
+            let names = self.declared.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            format!("{} declares {names}", self.file.display())
+        };
+        Failure::usage(format!("there is no variant '{word}'"), hint)
+    }
+}
+
+fn command(text: &str) -> Result<Vec<String>, Failure> {
+    match shell_words::split(text) {
+        Ok(words) if !words.is_empty() => Ok(words),
+        Ok(_) => Err(Failure::usage("the command is empty", "for example `--a \"command='sleep 1'\"`")),
+        Err(error) => Err(Failure::usage(
+            format!("cannot split the command '{text}' into words: {error}"),
+            "quote it as for a shell",
+        )),
+    }
+}
+
+/// Lays `over` over what `setup` says.
+fn merge(setup: &mut Setup, over: &Setup) {
+    let copy = |map: &mut BTreeMap<String, String>, over: &BTreeMap<String, String>| {
+        map.extend(over.iter().map(|(key, value)| (key.clone(), value.clone())));
+    };
+    copy(&mut setup.environment, &over.environment);
+    copy(&mut setup.sysctl, &over.sysctl);
+    copy(&mut setup.sysfs, &over.sysfs);
+    let single = |own: &mut Option<String>, over: &Option<String>| {
+        if over.is_some() {
+            own.clone_from(over);
+        }
+    };
+    single(&mut setup.programs, &over.programs);
+    single(&mut setup.compiler, &over.compiler);
+    single(&mut setup.on, &over.on);
+    single(&mut setup.kernel, &over.kernel);
+    single(&mut setup.workload, &over.workload);
+    if !over.command.is_empty() {
+        setup.command.clone_from(&over.command);
+    }
+}
+
+/// Reads a file's text. Paths in it are relative to its own directory.
+fn parse(text: &str, file: &Path, directory: &Path) -> Result<BTreeMap<String, Setup>, Failure> {
+    let parsed: File = toml::from_str(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
+        let message = error.message().lines().next().unwrap_or_default().to_owned();
+        Failure::usage(
+            format!("{}:{line}: {message}", file.display()),
+            "a variant is a table: `[variant.NAME]` with environment, sysctl, sysfs, programs, compiler, on, kernel, workload or command",
+        )
+    })?;
+    let mut declared = parsed.variant;
+    for setup in declared.values_mut() {
+        for path in [&mut setup.programs, &mut setup.kernel].into_iter().flatten() {
+            *path = directory.join(&*path).to_string_lossy().into_owned();
+        }
+    }
+    Ok(declared)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"
+[variant.stable]
+kernel = "bzImage-6.1"
+
+[variant.overcommit]
+sysctl = { "vm.overcommit_memory" = 2 }
+environment = { MALLOC_ARENA_MAX = "1" }
+"#;
+
+    fn variants() -> Variants {
+        let declared = parse(FILE, Path::new("here/faultline.toml"), Path::new("here")).unwrap();
+        Variants { declared, file: "faultline.toml".into() }
+    }
+
+    fn words(text: &str) -> Vec<String> {
+        variants().setup(text).unwrap().setup.words()
+    }
+
+    #[test]
+    fn names_and_words_lie_over_each_other() {
+        assert_eq!(words("stable"), ["kernel here/bzImage-6.1"]);
+        assert_eq!(
+            words("overcommit sysctl.vm.overcommit_memory=0 on=qemu:cpus=2,append=a=b"),
+            ["environment MALLOC_ARENA_MAX = 1", "sysctl vm.overcommit_memory = 0", "machine qemu:cpus=2,append=a=b"]
+        );
+        assert_eq!(words("/sys/kernel/mm/x=always"), ["sysfs /sys/kernel/mm/x = always"]);
+        assert_eq!(words("./bench -n '1 2'"), ["command ./bench -n 1 2"]);
+        assert_eq!(words("command='sleep 1'"), ["command sleep 1"]);
+        assert_eq!((words(""), variants().setup(" ").unwrap().name), (vec![], AS_IT_IS.to_owned()));
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_what_there_is() {
+        let refused = |text: &str| variants().setup(text).unwrap_err().to_string();
+        assert_eq!(refused("stabel"), "there is no variant 'stabel'; faultline.toml declares overcommit, stable");
+        assert!(refused("colour=red").starts_with("a variant has no 'colour'"));
+        assert!(refused("'unclosed").contains("cannot split"));
+        assert!(refused("env.=1").starts_with("a variant has no 'env.'"));
+    }
+
+    #[test]
+    fn a_wrong_file_is_told_with_its_line() {
+        let wrong = |text| parse(text, Path::new("f.toml"), Path::new(".")).unwrap_err().to_string();
+        assert!(wrong("[variant.a]\nsysctrl = {}\n").starts_with("f.toml:2: unknown field `sysctrl`"));
+        assert!(wrong("[variant.a\n").starts_with("f.toml:1: "));
+        assert!(wrong("[variants.a]\n").starts_with("f.toml:1: unknown field `variants`"));
+    }
+}

@@ -1,0 +1,263 @@
+//! Comparisons from end to end: live ones with fake workloads whose figures are known, files of other tools, imports, steps.
+
+mod lab;
+
+use lab::Lab;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// A window of 10 ms and no more: what a fake prints.
+const SHORT: [&str; 8] = ["--cpus", "1", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
+
+/// A fake whose rate is `$RATE` and a little noise that differs from execution to execution.
+fn add_load(lab: &Lab) {
+    lab.fake(
+        "load",
+        "count=$(cat \"$0.count\" 2>/dev/null || echo 0); echo $((count + 1)) > \"$0.count\"
+        noise=$((count * 7919 % 31 * 20))
+        header; echo interval 2 10000002 $((${RATE:-100000} + noise)); echo end 10000003; echo done",
+    );
+}
+
+fn compare(lab: &Lab, arguments: &[&str]) -> Output {
+    let words: Vec<&str> = ["compare", "-q"].into_iter().chain(arguments.iter().copied()).chain(SHORT).collect();
+    lab.faked(&words).output().unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    assert!(output.status.success(), "{}", lab::stderr(output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn sample(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../exchange/tests/samples").join(name);
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_known_difference_is_found_and_ends_it_early() {
+    let lab = Lab::new();
+    add_load(&lab);
+    let found = json(&compare(&lab, &["load", "--b", "env.RATE=110000", "--format", "json"]));
+    let workload = &found["suite"]["workloads"][0];
+    assert_eq!((&workload["answer"], &found["sequential"]["ended"]), (&"faster".into(), &"settled".into()));
+    let units = workload["a"]["units"].as_u64().unwrap();
+    assert!(units <= 12, "{units} blocks for a difference of 55 standard deviations");
+    let ratio = &workload["ratio"];
+    assert!(ratio["low"].as_f64().unwrap() > 1.09 && ratio["high"].as_f64().unwrap() < 1.11, "{ratio}");
+    assert_eq!(found["b"]["setup"][0], "environment RATE = 110000");
+    assert_eq!(lab.faked(&["compare", "1", "--gate"]).output().unwrap().status.code(), Some(0), "faster is no failure");
+    let again = json(&lab.faked(&["compare", "1", "--format", "json"]).output().unwrap());
+    assert_eq!(again, found, "what is saved says the same");
+    let shown = lab.faked(&["show", "1"]).output().unwrap();
+    assert!(lab::stdout(&shown).contains("faster"), "{}", lab::stdout(&shown));
+    assert!(lab::stdout(&lab.faked(&["report", "1", "-o", "-"]).output().unwrap()).starts_with("<!DOCTYPE html>"));
+}
+
+#[test]
+fn without_a_difference_it_says_what_it_could_have_seen() {
+    let lab = Lab::new();
+    add_load(&lab);
+    let found = json(&compare(&lab, &["load", "--a", "", "--format", "json"]));
+    let workload = &found["suite"]["workloads"][0];
+    assert_eq!(workload["answer"], "no-difference");
+    let detectable = workload["detectable"].as_f64().unwrap();
+    assert!(detectable > 1.0 && detectable < 1.02, "{detectable}");
+    assert_eq!(found["sequential"]["ended"], "settled", "the interval is narrow enough");
+}
+
+#[test]
+fn a_budget_ends_it_and_what_is_there_is_told() {
+    let lab = Lab::new();
+    lab.fake("load", "sleep 0.1; header; echo interval 2 10000002 100000; echo end 10000003; echo done");
+    let found = json(&compare(
+        &lab,
+        &["load", "--a", "", "--precision", "0", "--repeats", "400", "--time", "2s", "--format", "json"],
+    ));
+    assert_eq!(found["sequential"]["ended"], "budget");
+    let units = found["suite"]["workloads"][0]["a"]["units"].as_u64().unwrap();
+    assert!((2..20).contains(&units), "{units}");
+}
+
+#[test]
+fn a_side_that_can_not_run_ends_it_at_once_with_the_reason() {
+    let lab = Lab::new();
+    add_load(&lab);
+    lab.fake(
+        "load",
+        "[ -z \"$BROKEN\" ] || exit 3\nheader; echo interval 2 10000002 1000; echo end 10000003; echo done",
+    );
+    let output = compare(&lab, &["load", "--b", "env.BROKEN=1"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = lab::stderr(&output);
+    assert!(said.contains("load:only×1 on side B: exit status 3"), "{said}");
+    let listed = lab::stdout(&lab.faked(&["list", "--format", "csv"]).output().unwrap());
+    assert!(listed.contains(",120,2,1,118,"), "two of 120 were run: {listed}");
+}
+
+#[test]
+fn killed_at_any_moment_it_is_resumed_and_says_the_same_as_unharmed() {
+    let lab = Lab::new();
+    add_load(&lab);
+    let words: Vec<&str> =
+        ["compare", "-q", "load", "--b", "env.RATE=110000", "--seed", "5"].into_iter().chain(SHORT).collect();
+    let mut running = lab.faked(&words).spawn().unwrap();
+    sleep(Duration::from_millis(150));
+    running.kill().unwrap();
+    running.wait().unwrap();
+    for wait_ms in [60, 90] {
+        let mut running = lab.faked(&["resume", "-q"]).spawn().unwrap();
+        sleep(Duration::from_millis(wait_ms));
+        running.kill().unwrap();
+        running.wait().unwrap();
+    }
+    let resumed = lab.faked(&["resume", "1", "-q", "--format", "json"]).output().unwrap();
+    let found = json(&resumed);
+    assert_eq!(found["suite"]["workloads"][0]["answer"], "faster");
+    assert_eq!(lab.left_over(), Vec::<String>::new());
+}
+
+#[test]
+fn commands_are_compared_by_their_time() {
+    let lab = Lab::new();
+    let workloads = built_workloads();
+    let Some(workloads) = workloads else { return };
+    let mut command = lab.command(&[
+        "compare",
+        "-q",
+        "--a",
+        "command='sleep 0.01'",
+        "--b",
+        "command='sleep 0.03'",
+        "--cpus",
+        "1",
+        "--format",
+        "json",
+    ]);
+    let found = json(&command.env("FAULTLINE_WORKLOADS", workloads).output().unwrap());
+    let workload = &found["suite"]["workloads"][0];
+    assert_eq!((&workload["answer"], &workload["unit"]), (&"slower".into(), &"s".into()));
+    let ratio = workload["ratio"]["value"].as_f64().unwrap();
+    assert!((1.8..3.2).contains(&ratio), "{ratio}");
+}
+
+/// The real workloads, where this tree has built them beside the command.
+fn built_workloads() -> Option<PathBuf> {
+    let beside = lab::program().parent()?.parent()?.join("workloads");
+    if beside.join("program").is_file() {
+        return Some(beside);
+    }
+    println!("skipped: no workloads in {}", beside.display());
+    None
+}
+
+#[test]
+fn variants_are_declared_in_a_file() {
+    let lab = Lab::new();
+    add_load(&lab);
+    std::fs::write(lab.path("faultline.toml"), "[variant.fast]\nenvironment = { RATE = 120000 }\n").unwrap();
+    let words: Vec<&str> =
+        ["compare", "-q", "load", "--b", "fast", "--format", "markdown"].into_iter().chain(SHORT).collect();
+    let output = lab.faked(&words).current_dir(lab.path("")).output().unwrap();
+    let table = lab::stdout(&output);
+    assert!(table.contains("| faster"), "{table}\n{}", lab::stderr(&output));
+    assert!(table.contains("environment RATE = 120000"), "{table}");
+    let slower = compare(&lab, &["load", "--b", "env.RATE=90000", "--gate"]);
+    assert_eq!(slower.status.code(), Some(1), "{}", lab::stdout(&slower));
+    std::fs::write(lab.path("faultline.toml"), "[variant.fast]\nenviroment = { RATE = 1 }\n").unwrap();
+    let output = lab.faked(&words).current_dir(lab.path("")).output().unwrap();
+    lab::assert_refused(&output, 2, "faultline.toml:2: unknown field `enviroment`");
+}
+
+#[test]
+fn a_machine_is_checked_against_itself() {
+    let lab = Lab::new();
+    // The quick suite's window: 300 ms in parts of 50 ms.
+    lab.fake(
+        "load",
+        "rates=$(for task in $(seq $tasks); do echo $((100000 + $$ % 97)); done | tr '\\n' ' ')
+        header
+        for i in 0 1 2 3 4 5; do echo interval $((2 + i * 50000000)) $((50000002 + i * 50000000)) ${rates% }; done
+        echo end 300000003; echo done",
+    );
+    let output = lab.faked(&["check", "-q", "load", "--time", "30s", "--format", "json"]).output().unwrap();
+    assert!(!output.stdout.is_empty(), "{}", lab::stderr(&output));
+    let fitness: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(["fit", "coarse", "unfit"].contains(&fitness["fit"].as_str().unwrap()), "{fitness}");
+    assert_eq!(fitness["fit"] == "unfit", output.status.code() == Some(1));
+    let workloads = fitness["compared"]["suite"]["workloads"].as_array().unwrap();
+    assert!(workloads.iter().all(|workload| workload["detectable"].as_f64().unwrap() < 1.01), "{workloads:?}");
+}
+
+#[test]
+fn files_of_other_tools_are_compared_and_taken_in() {
+    let lab = Lab::new();
+    let (slow, fast) = (lab.path("old.txt"), lab.path("new.txt"));
+    let lines =
+        |base: u32| (0..10).map(|i| format!("BenchmarkSort-2 100 {} ns/op\n", base + i % 4)).collect::<String>();
+    std::fs::write(&slow, lines(1000)).unwrap();
+    std::fs::write(&fast, lines(900)).unwrap();
+    let [slow, fast] = [&slow, &fast].map(|path| path.to_str().unwrap());
+    let found = json(&lab.run(&["compare", slow, fast, "--format", "json"]));
+    assert_eq!(found["suite"]["workloads"][0]["answer"], "faster");
+    assert!(!lab.db().exists(), "files need no database");
+
+    assert!(lab.run(&["import", fast, "--name", "nightly"]).status.success());
+    let found = json(&lab.run(&["compare", slow, "nightly", "--format", "json"]));
+    assert_eq!(found["b"]["name"], "nightly");
+    assert!(lab::stdout(&lab.run(&["import"])).contains("nightly  go-bench"));
+    let exported = lab::stdout(&lab.run(&["export", "nightly", "--to", "go-bench"]));
+    assert_eq!(exported.matches("BenchmarkSort-2").count(), 10, "{exported}");
+}
+
+#[test]
+fn commits_of_one_file_are_compared() {
+    let lab = Lab::new();
+    let lines: String = (0..12)
+        .map(|i| format!("2026-01-0{}T00:00:00Z,c{}fe,{}\n", 1 + i / 6, 1 + i / 6, 100 + 20 * (i / 6) + i % 6))
+        .collect();
+    let file = lab.path("series.csv");
+    std::fs::write(&file, format!("time,commit,rate\n{lines}")).unwrap();
+    let at = |commit: &str| format!("{}@{commit}", file.display());
+    let words = ["compare", &at("c1"), &at("c2f"), "--better", "higher", "--format", "json"];
+    assert_eq!(json(&lab.run(&words))["suite"]["workloads"][0]["answer"], "faster");
+    lab::assert_refused(&lab.run(&["compare", &at("c1"), &at("d")]), 2, "no value is of a commit 'd'");
+    let unknown = lab.run(&["compare", &at("c1"), &at("c2")]);
+    lab::assert_refused(&unknown, 2, "it isn't known which way is better");
+}
+
+#[test]
+fn steps_of_a_series_are_shown_and_written_as_otava_has_them() {
+    let lab = Lab::new();
+    let file = sample("otava-csv/series.csv");
+    let shown = lab::stdout(&lab.run(&["changes", &file]));
+    assert!(shown.contains("zero_fill") && shown.contains("+10.37 %"), "{shown}");
+    let otava: Value = serde_json::from_slice(&lab.run(&["changes", &file, "--to", "otava-json"]).stdout).unwrap();
+    let index = otava["zero_fill"][0]["changes"][0]["index"].as_u64().unwrap();
+    assert!(index < 60, "a place in the series: {index}");
+    lab::assert_refused(&lab.run(&["changes", &file, "--false-alarms", "60%"]), 2, "rate of false alarms");
+}
+
+#[test]
+fn a_run_goes_out_in_other_tools_formats() {
+    let lab = Lab::new();
+    add_load(&lab);
+    let run: Vec<&str> = ["run", "-q", "load", "--repeats", "3"].into_iter().chain(SHORT).collect();
+    assert!(lab.faked(&run).output().unwrap().status.success());
+    for format in
+        ["go-bench", "bencher", "openbsd-result", "openbsd-data", "lkp", "will-it-scale", "otava-csv", "faultline"]
+    {
+        let output = lab.run(&["export", "1", "--to", format]);
+        assert!(output.status.success(), "{format}: {}", lab::stderr(&output));
+        let file = lab.path("out");
+        std::fs::write(&file, &output.stdout).unwrap();
+        let again = lab.run(&["import", file.to_str().unwrap(), "--from", format, "--name", format]);
+        assert!(again.status.success(), "{format}: {}", lab::stderr(&again));
+    }
+    assert!(json(&compare(&lab, &["load", "--a", "", "--format", "json"])).is_object());
+    assert!(lab::stdout(&lab.run(&["export", "2@b", "--to", "go-bench"])).contains("BenchmarkLoad:only-1"));
+    lab::assert_refused(&lab.run(&["export", "2@c", "--to", "go-bench"]), 2, "has no side 'c'");
+}

@@ -1,0 +1,179 @@
+//! All that is shown of a comparison: the answers, what stands behind them, and what else differs. Computed by `stats`, shown by `report`.
+
+use crate::comparison::SuiteComparison;
+use crate::facts::FactValue;
+use crate::record::RunId;
+use crate::scaling::ScalingComparison;
+use crate::summary::Estimate;
+use crate::time::UnixMillis;
+use serde::{Deserialize, Serialize};
+
+/// A comparison with its surroundings. `format` is [`Compared::FORMAT`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Compared {
+    /// Name and version of this structure.
+    pub format: String,
+    /// The first side: what there was.
+    pub a: Described,
+    /// The second side: what is new.
+    pub b: Described,
+    /// The answers.
+    pub suite: SuiteComparison,
+    /// What stands behind each workload of the suite, in the same order.
+    pub details: Vec<Details>,
+    /// Laws of scaling on both sides, of cases that were measured at enough numbers of tasks.
+    pub scaling: Vec<ScaledCase>,
+    /// Facts about the machine that differ.
+    pub facts: Vec<FactDifference>,
+    /// How a live comparison came to its end; none where all was measured before.
+    pub sequential: Option<Sequential>,
+    /// What is there on one side only, and why it isn't compared.
+    pub unmatched: Vec<String>,
+}
+
+impl Compared {
+    /// Value of `format`.
+    pub const FORMAT: &'static str = "faultline-compared/1";
+}
+
+/// What one side is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Described {
+    /// Its name: that of a setup, a run, a file or a commit.
+    pub name: String,
+    /// What it is measured with, one item each; empty when as the machine is.
+    pub setup: Vec<String>,
+    /// The run it was measured in.
+    pub run: Option<RunId>,
+    /// When that began.
+    pub started: Option<UnixMillis>,
+    /// Which machine and kernel, one line.
+    pub machine: Option<String>,
+}
+
+/// What stands behind a workload's comparison. Arrays hold the first side, then the second.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Details {
+    /// Number of tasks, where it is known.
+    pub tasks: Option<u32>,
+    /// The independent values, in the order in which they were measured.
+    pub values: [Vec<f64>; 2],
+    /// The kernel's share of the tasks' own CPU time: 0…1.
+    pub system_share: [Option<Estimate>; 2],
+    /// Kernel counters that differ, the most telling first.
+    pub counters: Vec<CounterDifference>,
+    /// What did not end well, in words.
+    pub failures: [Vec<String>; 2],
+}
+
+/// A kernel counter that differs between the sides.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CounterDifference {
+    /// The counter's name: `vmstat.pgfault`.
+    pub name: String,
+    /// Median per operation on the first side.
+    pub a: f64,
+    /// Median per operation on the second.
+    pub b: f64,
+    /// Chance of a difference as great between equal sides, corrected for all counters.
+    pub p_corrected: f64,
+}
+
+/// Both sides' laws of scaling for one case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScaledCase {
+    /// The case's name, without its number of tasks.
+    pub name: String,
+    /// Its unit.
+    pub unit: String,
+    /// The parameters beside each other.
+    pub comparison: ScalingComparison,
+}
+
+/// A fact that differs, or that only one side has.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FactDifference {
+    /// The fact's dotted key.
+    pub key: String,
+    /// On the first side.
+    pub a: Option<FactValue>,
+    /// On the second.
+    pub b: Option<FactValue>,
+}
+
+/// How a comparison that looks at its data as they come keeps its level (docs/METHODOLOGY.md).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sequential {
+    /// Chance with which no difference is falsely said, over all workloads and all looks.
+    pub level: f64,
+    /// Half-width at which an interval counts as narrow enough, as a share.
+    pub precision: f64,
+    /// The looks that were planned.
+    pub looks: Vec<Look>,
+    /// How many of them were taken; the answers are those of the last.
+    pub taken: u32,
+    /// Why it ended there.
+    pub ended: Ended,
+}
+
+/// One look at the data.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Look {
+    /// Blocks measured before it.
+    pub blocks: u32,
+    /// The part of the error that it may spend.
+    pub alpha: f64,
+}
+
+/// Why a live comparison ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ended {
+    /// Each workload has its answer: a difference, or an interval that is narrow enough.
+    Settled,
+    /// The time budget was used up.
+    Budget,
+    /// All planned blocks were measured.
+    Planned,
+    /// The user stopped it.
+    Stopped,
+}
+
+/// Whether a machine is fit to measure on: the answer of a comparison with itself. `format` is [`Fitness::FORMAT`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fitness {
+    /// Name and version of this structure.
+    pub format: String,
+    /// The answer.
+    pub fit: Fit,
+    /// The machine against itself.
+    pub compared: Compared,
+    /// What to switch off or to mind, the most important first.
+    pub advice: Vec<Advice>,
+}
+
+impl Fitness {
+    /// Value of `format`.
+    pub const FORMAT: &'static str = "faultline-fitness/1";
+}
+
+/// Whether a machine is fit to measure on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fit {
+    /// Small differences are seen, and none where there is none.
+    Fit,
+    /// Only great differences are seen.
+    Coarse,
+    /// It differs from itself, or next to nothing can be seen.
+    Unfit,
+}
+
+/// One thing that makes figures worse.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Advice {
+    /// What was found.
+    pub finding: String,
+    /// What to do about it.
+    pub remedy: String,
+}

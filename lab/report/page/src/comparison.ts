@@ -1,0 +1,25 @@
+// The charts of a comparison: how much better each workload is, and for each of them its values.
+
+import { nameOf, type Compared } from './compared'
+import { describeValue, drawDistribution } from './distribution'
+import { Explorer } from './explorer'
+import { describeRow, drawForest, rowsOf } from './forest'
+import { drawOrder } from './order'
+import { placesOf } from './places'
+
+export function showComparison(compared: Compared): void {
+  const forest = document.querySelector<HTMLElement>('.forest .chart')
+  const rows = rowsOf(compared)
+  if (forest) new Explorer(forest, { draw: (width) => drawForest(rows, width), describe: describeRow })
+  compared.suite.workloads.forEach((workload, index) => {
+    const details = compared.details[index]
+    const card = document.getElementById(`workload-${index}`)
+    if (!details || !card) return
+    const [places, name] = [placesOf(details), nameOf(workload, details)]
+    const describe = (place: (typeof places)[number]) => describeValue(name, workload, place)
+    const distribution = card.querySelector<HTMLElement>('.distribution .chart')
+    if (distribution) new Explorer(distribution, { draw: (width) => drawDistribution(workload, places, width), describe })
+    const order = card.querySelector<HTMLElement>('.order .chart')
+    if (order) new Explorer(order, { draw: (width) => drawOrder(workload, places, width), describe })
+  })
+}

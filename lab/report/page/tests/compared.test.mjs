@@ -1,0 +1,205 @@
+// The page of a comparison: its charts by keyboard and pointer, its tables, and what it must not say.
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { COMPARISONS, SCHEMES, open, summaryOf, useBrowser } from './browser.mjs'
+
+useBrowser()
+
+const numbersOf = (row) => row.locator('data').evaluateAll((all) => all.map((data) => Number(data.value)))
+/** How much better the second side is, as a share. */
+const improvement = ({ direction, ratio }, end) => (direction === 'higher' ? ratio[end] : 1 / ratio[{ value: 'value', low: 'high', high: 'low' }[end]]) - 1
+
+for (const name of COMPARISONS) {
+  for (const scheme of SCHEMES) {
+    test(`${name} opens offline without a complaint, ${scheme}`, async () => {
+      const { page, problems, close } = await open(name, { scheme })
+      assert.match(await page.title(), / → [^]* – Faultline$/)
+      assert.deepEqual(problems, [])
+      await close()
+    })
+  }
+
+  test(`nothing of ${name} is wider than its place`, async () => {
+    for (const width of [1280, 390, 320]) {
+      const { page, close } = await open(name, { width })
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+      assert.equal(overflow, 0, `${width} pixels wide`)
+      await close()
+    }
+  })
+}
+
+test('every workload has its row, its card and its charts', async () => {
+  const { page, close } = await open('compared')
+  const { workloads } = summaryOf('compared').suite
+  assert.equal(await page.locator('#overview tbody tr').count(), workloads.length)
+  assert.equal(await page.locator('article.curve').count(), workloads.length)
+  assert.equal(await page.locator('.forest svg').count(), 1)
+  assert.equal(await page.locator('article.curve .distribution svg').count(), workloads.length)
+  assert.equal(await page.locator('article.curve .order svg').count(), workloads.length)
+  await close()
+})
+
+test('the tables hold the numbers of the JSON', async () => {
+  const { page, close } = await open('compared')
+  const { suite, details } = summaryOf('compared')
+  const near = (actual, expected, what) => {
+    assert.equal(actual.length, expected.length, what)
+    actual.forEach((value, index) => assert.ok(Math.abs(value - expected[index]) <= 1e-12 * Math.max(1, Math.abs(expected[index])), `${what}: ${actual} is not ${expected}`))
+  }
+  for (const [index, workload] of suite.workloads.entries()) {
+    const { tasks, values, system_share, counters } = details[index]
+    const found = workload.answer === 'undecided' ? [] : [improvement(workload, 'value'), improvement(workload, 'low'), workload.ratio.level]
+    const shares = system_share.flatMap((share) => (share ? [share.median] : []))
+    near(await numbersOf(page.locator(`#overview tr[data-workload="${index}"]`)), [tasks, workload.a.median, workload.b.median, ...found, ...shares], workload.name)
+    const card = page.locator(`#workload-${index}`)
+    for (const [letter, side] of [['A', workload.a], ['B', workload.b]]) {
+      const numbers = await numbersOf(card.locator(`tr[data-side="${letter}"]`))
+      near(numbers.slice(0, 6), [side.boots, side.runs, side.intervals, side.units, side.median, side.mean], `${workload.name}, ${letter}`)
+    }
+    for (let order = 0; order < values[0].length; order++) {
+      near(await numbersOf(card.locator(`tr[data-value="${order + 1}"]`)), [values[0][order], values[1][order]], `${workload.name}, value ${order + 1}`)
+    }
+    for (const { name, a, b, p_corrected } of counters) {
+      const numbers = await numbersOf(card.locator(`tr[data-counter="${name}"]`))
+      near(numbers, [a, b, ...(a === 0 ? [] : [b / a]), p_corrected], name)
+    }
+  }
+  await close()
+})
+
+test('what is undecided has no mark among the changes', async () => {
+  const { page, close } = await open('compared')
+  const { workloads } = summaryOf('compared').suite
+  const undecided = workloads.findIndex((workload) => workload.answer === 'undecided')
+  assert.equal(await page.locator('.forest g[aria-label="dot"] path, .forest g[aria-label="dot"] circle').count(), workloads.length - 1)
+  assert.ok((await page.locator('.forest text').allTextContents()).includes('undecided'))
+  const card = page.locator(`#workload-${undecided}`)
+  assert.match(await card.locator('.verdict').innerText(), /undecided\s+1 and 1 boots can't show/)
+  assert.doesNotMatch(await card.locator('details').evaluate((details) => details.textContent), /ratio B\/A/)
+  await close()
+})
+
+test('what could have been seen stands beside no difference', async () => {
+  const { page, close } = await open('compared')
+  assert.match(await page.locator('#workload-3 .verdict').innerText(), /no difference\s+one of 1\.3 % or more would have been, four times in five/)
+  await close()
+})
+
+test('up and down move between workloads, Enter pins, Escape closes', async () => {
+  const { page, close } = await open('compared')
+  const [chart, tip] = [page.locator('.forest .chart'), page.locator('.forest .tip')]
+  await chart.focus()
+  await page.keyboard.press('Home')
+  for (const part of ['zero_fill:base at 4', '+12.5 %', '+11.6 % … +13.4 %', 'level 99 %', '12 + 12 runs']) {
+    assert.ok((await tip.innerText()).includes(part), `${part} in ${await tip.innerText()}`)
+  }
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('ArrowDown')
+  assert.match(await tip.innerText(), /tree_build:generated at 4[^]*\+13\.0 %/, 'a shorter time is a gain')
+  await page.keyboard.press('ArrowUp')
+  assert.match(await tip.innerText(), /self_exec[^]*slower/)
+  await page.keyboard.press('End')
+  assert.match(await tip.innerText(), /map_churn[^]*undecided/)
+  assert.doesNotMatch(await tip.innerText(), /%/)
+  await page.keyboard.press('Enter')
+  assert.match(await tip.innerText(), /pinned/)
+  await page.keyboard.press('Escape')
+  assert.equal(await tip.isVisible(), false)
+  await close()
+})
+
+test('arrow keys move through the values, from the lowest to the highest', async () => {
+  const { page, close } = await open('compared')
+  const { values } = summaryOf('compared').details[0]
+  const tip = page.locator('#workload-0 .distribution .tip')
+  await page.locator('#workload-0 .distribution .chart').focus()
+  await page.keyboard.press('Home')
+  assert.match(await tip.innerText(), new RegExp(`A, run ${values[0].indexOf(Math.min(...values[0])) + 1}\\b`))
+  await page.keyboard.press('End')
+  assert.match(await tip.innerText(), new RegExp(`B, run ${values[1].indexOf(Math.max(...values[1])) + 1}\\b`))
+  await page.locator('#workload-0 .order .chart').focus()
+  await page.keyboard.press('Home')
+  assert.match(await page.locator('#workload-0 .order .tip').innerText(), /A, run 1\b[^]*1\.135 M fault\/s/)
+  await close()
+})
+
+test('the pointer shows the value that it is over', async () => {
+  const { page, close } = await open('compared')
+  const chart = page.locator('#workload-0 .order')
+  await chart.scrollIntoViewIfNeeded()
+  const box = await chart.locator('g[aria-label="dot"]').last().locator('path, circle').nth(2).boundingBox()
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2)
+  assert.match(await chart.locator('.tip').innerText(), /B, run 3\b/)
+  await close()
+})
+
+test('a mean of all stands below the workloads where there is one', async () => {
+  const { page, close } = await open('compared-stored')
+  assert.ok((await page.locator('.forest text').allTextContents()).includes('geometric mean'))
+  assert.match(await page.locator('.overall').innerText(), /\+4\.1 % \(\+1\.2 … \+7\.1 % at 95 %\), geometric mean over 2 workloads/)
+  await close()
+})
+
+test('the overview sorts by its exact numbers', async () => {
+  const { page, close } = await open('compared')
+  await page.locator('#overview thead th').nth(4).locator('button').click()
+  const changes = await page.locator('#overview tbody tr td:nth-child(5) data').evaluateAll((all) => all.map((data) => Number(data.value)))
+  assert.equal(changes.length, 4)
+  assert.deepEqual(changes, changes.toSorted((a, b) => a - b))
+  await close()
+})
+
+test('the download is the comparison', async () => {
+  const { page, problems, close } = await open('compared')
+  const [download] = await Promise.all([page.waitForEvent('download'), page.locator('#download').click()])
+  assert.equal(download.suggestedFilename(), 'faultline-comparison.json')
+  assert.deepEqual(JSON.parse(readFileSync(await download.path(), 'utf8')), summaryOf('compared'))
+  assert.deepEqual(problems, [])
+  await close()
+})
+
+test('printing opens every figure', async () => {
+  const { page, close } = await open('compared')
+  await page.evaluate(() => addEventListener('beforeprint', () => (window.openAtPrint = document.querySelectorAll('details[open]').length)))
+  await page.pdf()
+  assert.equal(await page.evaluate(() => window.openAtPrint), summaryOf('compared').suite.workloads.length)
+  assert.equal(await page.locator('details[open]').count(), 0)
+  await close()
+})
+
+test('without JavaScript all tables are there', async () => {
+  const { page, close } = await open('compared', { javaScriptEnabled: false })
+  assert.equal(await page.locator('#overview tbody tr').count(), 5)
+  assert.ok(await page.locator('.forest noscript p').isVisible())
+  assert.equal(await page.locator('#download').isVisible(), false)
+  await page.locator('#workload-0 summary').click()
+  assert.ok(await page.locator('#workload-0 tr[data-value="1"]').isVisible())
+  await close()
+})
+
+test('text from outside stays text', async () => {
+  const { page, problems, close } = await open('compared-hostile')
+  await page.locator('.forest .chart').focus()
+  await page.keyboard.press('Home')
+  assert.ok((await page.locator('.forest .tip').innerText()).includes('</script>'))
+  assert.equal(await page.locator('img').count(), 0)
+  assert.equal(await page.locator('script').count(), 2)
+  assert.notEqual(await page.title(), 'owned')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('ArrowDown')
+  assert.match(await page.locator('.forest .tip').innerText(), /… ∞/, 'an interval without an upper end')
+  assert.deepEqual(problems, [])
+  await close()
+})
+
+test('nothing in common: the page says so', async () => {
+  const { page, close } = await open('compared-empty')
+  assert.match(await page.locator('#overview').innerText(), /nothing that both sides have/)
+  assert.match(await page.locator('#unmatched').innerText(), /only in run 12/)
+  assert.match(await page.locator('.standing').innerText(), /before the first of 9 looks/)
+  assert.equal(await page.locator('.chart').count(), 0)
+  await close()
+})

@@ -1,0 +1,232 @@
+//! Steps of series: where, from what to what, how sure.
+
+use crate::figure::Scale;
+use crate::format::Format;
+use crate::grid::{Grid, Side, csv};
+use crate::moment;
+use crate::run::json;
+use crate::style::{Signs, Style, UNICODE};
+use faultline_model::changes::{ChangesFound, Effect, Place, SeriesChanges, Status, Step};
+
+/// Letters of a commit that are shown.
+const COMMIT_LETTERS: usize = 12;
+
+/// The steps of every series. JSON is what was found as it is.
+pub fn changes(found: &ChangesFound, format: Format, style: &Style) -> String {
+    match format {
+        Format::Table => {
+            grid(found, style.signs()).text(style) + &sentences(found).map(wrapped(style)).collect::<String>()
+        }
+        Format::Markdown => {
+            let lines: String = sentences(found).map(|sentence| format!("{sentence}  \n")).collect();
+            format!("{}\n{lines}", grid(found, &UNICODE).markdown())
+        }
+        Format::Json => json(found),
+        Format::Csv => records(found),
+    }
+}
+
+fn wrapped(style: &Style) -> impl Fn(String) -> String {
+    move |sentence| style.wrap(&sentence, "", "").join("\n") + "\n"
+}
+
+fn steps(found: &ChangesFound) -> impl Iterator<Item = (&SeriesChanges, &Step)> {
+    found.series.iter().flat_map(|series| series.changes.steps.iter().map(move |step| (series, step)))
+}
+
+fn grid(found: &ChangesFound, signs: &Signs) -> Grid {
+    let mut grid = Grid::new(&[
+        ("series", Side::Left),
+        ("after", Side::Left),
+        ("by", Side::Left),
+        ("from", Side::Right),
+        ("to", Side::Right),
+        ("change", Side::Right),
+        ("what", Side::Left),
+        ("surely after", Side::Left),
+        ("surely by", Side::Left),
+    ]);
+    for (series, step) in steps(found) {
+        let scale = Scale::of(step.from, &series.unit, signs);
+        let at = |position| place(series.place(position), position);
+        grid.row(vec![
+            series.name.clone(),
+            at(step.after),
+            at(step.by),
+            scale.quantity(step.from),
+            scale.quantity(step.to),
+            change(step, signs),
+            what(series, step),
+            at(step.earliest),
+            at(step.latest),
+        ]);
+    }
+    grid
+}
+
+/// The commit, shortened; else the time; else the place in the order.
+fn place(place: Option<&Place>, position: u64) -> String {
+    let commit = place.and_then(|place| place.commit.as_deref());
+    let time = place.and_then(|place| place.time);
+    match (commit, time) {
+        (Some(commit), _) => commit.chars().take(COMMIT_LETTERS).collect(),
+        (None, Some(time)) => moment::words(time),
+        (None, None) => format!("run {}", position + 1),
+    }
+}
+
+fn change(step: &Step, signs: &Signs) -> String {
+    if step.from == 0.0 {
+        return signs.none.to_owned();
+    }
+    format!("{:+.2} %", 100.0 * (step.to - step.from) / step.from.abs())
+}
+
+/// Better or worse, where a way is better; and whether more points may take it back.
+fn what(series: &SeriesChanges, step: &Step) -> String {
+    let effect = match (series.direction, step.effect) {
+        (Some(_), Effect::Better) => "better",
+        (Some(_), Effect::Worse) => "worse",
+        (None, _) if step.to > step.from => "up",
+        (None, _) => "down",
+    };
+    match step.status {
+        Status::Confirmed => effect.to_owned(),
+        Status::Provisional => format!("{effect}, provisional"),
+    }
+}
+
+fn sentences(found: &ChangesFound) -> impl Iterator<Item = String> + '_ {
+    let points: usize = found.series.iter().map(|series| series.places.len()).sum();
+    let count = steps(found).count();
+    let head = match found.series.first() {
+        None => "No series was searched.".to_owned(),
+        Some(first) => format!(
+            "{count} {} in {} series of {points} points. A series without any shows one with a chance of {:.1} %, a confirmed one with {:.1} %.",
+            if count == 1 { "step" } else { "steps" },
+            found.series.len(),
+            100.0 * first.changes.false_alarms,
+            100.0 * first.changes.false_confirmations
+        ),
+    };
+    let unknown = found.series.iter().any(|series| series.direction.is_none());
+    let unknown =
+        unknown.then(|| "Which way is better isn't known of every series: up and down are said instead.".to_owned());
+    let left_out = found.left_out.iter().map(|what| format!("Left out: {what}."));
+    [head].into_iter().chain(unknown).chain(left_out)
+}
+
+fn records(found: &ChangesFound) -> String {
+    let columns = [
+        "series",
+        "unit",
+        "direction",
+        "after",
+        "by",
+        "earliest",
+        "latest",
+        "after_commit",
+        "by_commit",
+        "by_time",
+        "from",
+        "to",
+        "effect",
+        "status",
+    ];
+    let commit = |series: &SeriesChanges, position| {
+        series.place(position).and_then(|place| place.commit.clone()).unwrap_or_default()
+    };
+    let record = |(series, step): (&SeriesChanges, &Step)| {
+        [
+            series.name.clone(),
+            series.unit.clone(),
+            series.direction.map_or_else(String::new, |direction| direction.word().to_owned()),
+            step.after.to_string(),
+            step.by.to_string(),
+            step.earliest.to_string(),
+            step.latest.to_string(),
+            commit(series, step.after),
+            commit(series, step.by),
+            series.place(step.by).and_then(|place| place.time).map_or_else(String::new, moment::iso),
+            step.from.to_string(),
+            step.to.to_string(),
+            if series.direction.is_some() { word(&step.effect) } else { String::new() },
+            word(&step.status),
+        ]
+    };
+    csv(columns, steps(found).map(record))
+}
+
+/// The word that JSON has for it.
+fn word<T: serde::Serialize>(value: &T) -> String {
+    serde_json::to_value(value).ok().and_then(|value| Some(value.as_str()?.to_owned())).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faultline_model::changes::Changes;
+    use faultline_model::direction::Direction;
+
+    fn found(direction: Option<Direction>) -> ChangesFound {
+        let step = Step {
+            after: 1,
+            by: 3,
+            earliest: 1,
+            latest: 4,
+            from: 10.0,
+            to: 12.5,
+            effect: Effect::Worse,
+            status: Status::Provisional,
+            gain: 50.0,
+        };
+        let changes = Changes {
+            format: Changes::FORMAT.to_owned(),
+            false_alarms: 0.1,
+            false_confirmations: 0.02,
+            segments: vec![],
+            steps: vec![step],
+        };
+        let place = |position| Place { position, commit: Some(format!("{position}abcdef0123456789")), time: None };
+        let series = SeriesChanges {
+            name: "sort".to_owned(),
+            unit: "s".to_owned(),
+            direction,
+            missing: 0,
+            places: vec![place(1), place(3)],
+            changes,
+        };
+        ChangesFound {
+            format: ChangesFound::FORMAT.to_owned(),
+            series: vec![series],
+            left_out: vec!["heap: the value at position 0 is NaN".to_owned()],
+        }
+    }
+
+    #[test]
+    fn a_step_says_where_how_much_and_how_sure() {
+        let shown = changes(&found(Some(Direction::Lower)), Format::Table, &Style::PLAIN);
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(
+            lines[1].split_whitespace().collect::<Vec<_>>().join(" "),
+            "sort 1abcdef01234 3abcdef01234 10.00 s 12.50 s +25.00 % worse, provisional 1abcdef01234 run 5"
+        );
+        let told = lines[2..].join(" ");
+        assert!(told.contains("1 step in 1 series of 2 points."), "{told}");
+        assert!(told.contains("a chance of 10.0 %, a confirmed one with 2.0 %."), "{told}");
+        assert!(told.ends_with("Left out: heap: the value at position 0 is NaN."), "{told}");
+    }
+
+    #[test]
+    fn what_is_better_is_said_only_where_it_is_known() {
+        assert!(changes(&found(None), Format::Markdown, &Style::PLAIN).contains("| up, provisional |"));
+        let csv = changes(&found(None), Format::Csv, &Style::PLAIN);
+        assert!(
+            csv.lines()
+                .nth(1)
+                .unwrap()
+                .starts_with("sort,s,,1,3,1,4,1abcdef0123456789,3abcdef0123456789,,10,12.5,,provisional"),
+            "{csv}"
+        );
+    }
+}

@@ -1,0 +1,183 @@
+//! The page of a comparison: what changed and how surely, as a table and a forest plot; for each workload its values; and what else differs.
+
+mod surroundings;
+mod workload;
+
+use super::document::{document, table};
+use super::value;
+use crate::compare::change::{Change, level};
+use crate::compare::table::Detail;
+use crate::compare::{legend, sequential, words};
+use crate::moment;
+use crate::run::words::one_line;
+use crate::style::UNICODE;
+use faultline_model::compared::{Compared, Described, Details};
+use faultline_model::comparison::{Answer, Comparison};
+use maud::{Markup, html as markup};
+
+/// The page of a comparison as HTML. Nothing in it is loaded from elsewhere, and its content security policy forbids to.
+pub fn compared_html(compared: &Compared) -> String {
+    let title = words::title(compared, &UNICODE);
+    let parts = markup! {
+        (overview(compared))
+        (surroundings::cautions(compared))
+        (workloads(compared))
+        (surroundings::scaling(compared))
+        (surroundings::facts(compared))
+        (surroundings::unmatched(compared))
+        (surroundings::looks(compared))
+        (reading(compared))
+    };
+    document(&title, ("#workloads", "Skip to the workloads"), masthead(compared, &title), parts, compared)
+}
+
+fn masthead(compared: &Compared, title: &str) -> Markup {
+    markup! {
+        header.masthead {
+            p.brand { "Faultline" }
+            h1 { (title) }
+            div.sides {
+                (side("A", &compared.a))
+                (side("B", &compared.b))
+            }
+            @if let Some(sequential) = &compared.sequential { p.standing { (sequential::words(sequential, &UNICODE)) } }
+            nav aria-label="Parts of this page" {
+                a href="#overview" { "Overview" }
+                @if !words::cautions(compared).is_empty() { a href="#cautions" { "Cautions" } }
+                a href="#workloads" { "Workloads" }
+                @if !compared.scaling.is_empty() { a href="#scaling" { "Scaling" } }
+                @if !compared.facts.is_empty() { a href="#facts" { "Facts that differ" } }
+                a href="#reading" { "How to read this" }
+                a #download hidden { "Download as JSON" }
+            }
+        }
+    }
+}
+
+/// Who a side is: its letter, and what is known of it.
+fn side(letter: &str, side: &Described) -> Markup {
+    markup! {
+        div.side.(letter.to_lowercase()) {
+            h2 { (letter) ": " (one_line(&side.name)) }
+            @for text in [words::setup(side), side.machine.as_ref().map(|machine| one_line(machine))].into_iter().flatten() {
+                p { (text) }
+            }
+            @if let Some(origin) = words::origin(side) {
+                p { @match side.started { Some(at) => time datetime=(moment::iso(at)) { (origin) }, None => (origin) } }
+            }
+        }
+    }
+}
+
+fn overview(compared: &Compared) -> Markup {
+    markup! {
+        section #overview aria-labelledby="overview-title" {
+            h2 #overview-title { "Did it change?" }
+            @if compared.suite.workloads.is_empty() {
+                p.nothing { "There is nothing that both sides have." }
+            } @else {
+                p.tally {
+                    @for (answer, count) in words::counts(compared) { span { b { (count) } " " (badge(answer)) } }
+                }
+                @if let Some(overall) = words::overall(compared, &UNICODE) { p.overall { (overall) } }
+                p #chart-keys.hint {
+                    "In a chart: arrow keys move between points, Enter pins the figures of one, Escape closes them."
+                }
+                figure.forest {
+                    div.chart aria-label={ "How much better B is: " (words::tally(compared)) } aria-describedby="chart-keys" { (noscript()) }
+                    figcaption { "How much better B is, with intervals; dots are filled where a difference was detected" }
+                }
+                (rows(compared))
+            }
+        }
+    }
+}
+
+fn noscript() -> Markup {
+    markup! { noscript { p.nothing { "The chart needs JavaScript. The tables hold the same figures." } } }
+}
+
+fn rows(compared: &Compared) -> Markup {
+    let leveled = legend::levels_differ(compared);
+    let head = markup! {
+        th scope="col" { "workload" }
+        th.number scope="col" { "tasks" }
+        th.number scope="col" { "A" }
+        th.number scope="col" { "B" }
+        th.number scope="col" { "change" }
+        th scope="col" { "interval" }
+        @if leveled { th.number scope="col" { "level" } }
+        th scope="col" { "answer" }
+        th scope="col" { "n" }
+        th.number scope="col" { "system A" }
+        th.number scope="col" { "system B" }
+    };
+    let body = markup! {
+        @for (index, (comparison, details)) in words::rows(compared).enumerate() { (row(comparison, details, index, leveled)) }
+    };
+    table("All workloads, B against A", true, head, body)
+}
+
+fn row(comparison: &Comparison, details: Option<&Details>, index: usize, leveled: bool) -> Markup {
+    let change = Change::of(comparison);
+    let medians = words::medians(comparison, &one_line(&comparison.unit), &UNICODE);
+    let share = |side: usize| details.and_then(|details| details.system_share[side]);
+    markup! {
+        tr data-workload=(index) {
+            th scope="row" { a href={ "#workload-" (index) } { (one_line(&comparison.name)) } }
+            td.number { (details.and_then(|details| details.tasks).map_or_else(value::none, value::count)) }
+            td.number { (value::data(comparison.a.median, &medians[0])) }
+            td.number { (value::data(comparison.b.median, &medians[1])) }
+            td.number { (change.map_or_else(value::none, |change| value::data(change.value, &change.words(&UNICODE)))) }
+            td { (change.map_or_else(value::none, |change| value::data(change.low, &change.span(&UNICODE)))) }
+            @if leveled { td.number { (change.map_or_else(value::none, |change| value::data(change.level, &level(change.level)))) } }
+            td { (badge(comparison.answer)) }
+            td { (words::units(comparison)) }
+            td.number { (value::share(share(0))) }
+            td.number { (value::share(share(1))) }
+        }
+    }
+}
+
+/// The answer with a sign that doesn't need colour.
+fn badge(answer: Answer) -> Markup {
+    let (class, sign) = match answer {
+        Answer::Faster => ("good", "▲"),
+        Answer::Slower => ("bad", "▼"),
+        Answer::NoDifference => ("quiet", "="),
+        Answer::Undecided => ("partly", "?"),
+    };
+    markup! { span.badge.(class) { span.sign aria-hidden="true" { (sign) } " " (words::answer_word(answer)) } }
+}
+
+fn workloads(compared: &Compared) -> Markup {
+    markup! {
+        section #workloads aria-labelledby="workloads-title" {
+            h2 #workloads-title { "Workloads" }
+            @if compared.suite.workloads.is_empty() { p.nothing { "No workload was compared." } }
+            @for (index, (comparison, details)) in words::rows(compared).enumerate() {
+                (workload::card(comparison, details, index))
+            }
+        }
+    }
+}
+
+fn reading(compared: &Compared) -> Markup {
+    markup! {
+        section #reading aria-labelledby="reading-title" {
+            h2 #reading-title { "How to read this" }
+            ul {
+                @for sentence in legend::sentences(compared, Detail::Wide, &UNICODE) { li { (sentence) } }
+                li {
+                    "In the first chart a dot is the estimate, its bar the interval; the line in the middle is no change, and distances are those of \
+                     ratios: twice and half as fast lie equally far from it."
+                }
+                li {
+                    "In the charts of a workload a dot is one independent value. The steps show the share of values up to each place: where one side's \
+                     lie beside the other's all along, the whole distribution has moved."
+                }
+                li { "Values in the order of their measurement that rise or fall tell of a machine that changed meanwhile." }
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What stands beside the answers: cautions, laws of scaling, facts that differ, failures, and the looks that a live comparison took.
+
+use super::workload::class;
+use crate::compare::{scaling as laws, sequential, words};
+use crate::page::document::table;
+use crate::page::value;
+use crate::run::words::one_line;
+use crate::style::UNICODE;
+use faultline_model::compared::Compared;
+use faultline_model::facts::FactValue;
+use maud::{Markup, html as markup};
+
+/// What may make the answers lie.
+pub(super) fn cautions(compared: &Compared) -> Markup {
+    let cautions = words::cautions(compared);
+    markup! {
+        @if !cautions.is_empty() {
+            section #cautions aria-labelledby="cautions-title" {
+                h2 #cautions-title { "Cautions" }
+                ul.warnings {
+                    @for caution in &cautions {
+                        li {
+                            b { (caution.code.word()) } " " (caution.text)
+                            @if let Some(names) = &caution.names { " " span.cells { (names) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Both sides' laws of scaling.
+pub(super) fn scaling(compared: &Compared) -> Markup {
+    markup! {
+        @if !compared.scaling.is_empty() {
+            section #scaling aria-labelledby="scaling-title" {
+                h2 #scaling-title { "Scaling" }
+                @for case in &compared.scaling {
+                    h3 { (laws::title(case)) }
+                    ul.law {
+                        @for (tone, sentence) in laws::sentences(case, &UNICODE) { li.(class(tone)) { (sentence) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Facts that differ.
+pub(super) fn facts(compared: &Compared) -> Markup {
+    let known = |value: &Option<FactValue>| match value {
+        Some(value) => markup! { (one_line(&value.to_string())) },
+        None => markup! { span.none { "not known" } },
+    };
+    let head = markup! { th scope="col" { "fact" } th scope="col" { "A" } th scope="col" { "B" } };
+    let body = markup! {
+        @for fact in &compared.facts {
+            tr { th scope="row" { code { (one_line(&fact.key)) } } td.fact { (known(&fact.a)) } td.fact { (known(&fact.b)) } }
+        }
+    };
+    markup! {
+        @if !compared.facts.is_empty() {
+            section #facts aria-labelledby="facts-title" {
+                h2 #facts-title { "Facts that differ" }
+                (table("Facts about the machines that differ", false, head, body))
+            }
+        }
+    }
+}
+
+/// What is on one side only.
+pub(super) fn unmatched(compared: &Compared) -> Markup {
+    markup! {
+        @if !compared.unmatched.is_empty() {
+            section #unmatched aria-labelledby="unmatched-title" {
+                h2 #unmatched-title { "Not compared" }
+                ul.shortfalls { @for text in &compared.unmatched { li { (one_line(text)) } } }
+            }
+        }
+    }
+}
+
+/// The looks that were planned, and those that were taken.
+pub(super) fn looks(compared: &Compared) -> Markup {
+    let Some(sequential) = &compared.sequential else { return markup! {} };
+    let head = markup! {
+        th.number scope="col" { "look" }
+        th.number scope="col" { "blocks before it" }
+        th.number scope="col" { "error it may spend" }
+        th scope="col" { "taken" }
+    };
+    let taken = |number: usize| if number <= sequential.taken as usize { "yes" } else { "no" };
+    let body = markup! {
+        @for (number, look) in (1..).zip(&sequential.looks) {
+            tr {
+                th.number scope="row" { (number) }
+                td.number { (value::count(look.blocks)) }
+                td.number { (value::data(look.alpha, &format!("{:.3} %", look.alpha * 100.0))) }
+                td { (taken(number)) }
+            }
+        }
+    };
+    markup! {
+        section #looks aria-labelledby="looks-title" {
+            h2 #looks-title { "How it ended" }
+            p { (sequential::words(sequential, &UNICODE)) }
+            (table("The looks at the data that were planned", false, head, body))
+        }
+    }
+}

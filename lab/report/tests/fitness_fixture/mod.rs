@@ -1,0 +1,59 @@
+//! Made-up answers of machines compared with themselves. The figures are invented, fixed, and mean nothing.
+
+use crate::compared_fixture::{stored, typical};
+use faultline_model::compared::{Advice, Compared, Ended, Fit, Fitness, Sequential};
+use faultline_model::comparison::Answer;
+
+/// Both sides alike in all their workloads, and none of them found to differ.
+fn alike() -> Compared {
+    let mut compared = stored();
+    for (workload, details) in compared.suite.workloads.iter_mut().zip(&mut compared.details) {
+        workload.answer = Answer::NoDifference;
+        workload.b = workload.a;
+        workload.cautions.clear();
+        details.values[1] = details.values[0].clone();
+    }
+    compared
+}
+
+/// Found to differ from itself in one workload, not in another, and undecided about the third.
+fn differing() -> Compared {
+    let mut compared = typical();
+    for index in [2, 0] {
+        compared.suite.workloads.remove(index);
+        compared.details.remove(index);
+    }
+    compared.unmatched.clear();
+    compared
+}
+
+/// A machine against itself.
+pub fn checked(fit: Fit) -> Fitness {
+    let mut compared = match fit {
+        Fit::Fit | Fit::Coarse => alike(),
+        Fit::Unfit => differing(),
+    };
+    if fit == Fit::Coarse {
+        compared.suite.workloads[0].detectable = Some(1.182);
+        compared.details[0].values[1].iter_mut().step_by(3).for_each(|value| *value *= 1.2);
+    }
+    compared.b = compared.a.clone();
+    let looks = typical().sequential.map(|sequential| sequential.looks).unwrap_or_default();
+    let taken = looks.len() as u32;
+    compared.sequential = Some(Sequential { level: 0.95, precision: 0.02, looks, taken, ended: Ended::Budget });
+    let advice = |finding: &str, remedy: &str| Advice { finding: finding.into(), remedy: remedy.into() };
+    let advice = match fit {
+        Fit::Fit => Vec::new(),
+        Fit::Coarse | Fit::Unfit => vec![
+            advice(
+                "Others used 31 % of the machine's CPU time.",
+                "Stop what else runs here: builds, indexers, backups.",
+            ),
+            advice(
+                "The CPUs' frequency follows their load (governor ondemand).",
+                "Set the governor to performance: cpupower frequency-set -g performance.",
+            ),
+        ],
+    };
+    Fitness { format: Fitness::FORMAT.into(), fit, compared, advice }
+}

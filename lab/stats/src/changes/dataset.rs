@@ -1,0 +1,143 @@
+//! Steps in every series of a dataset, with the commits and times between which they lie.
+
+use super::{Observation, SeriesError, Settings, changes};
+use crate::median::median;
+use faultline_model::changes::{ChangesFound, Place, SeriesChanges};
+use faultline_model::dataset::{DataPoint, Dataset, Series};
+use faultline_model::direction::Direction;
+
+/// Searches every series. `direction` stands in where a series has none. A series whose values can't be searched is left out, in words why.
+///
+/// Positions are times where all are known, so that gaps count, else places in the order of the source; runs of one commit that follow each other
+/// share a position.
+pub fn changes_found(
+    dataset: &Dataset,
+    false_alarms: f64,
+    direction: Option<Direction>,
+) -> Result<ChangesFound, SeriesError> {
+    let mut found = ChangesFound { format: ChangesFound::FORMAT.to_owned(), series: Vec::new(), left_out: Vec::new() };
+    for series in &dataset.series {
+        let direction = series.direction.or(direction);
+        let settings = Settings { direction: direction.unwrap_or(Direction::Higher), false_alarms };
+        match searched(series, &settings) {
+            Ok(one) => found.series.push(SeriesChanges { direction, ..one }),
+            Err(error @ SeriesError::FalseAlarms(_)) => return Err(error),
+            Err(error) => found.left_out.push(format!("{series}: {error}")),
+        }
+    }
+    Ok(found)
+}
+
+fn searched(series: &Series, settings: &Settings) -> Result<SeriesChanges, SeriesError> {
+    let measured: Vec<(&DataPoint, f64)> =
+        series.points.iter().filter_map(|point| Some((point, median(point.measured.values())?))).collect();
+    let positions = positions(&measured);
+    let observation = |(&position, &(_, value)): (&u64, &(&DataPoint, f64))| Observation { position, value };
+    let observations: Vec<Observation> = positions.iter().zip(&measured).map(observation).collect();
+    let mut places: Vec<Place> = positions
+        .iter()
+        .zip(&measured)
+        .map(|(&position, (point, _))| Place { position, commit: point.commit.clone(), time: point.time })
+        .collect();
+    places.sort_by_key(|place| place.position);
+    places.dedup_by_key(|place| place.position);
+    Ok(SeriesChanges {
+        name: series.to_string(),
+        unit: series.unit.clone(),
+        direction: series.direction,
+        missing: (series.points.len() - measured.len()) as u32,
+        places,
+        changes: changes(&observations, settings)?,
+    })
+}
+
+fn positions(measured: &[(&DataPoint, f64)]) -> Vec<u64> {
+    let times: Option<Vec<i64>> = measured.iter().map(|(point, _)| Some(point.time?.0)).collect();
+    if let Some(times) = times {
+        let first = times.iter().copied().min().unwrap_or(0);
+        return times.iter().map(|&time| time.abs_diff(first)).collect();
+    }
+    let mut position = 0;
+    let follows = |index: usize| {
+        let (this, last) = (&measured[index].0.commit, &measured[index - 1].0.commit);
+        this.is_none() || this != last
+    };
+    (0..measured.len())
+        .map(|index| {
+            position += u64::from(index > 0 && follows(index));
+            position
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faultline_model::changes::Effect;
+    use faultline_model::dataset::Measured;
+    use faultline_model::time::UnixMillis;
+
+    fn series(points: Vec<DataPoint>) -> Dataset {
+        Dataset::of(vec![Series {
+            name: "sort".to_owned(),
+            tasks: None,
+            measure: None,
+            unit: "s".to_owned(),
+            direction: Some(Direction::Lower),
+            points,
+        }])
+    }
+
+    /// 20 points about 10, then 20 about 12.
+    fn value(index: u64) -> f64 {
+        (if index < 20 { 10.0 } else { 12.0 }) + 0.01 * (index * 7 % 5) as f64
+    }
+
+    fn point(index: u64, measured: Measured) -> DataPoint {
+        DataPoint { commit: Some(format!("c{index}")), ..DataPoint::of(measured) }
+    }
+
+    #[test]
+    fn a_step_lies_between_the_commits_that_were_measured() {
+        let points = (0..40).map(|index| point(index, Measured::Values(vec![value(index)]))).collect();
+        let found = changes_found(&series(points), 0.1, None).unwrap();
+        let [one] = found.series.as_slice() else { panic!("{found:?}") };
+        let [step] = one.changes.steps.as_slice() else { panic!("{one:?}") };
+        let commit = |position| one.place(position).unwrap().commit.as_deref();
+        assert_eq!((commit(step.after), commit(step.by)), (Some("c19"), Some("c20")));
+        assert_eq!(step.effect, Effect::Worse);
+    }
+
+    #[test]
+    fn runs_of_a_commit_are_one_point_and_failed_ones_none() {
+        let mut points: Vec<DataPoint> = Vec::new();
+        for index in 0..40 {
+            points.push(point(index, Measured::Values(vec![value(index), value(index) + 0.02])));
+            points.push(point(index, Measured::Values(vec![value(index) - 0.02])));
+            points.push(point(index, Measured::Missing("hung".to_owned())));
+        }
+        let found = changes_found(&series(points), 0.1, None).unwrap();
+        assert_eq!((found.series[0].places.len(), found.series[0].missing), (40, 40));
+        assert_eq!(found.series[0].changes.steps.len(), 1);
+    }
+
+    #[test]
+    fn times_put_points_in_order() {
+        let at = |index: u64| DataPoint {
+            time: Some(UnixMillis(1_000_000 + 1000 * index as i64)),
+            ..point(index, Measured::Values(vec![value(index)]))
+        };
+        let found = changes_found(&series((0..40).rev().map(at).collect()), 0.1, None).unwrap();
+        let one = &found.series[0];
+        assert_eq!((one.places[0].position, one.places[39].position), (0, 39_000));
+        assert_eq!(one.place(one.changes.steps[0].by).unwrap().commit.as_deref(), Some("c20"));
+    }
+
+    #[test]
+    fn what_is_no_number_is_left_out_and_a_wrong_rate_is_refused() {
+        let points = vec![point(0, Measured::Values(vec![f64::NAN]))];
+        let found = changes_found(&series(points.clone()), 0.1, None).unwrap();
+        assert!(found.series.is_empty() && found.left_out[0].starts_with("sort: the value at position 0"), "{found:?}");
+        assert_eq!(changes_found(&series(points), 0.5, None), Err(SeriesError::FalseAlarms(0.5)));
+    }
+}

@@ -1,0 +1,29 @@
+//! What makes a machine's figures worse, and what to do about it, the most important first: what was seen to disturb, then what may.
+
+mod answers;
+mod machine;
+mod others;
+
+use crate::gather::gather;
+use crate::machine::Cpus;
+use crate::progress::standings;
+use crate::warnings::Findings;
+use faultline_model::compared::{Advice, Compared};
+use faultline_model::record::RunRecord;
+
+/// All there is to say.
+pub(super) fn advice(compared: &Compared, record: &RunRecord) -> Vec<Advice> {
+    let standings = standings(record);
+    let cases = gather(&record.workloads, &standings);
+    let findings = Findings { record, cpus: Cpus::of(record), standings: &standings, cases: &cases, curves: &[] };
+    let mut advice = answers::differences(compared);
+    advice.extend(others::others(&findings));
+    advice.extend(answers::shapes(compared));
+    advice.extend(machine::machine(&findings));
+    advice.extend(answers::blind(compared));
+    advice
+}
+
+fn told(finding: impl Into<String>, remedy: impl Into<String>) -> Advice {
+    Advice { finding: finding.into(), remedy: remedy.into() }
+}

@@ -1,0 +1,11 @@
+//! A live comparison that looks at its data as they come, and may end at each look, without more false alarms than it says.
+//!
+//! Methods stand in docs/METHODOLOGY.md, §16.
+
+mod concluded;
+mod looks;
+mod settled;
+
+pub use concluded::{concluded, planned_looks};
+pub use looks::{last_look, looks};
+pub use settled::settled;

@@ -1,0 +1,143 @@
+//! Builds the workloads' programs with a compiler of the user's choice: runs their Makefile under a keeper.
+
+use crate::keep::{End, Grace, Kept, Output, Program};
+use crate::{StopFlag, TargetError, search_path};
+use faultline_model::protocol::LONGEST_LINE_BYTES;
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
+
+/// All of them take a quarter of a minute on two CPUs.
+const LIMIT: Duration = Duration::from_secs(10 * 60);
+
+const STDERR_KEPT_BYTES: usize = 16_384;
+
+/// How many of the last lines an error cites.
+const CITED_LINES: usize = 3;
+
+/// What an outer make, or its user for every make, would have it do.
+const OF_MAKE: [&str; 5] = ["MAKEFLAGS", "GNUMAKEFLAGS", "MFLAGS", "MAKEFILES", "MAKELEVEL"];
+
+/// A build of all workloads.
+#[derive(Debug, Clone, Copy)]
+pub struct BuildRequest<'a> {
+    /// Directory of the workloads' sources, with their Makefile.
+    pub sources: &'a Path,
+    /// The compiler's words, parted by blanks: `clang -O3`.
+    pub compiler: &'a str,
+    /// Directory for the programs; it is made where it is not there. What was built there before is built anew.
+    pub directory: &'a Path,
+    /// A program that, called with [`crate::keeper::ARGUMENT`] first, runs [`crate::keeper::run`].
+    pub keeper: &'a Path,
+    /// Directory in which the build gets a scratch directory of its own.
+    pub scratch: &'a Path,
+}
+
+/// Builds. When this returns nothing of it runs any more; programs in the directory are of use only if it went well.
+pub fn build_workloads(request: &BuildRequest<'_>, stop: &StopFlag) -> Result<(), TargetError> {
+    let refused = |reason: &str| TargetError {
+        problem: format!("can't build the workloads with '{}': {reason}", request.compiler),
+        hint: "name a C compiler as a shell would find it, with its options, as in `clang -O3`".to_owned(),
+    };
+    let arguments = arguments(request).map_err(|reason| refused(&reason))?;
+    let make = search_path::find("make").ok_or_else(|| TargetError {
+        problem: "there is no make here".to_owned(),
+        hint: "install GNU make, for example with `apt-get install make`".to_owned(),
+    })?;
+    let program = Program {
+        keeper: request.keeper,
+        scratch: request.scratch,
+        file: &make,
+        arguments: &|_| arguments.clone(),
+        output: Output::Taken { longest_line: LONGEST_LINE_BYTES, stderr_bytes: STDERR_KEPT_BYTES },
+        grace: Grace::NONE,
+        ours: None,
+        environment: &OF_MAKE.map(|name| (name.to_owned(), String::new())),
+        system_settings: &[],
+    };
+    let kept = Kept::start(&program).map_err(|text| refused(&text))?;
+    // What fails is told on standard error; the names of files that go well are not worth keeping.
+    let ended = kept.follow(LIMIT, &mut |_, _| ControlFlow::Continue(()), stop);
+    let reason = match ended.end {
+        End::Exited(0) => return Ok(()),
+        End::Exited(_) => last_lines(&ended.stderr),
+        End::Signalled(signal) => format!("make was ended by signal {signal}"),
+        End::KeeperKilled => "its keeper was killed".to_owned(),
+        End::NotStarted(text) => format!("make can't be started: {text}"),
+        End::TimedOut => format!("it took longer than {} minutes", LIMIT.as_secs() / 60),
+        End::Refused | End::Stopped => "it was stopped".to_owned(),
+    };
+    Err(refused(&reason))
+}
+
+/// Make hands its variables to a shell, so they may hold nothing that a shell, or make, acts on. The error is in words.
+fn arguments(request: &BuildRequest<'_>) -> Result<Vec<OsString>, String> {
+    let directory = std::path::absolute(request.directory).map_err(|error| error.to_string())?;
+    let directory = directory.to_str().filter(|path| path.chars().all(is_plain)).ok_or_else(|| {
+        format!(
+            "the directory {} has a blank or a sign in its name that make would act on",
+            request.directory.display()
+        )
+    })?;
+    if request.compiler.trim().is_empty() {
+        return Err("it names no compiler".to_owned());
+    }
+    if let Some(sign) = request.compiler.chars().find(|&sign| !is_plain(sign) && sign != ' ') {
+        return Err(format!("it holds {sign:?}, which a shell would act on"));
+    }
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut arguments: Vec<OsString> = vec!["-C".into(), request.sources.into()];
+    // Objects of another compiler may be there, and are as new.
+    arguments.extend(["--always-make".into(), format!("-j{jobs}").into()]);
+    arguments.extend([format!("CC={}", request.compiler).into(), format!("BUILD={directory}").into()]);
+    Ok(arguments)
+}
+
+fn is_plain(sign: char) -> bool {
+    sign.is_ascii_alphanumeric() || "_-./+=,:@%".contains(sign)
+}
+
+/// The last lines that are not make's own on how it gives up.
+fn last_lines(stderr: &str) -> String {
+    let gives_up = |line: &str| line.contains("*** [") || line.contains("*** Waiting");
+    let telling = |line: &&str| !line.trim().is_empty() && !gives_up(line);
+    let mut lines: Vec<&str> = stderr.lines().rev().filter(telling).take(CITED_LINES).map(str::trim).collect();
+    lines.reverse();
+    if lines.is_empty() { "make failed without a word".to_owned() } else { lines.join("; ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(compiler: &str, directory: &str) -> String {
+        let nowhere = Path::new("/nowhere");
+        let request = BuildRequest {
+            sources: nowhere,
+            compiler,
+            directory: Path::new(directory),
+            keeper: nowhere,
+            scratch: nowhere,
+        };
+        build_workloads(&request, &StopFlag::default()).unwrap_err().problem
+    }
+
+    #[test]
+    fn no_shell_and_no_make_gets_to_act_on_words() {
+        for sign in [';', '$', '`', '\'', '"', '#', '&', '|', '\n', '\t', '*', '~', '(', '\\'] {
+            let problem = refusal(&format!("cc -O2{sign}x"), "/tmp/x");
+            assert!(problem.ends_with(&format!("it holds {sign:?}, which a shell would act on")), "{problem}");
+        }
+        assert!(refusal("cc", "/tmp/a b").contains("/tmp/a b has a blank or a sign in its name"));
+        assert!(refusal(" ", "/tmp/x").contains("it names no compiler"));
+    }
+
+    #[test]
+    fn an_error_cites_the_last_lines() {
+        let stderr = "a.c:1: warning\n\na.c:2:3: error: no\ncc: fatal\nmake: *** [Makefile:45: a.o] Error 1\n";
+        assert_eq!(last_lines(stderr), "a.c:1: warning; a.c:2:3: error: no; cc: fatal");
+        assert_eq!(last_lines("make: *** /x: No such file.  Stop.\n"), "make: *** /x: No such file.  Stop.");
+        assert_eq!(last_lines("make: *** [Makefile:2: all] Error 1\n"), "make failed without a word");
+    }
+}

@@ -1,0 +1,100 @@
+/*
+ * program: runs the command after `--` once, in --copies K copies for each task, all at once, and measures the time until the
+ * last has ended.
+ *
+ * The copies run where the workload was called, without input, and what they print is thrown away but for the last words of one
+ * that fails. User and system time are those of all processes that the copies started and that have ended by then; the
+ * largest process is the one of them with the most memory at a time, which is never less than the coordinator had when
+ * it forked. The time a command may take is the caller's to limit.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <sys/resource.h>
+
+#include "harness/copies.h"
+#include "harness/options.h"
+#include "harness/pin.h"
+#include "harness/protocol.h"
+#include "harness/workload.h"
+
+#if defined(__APPLE__)
+#define MAXRSS_BYTES UINT64_C(1)
+#else
+#define MAXRSS_BYTES UINT64_C(1024)
+#endif
+
+static unsigned copies = 1;
+
+static const char *set_copies(const char *value)
+{
+    return copies_read(value, &copies);
+}
+
+static const char *refuse(const struct plan *plan)
+{
+    if (plan->operations > 0)
+        return "--ops has no meaning for program";
+    if (plan->tasks * copies > TASKS_MAX)
+        return "more than 4096 copies at once";
+    return plan->command == NULL ? "program needs a command after --" : NULL;
+}
+
+static const char *enter(const struct plan *plan, unsigned copy)
+{
+    if (plan->pin_count == 0)
+        return NULL;
+    errno = pin_self(&plan->pin[copy % plan->tasks % plan->pin_count], 1);
+    return errno == 0 ? NULL : "pin";
+}
+
+static void prepare(const struct plan *plan)
+{
+    static struct copies all;
+    all = (struct copies){.command = plan->command, .count = plan->tasks * copies, .enter = enter};
+    protocol_line("note copies %u", copies);
+    copies_prepare(plan, &all);
+}
+
+static void run(const struct plan *plan)
+{
+    (void)plan;
+    copies_run();
+}
+
+static void conclude(const struct plan *plan, const struct region *region)
+{
+    (void)plan;
+    copies_print_times(region);
+    struct rusage resources;
+    getrusage(RUSAGE_CHILDREN, &resources); /* cannot fail: `who` is a constant and the pointer is good */
+    protocol_line("measure largest_process_bytes byte lower %" PRIu64, (uint64_t)resources.ru_maxrss * MAXRSS_BYTES);
+}
+
+static const struct workload_option options[] = {
+    {"--copies", "K", "how many copies for each task (1)", set_copies},
+};
+
+static const struct variant variants[] = {
+    {"given", "the command after --, as many copies as tasks", MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0},
+};
+
+const struct workload program = {
+    .name = "program",
+    .summary = "run a command of yours, N copies of it at once",
+    .operation = "run",
+    .unit = "s",
+    .lower_is_better = true,
+    .style = STYLE_ONCE,
+    .window_ms = 1,
+    .variants = variants,
+    .variant_count = sizeof variants / sizeof variants[0],
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .takes_command = true,
+    .examples = {"-- ./simulate input.txt", "--tasks 2 --pin 0,1 -- sort -o /dev/null words.txt"},
+    .needs_scratch = true,
+    .refuse = refuse,
+    .prepare = prepare,
+    .run = run,
+    .conclude = conclude,
+};
