@@ -57,10 +57,10 @@ impl Failure {
     /// Says it on standard error.
     pub(crate) fn tell(&self) -> ExitCode {
         if !self.problem.is_empty() {
-            warn(&format!("faultline: {}", self.problem));
+            warn(&format!("faultline: {}", one_line(&self.problem)));
         }
         if let Some(hint) = &self.hint {
-            warn(&format!("hint: {hint}"));
+            warn(&format!("hint: {}", one_line(hint)));
         }
         ExitCode::from(self.status)
     }
@@ -74,6 +74,11 @@ impl std::fmt::Display for Failure {
     }
 }
 
+/// What is cited may have lines of its own.
+fn one_line(text: &str) -> String {
+    text.replace('\n', " ")
+}
+
 /// Some of what was to be done failed, and was recorded.
 pub(crate) fn some_failed() -> ExitCode {
     ExitCode::from(FAILED)
@@ -85,7 +90,11 @@ pub(crate) fn stopped() -> ExitCode {
 }
 
 /// A line on standard error. That it can't be written has nobody to be told to.
+///
+/// It may cite files, arguments and what programs said: control characters are shown as such, so that no terminal obeys them.
 pub(crate) fn warn(line: &dyn Display) {
+    let shown = |c: char| if c.is_control() && c != '\n' { '\u{FFFD}' } else { c };
+    let line: String = line.to_string().chars().map(shown).collect();
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 

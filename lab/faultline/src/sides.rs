@@ -8,7 +8,8 @@ use faultline_model::setup::{LiveComparison, Setup, SideName};
 use faultline_runner::Targets;
 use faultline_targets::host::build::{BuildRequest, build_workloads};
 use faultline_targets::{StopFlag, Target};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
 use tempfile::TempDir;
 
 /// Both sides, ready to run.
@@ -17,6 +18,8 @@ pub(crate) struct Sides {
     second: Option<Place>,
     /// The machine of sides that name none, as it is saved.
     on: Option<String>,
+    /// Files of this machine's settings that the sides change.
+    host_settings: Vec<String>,
     /// Programs that were built for a side; gone with us.
     _built: Vec<TempDir>,
 }
@@ -38,6 +41,11 @@ impl Sides {
     /// The machine of sides that name none, as it is saved with a run; none for this host.
     pub(crate) fn on(&self) -> Option<String> {
         self.on.clone()
+    }
+
+    /// Files of this machine's settings that the sides change, each once.
+    pub(crate) fn host_settings(&self) -> &[String] {
+        &self.host_settings
     }
 
     /// Whether the second side has a machine of its own.
@@ -68,11 +76,12 @@ pub(crate) fn prepare(comparison: &mut LiveComparison, preparing: &Preparing<'_>
         checked_machine(&mut comparison.a.setup, preparing.machine)?,
         checked_machine(&mut comparison.b.setup, preparing.machine)?,
     ];
+    let host_settings = host_settings(comparison, &machines);
     let mut prepared = |setup: &mut Setup, machine: Option<Machine>| {
         let place = side(setup, machine, preparing, &mut built)?;
         // Found once, the kernel that was meant is named in full.
         match (&setup.on, &setup.kernel) {
-            (Some(_), _) => setup.on.clone_from(&place.on),
+            (Some(_), _) => setup.on = Some(place.on.clone().unwrap_or_else(|| Machine::Host.to_string())),
             (None, None) => on.clone_from(&place.on),
             (None, Some(_)) => {}
         }
@@ -86,12 +95,22 @@ pub(crate) fn prepare(comparison: &mut LiveComparison, preparing: &Preparing<'_>
     } else {
         Some(prepared(&mut comparison.b.setup, machine_b)?)
     };
-    Ok(Sides { first, second, on, _built: built })
+    Ok(Sides { first, second, on, host_settings, _built: built })
 }
 
 /// Whether the same machine with the same programs does for both.
 fn places_alike(a: &Setup, b: &Setup) -> bool {
-    a.on == b.on && a.kernel == b.kernel && a.programs == b.programs && a.compiler == b.compiler
+    a.on == b.on
+        && a.kernel == b.kernel
+        && a.programs == b.programs
+        && a.compiler == b.compiler
+        && a.sources == b.sources
+}
+
+fn host_settings(comparison: &LiveComparison, machines: &[Option<Machine>; 2]) -> Vec<String> {
+    let on_host = SideName::BOTH.into_iter().zip(machines).filter(|(_, machine)| !is_guest(machine));
+    let files = on_host.flat_map(|(side, _)| comparison.side(side).setup.system_files()).map(|(path, _)| path);
+    files.collect::<BTreeSet<String>>().into_iter().collect()
 }
 
 /// A side's machine; refuses what can't be done there.
@@ -119,8 +138,8 @@ fn side(
         *programs = directory.to_string_lossy().into_owned();
         if is_guest { place.guest = Some(directory) } else { place.workloads = Some(directory) }
     }
-    if let Some(compiler) = &setup.compiler {
-        let directory = build(compiler, preparing)?;
+    if let Some(compiler) = setup.compiler.clone() {
+        let directory = build(&compiler, setup, preparing)?;
         place.workloads = Some(directory.path().to_owned());
         built.push(directory);
     }
@@ -150,6 +169,17 @@ fn machine(setup: &mut Setup, usual: &OnMachine) -> Result<Option<Machine>, Fail
     Ok(Some(Machine::Qemu(guest)))
 }
 
+/// Refuses variables that no environment can hold.
+fn check_environment(setup: &Setup) -> Result<(), Failure> {
+    match setup.environment.iter().find(|(name, _)| name.is_empty() || name.contains(['=', '\0'])) {
+        Some((name, _)) => Err(Failure::usage(
+            format!("'{name}' is no name for a variable of the environment"),
+            "for example `env.MALLOC_ARENA_MAX=1`",
+        )),
+        None => Ok(()),
+    }
+}
+
 /// Refuses what can't be together.
 fn check(setup: &Setup, is_guest: bool) -> Result<(), Failure> {
     if setup.compiler.is_some() && setup.programs.is_some() {
@@ -164,8 +194,12 @@ fn check(setup: &Setup, is_guest: bool) -> Result<(), Failure> {
             "build them (`make -C workloads guest`) and name them: `programs=DIR`",
         ));
     }
+    check_environment(setup)?;
     if !is_guest {
         check_settings(setup)?;
+    }
+    if setup.workload.is_some() && !setup.command.is_empty() {
+        return Err(Failure::usage("a side has both a workload and a command", "give it one of the two"));
     }
     if is_guest && !setup.command.is_empty() {
         return Err(Failure::usage("a guest has none of this host's commands", "compare commands on this host"));
@@ -175,7 +209,12 @@ fn check(setup: &Setup, is_guest: bool) -> Result<(), Failure> {
 
 /// Refuses settings that this host doesn't have, before anything is measured.
 fn check_settings(setup: &Setup) -> Result<(), Failure> {
-    let missing = setup.system_files().find(|(path, _)| !Path::new(path).exists());
+    let is_setting = |path: &str| {
+        let path = Path::new(path);
+        let is_below = path.starts_with("/proc/sys") || path.starts_with("/sys");
+        is_below && path.is_file() && !path.components().any(|part| part == Component::ParentDir)
+    };
+    let missing = setup.system_files().find(|(path, _)| !is_setting(path));
     match missing {
         Some((path, _)) => Err(Failure::usage(
             format!("this host has no setting {path}"),
@@ -191,16 +230,19 @@ fn absolute(path: &str, what: &str) -> Result<PathBuf, Failure> {
     })
 }
 
-fn build(compiler: &str, preparing: &Preparing<'_>) -> Result<TempDir, Failure> {
-    let sources = match preparing.sources {
-        Some(sources) => sources.to_owned(),
-        None => places::workload_sources().ok_or_else(|| {
+fn build(compiler: &str, setup: &mut Setup, preparing: &Preparing<'_>) -> Result<TempDir, Failure> {
+    let sources = match (&setup.sources, preparing.sources) {
+        (Some(sources), _) => absolute(sources, "sources")?,
+        (None, Some(sources)) => absolute(&sources.to_string_lossy(), "sources")?,
+        (None, None) => places::workload_sources().ok_or_else(|| {
             Failure::new(
                 "the workloads' sources are not beside the command",
                 "`--sources DIR` names the directory `workloads` of Faultline's sources",
             )
         })?,
     };
+    // A resume builds from the same.
+    setup.sources = Some(sources.to_string_lossy().into_owned());
     let directory = tempfile::Builder::new().prefix("faultline-built-").tempdir().map_err(|error| {
         Failure::new(format!("no directory to build in: {error}"), "set TMPDIR to a directory that you can write")
     })?;
@@ -208,7 +250,8 @@ fn build(compiler: &str, preparing: &Preparing<'_>) -> Result<TempDir, Failure> 
     let host = places::keeper_and_scratch(preparing.conduct.scratch.as_deref())?;
     let request =
         BuildRequest { sources: &sources, compiler, directory: directory.path(), keeper: &host.0, scratch: &host.1 };
-    build_workloads(&request, preparing.stop)
-        .map_err(|error| if preparing.stop.is_set() { Failure::stopped() } else { error.into() })?;
+    build_workloads(&request, preparing.stop).map_err(|error| {
+        if preparing.stop.is_set() { Failure::stopped() } else { Failure::from_target_as_usage(error) }
+    })?;
     Ok(directory)
 }

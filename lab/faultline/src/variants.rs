@@ -6,13 +6,17 @@ use crate::failure::Failure;
 use faultline_model::setup::{NamedSetup, Setup};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The file that is read where none is named.
 const USUAL_FILE: &str = "faultline.toml";
 
+/// Most that is read of it.
+const MOST_BYTES: u64 = 1 << 20;
+
 /// What the command line's words may set.
-const KEYS: &str = "env.NAME, sysctl.NAME, /sys/FILE, programs, compiler, on, kernel, workload or command";
+const KEYS: &str = "env.NAME, sysctl.NAME, /sys/FILE, programs, compiler, sources, on, kernel, workload or command";
 
 /// The name of a side that is as the machine is.
 const AS_IT_IS: &str = "as it is";
@@ -37,7 +41,7 @@ impl Variants {
     /// Those of the file named, or of `faultline.toml` where there is one.
     pub(crate) fn read(named: Option<&Path>) -> Result<Self, Failure> {
         let file = named.unwrap_or(Path::new(USUAL_FILE));
-        let text = match std::fs::read_to_string(file) {
+        let text = match read_most(file) {
             Ok(text) => text,
             Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(error) => {
@@ -85,6 +89,7 @@ impl Variants {
             ("sysctl", name) if !name.is_empty() => drop(setup.sysctl.insert(name.to_owned(), value)),
             ("programs", "") => setup.programs = Some(value),
             ("compiler", "") => setup.compiler = Some(value),
+            ("sources", "") => setup.sources = Some(value),
             ("on", "") => setup.on = Some(value),
             ("kernel", "") => setup.kernel = Some(value),
             ("workload", "") => setup.workload = Some(value),
@@ -108,6 +113,13 @@ impl Variants {
         };
         Failure::usage(format!("there is no variant '{word}'"), hint)
     }
+}
+
+/// A file's text, up to more than anyone declares.
+fn read_most(file: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(file)?.take(MOST_BYTES).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 fn command(text: &str) -> Result<Vec<String>, Failure> {
@@ -136,6 +148,7 @@ fn merge(setup: &mut Setup, over: &Setup) {
     };
     single(&mut setup.programs, &over.programs);
     single(&mut setup.compiler, &over.compiler);
+    single(&mut setup.sources, &over.sources);
     single(&mut setup.on, &over.on);
     single(&mut setup.kernel, &over.kernel);
     single(&mut setup.workload, &over.workload);
@@ -151,12 +164,12 @@ fn parse(text: &str, file: &Path, directory: &Path) -> Result<BTreeMap<String, S
         let message = error.message().lines().next().unwrap_or_default().to_owned();
         Failure::usage(
             format!("{}:{line}: {message}", file.display()),
-            "a variant is a table: `[variant.NAME]` with environment, sysctl, sysfs, programs, compiler, on, kernel, workload or command",
+            "a variant is a table: `[variant.NAME]` with environment, sysctl, sysfs, programs, compiler, sources, on, kernel, workload or command",
         )
     })?;
     let mut declared = parsed.variant;
     for setup in declared.values_mut() {
-        for path in [&mut setup.programs, &mut setup.kernel].into_iter().flatten() {
+        for path in [&mut setup.programs, &mut setup.sources, &mut setup.kernel].into_iter().flatten() {
             *path = directory.join(&*path).to_string_lossy().into_owned();
         }
     }

@@ -83,7 +83,7 @@ fn a_budget_ends_it_and_what_is_there_is_told() {
 }
 
 #[test]
-fn a_side_that_can_not_run_ends_it_at_once_with_the_reason() {
+fn a_side_that_can_not_run_ends_it_soon_with_the_reason() {
     let lab = Lab::new();
     add_load(&lab);
     lab.fake(
@@ -95,7 +95,56 @@ fn a_side_that_can_not_run_ends_it_at_once_with_the_reason() {
     let said = lab::stderr(&output);
     assert!(said.contains("load:only×1 on side B: exit status 3"), "{said}");
     let listed = lab::stdout(&lab.faked(&["list", "--format", "csv"]).output().unwrap());
-    assert!(listed.contains(",120,2,1,118,"), "two of 120 were run: {listed}");
+    assert!(listed.contains(",120,6,3,114,"), "three blocks of 60 were run: {listed}");
+}
+
+#[test]
+fn a_resume_needs_the_workloads_of_both_sides() {
+    let lab = Lab::new();
+    add_load(&lab);
+    lab.fake("load", "sleep 0.3; header; echo interval 2 10000002 1000; echo end 10000003; echo done");
+    let words: Vec<&str> = ["compare", "-q", "load", "--a", ""].into_iter().chain(SHORT).collect();
+    let mut running = lab.faked(&words).spawn().unwrap();
+    sleep(Duration::from_millis(400));
+    running.kill().unwrap();
+    running.wait().unwrap();
+    std::fs::remove_file(lab.path("fakes/load")).unwrap();
+    lab.good_fake("another");
+    let resumed = lab.faked(&["resume", "-q"]).output().unwrap();
+    lab::assert_refused(&resumed, 1, "needs the workload load:only, which is not here");
+}
+
+#[test]
+fn what_is_told_of_files_is_no_command_to_a_terminal() {
+    let lab = Lab::new();
+    let file = lab.path("evil.json");
+    let series = |name: &str| format!(r#"{{"results":[{{"command":"{name}","times":[1.0,2.0]}}]}}"#);
+    std::fs::write(&file, series("\\u001b]0;owned\\u0007\\u001b[2J")).unwrap();
+    let other = lab.path("other.json");
+    std::fs::write(&other, series("a").replace("}]}", "},{\"command\":\"b\",\"times\":[1.0]}]}")).unwrap();
+    let output = lab.run(&["compare", file.to_str().unwrap(), other.to_str().unwrap()]);
+    assert!(!output.stderr.contains(&0x1b) && !output.stdout.contains(&0x1b), "{}", lab::stderr(&output));
+    lab::assert_refused(&lab.run(&["import", file.to_str().unwrap(), "--name", "a\u{1b}b"]), 2, "can't be a name");
+}
+
+#[test]
+fn a_gate_lets_through_only_what_is_judged_and_not_slower() {
+    let lab = Lab::new();
+    let file = |name: &str, lines: &[(&str, u32)]| {
+        let text: String = lines
+            .iter()
+            .flat_map(|(name, base)| (0..10).map(move |i| format!("Benchmark{name} 1 {} ns/op\n", base + i % 4)))
+            .collect();
+        std::fs::write(lab.path(name), text).unwrap();
+        lab.path(name).to_str().unwrap().to_owned()
+    };
+    let (both, one) = (file("both", &[("Sort", 1000), ("Heap", 500)]), file("one", &[("Sort", 900)]));
+    let status = |a: &str, b: &str| lab.run(&["compare", a, b, "--gate"]).status.code();
+    assert_eq!((status(&both, &both), status(&both, &one)), (Some(0), Some(1)));
+    assert_eq!(
+        (status(&file("slow", &[("Sort", 1000)]), &one), status(&one, &file("slow", &[("Sort", 1000)]))),
+        (Some(0), Some(1))
+    );
 }
 
 #[test]

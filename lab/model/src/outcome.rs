@@ -94,9 +94,9 @@ pub enum GuestFailure {
 }
 
 impl Outcome {
-    /// Whether the item need not be run again: it ended by itself, well or not. Only an interruption leaves it open.
+    /// Whether the item need not be run again: it ended by itself, well or not. Open is what was interrupted, or left the system changed.
     pub fn is_final(&self) -> bool {
-        *self != Outcome::Interrupted
+        !matches!(self, Outcome::Interrupted | Outcome::LeftChanged { .. })
     }
 
     /// Whether it ended, and neither well nor because this machine can't do what was asked.

@@ -50,6 +50,9 @@ pub struct Setup {
     /// Compiler with which the workloads' programs are built, and which those that compile use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compiler: Option<String>,
+    /// Directory of the workloads' sources that are built with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sources: Option<String>,
     /// The machine, as `--on` names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,

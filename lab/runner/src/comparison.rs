@@ -32,7 +32,7 @@ pub fn plan_comparison(
     seed: u64,
 ) -> Result<Plan, RequestError> {
     check_repeats(request)?;
-    check_commands(comparison)?;
+    check_commands(request, comparison)?;
     let fewest_cpus = machines.iter().map(|machine| machine.usable_cpus).min().unwrap_or(1);
     let cpus = task_counts(request, fewest_cpus)?;
     let mut planned = Vec::new();
@@ -46,7 +46,8 @@ pub fn plan_comparison(
     check_cases(&cases[0], &cases[1])?;
     let repeats = match request.repeats {
         None if comparison.precision > 0.0 => MOST_BLOCKS,
-        // Without a look before the end, as many as fit the time.
+        // Without a look before the end, as many as fit the time; how long commands take isn't known, and the time ends them.
+        None if request.budget_ms.is_some() => repeats(request, &planned)?.max(MOST_BLOCKS),
         _ => repeats(request, &planned)?,
     };
     check_size(planned.len(), repeats)?;
@@ -76,8 +77,14 @@ fn suite_name(request: &Request, comparison: &LiveComparison) -> Option<String> 
 }
 
 /// A command is compared with a command.
-fn check_commands(comparison: &LiveComparison) -> Result<(), RequestError> {
+fn check_commands(request: &Request, comparison: &LiveComparison) -> Result<(), RequestError> {
     let has_command = |side: SideName| !comparison.side(side).setup.command.is_empty();
+    if let Some(workload) = request.workloads.first().filter(|_| SideName::BOTH.into_iter().any(has_command)) {
+        return Err(RequestError::new(
+            format!("'{workload}' is named, and the sides have commands"),
+            "compare one or the other",
+        ));
+    }
     match SideName::BOTH.into_iter().find(|&side| !has_command(side)) {
         Some(side) if SideName::BOTH.into_iter().any(has_command) => Err(RequestError::new(
             format!("only one side has a command: '{}' has none", comparison.side(side).name),

@@ -64,6 +64,8 @@ pub enum Completion {
     Finished,
     /// A stop was asked for; the rest can be run later.
     Stopped,
+    /// A setting of the system could not be put back, in words which: what follows would be measured with it.
+    LeftChanged(String),
     /// The time budget was used up before these items, by ordinal, could begin.
     BudgetUsed(Vec<u32>),
 }
@@ -89,6 +91,9 @@ pub fn run(
         journal.end_attempt(id, &attempted.outcome, now())?;
         if attempted.outcome == Outcome::Interrupted {
             return Ok(Completion::Stopped);
+        }
+        if let Outcome::LeftChanged { text } = attempted.outcome {
+            return Ok(Completion::LeftChanged(text));
         }
         pace.ended(item);
         observer.item_ends(item, &attempted.outcome, attempted.value, &pace.progress());
@@ -142,5 +147,97 @@ impl<'a> Pace<'a> {
             self.expected_ms_left as f64 * slowness
         };
         RunProgress { ended: self.ended, total: self.total, left: Duration::from_secs_f64(left_ms / 1e3) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::workloads;
+    use crate::{Request, plan::plan};
+    use faultline_model::describe::WorkloadInfo;
+    use faultline_model::facts::Facts;
+    use faultline_model::journal::AttemptId;
+    use faultline_model::lens::reading::Reading;
+    use faultline_model::protocol::Event;
+    use faultline_targets::{Ending, Execution, TargetError};
+    use std::cell::Cell;
+    use std::ops::ControlFlow;
+
+    /// A machine on which the second execution leaves a setting changed.
+    #[derive(Default)]
+    struct Machine {
+        executed: Cell<u32>,
+    }
+
+    impl Target for Machine {
+        fn facts(&self) -> Facts {
+            Facts::default()
+        }
+
+        fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError> {
+            Ok(workloads())
+        }
+
+        fn cpus(&self) -> &[u32] {
+            &[0]
+        }
+
+        fn execute(&self, _: &Execution, _: &mut (dyn FnMut(&[u8]) -> ControlFlow<()> + '_), _: &StopFlag) -> Ending {
+            self.executed.set(self.executed.get() + 1);
+            match self.executed.get() {
+                2 => Ending::LeftChanged { text: "x can't be set to '1'".to_owned() },
+                _ => Ending::Exited { status: 3, stderr: String::new() },
+            }
+        }
+    }
+
+    #[derive(Default)]
+    struct Notes(Vec<Outcome>);
+
+    impl Journal for Notes {
+        fn begin_attempt(&mut self, ordinal: u32, _: UnixMillis) -> Result<AttemptId, JournalError> {
+            Ok(AttemptId(i64::from(ordinal)))
+        }
+
+        fn record(&mut self, _: AttemptId, _: &Event) -> Result<(), JournalError> {
+            Ok(())
+        }
+
+        fn record_reading(&mut self, _: AttemptId, _: &Reading) -> Result<(), JournalError> {
+            Ok(())
+        }
+
+        fn end_attempt(&mut self, _: AttemptId, outcome: &Outcome, _: UnixMillis) -> Result<(), JournalError> {
+            self.0.push(outcome.clone());
+            Ok(())
+        }
+    }
+
+    struct Nobody;
+
+    impl Observer for Nobody {
+        fn item_begins(&mut self, _: &PlanItem, _: &RunProgress) {}
+        fn interval(&mut self, _: &PlanItem, _: f64) {}
+        fn item_ends(&mut self, _: &PlanItem, _: &Outcome, _: Option<f64>, _: &RunProgress) {}
+    }
+
+    #[test]
+    fn nothing_is_measured_on_a_system_that_was_left_changed() {
+        let request = Request { workloads: vec!["zero_fill:base".to_owned()], repeats: Some(5), ..Request::default() };
+        let plan = plan(&request, &workloads(), 1, 1).unwrap();
+        let machine = Machine::default();
+        let planned = PlannedRun {
+            targets: Targets::one(&machine),
+            settings: &plan.settings,
+            items: &plan.items,
+            budget: None,
+            limit: None,
+            lens: None,
+        };
+        let mut notes = Notes::default();
+        let completion = run(&planned, &mut notes, &mut Nobody, &StopFlag::default()).unwrap();
+        assert_eq!(completion, Completion::LeftChanged("x can't be set to '1'".to_owned()));
+        assert_eq!((machine.executed.get(), notes.0.len(), notes.0[1].is_final()), (2, 2, false));
     }
 }

@@ -11,6 +11,7 @@ mod plugin;
 pub mod qemu;
 pub mod qemu_user;
 mod search_path;
+mod settings_guard;
 mod stop;
 mod system_files;
 mod system_settings;
@@ -18,5 +19,6 @@ mod target;
 
 pub use keep::keeper;
 pub use plugin::Plugin;
+pub use settings_guard::SettingsGuard;
 pub use stop::StopFlag;
 pub use target::{Ending, Execution, Target, TargetError};

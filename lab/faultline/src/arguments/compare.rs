@@ -46,7 +46,7 @@ pub(crate) struct Compare {
     #[arg(long, value_enum, value_name = "WAY")]
     pub(crate) better: Option<Better>,
 
-    /// Exit with 1 if anything is slower
+    /// Exit with 1 if anything is slower, or can't be judged
     #[arg(long)]
     pub(crate) gate: bool,
 
@@ -67,12 +67,15 @@ pub(crate) struct Compare {
     pub(crate) conduct: Conduct,
 }
 
+/// The chance where none is asked for.
+pub(crate) const USUAL_LEVEL: f64 = 0.95;
+
 /// How sure an answer has to be.
 #[derive(Debug, Args)]
 pub(crate) struct Certainty {
-    /// Chance with which no difference at all is falsely said, over all workloads and looks
-    #[arg(long, value_name = "SHARE", default_value = "95%", value_parser = level)]
-    pub(crate) level: f64,
+    /// Chance with which no difference at all is falsely said, over all workloads and looks [default: 95%]
+    #[arg(long, value_name = "SHARE", value_parser = level)]
+    pub(crate) level: Option<f64>,
 
     /// A live comparison may end once the interval reaches no further than this to either side; 0: it measures all that was planned, and looks once
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = precision)]

@@ -2,7 +2,7 @@
 
 use super::compare::live::{self, Begin, Went};
 use super::{present, run};
-use crate::arguments::compare::Check;
+use crate::arguments::compare::{Check, USUAL_LEVEL};
 use crate::arguments::measuring::Measuring;
 use crate::failure::{self, Failure};
 use crate::output;
@@ -15,9 +15,6 @@ use std::process::ExitCode;
 /// What the machine is tried with: memory, processes and names, each of which is disturbed by other things.
 const WORKLOADS: [&str; 3] = ["zero_fill:base", "fork_exit:small", "path_stat:distinct"];
 
-/// Chance with which a machine that is like itself is said not to be.
-const LEVEL: f64 = 0.95;
-
 pub(crate) fn check(arguments: &Check, db: Option<&Path>) -> Result<ExitCode, Failure> {
     let conduct = &arguments.conduct;
     let chosen = &arguments.workloads_chosen;
@@ -27,7 +24,7 @@ pub(crate) fn check(arguments: &Check, db: Option<&Path>) -> Result<ExitCode, Fa
     let begin = Begin {
         request: Request { workloads, ..run::measuring(&measuring, conduct) },
         // It looks once, when the time is over.
-        comparison: LiveComparison { a: same("this machine"), b: same("itself"), level: LEVEL, precision: 0.0 },
+        comparison: LiveComparison { a: same("this machine"), b: same("itself"), level: USUAL_LEVEL, precision: 0.0 },
         machine: &arguments.machine,
         conduct,
         sources: None,

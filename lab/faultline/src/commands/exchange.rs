@@ -22,9 +22,10 @@ pub(crate) fn import(arguments: &Import, db: Option<&Path>) -> Result<ExitCode, 
         Some(name) => name.clone(),
         None => file.file_name().map_or_else(|| "import".to_owned(), |name| name.to_string_lossy().into_owned()),
     };
-    if name.parse::<i64>().is_ok() || name.contains('@') {
+    let is_plain = !name.trim().is_empty() && name.trim() == name && !name.contains(char::is_control);
+    if !is_plain || name.parse::<i64>().is_ok() || name.contains('@') {
         return Err(Failure::usage(
-            format!("'{name}' can't be a name: numbers are runs, and after @ comes a commit"),
+            format!("'{name}' can't be a name: numbers are runs, after @ comes a commit, and it is a plain word"),
             "`--name NAME` gives another",
         ));
     }

@@ -12,7 +12,7 @@ use faultline_model::time::UnixMillis;
 use faultline_runner::lens::Lens;
 use faultline_runner::{Completion, PlannedRun, Targets};
 use faultline_store::Store;
-use faultline_targets::{StopFlag, Target};
+use faultline_targets::{SettingsGuard, StopFlag, Target};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
@@ -58,11 +58,20 @@ pub(super) fn measure(
             });
             return Ok(failure::stopped());
         }
+        Completion::LeftChanged(text) => return Err(left_changed(&text, run)),
         Completion::BudgetUsed(left) => store.skip_items(run, &left)?,
         Completion::Finished => {}
     }
     store.finish_run(run)?;
     conclude(store, run, conduct)
+}
+
+/// Puts back settings of the system that a comparison which was killed has left. One that is under way keeps its own.
+pub(super) fn put_back_leftovers() -> Result<(), Failure> {
+    for one in SettingsGuard::put_back_leftovers()? {
+        failure::warn(&format!("a comparison that was killed had left the system changed: {one}"));
+    }
+    Ok(())
 }
 
 /// Any number that fits a signed 64-bit integer, so that every reader of JSON and SQL can hold it.
@@ -78,6 +87,11 @@ pub(super) fn machine_of(record: &RunRecord) -> Result<Option<Machine>, Failure>
             "resume it with the version of faultline that began it",
         )
     })
+}
+
+/// A setting that could not be put back.
+pub(super) fn left_changed(text: &str, run: RunId) -> Failure {
+    Failure::new(text, format!("put it back by hand; what was measured is saved, and `faultline resume {run}` goes on"))
 }
 
 pub(super) fn missing(record: &RunRecord) -> Vec<PlanItem> {

@@ -8,10 +8,11 @@ use faultline_model::dataset::{Dataset, Series};
 use faultline_model::record::{RunId, RunRecord};
 use faultline_model::setup::SideName;
 use faultline_stats::datasets;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Most that is read of a file or directory.
-const MOST_BYTES: u64 = 1 << 30;
+/// Most that is read of a file or directory; one byte more is too much for `exchange`, which says so.
+const MOST_BYTES: u64 = Files::LIMIT_BYTES + 1;
 
 /// Most files of a directory: a long history of asv's.
 const MOST_FILES: usize = 100_000;
@@ -140,11 +141,7 @@ fn files(path: &Path) -> Result<Files, Failure> {
         Failure::usage(format!("cannot read {}: {error}", path.display()), "name a file or directory that can be read")
     };
     if !path.is_dir() {
-        let length = path.metadata().map_err(|error| unreadable(path, &error))?.len();
-        if length > MOST_BYTES {
-            return Err(unreadable(path, &"it has more than 1 GiB"));
-        }
-        let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
+        let bytes = read_most(path, MOST_BYTES).map_err(|error| unreadable(path, &error))?;
         return Ok(Files::one(path.display().to_string(), bytes));
     }
     let mut found = Vec::new();
@@ -157,8 +154,8 @@ fn files(path: &Path) -> Result<Files, Failure> {
             if kind.is_dir() && depth < MOST_DEPTH {
                 waiting.push((entry.path(), depth + 1));
             } else if kind.is_file() {
-                let bytes = std::fs::read(entry.path()).map_err(|error| unreadable(&entry.path(), &error))?;
-                left = left.checked_sub(bytes.len() as u64).ok_or_else(|| unreadable(path, &"it holds over 1 GiB"))?;
+                let bytes = read_most(&entry.path(), left).map_err(|error| unreadable(&entry.path(), &error))?;
+                left -= bytes.len() as u64;
                 let relative = entry.path().strip_prefix(path).unwrap_or(&entry.path()).to_owned();
                 found.push((relative.to_string_lossy().into_owned(), bytes));
                 if found.len() > MOST_FILES {
@@ -168,4 +165,11 @@ fn files(path: &Path) -> Result<Files, Failure> {
         }
     }
     Ok(Files::directory(path.display().to_string(), found))
+}
+
+/// The beginning of a file, up to `most` bytes: also of one that has no end.
+fn read_most(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

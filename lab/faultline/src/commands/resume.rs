@@ -6,6 +6,7 @@ use crate::arguments::{OnMachine, Resume};
 use crate::failure::{self, Failure};
 use crate::places;
 use faultline_model::record::{RunId, RunRecord, RunState};
+use faultline_model::setup::SideName;
 use faultline_store::MeasuringLock;
 use faultline_targets::Target;
 use std::path::Path;
@@ -36,16 +37,22 @@ pub(crate) fn resume(arguments: &Resume, db: Option<&Path>) -> Result<ExitCode, 
         return live::resume(store, &record, comparison, conduct);
     }
     let stop = measure::stop_on_signals()?;
+    measure::put_back_leftovers()?;
     let machine = OnMachine { on: measure::machine_of(&record)? };
     let place = places::place(&machine, &conduct.place, conduct.scratch.as_deref(), &stop)?;
     let target = place.target.as_ref();
-    check_workloads(&record, target)?;
-    check_cpus(&record, target)?;
+    check(&record, None, target)?;
     store.resume_run(run, &measure::session(target))?;
     measure::measure(&mut store, run, target, conduct, &stop, None)
 }
 
-/// What `run` would refuse is not done on a resume either.
+/// What `run` would refuse is not done on a resume either. `side`: whose items are to run on this target, in a comparison.
+pub(super) fn check(record: &RunRecord, side: Option<SideName>, target: &dyn Target) -> Result<(), Failure> {
+    check_workloads(record, side, target)?;
+    check_cpus(record, target)
+}
+
+/// More tasks than CPUs are not run unless it was asked for.
 fn check_cpus(record: &RunRecord, target: &dyn Target) -> Result<(), Failure> {
     let (most, usable) = (record.settings.cpus.iter().max(), target.cpus().len());
     match most {
@@ -58,9 +65,9 @@ fn check_cpus(record: &RunRecord, target: &dyn Target) -> Result<(), Failure> {
 }
 
 /// Every workload that is still to run has to be there: an item that could not be started would have ended for good.
-fn check_workloads(record: &RunRecord, target: &dyn Target) -> Result<(), Failure> {
+fn check_workloads(record: &RunRecord, side: Option<SideName>, target: &dyn Target) -> Result<(), Failure> {
     let there = target.workloads()?;
-    for item in measure::missing(record) {
+    for item in measure::missing(record).iter().filter(|item| item.side == side) {
         let case = &item.cell.case;
         let info = there.iter().find(|info| info.name == case.workload);
         if info.and_then(|info| info.variant(&case.variant)).is_none_or(|variant| !variant.modes.contains(&case.mode)) {

@@ -18,6 +18,7 @@ pub(crate) fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failur
     let request = request(arguments)?;
     check_tree(arguments)?;
     let stop = measure::stop_on_signals()?;
+    measure::put_back_leftovers()?;
     let place = places::place(&arguments.machine, &conduct.place, conduct.scratch.as_deref(), &stop)?;
     let target = place.target.as_ref();
     let workloads = target.workloads()?;

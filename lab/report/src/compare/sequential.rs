@@ -1,6 +1,5 @@
 //! How a comparison that looks at its data as they come ended, in words.
 
-use super::change::level;
 use crate::style::Signs;
 use faultline_model::compared::{Ended, Look, Sequential};
 
@@ -22,8 +21,8 @@ pub(crate) fn words(sequential: &Sequential, signs: &Signs) -> String {
         None => format!("Ended before the first of {planned} looks, with at most {at_most} blocks planned"),
     };
     let kept = format!(
-        "The chance of falsely saying that anything differs is kept at {} over all workloads and all looks.",
-        level(1.0 - sequential.level)
+        "The chance of falsely saying that anything differs is kept at {} % over all workloads and all looks.",
+        trimmed((1.0 - sequential.level) * 100.0)
     );
     format!("{place}: {}. {kept}", why(sequential, signs))
 }
@@ -36,6 +35,7 @@ fn last_look(sequential: &Sequential) -> Option<&Look> {
 /// Why it ended there.
 fn why(sequential: &Sequential, signs: &Signs) -> String {
     match sequential.ended {
+        Ended::Settled if sequential.precision == 0.0 => "all planned blocks were measured".to_owned(),
         Ended::Settled => format!(
             "each workload had its answer, a difference or an interval within {}{} %",
             signs.plus_minus,

@@ -1,8 +1,8 @@
 //! A live comparison: both sides by turns in random order, looked at as it goes on, until each workload has its answer or the time is used up.
 
-use crate::arguments::compare::Compare;
+use crate::arguments::compare::{Compare, USUAL_LEVEL};
 use crate::arguments::{Conduct, OnMachine};
-use crate::commands::measure;
+use crate::commands::{measure, resume};
 use crate::failure::{self, Failure};
 use crate::sides::{self, Preparing, Sides};
 use crate::variants::Variants;
@@ -16,10 +16,13 @@ use faultline_runner::{Completion, PlannedRun, Request, SideMachine, plan_compar
 use faultline_stats::compared::Settings;
 use faultline_stats::sequential::{concluded, planned_looks};
 use faultline_store::{MeasuringLock, NewRun, Store};
-use faultline_targets::StopFlag;
+use faultline_targets::{SettingsGuard, StopFlag};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+
+/// Blocks after which a side that never ended well is given up.
+const HOPELESS_BLOCKS: u32 = 3;
 
 /// What a comparison is begun with.
 pub(crate) struct Begin<'a> {
@@ -54,7 +57,7 @@ pub(super) fn comparison(arguments: &Compare) -> Result<LiveComparison, Failure>
     Ok(LiveComparison {
         a: side(&arguments.a)?,
         b: side(&arguments.b)?,
-        level: arguments.certainty.level,
+        level: arguments.certainty.level.unwrap_or(USUAL_LEVEL),
         precision: arguments.certainty.precision,
     })
 }
@@ -62,6 +65,7 @@ pub(super) fn comparison(arguments: &Compare) -> Result<LiveComparison, Failure>
 /// Plans a comparison, saves the plan, and measures.
 pub(crate) fn begin(mut begin: Begin<'_>, db: Option<&Path>) -> Result<Went, Failure> {
     let stop = measure::stop_on_signals()?;
+    measure::put_back_leftovers()?;
     let preparing = Preparing { machine: begin.machine, conduct: begin.conduct, sources: begin.sources, stop: &stop };
     let sides = sides::prepare(&mut begin.comparison, &preparing)?;
     let workloads = SideName::BOTH.map(|side| sides.target(side).workloads());
@@ -85,7 +89,7 @@ pub(crate) fn begin(mut begin: Begin<'_>, db: Option<&Path>) -> Result<Went, Fai
         session: &session,
     };
     let run = store.begin_run(&new)?;
-    let went = follow(&mut store, run, &sides, begin.conduct, &stop)?;
+    let went = with_settings(&sides, || follow(&mut store, run, &sides, begin.conduct, &stop))?;
     drop(lock);
     Ok(if went { Went::Finished(store, run) } else { Went::Stopped })
 }
@@ -98,11 +102,15 @@ pub(crate) fn resume(
     conduct: &Conduct,
 ) -> Result<ExitCode, Failure> {
     let stop = measure::stop_on_signals()?;
+    measure::put_back_leftovers()?;
     let machine = OnMachine { on: measure::machine_of(record)? };
     let mut comparison = comparison.clone();
     let sides = sides::prepare(&mut comparison, &Preparing { machine: &machine, conduct, sources: None, stop: &stop })?;
+    for side in SideName::BOTH {
+        resume::check(record, Some(side), sides.target(side))?;
+    }
     store.resume_run(record.id, &session(&sides))?;
-    if follow(&mut store, record.id, &sides, conduct, &stop)? {
+    if with_settings(&sides, || follow(&mut store, record.id, &sides, conduct, &stop))? {
         measure::conclude(&store, record.id, conduct)
     } else {
         Ok(failure::stopped())
@@ -115,14 +123,29 @@ fn session(sides: &Sides) -> Session {
     Session { facts_b, ..session }
 }
 
+/// Measures while the settings of this machine that the sides change are ours, and sees at the end that they are as they were.
+fn with_settings(sides: &Sides, measure: impl FnOnce() -> Result<bool, Failure>) -> Result<bool, Failure> {
+    if sides.host_settings().is_empty() {
+        return measure();
+    }
+    let (guard, put_back) = SettingsGuard::take(sides.host_settings()).map_err(Failure::from)?;
+    for one in put_back {
+        failure::warn(&format!("a comparison that was killed had left the system changed: {one}"));
+    }
+    let went = measure();
+    let released = guard.release().map_err(Failure::from);
+    went.and_then(|went| released.map(|()| went))
+}
+
 /// Measures from look to look; whether it came to an end.
 fn follow(store: &mut Store, run: RunId, sides: &Sides, conduct: &Conduct, stop: &StopFlag) -> Result<bool, Failure> {
     let planned = store.load_run(run)?;
     let limit = conduct.limit.or(planned.settings.limit_ms.map(Duration::from_millis));
     let budget = planned.settings.budget_ms.map(Duration::from_millis);
     let began = Instant::now();
-    let looks = planned_looks(&planned).into_iter().map(|look| look.blocks);
-    for blocks in std::iter::once(1).chain(looks) {
+    let looks: Vec<u32> = planned_looks(&planned).iter().map(|look| look.blocks).collect();
+    let first_sight = looks.first().map(|&blocks| blocks.min(HOPELESS_BLOCKS));
+    for blocks in first_sight.into_iter().chain(looks) {
         let items: Vec<PlanItem> =
             measure::missing(&store.load_run(run)?).into_iter().filter(|item| item.block < blocks).collect();
         let stretch = PlannedRun {
@@ -142,6 +165,7 @@ fn follow(store: &mut Store, run: RunId, sides: &Sides, conduct: &Conduct, stop:
                 failure::warn(&format!("hint: `faultline resume {run}` goes on"));
                 return Ok(false);
             }
+            Completion::LeftChanged(text) => return Err(measure::left_changed(&text, run)),
             Completion::BudgetUsed(_) => break,
             Completion::Finished => {}
         }

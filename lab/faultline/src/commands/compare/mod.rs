@@ -7,7 +7,7 @@ use super::{measure, present, run};
 use crate::arguments::compare::Compare;
 use crate::failure::{self, Failure};
 use faultline_model::compared::Compared;
-use faultline_model::comparison::Answer;
+use faultline_model::comparison::{Answer, Comparison};
 use faultline_runner::Request;
 use live::{Begin, Went};
 use std::path::Path;
@@ -39,8 +39,9 @@ pub(crate) fn compare(arguments: &Compare, db: Option<&Path>) -> Result<ExitCode
     }
 }
 
-/// The exit status: `code`, or that of a gate that something slower has closed.
+/// The exit status: `code`, or that of a gate that is closed: by something slower, and by what can't be judged.
 fn gated(code: ExitCode, compared: &Compared, arguments: &Compare) -> ExitCode {
-    let slower = compared.suite.workloads.iter().any(|workload| workload.answer == Answer::Slower);
-    if arguments.gate && slower { failure::some_failed() } else { code }
+    let passes = |workload: &Comparison| matches!(workload.answer, Answer::Faster | Answer::NoDifference);
+    let open = compared.unmatched.is_empty() && compared.suite.workloads.iter().all(passes);
+    if arguments.gate && !open { failure::some_failed() } else { code }
 }

@@ -1,7 +1,7 @@
 //! Compares what was measured before: runs, files, imports, commits of either.
 
 use super::gated;
-use crate::arguments::compare::Compare;
+use crate::arguments::compare::{Compare, USUAL_LEVEL};
 use crate::commands::operand::{self, Operand, Source};
 use crate::commands::present;
 use crate::failure::Failure;
@@ -38,6 +38,12 @@ fn again(operand: Operand, arguments: &Compare) -> Result<ExitCode, Failure> {
     if record.settings.comparison.is_none() {
         return Err(one_only(&operand));
     }
+    if arguments.certainty.level.is_some() {
+        return Err(Failure::usage(
+            format!("{} ended at the level it was measured for", operand.name),
+            "measure again with `--level`, as its looks were planned for one",
+        ));
+    }
     if let Some(path) = &arguments.conduct.output {
         present::write_page(record, path)?;
     }
@@ -55,7 +61,10 @@ fn one_only(operand: &Operand) -> Failure {
 
 fn compared(a: &Operand, b: &Operand, arguments: &Compare) -> Result<Compared, Failure> {
     let settings = Settings {
-        compare: compare::Settings { level: arguments.certainty.level, ..compare::Settings::default() },
+        compare: compare::Settings {
+            level: arguments.certainty.level.unwrap_or(USUAL_LEVEL),
+            ..compare::Settings::default()
+        },
         direction: arguments.better.map(Into::into),
     };
     let compared = match (&a.source, &b.source) {

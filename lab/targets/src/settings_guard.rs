@@ -1,0 +1,246 @@
+//! Settings of the system are the machine's, not a database's: one comparison at a time changes them, and what they were is kept in a file until they are
+//! as they were.
+//!
+//! An execution's keeper writes settings and puts them back. This is for what the keeper can't do: two comparisons at once, and both the command and its
+//! keeper killed. The file names each setting and its value before; it is locked by the process that measures, so that a file which is not locked and
+//! not empty was left by one that was killed.
+
+use crate::TargetError;
+use crate::system_settings::{self, Before};
+use rustix::fs::{Mode, OFlags};
+use std::fs::{File, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// Where such files may be: gone with a reboot, as settings are, if possible.
+const DIRECTORIES: [&str; 3] = ["/run/lock", "/var/run", "/tmp"];
+
+/// More than the settings of any comparison.
+const LONGEST_BYTES: u64 = 1 << 20;
+
+/// Held while settings may change.
+#[derive(Debug)]
+pub struct SettingsGuard {
+    file: File,
+    before: Vec<Before>,
+}
+
+impl SettingsGuard {
+    /// Takes the machine's settings for ourselves, notes what these files hold, and puts back what one that was killed has left, which it tells in words.
+    pub fn take(files: &[String]) -> Result<(Self, Vec<String>), TargetError> {
+        Self::take_in(&usual_place(), files, &system_settings::ROOTS.map(Path::new))
+    }
+
+    /// Puts back what one that was killed has left, and tells it in words. What one that is under way changes is its own.
+    pub fn put_back_leftovers() -> Result<Vec<String>, TargetError> {
+        Self::put_back_leftovers_in(&usual_place(), &system_settings::ROOTS.map(Path::new))
+    }
+
+    fn put_back_leftovers_in(place: &Path, roots: &[&Path]) -> Result<Vec<String>, TargetError> {
+        if !place.exists() {
+            return Ok(Vec::new());
+        }
+        let mut file = open(place)?;
+        match file.try_lock() {
+            Ok(()) => recover(&mut file, place, roots),
+            Err(TryLockError::WouldBlock) => Ok(Vec::new()),
+            Err(TryLockError::Error(error)) => Err(unusable(place, &error)),
+        }
+    }
+
+    fn take_in(place: &Path, files: &[String], roots: &[&Path]) -> Result<(Self, Vec<String>), TargetError> {
+        let mut file = open(place)?;
+        lock(&file)?;
+        let put_back = recover(&mut file, place, roots)?;
+        let refused =
+            |problem| TargetError { problem, hint: "name settings that this host has and lets you read".to_owned() };
+        let read = |path: &String| Before::read(&system_settings::find(path, roots)?);
+        let before = files.iter().map(read).collect::<Result<Vec<Before>, String>>().map_err(refused)?;
+        let lines: String = before.iter().map(|one| format!("{}\t{}\n", one.file.display(), one.value)).collect();
+        file.write_all(lines.as_bytes()).and_then(|()| file.sync_data()).map_err(|error| unusable(place, &error))?;
+        Ok((SettingsGuard { file, before }, put_back))
+    }
+
+    /// Sees that everything is as it was, and puts back what isn't. The error says what is left changed; the file keeps it.
+    pub fn release(mut self) -> Result<(), TargetError> {
+        let left = system_settings::put_back_all(&self.before);
+        if !left.is_empty() {
+            return Err(TargetError {
+                problem: format!("the system is left changed: {}", left.join("; ")),
+                hint: "put it back by hand; the next comparison with settings tries again".to_owned(),
+            });
+        }
+        empty(&mut self.file).map_err(|error| TargetError {
+            problem: format!("cannot clear the list of settings: {error}"),
+            hint: "the settings themselves are as they were".to_owned(),
+        })
+    }
+}
+
+/// A file of the user's own: another user's can't make us write settings.
+fn usual_place() -> PathBuf {
+    let user = rustix::process::geteuid().as_raw();
+    let usable = |directory: &&&str| rustix::fs::access(**directory, rustix::fs::Access::WRITE_OK).is_ok();
+    let directory = DIRECTORIES.iter().find(usable).unwrap_or(&DIRECTORIES[2]);
+    Path::new(directory).join(format!("faultline-settings.{user}"))
+}
+
+fn open(place: &Path) -> Result<File, TargetError> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::open(place, flags, Mode::RUSR | Mode::WUSR)
+        .map(File::from)
+        .map_err(|error| unusable(place, &error.into()))?;
+    let metadata = file.metadata().map_err(|error| unusable(place, &error))?;
+    let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
+    if metadata.is_file() && is_ours && metadata.permissions().mode() & 0o077 == 0 {
+        return Ok(file);
+    }
+    Err(TargetError {
+        problem: format!("{} isn't ours alone, and says which settings to write", place.display()),
+        hint: "remove it, if nobody needs it".to_owned(),
+    })
+}
+
+fn unusable(place: &Path, error: &std::io::Error) -> TargetError {
+    TargetError {
+        problem: format!("cannot keep the settings' values in {}: {error}", place.display()),
+        hint: "without them a kill could leave the system changed; make the file's directory writable".to_owned(),
+    }
+}
+
+fn lock(file: &File) -> Result<(), TargetError> {
+    file.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => TargetError {
+            problem: "another comparison is changing settings of this machine".to_owned(),
+            hint: "two at once would change them under each other: wait for it to end".to_owned(),
+        },
+        TryLockError::Error(error) => TargetError {
+            problem: format!("cannot lock the list of settings: {error}"),
+            hint: "see what is wrong with the directory it is in".to_owned(),
+        },
+    })
+}
+
+/// Puts back what the file names, and empties it. Returns what was put back, in words.
+fn recover(file: &mut File, place: &Path, roots: &[&Path]) -> Result<Vec<String>, TargetError> {
+    let mut text = String::new();
+    file.take(LONGEST_BYTES).read_to_string(&mut text).map_err(|error| unusable(place, &error))?;
+    let mut told = Vec::new();
+    for (path, value) in text.lines().filter_map(|line| line.split_once('\t')) {
+        let put_back =
+            system_settings::find(path, roots).and_then(|file| Before { file, value: value.to_owned() }.put_back());
+        put_back.map_err(|problem| TargetError {
+            problem: format!("a comparison that was killed left the system changed: {problem}"),
+            hint: format!("put it back by hand, then remove {}", place.display()),
+        })?;
+        told.push(format!("{path} is {value} again"));
+    }
+    empty(file).map_err(|error| unusable(place, &error))?;
+    Ok(told)
+}
+
+fn empty(file: &mut File) -> std::io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    struct Machine {
+        directory: tempfile::TempDir,
+    }
+
+    impl Machine {
+        fn new() -> Self {
+            let machine = Machine { directory: tempfile::tempdir().unwrap() };
+            fs::create_dir(machine.path("sys")).unwrap();
+            fs::write(machine.path("sys/knob"), "1\n").unwrap();
+            machine
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.directory.path().join(name)
+        }
+
+        fn take(&self) -> Result<(SettingsGuard, Vec<String>), TargetError> {
+            let knob = self.path("sys/knob").to_str().unwrap().to_owned();
+            SettingsGuard::take_in(&self.path("list"), &[knob], &[&self.path("sys")])
+        }
+
+        fn knob(&self) -> String {
+            fs::read_to_string(self.path("sys/knob")).unwrap()
+        }
+    }
+
+    #[test]
+    fn what_is_changed_is_put_back_at_the_end() {
+        let machine = Machine::new();
+        let (guard, told) = machine.take().unwrap();
+        assert!(told.is_empty());
+        fs::write(machine.path("sys/knob"), "7\n").unwrap();
+        guard.release().unwrap();
+        assert_eq!((machine.knob().as_str(), fs::read_to_string(machine.path("list")).unwrap().as_str()), ("1\n", ""));
+    }
+
+    #[test]
+    fn one_that_was_killed_is_made_good_by_the_next() {
+        let machine = Machine::new();
+        let (guard, _) = machine.take().unwrap();
+        fs::write(machine.path("sys/knob"), "7\n").unwrap();
+        drop(guard);
+        let (guard, told) = machine.take().unwrap();
+        assert_eq!((machine.knob().as_str(), told.len()), ("1\n", 1));
+        assert!(told[0].ends_with("sys/knob is 1 again"), "{told:?}");
+        guard.release().unwrap();
+    }
+
+    #[test]
+    fn leftovers_are_put_back_by_whoever_measures_next_and_what_is_under_way_is_left_alone() {
+        let machine = Machine::new();
+        let put_back = || SettingsGuard::put_back_leftovers_in(&machine.path("list"), &[&machine.path("sys")]).unwrap();
+        assert!(put_back().is_empty());
+        let (guard, _) = machine.take().unwrap();
+        fs::write(machine.path("sys/knob"), "7\n").unwrap();
+        assert!(put_back().is_empty() && machine.knob() == "7\n");
+        drop(guard);
+        assert_eq!((put_back().len(), machine.knob().as_str()), (1, "1\n"));
+        assert!(put_back().is_empty());
+    }
+
+    #[test]
+    fn two_at_once_are_refused() {
+        let machine = Machine::new();
+        let (guard, _) = machine.take().unwrap();
+        assert!(machine.take().unwrap_err().problem.starts_with("another comparison"));
+        guard.release().unwrap();
+        assert!(machine.take().is_ok());
+    }
+
+    #[test]
+    fn what_can_not_be_put_back_is_told_and_kept() {
+        let machine = Machine::new();
+        let (guard, _) = machine.take().unwrap();
+        fs::remove_file(machine.path("sys/knob")).unwrap();
+        assert!(guard.release().unwrap_err().problem.starts_with("the system is left changed"));
+        assert!(fs::read_to_string(machine.path("list")).unwrap().contains("knob\t1"));
+    }
+
+    #[test]
+    fn a_list_that_others_can_write_and_settings_elsewhere_are_refused() {
+        let machine = Machine::new();
+        fs::write(machine.path("list"), "").unwrap();
+        fs::set_permissions(machine.path("list"), fs::Permissions::from_mode(0o666)).unwrap();
+        assert!(machine.take().unwrap_err().problem.contains("isn't ours alone"));
+        fs::remove_file(machine.path("list")).unwrap();
+        std::os::unix::fs::symlink(machine.path("sys/knob"), machine.path("list")).unwrap();
+        assert!(machine.take().is_err());
+        fs::remove_file(machine.path("list")).unwrap();
+        fs::write(machine.path("list"), "/etc/passwd\tx\n").unwrap();
+        fs::set_permissions(machine.path("list"), fs::Permissions::from_mode(0o600)).unwrap();
+        assert!(machine.take().unwrap_err().problem.contains("is no setting of the system"));
+    }
+}
