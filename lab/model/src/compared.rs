@@ -27,7 +27,7 @@ pub struct Compared {
     pub facts: Vec<FactDifference>,
     /// How a live comparison came to its end; none where all was measured before.
     pub sequential: Option<Sequential>,
-    /// What is there on one side only, and why it isn't compared.
+    /// What isn't compared, and why: it is on one side only, failed, or is of a block that a reboot split.
     pub unmatched: Vec<String>,
 }
 
@@ -129,13 +129,13 @@ pub struct Look {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
-    /// Each workload has its answer: a difference, or an interval that is narrow enough.
+    /// Each workload that could be measured has its answer: a difference, or an interval that is narrow enough.
     Settled,
     /// The time budget was used up.
     Budget,
     /// All planned blocks were measured.
     Planned,
-    /// The user stopped it.
+    /// It was stopped, or is still under way.
     Stopped,
 }
 

@@ -75,7 +75,7 @@ pub struct Side {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CautionCode {
-    /// Too few independent values.
+    /// Too few independent values, or no look was due yet.
     FewUnits,
     /// A side was seen in one boot only, or nobody knows in how many.
     OneBoot,

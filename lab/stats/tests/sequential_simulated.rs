@@ -135,6 +135,29 @@ fn an_order_that_alternates_is_no_difference() {
     assert!(with <= 0.05 && without > 0.10, "{with} {without}");
 }
 
+/// With so few blocks that signed ranks decide at best at the very end, nothing else decides in their place.
+#[test]
+fn a_few_blocks_of_an_order_that_alternates_are_no_difference() {
+    let mut random = Noise::new(8);
+    for blocks in 3..=8 {
+        let looks = looks(blocks, 1, LEVEL);
+        let mut found = [0; 2];
+        for _ in 0..2000 {
+            let series = random.autoregressive(-0.9, 2 * blocks as usize);
+            let workloads = vec![in_blocks(&mut random, &series, 1.0)];
+            let mut live = Live { shape: Shape::Normal, workloads, blocks_known: true };
+            for found in &mut found {
+                *found += u32::from(looks.iter().any(|look| live.at(look).workloads.iter().any(differs)));
+                live.blocks_known = false;
+            }
+        }
+        let [with, without] = found.map(|count| f64::from(count) / 2000.0);
+        println!("alternating, {blocks} blocks: {with:.4}, without blocks {without:.4}");
+        // Two standard deviations of the count above the level.
+        assert!(with <= 0.06 && without > with, "{blocks} blocks: {with}, {without}");
+    }
+}
+
 fn check_false_alarms(shape: Shape, rates: [f64; 2], allowed: f64) {
     println!("{shape:?}: at any look {:.4}, at the end {:.4}", rates[0], rates[1]);
     assert!(rates[0] <= allowed && rates[1] <= rates[0], "{shape:?}: {rates:?} above {allowed}");

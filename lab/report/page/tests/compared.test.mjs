@@ -199,7 +199,7 @@ test('nothing in common: the page says so', async () => {
   const { page, close } = await open('compared-empty')
   assert.match(await page.locator('#overview').innerText(), /nothing that both sides have/)
   assert.match(await page.locator('#unmatched').innerText(), /only in run 12/)
-  assert.match(await page.locator('.standing').innerText(), /before the first of 9 looks/)
+  assert.match(await page.locator('.standing').innerText(), /Before the first of 9 looks/)
   assert.equal(await page.locator('.chart').count(), 0)
   await close()
 })

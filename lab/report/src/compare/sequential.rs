@@ -18,7 +18,7 @@ pub(crate) fn words(sequential: &Sequential, signs: &Signs) -> String {
                 look.blocks, sequential.taken
             )
         }
-        None => format!("Ended before the first of {planned} looks, with at most {at_most} blocks planned"),
+        None => format!("Before the first of {planned} looks, with at most {at_most} blocks planned"),
     };
     let kept = format!(
         "The chance of falsely saying that anything differs is kept at {} % over all workloads and all looks.",
@@ -37,13 +37,13 @@ fn why(sequential: &Sequential, signs: &Signs) -> String {
     match sequential.ended {
         Ended::Settled if sequential.precision == 0.0 => "all planned blocks were measured".to_owned(),
         Ended::Settled => format!(
-            "each workload had its answer, a difference or an interval within {}{} %",
+            "each workload that could be measured had its answer, a difference or an interval within {}{} %",
             signs.plus_minus,
             trimmed(sequential.precision * 100.0)
         ),
         Ended::Budget => "the time budget was used up".to_owned(),
         Ended::Planned => "all planned blocks were measured".to_owned(),
-        Ended::Stopped => "it was stopped".to_owned(),
+        Ended::Stopped => "it was stopped, or is under way".to_owned(),
     }
 }
 
@@ -73,7 +73,7 @@ mod tests {
     fn an_end_before_any_look_is_one() {
         for taken in [0, 10] {
             let text = words(&sequential(taken, Ended::Stopped), &UNICODE);
-            assert!(text.starts_with("Ended before the first of 9 looks, with at most 48"), "{text}");
+            assert!(text.starts_with("Before the first of 9 looks, with at most 48"), "{text}");
         }
         let none = Sequential { looks: Vec::new(), ..sequential(0, Ended::Budget) };
         assert!(words(&none, &UNICODE).contains("the time budget was used up"));

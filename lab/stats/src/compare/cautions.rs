@@ -1,7 +1,8 @@
 //! What may make a comparison lie, as data: one function for each kind of reason.
 
 use super::samples::Workload;
-use super::units::{Boots, Placed, Units};
+use super::signed_rank;
+use super::units::{Boots, Pairing, Placed, Units};
 use crate::compared::lasting_differences;
 use crate::median::sorted;
 use crate::thresholds::{BIMODAL_SHARE, DRIFT_LEVEL, SHAPE_VALUES};
@@ -15,10 +16,10 @@ const NAMED_KEYS: usize = 6;
 /// Share of the values that the smaller of two groups has at least.
 const SMALLER_GROUP: f64 = 0.15;
 
-/// Every caution, in the order of the codes.
-pub(crate) fn cautions(workload: &Workload, units: &Units, method: Method) -> Vec<Caution> {
+/// Every caution, in the order of the codes. `alpha` is what the workload had to be decidable at.
+pub(crate) fn cautions(workload: &Workload, units: &Units, method: Method, alpha: f64) -> Vec<Caution> {
     let found = [
-        (CautionCode::FewUnits, few_units(units, method)),
+        (CautionCode::FewUnits, few_units(units, method, alpha)),
         (CautionCode::OneBoot, one_boot(units)),
         (CautionCode::NotInterleaved, not_interleaved(units)),
         (CautionCode::Drift, either(units, drift)),
@@ -28,7 +29,7 @@ pub(crate) fn cautions(workload: &Workload, units: &Units, method: Method) -> Ve
     found.into_iter().filter_map(|(code, text)| Some(Caution { code, text: text? })).collect()
 }
 
-fn few_units(units: &Units, method: Method) -> Option<String> {
+fn few_units(units: &Units, method: Method, alpha: f64) -> Option<String> {
     let name = match units.unit {
         Unit::Boot => "boots",
         Unit::Run => "runs",
@@ -36,6 +37,13 @@ fn few_units(units: &Units, method: Method) -> Option<String> {
     let (a, b) = (units.a.len(), units.b.len());
     match method {
         Method::Ranks | Method::SignedRanks => None,
+        Method::None if units.pairing != Pairing::Unblocked => {
+            let pairs = if units.pairing == Pairing::Pairs { a } else { 0 };
+            let needed = signed_rank::fewest(alpha);
+            Some(format!(
+                "Blocks that give a pair of values: {pairs}. It takes {needed} to show any difference at this level."
+            ))
+        }
         Method::Welch => Some(format!(
             "{a} and {b} {name} are too few for a test of ranks: the answer takes the noise for about log-normal. \
              Make 6 {name} or more on each side."
@@ -172,7 +180,7 @@ mod tests {
     fn codes(a: Samples, b: Samples, method: Method) -> Vec<CautionCode> {
         let workload = Workload { name: "w".to_owned(), unit: "s".to_owned(), direction: Direction::Lower, a, b };
         let units = units(&workload.a, &workload.b);
-        cautions(&workload, &units, method).into_iter().map(|caution| caution.code).collect()
+        cautions(&workload, &units, method, 0.05).into_iter().map(|caution| caution.code).collect()
     }
 
     /// Values that neither rise nor fall, in the order given by `from` and steps of two.

@@ -3,6 +3,9 @@
 use faultline_model::direction::Direction;
 use faultline_model::facts::Facts;
 
+/// Least and greatest value: sums of such values, and ratios of two, are finite.
+const RANGE: [f64; 2] = [1e-150, 1e150];
+
 /// One run: a process group, or a program's whole life.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
@@ -62,14 +65,14 @@ pub enum CompareError {
         side: &'static str,
     },
     /// A value that no ratio can be made of.
-    #[error("{name}: the {side} side has the value {value}: ratios need finite values above 0")]
-    NotPositive {
+    #[error("{name}: the {side} side has {why}")]
+    NoRatio {
         /// Workload.
         name: String,
         /// `first` or `second`.
         side: &'static str,
-        /// The value.
-        value: f64,
+        /// The value, and what ratios need.
+        why: String,
     },
     /// A level that is none.
     #[error("the level is {0}: it has to lie between 0.5 and 1")]
@@ -89,16 +92,25 @@ impl Samples {
         self.boots.iter().flat_map(|boot| &boot.runs)
     }
 
-    /// Refuses what has no value, or one that isn't above 0.
+    /// Refuses what has no value, or one that no ratio can be made of.
     pub(crate) fn check(&self, name: &str, side: &'static str) -> Result<(), CompareError> {
         let hollow = |boot: &Boot| boot.runs.is_empty() || boot.runs.iter().any(|run| run.intervals.is_empty());
         if self.boots.is_empty() || self.boots.iter().any(hollow) {
             return Err(CompareError::Empty { name: name.to_owned(), side });
         }
-        let bad = self.runs().flat_map(|run| &run.intervals).find(|value| !(value.is_finite() && **value > 0.0));
-        match bad {
-            Some(&value) => Err(CompareError::NotPositive { name: name.to_owned(), side, value }),
+        match self.runs().flat_map(|run| &run.intervals).find_map(|&value| no_ratio(value)) {
+            Some(why) => Err(CompareError::NoRatio { name: name.to_owned(), side, why }),
             None => Ok(()),
         }
     }
+}
+
+/// Why no ratio can be made of a value, if so: `the value 0: ratios need finite values above 0`.
+pub(crate) fn no_ratio(value: f64) -> Option<String> {
+    let [least, greatest] = RANGE;
+    if !(value.is_finite() && value > 0.0) {
+        return Some(format!("the value {value}: ratios need finite values above 0"));
+    }
+    let is_extreme = value < least || value > greatest;
+    is_extreme.then(|| format!("the value {value:e}: ratios need values from {least:e} to {greatest:e}"))
 }

@@ -16,6 +16,11 @@ pub(crate) fn can_decide(n: usize, alpha: f64) -> bool {
     critical(n, alpha / 2.0).is_some()
 }
 
+/// The fewest pairs of which some outcome would be significant at `alpha`, two-sided.
+pub(crate) fn fewest(alpha: f64) -> usize {
+    (1..).find(|&n| can_decide(n, alpha)).expect("enough pairs reach any chance above 0")
+}
+
 /// Two-sided chance of signed ranks as uneven as these. Differences of 0 have no sign and are left out.
 pub(crate) fn chance(differences: &[f64]) -> f64 {
     let mut signed: Vec<f64> = differences.iter().copied().filter(|difference| *difference != 0.0).collect();
@@ -107,6 +112,8 @@ mod tests {
         }
         assert_eq!((critical(7, 0.005), critical(8, 0.005), critical(20, 0.005)), (None, Some(0), Some(37)));
         assert!(can_decide(11, 0.001) && !can_decide(10, 0.001));
+        assert_eq!((fewest(0.05), fewest(0.001)), (6, 11));
+        assert!(can_decide(fewest(1e-17), 1e-17));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::cautions::cautions;
 use super::holm::{Decision, holm};
 use super::means::mean;
 use super::samples::{CompareError, Samples, Workload};
-use super::units::{Boots, Placed, Units, units};
+use super::units::{Boots, Pairing, Placed, Units, units};
 use super::{bootstrap, detectable, rank_test, signed_rank, welch};
 use crate::median::{median_of_sorted, sorted};
 use crate::thresholds::{BOOTSTRAP_UNITS, COVERAGE, POWER};
@@ -72,6 +72,8 @@ struct Tested<'a> {
     /// Differences within blocks, of the values and of their logarithms, ascending; empty without blocks.
     differences: Vec<f64>,
     log_differences: Vec<f64>,
+    /// What it has to be decidable at.
+    alpha: f64,
     method: Method,
     p: Option<f64>,
 }
@@ -85,22 +87,14 @@ impl<'a> Tested<'a> {
         let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
         let (log_a, log_b) = (logarithms(&a), logarithms(&b));
         let (differences, log_differences) = differences(&units);
-        let method = if units.paired && signed_rank::can_decide(a.len(), alpha) {
-            Method::SignedRanks
-        } else if rank_test::can_decide(a.len(), b.len(), alpha) {
-            Method::Ranks
-        } else if welch::can_decide(a.len(), b.len(), alpha) {
-            Method::Welch
-        } else {
-            Method::None
-        };
+        let method = method(units.pairing, [a.len(), b.len()], alpha);
         let p = match (units.boots, method) {
             (Boots::Confounded, _) | (_, Method::None) => None,
             (_, Method::SignedRanks) => Some(signed_rank::chance(&log_differences)),
             (_, Method::Ranks) => Some(rank_test::chance(&a, &b)),
             (_, Method::Welch) => Some(welch::difference(&log_a, &log_b).chance()),
         };
-        Tested { workload, units, a, b, log_a, log_b, differences, log_differences, method, p }
+        Tested { workload, units, a, b, log_a, log_b, differences, log_differences, alpha, method, p }
     }
 
     /// The comparison. `suite_alpha` is for what wasn't decided.
@@ -122,7 +116,7 @@ impl<'a> Tested<'a> {
             shift: self.shift(alpha),
             ratio_of_medians: self.ratio_of_medians(alpha, settings),
             detectable: self.p.and_then(|_| self.detectable(alpha)),
-            cautions: cautions(self.workload, &self.units, self.method),
+            cautions: cautions(self.workload, &self.units, self.method, self.alpha),
         }
     }
 
@@ -137,7 +131,7 @@ impl<'a> Tested<'a> {
             }
             Method::None => return None,
         };
-        Some(Bounded { value: value.exp(), low: low.exp(), high: high.exp(), level: 1.0 - alpha })
+        representable(Bounded { value: value.exp(), low: low.exp(), high: high.exp(), level: 1.0 - alpha })
     }
 
     fn shift(&self, alpha: f64) -> Option<Bounded> {
@@ -165,13 +159,29 @@ impl<'a> Tested<'a> {
             Method::Welch => welch::difference(&self.log_a, &self.log_b).detectable(alpha, POWER),
             Method::None => return None,
         };
-        Some(shift.exp())
+        Some(shift.exp()).filter(|ratio| ratio.is_finite())
     }
+}
+
+/// The test for `units` of either side. Only pairs decide where there are blocks: in their random order values aren't exchangeable across them.
+fn method(pairing: Pairing, [a, b]: [usize; 2], alpha: f64) -> Method {
+    match pairing {
+        Pairing::Pairs if signed_rank::can_decide(a, alpha) => Method::SignedRanks,
+        Pairing::Pairs | Pairing::NoPair => Method::None,
+        Pairing::Unblocked if rank_test::can_decide(a, b, alpha) => Method::Ranks,
+        Pairing::Unblocked if welch::can_decide(a, b, alpha) => Method::Welch,
+        Pairing::Unblocked => Method::None,
+    }
+}
+
+/// None for a ratio of which an end is beyond all numbers, or nearer to 0 than any: so wide an interval says nothing.
+fn representable(ratio: Bounded) -> Option<Bounded> {
+    [ratio.value, ratio.low, ratio.high].iter().all(|end| end.is_finite() && *end > 0.0).then_some(ratio)
 }
 
 /// The differences within blocks, of the values and of their logarithms, ascending.
 fn differences(units: &Units) -> (Vec<f64>, Vec<f64>) {
-    if !units.paired {
+    if units.pairing != Pairing::Pairs {
         return (Vec::new(), Vec::new());
     }
     let pairs = || units.a.iter().zip(&units.b).map(|(a, b)| (a.value, b.value));
@@ -306,8 +316,34 @@ mod tests {
         assert_eq!((compared.method, compared.answer), (Method::SignedRanks, Answer::Faster));
         let ratio = compared.ratio.unwrap();
         assert!(1.05 <= ratio.low && ratio.high <= 1.062 && compared.detectable.unwrap() < 1.01, "{compared:?}");
-        (rising.a, rising.b) = (blocked(&a[..4]), blocked(&b[..4]));
-        assert_eq!(only(rising).method, Method::Ranks, "four blocks are too few for signs");
+    }
+
+    /// A test that knows nothing of the blocks isn't exact within them.
+    #[test]
+    fn too_few_blocks_decide_nothing_and_it_is_told_how_many_would() {
+        let few = |few: Workload| {
+            let compared = only(few);
+            assert_eq!((compared.method, compared.answer, compared.p), (Method::None, Answer::Undecided, None));
+            assert_eq!((compared.ratio, compared.detectable), (None, None));
+            let caution = compared.cautions.iter().find(|caution| caution.code == CautionCode::FewUnits).unwrap();
+            caution.text.clone()
+        };
+        let mut five = workload(Direction::Lower, &[], &[]);
+        (five.a, five.b) = (blocked(&A[..5]), blocked(&B[..5]));
+        let text = "Blocks that give a pair of values: 5. It takes 6 to show any difference at this level.";
+        assert_eq!(few(five.clone()), text);
+        // As boots of their own.
+        for (side, samples) in [("a", &mut five.a), ("b", &mut five.b)] {
+            let runs = samples.boots.remove(0).runs.into_iter().enumerate();
+            samples.boots =
+                runs.map(|(boot, run)| Boot { id: Some(format!("{side}{boot}")), runs: vec![run] }).collect();
+        }
+        assert_eq!(few(five), text);
+        // The first side failed in all blocks in which the second did not.
+        let mut apart = workload(Direction::Lower, &[], &[]);
+        (apart.a, apart.b) = (blocked(&A), blocked(&B));
+        apart.b.boots[0].runs.iter_mut().for_each(|run| run.block = run.block.map(|block| block + 6));
+        assert!(few(apart).contains("a pair of values: 0."));
     }
 
     #[test]
@@ -325,12 +361,42 @@ mod tests {
         let error = compare(&[workload(Direction::Lower, &A, &[1.0, 0.0])], &Settings::default()).unwrap_err();
         assert_eq!(error.to_string(), "load: the second side has the value 0: ratios need finite values above 0");
         assert_eq!(compare(&[], &Settings::default()), Err(CompareError::Nothing));
+        let vast = compare(&[workload(Direction::Lower, &[1.0, 1e308], &A)], &Settings::default()).unwrap_err();
+        assert_eq!(
+            vast.to_string(),
+            "load: the first side has the value 1e308: ratios need values from 1e-150 to 1e150"
+        );
         let hollow = workload(Direction::Lower, &A, &[]);
         assert!(matches!(compare(&[hollow], &Settings::default()), Err(CompareError::Empty { side: "second", .. })));
     }
 
+    fn figures(compared: &Comparison) -> Vec<f64> {
+        let intervals = [compared.ratio, compared.shift, compared.ratio_of_medians].into_iter().flatten();
+        let sides = [compared.a.median, compared.a.mean, compared.b.median, compared.b.mean];
+        intervals.flat_map(|it| [it.value, it.low, it.high]).chain(sides).chain(compared.detectable).collect()
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn every_figure_is_finite_however_far_apart_values_are(
+            a in proptest::collection::vec(-150f64..150.0, 3..14),
+            b in proptest::collection::vec(-150f64..150.0, 3..14),
+            in_blocks in any::<bool>(),
+        ) {
+            let [a, b] = [a, b].map(|powers| powers.iter().map(|power| 10f64.powf(*power)).collect::<Vec<_>>());
+            let mut wild = workload(Direction::Higher, &a, &b);
+            if in_blocks {
+                (wild.a, wild.b) = (blocked(&a), blocked(&b));
+            }
+            for direction in [Direction::Higher, Direction::Lower] {
+                let suite = compare(&[Workload { direction, ..wild.clone() }], &Settings::default()).unwrap();
+                let overall = suite.improvement.map(|it| [it.value, it.low, it.high]);
+                let mut figures = figures(&suite.workloads[0]).into_iter().chain(overall.into_iter().flatten());
+                prop_assert!(figures.all(|figure| figure.is_finite()), "{:?}", suite);
+            }
+        }
+
         #[test]
         fn another_scale_changes_no_ratio(
             a in proptest::collection::vec(1.0f64..2.0, 4..14),

@@ -14,10 +14,23 @@ pub(crate) struct Units {
     pub(crate) a: Vec<Placed>,
     /// Second side.
     pub(crate) b: Vec<Placed>,
-    /// Whether values at the same place of both lists are of one block.
-    pub(crate) paired: bool,
+    /// Whether they come in pairs.
+    pub(crate) pairing: Pairing,
     /// What is known of the boots.
     pub(crate) boots: Boots,
+    /// Blocks that are left out of the pairs, as their two runs are of different boots.
+    pub(crate) split: Vec<u32>,
+}
+
+/// What blocks make of the units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pairing {
+    /// Values at the same place of both lists are of one block.
+    Pairs,
+    /// Every run is of a block, but no block gives a pair.
+    NoPair,
+    /// The sides weren't measured in blocks.
+    Unblocked,
 }
 
 /// A value, and where it stands in time.
@@ -35,7 +48,7 @@ pub(crate) enum Boots {
     Several,
     /// Both sides in one and the same.
     Shared,
-    /// Several, each of which holds whole blocks.
+    /// Several, which hold whole blocks.
     Blocks,
     /// One side's boots, or both's, aren't known.
     Unknown,
@@ -44,34 +57,37 @@ pub(crate) enum Boots {
 }
 
 /// Boots are the units where both sides have several of their own. Else runs are: within boots that both sides share, that is a comparison of its own.
-/// Where units come in blocks, those of blocks with a value of either side are left.
+/// Where units come in blocks, those of blocks with a value of either side are left, and where boots hold whole blocks, those of whole ones.
 pub(crate) fn units(a: &Samples, b: &Samples) -> Units {
-    let boots = boots(a, b);
+    let (boots, split) = boots(a, b);
     let (unit, of): (_, fn(&Samples) -> Vec<Placed>) = match boots {
         Boots::Several => (Unit::Boot, by_boot),
         _ => (Unit::Run, by_run),
     };
+    let blocked = a.runs().chain(b.runs()).all(|run| run.block.is_some());
     let (a, b) = (of(a), of(b));
-    match in_blocks(&a, &b) {
-        Some((a, b)) => Units { unit, a, b, paired: true, boots },
-        None => Units { unit, a, b, paired: false, boots },
+    match in_blocks(&a, &b, &split) {
+        Some((a, b)) => Units { unit, a, b, pairing: Pairing::Pairs, boots, split },
+        None if blocked => Units { unit, a, b, pairing: Pairing::NoPair, boots, split },
+        None => Units { unit, a, b, pairing: Pairing::Unblocked, boots, split },
     }
 }
 
-fn boots(a: &Samples, b: &Samples) -> Boots {
-    let (Some(ids_a), Some(ids_b)) = (ids(a), ids(b)) else { return Boots::Unknown };
-    match (ids_a.len() > 1, ids_b.len() > 1) {
-        _ if holds_whole_blocks(a, b) => {
-            if ids_a.len().max(ids_b.len()) > 1 {
-                Boots::Blocks
-            } else {
-                Boots::Shared
-            }
-        }
+/// What is known of the boots, and the blocks that don't lie in one where others do.
+fn boots(a: &Samples, b: &Samples) -> (Boots, Vec<u32>) {
+    let (Some(ids_a), Some(ids_b)) = (ids(a), ids(b)) else { return (Boots::Unknown, Vec::new()) };
+    let blocks = boots_of_blocks(a, b);
+    let whole: BTreeSet<&str> = blocks.values().filter(|[a, b]| a == b).map(|[a, _]| *a).collect();
+    if !whole.is_empty() {
+        let split = blocks.iter().filter(|(_, [a, b])| a != b).map(|(block, _)| *block).collect();
+        return (if whole.len() > 1 { Boots::Blocks } else { Boots::Shared }, split);
+    }
+    let boots = match (ids_a.len() > 1, ids_b.len() > 1) {
         (true, true) => Boots::Several,
         _ if ids_a == ids_b => Boots::Shared,
         _ => Boots::Confounded,
-    }
+    };
+    (boots, Vec::new())
 }
 
 /// The boots' names; none if one is missing.
@@ -79,26 +95,25 @@ fn ids(side: &Samples) -> Option<BTreeSet<&str>> {
     side.boots.iter().map(|boot| boot.id.as_deref()).collect()
 }
 
-/// Whether there are blocks, and the runs of each are of one boot.
-fn holds_whole_blocks(a: &Samples, b: &Samples) -> bool {
-    let of = |side: &Samples| -> BTreeMap<u32, Option<String>> {
-        let runs = side.boots.iter().flat_map(|boot| boot.runs.iter().map(|run| (run.block, boot.id.clone())));
-        runs.filter_map(|(block, id)| Some((block?, id))).collect()
-    };
-    let (a, b) = (of(a), of(b));
-    let mut shared = a.iter().filter_map(|(block, id)| Some((id, b.get(block)?))).peekable();
-    shared.peek().is_some() && shared.all(|(a, b)| a == b)
+/// The boots of either side's run in each block that has both.
+fn boots_of_blocks<'a>(a: &'a Samples, b: &'a Samples) -> BTreeMap<u32, [&'a str; 2]> {
+    let [a, b] = [a, b].map(|side| -> BTreeMap<u32, &str> {
+        let runs = side.boots.iter().flat_map(|boot| boot.runs.iter().map(|run| (run.block, boot.id.as_deref())));
+        runs.filter_map(|(block, id)| block.zip(id)).collect()
+    });
+    a.into_iter().filter_map(|(block, id)| Some((block, [id, *b.get(&block)?]))).collect()
 }
 
-/// The units of blocks that have one on either side, in the order of the blocks. None if a unit is of no block, if a block has several of a side, or if
-/// none has both.
-fn in_blocks(a: &[Placed], b: &[Placed]) -> Option<(Vec<Placed>, Vec<Placed>)> {
+/// The units of blocks that have one on either side, in the order of the blocks, without those that are `split`. None if a unit is of no block, if a block
+/// has several of a side, or if none has both.
+fn in_blocks(a: &[Placed], b: &[Placed], split: &[u32]) -> Option<(Vec<Placed>, Vec<Placed>)> {
     let by_block = |side: &[Placed]| -> Option<BTreeMap<u32, Placed>> {
         let blocks: BTreeMap<u32, Placed> =
             side.iter().map(|unit| Some((unit.block?, *unit))).collect::<Option<_>>()?;
         (blocks.len() == side.len()).then_some(blocks)
     };
-    let (a, b) = (by_block(a)?, by_block(b)?);
+    let (mut a, b) = (by_block(a)?, by_block(b)?);
+    a.retain(|block, _| !split.contains(block));
     let pairs: (Vec<Placed>, Vec<Placed>) =
         a.iter().filter_map(|(block, first)| Some((*first, *b.get(block)?))).unzip();
     (!pairs.0.is_empty()).then_some(pairs)
@@ -178,19 +193,30 @@ mod tests {
         let a = blocked(&[(2, "x", 3.0), (0, "x", 1.0), (1, "x", 2.0)]);
         let b = blocked(&[(0, "x", 10.0), (2, "x", 30.0), (3, "x", 40.0)]);
         let found = units(&a, &b);
-        assert_eq!((found.paired, found.boots, found.unit), (true, Boots::Shared, Unit::Run));
+        assert_eq!((found.pairing, found.boots, found.unit), (Pairing::Pairs, Boots::Shared, Unit::Run));
         assert_eq!((values(&found.a), values(&found.b)), (vec![1.0, 3.0], vec![10.0, 30.0]));
         let twice = blocked(&[(0, "x", 1.0), (0, "x", 2.0)]);
-        assert!(!units(&twice, &b).paired && !units(&a, &side(&[(Some("x"), &[&[1.0]])])).paired);
-        assert!(!units(&a, &blocked(&[(7, "x", 1.0)])).paired, "no block has both");
+        assert_eq!(units(&twice, &b).pairing, Pairing::NoPair);
+        assert_eq!(units(&a, &side(&[(Some("x"), &[&[1.0]])])).pairing, Pairing::Unblocked);
+        assert_eq!(units(&a, &blocked(&[(7, "x", 1.0)])).pairing, Pairing::NoPair, "no block has both");
     }
 
     #[test]
     fn a_boot_for_each_run_pairs_boots_and_boots_of_whole_blocks_pair_runs() {
         let own = units(&blocked(&[(0, "p", 1.0), (1, "q", 2.0)]), &blocked(&[(1, "r", 4.0), (0, "s", 3.0)]));
-        assert_eq!((own.unit, own.boots, own.paired), (Unit::Boot, Boots::Several, true));
+        assert_eq!((own.unit, own.boots, own.pairing), (Unit::Boot, Boots::Several, Pairing::Pairs));
         assert_eq!((values(&own.a), values(&own.b)), (vec![1.0, 2.0], vec![3.0, 4.0]));
         let whole = units(&blocked(&[(0, "p", 1.0), (1, "q", 2.0)]), &blocked(&[(0, "p", 3.0), (1, "q", 4.0)]));
-        assert_eq!((whole.unit, whole.boots, whole.paired), (Unit::Run, Boots::Blocks, true));
+        assert_eq!((whole.unit, whole.boots, whole.pairing), (Unit::Run, Boots::Blocks, Pairing::Pairs));
+    }
+
+    #[test]
+    fn a_block_that_a_reboot_cut_in_two_is_left_out_and_the_others_stay_pairs() {
+        let a = blocked(&[(0, "p", 1.0), (1, "p", 2.0), (2, "q", 3.0)]);
+        let found = units(&a, &blocked(&[(0, "p", 10.0), (1, "q", 20.0), (2, "q", 30.0)]));
+        assert_eq!((found.unit, found.boots, found.pairing), (Unit::Run, Boots::Blocks, Pairing::Pairs));
+        assert_eq!((values(&found.a), values(&found.b), found.split), (vec![1.0, 3.0], vec![10.0, 30.0], vec![1]));
+        let last = units(&blocked(&[(0, "p", 1.0), (1, "p", 2.0)]), &blocked(&[(0, "p", 10.0), (1, "q", 20.0)]));
+        assert_eq!((last.boots, last.split), (Boots::Shared, vec![1]), "what is left is of one boot");
     }
 }

@@ -1,7 +1,7 @@
 //! Kernel counters that differ between the sides, per operation.
 
 use super::units::by_boot;
-use crate::compare::{Run, Samples, holm, rank_chance, sign_chance, units};
+use crate::compare::{Pairing, Run, Samples, holm, rank_chance, sign_chance, units};
 use crate::datasets::MeasuredRun;
 use crate::median::{median_of_sorted, sorted};
 use crate::thresholds::{COUNTERS_TESTED, COUNTERS_TOLD};
@@ -63,7 +63,11 @@ impl<'a> Tested<'a> {
         let all = sorted(&[a.as_slice(), b.as_slice()].concat());
         let quarter = all.len() / 4;
         let spread = all[all.len() - 1 - quarter] - all[quarter];
-        let chance = if units.paired { sign_chance(&differences) } else { rank_chance(&a, &b) };
+        let chance = match units.pairing {
+            Pairing::Pairs => sign_chance(&differences),
+            Pairing::NoPair => 1.0,
+            Pairing::Unblocked => rank_chance(&a, &b),
+        };
         Tested { name, a, b, spread, chance }
     }
 

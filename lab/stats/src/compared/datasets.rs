@@ -6,7 +6,7 @@ use super::pairs::{Pair, pairs};
 use super::scaling::scaled_cases;
 use super::units::samples;
 use super::{ComparedError, Settings};
-use crate::compare::{Workload, compare};
+use crate::compare::{Workload, compare, units};
 use crate::machine;
 use faultline_model::compared::{Compared, Described, Details};
 use faultline_model::dataset::Dataset;
@@ -49,6 +49,7 @@ pub(crate) fn paired(
     let suite = compare(&workloads, &settings.compare)?;
     let (scaling, unfitted) = scaled_cases(&found.pairs, &workloads, settings.compare.level);
     found.unmatched.extend(unfitted);
+    found.unmatched.extend(found.pairs.iter().zip(&workloads).flat_map(|(pair, workload)| split(pair, workload, a)));
     let compared = Compared {
         format: Compared::FORMAT.to_owned(),
         a: first,
@@ -61,6 +62,13 @@ pub(crate) fn paired(
         unmatched: found.unmatched,
     };
     Ok((compared, found.pairs))
+}
+
+/// The blocks that are no pairs, in words.
+fn split(pair: &Pair, workload: &Workload, a: &Dataset) -> Vec<String> {
+    let series = &a.series[pair.a];
+    let words = |block: u32| format!("{series}, block {}: its runs are of different boots", u64::from(block) + 1);
+    units(&workload.a, &workload.b).split.into_iter().map(words).collect()
 }
 
 fn workload(pair: &Pair, [a, b]: [&Dataset; 2], blocks: Blocks<'_>) -> Workload {
@@ -167,6 +175,25 @@ mod tests {
         let error = compared(["a", "b"], &Dataset::of(a), &Dataset::of(b), &Settings::default()).unwrap_err();
         let unmatched = ["x: on the first side only", "x×2: on the second side only"].map(str::to_owned).to_vec();
         assert_eq!(error, ComparedError::NothingInCommon { unmatched });
+    }
+
+    #[test]
+    fn however_great_and_small_values_are_what_is_told_survives_json() {
+        for powers in [[149, -149, 149, -149], [-149, -149, -149, 149], [149, 149, 149, 149]] {
+            let curve = |turn: usize| -> Vec<Series> {
+                let at = |place: usize| {
+                    let value = 10f64.powi(powers[(place + turn) % 4]);
+                    series("x", Some(1 << place), points(&[value, 3.0 * value, 2.0 * value, 9.0 / value.cbrt()]))
+                };
+                (0..4).map(at).collect()
+            };
+            for turn in 0..4 {
+                let found = of(curve(0), curve(turn));
+                let json = serde_json::to_string(&found).unwrap();
+                let back: Result<Compared, _> = serde_json::from_str(&json);
+                assert_eq!(back.unwrap().suite.workloads.len(), 4);
+            }
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Which series of two sides belong together.
 
-use faultline_model::dataset::{Dataset, Series};
+use crate::compare::no_ratio;
+use faultline_model::dataset::{Dataset, Measured, Series};
 use faultline_model::direction::Direction;
 use std::collections::BTreeSet;
 
@@ -82,18 +83,26 @@ fn pair(a: &Series, b: &Series, direction: Option<Direction>) -> Result<(String,
 fn usable(series: &Series, side: &str) -> Result<(), String> {
     let mut values = series.points.iter().flat_map(|point| point.measured.values()).peekable();
     if values.peek().is_none() {
-        return Err(format!("the {side} side has no value"));
+        let why = first_failure(series).map_or_else(String::new, |failure| format!(" ({failure})"));
+        return Err(format!("the {side} side has no value{why}"));
     }
-    match values.find(|value| !(value.is_finite() && **value > 0.0)) {
-        Some(value) => Err(format!("the {side} side has the value {value}: ratios need finite values above 0")),
+    match values.find_map(|&value| no_ratio(value)) {
+        Some(why) => Err(format!("the {side} side has {why}")),
         None => Ok(()),
     }
+}
+
+fn first_failure(series: &Series) -> Option<&str> {
+    series.points.iter().find_map(|point| match &point.measured {
+        Measured::Missing(text) => Some(text.as_str()),
+        Measured::Values(_) | Measured::Summary(_) => None,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::dataset::{DataPoint, Measured};
+    use faultline_model::dataset::DataPoint;
 
     fn series(name: &str, tasks: u32, unit: &str) -> Series {
         Series {
@@ -140,7 +149,9 @@ mod tests {
         let zero = Series { points: vec![DataPoint::of(Measured::Values(vec![2.0, 0.0]))], ..series("x", 1, "s") };
         assert_eq!(reason(zero), ["x×1: the second side has the value 0: ratios need finite values above 0"]);
         let hung = Series { points: vec![DataPoint::of(Measured::Missing("hung".into()))], ..series("x", 1, "s") };
-        assert_eq!(reason(hung), ["x×1: the second side has no value"]);
+        assert_eq!(reason(hung), ["x×1: the second side has no value (hung)"]);
+        let vast = Series { points: vec![DataPoint::of(Measured::Values(vec![1e308]))], ..series("x", 1, "s") };
+        assert_eq!(reason(vast), ["x×1: the second side has the value 1e308: ratios need values from 1e-150 to 1e150"]);
     }
 
     #[test]

@@ -192,6 +192,21 @@ mod tests {
     }
 
     #[test]
+    fn a_block_that_a_reboot_cut_in_two_is_left_out_and_named() {
+        let mut record = live();
+        let mut facts = example::quiet_facts();
+        facts.text("boot.id", "second");
+        // After the first run of the sixth block: each holds four.
+        let started = faultline_model::time::UnixMillis(2_000 + 4 * 5 + 1);
+        record.sessions.push(faultline_model::record::Session { started, facts, facts_b: None });
+        let found = compared_sides(&record, &Settings::default(), None).unwrap();
+        let [one, two] = found.suite.workloads.as_slice() else { panic!("{found:?}") };
+        assert_eq!((one.answer, one.independent, one.a.units, one.b.units), (Answer::Faster, Unit::Run, 11, 11));
+        assert_eq!((one.a.runs, one.a.boots, two.a.units), (12, 2, 12), "told as measured");
+        assert_eq!(found.unmatched, ["load:base×1, block 6: its runs are of different boots"]);
+    }
+
+    #[test]
     fn two_runs_in_one_boot_and_in_two() {
         let run = |rate| example::Run::new(&["load"]).repeats(12).rate(rate).record();
         let (a, mut b) = (run(noisy), run(faster));

@@ -3,18 +3,23 @@
 //! The limits stand in docs/METHODOLOGY.md, §17.
 
 mod advice;
+mod unmeasured;
 
 use crate::thresholds::{COARSE_DETECTABLE, UNFIT_DETECTABLE};
 use advice::advice;
 use faultline_model::compared::{Compared, Fit, Fitness};
 use faultline_model::comparison::{Answer, Comparison};
 use faultline_model::record::RunRecord;
+use unmeasured::unmeasured;
 
-/// Judges a machine from `compared`, the answers of a live comparison of it with itself, and from `record`, that comparison's run.
+/// Judges a machine from `compared`, the answers of a live comparison of it with itself, and from `record`, that comparison's run. A machine on which
+/// anything that was planned has no answer is unfit.
 pub fn fitness(compared: Compared, record: &RunRecord) -> Fitness {
-    let advice = advice(&compared, record);
-    let worst = compared.suite.workloads.iter().map(fit).max_by_key(|fit| *fit as u8).unwrap_or(Fit::Unfit);
-    Fitness { format: Fitness::FORMAT.to_owned(), fit: worst, compared, advice }
+    let unmeasured = unmeasured(&compared, record);
+    let advice = advice(&compared, record, &unmeasured);
+    let worst = compared.suite.workloads.iter().map(fit).max_by_key(|fit| *fit as u8);
+    let fit = worst.filter(|_| unmeasured.is_empty()).unwrap_or(Fit::Unfit);
+    Fitness { format: Fitness::FORMAT.to_owned(), fit, compared, advice }
 }
 
 /// What one workload says. Which differs from itself, or says nothing, is worth nothing.
@@ -31,6 +36,7 @@ mod tests {
     use super::*;
     use crate::compared::{Settings, compared_sides};
     use crate::example;
+    use faultline_model::outcome::Outcome;
 
     /// A machine against itself whose runs differ by `step` times 1 to 10 parts in a thousand.
     fn judged(step: fn(u32) -> u64, other: fn(u32) -> u64, blocks: u32) -> Fitness {
@@ -69,5 +75,42 @@ mod tests {
         assert!(unlike.advice[0].finding.contains("differs from itself"), "{:?}", unlike.advice);
         let few = judged(|i| 1_000_000 + 100 * u64::from(i), |i| 1_000_050 + 100 * u64::from(i), 2);
         assert_eq!(few.fit, Fit::Unfit);
+    }
+
+    /// A fit machine on which some workloads fail: those of `failing`, in blocks below `blocks` of 20.
+    fn with_failures(failing: &[&str], blocks: u32) -> Fitness {
+        let rate = |_, block| 1_000_003 + 1_000 * u64::from(block * 7 % 11);
+        let other = |_, block| 1_000_033 + 1_000 * u64::from(block * 5 % 11);
+        let run = example::Run::new(&["x", "y", "z"]).tasks(&[1]).repeats(20).rate(rate).against(other);
+        let mut record = run.record();
+        for attempt in &mut record.attempts {
+            let item = &record.plan[attempt.ordinal as usize];
+            if failing.contains(&item.cell.case.workload.as_str()) && item.block < blocks {
+                attempt.outcome = Some(Outcome::Exited { status: 3, stderr: String::new() });
+            }
+        }
+        fitness(compared_sides(&record, &Settings::default(), None).unwrap(), &record)
+    }
+
+    #[test]
+    fn what_could_not_be_measured_makes_it_unfit_and_is_named_first() {
+        assert_eq!(with_failures(&[], 20).fit, Fit::Fit);
+        let most = with_failures(&["x", "z"], 20);
+        assert_eq!(most.fit, Fit::Unfit);
+        let findings: Vec<&str> = most.advice.iter().map(|advice| advice.finding.as_str()).collect();
+        let beginning = ["x", "z"].map(|name| {
+            format!("{name}:base×1 could not be measured: the first side has no value (repeat 1: exit status 3)")
+        });
+        assert_eq!(findings, beginning);
+    }
+
+    #[test]
+    fn what_fails_too_often_to_be_answered_makes_it_unfit_and_what_fails_sometimes_is_told() {
+        let often = with_failures(&["y"], 17);
+        let text = "y:base×1 failed 34 times and could not be answered: repeat 1: exit status 3";
+        assert_eq!((often.fit, often.advice[0].finding.as_str()), (Fit::Unfit, text));
+        let sometimes = with_failures(&["y"], 2);
+        let text = "y:base×1 failed 4 times: repeat 1: exit status 3";
+        assert_eq!((sometimes.fit, sometimes.advice[0].finding.as_str()), (Fit::Fit, text));
     }
 }

@@ -19,10 +19,16 @@ pub fn compare(a: &ScalingFit, b: &ScalingFit, level: f64) -> Result<ScalingComp
     let of = |kind: Kind, a: &Parameter, b: &Parameter| Pair::new(kind, a, b, degrees);
     let mut pairs = vec![of(Kind::Rate, &a.one_cpu, &b.one_cpu), of(Kind::Share, &a.serial, &b.serial)];
     pairs.extend(a.coherence.as_ref().zip(b.coherence.as_ref()).map(|(a, b)| of(Kind::Share, a, b)));
+    if !pairs.iter().all(Pair::is_finite) {
+        return Err(FitError::Unsettled);
+    }
     let chances: Vec<f64> = pairs.iter().map(Pair::chance).collect();
     let decisions = holm(&chances, 1.0 - level);
     let changes: Vec<ParameterChange> =
         pairs.iter().zip(decisions).map(|(pair, decision)| pair.change(decision.rejected, decision.alpha)).collect();
+    if !changes.iter().all(|change| change.difference.low.is_finite() && change.difference.high.is_finite()) {
+        return Err(FitError::Unsettled);
+    }
     Ok(ScalingComparison { law: a.law, one_cpu: changes[0], serial: changes[1], coherence: changes.get(2).copied() })
 }
 
@@ -58,6 +64,11 @@ impl Pair {
             error: square.sqrt(),
             degrees: if pooled > 0.0 { square * square / pooled } else { degrees.0 + degrees.1 },
         }
+    }
+
+    /// Whether it can be tested: squares of errors may leave the numbers that there are.
+    fn is_finite(&self) -> bool {
+        [self.difference, self.error, self.degrees].iter().all(|figure| figure.is_finite())
     }
 
     fn chance(&self) -> f64 {

@@ -53,9 +53,16 @@ fn fitted<const P: usize>(points: &[Point], law: Law, level: f64) -> Result<Scal
         let rate = log_rate(&found.parameters, cpus)?.exp();
         Some(Peak { cpus, low, high, rate, extrapolated: cpus > greatest })
     });
+    let one_cpu = exponential(parameter(0));
+    let parameters = [one_cpu].into_iter().chain((1..P).map(parameter));
+    let ends = parameters.flat_map(|parameter| [parameter.bounded.low, parameter.bounded.high]);
+    let at_peak = peak.iter().flat_map(|peak| [peak.cpus, peak.low, peak.high.unwrap_or(1.0), peak.rate]);
+    if !ends.chain(at_peak).all(f64::is_finite) {
+        return Err(FitError::Unsettled);
+    }
     Ok(ScalingFit {
         law,
-        one_cpu: exponential(parameter(0)),
+        one_cpu,
         serial: parameter(1),
         coherence: (P > 2).then(|| parameter(P - 1)),
         peak,

@@ -36,7 +36,7 @@ pub enum FitError {
         /// Its number of CPUs.
         cpus: u32,
     },
-    /// No minimum was found.
+    /// No minimum was found, or one beyond all numbers.
     #[error("the law doesn't settle on these values")]
     Unsettled,
     /// Fits of two laws.

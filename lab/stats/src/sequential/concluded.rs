@@ -2,20 +2,24 @@
 
 use super::looks::{last_look, looks};
 use super::settled::settled;
+use super::withheld::withheld;
 use crate::compared::{ComparedError, Settings, compared_sides, sides_suite};
 use crate::progress::{Standing, standings};
 use faultline_model::cell::Cell;
 use faultline_model::compared::{Compared, Ended, Look, Sequential};
 use faultline_model::plan::PlanItem;
-use faultline_model::record::RunRecord;
+use faultline_model::record::{RunRecord, RunState};
 use faultline_model::setup::SideName;
 use std::collections::BTreeSet;
 
 /// Takes the looks for which the record has all blocks, up to the first that settles every workload; the answers are those of the last one taken. The
 /// level is that of the comparison in the record.
 ///
-/// A record that isn't settled and was cut short by its budget gets a look at what is there. One that was stopped, or is still under way
-/// ([`Ended::Stopped`]), doesn't: who stopped it may have seen how it stood. Only before the first look there is nothing to see.
+/// A finished record that was cut short, by its budget or as there was no more to gain, gets a look at what is there. An open one, which was stopped or is
+/// still under way ([`Ended::Stopped`]), doesn't: who reads it may do so at every block. Before its first look it has no answers, and
+/// each workload is cautioned so.
+///
+/// A workload of which a side failed in every block up to a look isn't waited for: it has no comparison, and [`Compared::unmatched`] says why.
 pub fn concluded(record: &RunRecord, settings: &Settings) -> Result<Compared, ComparedError> {
     let Some(comparison) = &record.settings.comparison else { return Err(ComparedError::NoSides(record.id.0)) };
     let mut settings = *settings;
@@ -25,20 +29,35 @@ pub fn concluded(record: &RunRecord, settings: &Settings) -> Result<Compared, Co
     let (taken, ended) = taken(record, &planned, whole, |look| {
         Ok(settled(&sides_suite(record, &settings, *look)?, comparison.precision))
     })?;
-    let Some(last) = taken.last() else {
-        return Err(ComparedError::NothingInCommon { unmatched: vec!["no block is complete".to_owned()] });
+    let compared = match taken.last() {
+        Some(last) => compared_sides(record, &settings, Some(*last))?,
+        None => before_the_first_look(record, &settings, &planned, whole)?,
     };
-    let compared = compared_sides(record, &settings, Some(*last))?;
-    let count = taken.len();
-    let unspent = if taken.last() == planned.get(count - 1) { &planned[count..] } else { &[] };
+    let unspent = planned.strip_prefix(taken.as_slice()).unwrap_or_default();
     let sequential = Sequential {
         level: comparison.level,
         precision: comparison.precision,
-        taken: count as u32,
+        taken: taken.len() as u32,
         looks: [&taken, unspent].concat(),
         ended,
     };
     Ok(Compared { sequential: Some(sequential), ..compared })
+}
+
+/// What is measured, without answers.
+fn before_the_first_look(
+    record: &RunRecord,
+    settings: &Settings,
+    planned: &[Look],
+    whole: u32,
+) -> Result<Compared, ComparedError> {
+    let Some(first) = planned.first().filter(|_| whole > 0) else {
+        return Err(ComparedError::NothingInCommon { unmatched: vec!["no block is complete".to_owned()] });
+    };
+    let seen = Look { blocks: whole, ..*first };
+    let reason =
+        format!("No look was due yet: {whole} of the {} blocks before the first look are measured.", first.blocks);
+    Ok(withheld(compared_sides(record, settings, Some(seen))?, &reason))
 }
 
 /// The looks planned for a record: one at the end where none may stop it before, none where it has no sides.
@@ -64,13 +83,12 @@ fn taken(
             return Ok((within[..=index].to_vec(), Ended::Settled));
         }
     }
-    let ended = match record.skipped.is_empty() {
+    let ended = match record.state {
         _ if within.len() == planned.len() => Ended::Planned,
-        false => Ended::Budget,
-        true => Ended::Stopped,
+        RunState::Finished => Ended::Budget,
+        RunState::Open => Ended::Stopped,
     };
-    let knows_nothing = ended == Ended::Budget || within.is_empty();
-    let cut_short = last_look(planned, within.len() as u32, whole).filter(|_| knows_nothing);
+    let cut_short = last_look(planned, within.len() as u32, whole).filter(|_| ended == Ended::Budget);
     Ok((within.into_iter().chain(cut_short).collect(), ended))
 }
 
@@ -92,7 +110,8 @@ fn whole_blocks(record: &RunRecord) -> u32 {
 mod tests {
     use super::*;
     use crate::example;
-    use faultline_model::comparison::Answer;
+    use faultline_model::comparison::{Answer, CautionCode, Method};
+    use faultline_model::outcome::Outcome;
 
     /// The two sides of 60 blocks at most: about alike, or the second one `faster` by the half.
     fn record(faster: bool) -> RunRecord {
@@ -103,10 +122,12 @@ mod tests {
         run.against(if faster { half_more } else { other }).record()
     }
 
-    fn cut(mut record: RunRecord, blocks: u32, skip: bool) -> RunRecord {
+    /// Of that many blocks: left by its budget, or stopped.
+    fn cut(mut record: RunRecord, blocks: u32, budget: bool) -> RunRecord {
         let later: Vec<u32> = record.plan.iter().filter(|item| item.block >= blocks).map(|item| item.ordinal).collect();
         record.attempts.retain(|attempt| !later.contains(&attempt.ordinal));
-        record.skipped = if skip { later } else { Vec::new() };
+        (record.skipped, record.state) =
+            if budget { (later, RunState::Finished) } else { (Vec::new(), RunState::Open) };
         record
     }
 
@@ -148,11 +169,59 @@ mod tests {
         assert!(last.blocks < 20);
     }
 
+    /// Whoever looks at every block sees no difference before a look is due, however great it is.
     #[test]
-    fn before_the_first_look_a_stop_has_seen_nothing() {
-        let (_, sequential) = of(&cut(record(false), 4, false));
-        assert_eq!((sequential.taken, sequential.ended, sequential.looks[0].blocks), (1, Ended::Stopped, 4));
+    fn before_the_first_look_an_open_record_has_values_and_no_answers() {
+        let open = cut(record(true), 8, false);
+        let (compared, sequential) = of(&open);
+        let first = planned_looks(&open)[0].blocks;
+        assert!(first > 8);
+        assert_eq!((sequential.taken, sequential.ended), (0, Ended::Stopped));
+        assert_eq!(sequential.looks, planned_looks(&open), "none is left out");
+        let workload = &compared.suite.workloads[0];
+        assert_eq!((workload.answer, workload.method, workload.a.units), (Answer::Undecided, Method::None, 8));
+        assert_eq!((workload.p, workload.ratio, workload.shift, workload.detectable), (None, None, None, None));
+        let caution = &workload.cautions[0];
+        let text = format!("No look was due yet: 8 of the {first} blocks before the first look are measured.");
+        assert_eq!((caution.code, &caution.text), (CautionCode::FewUnits, &text));
+        assert_eq!(compared.details[0].values[0].len(), 8);
         assert!(concluded(&cut(record(false), 0, false), &Settings::default()).is_err());
+    }
+
+    #[test]
+    fn where_there_is_one_look_at_the_end_nothing_is_seen_before() {
+        let mut record = record(true);
+        record.settings.comparison.as_mut().unwrap().precision = 0.0;
+        let (compared, sequential) = of(&cut(record.clone(), 59, false));
+        assert_eq!((compared.suite.workloads[0].answer, sequential.taken), (Answer::Undecided, 0));
+        let (compared, sequential) = of(&cut(record, 59, true));
+        assert_eq!((compared.suite.workloads[0].answer, sequential.taken), (Answer::Faster, 1), "the budget ends it");
+    }
+
+    /// It would fail on: the others don't wait for it, and it is named with its reason.
+    #[test]
+    fn a_workload_that_fails_on_one_side_throughout_holds_nothing_up() {
+        let rate = |_, block| 1_000_003 + 40_000 * u64::from(block * 7 % 11);
+        let faster = |_, block| 1_500_003 + 40_000 * u64::from(block * 7 % 11);
+        let run = example::Run::new(&["load", "other"]).tasks(&[1]).repeats(60).rate(rate);
+        let whole = run.against(faster).record();
+        let failing = |blocks: u32| {
+            let mut record = whole.clone();
+            for attempt in &mut record.attempts {
+                let item = &record.plan[attempt.ordinal as usize];
+                let fails = item.cell.case.workload == "other" && item.side == Some(SideName::B);
+                if fails && item.block < blocks {
+                    attempt.outcome = Some(Outcome::Exited { status: 3, stderr: String::new() });
+                }
+            }
+            of(&record)
+        };
+        let (compared, sequential) = failing(60);
+        assert_eq!((sequential.taken, sequential.ended, compared.suite.workloads.len()), (1, Ended::Settled, 1));
+        assert_eq!(compared.unmatched, ["other:base×1: the second side has no value (repeat 1: exit status 3)"]);
+        let (compared, sequential) = failing(sequential.looks[0].blocks - 1);
+        assert!(sequential.taken > 1, "one that came back is waited for: {sequential:?}");
+        assert!(compared.suite.workloads.iter().all(|workload| workload.answer == Answer::Faster));
     }
 
     #[test]

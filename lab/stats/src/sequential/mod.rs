@@ -5,6 +5,7 @@
 mod concluded;
 mod looks;
 mod settled;
+mod withheld;
 
 pub use concluded::{concluded, planned_looks};
 pub use looks::{last_look, looks};

@@ -12,6 +12,7 @@ use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
 use faultline_model::record::{RunId, RunRecord, Session};
 use faultline_model::setup::{LiveComparison, SideName};
+use faultline_model::time::UnixMillis;
 use faultline_runner::{Completion, PlannedRun, Request, SideMachine, plan_comparison};
 use faultline_stats::compared::Settings;
 use faultline_stats::sequential::{concluded, planned_looks};
@@ -141,7 +142,9 @@ fn with_settings(sides: &Sides, measure: impl FnOnce() -> Result<bool, Failure>)
 fn follow(store: &mut Store, run: RunId, sides: &Sides, conduct: &Conduct, stop: &StopFlag) -> Result<bool, Failure> {
     let planned = store.load_run(run)?;
     let limit = conduct.limit.or(planned.settings.limit_ms.map(Duration::from_millis));
-    let budget = planned.settings.budget_ms.map(Duration::from_millis);
+    // Over all sessions: whoever stopped it may have seen how it stood, and must not have a say in when the time is over.
+    let budget =
+        planned.settings.budget_ms.map(|budget_ms| Duration::from_millis(budget_ms).saturating_sub(spent(&planned)));
     let began = Instant::now();
     let looks: Vec<u32> = planned_looks(&planned).iter().map(|look| look.blocks).collect();
     let first_sight = looks.first().map(|&blocks| blocks.min(HOPELESS_BLOCKS));
@@ -178,6 +181,18 @@ fn follow(store: &mut Store, run: RunId, sides: &Sides, conduct: &Conduct, stop:
     store.skip_items(run, &left)?;
     store.finish_run(run)?;
     Ok(true)
+}
+
+/// Time that earlier sessions took, as far as attempts tell.
+fn spent(record: &RunRecord) -> Duration {
+    let starts = record.sessions.iter().map(|session| session.started);
+    let ends = starts.clone().skip(1).map(Some).chain([None]);
+    let session_ms = |(start, end): (UnixMillis, Option<UnixMillis>)| {
+        let within = |at: &UnixMillis| *at >= start && end.is_none_or(|end| *at < end);
+        let last = record.attempts.iter().map(|attempt| attempt.started).filter(within).max();
+        last.map_or(0, |last| u64::try_from(last.0 - start.0).unwrap_or(0))
+    };
+    Duration::from_millis(starts.zip(ends).map(session_ms).sum())
 }
 
 /// Whether a side failed in everything it was asked for: more of the same would tell nothing.

@@ -1,15 +1,44 @@
 //! What the comparison of a machine with itself says.
 
+use super::super::unmeasured::Unmeasured;
 use super::told;
 use crate::thresholds::COARSE_DETECTABLE;
 use crate::warnings::percent;
-use faultline_model::compared::{Advice, Compared};
+use faultline_model::compared::{Advice, Compared, Details};
 use faultline_model::comparison::{Answer, CautionCode, Comparison};
+
+/// What to do about a workload that fails.
+const MAKE_IT_RUN: &str = "see why, make it run here, or check with other workloads";
+
+/// Workloads without an answer.
+pub(super) fn missing(compared: &Compared, unmeasured: &[Unmeasured]) -> Vec<Advice> {
+    let unmeasured = unmeasured
+        .iter()
+        .map(|Unmeasured { name, reason }| told(format!("{name} could not be measured: {reason}"), MAKE_IT_RUN));
+    let undecided = of_answer(compared, |answer| answer == Answer::Undecided).map(|named| match named.failures() {
+        Some(failures) => told(
+            format!("{} failed {} and could not be answered: {}", named.name, failures.times, failures.first),
+            MAKE_IT_RUN,
+        ),
+        None => told(format!("{} has too few values to tell anything", named.name), "give it more time"),
+    });
+    unmeasured.chain(undecided).collect()
+}
+
+/// Workloads that failed, but not so often that they have no answer.
+pub(super) fn failures(compared: &Compared) -> Vec<Advice> {
+    let answered = of_answer(compared, |answer| answer != Answer::Undecided);
+    let advice = |named: Named<'_>| {
+        let failures = named.failures()?;
+        Some(told(format!("{} failed {}: {}", named.name, failures.times, failures.first), MAKE_IT_RUN))
+    };
+    answered.filter_map(advice).collect()
+}
 
 /// Workloads that differ where nothing does.
 pub(super) fn differences(compared: &Compared) -> Vec<Advice> {
-    let differing = named(compared).filter(|(_, workload)| matches!(workload.answer, Answer::Faster | Answer::Slower));
-    let advice = |(name, workload): (String, &Comparison)| {
+    let differing = of_answer(compared, |answer| matches!(answer, Answer::Faster | Answer::Slower));
+    let advice = |Named { name, workload, .. }: Named<'_>| {
         let ratio = workload.ratio.map_or(1.0, |ratio| ratio.value);
         told(
             format!("{name} differs from itself by {}", percent(ratio.max(1.0 / ratio) - 1.0)),
@@ -37,7 +66,7 @@ pub(super) fn shapes(compared: &Compared) -> Vec<Advice> {
     let shape = |(code, what, remedy): (CautionCode, &str, &str)| {
         let cautioned = |workload: &Comparison| workload.cautions.iter().any(|caution| caution.code == code);
         let names: Vec<String> =
-            named(compared).filter(|(_, workload)| cautioned(workload)).map(|(name, _)| name).collect();
+            named(compared).filter(|named| cautioned(named.workload)).map(|named| named.name).collect();
         (!names.is_empty()).then(|| told(format!("values of {} {what}", names.join(", ")), remedy))
     };
     shapes.into_iter().filter_map(shape).collect()
@@ -45,28 +74,57 @@ pub(super) fn shapes(compared: &Compared) -> Vec<Advice> {
 
 /// The least that would have been seen, where that is much.
 pub(super) fn blind(compared: &Compared) -> Option<Advice> {
-    if let Some((name, _)) = named(compared).find(|(_, workload)| workload.answer == Answer::Undecided) {
-        return Some(told(format!("{name} has too few values to tell anything"), "give it more time"));
-    }
-    let judged = named(compared).filter(|(_, workload)| workload.answer == Answer::NoDifference);
-    let smallest = |(_, workload): &(String, &Comparison)| workload.detectable.unwrap_or(f64::INFINITY);
+    let judged = of_answer(compared, |answer| answer == Answer::NoDifference);
+    let smallest = |named: &Named<'_>| named.workload.detectable.unwrap_or(f64::INFINITY);
     let worst = judged.max_by(|x, y| smallest(x).total_cmp(&smallest(y)))?;
     let ratio = smallest(&worst);
     let finding = match ratio.is_finite() {
-        true => format!("of {}, no difference below {} would be seen", worst.0, percent(ratio - 1.0)),
-        false => format!("of {}, no difference would be seen", worst.0),
+        true => format!("of {}, no difference below {} would be seen", worst.name, percent(ratio - 1.0)),
+        false => format!("of {}, no difference would be seen", worst.name),
     };
     (ratio > 1.0 + COARSE_DETECTABLE)
         .then(|| told(finding, "quieten the machine, or give it more time: four times the blocks see half of that"))
 }
 
-/// The workloads, each with its number of tasks.
-fn named(compared: &Compared) -> impl Iterator<Item = (String, &Comparison)> {
-    let tasks = compared.details.iter().map(|details| details.tasks);
-    compared.suite.workloads.iter().zip(tasks).map(|(workload, tasks)| match tasks {
-        Some(tasks) => (format!("{}×{tasks}", workload.name), workload),
-        None => (workload.name.clone(), workload),
+/// A workload under its name with its number of tasks.
+struct Named<'a> {
+    name: String,
+    workload: &'a Comparison,
+    details: &'a Details,
+}
+
+/// What failed of a workload.
+struct Failures<'a> {
+    /// `twice`, `4 times`.
+    times: String,
+    first: &'a str,
+}
+
+impl<'a> Named<'a> {
+    /// None if nothing failed.
+    fn failures(&self) -> Option<Failures<'a>> {
+        let [a, b] = &self.details.failures;
+        let first = a.iter().chain(b).next()?;
+        let times = match a.len() + b.len() {
+            1 => "once".to_owned(),
+            2 => "twice".to_owned(),
+            more => format!("{more} times"),
+        };
+        Some(Failures { times, first })
+    }
+}
+
+/// All workloads.
+fn named(compared: &Compared) -> impl Iterator<Item = Named<'_>> {
+    compared.suite.workloads.iter().zip(&compared.details).map(|(workload, details)| {
+        let tasks = details.tasks.map_or_else(String::new, |tasks| format!("×{tasks}"));
+        Named { name: format!("{}{tasks}", workload.name), workload, details }
     })
+}
+
+/// Those whose answer is one of the `chosen`.
+fn of_answer(compared: &Compared, chosen: fn(Answer) -> bool) -> impl Iterator<Item = Named<'_>> {
+    named(compared).filter(move |named| chosen(named.workload.answer))
 }
 
 #[cfg(test)]
@@ -117,6 +175,7 @@ mod tests {
         let wide = CALM.map(|value| value * value * value);
         let [finding] = found(blind(&of(&wide, &wide)).into_iter().collect()).try_into().unwrap();
         assert!(finding.starts_with("of load×2, no difference below "), "{finding}");
-        assert!(blind(&of(&CALM[..2], &CALM[..2])).unwrap().finding.contains("too few values"));
+        let few = missing(&of(&CALM[..2], &CALM[..2]), &[]);
+        assert_eq!(found(few), ["load×2 has too few values to tell anything"]);
     }
 }

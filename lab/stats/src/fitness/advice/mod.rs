@@ -1,9 +1,11 @@
-//! What makes a machine's figures worse, and what to do about it, the most important first: what was seen to disturb, then what may.
+//! What makes a machine's figures worse, and what to do about it, the most important first: what has no answer, what was seen to disturb, then what
+//! may.
 
 mod answers;
 mod machine;
 mod others;
 
+use super::unmeasured::Unmeasured;
 use crate::gather::gather;
 use crate::machine::Cpus;
 use crate::progress::standings;
@@ -12,11 +14,13 @@ use faultline_model::compared::{Advice, Compared};
 use faultline_model::record::RunRecord;
 
 /// All there is to say.
-pub(super) fn advice(compared: &Compared, record: &RunRecord) -> Vec<Advice> {
+pub(super) fn advice(compared: &Compared, record: &RunRecord, unmeasured: &[Unmeasured]) -> Vec<Advice> {
     let standings = standings(record);
     let cases = gather(&record.workloads, &standings);
     let findings = Findings { record, cpus: Cpus::of(record), standings: &standings, cases: &cases, curves: &[] };
-    let mut advice = answers::differences(compared);
+    let mut advice = answers::missing(compared, unmeasured);
+    advice.extend(answers::differences(compared));
+    advice.extend(answers::failures(compared));
     advice.extend(others::others(&findings));
     advice.extend(answers::shapes(compared));
     advice.extend(machine::machine(&findings));

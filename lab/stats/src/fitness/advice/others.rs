@@ -9,7 +9,7 @@ use faultline_model::record::Attempt;
 /// Pages that went to swap or came from it, as Linux counts them.
 const SWAPPED: [&str; 2] = ["vmstat.pswpin", "vmstat.pswpout"];
 
-/// Others' work, time that a hypervisor or a control group took, swapping, and what failed.
+/// Others' work, time that a hypervisor or a control group took, and swapping.
 pub(super) fn others(findings: &Findings<'_>) -> Vec<Advice> {
     let all = [under_way(findings), at_start(findings), steal(findings), quota(findings), swap(findings)];
     all.into_iter().flatten().collect()
@@ -77,7 +77,7 @@ mod tests {
         let mut record = example::Run::new(&["load"]).tasks(&[1]).repeats(11).rate(rate).against(other).record();
         change(&mut record);
         let compared = compared_sides(&record, &Settings::default(), None).unwrap();
-        advice(&compared, &record).into_iter().map(|advice| advice.finding).collect()
+        advice(&compared, &record, &[]).into_iter().map(|advice| advice.finding).collect()
     }
 
     #[test]
