@@ -263,6 +263,22 @@ fn files_of_other_tools_are_compared_and_taken_in() {
 }
 
 #[test]
+fn runs_of_two_commits_are_compared_by_their_labels() {
+    let lab = Lab::new();
+    add_load(&lab);
+    for (commit, rate) in [("1f3a9c2d7e01", "100000"), ("80d2f11aa34b", "120000")] {
+        let run: Vec<&str> =
+            ["run", "-q", "load", "--repeats", "8", "--label", commit].into_iter().chain(SHORT).collect();
+        assert!(lab.faked(&run).env("RATE", rate).output().unwrap().status.success());
+    }
+    let found = json(&lab.run(&["compare", "1f3a9c2", "80d2f11", "--format", "json"]));
+    let workload = &found["suite"]["workloads"][0];
+    assert_eq!((&workload["answer"], &found["b"]["name"]), (&"faster".into(), &"80d2f11aa34b".into()));
+    let cautions = workload["cautions"].as_array().unwrap();
+    assert!(cautions.iter().any(|caution| caution["code"] == "not-interleaved"), "{cautions:?}");
+}
+
+#[test]
 fn commits_of_one_file_are_compared() {
     let lab = Lab::new();
     let lines: String = (0..12)

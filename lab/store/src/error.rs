@@ -30,6 +30,14 @@ impl StoreError {
         }
     }
 
+    pub(crate) fn ambiguous(label: &str, one: &str, other: &str) -> Self {
+        StoreError {
+            problem: format!("several commits begin with '{label}': {one}, {other}"),
+            hint: Some("give more of its letters".to_owned()),
+            not_there: true,
+        }
+    }
+
     pub(crate) fn no_name(path: &Path, error: &std::io::Error) -> Self {
         Self::new(format!("'{}' names no database: {error}", path.display()), "`--db FILE` takes the name of a file")
     }

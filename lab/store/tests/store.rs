@@ -162,6 +162,17 @@ fn a_label_leads_to_the_newest_run_that_has_it() {
     let newest = begin(&mut store);
     assert_eq!(store.run_labelled("first").unwrap(), Some(newest));
     assert_eq!(store.run_labelled("second").unwrap(), None);
+    assert_eq!(store.run_labelled("firs").unwrap(), None, "only commits may be cut short");
+    let mut commit = |label| {
+        let plan = [item(0)];
+        let new =
+            NewRun { label: Some(label), settings: &settings(), workloads: &[], plan: &plan, session: &session(1) };
+        store.begin_run(&new).unwrap()
+    };
+    let (one, _) = (commit("1f3a9c2d7e"), commit("1f3a9c2e00"));
+    assert_eq!(store.run_labelled("1f3a9c2d").unwrap(), Some(one));
+    let problem = store.run_labelled("1f3a9c2").unwrap_err().problem;
+    assert_eq!(problem, "several commits begin with '1f3a9c2': 1f3a9c2d7e, 1f3a9c2e00");
 }
 
 #[test]

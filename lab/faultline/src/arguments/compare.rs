@@ -11,6 +11,7 @@ use std::time::Duration;
 #[command(after_help = "\
 Examples:
   faultline compare 3 4                                two runs of the database
+  faultline compare 1f3a9c2 80d2f11                    two commits: runs that have them as label
   faultline compare old.json new.json                  two files of other tools: hyperfine, Go, criterion, asv, …
   faultline compare results.csv@1f3a9c results.csv@80d2 two commits of one file
 Live, side against side in random order, until the answer is there:

@@ -94,8 +94,16 @@ fn one_side(record: &RunRecord, side: &str) -> Result<Dataset, Failure> {
 fn whole(text: &str, from: Option<Foreign>, db: Option<&Path>) -> Result<Option<Source>, Failure> {
     match text.parse::<i64>() {
         Ok(number) if from.is_none() => {
-            let record = places::existing_store(db)?.load_run(RunId(number))?;
-            Ok(Some(Source::Run(Box::new(record))))
+            let loaded = places::existing_store(db)?.load_run(RunId(number));
+            match loaded {
+                Ok(record) => Ok(Some(Source::Run(Box::new(record)))),
+                // A commit's name may have no letters.
+                Err(error) if error.not_there => match named(text, from, db)? {
+                    Some(source) => Ok(Some(source)),
+                    None => Err(error.into()),
+                },
+                Err(error) => Err(error.into()),
+            }
         }
         _ => named(text, from, db),
     }
