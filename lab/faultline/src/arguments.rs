@@ -194,7 +194,7 @@ pub(crate) struct Run {
 Examples:
   faultline resume        go on with the newest run that is not finished
   faultline resume 3      go on with run 3
-A time budget counts anew for each session.")]
+A run's time budget counts anew for each session, a comparison's over all of them.")]
 pub(crate) struct Resume {
     /// The run [default: the newest that is not finished]
     #[arg(value_name = "RUN", value_parser = run_number)]

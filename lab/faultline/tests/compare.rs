@@ -148,24 +148,35 @@ fn a_gate_lets_through_only_what_is_judged_and_not_slower() {
 }
 
 #[test]
-fn killed_at_any_moment_it_is_resumed_and_says_the_same_as_unharmed() {
+fn killed_it_is_resumed_to_its_end_with_each_item_once() {
     let lab = Lab::new();
-    add_load(&lab);
+    lab.fake(
+        "load",
+        "sleep 0.05; header; echo interval 2 10000002 $((${RATE:-100000} + $$ % 97)); echo end 10000003; echo done",
+    );
     let words: Vec<&str> =
         ["compare", "-q", "load", "--b", "env.RATE=110000", "--seed", "5"].into_iter().chain(SHORT).collect();
-    let mut running = lab.faked(&words).spawn().unwrap();
-    sleep(Duration::from_millis(150));
-    running.kill().unwrap();
-    running.wait().unwrap();
-    for wait_ms in [60, 90] {
-        let mut running = lab.faked(&["resume", "-q"]).spawn().unwrap();
+    let kill_after = |words: &[&str], wait_ms| {
+        let mut running = lab.faked(words).spawn().unwrap();
         sleep(Duration::from_millis(wait_ms));
         running.kill().unwrap();
         running.wait().unwrap();
-    }
-    let resumed = lab.faked(&["resume", "1", "-q", "--format", "json"]).output().unwrap();
-    let found = json(&resumed);
-    assert_eq!(found["suite"]["workloads"][0]["answer"], "faster");
+        lab::stdout(&lab.faked(&["list", "--format", "csv"]).output().unwrap())
+    };
+    let ended = |listed: &str| -> u32 { listed.lines().nth(1).unwrap().split(',').nth(7).unwrap().parse().unwrap() };
+    let first = kill_after(&words, 400);
+    assert!(first.contains(",open,") && ended(&first) > 0, "{first}");
+    let second = kill_after(&["resume", "-q"], 400);
+    assert!(second.contains(",open,") && ended(&second) > ended(&first), "{second}");
+    let found = json(&lab.faked(&["resume", "1", "-q", "--format", "json"]).output().unwrap());
+    assert_eq!(
+        (&found["suite"]["workloads"][0]["answer"], &found["sequential"]["ended"]),
+        (&"faster".into(), &"settled".into())
+    );
+    let [a, b] = ["a", "b"].map(|side| found["suite"]["workloads"][0][side]["runs"].as_u64().unwrap());
+    let looks = found["sequential"]["looks"].as_array().unwrap();
+    let last = &looks[found["sequential"]["taken"].as_u64().unwrap() as usize - 1];
+    assert_eq!([Some(a), Some(b)], [last["blocks"].as_u64(); 2], "each item once");
     assert_eq!(lab.left_over(), Vec::<String>::new());
 }
 

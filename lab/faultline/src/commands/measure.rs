@@ -68,10 +68,15 @@ pub(super) fn measure(
 
 /// Puts back settings of the system that a comparison which was killed has left. One that is under way keeps its own.
 pub(super) fn put_back_leftovers() -> Result<(), Failure> {
-    for one in SettingsGuard::put_back_leftovers()? {
+    tell_put_back(&SettingsGuard::put_back_leftovers()?);
+    Ok(())
+}
+
+/// Says which settings were put back after a kill.
+pub(super) fn tell_put_back(put_back: &[String]) {
+    for one in put_back {
         failure::warn(&format!("a comparison that was killed had left the system changed: {one}"));
     }
-    Ok(())
 }
 
 /// Any number that fits a signed 64-bit integer, so that every reader of JSON and SQL can hold it.

@@ -7,7 +7,7 @@ use faultline_model::outcome::Outcome;
 use faultline_model::record::RunRecord;
 use faultline_model::setup::SideName;
 use faultline_report::Format;
-use faultline_stats::compared::{ComparedError, Settings};
+use faultline_stats::compared::Settings;
 use faultline_stats::sequential::concluded;
 use std::path::Path;
 
@@ -18,11 +18,7 @@ pub(super) fn compared(record: &RunRecord) -> Result<Option<Compared>, Failure> 
     }
     let compared = concluded(record, &Settings::default());
     compared.map(Some).map_err(|error| {
-        let why = match &error {
-            ComparedError::NothingInCommon { unmatched } => unmatched.first(),
-            _ => None,
-        };
-        let why = failed_first(record).or(why.cloned()).map_or_else(String::new, |why| format!("; {why}"));
+        let why = failed_first(record).map_or_else(String::new, |why| format!("; {why}"));
         Failure::new(
             format!("run {} can't be compared: {error}{why}", record.id),
             "give each side what it needs here, and compare again",

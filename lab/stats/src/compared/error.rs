@@ -6,7 +6,7 @@ use crate::compare::CompareError;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ComparedError {
     /// No series of one side goes with one of the other.
-    #[error("the sides have nothing in common that can be compared")]
+    #[error("the sides have nothing in common that can be compared{}", first(.unmatched))]
     NothingInCommon {
         /// What there is, and why it isn't compared.
         unmatched: Vec<String>,
@@ -17,4 +17,9 @@ pub enum ComparedError {
     /// The comparison itself refuses.
     #[error(transparent)]
     Compare(#[from] CompareError),
+}
+
+/// The first thing that isn't compared, and why, put behind a message.
+fn first(unmatched: &[String]) -> String {
+    unmatched.first().map_or_else(String::new, |first| format!(": {first}"))
 }

@@ -7,15 +7,11 @@ use crate::failure::{self, Failure};
 use crate::sides::{self, Preparing, Sides};
 use crate::variants::Variants;
 use crate::{places, progress};
-use faultline_model::compared::Ended;
-use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
 use faultline_model::record::{RunId, RunRecord, Session};
 use faultline_model::setup::{LiveComparison, SideName};
-use faultline_model::time::UnixMillis;
 use faultline_runner::{Completion, PlannedRun, Request, SideMachine, plan_comparison};
-use faultline_stats::compared::Settings;
-use faultline_stats::sequential::{concluded, planned_looks};
+use faultline_stats::sequential::{is_hopeless, is_settled, planned_looks, spent_ms};
 use faultline_store::{MeasuringLock, NewRun, Store};
 use faultline_targets::{SettingsGuard, StopFlag};
 use std::path::Path;
@@ -89,8 +85,10 @@ pub(crate) fn begin(mut begin: Begin<'_>, db: Option<&Path>) -> Result<Went, Fai
         plan: &plan.items,
         session: &session,
     };
-    let run = store.begin_run(&new)?;
-    let went = with_settings(&sides, || follow(&mut store, run, &sides, begin.conduct, &stop))?;
+    let (run, went) = with_settings(&sides, || {
+        let run = store.begin_run(&new)?;
+        Ok((run, follow(&mut store, run, &sides, begin.conduct, &stop)?))
+    })?;
     drop(lock);
     Ok(if went { Went::Finished(store, run) } else { Went::Stopped })
 }
@@ -110,12 +108,11 @@ pub(crate) fn resume(
     for side in SideName::BOTH {
         resume::check(record, Some(side), sides.target(side))?;
     }
-    store.resume_run(record.id, &session(&sides))?;
-    if with_settings(&sides, || follow(&mut store, record.id, &sides, conduct, &stop))? {
-        measure::conclude(&store, record.id, conduct)
-    } else {
-        Ok(failure::stopped())
-    }
+    let went = with_settings(&sides, || {
+        store.resume_run(record.id, &session(&sides))?;
+        follow(&mut store, record.id, &sides, conduct, &stop)
+    })?;
+    if went { measure::conclude(&store, record.id, conduct) } else { Ok(failure::stopped()) }
 }
 
 fn session(sides: &Sides) -> Session {
@@ -125,17 +122,15 @@ fn session(sides: &Sides) -> Session {
 }
 
 /// Measures while the settings of this machine that the sides change are ours, and sees at the end that they are as they were.
-fn with_settings(sides: &Sides, measure: impl FnOnce() -> Result<bool, Failure>) -> Result<bool, Failure> {
+fn with_settings<T>(sides: &Sides, measured: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     if sides.host_settings().is_empty() {
-        return measure();
+        return measured();
     }
     let (guard, put_back) = SettingsGuard::take(sides.host_settings()).map_err(Failure::from)?;
-    for one in put_back {
-        failure::warn(&format!("a comparison that was killed had left the system changed: {one}"));
-    }
-    let went = measure();
+    measure::tell_put_back(&put_back);
+    let came = measured();
     let released = guard.release().map_err(Failure::from);
-    went.and_then(|went| released.map(|()| went))
+    came.and_then(|came| released.map(|()| came))
 }
 
 /// Measures from look to look; whether it came to an end.
@@ -144,7 +139,7 @@ fn follow(store: &mut Store, run: RunId, sides: &Sides, conduct: &Conduct, stop:
     let limit = conduct.limit.or(planned.settings.limit_ms.map(Duration::from_millis));
     // Over all sessions: whoever stopped it may have seen how it stood, and must not have a say in when the time is over.
     let budget =
-        planned.settings.budget_ms.map(|budget_ms| Duration::from_millis(budget_ms).saturating_sub(spent(&planned)));
+        planned.settings.budget_ms.map(|budget_ms| Duration::from_millis(budget_ms.saturating_sub(spent_ms(&planned))));
     let began = Instant::now();
     let looks: Vec<u32> = planned_looks(&planned).iter().map(|look| look.blocks).collect();
     let first_sight = looks.first().map(|&blocks| blocks.min(HOPELESS_BLOCKS));
@@ -181,30 +176,4 @@ fn follow(store: &mut Store, run: RunId, sides: &Sides, conduct: &Conduct, stop:
     store.skip_items(run, &left)?;
     store.finish_run(run)?;
     Ok(true)
-}
-
-/// Time that earlier sessions took, as far as attempts tell.
-fn spent(record: &RunRecord) -> Duration {
-    let starts = record.sessions.iter().map(|session| session.started);
-    let ends = starts.clone().skip(1).map(Some).chain([None]);
-    let session_ms = |(start, end): (UnixMillis, Option<UnixMillis>)| {
-        let within = |at: &UnixMillis| *at >= start && end.is_none_or(|end| *at < end);
-        let last = record.attempts.iter().map(|attempt| attempt.started).filter(within).max();
-        last.map_or(0, |last| u64::try_from(last.0 - start.0).unwrap_or(0))
-    };
-    Duration::from_millis(starts.zip(ends).map(session_ms).sum())
-}
-
-/// Whether a side failed in everything it was asked for: more of the same would tell nothing.
-fn is_hopeless(record: &RunRecord) -> bool {
-    let ended_well = |item: &PlanItem| {
-        record.final_attempt(item.ordinal).is_some_and(|attempt| attempt.outcome == Some(Outcome::Done))
-    };
-    SideName::BOTH.into_iter().any(|side| !record.plan.iter().any(|item| item.side == Some(side) && ended_well(item)))
-}
-
-/// Whether each workload has its answer. What can't be compared at all is no reason to stop: the next blocks may hold what is missing.
-fn is_settled(record: &RunRecord) -> bool {
-    let compared = concluded(record, &Settings::default());
-    compared.is_ok_and(|compared| compared.sequential.is_some_and(|sequential| sequential.ended == Ended::Settled))
 }

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::output;
 use faultline_model::compared::Compared;
 use faultline_stats::compare;
-use faultline_stats::compared::{self as stats, ComparedError, Settings, compared_runs};
+use faultline_stats::compared::{self as stats, Settings, compared_runs};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -71,14 +71,7 @@ fn compared(a: &Operand, b: &Operand, arguments: &Compare) -> Result<Compared, F
         (Source::Run(a), Source::Run(b)) => compared_runs(a, b, &settings),
         _ => stats::compared([&a.name, &b.name], &a.dataset(), &b.dataset(), &settings),
     };
-    compared.map_err(|error| {
-        let why = match &error {
-            ComparedError::NothingInCommon { unmatched } => unmatched.first().cloned(),
-            _ => None,
-        };
-        let why = why.map_or_else(String::new, |first| format!(": {first}"));
-        Failure::usage(format!("{} and {}: {error}{why}", a.name, b.name), HINT)
-    })
+    compared.map_err(|error| Failure::usage(format!("{} and {}: {error}", a.name, b.name), HINT))
 }
 
 const HINT: &str = "they have to hold the same benchmarks, under the same names; `faultline show` and `faultline export --to faultline` show what is there";
