@@ -45,8 +45,8 @@ fn dispatch(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Command::Workloads(workloads) => commands::workloads::workloads(workloads),
         Command::Facts(facts) => commands::facts::facts(facts, db),
         Command::Published(published) => commands::published::published(published, db),
-        Command::Completions(completions) => commands::words::completions(completions),
-        Command::Man(man) => commands::words::man(man),
+        Command::Completions(completions) => commands::completions::completions(completions),
+        Command::Man(man) => commands::man::man(man),
     }
 }
 

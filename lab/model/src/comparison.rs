@@ -1,198 +1,179 @@
-//! Two sides measured under the same names: what differs, how surely, and what could have been seen. Computed by `stats`, shown by `report`.
+//! All that is shown of a comparison: the answers, what stands behind them, and what else differs. Computed by `stats`, shown by `report`.
 
-use crate::direction::Direction;
+use crate::facts::FactValue;
+use crate::record::RunId;
+use crate::scaling::ScalingComparison;
+use crate::summary::Estimate;
+use crate::time::UnixMillis;
+use crate::workload_comparison::SuiteComparison;
 use serde::{Deserialize, Serialize};
 
-/// A figure with an interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Bounded {
-    /// The estimate.
-    pub value: f64,
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-    /// Share of such intervals that enclose the true figure: 0…1.
-    pub level: f64,
-}
-
-/// What counts as one independent value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Unit {
-    /// A boot: the median of its runs.
-    Boot,
-    /// A run: the median of its intervals.
-    Run,
-}
-
-/// The test that decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Method {
-    /// Wilcoxon's test of signed ranks, of the differences within blocks; interval of Tukey.
-    SignedRanks,
-    /// Wilcoxon, Mann and Whitney's test of ranks; interval of Hodges and Lehmann.
-    Ranks,
-    /// Welch's test on logarithms, for fewer units than ranks can decide with.
-    Welch,
-    /// Neither: there are too few units for any answer at this level.
-    None,
-}
-
-/// The answer about one workload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Answer {
-    /// The second side is better: a higher rate, or a lower time.
-    Faster,
-    /// The second side is worse.
-    Slower,
-    /// No difference was detected; [`Comparison::detectable`] says which could have been.
-    NoDifference,
-    /// The data can't tell, whatever they say: a warning says why.
-    Undecided,
-}
-
-/// What one side consists of.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Side {
-    /// Boots.
-    pub boots: u32,
-    /// Runs.
-    pub runs: u32,
-    /// Intervals.
-    pub intervals: u32,
-    /// Independent values.
-    pub units: u32,
-    /// Median of the units, in the figure's unit.
-    pub median: f64,
-    /// Mean of the runs: arithmetic for times, harmonic for rates.
-    pub mean: f64,
-}
-
-/// What a comparison's warning is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CautionCode {
-    /// Too few independent values, or no look was due yet.
-    FewUnits,
-    /// A side was seen in one boot only, or nobody knows in how many.
-    OneBoot,
-    /// One side was measured after the other.
-    NotInterleaved,
-    /// Values move in one direction over time.
-    Drift,
-    /// Values fall into two groups.
-    Bimodal,
-    /// The sides' machines differ.
-    DifferentFacts,
-}
-
-impl CautionCode {
-    /// Every code.
-    pub const ALL: [CautionCode; 6] = [
-        CautionCode::FewUnits,
-        CautionCode::OneBoot,
-        CautionCode::NotInterleaved,
-        CautionCode::Drift,
-        CautionCode::Bimodal,
-        CautionCode::DifferentFacts,
-    ];
-
-    /// The code as it is written: `not-interleaved`.
-    pub fn word(self) -> &'static str {
-        match self {
-            CautionCode::FewUnits => "few-units",
-            CautionCode::OneBoot => "one-boot",
-            CautionCode::NotInterleaved => "not-interleaved",
-            CautionCode::Drift => "drift",
-            CautionCode::Bimodal => "bimodal",
-            CautionCode::DifferentFacts => "different-facts",
-        }
-    }
-}
-
-/// A warning about a comparison.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Caution {
-    /// What it is about.
-    pub code: CautionCode,
-    /// One or two sentences for people.
-    pub text: String,
-}
-
-/// One workload on both sides. Ratios are the second side's value over the first's.
+/// A comparison with its surroundings. `format` is [`Comparison::FORMAT`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// Name of the workload.
-    pub name: String,
-    /// Unit of the values.
-    pub unit: String,
-    /// Which way is better.
-    pub direction: Direction,
-    /// The first side.
-    pub a: Side,
-    /// The second side.
-    pub b: Side,
-    /// What counts as one value.
-    pub independent: Unit,
-    /// The test that decided.
-    pub method: Method,
-    /// The answer, corrected for all workloads of the suite.
-    pub answer: Answer,
-    /// Chance of a difference as great as this between equal sides. None when no test is possible.
-    pub p: Option<f64>,
-    /// The same, corrected by Holm's procedure: below 1 − level of the suite when a difference is detected.
-    pub p_corrected: Option<f64>,
-    /// Ratio of the sides, with the interval that belongs to the test.
-    pub ratio: Option<Bounded>,
-    /// Shift between the sides, in the figure's unit, with the interval that belongs to the test of ranks.
-    pub shift: Option<Bounded>,
-    /// Ratio of the two medians, with its bootstrap interval. None when there are too few units.
-    pub ratio_of_medians: Option<Bounded>,
-    /// The smallest ratio above 1 that would be detected four times in five. None when none would be, or it can't be told.
-    pub detectable: Option<f64>,
-    /// What may make it lie.
-    pub cautions: Vec<Caution>,
-}
-
-/// Several workloads on both sides. `format` is [`SuiteComparison::FORMAT`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SuiteComparison {
     /// Name and version of this structure.
     pub format: String,
-    /// Chance with which no workload at all is falsely said to differ.
-    pub level: f64,
-    /// Seed of the bootstrap.
-    pub seed: u64,
-    /// Draws of the bootstrap, or more where a level asked for it.
-    pub resamples: u32,
-    /// The workloads, in the order given.
-    pub workloads: Vec<Comparison>,
-    /// Geometric mean of the improvements: above 1 the second side is better. None unless all workloads have a ratio.
-    pub improvement: Option<Bounded>,
+    /// The first side: what there was.
+    pub a: Described,
+    /// The second side: what is new.
+    pub b: Described,
+    /// The answers.
+    pub suite: SuiteComparison,
+    /// What stands behind each workload of the suite, in the same order.
+    pub details: Vec<Details>,
+    /// Laws of scaling on both sides, of cases that were measured at enough numbers of tasks.
+    pub scaling: Vec<ScaledCase>,
+    /// Facts about the machine that differ.
+    pub facts: Vec<FactDifference>,
+    /// How a live comparison came to its end; none where all was measured before.
+    pub sequential: Option<Sequential>,
+    /// What isn't compared, and why: it is on one side only, failed, or is of a block that a reboot split.
+    pub unmatched: Vec<String>,
 }
 
-impl SuiteComparison {
+impl Comparison {
     /// Value of `format`.
-    pub const FORMAT: &'static str = "faultline-comparison/1";
+    pub const FORMAT: &'static str = "faultline-compared/1";
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// What one side is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Described {
+    /// Its name: that of a setup, a run, a file or a commit.
+    pub name: String,
+    /// What it is measured with, one item each; empty when as the machine is.
+    pub setup: Vec<String>,
+    /// The run it was measured in.
+    pub run: Option<RunId>,
+    /// When that began.
+    pub started: Option<UnixMillis>,
+    /// Which machine and kernel, one line.
+    pub machine: Option<String>,
+}
 
-    #[test]
-    fn all_is_all() {
-        assert_eq!(CautionCode::ALL.len(), CautionCode::DifferentFacts as usize + 1);
-        assert!(CautionCode::ALL.is_sorted());
-    }
+/// What stands behind a workload's comparison. Arrays hold the first side, then the second.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Details {
+    /// Number of tasks, where it is known.
+    pub tasks: Option<u32>,
+    /// The independent values, in the order in which they were measured.
+    pub values: [Vec<f64>; 2],
+    /// The kernel's share of the tasks' own CPU time: 0…1.
+    pub system_share: [Option<Estimate>; 2],
+    /// Kernel counters that differ, the most telling first.
+    pub counters: Vec<CounterDifference>,
+    /// What did not end well, in words.
+    pub failures: [Vec<String>; 2],
+}
 
-    #[test]
-    fn words_are_those_of_the_files() {
-        for code in CautionCode::ALL {
-            assert_eq!(serde_json::to_string(&code).unwrap(), format!("\"{}\"", code.word()));
-        }
-    }
+/// A kernel counter that differs between the sides.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CounterDifference {
+    /// The counter's name: `vmstat.pgfault`.
+    pub name: String,
+    /// Median per operation on the first side.
+    pub a: f64,
+    /// Median per operation on the second.
+    pub b: f64,
+    /// Chance of a difference as great between equal sides, corrected for all counters.
+    pub p_corrected: f64,
+}
+
+/// Both sides' laws of scaling for one case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScaledCase {
+    /// The case's name, without its number of tasks.
+    pub name: String,
+    /// Its unit.
+    pub unit: String,
+    /// The parameters beside each other.
+    pub comparison: ScalingComparison,
+}
+
+/// A fact that differs, or that only one side has.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FactDifference {
+    /// The fact's dotted key.
+    pub key: String,
+    /// On the first side.
+    pub a: Option<FactValue>,
+    /// On the second.
+    pub b: Option<FactValue>,
+}
+
+/// How a comparison that looks at its data as they come keeps its level (docs/METHODOLOGY.md).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sequential {
+    /// Chance with which no difference is falsely said, over all workloads and all looks.
+    pub level: f64,
+    /// Half-width at which an interval counts as narrow enough, as a share.
+    pub precision: f64,
+    /// The looks that were planned.
+    pub looks: Vec<Look>,
+    /// How many of them were taken; the answers are those of the last.
+    pub taken: u32,
+    /// Why it ended there.
+    pub ended: Ended,
+}
+
+/// One look at the data.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Look {
+    /// Blocks measured before it.
+    pub blocks: u32,
+    /// The part of the error that it may spend.
+    pub alpha: f64,
+}
+
+/// Why a live comparison ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ended {
+    /// Each workload that could be measured has its answer: a difference, or an interval that is narrow enough.
+    Settled,
+    /// The time budget was used up.
+    Budget,
+    /// All planned blocks were measured.
+    Planned,
+    /// It was stopped, or is still under way.
+    Stopped,
+}
+
+/// Whether a machine is fit to measure on: the answer of a comparison with itself. `format` is [`Fitness::FORMAT`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fitness {
+    /// Name and version of this structure.
+    pub format: String,
+    /// The answer.
+    pub fit: Fit,
+    /// The machine against itself.
+    pub compared: Comparison,
+    /// What to switch off or to mind, the most important first.
+    pub advice: Vec<Advice>,
+}
+
+impl Fitness {
+    /// Value of `format`.
+    pub const FORMAT: &'static str = "faultline-fitness/1";
+}
+
+/// Whether a machine is fit to measure on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fit {
+    /// Small differences are seen, and none where there is none.
+    Fit,
+    /// Only great differences are seen.
+    Coarse,
+    /// It differs from itself, or next to nothing can be seen.
+    Unfit,
+}
+
+/// One thing that makes figures worse.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Advice {
+    /// What was found.
+    pub finding: String,
+    /// What to do about it.
+    pub remedy: String,
 }

@@ -5,7 +5,6 @@
 
 pub mod cell;
 pub mod changes;
-pub mod compared;
 pub mod comparison;
 pub mod dataset;
 pub mod describe;
@@ -24,3 +23,4 @@ pub mod summary;
 pub mod time;
 pub mod transcript;
 pub mod warning;
+pub mod workload_comparison;

@@ -1,6 +1,6 @@
 //! Laws of scaling fitted to a curve, and two fits side by side. Computed by `stats`, shown by `report`.
 
-use crate::comparison::Bounded;
+use crate::workload_comparison::Bounded;
 use serde::{Deserialize, Serialize};
 
 /// A law of throughput over the number of CPUs n.

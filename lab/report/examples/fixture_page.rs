@@ -1,14 +1,14 @@
 //! Writes the pages of made-up runs and comparisons into a directory, for the browser tests: `cargo run --example fixture_page -- DIR`.
 
-#[path = "../tests/compared_fixture/mod.rs"]
-mod compared_fixture;
+#[path = "../tests/comparison_fixture/mod.rs"]
+mod comparison_fixture;
 #[path = "../tests/fixture/mod.rs"]
 mod fixture;
 #[path = "../tests/lens_fixture/mod.rs"]
 mod lens_fixture;
 
 use faultline_model::summary::RunSummary;
-use faultline_report::{Format, Style, compared, compared_html, html, run_table};
+use faultline_report::{Format, Style, comparison, comparison_html, html, run_table};
 use std::path::Path;
 use std::{env, fs, io};
 
@@ -33,14 +33,14 @@ fn main() -> io::Result<()> {
         fs::write(directory.join(format!("{name}.json")), run_table(run, Format::Json, &Style::PLAIN))?;
     }
     for (name, one) in [
-        ("compared", compared_fixture::typical()),
-        ("compared-stored", compared_fixture::stored()),
-        ("compared-imported", compared_fixture::imported()),
-        ("compared-hostile", compared_fixture::hostile()),
-        ("compared-empty", compared_fixture::empty()),
+        ("compared", comparison_fixture::typical()),
+        ("compared-stored", comparison_fixture::stored()),
+        ("compared-imported", comparison_fixture::imported()),
+        ("compared-hostile", comparison_fixture::hostile()),
+        ("compared-empty", comparison_fixture::empty()),
     ] {
-        fs::write(directory.join(format!("{name}.html")), compared_html(&one))?;
-        fs::write(directory.join(format!("{name}.json")), compared(&one, Format::Json, &Style::PLAIN))?;
+        fs::write(directory.join(format!("{name}.html")), comparison_html(&one))?;
+        fs::write(directory.join(format!("{name}.json")), comparison(&one, Format::Json, &Style::PLAIN))?;
     }
     Ok(())
 }

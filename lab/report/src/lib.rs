@@ -4,7 +4,7 @@
 //! knows whether it speaks to a terminal: the caller says so in a [`Style`].
 
 mod changes;
-mod compare;
+mod comparison;
 mod facts;
 mod figure;
 mod format;
@@ -21,12 +21,12 @@ mod style;
 mod workloads;
 
 pub use changes::changes;
-pub use compare::{compared, fitness};
+pub use comparison::{comparison, fitness};
 pub use facts::facts;
 pub use format::{Format, UnknownFormat};
 pub use imported::imported;
 pub use lens::{budget_table, lens_compare_table};
-pub use page::{compared_html, html};
+pub use page::{comparison_html, html};
 pub use run::run_table;
 pub use runs::runs;
 pub use style::Style;

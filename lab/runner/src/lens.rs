@@ -7,7 +7,7 @@ mod model;
 mod operations;
 mod plan;
 mod program;
-mod report;
+mod report_file;
 
 pub(crate) use attempt::{execute, operations_of};
 pub use kernel::KernelLens;

@@ -4,7 +4,7 @@ use crate::counters::counters_per_operation;
 use crate::gather::{About, CaseCells, CellRepeats};
 use crate::interval::estimate;
 use crate::shares::{system_share, time_shares};
-use crate::side::side_figures;
+use crate::side_figures::side_figures;
 use crate::speedup::{base, efficiency, speedup};
 use crate::verdict::verdict;
 use faultline_model::summary::{Curve, Point};

@@ -5,8 +5,7 @@
 //! `report`.
 
 pub mod changes;
-pub mod compare;
-pub mod compared;
+pub mod comparison;
 mod counters;
 mod curve;
 pub mod datasets;
@@ -16,17 +15,17 @@ mod granule;
 mod interval;
 pub mod lens;
 mod machine;
-mod machine_time;
 mod median;
 mod progress;
 mod repeat;
 pub mod scaling;
 pub mod sequential;
 mod shares;
-mod side;
+mod side_figures;
 mod speedup;
 mod summarise;
 pub mod thresholds;
+pub mod two_sample;
 mod verdict;
 mod warm_up;
 mod warnings;

@@ -1,7 +1,9 @@
 //! What the facts say about the machine's CPUs, and the machine in one line.
 
+use faultline_model::comparison::FactDifference;
 use faultline_model::facts::Facts;
 use faultline_model::record::RunRecord;
+use std::collections::BTreeSet;
 
 /// CPUs as the sessions' facts tell of them: the smallest number of all sessions, none where no session says.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -58,6 +60,19 @@ pub(crate) fn line(facts: Option<&Facts>) -> String {
     let parts = [words(&["cpu.model"]), cpus, words(&["kernel.name", "kernel.release"]), words(&["host.name"])];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     if parts.is_empty() { "unknown machine".to_owned() } else { parts.join(", ") }
+}
+
+/// Facts that differ without a difference in what is measured, by the beginning of their keys.
+const PASSING: [&str; 3] = ["load.", "memory.available_bytes", "boot.id"];
+
+/// Lasting facts that differ, or that one side alone has, by key.
+pub(crate) fn lasting_differences(a: &Facts, b: &Facts) -> Vec<FactDifference> {
+    let keys: BTreeSet<&String> = a.0.keys().chain(b.0.keys()).collect();
+    let lasting = |key: &&String| !PASSING.iter().any(|passing| key.starts_with(passing));
+    let differing = keys.into_iter().filter(lasting).filter(|key| a.0.get(*key) != b.0.get(*key));
+    let difference =
+        |key: &String| FactDifference { key: key.clone(), a: a.0.get(key).cloned(), b: b.0.get(key).cloned() };
+    differing.map(difference).collect()
 }
 
 #[cfg(test)]

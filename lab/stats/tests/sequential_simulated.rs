@@ -2,12 +2,12 @@
 
 mod noise;
 
-use faultline_model::compared::Look;
-use faultline_model::comparison::{Answer, Comparison, SuiteComparison};
+use faultline_model::comparison::Look;
 use faultline_model::direction::Direction;
 use faultline_model::facts::Facts;
-use faultline_stats::compare::{Boot, Run, Samples, Settings, Workload, compare};
+use faultline_model::workload_comparison::{Answer, SuiteComparison, WorkloadComparison};
 use faultline_stats::sequential::{looks, settled};
+use faultline_stats::two_sample::{Boot, Run, Samples, Settings, Workload, compare};
 use noise::{Noise, SHAPES, Shape};
 
 const LEVEL: f64 = 0.95;
@@ -95,7 +95,7 @@ impl Live {
     }
 }
 
-fn differs(workload: &Comparison) -> bool {
+fn differs(workload: &WorkloadComparison) -> bool {
     matches!(workload.answer, Answer::Faster | Answer::Slower)
 }
 
@@ -185,7 +185,7 @@ fn followed(seed: u64, shape: Shape, ratio: f64, blocks: u32, trials: u32) -> [f
     let (mut covered, mut found, mut spent) = (0, 0, 0);
     for _ in 0..trials {
         let (suite, taken) = Live::new(&mut random, shape, blocks, ratio).ended(&looks);
-        let covers = |workload: &&Comparison| {
+        let covers = |workload: &&WorkloadComparison| {
             workload.ratio.is_some_and(|interval| interval.low <= ratio && ratio <= interval.high)
         };
         covered += suite.workloads.iter().filter(covers).count();

@@ -4,8 +4,9 @@
 //! nothing is lost (a power cut may take the last moments, never the file). Nothing is altered or dropped once it is
 //! saved: what does not count keeps its samples, with an outcome that says why. What figures mean belongs to `stats`.
 
-mod datasets;
 mod error;
+mod imports;
+mod labels;
 mod load;
 mod lock;
 mod run_journal;

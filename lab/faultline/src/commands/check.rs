@@ -6,7 +6,7 @@ use crate::arguments::compare::{Check, USUAL_LEVEL};
 use crate::arguments::measuring::Measuring;
 use crate::failure::{self, Failure};
 use crate::output;
-use faultline_model::compared::Fit;
+use faultline_model::comparison::Fit;
 use faultline_model::setup::{LiveComparison, NamedSetup, Setup};
 use faultline_runner::Request;
 use std::path::Path;
@@ -36,7 +36,7 @@ pub(crate) fn check(arguments: &Check, db: Option<&Path>) -> Result<ExitCode, Fa
     let Some(compared) = present::compared(&record)? else { return Ok(failure::some_failed()) };
     let fitness = faultline_stats::fitness::fitness(compared, &record);
     if let Some(path) = &conduct.output {
-        present::write(&faultline_report::compared_html(&fitness.compared), path)?;
+        present::write(&faultline_report::comparison_html(&fitness.compared), path)?;
     }
     output::print(&faultline_report::fitness(&fitness, conduct.format.format, &output::style()))?;
     if !conduct.quiet {

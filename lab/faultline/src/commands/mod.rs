@@ -3,16 +3,17 @@
 pub(crate) mod changes;
 pub(crate) mod check;
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod exchange;
 pub(crate) mod facts;
 pub(crate) mod lens;
 pub(crate) mod list;
+pub(crate) mod man;
 pub(crate) mod published;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod show;
-pub(crate) mod words;
 pub(crate) mod workloads;
 
 mod measure;

@@ -2,17 +2,17 @@
 
 use crate::failure::{self, Failure};
 use crate::output;
-use faultline_model::compared::Compared;
+use faultline_model::comparison::Comparison;
 use faultline_model::outcome::Outcome;
 use faultline_model::record::RunRecord;
 use faultline_model::setup::SideName;
 use faultline_report::Format;
-use faultline_stats::compared::Settings;
+use faultline_stats::comparison::Settings;
 use faultline_stats::sequential::concluded;
 use std::path::Path;
 
 /// The comparison that a run holds, if it has two sides.
-pub(super) fn compared(record: &RunRecord) -> Result<Option<Compared>, Failure> {
+pub(super) fn compared(record: &RunRecord) -> Result<Option<Comparison>, Failure> {
     if record.settings.comparison.is_none() {
         return Ok(None);
     }
@@ -42,7 +42,7 @@ fn side_words(side: SideName) -> String {
 /// The run's table.
 pub(super) fn table(record: &RunRecord, format: Format) -> Result<String, Failure> {
     Ok(match compared(record)? {
-        Some(compared) => faultline_report::compared(&compared, format, &output::style()),
+        Some(compared) => faultline_report::comparison(&compared, format, &output::style()),
         None => faultline_report::run_table(&faultline_stats::summarise(record), format, &output::style()),
     })
 }
@@ -50,7 +50,7 @@ pub(super) fn table(record: &RunRecord, format: Format) -> Result<String, Failur
 /// Writes the run's page, to standard output for `-`.
 pub(super) fn write_page(record: &RunRecord, path: &Path) -> Result<(), Failure> {
     let page = match compared(record)? {
-        Some(compared) => faultline_report::compared_html(&compared),
+        Some(compared) => faultline_report::comparison_html(&compared),
         None => faultline_report::html(&faultline_stats::summarise(record), record),
     };
     write(&page, path)

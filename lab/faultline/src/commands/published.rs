@@ -4,10 +4,10 @@ use super::stored;
 use crate::arguments::Published;
 use crate::failure::Failure;
 use crate::output;
-use faultline_model::comparison::Comparison;
+use faultline_model::workload_comparison::WorkloadComparison;
 use faultline_report::Format;
 use faultline_report::published::{self, Judged, Pair, UnknownName};
-use faultline_stats::compare::{Samples, Settings, Workload, compare};
+use faultline_stats::two_sample::{Samples, Settings, Workload, compare};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -72,7 +72,7 @@ fn workload(pair: &Pair) -> Workload {
 }
 
 /// A workload as if there were no other, at the usual level; where its values allow no interval at that, at the one that two values a side allow.
-fn alone(workload: &Workload) -> Comparison {
+fn alone(workload: &Workload) -> WorkloadComparison {
     let at = |settings: Settings| {
         let suite = compare(std::slice::from_ref(workload), &settings).expect("one of a suite that could be compared");
         suite.workloads.into_iter().next().expect("as many as were given")
@@ -84,8 +84,8 @@ fn alone(workload: &Workload) -> Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::comparison::{Answer, Method};
     use faultline_model::direction::Direction;
+    use faultline_model::workload_comparison::{Answer, Method};
 
     fn pair(before: &[f64], after: &[f64]) -> Pair {
         Pair {

@@ -11,7 +11,7 @@ mod shares;
 mod surroundings;
 mod value;
 
-pub use comparison::compared_html;
+pub use comparison::comparison_html;
 
 use crate::moment;
 use crate::run::{legend, words};

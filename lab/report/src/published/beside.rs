@@ -1,6 +1,6 @@
 //! One's own run and the literature's figures next to each other, workload by workload. Says whose figure is whose, and not which is better.
 
-use super::comparison::{Comparison, Measured, comparisons};
+use super::comparison::{Measured, WorkloadComparison, comparisons};
 use super::raw::{Metric, SingleFigure, single_figures};
 use super::words::mean;
 use crate::figure::{Scale, printed};
@@ -119,7 +119,7 @@ fn kin(case: &Case) -> Vec<&'static str> {
 }
 
 /// Rates, bandwidths and builds' real times; the seconds of a zero-fill program say nothing without its amount of work.
-fn fits(comparison: &Comparison, tests: &[&str]) -> bool {
+fn fits(comparison: &WorkloadComparison, tests: &[&str]) -> bool {
     let test = comparison.subject.test.as_str();
     let metric = match comparison.metric {
         Metric::Rate | Metric::Bandwidth => true,
@@ -163,7 +163,7 @@ fn own_row(curve: &Curve, tasks: u32, test: String, unit: String, estimate: &Est
     }
 }
 
-fn of_comparison(curve: &Curve, comparison: &Comparison, signs: &Signs) -> Vec<Row> {
+fn of_comparison(curve: &Curve, comparison: &WorkloadComparison, signs: &Signs) -> Vec<Row> {
     let row = |side: &Measured| Row {
         curve: name(curve),
         whose: comparison.subject.source.to_owned(),

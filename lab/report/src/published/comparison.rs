@@ -26,7 +26,7 @@ pub(crate) struct Measured {
 
 /// A metric of something measured, before and after.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Comparison {
+pub(crate) struct WorkloadComparison {
     /// What was measured.
     #[serde(flatten)]
     pub subject: Subject,
@@ -50,9 +50,9 @@ pub(crate) struct Comparison {
     pub remark: Option<&'static str>,
 }
 
-impl Comparison {
+impl WorkloadComparison {
     fn new(series: &Series) -> Self {
-        Comparison {
+        WorkloadComparison {
             subject: series.subject.clone(),
             metric: series.metric,
             unit: series.unit.clone(),
@@ -89,12 +89,13 @@ impl Comparison {
 }
 
 /// Every comparison that the sources allow, sides that stand alone included: subjects in the order of the files, each with its metrics in theirs.
-pub(crate) fn comparisons() -> Vec<Comparison> {
-    let mut all: Vec<Comparison> = Vec::new();
+pub(crate) fn comparisons() -> Vec<WorkloadComparison> {
+    let mut all: Vec<WorkloadComparison> = Vec::new();
     for series in series() {
-        let same = |c: &Comparison| c.subject == series.subject && c.metric == series.metric && c.unit == series.unit;
+        let same =
+            |c: &WorkloadComparison| c.subject == series.subject && c.metric == series.metric && c.unit == series.unit;
         let index = all.iter().position(same).unwrap_or_else(|| {
-            all.push(Comparison::new(&series));
+            all.push(WorkloadComparison::new(&series));
             all.len() - 1
         });
         let side = match series.side {
@@ -103,7 +104,7 @@ pub(crate) fn comparisons() -> Vec<Comparison> {
         };
         *side = Some(measured(&series));
     }
-    all.iter_mut().for_each(Comparison::reckon);
+    all.iter_mut().for_each(WorkloadComparison::reckon);
     let mut subjects: Vec<Subject> = Vec::new();
     for comparison in &all {
         if !subjects.contains(&comparison.subject) {
@@ -144,7 +145,7 @@ mod tests {
         ("kernel-build", "ampere-80", 16, 16.455, Agreement::Differs),
     ];
 
-    fn claimed() -> Vec<(Comparison, Claim, f64)> {
+    fn claimed() -> Vec<(WorkloadComparison, Claim, f64)> {
         comparisons()
             .into_iter()
             .filter_map(|comparison| {
@@ -156,7 +157,7 @@ mod tests {
     }
 
     /// The exception for a row. Builds in copies are none: they share test, machine and tasks with the single one.
-    fn exception(comparison: &Comparison) -> Option<&'static Exception> {
+    fn exception(comparison: &WorkloadComparison) -> Option<&'static Exception> {
         let subject = &comparison.subject;
         EXCEPTIONS.iter().find(|(test, machine, tasks, _, _)| {
             (*test, *machine, *tasks) == (subject.test.as_str(), subject.machine.as_str(), subject.tasks)

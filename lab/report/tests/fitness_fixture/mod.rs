@@ -1,11 +1,11 @@
 //! Made-up answers of machines compared with themselves. The figures are invented, fixed, and mean nothing.
 
-use crate::compared_fixture::{stored, typical};
-use faultline_model::compared::{Advice, Compared, Ended, Fit, Fitness, Sequential};
-use faultline_model::comparison::Answer;
+use crate::comparison_fixture::{stored, typical};
+use faultline_model::comparison::{Advice, Comparison, Ended, Fit, Fitness, Sequential};
+use faultline_model::workload_comparison::Answer;
 
 /// Both sides alike in all their workloads, and none of them found to differ.
-fn alike() -> Compared {
+fn alike() -> Comparison {
     let mut compared = stored();
     for (workload, details) in compared.suite.workloads.iter_mut().zip(&mut compared.details) {
         workload.answer = Answer::NoDifference;
@@ -17,7 +17,7 @@ fn alike() -> Compared {
 }
 
 /// Found to differ from itself in one workload, not in another, and undecided about the third.
-fn differing() -> Compared {
+fn differing() -> Comparison {
     let mut compared = typical();
     for index in [2, 0] {
         compared.suite.workloads.remove(index);

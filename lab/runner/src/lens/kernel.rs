@@ -1,6 +1,6 @@
 //! Workloads in a guest under the lens: a machine for each number of CPUs, a boot for each execution.
 
-use super::report::ReportFile;
+use super::report_file::ReportFile;
 use super::{Counted, Lens, MachineModel, Watched};
 use faultline_model::lens::raw::RawReport;
 use faultline_model::plan::PlanItem;

@@ -1,6 +1,6 @@
 //! A program under the lens, in QEMU's user mode: each of its threads has a CPU.
 
-use super::report::ReportFile;
+use super::report_file::ReportFile;
 use super::{Counted, Lens, MachineModel, Watched};
 use faultline_model::lens::raw::{Problem, RawReport};
 use faultline_model::plan::PlanItem;

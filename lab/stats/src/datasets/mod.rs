@@ -2,12 +2,9 @@
 //!
 //! Files of other tools are read elsewhere.
 
-mod boot;
 mod commit;
 mod record;
-mod values;
 
 pub use commit::{CommitError, at_commit};
-pub(crate) use record::{Chosen, MeasuredRun, Measurement, measurement};
+pub(crate) use record::{Chosen, Coarse, MeasuredRun, Measurement, measurement};
 pub use record::{dataset, sides};
-pub(crate) use values::Coarse;

@@ -1,16 +1,19 @@
 //! A record's values, by cell and run.
 
-use super::boot::boot;
-use super::values::Coarse;
 use crate::gather::{CaseCells, CellRepeats, gather};
+use crate::granule::granule;
 use crate::progress::standings;
-use crate::repeat::Repeat;
-use faultline_model::cell::{Case, TaskMode};
+use crate::repeat::{Repeat, rate};
+use crate::thresholds::COARSE_SHARE;
+use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::dataset::{DataPoint, Dataset, Measured, Series};
 use faultline_model::describe::{Style, WorkloadInfo};
 use faultline_model::facts::Facts;
-use faultline_model::record::RunRecord;
+use faultline_model::plan::Settings;
+use faultline_model::protocol::Interval;
+use faultline_model::record::{Attempt, RunRecord};
 use faultline_model::setup::SideName;
+use std::collections::BTreeSet;
 
 /// The values of a run without sides: a series for each cell, a point for each attempt that ended for good. Empty for a run under the lens, which
 /// takes no time.
@@ -144,6 +147,56 @@ fn points(case: &CaseCells<'_>, cell: &CellRepeats<'_>, runs: &[MeasuredRun<'_>]
         .into_iter()
         .map(|(block, text)| DataPoint::of(Measured::Missing(format!("repeat {}: {text}", u64::from(block) + 1))));
     runs.iter().map(point).chain(missing).collect()
+}
+
+/// How the machines of `--on` that boot for each execution are named.
+const GUEST: &str = "qemu";
+
+/// The boot's name: of a guest, that of the attempt; of a host, its boot's id at the session in which the attempt began. None where no fact tells.
+pub(crate) fn boot(record: &RunRecord, side: Option<SideName>, attempt: &Attempt) -> Option<String> {
+    if is_guest(&record.settings, side) {
+        return Some(format!("run {} attempt {}", record.id, attempt.id.0));
+    }
+    let begun = |session: &&faultline_model::record::Session| session.started <= attempt.started;
+    let session = record.sessions.iter().rfind(begun).or(record.sessions.first())?;
+    let own = session.facts_b.as_ref().filter(|_| side == Some(SideName::B));
+    own.unwrap_or(&session.facts).get_text("boot.id").map(str::to_owned)
+}
+
+fn is_guest(settings: &Settings, side: Option<SideName>) -> bool {
+    let setup = settings.comparison.as_ref().zip(side).map(|(comparison, side)| &comparison.side(side).setup);
+    let on = setup.and_then(|setup| setup.on.as_ref()).or(settings.on.as_ref());
+    on.is_some_and(|on| on.starts_with(GUEST)) || setup.is_some_and(|setup| setup.kernel.is_some())
+}
+
+/// Cells whose intervals count so little that a single operation, or batch, would show: their runs have one value each.
+///
+/// It goes for both sides of a comparison, as a median of intervals and a rate over all of them are not the same figure.
+#[derive(Debug, Default)]
+pub(crate) struct Coarse(BTreeSet<Cell>);
+
+impl Coarse {
+    /// Looks at all the cells.
+    pub(crate) fn of<'a>(cases: impl Iterator<Item = &'a CaseCells<'a>>) -> Self {
+        let coarse = |case: &CaseCells<'_>| {
+            let cells: Vec<Cell> =
+                case.cells.iter().filter(|cell| is_coarse(cell)).map(|c| case.cell(c.tasks)).collect();
+            cells
+        };
+        Coarse(cases.flat_map(coarse).collect())
+    }
+
+    /// The values of a repeat of `cell`, at least one.
+    pub(crate) fn values(&self, cell: &Cell, repeat: &Repeat<'_>) -> Vec<f64> {
+        let rates: Vec<f64> = repeat.attempt.window.chunks(1).filter_map(rate).collect();
+        if rates.is_empty() || self.0.contains(cell) { vec![repeat.value] } else { rates }
+    }
+}
+
+/// The rule of coarse counts (docs/METHODOLOGY.md, §9), for each interval on its own.
+fn is_coarse(cell: &CellRepeats<'_>) -> bool {
+    let fewest = cell.repeats.iter().flat_map(|repeat| &repeat.attempt.window).map(Interval::total).min();
+    fewest.is_some_and(|fewest| f64::from(cell.tasks) * granule(cell) as f64 > COARSE_SHARE * fewest as f64)
 }
 
 #[cfg(test)]

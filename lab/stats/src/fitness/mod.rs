@@ -7,14 +7,14 @@ mod unmeasured;
 
 use crate::thresholds::{COARSE_DETECTABLE, UNFIT_DETECTABLE};
 use advice::advice;
-use faultline_model::compared::{Compared, Fit, Fitness};
-use faultline_model::comparison::{Answer, Comparison};
+use faultline_model::comparison::{Comparison, Fit, Fitness};
 use faultline_model::record::RunRecord;
+use faultline_model::workload_comparison::{Answer, WorkloadComparison};
 use unmeasured::unmeasured;
 
 /// Judges a machine from `compared`, the answers of a live comparison of it with itself, and from `record`, that comparison's run. A machine on which
 /// anything that was planned has no answer is unfit.
-pub fn fitness(compared: Compared, record: &RunRecord) -> Fitness {
+pub fn fitness(compared: Comparison, record: &RunRecord) -> Fitness {
     let unmeasured = unmeasured(&compared, record);
     let advice = advice(&compared, record, &unmeasured);
     let worst = compared.suite.workloads.iter().map(fit).max_by_key(|fit| *fit as u8);
@@ -23,7 +23,7 @@ pub fn fitness(compared: Compared, record: &RunRecord) -> Fitness {
 }
 
 /// What one workload says. Which differs from itself, or says nothing, is worth nothing.
-fn fit(workload: &Comparison) -> Fit {
+fn fit(workload: &WorkloadComparison) -> Fit {
     match (workload.answer, workload.detectable) {
         (Answer::NoDifference, Some(ratio)) if ratio <= 1.0 + COARSE_DETECTABLE => Fit::Fit,
         (Answer::NoDifference, Some(ratio)) if ratio <= 1.0 + UNFIT_DETECTABLE => Fit::Coarse,
@@ -34,7 +34,7 @@ fn fit(workload: &Comparison) -> Fit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compared::{Settings, compared_sides};
+    use crate::comparison::{Settings, compare_sides};
     use crate::example;
     use faultline_model::outcome::Outcome;
 
@@ -48,7 +48,7 @@ mod tests {
             let rate = if first { step(item.block) } else { other(item.block) };
             attempt.window = example::attempt(1, rate).window;
         }
-        fitness(compared_sides(&record, &Settings::default(), None).unwrap(), &record)
+        fitness(compare_sides(&record, &Settings::default(), None).unwrap(), &record)
     }
 
     #[test]
@@ -89,7 +89,7 @@ mod tests {
                 attempt.outcome = Some(Outcome::Exited { status: 3, stderr: String::new() });
             }
         }
-        fitness(compared_sides(&record, &Settings::default(), None).unwrap(), &record)
+        fitness(compare_sides(&record, &Settings::default(), None).unwrap(), &record)
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What was planned and has no comparison at all.
 
 use crate::datasets::sides;
-use faultline_model::compared::Compared;
+use faultline_model::comparison::Comparison;
 use faultline_model::record::RunRecord;
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ pub(super) struct Unmeasured {
 }
 
 /// All of `record`'s workloads that `compared` doesn't hold, in the order of the workloads.
-pub(super) fn unmeasured(compared: &Compared, record: &RunRecord) -> Vec<Unmeasured> {
+pub(super) fn unmeasured(compared: &Comparison, record: &RunRecord) -> Vec<Unmeasured> {
     let (a, b) = sides(record);
     let measured = |name: &str, tasks: Option<u32>| {
         let workloads = compared.suite.workloads.iter().zip(&compared.details);
@@ -27,7 +27,7 @@ pub(super) fn unmeasured(compared: &Compared, record: &RunRecord) -> Vec<Unmeasu
     names.map(|name| Unmeasured { reason: reason(compared, &name), name }).collect()
 }
 
-fn reason(compared: &Compared, name: &str) -> String {
+fn reason(compared: &Comparison, name: &str) -> String {
     let told = compared.unmatched.iter().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
     told.unwrap_or("it has no value").to_owned()
 }

@@ -2,9 +2,9 @@
 
 use super::fit::student;
 use super::points::FitError;
-use crate::compare::holm;
-use faultline_model::comparison::Bounded;
+use crate::two_sample::holm;
 use faultline_model::scaling::{Move, Parameter, ParameterChange, ScalingComparison, ScalingFit};
+use faultline_model::workload_comparison::Bounded;
 use statrs::distribution::ContinuousCDF;
 
 /// Compares parameters by Welch's test on their standard errors, corrected for their number by Holm's procedure. `level` as in a comparison.

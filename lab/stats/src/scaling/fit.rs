@@ -7,8 +7,8 @@ use super::least_squares::{Matrix, Minimum, log_rate, minimum};
 use super::peak::peak;
 use super::points::{FitError, Point, Value, values};
 use crate::thresholds::MISFIT_LEVEL;
-use faultline_model::comparison::Bounded;
 use faultline_model::scaling::{FitCaution, Law, Parameter, Peak, Scaling, ScalingFit};
+use faultline_model::workload_comparison::Bounded;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
 
 /// Fits both laws, and says which to tell. Intervals are of coverage `level`.

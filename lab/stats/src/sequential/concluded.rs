@@ -1,12 +1,11 @@
 //! The answers of a live comparison, from its record: its looks are taken again, in their order.
 
+use super::answers::{settled, withheld};
 use super::looks::{last_look, looks};
-use super::settled::settled;
-use super::withheld::withheld;
-use crate::compared::{ComparedError, Settings, compared_sides, sides_suite};
+use crate::comparison::{ComparisonError, Settings, compare_sides, sides_suite};
 use crate::progress::{Standing, standings};
 use faultline_model::cell::Cell;
-use faultline_model::compared::{Compared, Ended, Look, Sequential};
+use faultline_model::comparison::{Comparison, Ended, Look, Sequential};
 use faultline_model::plan::PlanItem;
 use faultline_model::record::{RunRecord, RunState};
 use faultline_model::setup::SideName;
@@ -19,18 +18,18 @@ use std::collections::BTreeSet;
 /// still under way ([`Ended::Stopped`]), doesn't: who reads it may do so at every block. Before its first look it has no answers, and
 /// each workload is cautioned so.
 ///
-/// A workload of which a side failed in every block up to a look isn't waited for: it has no comparison, and [`Compared::unmatched`] says why.
-pub fn concluded(record: &RunRecord, settings: &Settings) -> Result<Compared, ComparedError> {
-    let Some(comparison) = &record.settings.comparison else { return Err(ComparedError::NoSides(record.id.0)) };
+/// A workload of which a side failed in every block up to a look isn't waited for: it has no comparison, and [`Comparison::unmatched`] says why.
+pub fn concluded(record: &RunRecord, settings: &Settings) -> Result<Comparison, ComparisonError> {
+    let Some(comparison) = &record.settings.comparison else { return Err(ComparisonError::NoSides(record.id.0)) };
     let mut settings = *settings;
-    settings.compare.level = comparison.level;
+    settings.two_sample.level = comparison.level;
     let planned = planned_looks(record);
     let whole = whole_blocks(record);
     let (taken, ended) = taken(record, &planned, whole, |look| {
         Ok(settled(&sides_suite(record, &settings, *look)?, comparison.precision))
     })?;
     let compared = match taken.last() {
-        Some(last) => compared_sides(record, &settings, Some(*last))?,
+        Some(last) => compare_sides(record, &settings, Some(*last))?,
         None => before_the_first_look(record, &settings, &planned, whole)?,
     };
     let unspent = planned.strip_prefix(taken.as_slice()).unwrap_or_default();
@@ -41,7 +40,7 @@ pub fn concluded(record: &RunRecord, settings: &Settings) -> Result<Compared, Co
         looks: [&taken, unspent].concat(),
         ended,
     };
-    Ok(Compared { sequential: Some(sequential), ..compared })
+    Ok(Comparison { sequential: Some(sequential), ..compared })
 }
 
 /// What is measured, without answers.
@@ -50,14 +49,14 @@ fn before_the_first_look(
     settings: &Settings,
     planned: &[Look],
     whole: u32,
-) -> Result<Compared, ComparedError> {
+) -> Result<Comparison, ComparisonError> {
     let Some(first) = planned.first().filter(|_| whole > 0) else {
-        return Err(ComparedError::NothingInCommon { unmatched: vec!["no block is complete".to_owned()] });
+        return Err(ComparisonError::NothingInCommon { unmatched: vec!["no block is complete".to_owned()] });
     };
     let seen = Look { blocks: whole, ..*first };
     let reason =
         format!("No look was due yet: {whole} of the {} blocks before the first look are measured.", first.blocks);
-    Ok(withheld(compared_sides(record, settings, Some(seen))?, &reason))
+    Ok(withheld(compare_sides(record, settings, Some(seen))?, &reason))
 }
 
 /// The looks planned for a record: one at the end where none may stop it before, none where it has no sides.
@@ -75,8 +74,8 @@ fn taken(
     record: &RunRecord,
     planned: &[Look],
     whole: u32,
-    mut is_settled: impl FnMut(&Look) -> Result<bool, ComparedError>,
-) -> Result<(Vec<Look>, Ended), ComparedError> {
+    mut is_settled: impl FnMut(&Look) -> Result<bool, ComparisonError>,
+) -> Result<(Vec<Look>, Ended), ComparisonError> {
     let within: Vec<Look> = planned.iter().copied().take_while(|look| look.blocks <= whole).collect();
     for (index, look) in within.iter().enumerate() {
         if is_settled(look)? {
@@ -110,8 +109,8 @@ fn whole_blocks(record: &RunRecord) -> u32 {
 mod tests {
     use super::*;
     use crate::example;
-    use faultline_model::comparison::{Answer, CautionCode, Method};
     use faultline_model::outcome::Outcome;
+    use faultline_model::workload_comparison::{Answer, CautionCode, Method};
 
     /// The two sides of 60 blocks at most: about alike, or the second one `faster` by the half.
     fn record(faster: bool) -> RunRecord {
@@ -131,7 +130,7 @@ mod tests {
         record
     }
 
-    fn of(record: &RunRecord) -> (Compared, Sequential) {
+    fn of(record: &RunRecord) -> (Comparison, Sequential) {
         let compared = concluded(record, &Settings::default()).unwrap();
         let sequential = compared.sequential.clone().unwrap();
         (compared, sequential)
@@ -227,6 +226,6 @@ mod tests {
     #[test]
     fn a_run_without_sides_is_none() {
         let record = example::Run::new(&["load"]).record();
-        assert_eq!(concluded(&record, &Settings::default()), Err(ComparedError::NoSides(1)));
+        assert_eq!(concluded(&record, &Settings::default()), Err(ComparisonError::NoSides(1)));
     }
 }

@@ -1,8 +1,8 @@
 //! Where a comparison under way stands: whether it goes on, and what time it has taken.
 
 use super::concluded::concluded;
-use crate::compared::Settings;
-use faultline_model::compared::Ended;
+use crate::comparison::Settings;
+use faultline_model::comparison::Ended;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
 use faultline_model::record::RunRecord;

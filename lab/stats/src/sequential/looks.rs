@@ -4,9 +4,9 @@
 //! Sources: K. K. G. Lan, D. L. DeMets, Discrete Sequential Boundaries for Clinical Trials, Biometrika 70, 1983 (spending); C. Jennison, B. W. Turnbull,
 //! Interim Analyses: the Repeated Confidence Interval Approach, Journal of the Royal Statistical Society B 51, 1989.
 
-use crate::compare::signs_can_decide;
 use crate::thresholds::{LAST_LOOK_SHARE, LOOK_GROWTH};
-use faultline_model::compared::Look;
+use crate::two_sample::signs_can_decide;
+use faultline_model::comparison::Look;
 
 /// The looks of a comparison of up to `most_blocks` blocks and `workloads` pairs of cells, which errs with a chance of 1 − `level` at most.
 ///

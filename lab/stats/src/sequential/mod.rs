@@ -2,13 +2,12 @@
 //!
 //! Methods stand in docs/METHODOLOGY.md, §16.
 
+mod answers;
 mod concluded;
 mod course;
 mod looks;
-mod settled;
-mod withheld;
 
+pub use answers::settled;
 pub use concluded::{concluded, planned_looks};
 pub use course::{is_hopeless, is_settled, spent_ms};
 pub use looks::{last_look, looks};
-pub use settled::settled;

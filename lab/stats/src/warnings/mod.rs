@@ -1,9 +1,9 @@
 //! What may make the figures lie: one file per kind of reason, each gives at most one warning per code, with all the
 //! cells that it concerns.
 
-mod clock;
 mod count;
 mod cpus;
+mod frequency;
 mod incomplete;
 mod load;
 mod spread;
@@ -46,7 +46,7 @@ pub(crate) fn warnings(findings: &Findings<'_>) -> Vec<Warning> {
         load::at_start,
         load::under_way,
         steal::steal,
-        clock::frequency_scaling,
+        frequency::frequency_scaling,
         virtualised::virtualised,
         cpus::quota,
         cpus::one_cpu,

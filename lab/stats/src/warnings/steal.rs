@@ -3,7 +3,7 @@
 use super::Findings;
 use super::words::{Concerned, percent, worst};
 use crate::gather::CellRepeats;
-use crate::machine_time::MachineTime;
+use crate::shares::MachineTime;
 use crate::thresholds::{STEAL_SHARE, TICK_NS};
 use faultline_model::cell::Cell;
 use faultline_model::warning::{Warning, WarningCode};

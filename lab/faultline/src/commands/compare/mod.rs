@@ -6,8 +6,8 @@ mod stored;
 use super::{measure, present, run};
 use crate::arguments::compare::Compare;
 use crate::failure::{self, Failure};
-use faultline_model::compared::Compared;
-use faultline_model::comparison::{Answer, Comparison};
+use faultline_model::comparison::Comparison;
+use faultline_model::workload_comparison::{Answer, WorkloadComparison};
 use faultline_runner::Request;
 use live::{Begin, Went};
 use std::path::Path;
@@ -40,8 +40,8 @@ pub(crate) fn compare(arguments: &Compare, db: Option<&Path>) -> Result<ExitCode
 }
 
 /// The exit status: `code`, or that of a gate that is closed: by something slower, and by what can't be judged.
-fn gated(code: ExitCode, compared: &Compared, arguments: &Compare) -> ExitCode {
-    let passes = |workload: &Comparison| matches!(workload.answer, Answer::Faster | Answer::NoDifference);
+fn gated(code: ExitCode, compared: &Comparison, arguments: &Compare) -> ExitCode {
+    let passes = |workload: &WorkloadComparison| matches!(workload.answer, Answer::Faster | Answer::NoDifference);
     let open = compared.unmatched.is_empty() && compared.suite.workloads.iter().all(passes);
     if arguments.gate && !open { failure::some_failed() } else { code }
 }

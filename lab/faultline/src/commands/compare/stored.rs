@@ -6,9 +6,9 @@ use crate::commands::operand::{self, Operand, Source};
 use crate::commands::present;
 use crate::failure::Failure;
 use crate::output;
-use faultline_model::compared::Compared;
-use faultline_stats::compare;
-use faultline_stats::compared::{self as stats, Settings, compared_runs};
+use faultline_model::comparison::Comparison;
+use faultline_stats::comparison::{Settings, compare_datasets, compare_runs};
+use faultline_stats::two_sample;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -26,9 +26,9 @@ pub(super) fn compare(arguments: &Compare, db: Option<&Path>) -> Result<ExitCode
     };
     let compared = compared(&a, &b, arguments)?;
     if let Some(path) = &conduct.output {
-        present::write(&faultline_report::compared_html(&compared), path)?;
+        present::write(&faultline_report::comparison_html(&compared), path)?;
     }
-    output::print(&faultline_report::compared(&compared, conduct.format.format, &output::style()))?;
+    output::print(&faultline_report::comparison(&compared, conduct.format.format, &output::style()))?;
     Ok(gated(ExitCode::SUCCESS, &compared, arguments))
 }
 
@@ -59,17 +59,17 @@ fn one_only(operand: &Operand) -> Failure {
     )
 }
 
-fn compared(a: &Operand, b: &Operand, arguments: &Compare) -> Result<Compared, Failure> {
+fn compared(a: &Operand, b: &Operand, arguments: &Compare) -> Result<Comparison, Failure> {
     let settings = Settings {
-        compare: compare::Settings {
+        two_sample: two_sample::Settings {
             level: arguments.certainty.level.unwrap_or(USUAL_LEVEL),
-            ..compare::Settings::default()
+            ..two_sample::Settings::default()
         },
         direction: arguments.better.map(Into::into),
     };
     let compared = match (&a.source, &b.source) {
-        (Source::Run(a), Source::Run(b)) => compared_runs(a, b, &settings),
-        _ => stats::compared([&a.name, &b.name], &a.dataset(), &b.dataset(), &settings),
+        (Source::Run(a), Source::Run(b)) => compare_runs(a, b, &settings),
+        _ => compare_datasets([&a.name, &b.name], &a.dataset(), &b.dataset(), &settings),
     };
     compared.map_err(|error| Failure::usage(format!("{} and {}: {error}", a.name, b.name), HINT))
 }

@@ -5,18 +5,18 @@ mod workload;
 
 use super::document::{document, table};
 use super::value;
-use crate::compare::change::{Change, level};
-use crate::compare::table::Detail;
-use crate::compare::{legend, sequential, words};
+use crate::comparison::change::{Change, level};
+use crate::comparison::table::Detail;
+use crate::comparison::{legend, sequential, words};
 use crate::moment;
 use crate::run::words::one_line;
 use crate::style::UNICODE;
-use faultline_model::compared::{Compared, Described, Details};
-use faultline_model::comparison::{Answer, Comparison};
+use faultline_model::comparison::{Comparison, Described, Details};
+use faultline_model::workload_comparison::{Answer, WorkloadComparison};
 use maud::{Markup, html as markup};
 
 /// The page of a comparison as HTML. Nothing in it is loaded from elsewhere, and its content security policy forbids to.
-pub fn compared_html(compared: &Compared) -> String {
+pub fn comparison_html(compared: &Comparison) -> String {
     let title = words::title(compared, &UNICODE);
     let parts = markup! {
         (overview(compared))
@@ -31,7 +31,7 @@ pub fn compared_html(compared: &Compared) -> String {
     document(&title, ("#workloads", "Skip to the workloads"), masthead(compared, &title), parts, compared)
 }
 
-fn masthead(compared: &Compared, title: &str) -> Markup {
+fn masthead(compared: &Comparison, title: &str) -> Markup {
     markup! {
         header.masthead {
             p.brand { "Faultline" }
@@ -69,7 +69,7 @@ fn side(letter: &str, side: &Described) -> Markup {
     }
 }
 
-fn overview(compared: &Compared) -> Markup {
+fn overview(compared: &Comparison) -> Markup {
     markup! {
         section #overview aria-labelledby="overview-title" {
             h2 #overview-title { "Did it change?" }
@@ -97,7 +97,7 @@ fn noscript() -> Markup {
     markup! { noscript { p.nothing { "The chart needs JavaScript. The tables hold the same figures." } } }
 }
 
-fn rows(compared: &Compared) -> Markup {
+fn rows(compared: &Comparison) -> Markup {
     let leveled = legend::levels_differ(compared);
     let head = markup! {
         th scope="col" { "workload" }
@@ -118,7 +118,7 @@ fn rows(compared: &Compared) -> Markup {
     table("All workloads, B against A", true, head, body)
 }
 
-fn row(comparison: &Comparison, details: Option<&Details>, index: usize, leveled: bool) -> Markup {
+fn row(comparison: &WorkloadComparison, details: Option<&Details>, index: usize, leveled: bool) -> Markup {
     let change = Change::of(comparison);
     let medians = words::medians(comparison, &one_line(&comparison.unit), &UNICODE);
     let share = |side: usize| details.and_then(|details| details.system_share[side]);
@@ -150,7 +150,7 @@ fn badge(answer: Answer) -> Markup {
     markup! { span.badge.(class) { span.sign aria-hidden="true" { (sign) } " " (words::answer_word(answer)) } }
 }
 
-fn workloads(compared: &Compared) -> Markup {
+fn workloads(compared: &Comparison) -> Markup {
     markup! {
         section #workloads aria-labelledby="workloads-title" {
             h2 #workloads-title { "Workloads" }
@@ -162,7 +162,7 @@ fn workloads(compared: &Compared) -> Markup {
     }
 }
 
-fn reading(compared: &Compared) -> Markup {
+fn reading(compared: &Comparison) -> Markup {
     markup! {
         section #reading aria-labelledby="reading-title" {
             h2 #reading-title { "How to read this" }

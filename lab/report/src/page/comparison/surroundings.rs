@@ -1,17 +1,17 @@
 //! What stands beside the answers: cautions, laws of scaling, facts that differ, failures, and the looks that a live comparison took.
 
 use super::workload::class;
-use crate::compare::{scaling as laws, sequential, words};
+use crate::comparison::{scaling as laws, sequential, words};
 use crate::page::document::table;
 use crate::page::value;
 use crate::run::words::one_line;
 use crate::style::UNICODE;
-use faultline_model::compared::Compared;
+use faultline_model::comparison::Comparison;
 use faultline_model::facts::FactValue;
 use maud::{Markup, html as markup};
 
 /// What may make the answers lie.
-pub(super) fn cautions(compared: &Compared) -> Markup {
+pub(super) fn cautions(compared: &Comparison) -> Markup {
     let cautions = words::cautions(compared);
     markup! {
         @if !cautions.is_empty() {
@@ -31,7 +31,7 @@ pub(super) fn cautions(compared: &Compared) -> Markup {
 }
 
 /// Both sides' laws of scaling.
-pub(super) fn scaling(compared: &Compared) -> Markup {
+pub(super) fn scaling(compared: &Comparison) -> Markup {
     markup! {
         @if !compared.scaling.is_empty() {
             section #scaling aria-labelledby="scaling-title" {
@@ -48,7 +48,7 @@ pub(super) fn scaling(compared: &Compared) -> Markup {
 }
 
 /// Facts that differ.
-pub(super) fn facts(compared: &Compared) -> Markup {
+pub(super) fn facts(compared: &Comparison) -> Markup {
     let known = |value: &Option<FactValue>| match value {
         Some(value) => markup! { (one_line(&value.to_string())) },
         None => markup! { span.none { "not known" } },
@@ -70,7 +70,7 @@ pub(super) fn facts(compared: &Compared) -> Markup {
 }
 
 /// What is on one side only.
-pub(super) fn unmatched(compared: &Compared) -> Markup {
+pub(super) fn unmatched(compared: &Comparison) -> Markup {
     markup! {
         @if !compared.unmatched.is_empty() {
             section #unmatched aria-labelledby="unmatched-title" {
@@ -82,7 +82,7 @@ pub(super) fn unmatched(compared: &Compared) -> Markup {
 }
 
 /// The looks that were planned, and those that were taken.
-pub(super) fn looks(compared: &Compared) -> Markup {
+pub(super) fn looks(compared: &Comparison) -> Markup {
     let Some(sequential) = &compared.sequential else { return markup! {} };
     let head = markup! {
         th.number scope="col" { "look" }

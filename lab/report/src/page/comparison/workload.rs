@@ -1,22 +1,22 @@
 //! One workload of a comparison: its answer, place for the charts of its values, counters that differ, and below them every figure.
 
 use super::{badge, noscript};
-use crate::compare::change::{chance, level};
-use crate::compare::words;
+use crate::comparison::change::{chance, level};
+use crate::comparison::words;
 use crate::figure;
 use crate::page::document::table;
 use crate::page::value;
 use crate::run::words::one_line;
 use crate::style::{Tone, UNICODE};
-use faultline_model::compared::{CounterDifference, Details};
-use faultline_model::comparison::{Answer, Bounded, Comparison, Method, Side};
+use faultline_model::comparison::{CounterDifference, Details};
+use faultline_model::workload_comparison::{Answer, Bounded, Method, Side, WorkloadComparison};
 use maud::{Markup, html as markup};
 
 /// How many counters are shown.
 const COUNTERS: usize = 12;
 
 /// The workload's card.
-pub(super) fn card(comparison: &Comparison, details: Option<&Details>, index: usize) -> Markup {
+pub(super) fn card(comparison: &WorkloadComparison, details: Option<&Details>, index: usize) -> Markup {
     let name = words::name(comparison, details);
     let title = format!("workload-{index}-title");
     let answer = words::answer(comparison, &UNICODE);
@@ -43,7 +43,7 @@ pub(super) fn card(comparison: &Comparison, details: Option<&Details>, index: us
 }
 
 /// What follows the answer's own word.
-fn basis<'a>(comparison: &Comparison, answer: &'a str) -> &'a str {
+fn basis<'a>(comparison: &WorkloadComparison, answer: &'a str) -> &'a str {
     match comparison.answer {
         Answer::NoDifference => answer.split_once("; ").map_or("", |(_, rest)| rest),
         _ => answer.split_once(": ").map_or("", |(_, rest)| rest),
@@ -110,7 +110,7 @@ fn counters(name: &str, counters: &[CounterDifference]) -> Markup {
 }
 
 /// What each side consists of.
-fn sides(comparison: &Comparison, details: Option<&Details>, name: &str) -> Markup {
+fn sides(comparison: &WorkloadComparison, details: Option<&Details>, name: &str) -> Markup {
     let head = markup! {
         th scope="col" { "side" }
         @for column in ["boots", "runs", "intervals", "values", "median", "mean", "system"] { th.number scope="col" { (column) } }
@@ -135,7 +135,7 @@ fn sides(comparison: &Comparison, details: Option<&Details>, name: &str) -> Mark
 }
 
 /// What was tested, and what came of it.
-fn test(comparison: &Comparison) -> Markup {
+fn test(comparison: &WorkloadComparison) -> Markup {
     let unit = one_line(&comparison.unit);
     let method = match comparison.method {
         Method::SignedRanks => "Wilcoxon's test of signed ranks, of the differences within blocks",
@@ -163,7 +163,7 @@ fn test(comparison: &Comparison) -> Markup {
     markup! { dl.notes { @for (term, text) in rows { dt { (term) } dd { (text) } } } }
 }
 
-fn values(comparison: &Comparison, details: &Details, name: &str) -> Markup {
+fn values(comparison: &WorkloadComparison, details: &Details, name: &str) -> Markup {
     let most = details.values.iter().map(Vec::len).max().unwrap_or(0);
     if most == 0 {
         return markup! {};

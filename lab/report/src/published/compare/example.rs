@@ -1,15 +1,15 @@
 //! Outcomes of tests, made by hand for the tests here.
 
 use super::table::{Judged, Table};
-use faultline_model::comparison::{
-    Answer, Bounded, Caution, CautionCode, Comparison, Method, Side, SuiteComparison, Unit,
-};
 use faultline_model::direction::Direction;
+use faultline_model::workload_comparison::{
+    Answer, Bounded, Caution, CautionCode, Method, Side, SuiteComparison, Unit, WorkloadComparison,
+};
 
 /// An outcome with this ratio, its lower and its upper end, at 95 %, that was called faster.
-pub(super) fn tested(direction: Direction, [value, low, high]: [f64; 3]) -> Comparison {
+pub(super) fn tested(direction: Direction, [value, low, high]: [f64; 3]) -> WorkloadComparison {
     let side = Side { boots: 1, runs: 6, intervals: 6, units: 6, median: 1.0, mean: 1.0 };
-    Comparison {
+    WorkloadComparison {
         name: "build".to_owned(),
         unit: "s".to_owned(),
         direction,
@@ -32,7 +32,7 @@ pub(super) fn tested(direction: Direction, [value, low, high]: [f64; 3]) -> Comp
 pub(super) fn judged(table: &Table) -> Judged {
     let pairs = table.pairs();
     let ratio = |index: usize| 0.5 + index as f64 / 100.0;
-    let alone: Vec<Comparison> = pairs
+    let alone: Vec<WorkloadComparison> = pairs
         .iter()
         .enumerate()
         .map(|(index, pair)| tested(pair.direction, [ratio(index), ratio(index) - 0.1, ratio(index) + 0.1]))

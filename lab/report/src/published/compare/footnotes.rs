@@ -1,7 +1,7 @@
 //! What is to be said of many rows, once: sentences that hold for all, and numbered ones for some.
 
 use super::row::Row;
-use faultline_model::comparison::Answer;
+use faultline_model::workload_comparison::Answer;
 
 /// The sentences about a table's intervals and answers.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use super::table::{Judged, Table};
 use crate::grid::csv;
 use crate::published::claims::Agreement;
 use crate::published::comparison::Measured;
-use faultline_model::comparison::CautionCode;
+use faultline_model::workload_comparison::CautionCode;
 use serde::Serialize;
 use std::collections::BTreeSet;
 

@@ -1,16 +1,16 @@
 //! One comparison with what a test made of it, as data.
 
 use super::table::{Judged, Table, pair};
-use crate::published::comparison::{Comparison, Measured};
+use crate::published::comparison::{Measured, WorkloadComparison};
 use crate::published::sources::Definition;
-use faultline_model::comparison::{Answer, Bounded, Caution, Comparison as Tested, Method};
+use faultline_model::workload_comparison::{Answer, Bounded, Caution, Method, WorkloadComparison as Tested};
 use serde::Serialize;
 
 /// A comparison, and what a test made of it.
 #[derive(Debug, Serialize)]
 pub(super) struct Row<'a> {
     #[serde(flatten)]
-    pub comparison: &'a Comparison,
+    pub comparison: &'a WorkloadComparison,
     /// What its author means by an improvement.
     pub improvement_as: Definition,
     /// The improvement by that definition, of the means.
@@ -70,7 +70,11 @@ pub(super) fn rows<'a>(table: &'a Table, judged: Option<&Judged>) -> Vec<Row<'a>
 }
 
 /// `tested`: the comparison among all, the same alone, and the suite's level.
-fn row<'a>(comparison: &'a Comparison, definition: Definition, tested: Option<(&Tested, &Tested, f64)>) -> Row<'a> {
+fn row<'a>(
+    comparison: &'a WorkloadComparison,
+    definition: Definition,
+    tested: Option<(&Tested, &Tested, f64)>,
+) -> Row<'a> {
     let interval = tested.and_then(|(_, alone, _)| interval(alone, definition));
     Row {
         comparison,
@@ -96,7 +100,7 @@ fn interval(tested: &Tested, definition: Definition) -> Option<Interval> {
     })
 }
 
-fn missing(comparison: &Comparison) -> String {
+fn missing(comparison: &WorkloadComparison) -> String {
     let n = |side: &Option<Measured>| side.as_ref().map_or(0, |side| side.n);
     match (n(&comparison.before), n(&comparison.after)) {
         (1, 1) => "one value each".to_owned(),

@@ -16,7 +16,7 @@ use serde::Serialize;
 const FORMAT: &str = "faultline-published-comparison/1";
 
 #[derive(Serialize)]
-struct Compared<'a> {
+struct Comparison<'a> {
     format: &'static str,
     tables: Vec<ComparedTable<'a>>,
 }
@@ -39,7 +39,7 @@ pub fn compared(tables: &[(Table, Option<Judged>)], format: Format, style: &Styl
         Format::Table => text(tables, style),
         Format::Markdown => markdown(tables),
         Format::Csv => records(tables),
-        Format::Json => json(&Compared {
+        Format::Json => json(&Comparison {
             format: FORMAT,
             tables: tables.iter().map(|(table, judged)| data(table, judged)).collect(),
         }),

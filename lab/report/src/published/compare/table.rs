@@ -1,11 +1,11 @@
 //! A source's comparisons as data: its raw values go out, what a test made of them comes in.
 
-use crate::published::comparison::{Comparison, comparisons};
+use crate::published::comparison::{WorkloadComparison, comparisons};
 use crate::published::raw::Metric;
 use crate::published::select::{UnknownName, Wanted, sources_of, unknown};
 use crate::published::sources::{Definition, Source};
-use faultline_model::comparison::{Comparison as Tested, SuiteComparison};
 use faultline_model::direction::Direction;
+use faultline_model::workload_comparison::{SuiteComparison, WorkloadComparison as Tested};
 
 /// The comparisons of one source, all of them, and which were asked for.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub struct Table {
     pub(super) source: Source,
     /// What its author means by an improvement.
     pub(super) definition: Definition,
-    pub(super) comparisons: Vec<Comparison>,
+    pub(super) comparisons: Vec<WorkloadComparison>,
     pub(super) wanted: Wanted,
 }
 
@@ -52,12 +52,12 @@ impl Table {
 ///
 /// A comparison is a rate or a wall-clock time with a value on both sides: what the authors speak of when they claim an improvement.
 pub fn tables(name: Option<&str>) -> Result<Vec<Table>, UnknownName> {
-    let all: Vec<Comparison> = comparisons()
+    let all: Vec<WorkloadComparison> = comparisons()
         .into_iter()
         .filter(|c| matches!(c.metric, Metric::Rate | Metric::Real) && c.before.is_some() && c.after.is_some())
         .collect();
     let wanted = Wanted::new(name);
-    let meant: Vec<Comparison> =
+    let meant: Vec<WorkloadComparison> =
         all.iter().filter(|c| wanted.holds(c.subject.source, &c.subject.test)).cloned().collect();
     if meant.is_empty() {
         return Err(unknown("comparisons", name, &all, &[]));
@@ -74,7 +74,7 @@ pub fn tables(name: Option<&str>) -> Result<Vec<Table>, UnknownName> {
 }
 
 /// The raw values, where both sides have repeats.
-pub(super) fn pair(comparison: &Comparison) -> Option<Pair> {
+pub(super) fn pair(comparison: &WorkloadComparison) -> Option<Pair> {
     let [before, after] = [&comparison.before, &comparison.after].map(|side| Some(side.as_ref()?.repeats.clone()));
     let (before, after) = (before?, after?);
     let subject = &comparison.subject;

@@ -5,7 +5,7 @@ use super::row::rows;
 use super::table::{Judged, Table};
 use super::words::{answer, below, claimed, improvement, interval, legend, repeats, value};
 use crate::grid::{Grid, Side};
-use crate::published::comparison::Comparison;
+use crate::published::comparison::WorkloadComparison;
 use crate::published::text::{head, interleave, paragraph};
 use crate::style::Style;
 
@@ -49,7 +49,7 @@ fn one(table: &Table, judged: Option<&Judged>, style: &Style) -> String {
             claimed(comparison),
         ]);
     }
-    let shown: Vec<&Comparison> = rows.iter().map(|row| row.comparison).collect();
+    let shown: Vec<&WorkloadComparison> = rows.iter().map(|row| row.comparison).collect();
     let below: String = below(table, judged, &notes).iter().map(|sentence| paragraph(sentence, style)).collect();
     format!("{}{}{below}", head(&table.source, style), interleave(&shown, &grid.lines(), style))
 }

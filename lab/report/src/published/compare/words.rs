@@ -5,13 +5,13 @@ use super::ranges::{ranges, sentence};
 use super::row::{Interval, Row};
 use super::table::{Judged, Table};
 use crate::published::claims::Claim;
-use crate::published::comparison::{Comparison, Measured};
+use crate::published::comparison::{Measured, WorkloadComparison};
 use crate::published::words::{figure, stand};
 use crate::style::Signs;
-use faultline_model::comparison::Answer;
+use faultline_model::workload_comparison::Answer;
 
 /// `6 + 6`.
-pub(super) fn repeats(comparison: &Comparison) -> String {
+pub(super) fn repeats(comparison: &WorkloadComparison) -> String {
     let n = |side: &Option<Measured>| side.as_ref().map_or(0, |side| side.n);
     format!("{} + {}", n(&comparison.before), n(&comparison.after))
 }
@@ -58,7 +58,7 @@ pub(super) fn answer(row: &Row<'_>, notes: &Footnotes) -> String {
 }
 
 /// `23 %: borne out`.
-pub(super) fn claimed(comparison: &Comparison) -> String {
+pub(super) fn claimed(comparison: &WorkloadComparison) -> String {
     match (&comparison.claim, comparison.agreement) {
         (Some(claim), Some(agreement)) => format!("{} %: {}", claim.percent, stand(agreement)),
         _ => "nothing".to_owned(),

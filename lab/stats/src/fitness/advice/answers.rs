@@ -4,14 +4,14 @@ use super::super::unmeasured::Unmeasured;
 use super::told;
 use crate::thresholds::COARSE_DETECTABLE;
 use crate::warnings::percent;
-use faultline_model::compared::{Advice, Compared, Details};
-use faultline_model::comparison::{Answer, CautionCode, Comparison};
+use faultline_model::comparison::{Advice, Comparison, Details};
+use faultline_model::workload_comparison::{Answer, CautionCode, WorkloadComparison};
 
 /// What to do about a workload that fails.
 const MAKE_IT_RUN: &str = "see why, make it run here, or check with other workloads";
 
 /// Workloads without an answer.
-pub(super) fn missing(compared: &Compared, unmeasured: &[Unmeasured]) -> Vec<Advice> {
+pub(super) fn missing(compared: &Comparison, unmeasured: &[Unmeasured]) -> Vec<Advice> {
     let unmeasured = unmeasured
         .iter()
         .map(|Unmeasured { name, reason }| told(format!("{name} could not be measured: {reason}"), MAKE_IT_RUN));
@@ -26,7 +26,7 @@ pub(super) fn missing(compared: &Compared, unmeasured: &[Unmeasured]) -> Vec<Adv
 }
 
 /// Workloads that failed, but not so often that they have no answer.
-pub(super) fn failures(compared: &Compared) -> Vec<Advice> {
+pub(super) fn failures(compared: &Comparison) -> Vec<Advice> {
     let answered = of_answer(compared, |answer| answer != Answer::Undecided);
     let advice = |named: Named<'_>| {
         let failures = named.failures()?;
@@ -36,7 +36,7 @@ pub(super) fn failures(compared: &Compared) -> Vec<Advice> {
 }
 
 /// Workloads that differ where nothing does.
-pub(super) fn differences(compared: &Compared) -> Vec<Advice> {
+pub(super) fn differences(compared: &Comparison) -> Vec<Advice> {
     let differing = of_answer(compared, |answer| matches!(answer, Answer::Faster | Answer::Slower));
     let advice = |Named { name, workload, .. }: Named<'_>| {
         let ratio = workload.ratio.map_or(1.0, |ratio| ratio.value);
@@ -50,7 +50,7 @@ pub(super) fn differences(compared: &Compared) -> Vec<Advice> {
 }
 
 /// Values that drift, or fall into two groups.
-pub(super) fn shapes(compared: &Compared) -> Vec<Advice> {
+pub(super) fn shapes(compared: &Comparison) -> Vec<Advice> {
     let shapes = [
         (
             CautionCode::Bimodal,
@@ -64,7 +64,7 @@ pub(super) fn shapes(compared: &Compared) -> Vec<Advice> {
         ),
     ];
     let shape = |(code, what, remedy): (CautionCode, &str, &str)| {
-        let cautioned = |workload: &Comparison| workload.cautions.iter().any(|caution| caution.code == code);
+        let cautioned = |workload: &WorkloadComparison| workload.cautions.iter().any(|caution| caution.code == code);
         let names: Vec<String> =
             named(compared).filter(|named| cautioned(named.workload)).map(|named| named.name).collect();
         (!names.is_empty()).then(|| told(format!("values of {} {what}", names.join(", ")), remedy))
@@ -73,7 +73,7 @@ pub(super) fn shapes(compared: &Compared) -> Vec<Advice> {
 }
 
 /// The least that would have been seen, where that is much.
-pub(super) fn blind(compared: &Compared) -> Option<Advice> {
+pub(super) fn blind(compared: &Comparison) -> Option<Advice> {
     let judged = of_answer(compared, |answer| answer == Answer::NoDifference);
     let smallest = |named: &Named<'_>| named.workload.detectable.unwrap_or(f64::INFINITY);
     let worst = judged.max_by(|x, y| smallest(x).total_cmp(&smallest(y)))?;
@@ -89,7 +89,7 @@ pub(super) fn blind(compared: &Compared) -> Option<Advice> {
 /// A workload under its name with its number of tasks.
 struct Named<'a> {
     name: String,
-    workload: &'a Comparison,
+    workload: &'a WorkloadComparison,
     details: &'a Details,
 }
 
@@ -115,7 +115,7 @@ impl<'a> Named<'a> {
 }
 
 /// All workloads.
-fn named(compared: &Compared) -> impl Iterator<Item = Named<'_>> {
+fn named(compared: &Comparison) -> impl Iterator<Item = Named<'_>> {
     compared.suite.workloads.iter().zip(&compared.details).map(|(workload, details)| {
         let tasks = details.tasks.map_or_else(String::new, |tasks| format!("×{tasks}"));
         Named { name: format!("{}{tasks}", workload.name), workload, details }
@@ -123,19 +123,19 @@ fn named(compared: &Compared) -> impl Iterator<Item = Named<'_>> {
 }
 
 /// Those whose answer is one of the `chosen`.
-fn of_answer(compared: &Compared, chosen: fn(Answer) -> bool) -> impl Iterator<Item = Named<'_>> {
+fn of_answer(compared: &Comparison, chosen: fn(Answer) -> bool) -> impl Iterator<Item = Named<'_>> {
     named(compared).filter(move |named| chosen(named.workload.answer))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compared::{Settings, compared};
+    use crate::comparison::{Settings, compare_datasets};
     use faultline_model::dataset::{DataPoint, Dataset, Measured, Series};
     use faultline_model::direction::Direction;
 
     /// A workload whose sides have these values, in the order of time.
-    fn of(a: &[f64], b: &[f64]) -> Compared {
+    fn of(a: &[f64], b: &[f64]) -> Comparison {
         let [a, b] = [a, b].map(|values| {
             let point = |(order, &value): (usize, &f64)| DataPoint {
                 order: Some(order as u64),
@@ -152,7 +152,7 @@ mod tests {
                 points,
             }])
         });
-        compared(["a", "b"], &a, &b, &Settings::default()).unwrap()
+        compare_datasets(["a", "b"], &a, &b, &Settings::default()).unwrap()
     }
 
     const CALM: [f64; 8] = [1.05, 1.03, 1.06, 1.04, 1.055, 1.035, 1.045, 1.065];

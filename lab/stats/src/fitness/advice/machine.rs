@@ -2,7 +2,7 @@
 
 use super::told;
 use crate::warnings::Findings;
-use faultline_model::compared::Advice;
+use faultline_model::comparison::Advice;
 use faultline_model::facts::{FactValue, Facts};
 
 /// The governor that holds a frequency, as Linux calls it.

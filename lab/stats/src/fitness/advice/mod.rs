@@ -10,11 +10,11 @@ use crate::gather::gather;
 use crate::machine::Cpus;
 use crate::progress::standings;
 use crate::warnings::Findings;
-use faultline_model::compared::{Advice, Compared};
+use faultline_model::comparison::{Advice, Comparison};
 use faultline_model::record::RunRecord;
 
 /// All there is to say.
-pub(super) fn advice(compared: &Compared, record: &RunRecord, unmeasured: &[Unmeasured]) -> Vec<Advice> {
+pub(super) fn advice(compared: &Comparison, record: &RunRecord, unmeasured: &[Unmeasured]) -> Vec<Advice> {
     let standings = standings(record);
     let cases = gather(&record.workloads, &standings);
     let findings = Findings { record, cpus: Cpus::of(record), standings: &standings, cases: &cases, curves: &[] };

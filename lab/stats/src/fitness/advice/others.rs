@@ -3,7 +3,7 @@
 use super::told;
 use crate::thresholds::LOAD_AVERAGE;
 use crate::warnings::{Findings, most_by_others, most_stolen, percent};
-use faultline_model::compared::Advice;
+use faultline_model::comparison::Advice;
 use faultline_model::record::Attempt;
 
 /// Pages that went to swap or came from it, as Linux counts them.
@@ -64,7 +64,7 @@ fn swap(findings: &Findings<'_>) -> Option<Advice> {
 #[cfg(test)]
 mod tests {
     use super::super::advice;
-    use crate::compared::{Settings, compared_sides};
+    use crate::comparison::{Settings, compare_sides};
     use crate::example;
     use faultline_model::record::RunRecord;
 
@@ -76,7 +76,7 @@ mod tests {
         let other = |_, block| 1_000_033 + 1_000 * u64::from(block * 5 % 11);
         let mut record = example::Run::new(&["load"]).tasks(&[1]).repeats(11).rate(rate).against(other).record();
         change(&mut record);
-        let compared = compared_sides(&record, &Settings::default(), None).unwrap();
+        let compared = compare_sides(&record, &Settings::default(), None).unwrap();
         advice(&compared, &record, &[]).into_iter().map(|advice| advice.finding).collect()
     }
 

@@ -1,0 +1,119 @@
+//! A comparison as Markdown that reads as plain text too: what a post to a mailing list needs.
+
+use super::table::{self, COUNTER_COLUMNS, COUNTERS, Detail};
+use super::{legend, scaling, sequential, words};
+use crate::grid::{Grid, Side, escape_markdown};
+use crate::run::words::one_line;
+use crate::style::UNICODE;
+use faultline_model::comparison::Comparison;
+
+/// The whole comparison.
+pub(super) fn markdown(compared: &Comparison) -> String {
+    let signs = &UNICODE;
+    let mut text = head(compared);
+    if compared.suite.workloads.is_empty() {
+        text.push_str("There is nothing that both sides have.\n");
+    } else {
+        text.push_str(&table::grid(compared, Detail::Wide, signs).markdown());
+        text.extend(words::overall(compared, signs).map(|overall| format!("\n{overall}.\n")));
+        text.push_str(&format!("\nAnswers: {}\n\n", words::tally(compared)));
+        list(&mut text, words::answers(compared, signs, false));
+    }
+    text.push_str(&cautions(compared));
+    counters(&mut text, compared);
+    laws(&mut text, compared);
+    facts(&mut text, compared);
+    text.push_str(&failures(compared));
+    let sentences = legend::sentences(compared, Detail::Wide, signs);
+    if !sentences.is_empty() {
+        text.push_str("\nHow to read this:\n\n");
+    }
+    list(&mut text, sentences);
+    text
+}
+
+fn head(compared: &Comparison) -> String {
+    let mut text = format!("**{}**\n\n", escape_markdown(&words::title(compared, &UNICODE)));
+    let mut lines = vec![
+        format!("A: {}", words::side(compared, &compared.a)),
+        format!("B: {}", words::side(compared, &compared.b)),
+    ];
+    lines.extend(words::machine(compared).map(|machine| format!("Both on {machine}")));
+    list(&mut text, lines);
+    if let Some(sequential) = &compared.sequential {
+        text.push_str(&format!("\n{}\n", escape_markdown(&sequential::words(sequential, &UNICODE))));
+    }
+    text + "\n"
+}
+
+/// A list, an item for each line.
+pub(super) fn list(text: &mut String, lines: impl IntoIterator<Item = String>) {
+    for line in lines {
+        text.push_str(&format!("- {}\n", escape_markdown(&line)));
+    }
+}
+
+pub(super) fn cautions(compared: &Comparison) -> String {
+    let cautions = words::cautions(compared);
+    if cautions.is_empty() {
+        return String::new();
+    }
+    let mut text = "\nCautions:\n\n".to_owned();
+    for caution in cautions {
+        let names = caution.names.map_or_else(String::new, |names| format!(" ({names})"));
+        let sentence = escape_markdown(&format!("{}{names}", caution.text));
+        text.push_str(&format!("- **{}**: {sentence}\n", caution.code.word()));
+    }
+    text
+}
+
+fn counters(text: &mut String, compared: &Comparison) {
+    let mut grid = Grid::new(&[&[("workload", Side::Left)][..], &COUNTER_COLUMNS].concat());
+    let mut left_out = 0;
+    let told = || words::rows(compared).filter_map(|(comparison, details)| Some((comparison, details?)));
+    for (comparison, details) in told() {
+        for (index, counter) in details.counters.iter().take(COUNTERS).enumerate() {
+            let name = if index == 0 { words::name(comparison, Some(details)) } else { String::new() };
+            let mut row = vec![name];
+            row.extend(table::counter_row(counter, &UNICODE));
+            grid.row(row);
+        }
+        left_out += details.counters.len().saturating_sub(COUNTERS);
+    }
+    if told().any(|(_, details)| !details.counters.is_empty()) {
+        let more = if left_out > 0 { format!("; {left_out} more in the JSON") } else { String::new() };
+        text.push_str(&format!("\nKernel counters that differ, the most telling first{more}:\n\n{}", grid.markdown()));
+    }
+}
+
+fn laws(text: &mut String, compared: &Comparison) {
+    for case in &compared.scaling {
+        text.push_str(&format!("\nScaling of {}:\n\n", escape_markdown(&scaling::title(case))));
+        list(text, scaling::sentences(case, &UNICODE).into_iter().map(|(_, sentence)| sentence));
+    }
+}
+
+fn facts(text: &mut String, compared: &Comparison) {
+    if compared.facts.is_empty() {
+        return;
+    }
+    let mut grid = Grid::new(&[("fact that differs", Side::Left), ("A", Side::Left), ("B", Side::Left)]);
+    for fact in &compared.facts {
+        let [a, b] = [&fact.a, &fact.b]
+            .map(|value| value.as_ref().map_or_else(|| UNICODE.none.to_owned(), |value| one_line(&value.to_string())));
+        grid.row(vec![one_line(&fact.key), a, b]);
+    }
+    text.push_str(&format!("\n{}", grid.markdown()));
+}
+
+pub(super) fn failures(compared: &Comparison) -> String {
+    let mut text = String::new();
+    let failures = words::failures(compared, &UNICODE);
+    for (heading, lines) in [("Failed, and left out", failures), ("Not compared", compared.unmatched.clone())] {
+        if !lines.is_empty() {
+            text.push_str(&format!("\n{heading}:\n\n"));
+            list(&mut text, lines);
+        }
+    }
+    text
+}

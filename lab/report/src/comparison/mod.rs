@@ -1,0 +1,31 @@
+//! Two sides beside each other, in the four formats: who they are, what changed and how surely, what else differs. And the answer of a machine
+//! compared with itself.
+
+pub(crate) mod change;
+mod fitness;
+pub(crate) mod legend;
+mod markdown;
+mod records;
+pub(crate) mod scaling;
+pub(crate) mod sequential;
+pub(crate) mod table;
+mod text;
+pub(crate) mod words;
+
+pub use fitness::fitness;
+
+use crate::format::Format;
+use crate::run::json;
+use crate::style::Style;
+use faultline_model::comparison::Comparison;
+
+/// A comparison: a row for each workload, the answers in words, and what else differs. JSON is the comparison as it is; CSV has a record for each
+/// workload.
+pub fn comparison(compared: &Comparison, format: Format, style: &Style) -> String {
+    match format {
+        Format::Table => text::text(compared, style),
+        Format::Json => json(compared),
+        Format::Csv => records::csv(compared),
+        Format::Markdown => markdown::markdown(compared),
+    }
+}

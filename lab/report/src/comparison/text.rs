@@ -1,0 +1,162 @@
+//! A comparison for people at a terminal.
+
+use super::table::{self, Detail};
+use super::{legend, scaling, sequential, words};
+use crate::grid::Grid;
+use crate::run::words::one_line;
+use crate::sheet::Sheet;
+use crate::style::{Style, Tone};
+use faultline_model::comparison::{Comparison, FactDifference};
+
+/// The whole comparison.
+pub(super) fn text(compared: &Comparison, style: &Style) -> String {
+    let mut sheet = Sheet::new(style);
+    head(&mut sheet, compared);
+    sheet.line("");
+    let (detail, grid) = table::fitting(compared, style);
+    if compared.suite.workloads.is_empty() {
+        sheet.line("There is nothing that both sides have.");
+    } else {
+        rows(&mut sheet, compared, detail, &grid);
+        overall(&mut sheet, compared);
+        answers(&mut sheet, compared, detail);
+    }
+    cautions(&mut sheet, compared);
+    counters(&mut sheet, compared);
+    laws(&mut sheet, compared);
+    facts(&mut sheet, compared);
+    failures(&mut sheet, compared);
+    explain(&mut sheet, compared, detail);
+    sheet.text
+}
+
+fn head(sheet: &mut Sheet<'_>, compared: &Comparison) {
+    let signs = sheet.style.signs();
+    sheet.paragraph(Some(Tone::Title), "", &words::title(compared, signs));
+    for (letter, side) in [("A  ", &compared.a), ("B  ", &compared.b)] {
+        sheet.hanging(None, letter, "   ", &words::side(compared, side));
+    }
+    if let Some(machine) = words::machine(compared) {
+        sheet.hanging(None, "on ", "   ", &machine);
+    }
+    if let Some(sequential) = &compared.sequential {
+        sheet.paragraph(Some(Tone::Quiet), "", &sequential::words(sequential, signs));
+    }
+}
+
+fn rows(sheet: &mut Sheet<'_>, compared: &Comparison, detail: Detail, grid: &Grid) {
+    let lines = grid.lines();
+    let Some((headings, lines)) = lines.split_first() else { return };
+    let headings = sheet.style.paint(Tone::Title, headings);
+    sheet.line(&headings);
+    for (comparison, line) in compared.suite.workloads.iter().zip(lines) {
+        if detail == Detail::Narrow {
+            let [name, unit] = [&comparison.name, &comparison.unit].map(|text| one_line(text));
+            let (direction, n) = (comparison.direction.word(), words::units(comparison));
+            sheet.paragraph(None, "", &format!("{name}: {unit}, {direction} is better; n {n}"));
+        }
+        let word = words::answer_word(comparison.answer);
+        let painted = sheet.style.paint(words::answer_tone(comparison.answer), word);
+        // What follows the answer in its row are numbers: its last occurrence is the answer itself.
+        let line = match line.rfind(word) {
+            Some(at) => format!("{}{painted}{}", &line[..at], &line[at + word.len()..]),
+            None => line.clone(),
+        };
+        sheet.line(&line);
+    }
+}
+
+fn overall(sheet: &mut Sheet<'_>, compared: &Comparison) {
+    if let Some(overall) = words::overall(compared, sheet.style.signs()) {
+        sheet.line("");
+        sheet.paragraph(None, "", &overall);
+    }
+}
+
+fn answers(sheet: &mut Sheet<'_>, compared: &Comparison, detail: Detail) {
+    let signs = sheet.style.signs();
+    sheet.heading(&format!("Answers: {}", words::tally(compared)));
+    for answer in words::answers(compared, signs, detail != Detail::Wide) {
+        sheet.hanging(None, "  ", "    ", &answer);
+    }
+}
+
+pub(super) fn cautions(sheet: &mut Sheet<'_>, compared: &Comparison) {
+    let cautions = words::cautions(compared);
+    if !cautions.is_empty() {
+        sheet.heading("Cautions");
+    }
+    for caution in cautions {
+        let code = sheet.style.paint(Tone::Middling, caution.code.word());
+        let names = caution.names.map_or_else(String::new, |names| format!(" [{names}]"));
+        sheet.line(&format!("  {code}"));
+        sheet.paragraph(None, "    ", &format!("{}{names}", caution.text));
+    }
+}
+
+fn counters(sheet: &mut Sheet<'_>, compared: &Comparison) {
+    let signs = sheet.style.signs();
+    let mut told = words::rows(compared)
+        .filter_map(|(comparison, details)| Some((comparison, details?)))
+        .filter(|(_, details)| !details.counters.is_empty())
+        .peekable();
+    if told.peek().is_some() {
+        sheet.heading("Kernel counters that differ, per operation");
+    }
+    for (comparison, details) in told {
+        let (grid, left_out) = table::counters(&details.counters, signs);
+        let more = if left_out > 0 { format!(", and {left_out} more in the JSON") } else { String::new() };
+        sheet.table(&format!("{}{more}", words::name(comparison, Some(details))), &grid);
+    }
+}
+
+fn laws(sheet: &mut Sheet<'_>, compared: &Comparison) {
+    let signs = sheet.style.signs();
+    if !compared.scaling.is_empty() {
+        sheet.heading("Scaling");
+    }
+    for case in &compared.scaling {
+        sheet.paragraph(None, "  ", &scaling::title(case));
+        for (tone, sentence) in scaling::sentences(case, signs) {
+            sheet.hanging(Some(tone), "    ", "      ", &sentence);
+        }
+    }
+}
+
+fn facts(sheet: &mut Sheet<'_>, compared: &Comparison) {
+    if !compared.facts.is_empty() {
+        sheet.heading("Facts that differ");
+    }
+    for FactDifference { key, a, b } in &compared.facts {
+        sheet.paragraph(None, "  ", &one_line(key));
+        for (letter, value) in [("    A  ", a), ("    B  ", b)] {
+            let value = value.as_ref().map_or_else(|| "not known".to_owned(), |value| one_line(&value.to_string()));
+            sheet.hanging(None, letter, "       ", &value);
+        }
+    }
+}
+
+pub(super) fn failures(sheet: &mut Sheet<'_>, compared: &Comparison) {
+    let failures = words::failures(compared, sheet.style.signs());
+    let unmatched = compared.unmatched.iter().map(|text| one_line(text)).collect();
+    for (heading, tone, lines) in
+        [("Failed, and left out", Tone::Bad, failures), ("Not compared", Tone::Quiet, unmatched)]
+    {
+        if !lines.is_empty() {
+            sheet.heading(heading);
+        }
+        for line in lines {
+            sheet.hanging(Some(tone), "  ", "    ", &line);
+        }
+    }
+}
+
+fn explain(sheet: &mut Sheet<'_>, compared: &Comparison, detail: Detail) {
+    let sentences = legend::sentences(compared, detail, sheet.style.signs());
+    if !sentences.is_empty() {
+        sheet.line("");
+    }
+    for sentence in sentences {
+        sheet.paragraph(Some(Tone::Quiet), "", &sentence);
+    }
+}

@@ -1,0 +1,266 @@
+//! What is said of a comparison in words, the same in the table, in Markdown and on the page.
+
+use super::change::{Change, chance, level};
+use crate::figure::Scale;
+use crate::moment;
+use crate::run::words::{counted, one_line};
+use crate::style::{Signs, Tone};
+use faultline_model::comparison::{Comparison, CounterDifference, Described, Details};
+use faultline_model::workload_comparison::{Answer, Caution, CautionCode, Unit, WorkloadComparison};
+
+/// Names in a list before the rest is counted.
+const NAMED: usize = 4;
+
+/// `before → after`.
+pub(crate) fn title(compared: &Comparison, signs: &Signs) -> String {
+    format!("{} {} {}", one_line(&compared.a.name), signs.arrow, one_line(&compared.b.name))
+}
+
+/// What a side is measured with. None where it isn't known, as of what another tool measured.
+pub(crate) fn setup(side: &Described) -> Option<String> {
+    match side.setup.is_empty() {
+        true => side.run.map(|_| "as the machine is".to_owned()),
+        false => Some(one_line(&side.setup.join("; "))),
+    }
+}
+
+/// The run a side was measured in, and when it began: `run 12, began 2026-11-21 09:18 UTC`. None when neither is known.
+pub(crate) fn origin(side: &Described) -> Option<String> {
+    let run = side.run.map(|run| format!("run {run}"));
+    let began = side.started.map(|at| format!("began {}", moment::words(at)));
+    let parts: Vec<String> = [run, began].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// A side in one line, without its letter. Its machine is left out where both have the same; [`machine`] tells that.
+pub(crate) fn side(compared: &Comparison, side: &Described) -> String {
+    let own = side.machine.as_ref().filter(|_| machine(compared).is_none()).map(|machine| one_line(machine));
+    let parts: Vec<String> = [setup(side), own, origin(side)].into_iter().flatten().collect();
+    let name = one_line(&side.name);
+    if parts.is_empty() { name } else { format!("{name}: {}", parts.join("; ")) }
+}
+
+/// The machine, where both sides have the same.
+pub(crate) fn machine(compared: &Comparison) -> Option<String> {
+    compared.a.machine.as_ref().filter(|machine| compared.b.machine.as_ref() == Some(machine)).map(|m| one_line(m))
+}
+
+/// Workloads with what stands behind them.
+pub(crate) fn rows(compared: &Comparison) -> impl Iterator<Item = (&WorkloadComparison, Option<&Details>)> {
+    let details = compared.details.iter().map(Some).chain(std::iter::repeat(None));
+    compared.suite.workloads.iter().zip(details)
+}
+
+/// `zero_fill:base at 4 tasks`.
+pub(crate) fn name(comparison: &WorkloadComparison, details: Option<&Details>) -> String {
+    let name = one_line(&comparison.name);
+    match details.and_then(|details| details.tasks) {
+        Some(1) => format!("{name} at 1 task"),
+        Some(tasks) => format!("{name} at {tasks} tasks"),
+        None => name,
+    }
+}
+
+/// The answer in a word or two.
+pub(crate) fn answer_word(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Faster => "faster",
+        Answer::Slower => "slower",
+        Answer::NoDifference => "no difference",
+        Answer::Undecided => "undecided",
+    }
+}
+
+/// Whether an answer is good news.
+pub(crate) fn answer_tone(answer: Answer) -> Tone {
+    match answer {
+        Answer::Faster => Tone::Good,
+        Answer::Slower => Tone::Bad,
+        Answer::NoDifference => Tone::Quiet,
+        Answer::Undecided => Tone::Middling,
+    }
+}
+
+/// The answer with what it rests on, or what could have been seen.
+pub(crate) fn answer(comparison: &WorkloadComparison, signs: &Signs) -> String {
+    let word = answer_word(comparison.answer);
+    match comparison.answer {
+        Answer::Faster | Answer::Slower => format!("{word}{}", evidence(comparison, signs)),
+        Answer::NoDifference => match detectable(comparison) {
+            Some(least) => {
+                format!("no difference detected; one of {least} or more would have been, four times in five")
+            }
+            None => "no difference detected; how great one would have had to be can't be told".to_owned(),
+        },
+        Answer::Undecided => format!("{word}: {}", reason(comparison)),
+    }
+}
+
+/// Every workload's answer. Those of which the same is to be said, and perhaps of many, are named together. `with_system`: the shares of system time
+/// stand nowhere else.
+pub(crate) fn answers(compared: &Comparison, signs: &Signs, with_system: bool) -> Vec<String> {
+    let mut told: Vec<(String, Vec<String>)> = Vec::new();
+    for (comparison, details) in rows(compared) {
+        let system = system(details, signs).filter(|_| with_system);
+        let system = system.map_or_else(String::new, |system| format!("; system {system}"));
+        let text = format!("{}{system}", answer(comparison, signs));
+        let name = name(comparison, details);
+        match told.iter_mut().find(|(other, _)| *other == text) {
+            Some((_, names)) => names.push(name),
+            None => told.push((text, vec![name])),
+        }
+    }
+    told.into_iter().map(|(text, names)| format!("{} {} {text}", list(&names), signs.dash)).collect()
+}
+
+/// `: +12.3 % (+11.0 … +13.6 %), p 0.0012`.
+fn evidence(comparison: &WorkloadComparison, signs: &Signs) -> String {
+    let change = Change::of(comparison).map(|change| format!(": {} ({})", change.words(signs), change.span(signs)));
+    let p = comparison.p_corrected.map(|p| format!(", p {}", chance(p)));
+    [change, p].into_iter().flatten().collect()
+}
+
+/// The smallest difference that would be detected four times in five: `1.3 %`.
+pub(crate) fn detectable(comparison: &WorkloadComparison) -> Option<String> {
+    let percent = comparison.detectable.filter(|ratio| ratio.is_finite()).map(|ratio| (ratio - 1.0) * 100.0)?;
+    Some(match percent {
+        _ if percent < 0.01 => "0.01 %".to_owned(),
+        _ if percent < 1.0 => format!("{percent:.2} %"),
+        _ if percent < 100.0 => format!("{percent:.1} %"),
+        _ => format!("{percent:.0} %"),
+    })
+}
+
+/// Why there is no answer.
+fn reason(comparison: &WorkloadComparison) -> String {
+    let reasons = comparison.cautions.iter().filter(|caution| is_reason(comparison, caution));
+    let texts: Vec<String> = reasons.map(|caution| one_line(&caution.text)).collect();
+    if texts.is_empty() { "the data can't tell".to_owned() } else { texts.join(" ") }
+}
+
+/// Whether a caution is why there is no answer.
+fn is_reason(comparison: &WorkloadComparison, caution: &Caution) -> bool {
+    comparison.answer == Answer::Undecided && matches!(caution.code, CautionCode::FewUnits | CautionCode::OneBoot)
+}
+
+/// How many answers there are of each kind: `1 faster, 2 no difference`.
+pub(crate) fn tally(compared: &Comparison) -> String {
+    let parts: Vec<String> =
+        counts(compared).into_iter().map(|(answer, count)| format!("{count} {}", answer_word(answer))).collect();
+    parts.join(", ")
+}
+
+/// The answers that there are, with their numbers.
+pub(crate) fn counts(compared: &Comparison) -> Vec<(Answer, usize)> {
+    [Answer::Faster, Answer::Slower, Answer::NoDifference, Answer::Undecided]
+        .into_iter()
+        .map(|answer| (answer, compared.suite.workloads.iter().filter(|w| w.answer == answer).count()))
+        .filter(|(_, count)| *count > 0)
+        .collect()
+}
+
+/// The geometric mean of all changes. None when there is one workload or none, whose change is all there is to tell.
+pub(crate) fn overall(compared: &Comparison, signs: &Signs) -> Option<String> {
+    let workloads = compared.suite.workloads.len();
+    if workloads < 2 {
+        return None;
+    }
+    Some(match compared.suite.improvement.map(Change::of_improvement) {
+        Some(change) => format!(
+            "Overall: {} ({} at {}), geometric mean over {workloads} workloads",
+            change.words(signs),
+            change.span(signs),
+            level(change.level)
+        ),
+        None => "Overall: none, as not every workload has an answer".to_owned(),
+    })
+}
+
+/// Number of independent values on each side, and what they are: `12 + 12 runs`.
+pub(crate) fn units(comparison: &WorkloadComparison) -> String {
+    let unit = match comparison.independent {
+        Unit::Boot => "boots",
+        Unit::Run => "runs",
+    };
+    format!("{} + {} {unit}", comparison.a.units, comparison.b.units)
+}
+
+/// Both medians in one scale, where they are near enough to share one.
+pub(crate) fn medians(comparison: &WorkloadComparison, unit: &str, signs: &Signs) -> [String; 2] {
+    let medians = [comparison.a.median, comparison.b.median];
+    let greater = medians[0].abs().max(medians[1].abs());
+    let shared = medians.iter().all(|median| median.abs() * 10.0 > greater);
+    medians.map(|median| match median.is_finite() {
+        true => Scale::of(if shared { greater } else { median }, unit, signs).quantity(median),
+        false => signs.none.to_owned(),
+    })
+}
+
+/// The kernel's shares of the tasks' CPU time: `38.2 → 31.0 %`. None when neither is known.
+pub(crate) fn system(details: Option<&Details>, signs: &Signs) -> Option<String> {
+    Some(match details?.system_share.map(|share| share.map(|share| share.median * 100.0)) {
+        [Some(a), Some(b)] => format!("{a:.1} {} {b:.1} %", signs.arrow),
+        [Some(a), None] => format!("{a:.1} % {} {}", signs.arrow, signs.none),
+        [None, Some(b)] => format!("{} {} {b:.1} %", signs.none, signs.arrow),
+        [None, None] => return None,
+    })
+}
+
+/// A counter's second side over its first. None where there was nothing, or what is there is no number.
+pub(crate) fn counter_ratio(counter: &CounterDifference) -> Option<f64> {
+    Some(counter.b / counter.a).filter(|ratio| ratio.is_finite())
+}
+
+/// A caution, with the names of the workloads that it is about; none of them when it is about all.
+pub(crate) struct Grouped {
+    /// Its code.
+    pub(crate) code: CautionCode,
+    /// Its text.
+    pub(crate) text: String,
+    /// Whom it concerns.
+    pub(crate) names: Option<String>,
+}
+
+/// Each caution once, in the order of the codes. Left out is what the answers tell.
+pub(crate) fn cautions(compared: &Comparison) -> Vec<Grouped> {
+    let mut groups: Vec<(CautionCode, &str, Vec<String>)> = Vec::new();
+    for (comparison, details) in rows(compared) {
+        for caution in comparison.cautions.iter().filter(|caution| !is_reason(comparison, caution)) {
+            let name = name(comparison, details);
+            match groups.iter_mut().find(|(code, text, _)| *code == caution.code && *text == caution.text) {
+                Some((_, _, names)) => names.push(name),
+                None => groups.push((caution.code, &caution.text, vec![name])),
+            }
+        }
+    }
+    groups.sort_by_key(|(code, _, _)| *code);
+    let all = compared.suite.workloads.len();
+    let named = |(code, text, names): (CautionCode, &str, Vec<String>)| Grouped {
+        code,
+        text: one_line(text),
+        names: (names.len() < all).then(|| list(&names)),
+    };
+    groups.into_iter().map(named).collect()
+}
+
+/// The first few by name, the rest by number.
+pub(crate) fn list(names: &[String]) -> String {
+    match names.len() {
+        more if more > NAMED => format!("{}, and {} more", names[..NAMED].join(", "), more - NAMED),
+        _ => names.join(", "),
+    }
+}
+
+/// What did not end well on each side: `A, zero_fill:base at 4 tasks: mmap: Cannot allocate memory (2×)`.
+pub(crate) fn failures(compared: &Comparison, signs: &Signs) -> Vec<String> {
+    let mut texts = Vec::new();
+    for (comparison, details) in rows(compared) {
+        let Some(details) = details else { continue };
+        for (letter, failures) in ["A", "B"].into_iter().zip(&details.failures) {
+            for failure in counted(failures, signs) {
+                texts.push(format!("{letter}, {}: {failure}", name(comparison, Some(details))));
+            }
+        }
+    }
+    texts
+}

@@ -1,0 +1,217 @@
+//! Compares two datasets.
+
+use super::paired::{details, samples};
+use super::pairs::{Pair, pairs};
+use super::scaling::scaled_cases;
+use super::{ComparisonError, Settings};
+use crate::machine::{self, lasting_differences};
+use crate::two_sample::{Workload, compare, units};
+use faultline_model::comparison::{Comparison, Described, Details};
+use faultline_model::dataset::Dataset;
+
+/// Compares all that two datasets have in common. `names` are what the sides are called.
+pub fn compare_datasets(
+    names: [&str; 2],
+    a: &Dataset,
+    b: &Dataset,
+    settings: &Settings,
+) -> Result<Comparison, ComparisonError> {
+    let [first, second] = [(names[0], a), (names[1], b)].map(|(name, dataset)| described(name, dataset));
+    Ok(paired([first, second], [a, b], settings, &|_, _, _| None)?.0)
+}
+
+fn described(name: &str, dataset: &Dataset) -> Described {
+    let known = !dataset.facts.0.is_empty();
+    Described {
+        name: name.to_owned(),
+        setup: Vec::new(),
+        run: None,
+        started: None,
+        machine: known.then(|| machine::line(Some(&dataset.facts))),
+    }
+}
+
+/// The block of a point, by side, series and place in it.
+pub(crate) type Blocks<'a> = &'a dyn Fn(usize, usize, usize) -> Option<u32>;
+
+/// The comparison, and the pairs behind its workloads in the same order.
+pub(crate) fn paired(
+    [first, second]: [Described; 2],
+    [a, b]: [&Dataset; 2],
+    settings: &Settings,
+    blocks: Blocks<'_>,
+) -> Result<(Comparison, Vec<Pair>), ComparisonError> {
+    let mut found = pairs(a, b, settings.direction);
+    if found.pairs.is_empty() {
+        return Err(ComparisonError::NothingInCommon { unmatched: found.unmatched });
+    }
+    let workloads: Vec<Workload> = found.pairs.iter().map(|pair| workload(pair, [a, b], blocks)).collect();
+    let with_details = |(pair, workload): (&Pair, &Workload)| -> Details {
+        details(pair, workload, [&a.series[pair.a], &b.series[pair.b]])
+    };
+    let suite = compare(&workloads, &settings.two_sample)?;
+    let (scaling, unfitted) = scaled_cases(&found.pairs, &workloads, settings.two_sample.level);
+    found.unmatched.extend(unfitted);
+    found.unmatched.extend(found.pairs.iter().zip(&workloads).flat_map(|(pair, workload)| split(pair, workload, a)));
+    let compared = Comparison {
+        format: Comparison::FORMAT.to_owned(),
+        a: first,
+        b: second,
+        suite,
+        details: found.pairs.iter().zip(&workloads).map(with_details).collect(),
+        scaling,
+        facts: lasting_differences(&a.facts, &b.facts),
+        sequential: None,
+        unmatched: found.unmatched,
+    };
+    Ok((compared, found.pairs))
+}
+
+/// The blocks that are no pairs, in words.
+fn split(pair: &Pair, workload: &Workload, a: &Dataset) -> Vec<String> {
+    let series = &a.series[pair.a];
+    let words = |block: u32| format!("{series}, block {}: its runs are of different boots", u64::from(block) + 1);
+    units(&workload.a, &workload.b).split.into_iter().map(words).collect()
+}
+
+fn workload(pair: &Pair, [a, b]: [&Dataset; 2], blocks: Blocks<'_>) -> Workload {
+    Workload {
+        name: pair.name.clone(),
+        unit: pair.unit.clone(),
+        direction: pair.direction,
+        a: samples(&a.series[pair.a], &a.facts, |point| blocks(0, pair.a, point)),
+        b: samples(&b.series[pair.b], &b.facts, |point| blocks(1, pair.b, point)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faultline_model::dataset::{DataPoint, Measured, Series, Summed};
+    use faultline_model::direction::Direction;
+    use faultline_model::workload_comparison::{Answer, CautionCode, Unit};
+
+    fn series(name: &str, tasks: Option<u32>, points: Vec<DataPoint>) -> Series {
+        let (unit, direction) = ("op/s".to_owned(), Some(Direction::Higher));
+        Series { name: name.to_owned(), tasks, measure: None, unit, direction, points }
+    }
+
+    fn points(values: &[f64]) -> Vec<DataPoint> {
+        values.iter().map(|&value| DataPoint::of(Measured::Values(vec![value]))).collect()
+    }
+
+    const LOW: [f64; 6] = [8.0, 8.1, 8.2, 7.9, 7.8, 8.05];
+    const HIGH: [f64; 6] = [10.0, 10.1, 10.2, 9.9, 9.8, 10.05];
+
+    fn of(a: Vec<Series>, b: Vec<Series>) -> Comparison {
+        compare_datasets(["old", "new"], &Dataset::of(a), &Dataset::of(b), &Settings::default()).unwrap()
+    }
+
+    #[test]
+    fn answers_and_what_stands_behind_them_come_in_one_order() {
+        let mut high = points(&HIGH);
+        high.push(DataPoint::of(Measured::Missing("hung".to_owned())));
+        let found = of(
+            vec![series("x", Some(2), points(&LOW)), series("y", None, points(&HIGH))],
+            vec![series("y", None, points(&HIGH)), series("x", Some(2), high)],
+        );
+        let told: Vec<(&str, Answer, Option<u32>)> = found
+            .suite
+            .workloads
+            .iter()
+            .zip(&found.details)
+            .map(|(workload, details)| (workload.name.as_str(), workload.answer, details.tasks))
+            .collect();
+        assert_eq!(told, [("x", Answer::Faster, Some(2)), ("y", Answer::NoDifference, None)]);
+        assert_eq!(found.details[0].values, [LOW.to_vec(), HIGH.to_vec()]);
+        assert_eq!(found.details[0].failures, [vec![], vec!["hung".to_owned()]]);
+        assert_eq!((found.a.name.as_str(), found.b.machine), ("old", None));
+    }
+
+    #[test]
+    fn values_come_in_the_order_in_which_they_were_measured() {
+        let placed = |values: &[f64]| {
+            let mut points = points(values);
+            points.iter_mut().enumerate().for_each(|(i, point)| point.order = Some(10 - i as u64));
+            points
+        };
+        let found = of(vec![series("x", None, placed(&LOW))], vec![series("x", None, placed(&HIGH))]);
+        assert_eq!(found.details[0].values[0], [8.05, 7.8, 7.9, 8.2, 8.1, 8.0]);
+    }
+
+    #[test]
+    fn boots_are_units_and_a_sum_is_one_value() {
+        let booted = |values: &[f64]| -> Vec<DataPoint> {
+            let summed = |value| Summed { value, low: None, high: None, deviation: None, n: Some(9) };
+            let point = |(i, &value): (usize, &f64)| DataPoint {
+                boot: Some(format!("{value} {}", i / 2)),
+                ..DataPoint::of(Measured::Summary(summed(value)))
+            };
+            values.iter().flat_map(|value| [value, value]).enumerate().map(point).collect()
+        };
+        let found = of(vec![series("x", None, booted(&LOW))], vec![series("x", None, booted(&HIGH))]);
+        let workload = &found.suite.workloads[0];
+        assert_eq!(
+            (workload.independent, workload.a.boots, workload.a.runs, workload.a.intervals),
+            (Unit::Boot, 6, 12, 12)
+        );
+    }
+
+    #[test]
+    fn facts_that_last_are_laid_side_by_side() {
+        let mut a = Dataset::of(vec![series("x", None, points(&LOW))]);
+        let mut b = Dataset::of(vec![series("x", None, points(&HIGH))]);
+        a.facts.text("kernel.release", "6.1");
+        a.facts.text("cpu.governor", "powersave");
+        b.facts.text("kernel.release", "6.2");
+        b.facts.text("boot.id", "2");
+        let found = compare_datasets(["a", "b"], &a, &b, &Settings::default()).unwrap();
+        let keys: Vec<&str> = found.facts.iter().map(|fact| fact.key.as_str()).collect();
+        assert_eq!(keys, ["cpu.governor", "kernel.release"]);
+        assert_eq!((found.facts[0].b.is_none(), found.a.machine.as_deref()), (true, Some("6.1")));
+        assert!(found.suite.workloads[0].cautions.iter().any(|caution| caution.code == CautionCode::DifferentFacts));
+    }
+
+    #[test]
+    fn with_nothing_in_common_it_is_told_what_there_is() {
+        let (a, b) = (vec![series("x", None, points(&LOW))], vec![series("x", Some(2), points(&HIGH))]);
+        let error = compare_datasets(["a", "b"], &Dataset::of(a), &Dataset::of(b), &Settings::default()).unwrap_err();
+        let unmatched = ["x: on the first side only", "x×2: on the second side only"].map(str::to_owned).to_vec();
+        assert_eq!(error, ComparisonError::NothingInCommon { unmatched });
+    }
+
+    #[test]
+    fn however_great_and_small_values_are_what_is_told_survives_json() {
+        for powers in [[149, -149, 149, -149], [-149, -149, -149, 149], [149, 149, 149, 149]] {
+            let curve = |turn: usize| -> Vec<Series> {
+                let at = |place: usize| {
+                    let value = 10f64.powi(powers[(place + turn) % 4]);
+                    series("x", Some(1 << place), points(&[value, 3.0 * value, 2.0 * value, 9.0 / value.cbrt()]))
+                };
+                (0..4).map(at).collect()
+            };
+            for turn in 0..4 {
+                let found = of(curve(0), curve(turn));
+                let json = serde_json::to_string(&found).unwrap();
+                let back: Result<Comparison, _> = serde_json::from_str(&json);
+                assert_eq!(back.unwrap().suite.workloads.len(), 4);
+            }
+        }
+    }
+
+    #[test]
+    fn cases_at_three_numbers_of_tasks_have_laws() {
+        let curve = |serial: f64| -> Vec<Series> {
+            let at = |tasks: u32| {
+                let rate = 100.0 * f64::from(tasks) / (1.0 + serial * f64::from(tasks - 1));
+                series("x", Some(tasks), points(&[rate, rate * 1.01, rate * 0.99, rate * 1.005]))
+            };
+            [1, 2, 4, 8].map(at).to_vec()
+        };
+        let found = of(curve(0.21), curve(0.08));
+        assert_eq!((found.scaling.len(), found.scaling[0].name.as_str()), (1, "x"));
+        let serial = found.scaling[0].comparison.serial;
+        assert!((serial.a - 0.21).abs() < 0.01 && (serial.b - 0.08).abs() < 0.01, "{serial:?}");
+        assert!(of(curve(0.1)[..2].to_vec(), curve(0.1)).scaling.is_empty());
+    }
+}

@@ -1,0 +1,50 @@
+//! Two sides with all that is shown of them: which series belong together, the answers, and what else differs.
+//!
+//! From plain datasets, from two runs, or from a live comparison. The answers are `compare`'s, laws of scaling those of `scaling`. Methods stand in
+//! docs/METHODOLOGY.md, §13.
+
+mod bytes;
+mod counters;
+mod datasets;
+mod paired;
+mod pairs;
+mod runs;
+mod scaling;
+
+pub use datasets::compare_datasets;
+pub(crate) use runs::sides_suite;
+pub use runs::{compare_runs, compare_sides};
+
+use crate::two_sample::{self, TwoSampleError};
+use faultline_model::direction::Direction;
+
+/// How to compare.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Settings {
+    /// Level, seed and draws of the tests.
+    pub two_sample: two_sample::Settings,
+    /// Which way is better, where neither side says.
+    pub direction: Option<Direction>,
+}
+
+/// Why two sides can't be compared.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ComparisonError {
+    /// No series of one side goes with one of the other.
+    #[error("the sides have nothing in common that can be compared{}", first(.unmatched))]
+    NothingInCommon {
+        /// What there is, and why it isn't compared.
+        unmatched: Vec<String>,
+    },
+    /// The run has no sides.
+    #[error("run {0} is no comparison: it has no sides")]
+    NoSides(i64),
+    /// The comparison itself refuses.
+    #[error(transparent)]
+    Compare(#[from] TwoSampleError),
+}
+
+/// The first thing that isn't compared, and why, put behind a message.
+fn first(unmatched: &[String]) -> String {
+    unmatched.first().map_or_else(String::new, |first| format!(": {first}"))
+}

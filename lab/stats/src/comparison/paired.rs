@@ -1,0 +1,58 @@
+//! What two series that belong together hold: samples for the tests, and what stands behind the answer.
+
+use super::pairs::Pair;
+use crate::two_sample::{Boot, Placed, Run, Samples, Workload, units};
+use faultline_model::comparison::Details;
+use faultline_model::dataset::{DataPoint, Measured, Series};
+use faultline_model::facts::Facts;
+
+/// The samples of a series; `block` tells which block its points belong to. What has no value is left out; a figure that sums values up counts as one.
+pub(crate) fn samples(series: &Series, facts: &Facts, block: impl Fn(usize) -> Option<u32>) -> Samples {
+    let with_values = |(_, point): &(usize, &DataPoint)| !matches!(point.measured, Measured::Missing(_));
+    let run = |(index, point): (usize, &DataPoint)| {
+        let intervals = point.measured.values().to_vec();
+        (point.boot.clone(), Run { order: point.order, block: block(index), intervals })
+    };
+    let runs = series.points.iter().enumerate().filter(with_values).map(run);
+    Samples { boots: by_boot(runs), facts: facts.clone() }
+}
+
+/// Runs sorted by their boots, in the order in which these first come.
+pub(crate) fn by_boot(runs: impl Iterator<Item = (Option<String>, Run)>) -> Vec<Boot> {
+    let mut boots: Vec<Boot> = Vec::new();
+    for (id, run) in runs {
+        match boots.iter_mut().find(|boot| boot.id == id) {
+            Some(boot) => boot.runs.push(run),
+            None => boots.push(Boot { id, runs: vec![run] }),
+        }
+    }
+    boots
+}
+
+/// The details of a pair; shares and counters are left open.
+pub(crate) fn details(pair: &Pair, workload: &Workload, series: [&Series; 2]) -> Details {
+    let units = units(&workload.a, &workload.b);
+    Details {
+        tasks: pair.tasks,
+        values: [in_time(units.a), in_time(units.b)],
+        system_share: [None, None],
+        counters: Vec::new(),
+        failures: series.map(failures),
+    }
+}
+
+/// The values in the order in which they were measured; those whose place isn't known stay where they are.
+fn in_time(mut units: Vec<Placed>) -> Vec<f64> {
+    if units.iter().all(|unit| unit.order.is_some()) {
+        units.sort_by_key(|unit| unit.order);
+    }
+    units.into_iter().map(|unit| unit.value).collect()
+}
+
+fn failures(series: &Series) -> Vec<String> {
+    let failure = |measured: &Measured| match measured {
+        Measured::Missing(text) => Some(text.clone()),
+        Measured::Values(_) | Measured::Summary(_) => None,
+    };
+    series.points.iter().filter_map(|point| failure(&point.measured)).collect()
+}

@@ -1,0 +1,257 @@
+//! Compares what runs recorded: beside the values, shares of CPU time and the kernel's counters.
+
+use super::bytes::in_bytes;
+use super::counters::counters;
+use super::datasets::paired;
+use super::pairs::Pair;
+use super::{ComparisonError, Settings};
+use crate::datasets::{Chosen, Coarse, MeasuredRun, Measurement, measurement};
+use crate::machine;
+use crate::repeat::Repeat;
+use crate::shares::system_share;
+use crate::two_sample;
+use faultline_model::comparison::{Comparison, Described, Look};
+use faultline_model::record::RunRecord;
+use faultline_model::setup::SideName;
+use faultline_model::summary::Estimate;
+use faultline_model::workload_comparison::SuiteComparison;
+use std::collections::BTreeSet;
+
+/// Compares two runs without sides. Runs under the lens have no values.
+pub fn compare_runs(a: &RunRecord, b: &RunRecord, settings: &Settings) -> Result<Comparison, ComparisonError> {
+    let [first, second] = [a, b].map(|record| Chosen { record, side: None, blocks: u32::MAX });
+    compared_at([run_described(a), run_described(b)], [first, second], settings, settings.two_sample.level)
+}
+
+/// Compares the sides of a live comparison: all that was measured, or what a look may see, at the look's own level.
+///
+/// Counters are tested at the level of `settings` in either case. [`Comparison::sequential`] is left open.
+pub fn compare_sides(
+    record: &RunRecord,
+    settings: &Settings,
+    look: Option<Look>,
+) -> Result<Comparison, ComparisonError> {
+    let (described, chosen) = live_sides(record, look)?;
+    compared_at(described, chosen, &at_look(settings, look), settings.two_sample.level)
+}
+
+/// The answers alone of what a look sees, without bootstrap intervals.
+pub(crate) fn sides_suite(
+    record: &RunRecord,
+    settings: &Settings,
+    look: Look,
+) -> Result<SuiteComparison, ComparisonError> {
+    let (described, chosen) = live_sides(record, Some(look))?;
+    let measured = Measured::new(chosen);
+    let mut at_look = at_look(settings, Some(look));
+    at_look.two_sample.resamples = 0;
+    Ok(measured.paired(described, &at_look)?.0.suite)
+}
+
+fn live_sides(record: &RunRecord, look: Option<Look>) -> Result<([Described; 2], [Chosen<'_>; 2]), ComparisonError> {
+    let [Some(first), Some(second)] = SideName::BOTH.map(|side| side_described(record, side)) else {
+        return Err(ComparisonError::NoSides(record.id.0));
+    };
+    let blocks = look.map_or(u32::MAX, |look| look.blocks);
+    Ok(([first, second], SideName::BOTH.map(|side| Chosen { record, side: Some(side), blocks })))
+}
+
+fn at_look(settings: &Settings, look: Option<Look>) -> Settings {
+    let level = look.map_or(settings.two_sample.level, |look| 1.0 - look.alpha);
+    Settings { two_sample: two_sample::Settings { level, ..settings.two_sample }, ..*settings }
+}
+
+/// What both sides measured.
+struct Measured<'a> {
+    sides: [Measurement<'a>; 2],
+    /// The first side's series whose operations are of another size on the second: what is counted per operation can't be held against each other.
+    in_bytes: BTreeSet<usize>,
+}
+
+impl<'a> Measured<'a> {
+    fn new(chosen: [Chosen<'a>; 2]) -> Self {
+        let cases = chosen.map(|chosen| chosen.cases());
+        let coarse = Coarse::of(cases.iter().flatten());
+        let mut sides = [0, 1].map(|side| measurement(chosen[side], &cases[side], &coarse));
+        let in_bytes = in_bytes(&mut sides);
+        Measured { sides, in_bytes }
+    }
+
+    fn paired(
+        &self,
+        described: [Described; 2],
+        settings: &Settings,
+    ) -> Result<(Comparison, Vec<Pair>), ComparisonError> {
+        let block = |side: usize, series: usize, point: usize| self.sides[side].runs[series].get(point)?.block;
+        paired(described, [&self.sides[0].dataset, &self.sides[1].dataset], settings, &block)
+    }
+}
+
+fn compared_at(
+    described: [Described; 2],
+    chosen: [Chosen<'_>; 2],
+    settings: &Settings,
+    counters_level: f64,
+) -> Result<Comparison, ComparisonError> {
+    let measured = Measured::new(chosen);
+    let (mut compared, pairs) = measured.paired(described, settings)?;
+    let [a, b] = measured.sides;
+    for (details, pair) in compared.details.iter_mut().zip(&pairs) {
+        let (a, b) = (&a.runs[pair.a], &b.runs[pair.b]);
+        details.system_share = [share(a), share(b)];
+        if !measured.in_bytes.contains(&pair.a) {
+            details.counters = counters(a, b, counters_level);
+        }
+    }
+    Ok(compared)
+}
+
+fn share(runs: &[MeasuredRun<'_>]) -> Option<Estimate> {
+    let repeats: Vec<Repeat<'_>> = runs.iter().map(|run| run.repeat).collect();
+    system_share(&repeats)
+}
+
+fn run_described(record: &RunRecord) -> Described {
+    Described {
+        name: record.label.clone().unwrap_or_else(|| format!("run {}", record.id)),
+        setup: Vec::new(),
+        run: Some(record.id),
+        started: Some(record.started()),
+        machine: record.facts().map(|facts| machine::line(Some(facts))),
+    }
+}
+
+fn side_described(record: &RunRecord, side: SideName) -> Option<Described> {
+    let named = record.settings.comparison.as_ref()?.side(side);
+    let facts = Chosen { record, side: Some(side), blocks: u32::MAX }.facts();
+    Some(Described {
+        name: named.name.clone(),
+        setup: named.setup.words(),
+        run: Some(record.id),
+        started: Some(record.started()),
+        machine: record.facts().map(|_| machine::line(Some(&facts))),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+    use faultline_model::workload_comparison::{Answer, Unit};
+
+    fn noisy(_: u32, block: u32) -> u64 {
+        1_000_003 + 1_000 * u64::from(block * 7 % 11)
+    }
+
+    fn faster(tasks: u32, block: u32) -> u64 {
+        noisy(tasks, block + 3) * 11 / 10
+    }
+
+    /// Two sides of 12 blocks, the second one faster, with fewer faults and more time in the kernel.
+    fn live() -> RunRecord {
+        let mut record = example::Run::new(&["load"]).repeats(12).rate(noisy).against(faster).record();
+        for attempt in &mut record.attempts {
+            let item = &record.plan[attempt.ordinal as usize];
+            let second = item.side == Some(SideName::B);
+            let operations: u64 = attempt.window.iter().flat_map(|interval| &interval.operations).sum();
+            let per_operation = if second { 0.5 } else { 1.0 };
+            attempt.usage = Some(example::usage(if second { 60 } else { 80 }, if second { 40 } else { 20 }));
+            attempt.counters = [
+                ("vmstat.pgfault".to_owned(), (operations as f64 * per_operation) as i64 + i64::from(item.block % 5)),
+                ("vmstat.pgalloc".to_owned(), i64::from((item.block * 5 + 3 * u32::from(second)) % 7)),
+                ("stat.user_ns".to_owned(), if second { 1 } else { 1_000_000_000 }),
+            ]
+            .into();
+        }
+        record
+    }
+
+    #[test]
+    fn sides_of_a_live_comparison() {
+        let record = live();
+        let found = compare_sides(&record, &Settings::default(), None).unwrap();
+        assert_eq!((found.a.name.as_str(), found.b.name.as_str(), found.b.run), ("old", "new", Some(record.id)));
+        assert_eq!(found.suite.workloads.len(), 2);
+        for (workload, details) in found.suite.workloads.iter().zip(&found.details) {
+            assert_eq!((workload.answer, workload.independent, workload.a.units), (Answer::Faster, Unit::Run, 12));
+            assert_eq!(details.system_share.map(|share| share.unwrap().median), [0.2, 0.4]);
+            let [counter] = details.counters.as_slice() else { panic!("{:?}", details.counters) };
+            assert_eq!((counter.name.as_str(), (counter.b * 1000.0).round()), ("vmstat.pgfault", 500.0));
+        }
+        assert!(found.facts.is_empty() && found.unmatched.is_empty());
+    }
+
+    #[test]
+    fn a_look_sees_its_blocks_at_its_level() {
+        let look = Look { blocks: 7, alpha: 0.004 };
+        let found = compare_sides(&live(), &Settings::default(), Some(look)).unwrap();
+        assert_eq!((found.suite.workloads[0].a.units, found.suite.level), (7, 1.0 - 0.004));
+        assert_eq!(found.details[0].values[1].len(), 7);
+    }
+
+    #[test]
+    fn in_guests_boots_are_the_units() {
+        let mut record = live();
+        record.settings.on = Some("qemu:cpus=2".to_owned());
+        let found = compare_sides(&record, &Settings::default(), None).unwrap();
+        assert_eq!((found.suite.workloads[0].independent, found.suite.workloads[0].a.boots), (Unit::Boot, 12));
+        let [first, second] = &found.details[0].values;
+        assert_eq!((first[1], second[1]), (noisy(1, 1) as f64, faster(1, 1) as f64), "in the order of time");
+    }
+
+    #[test]
+    fn a_block_that_a_reboot_cut_in_two_is_left_out_and_named() {
+        let mut record = live();
+        let mut facts = example::quiet_facts();
+        facts.text("boot.id", "second");
+        // After the first run of the sixth block: each holds four.
+        let started = faultline_model::time::UnixMillis(2_000 + 4 * 5 + 1);
+        record.sessions.push(faultline_model::record::Session { started, facts, facts_b: None });
+        let found = compare_sides(&record, &Settings::default(), None).unwrap();
+        let [one, two] = found.suite.workloads.as_slice() else { panic!("{found:?}") };
+        assert_eq!((one.answer, one.independent, one.a.units, one.b.units), (Answer::Faster, Unit::Run, 11, 11));
+        assert_eq!((one.a.runs, one.a.boots, two.a.units), (12, 2, 12), "told as measured");
+        assert_eq!(found.unmatched, ["load:base×1, block 6: its runs are of different boots"]);
+    }
+
+    #[test]
+    fn two_runs_in_one_boot_and_in_two() {
+        let run = |rate| example::Run::new(&["load"]).repeats(12).rate(rate).record();
+        let (a, mut b) = (run(noisy), run(faster));
+        b.label = Some("patched".to_owned());
+        let found = compare_runs(&a, &b, &Settings::default()).unwrap();
+        assert_eq!((found.a.name.as_str(), found.b.name.as_str()), ("run 1", "patched"));
+        assert!(found.suite.workloads.iter().all(|workload| workload.answer == Answer::Faster));
+        b.sessions[0].facts.text("boot.id", "another");
+        let found = compare_runs(&a, &b, &Settings::default()).unwrap();
+        assert!(found.suite.workloads.iter().all(|workload| workload.answer == Answer::Undecided));
+    }
+
+    #[test]
+    fn operations_of_different_size_are_held_against_each_other_in_bytes() {
+        let mut record = live();
+        for attempt in &mut record.attempts {
+            let second = record.plan[attempt.ordinal as usize].side == Some(SideName::B);
+            attempt.bytes_per_operation = Some(if second { 2048 } else { 4096 });
+        }
+        let found = compare_sides(&record, &Settings::default(), None).unwrap();
+        let workload = &found.suite.workloads[0];
+        assert_eq!(
+            (workload.unit.as_str(), workload.answer),
+            ("B/s", Answer::Slower),
+            "half the bytes at 11/10 of the rate"
+        );
+        assert_eq!(found.details[0].values[0][0], noisy(1, 0) as f64 * 4096.0);
+        assert!(found.details[0].counters.is_empty());
+    }
+
+    #[test]
+    fn a_run_without_sides_is_no_comparison() {
+        let record = example::Run::new(&["load"]).record();
+        assert_eq!(compare_sides(&record, &Settings::default(), None), Err(ComparisonError::NoSides(1)));
+        assert!(matches!(
+            compare_runs(&live(), &live(), &Settings::default()),
+            Err(ComparisonError::NothingInCommon { .. })
+        ));
+    }
+}

@@ -1,0 +1,59 @@
+//! Laws of scaling of cases that were measured at several numbers of tasks.
+
+use super::pairs::Pair;
+use crate::scaling::{FitError, Point, compare, fit, scaling};
+use crate::two_sample::{Placed, Workload, units};
+use faultline_model::comparison::ScaledCase;
+use faultline_model::direction::Direction;
+use faultline_model::scaling::{Law, ScalingComparison};
+
+/// Fewest numbers of tasks that a law is fitted to: one more than Amdahl's has parameters.
+const FEWEST_POINTS: usize = 3;
+
+/// The laws of every case whose rates were measured at [`FEWEST_POINTS`] numbers of tasks or more on both sides, in the order of the pairs; and in
+/// words, which of them no law fits.
+pub(crate) fn scaled_cases(pairs: &[Pair], workloads: &[Workload], level: f64) -> (Vec<ScaledCase>, Vec<String>) {
+    let mut names: Vec<&str> = Vec::new();
+    for pair in pairs.iter().filter(|pair| pair.direction == Direction::Higher) {
+        if !names.contains(&pair.name.as_str()) {
+            names.push(&pair.name);
+        }
+    }
+    let mut scaled = Vec::new();
+    let mut unfitted = Vec::new();
+    for name in names {
+        let cells: Vec<(&Pair, &Workload)> =
+            pairs.iter().zip(workloads).filter(|(pair, _)| pair.name == name).collect();
+        let (a, b): (Vec<Point>, Vec<Point>) =
+            cells.iter().filter_map(|(pair, workload)| points(pair, workload)).unzip();
+        if a.len() < FEWEST_POINTS {
+            continue;
+        }
+        match compared(&a, &b, level) {
+            Ok(comparison) => {
+                scaled.push(ScaledCase { name: name.to_owned(), unit: cells[0].0.unit.clone(), comparison });
+            }
+            Err(error) => unfitted.push(format!("law of scaling of {name}: {error}")),
+        }
+    }
+    (scaled, unfitted)
+}
+
+/// The rates of both sides at the pair's number of tasks.
+fn points(pair: &Pair, workload: &Workload) -> Option<(Point, Point)> {
+    let cpus = pair.tasks?;
+    let units = units(&workload.a, &workload.b);
+    let point = |units: Vec<Placed>| Point { cpus, rates: units.into_iter().map(|unit| unit.value).collect() };
+    Some((point(units.a), point(units.b)))
+}
+
+/// Both sides by one law: the universal one where either side calls for it and both can be fitted with it.
+fn compared(a: &[Point], b: &[Point], level: f64) -> Result<ScalingComparison, FitError> {
+    let both = [scaling(a, level)?, scaling(b, level)?];
+    let universal = both.iter().all(|side| side.universal.is_some());
+    let law = match universal && both.iter().any(|side| side.chosen == Law::Universal) {
+        true => Law::Universal,
+        false => Law::Amdahl,
+    };
+    compare(&fit(a, law, level)?, &fit(b, law, level)?, level)
+}

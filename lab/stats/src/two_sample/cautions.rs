@@ -1,0 +1,223 @@
+//! What may make a comparison lie, as data: one function for each kind of reason.
+
+use super::samples::Workload;
+use super::signed_rank;
+use super::units::{Boots, Pairing, Placed, Units};
+use crate::machine::lasting_differences;
+use crate::median::sorted;
+use crate::thresholds::{BIMODAL_SHARE, DRIFT_LEVEL, SHAPE_VALUES};
+use faultline_model::facts::Facts;
+use faultline_model::workload_comparison::{Caution, CautionCode, Method, Unit};
+use statrs::distribution::{ContinuousCDF, Normal};
+
+/// Keys that are named before the rest is counted.
+const NAMED_KEYS: usize = 6;
+
+/// Share of the values that the smaller of two groups has at least.
+const SMALLER_GROUP: f64 = 0.15;
+
+/// Every caution, in the order of the codes. `alpha` is what the workload had to be decidable at.
+pub(crate) fn cautions(workload: &Workload, units: &Units, method: Method, alpha: f64) -> Vec<Caution> {
+    let found = [
+        (CautionCode::FewUnits, few_units(units, method, alpha)),
+        (CautionCode::OneBoot, one_boot(units)),
+        (CautionCode::NotInterleaved, not_interleaved(units)),
+        (CautionCode::Drift, either(units, drift)),
+        (CautionCode::Bimodal, either(units, bimodal)),
+        (CautionCode::DifferentFacts, different_facts(&workload.a.facts, &workload.b.facts)),
+    ];
+    found.into_iter().filter_map(|(code, text)| Some(Caution { code, text: text? })).collect()
+}
+
+fn few_units(units: &Units, method: Method, alpha: f64) -> Option<String> {
+    let name = match units.unit {
+        Unit::Boot => "boots",
+        Unit::Run => "runs",
+    };
+    let (a, b) = (units.a.len(), units.b.len());
+    match method {
+        Method::Ranks | Method::SignedRanks => None,
+        Method::None if units.pairing != Pairing::Unblocked => {
+            let pairs = if units.pairing == Pairing::Pairs { a } else { 0 };
+            let needed = signed_rank::fewest(alpha);
+            Some(format!(
+                "Blocks that give a pair of values: {pairs}. It takes {needed} to show any difference at this level."
+            ))
+        }
+        Method::Welch => Some(format!(
+            "{a} and {b} {name} are too few for a test of ranks: the answer takes the noise for about log-normal. \
+             Make 6 {name} or more on each side."
+        )),
+        Method::None => {
+            Some(format!("{a} and {b} {name} can't show any difference at this level. Make 6 or more on each side."))
+        }
+    }
+}
+
+fn one_boot(units: &Units) -> Option<String> {
+    match units.boots {
+        Boots::Several | Boots::Blocks => None,
+        Boots::Shared => Some("Both sides ran in one boot: another boot may give another difference.".to_owned()),
+        Boots::Unknown => Some(
+            "It isn't known in how many boots the values were taken: the interval holds what runs change, not what boots do."
+                .to_owned(),
+        ),
+        Boots::Confounded => Some(
+            "A side was seen in one boot only, which the other doesn't share: what that boot changed can't be told from what \
+             you changed. Boot each side 3 times or more."
+                .to_owned(),
+        ),
+    }
+}
+
+fn not_interleaved(units: &Units) -> Option<String> {
+    let (a, b) = (orders(&units.a)?, orders(&units.b)?);
+    let ends = |orders: &[u64]| Some((*orders.iter().min()?, *orders.iter().max()?));
+    let ((first_a, last_a), (first_b, last_b)) = (ends(&a)?, ends(&b)?);
+    (a.len().min(b.len()) > 1 && (last_a < first_b || last_b < first_a)).then(|| {
+        "One side was measured after the other: what changed on the machine meanwhile counts as a difference. \
+         Mix the sides in random order."
+            .to_owned()
+    })
+}
+
+/// The places in time; none if one is missing.
+fn orders(side: &[Placed]) -> Option<Vec<u64>> {
+    side.iter().map(|placed| placed.order).collect()
+}
+
+/// The finding about either side, the first one first.
+fn either(units: &Units, finding: fn(&[Placed]) -> Option<String>) -> Option<String> {
+    let told = [("first", &units.a), ("second", &units.b)].map(|(name, side)| {
+        let text = (side.len() >= SHAPE_VALUES).then(|| finding(side)).flatten()?;
+        Some(format!("The {name} side's values {text}"))
+    });
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    (!told.is_empty()).then(|| told.join(" "))
+}
+
+/// Mann and Kendall's test: more pairs rise with time, or fall, than chance would have it.
+///
+/// Source: H. B. Mann, Nonparametric Tests Against Trend, Econometrica 13, 1945.
+fn drift(side: &[Placed]) -> Option<String> {
+    let mut in_time: Vec<(u64, f64)> =
+        side.iter().map(|placed| Some((placed.order?, placed.value))).collect::<Option<_>>()?;
+    in_time.sort_by_key(|&(order, _)| order);
+    let n = in_time.len();
+    let mut score: i64 = 0;
+    for (i, (_, later)) in in_time.iter().enumerate() {
+        score += in_time[..i]
+            .iter()
+            .map(|(_, earlier)| i64::from(later > earlier) - i64::from(later < earlier))
+            .sum::<i64>();
+    }
+    let variance = (n * (n - 1) * (2 * n + 5)) as f64 / 18.0;
+    let excess = (score.abs() - 1).max(0) as f64 / variance.sqrt();
+    let chance = 2.0 * Normal::standard().sf(excess);
+    (chance < DRIFT_LEVEL).then(|| {
+        let way = if score > 0 { "rise" } else { "fall" };
+        format!(
+            "{way} from run to run. Random order keeps that from counting as a difference, but it widens the interval."
+        )
+    })
+}
+
+/// The best division into two groups leaves hardly any of the variance within them.
+///
+/// Source: N. Otsu, A Threshold Selection Method from Gray-Level Histograms, IEEE Transactions on Systems, Man, and Cybernetics 9, 1979.
+fn bimodal(side: &[Placed]) -> Option<String> {
+    let logarithms = sorted(&side.iter().map(|placed| placed.value.ln()).collect::<Vec<_>>());
+    let n = logarithms.len() as f64;
+    let mean = logarithms.iter().sum::<f64>() / n;
+    let total: f64 = logarithms.iter().map(|value| (value - mean).powi(2)).sum();
+    let least = (SMALLER_GROUP * n).ceil().max(2.0);
+    let mut below = 0.0;
+    let mut best = (0.0, 0);
+    for (i, value) in logarithms.iter().enumerate() {
+        let count = i as f64 + 1.0;
+        below += value - mean;
+        if count >= least && n - count >= least {
+            let between = below * below * n / (count * (n - count));
+            best = if between > best.0 { (between, i) } else { best };
+        }
+    }
+    let (between, last) = best;
+    (between > BIMODAL_SHARE * total).then(|| {
+        let (low, high) = (logarithms[last].exp(), logarithms[last + 1].exp());
+        format!(
+            "fall into two groups, up to {low:.4e} and from {high:.4e} on: there are two states, and the median is in either by chance. \
+             Find out what they are."
+        )
+    })
+}
+
+fn different_facts(a: &Facts, b: &Facts) -> Option<String> {
+    let differences = lasting_differences(a, b);
+    let differ: Vec<&str> = differences.iter().map(|difference| difference.key.as_str()).collect();
+    let (named, rest) = differ.split_at(differ.len().min(NAMED_KEYS));
+    let rest = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    (!named.is_empty()).then(|| {
+        format!(
+            "The sides' machines differ in {}{rest}: each of these may be the cause of a difference.",
+            named.join(", ")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{Boot, Run, Samples};
+    use super::super::units::units;
+    use super::*;
+    use faultline_model::direction::Direction;
+
+    fn side(boot: Option<&str>, values: &[(u64, f64)]) -> Samples {
+        let run = |&(order, value)| Run { order: Some(order), block: None, intervals: vec![value] };
+        let boot = Boot { id: boot.map(str::to_owned), runs: values.iter().map(run).collect() };
+        Samples { boots: vec![boot], facts: Facts::default() }
+    }
+
+    fn codes(a: Samples, b: Samples, method: Method) -> Vec<CautionCode> {
+        let workload = Workload { name: "w".to_owned(), unit: "s".to_owned(), direction: Direction::Lower, a, b };
+        let units = units(&workload.a, &workload.b);
+        cautions(&workload, &units, method, 0.05).into_iter().map(|caution| caution.code).collect()
+    }
+
+    /// Values that neither rise nor fall, in the order given by `from` and steps of two.
+    fn calm(from: u64) -> Vec<(u64, f64)> {
+        [5.0, 3.0, 6.0, 4.0, 5.5, 3.5, 4.5, 6.5]
+            .iter()
+            .enumerate()
+            .map(|(i, &value)| (from + 2 * i as u64, value))
+            .collect()
+    }
+
+    #[test]
+    fn calm_values_of_one_boot_give_that_warning_alone() {
+        assert_eq!(codes(side(Some("1"), &calm(0)), side(Some("1"), &calm(1)), Method::Ranks), [CautionCode::OneBoot]);
+    }
+
+    #[test]
+    fn each_reason_is_told() {
+        let rising: Vec<(u64, f64)> = (0..9).map(|i| (2 * i, i as f64 + 1.0)).collect();
+        assert!(codes(side(None, &rising), side(None, &calm(1)), Method::Ranks).contains(&CautionCode::Drift));
+        let halves: Vec<(u64, f64)> =
+            calm(0).iter().map(|&(i, value)| (i, if value > 4.75 { value + 30.0 } else { value })).collect();
+        assert!(codes(side(None, &halves), side(None, &calm(1)), Method::Ranks).contains(&CautionCode::Bimodal));
+        assert!(
+            codes(side(None, &calm(0)), side(None, &calm(90)), Method::Ranks).contains(&CautionCode::NotInterleaved)
+        );
+        assert!(codes(side(None, &calm(0)), side(None, &calm(1)), Method::Welch).contains(&CautionCode::FewUnits));
+        let mut other = side(None, &calm(1));
+        other.facts.text("kernel.release", "6.1");
+        other.facts.text("boot.id", "x");
+        assert!(codes(side(None, &calm(0)), other, Method::Ranks).contains(&CautionCode::DifferentFacts));
+    }
+
+    #[test]
+    fn an_outlier_is_no_second_group() {
+        let mut values = calm(0);
+        values[3].1 = 400.0;
+        assert!(!codes(side(None, &values), side(None, &calm(1)), Method::Ranks).contains(&CautionCode::Bimodal));
+    }
+}

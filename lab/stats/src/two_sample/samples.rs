@@ -1,0 +1,116 @@
+//! What a comparison is made of: values by boot, run and interval.
+
+use faultline_model::direction::Direction;
+use faultline_model::facts::Facts;
+
+/// Least and greatest value: sums of such values, and ratios of two, are finite.
+const RANGE: [f64; 2] = [1e-150, 1e150];
+
+/// One run: a process group, or a program's whole life.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// Its place in the order in which the runs of both sides were made; any numbers that ascend with time.
+    pub order: Option<u64>,
+    /// The block that it belongs to, where each block holds one run of either side in random order.
+    pub block: Option<u32>,
+    /// One value per interval, above 0, in the workload's unit.
+    pub intervals: Vec<f64>,
+}
+
+/// Runs of one boot.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Boot {
+    /// Tells boots apart, on both sides. None when it isn't known which boot this was.
+    pub id: Option<String>,
+    /// Its runs.
+    pub runs: Vec<Run>,
+}
+
+/// One side of a comparison.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Samples {
+    /// Its boots.
+    pub boots: Vec<Boot>,
+    /// The machine that was measured.
+    pub facts: Facts,
+}
+
+/// A workload on both sides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Workload {
+    /// Its name.
+    pub name: String,
+    /// Unit of its values.
+    pub unit: String,
+    /// Which way is better.
+    pub direction: Direction,
+    /// The first side: what there was.
+    pub a: Samples,
+    /// The second side: what is new.
+    pub b: Samples,
+}
+
+/// Why there is nothing to compare.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum TwoSampleError {
+    /// No workload.
+    #[error("there is no workload to compare")]
+    Nothing,
+    /// A side, a boot or a run without a value.
+    #[error("{name}: the {side} side has no value, or a boot or run without one")]
+    Empty {
+        /// Workload.
+        name: String,
+        /// `first` or `second`.
+        side: &'static str,
+    },
+    /// A value that no ratio can be made of.
+    #[error("{name}: the {side} side has {why}")]
+    NoRatio {
+        /// Workload.
+        name: String,
+        /// `first` or `second`.
+        side: &'static str,
+        /// The value, and what ratios need.
+        why: String,
+    },
+    /// A level that is none.
+    #[error("the level is {0}: it has to lie between 0.5 and 1")]
+    Level(f64),
+}
+
+impl Samples {
+    /// One boot of which nothing is known, with one value per run: what most files hold.
+    pub fn of_values(values: &[f64]) -> Self {
+        let run = |&value| Run { order: None, block: None, intervals: vec![value] };
+        let boot = Boot { id: None, runs: values.iter().map(run).collect() };
+        Samples { boots: vec![boot], facts: Facts::default() }
+    }
+
+    /// All runs.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = &Run> {
+        self.boots.iter().flat_map(|boot| &boot.runs)
+    }
+
+    /// Refuses what has no value, or one that no ratio can be made of.
+    pub(crate) fn check(&self, name: &str, side: &'static str) -> Result<(), TwoSampleError> {
+        let hollow = |boot: &Boot| boot.runs.is_empty() || boot.runs.iter().any(|run| run.intervals.is_empty());
+        if self.boots.is_empty() || self.boots.iter().any(hollow) {
+            return Err(TwoSampleError::Empty { name: name.to_owned(), side });
+        }
+        match self.runs().flat_map(|run| &run.intervals).find_map(|&value| no_ratio(value)) {
+            Some(why) => Err(TwoSampleError::NoRatio { name: name.to_owned(), side, why }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Why no ratio can be made of a value, if so: `the value 0: ratios need finite values above 0`.
+pub(crate) fn no_ratio(value: f64) -> Option<String> {
+    let [least, greatest] = RANGE;
+    if !(value.is_finite() && value > 0.0) {
+        return Some(format!("the value {value}: ratios need finite values above 0"));
+    }
+    let is_extreme = value < least || value > greatest;
+    is_extreme.then(|| format!("the value {value:e}: ratios need values from {least:e} to {greatest:e}"))
+}

@@ -1,0 +1,432 @@
+//! Compares workloads, all of one suite at once, so that their number doesn't make differences.
+
+use super::cautions::cautions;
+use super::holm::{Decision, holm};
+use super::means::mean;
+use super::samples::{Samples, TwoSampleError, Workload};
+use super::units::{Boots, Pairing, Placed, Units, units};
+use super::{bootstrap, detectable, rank_test, signed_rank, welch};
+use crate::median::{median_of_sorted, sorted};
+use crate::thresholds::{BOOTSTRAP_UNITS, COVERAGE, POWER};
+use faultline_model::direction::Direction;
+use faultline_model::workload_comparison::{Answer, Bounded, Method, Side, SuiteComparison, WorkloadComparison};
+
+/// How to compare.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// Chance with which nothing at all is falsely said to differ; also what single intervals cover.
+    pub level: f64,
+    /// Seed of the bootstrap.
+    pub seed: u64,
+    /// Draws of the bootstrap, or more where a level asks for it; 0 for no bootstrap intervals.
+    pub resamples: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings { level: COVERAGE, seed: 1, resamples: 2000 }
+    }
+}
+
+/// Compares every workload of a suite. The answers are corrected for their number by Holm's procedure, and each interval is at the level at which
+/// its workload was decided.
+pub fn compare(workloads: &[Workload], settings: &Settings) -> Result<SuiteComparison, TwoSampleError> {
+    if !(settings.level > 0.5 && settings.level < 1.0) {
+        return Err(TwoSampleError::Level(settings.level));
+    }
+    if workloads.is_empty() {
+        return Err(TwoSampleError::Nothing);
+    }
+    for workload in workloads {
+        workload.a.check(&workload.name, "first")?;
+        workload.b.check(&workload.name, "second")?;
+    }
+    let alpha = 1.0 - settings.level;
+    let tested: Vec<Tested> =
+        workloads.iter().map(|workload| Tested::new(workload, alpha / workloads.len() as f64)).collect();
+    let chances: Vec<f64> = tested.iter().filter_map(|tested| tested.p).collect();
+    let mut decisions = holm(&chances, alpha).into_iter();
+    let compared = tested.iter().map(|tested| {
+        let decision = tested.p.and_then(|_| decisions.next());
+        tested.answered(decision, alpha, settings)
+    });
+    Ok(SuiteComparison {
+        format: SuiteComparison::FORMAT.to_owned(),
+        level: settings.level,
+        seed: settings.seed,
+        resamples: settings.resamples,
+        workloads: compared.collect(),
+        improvement: improvement(&tested, alpha),
+    })
+}
+
+/// A workload whose test has been made, but not yet judged beside the others'.
+struct Tested<'a> {
+    workload: &'a Workload,
+    units: Units,
+    /// Values of each side, and their logarithms, ascending.
+    a: Vec<f64>,
+    b: Vec<f64>,
+    log_a: Vec<f64>,
+    log_b: Vec<f64>,
+    /// Differences within blocks, of the values and of their logarithms, ascending; empty without blocks.
+    differences: Vec<f64>,
+    log_differences: Vec<f64>,
+    /// What it has to be decidable at.
+    alpha: f64,
+    method: Method,
+    p: Option<f64>,
+}
+
+impl<'a> Tested<'a> {
+    /// `alpha`: what the workload has to be decidable at, whatever becomes of the others.
+    fn new(workload: &'a Workload, alpha: f64) -> Self {
+        let units = units(&workload.a, &workload.b);
+        let values = |side: &[Placed]| sorted(&side.iter().map(|placed| placed.value).collect::<Vec<_>>());
+        let (a, b) = (values(&units.a), values(&units.b));
+        let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
+        let (log_a, log_b) = (logarithms(&a), logarithms(&b));
+        let (differences, log_differences) = differences(&units);
+        let method = method(units.pairing, [a.len(), b.len()], alpha);
+        let p = match (units.boots, method) {
+            (Boots::Confounded, _) | (_, Method::None) => None,
+            (_, Method::SignedRanks) => Some(signed_rank::chance(&log_differences)),
+            (_, Method::Ranks) => Some(rank_test::chance(&a, &b)),
+            (_, Method::Welch) => Some(welch::difference(&log_a, &log_b).chance()),
+        };
+        Tested { workload, units, a, b, log_a, log_b, differences, log_differences, alpha, method, p }
+    }
+
+    /// The comparison. `suite_alpha` is for what wasn't decided.
+    fn answered(&self, decision: Option<Decision>, suite_alpha: f64, settings: &Settings) -> WorkloadComparison {
+        let alpha = decision.map_or(suite_alpha, |decision| decision.alpha);
+        let ratio = self.ratio(alpha);
+        WorkloadComparison {
+            name: self.workload.name.clone(),
+            unit: self.workload.unit.clone(),
+            direction: self.workload.direction,
+            a: side(&self.workload.a, &self.a, self.workload.direction),
+            b: side(&self.workload.b, &self.b, self.workload.direction),
+            independent: self.units.unit,
+            method: self.method,
+            answer: answer(decision, ratio, self.workload.direction),
+            p: self.p,
+            p_corrected: decision.map(|decision| decision.p_corrected),
+            ratio,
+            shift: self.shift(alpha),
+            ratio_of_medians: self.ratio_of_medians(alpha, settings),
+            detectable: self.p.and_then(|_| self.detectable(alpha)),
+            cautions: cautions(self.workload, &self.units, self.method, self.alpha),
+        }
+    }
+
+    fn ratio(&self, alpha: f64) -> Option<Bounded> {
+        let (value, low, high) = match self.method {
+            Method::SignedRanks => signed_rank::shift(&self.log_differences, alpha)?,
+            Method::Ranks => rank_test::shift(&self.log_a, &self.log_b, alpha)?,
+            Method::Welch => {
+                let difference = welch::difference(&self.log_a, &self.log_b);
+                let half_width = difference.half_width(alpha);
+                (difference.mean, difference.mean - half_width, difference.mean + half_width)
+            }
+            Method::None => return None,
+        };
+        representable(Bounded { value: value.exp(), low: low.exp(), high: high.exp(), level: 1.0 - alpha })
+    }
+
+    fn shift(&self, alpha: f64) -> Option<Bounded> {
+        let (value, low, high) = match self.method {
+            Method::SignedRanks => signed_rank::shift(&self.differences, alpha)?,
+            Method::Ranks => rank_test::shift(&self.a, &self.b, alpha)?,
+            Method::Welch | Method::None => return None,
+        };
+        Some(Bounded { value, low, high, level: 1.0 - alpha })
+    }
+
+    fn ratio_of_medians(&self, alpha: f64, settings: &Settings) -> Option<Bounded> {
+        if settings.resamples == 0 || self.a.len().min(self.b.len()) < BOOTSTRAP_UNITS {
+            return None;
+        }
+        let value = median_of_sorted(&self.b)? / median_of_sorted(&self.a)?;
+        let (low, high) = bootstrap::ratio_of_medians(&self.a, &self.b, alpha, settings.resamples, settings.seed);
+        Some(Bounded { value, low, high, level: 1.0 - alpha })
+    }
+
+    fn detectable(&self, alpha: f64) -> Option<f64> {
+        let shift = match self.method {
+            Method::SignedRanks => signed_rank::detectable(&self.log_differences, alpha, POWER)?,
+            Method::Ranks => detectable::shift(&self.log_a, &self.log_b, alpha, POWER)?,
+            Method::Welch => welch::difference(&self.log_a, &self.log_b).detectable(alpha, POWER),
+            Method::None => return None,
+        };
+        Some(shift.exp()).filter(|ratio| ratio.is_finite())
+    }
+}
+
+/// The test for `units` of either side. Only pairs decide where there are blocks: in their random order values aren't exchangeable across them.
+fn method(pairing: Pairing, [a, b]: [usize; 2], alpha: f64) -> Method {
+    match pairing {
+        Pairing::Pairs if signed_rank::can_decide(a, alpha) => Method::SignedRanks,
+        Pairing::Pairs | Pairing::NoPair => Method::None,
+        Pairing::Unblocked if rank_test::can_decide(a, b, alpha) => Method::Ranks,
+        Pairing::Unblocked if welch::can_decide(a, b, alpha) => Method::Welch,
+        Pairing::Unblocked => Method::None,
+    }
+}
+
+/// None for a ratio of which an end is beyond all numbers, or nearer to 0 than any: so wide an interval says nothing.
+fn representable(ratio: Bounded) -> Option<Bounded> {
+    [ratio.value, ratio.low, ratio.high].iter().all(|end| end.is_finite() && *end > 0.0).then_some(ratio)
+}
+
+/// The differences within blocks, of the values and of their logarithms, ascending.
+fn differences(units: &Units) -> (Vec<f64>, Vec<f64>) {
+    if units.pairing != Pairing::Pairs {
+        return (Vec::new(), Vec::new());
+    }
+    let pairs = || units.a.iter().zip(&units.b).map(|(a, b)| (a.value, b.value));
+    let plain: Vec<f64> = pairs().map(|(a, b)| b - a).collect();
+    let logarithms: Vec<f64> = pairs().map(|(a, b)| (b / a).ln()).collect();
+    (sorted(&plain), sorted(&logarithms))
+}
+
+fn side(samples: &Samples, values: &[f64], direction: Direction) -> Side {
+    let runs: Vec<f64> = samples.runs().filter_map(|run| crate::median::median(&run.intervals)).collect();
+    Side {
+        boots: samples.boots.len() as u32,
+        runs: runs.len() as u32,
+        intervals: samples.runs().map(|run| run.intervals.len() as u32).sum(),
+        units: values.len() as u32,
+        median: median_of_sorted(values).expect("checked: a side has a value"),
+        mean: mean(&runs, direction).expect("checked: a side has a value"),
+    }
+}
+
+/// Both the corrected test and the interval have to exclude that the sides are alike. Where values are tied, the interval is the stricter one.
+fn answer(decision: Option<Decision>, ratio: Option<Bounded>, direction: Direction) -> Answer {
+    let (Some(decision), Some(ratio)) = (decision, ratio) else { return Answer::Undecided };
+    let better = match direction {
+        Direction::Higher => ratio.low > 1.0,
+        Direction::Lower => ratio.high < 1.0,
+    };
+    let worse = match direction {
+        Direction::Higher => ratio.high < 1.0,
+        Direction::Lower => ratio.low > 1.0,
+    };
+    match decision.rejected {
+        true if better => Answer::Faster,
+        true if worse => Answer::Slower,
+        _ => Answer::NoDifference,
+    }
+}
+
+/// Geometric mean of the improvements. The mean of the intervals' ends is an interval that holds however the workloads depend on each other: no
+/// dependence makes a mean vary more than if all moved as one.
+fn improvement(tested: &[Tested<'_>], alpha: f64) -> Option<Bounded> {
+    let improvement = |tested: &Tested<'_>| {
+        let ratio = tested.ratio(alpha).filter(|_| tested.p.is_some())?;
+        let ends = [ratio.value.ln(), ratio.low.ln(), ratio.high.ln()];
+        Some(match tested.workload.direction {
+            Direction::Higher => ends,
+            Direction::Lower => [-ends[0], -ends[2], -ends[1]],
+        })
+    };
+    let all: Vec<[f64; 3]> = tested.iter().map(improvement).collect::<Option<_>>()?;
+    let [value, low, high] =
+        [0, 1, 2].map(|end| (all.iter().map(|ends| ends[end]).sum::<f64>() / all.len() as f64).exp());
+    Some(Bounded { value, low, high, level: 1.0 - alpha })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{Boot, Run};
+    use super::*;
+    use faultline_model::workload_comparison::{CautionCode, Unit};
+    use proptest::prelude::*;
+
+    fn workload(direction: Direction, a: &[f64], b: &[f64]) -> Workload {
+        let (a, b) = (Samples::of_values(a), Samples::of_values(b));
+        Workload { name: "load".to_owned(), unit: "s".to_owned(), direction, a, b }
+    }
+
+    fn only(workload: Workload) -> WorkloadComparison {
+        compare(&[workload], &Settings::default()).unwrap().workloads.remove(0)
+    }
+
+    fn booted(values: &[(&str, f64)]) -> Samples {
+        let boot = |&(id, value): &(&str, f64)| Boot {
+            id: Some(id.to_owned()),
+            runs: vec![Run { order: None, block: None, intervals: vec![value] }],
+        };
+        Samples { boots: values.iter().map(boot).collect(), ..Samples::default() }
+    }
+
+    const A: [f64; 6] = [10.0, 10.1, 10.2, 9.9, 9.8, 10.05];
+    const B: [f64; 6] = [8.0, 8.1, 8.2, 7.9, 7.8, 8.05];
+
+    #[test]
+    fn faster_and_slower_go_by_the_direction() {
+        assert_eq!(only(workload(Direction::Lower, &A, &B)).answer, Answer::Faster);
+        assert_eq!(only(workload(Direction::Higher, &A, &B)).answer, Answer::Slower);
+        let same = only(workload(Direction::Higher, &A, &A));
+        assert_eq!(same.answer, Answer::NoDifference);
+        assert!(same.detectable.unwrap() > 1.01 && same.detectable.unwrap() < 1.05, "{same:?}");
+    }
+
+    #[test]
+    fn one_boot_each_is_undecided_however_far_apart() {
+        let mut one = workload(Direction::Lower, &A, &B);
+        one.a.boots[0].id = Some("first".to_owned());
+        one.b.boots[0].id = Some("second".to_owned());
+        let compared = only(one);
+        assert_eq!((compared.answer, compared.p), (Answer::Undecided, None));
+        assert!(compared.ratio.unwrap().high < 0.85, "the interval within these boots is told");
+        assert!(compared.cautions.iter().any(|caution| caution.code == CautionCode::OneBoot));
+    }
+
+    #[test]
+    fn three_boots_each_are_told_apart_by_welch_and_two_not() {
+        let mut few = workload(Direction::Lower, &A, &B);
+        few.a = booted(&[("1", 10.0), ("2", 10.1), ("3", 9.9)]);
+        few.b = booted(&[("4", 8.0), ("5", 8.1), ("6", 7.9)]);
+        let compared = only(few.clone());
+        assert_eq!(
+            (compared.independent, compared.method, compared.answer),
+            (Unit::Boot, Method::Welch, Answer::Faster)
+        );
+        few.b.boots.pop();
+        assert_eq!(only(few).answer, Answer::Undecided);
+    }
+
+    fn blocked(values: &[f64]) -> Samples {
+        let run = |(block, &value)| Run { order: None, block: Some(block), intervals: vec![value] };
+        let boot = Boot { id: Some("one".to_owned()), runs: (0..).zip(values).map(run).collect() };
+        Samples { boots: vec![boot], ..Samples::default() }
+    }
+
+    /// A rise that both sides follow hides a difference from a test that doesn't see blocks.
+    #[test]
+    fn blocks_take_away_what_both_sides_share() {
+        let a: Vec<f64> = (0..12).map(|i| 10.0 * 1.3f64.powi(i)).collect();
+        let b: Vec<f64> = (0..12).map(|i| a[i as usize] * (1.05 + 0.001 * f64::from(i * 5 % 12))).collect();
+        let mut rising = workload(Direction::Higher, &a, &b);
+        assert_eq!(only(rising.clone()).answer, Answer::NoDifference);
+        (rising.a, rising.b) = (blocked(&a), blocked(&b));
+        let compared = only(rising.clone());
+        assert_eq!((compared.method, compared.answer), (Method::SignedRanks, Answer::Faster));
+        let ratio = compared.ratio.unwrap();
+        assert!(1.05 <= ratio.low && ratio.high <= 1.062 && compared.detectable.unwrap() < 1.01, "{compared:?}");
+    }
+
+    /// A test that knows nothing of the blocks isn't exact within them.
+    #[test]
+    fn too_few_blocks_decide_nothing_and_it_is_told_how_many_would() {
+        let few = |few: Workload| {
+            let compared = only(few);
+            assert_eq!((compared.method, compared.answer, compared.p), (Method::None, Answer::Undecided, None));
+            assert_eq!((compared.ratio, compared.detectable), (None, None));
+            let caution = compared.cautions.iter().find(|caution| caution.code == CautionCode::FewUnits).unwrap();
+            caution.text.clone()
+        };
+        let mut five = workload(Direction::Lower, &[], &[]);
+        (five.a, five.b) = (blocked(&A[..5]), blocked(&B[..5]));
+        let text = "Blocks that give a pair of values: 5. It takes 6 to show any difference at this level.";
+        assert_eq!(few(five.clone()), text);
+        // As boots of their own.
+        for (side, samples) in [("a", &mut five.a), ("b", &mut five.b)] {
+            let runs = samples.boots.remove(0).runs.into_iter().enumerate();
+            samples.boots =
+                runs.map(|(boot, run)| Boot { id: Some(format!("{side}{boot}")), runs: vec![run] }).collect();
+        }
+        assert_eq!(few(five), text);
+        // The first side failed in all blocks in which the second did not.
+        let mut apart = workload(Direction::Lower, &[], &[]);
+        (apart.a, apart.b) = (blocked(&A), blocked(&B));
+        apart.b.boots[0].runs.iter_mut().for_each(|run| run.block = run.block.map(|block| block + 6));
+        assert!(few(apart).contains("a pair of values: 0."));
+    }
+
+    #[test]
+    fn the_suite_has_a_mean_and_a_correction() {
+        let both = [workload(Direction::Lower, &A, &B), workload(Direction::Higher, &B, &A)];
+        let suite = compare(&both, &Settings::default()).unwrap();
+        assert!((suite.improvement.unwrap().value - 1.25).abs() < 0.01);
+        for compared in &suite.workloads {
+            assert!(compared.p_corrected > compared.p && compared.answer == Answer::Faster);
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_above_nought_is_refused_by_name() {
+        let error = compare(&[workload(Direction::Lower, &A, &[1.0, 0.0])], &Settings::default()).unwrap_err();
+        assert_eq!(error.to_string(), "load: the second side has the value 0: ratios need finite values above 0");
+        assert_eq!(compare(&[], &Settings::default()), Err(TwoSampleError::Nothing));
+        let vast = compare(&[workload(Direction::Lower, &[1.0, 1e308], &A)], &Settings::default()).unwrap_err();
+        assert_eq!(
+            vast.to_string(),
+            "load: the first side has the value 1e308: ratios need values from 1e-150 to 1e150"
+        );
+        let hollow = workload(Direction::Lower, &A, &[]);
+        assert!(matches!(compare(&[hollow], &Settings::default()), Err(TwoSampleError::Empty { side: "second", .. })));
+    }
+
+    fn figures(compared: &WorkloadComparison) -> Vec<f64> {
+        let intervals = [compared.ratio, compared.shift, compared.ratio_of_medians].into_iter().flatten();
+        let sides = [compared.a.median, compared.a.mean, compared.b.median, compared.b.mean];
+        intervals.flat_map(|it| [it.value, it.low, it.high]).chain(sides).chain(compared.detectable).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn every_figure_is_finite_however_far_apart_values_are(
+            a in proptest::collection::vec(-150f64..150.0, 3..14),
+            b in proptest::collection::vec(-150f64..150.0, 3..14),
+            in_blocks in any::<bool>(),
+        ) {
+            let [a, b] = [a, b].map(|powers| powers.iter().map(|power| 10f64.powf(*power)).collect::<Vec<_>>());
+            let mut wild = workload(Direction::Higher, &a, &b);
+            if in_blocks {
+                (wild.a, wild.b) = (blocked(&a), blocked(&b));
+            }
+            for direction in [Direction::Higher, Direction::Lower] {
+                let suite = compare(&[Workload { direction, ..wild.clone() }], &Settings::default()).unwrap();
+                let overall = suite.improvement.map(|it| [it.value, it.low, it.high]);
+                let mut figures = figures(&suite.workloads[0]).into_iter().chain(overall.into_iter().flatten());
+                prop_assert!(figures.all(|figure| figure.is_finite()), "{:?}", suite);
+            }
+        }
+
+        #[test]
+        fn another_scale_changes_no_ratio(
+            a in proptest::collection::vec(1.0f64..2.0, 4..14),
+            b in proptest::collection::vec(1.0f64..3.0, 4..14),
+            power in -30i32..30,
+        ) {
+            let scaled = |values: &[f64]| values.iter().map(|value| value * 2f64.powi(power)).collect::<Vec<_>>();
+            let plain = only(workload(Direction::Higher, &a, &b));
+            let other = only(workload(Direction::Higher, &scaled(&a), &scaled(&b)));
+            prop_assert_eq!((plain.answer, plain.p, plain.ratio_of_medians), (other.answer, other.p, other.ratio_of_medians));
+            let (plain, other) = (plain.ratio.unwrap(), other.ratio.unwrap());
+            prop_assert!((plain.low / other.low - 1.0).abs() < 1e-12 && (plain.high / other.high - 1.0).abs() < 1e-12);
+        }
+
+        #[test]
+        fn the_sides_swapped_mirror_the_answer(
+            a in proptest::collection::vec(1.0f64..2.0, 3..14),
+            b in proptest::collection::vec(1.0f64..3.0, 3..14),
+        ) {
+            let there = only(workload(Direction::Higher, &a, &b));
+            let back = only(workload(Direction::Higher, &b, &a));
+            let mirrored = match there.answer {
+                Answer::Faster => Answer::Slower,
+                Answer::Slower => Answer::Faster,
+                other => other,
+            };
+            prop_assert_eq!(back.answer, mirrored);
+            if let (Some(there), Some(back)) = (there.ratio, back.ratio) {
+                prop_assert!((there.low * back.high - 1.0).abs() < 1e-9 && (there.value * back.value - 1.0).abs() < 1e-9);
+            }
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Whether comparisons keep what they promise, over many simulated ones: false alarms between equal sides, power, what is called detectable.
+
+mod noise;
+
+use faultline_model::direction::Direction;
+use faultline_model::facts::Facts;
+use faultline_model::workload_comparison::{Answer, Bounded, SuiteComparison, Unit, WorkloadComparison};
+use faultline_stats::two_sample::{Boot, Run, Samples, Settings, Workload, compare};
+use noise::{Noise, SHAPES, Shape};
+
+/// Draws of a bootstrap: fewer than by default, as there are thousands of comparisons.
+const SETTINGS: Settings = Settings { level: 0.95, seed: 1, resamples: 400 };
+
+/// As few draws as a level allows.
+const FEWEST_DRAWS: Settings = Settings { resamples: 1, ..SETTINGS };
+
+/// None, where bootstrap intervals aren't looked at.
+const NO_DRAWS: Settings = Settings { resamples: 0, ..SETTINGS };
+
+/// How the values of one side are spread.
+#[derive(Debug, Clone, Copy)]
+enum Design {
+    /// Runs of one boot, which both sides share.
+    Runs(usize),
+    /// Boots of 3 runs of 4 intervals.
+    Boots(usize),
+    /// Blocks of a run of either side, in one boot.
+    Blocks(usize),
+}
+
+const DESIGNS: [Design; 5] =
+    [Design::Runs(12), Design::Runs(20), Design::Boots(3), Design::Boots(10), Design::Blocks(20)];
+
+/// Two sides about 100, whose units follow `shape` with the deviation `noise` in random order of time; the second side's are `ratio` times as great.
+fn workload(random: &mut Noise, shape: Shape, design: Design, noise: f64, ratio: f64) -> Workload {
+    let (Design::Runs(n) | Design::Boots(n) | Design::Blocks(n)) = design;
+    let series = random.series(shape, 2 * n);
+    let mut first: Vec<bool> = (0..2 * n).map(|i| i % 2 == 0).collect();
+    match design {
+        Design::Blocks(_) => first.chunks_mut(2).for_each(|block| random.shuffle(block)),
+        Design::Runs(_) | Design::Boots(_) => random.shuffle(&mut first),
+    }
+    let mut sides = [Vec::new(), Vec::new()];
+    for (time, (value, first)) in series.iter().zip(first).enumerate() {
+        let level = 100.0 * (noise * value).exp() * if first { 1.0 } else { ratio };
+        sides[usize::from(!first)].push((time as u64, level));
+    }
+    let [a, b] = sides.map(|units| side(random, &units, design));
+    Workload { name: "load".to_owned(), unit: "op/s".to_owned(), direction: Direction::Higher, a, b }
+}
+
+fn side(random: &mut Noise, units: &[(u64, f64)], design: Design) -> Samples {
+    let run = |(time, level): (u64, f64), random: &mut Noise, intervals: usize| Run {
+        order: Some(time),
+        block: matches!(design, Design::Blocks(_)).then_some(time as u32 / 2),
+        intervals: (0..intervals).map(|_| level * (0.002 * random.normal()).exp()).collect(),
+    };
+    let boots = match design {
+        Design::Runs(_) | Design::Blocks(_) => {
+            vec![Boot { id: Some("shared".to_owned()), runs: units.iter().map(|&unit| run(unit, random, 1)).collect() }]
+        }
+        Design::Boots(_) => units
+            .iter()
+            .map(|&(time, level)| Boot {
+                id: Some(time.to_string()),
+                runs: (0..3).map(|_| run((time, level * (0.005 * random.normal()).exp()), random, 4)).collect(),
+            })
+            .collect(),
+    };
+    Samples { boots, facts: Facts::default() }
+}
+
+fn excludes_one(interval: Option<Bounded>) -> bool {
+    interval.is_some_and(|interval| interval.low > 1.0 || interval.high < 1.0)
+}
+
+fn differs(comparison: &WorkloadComparison) -> bool {
+    matches!(comparison.answer, Answer::Faster | Answer::Slower)
+}
+
+fn suite(random: &mut Noise, shape: Shape, design: Design, workloads: usize) -> SuiteComparison {
+    let all: Vec<Workload> = (0..workloads).map(|_| workload(random, shape, design, 0.02, 1.0)).collect();
+    // At the level of several workloads there are more draws than one asks for.
+    let settings = if workloads > 1 { FEWEST_DRAWS } else { SETTINGS };
+    compare(&all, &settings).unwrap()
+}
+
+/// Of `trials` suites of `workloads` equal sides, in each design in turn: suites with a false answer, with an interval of the test, and with a
+/// bootstrap interval that excludes equality.
+fn false_alarms(seed: u64, shape: Shape, designs: &[Design], workloads: usize, trials: usize) -> [f64; 3] {
+    let mut random = Noise::new(seed);
+    let mut found = [0; 3];
+    for trial in 0..trials {
+        let suite = suite(&mut random, shape, designs[trial % designs.len()], workloads);
+        let any = |test: fn(&WorkloadComparison) -> bool| u32::from(suite.workloads.iter().any(test));
+        found[0] += any(differs);
+        found[1] += any(|comparison| excludes_one(comparison.ratio));
+        found[2] += any(|comparison| excludes_one(comparison.ratio_of_medians));
+    }
+    found.map(|count| f64::from(count) / trials as f64)
+}
+
+/// Asserts that no rate is above `allowed`.
+fn check_false_alarms(name: &str, rates: [f64; 3], allowed: f64) {
+    println!("{name}: answer {:.4}, interval {:.4}, medians {:.4}", rates[0], rates[1], rates[2]);
+    assert!(rates.iter().all(|&rate| rate <= allowed), "{name}: above {allowed}: {rates:?}");
+}
+
+#[test]
+fn equal_sides_hardly_ever_differ() {
+    for shape in SHAPES {
+        check_false_alarms(&format!("{shape:?}"), false_alarms(1, shape, &DESIGNS, 1, 500), 0.05);
+    }
+}
+
+#[test]
+fn equal_suites_hardly_ever_differ_anywhere() {
+    for shape in SHAPES {
+        check_false_alarms(&format!("6 × {shape:?}"), false_alarms(2, shape, &DESIGNS, 6, 500), 0.05);
+    }
+}
+
+/// Each design on its own, and so often that chance is small beside the limit: two and a half standard deviations of the count.
+#[test]
+#[ignore = "minutes"]
+fn equal_sides_differ_at_the_stated_rate_at_most() {
+    let trials = 10_000;
+    let allowed = 0.05 + 2.5 * (0.05f64 * 0.95 / trials as f64).sqrt();
+    for shape in SHAPES {
+        for design in DESIGNS {
+            check_false_alarms(
+                &format!("{shape:?}, {design:?}"),
+                false_alarms(3, shape, &[design], 1, trials),
+                allowed,
+            );
+        }
+    }
+}
+
+fn power(seed: u64, noise: f64, ratio: f64, design: Design, trials: u32) -> f64 {
+    let mut random = Noise::new(seed);
+    let found = (0..trials).filter(|_| {
+        let workload = workload(&mut random, Shape::Normal, design, noise, ratio);
+        let suite = compare(&[workload], &NO_DRAWS).unwrap();
+        suite.workloads[0].answer == if ratio > 1.0 { Answer::Faster } else { Answer::Slower }
+    });
+    found.count() as f64 / f64::from(trials)
+}
+
+#[test]
+fn two_percent_are_found_at_a_noise_of_two_percent() {
+    for (ratio, design) in [(1.02, Design::Runs(20)), (1.0 / 1.02, Design::Runs(20)), (1.02, Design::Blocks(20))] {
+        let power = power(1, 0.02, ratio, design, 1000);
+        println!("ratio {ratio:.4}, {design:?}: found in {power:.3}");
+        assert!(power >= 0.80, "{power}");
+    }
+}
+
+/// The shift in logarithms that is in fact found with a power of 0.8, by bisection with the same noise for every shift.
+fn true_detectable(noise: f64, design: Design) -> f64 {
+    let (mut low, mut high) = (0.0, 8.0 * noise);
+    for _ in 0..7 {
+        let middle = 0.5 * (low + high);
+        if power(2, noise, f64::exp(middle), design, 600) < 0.8 { low = middle } else { high = middle }
+    }
+    0.5 * (low + high)
+}
+
+#[test]
+fn what_is_called_detectable_is_right_within_a_fifth() {
+    for design in [Design::Runs(20), Design::Runs(12), Design::Boots(10), Design::Blocks(12)] {
+        let mut random = Noise::new(3);
+        let stated = (0..200).map(|_| {
+            let workload = workload(&mut random, Shape::Normal, design, 0.02, 1.0);
+            compare(&[workload], &NO_DRAWS).unwrap().workloads[0].detectable.unwrap().ln()
+        });
+        let stated = stated.sum::<f64>() / 200.0;
+        let truth = true_detectable(0.02, design);
+        println!("{design:?}: stated {stated:.4}, true {truth:.4}");
+        assert!((stated / truth - 1.0).abs() < 0.2, "{design:?}: {stated} stated, {truth} true");
+    }
+}
+
+#[test]
+fn intervals_cover_the_true_ratio() {
+    for (shape, design) in [
+        (Shape::Normal, Design::Runs(20)),
+        (Shape::HeavyTailed, Design::Runs(12)),
+        (Shape::Normal, Design::Boots(3)),
+        (Shape::Drifting, Design::Blocks(20)),
+        (Shape::HeavyTailed, Design::Blocks(20)),
+    ] {
+        let mut random = Noise::new(4);
+        let hits = (0..1000).filter(|_| {
+            let workload = workload(&mut random, shape, design, 0.02, 1.1);
+            let ratio = compare(&[workload], &NO_DRAWS).unwrap().workloads[0].ratio.unwrap();
+            ratio.low <= 1.1 && 1.1 <= ratio.high
+        });
+        let coverage = hits.count() as f64 / 1000.0;
+        println!("{shape:?}, {design:?}: covered in {coverage:.3}");
+        assert!(coverage >= 0.935, "{shape:?}, {design:?}: {coverage}");
+    }
+}
+
+#[test]
+fn boots_are_the_units_whatever_runs_within_them_say() {
+    let mut random = Noise::new(5);
+    let workload = workload(&mut random, Shape::BimodalByBoot, Design::Boots(10), 0.02, 1.0);
+    let comparison = compare(&[workload], &NO_DRAWS).unwrap().workloads.remove(0);
+    assert_eq!(
+        (comparison.independent, comparison.a.units, comparison.a.runs, comparison.a.intervals),
+        (Unit::Boot, 10, 30, 120)
+    );
+}

@@ -1,0 +1,54 @@
+//! Figures of other tools: saved under a name, loaded, listed. Comparing them belongs to `stats`.
+
+use crate::write::json;
+use crate::{Store, StoreError};
+use faultline_model::dataset::Dataset;
+use faultline_model::imported::ImportedLine;
+use faultline_model::time::UnixMillis;
+use rusqlite::{OptionalExtension, params};
+
+impl Store {
+    /// Saves figures under a name. Others that have it stay, and are no longer meant by it.
+    pub fn save_dataset(
+        &mut self,
+        name: &str,
+        source: &str,
+        imported: UnixMillis,
+        dataset: &Dataset,
+    ) -> Result<(), StoreError> {
+        self.write("save the figures in", |transaction| {
+            transaction.execute(
+                "INSERT INTO dataset (name, source, imported_ms, json) VALUES (?1, ?2, ?3, ?4)",
+                params![name, source, imported.0, json(dataset)],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// The newest figures of that name, if there are any.
+    pub fn load_dataset(&self, name: &str) -> Result<Option<Dataset>, StoreError> {
+        let query = "SELECT json FROM dataset WHERE name = ?1 ORDER BY id DESC LIMIT 1";
+        let loaded = self.connection.query_row(query, [name], |row| crate::load::from_json(row, 0)).optional();
+        loaded.map_err(self.failed("read the figures in"))
+    }
+
+    /// The newest of each name, the newest first.
+    pub fn list_datasets(&self) -> Result<Vec<ImportedLine>, StoreError> {
+        let query = "SELECT name, source, imported_ms, json FROM dataset
+                     WHERE id IN (SELECT max(id) FROM dataset GROUP BY name) ORDER BY id DESC";
+        let lines = self.connection.prepare(query).and_then(|mut statement| {
+            let lines = statement.query_map([], |row| {
+                let dataset: Dataset = crate::load::from_json(row, 3)?;
+                Ok(ImportedLine {
+                    name: row.get(0)?,
+                    source: row.get(1)?,
+                    imported: UnixMillis(row.get(2)?),
+                    series: dataset.series.len() as u32,
+                    points: dataset.series.iter().map(|series| series.points.len() as u32).sum(),
+                })
+            })?;
+            lines.collect()
+        });
+        lines.map_err(self.failed("read the figures in"))
+    }
+}
