@@ -5,11 +5,11 @@ pub(crate) mod exchange;
 pub(crate) mod lens;
 pub(crate) mod measuring;
 
-use crate::machine::Machine;
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use faultline_model::machine::Machine;
 use faultline_report::Format;
 use measuring::Measuring;
 use std::path::PathBuf;

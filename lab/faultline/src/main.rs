@@ -3,7 +3,6 @@
 mod arguments;
 mod commands;
 mod failure;
-mod machine;
 mod output;
 mod places;
 mod progress;

@@ -2,8 +2,8 @@
 
 use crate::arguments::{Conduct, OnMachine, WorkloadsPlace};
 use crate::failure::Failure;
-use crate::machine::{Guest, Machine};
 use etcetera::BaseStrategy;
+use faultline_model::machine::{Guest, Machine};
 use faultline_store::Store;
 use faultline_targets::host::{Host, HostPaths};
 use faultline_targets::qemu::{Emulator, GuestPaths, KernelImage, MachineRequest, QemuMachine};

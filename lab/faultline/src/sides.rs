@@ -2,8 +2,8 @@
 
 use crate::arguments::{Conduct, OnMachine, WorkloadsPlace};
 use crate::failure::Failure;
-use crate::machine::{Guest, Machine};
 use crate::places::{self, Place};
+use faultline_model::machine::{Guest, Machine};
 use faultline_model::setup::{LiveComparison, Setup, SideName};
 use faultline_runner::Targets;
 use faultline_targets::host::build::{BuildRequest, build_workloads};

@@ -3,13 +3,12 @@
 
 mod lab;
 
+use faultline_model::machine::{Accelerator, MachineShape};
 use faultline_model::outcome::{GuestFailure, Outcome};
 use faultline_model::record::{RunId, RunRecord};
 use faultline_store::Store;
 use faultline_targets::host::HostPaths;
-use faultline_targets::qemu::{
-    Accelerator, Emulator, GuestExecution, GuestPaths, KernelImage, MachineRequest, MachineShape, QemuMachine,
-};
+use faultline_targets::qemu::{Emulator, GuestExecution, GuestPaths, KernelImage, MachineRequest, QemuMachine};
 use faultline_targets::qemu_user::{UserExecution, UserProgram};
 use faultline_targets::{Ending, Execution, Plugin, StopFlag, Target};
 use lab::Lab;

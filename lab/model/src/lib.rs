@@ -13,6 +13,7 @@ pub mod facts;
 pub mod imported;
 pub mod journal;
 pub mod lens;
+pub mod machine;
 pub mod outcome;
 pub mod plan;
 pub mod protocol;

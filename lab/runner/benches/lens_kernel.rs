@@ -7,12 +7,11 @@
 
 use faultline_coherence::CostTable;
 use faultline_model::lens::raw::RawReport;
+use faultline_model::machine::{Accelerator, MachineShape};
 use faultline_model::protocol::{self, Event};
 use faultline_runner::lens::{MachineModel, Quanta};
 use faultline_targets::host::HostPaths;
-use faultline_targets::qemu::{
-    Accelerator, Emulator, GuestExecution, GuestPaths, KernelImage, MachineRequest, MachineShape, QemuMachine,
-};
+use faultline_targets::qemu::{Emulator, GuestExecution, GuestPaths, KernelImage, MachineRequest, QemuMachine};
 use faultline_targets::{Ending, Execution, Plugin, StopFlag, keeper};
 use std::ops::ControlFlow;
 use std::path::PathBuf;

@@ -13,12 +13,10 @@ mod kernel_image;
 mod plan;
 mod probe;
 mod programs;
-mod shape;
 mod symbols;
 
 pub use emulator::Emulator;
 pub use kernel_image::KernelImage;
-pub use shape::{MOST_CPUS, MachineShape};
 pub use symbols::KernelSymbol;
 
 use crate::host::{Host, HostPaths};
@@ -28,6 +26,7 @@ use boot::{BOOT_TRIALS, Boot, BootEnd, Booted};
 use command_line::CommandLine;
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
+use faultline_model::machine::{Accelerator, MachineShape};
 use faultline_model::outcome::GuestFailure;
 use frame::Frame;
 use initramfs::WORKLOADS;
@@ -47,26 +46,6 @@ const SYMBOLS_LIMIT: Duration = Duration::from_secs(300);
 
 /// Facts, and every workload's description of itself.
 const PROBE_LIMIT: Duration = Duration::from_secs(300);
-
-/// How instructions are executed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Accelerator {
-    /// By translation, everywhere.
-    #[default]
-    Tcg,
-    /// By the host's CPUs, where its kernel lets us.
-    Kvm,
-}
-
-impl Accelerator {
-    /// As it is written.
-    pub fn word(self) -> &'static str {
-        match self {
-            Accelerator::Tcg => "tcg",
-            Accelerator::Kvm => "kvm",
-        }
-    }
-}
 
 /// What machine is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use crate::keep::{End, Ended};
 use crate::{StopFlag, system_settings};
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
+use faultline_model::machine::MachineError;
 use faultline_model::outcome::GuestFailure;
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -16,6 +17,12 @@ pub struct TargetError {
     pub problem: String,
     /// What can be done about it.
     pub hint: String,
+}
+
+impl From<MachineError> for TargetError {
+    fn from(error: MachineError) -> Self {
+        TargetError { problem: error.problem, hint: error.hint }
+    }
 }
 
 /// One execution of a workload's program.

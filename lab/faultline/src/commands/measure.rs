@@ -3,8 +3,8 @@
 use super::present;
 use crate::arguments::Conduct;
 use crate::failure::{self, Failure};
-use crate::machine::Machine;
 use crate::{output, progress};
+use faultline_model::machine::Machine;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
 use faultline_model::record::{RunId, RunRecord, Session};

@@ -1,12 +1,13 @@
 //! One boot of a guest, from the emulator's start to its end: watches its frames and its console, within time limits.
 
 use super::command_line::CommandLine;
+use super::console;
 use super::frame::{self, Frame, LONGEST_HEADER_BYTES};
 use super::initramfs::{self, GuestProgram};
 use super::plan::Plan;
-use super::{Accelerator, MachineShape, console};
 use crate::keep::{Deadline, End, Ended, Grace, Kept, Output, Program};
 use crate::{Plugin, StopFlag, plugin};
+use faultline_model::machine::{Accelerator, MachineShape};
 use faultline_model::outcome::GuestFailure;
 use faultline_model::protocol::LONGEST_LINE_BYTES;
 use std::fs::File;

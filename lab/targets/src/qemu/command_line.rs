@@ -1,7 +1,7 @@
 //! The emulator's arguments.
 
-use super::{Accelerator, MachineShape};
 use crate::Plugin;
+use faultline_model::machine::{Accelerator, MachineShape};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 

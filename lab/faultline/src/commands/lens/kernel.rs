@@ -5,14 +5,12 @@ use super::{gates, model};
 use crate::arguments::lens::Kernel;
 use crate::commands::measure;
 use crate::failure::{self, Failure};
-use crate::machine::usual_boot_limit;
 use crate::places;
 use faultline_model::lens::settings::Subject;
+use faultline_model::machine::{Accelerator, MachineShape, usual_boot_limit};
 use faultline_runner::lens::{KernelLens, LensRequest, plan_kernel};
 use faultline_symbols::{Image, Kallsyms, SymbolError};
-use faultline_targets::qemu::{
-    Accelerator, Emulator, KernelImage, KernelSymbol, MachineRequest, MachineShape, QemuMachine,
-};
+use faultline_targets::qemu::{Emulator, KernelImage, KernelSymbol, MachineRequest, QemuMachine};
 use faultline_targets::{StopFlag, Target};
 use std::fmt::Write;
 use std::path::Path;
@@ -105,7 +103,7 @@ fn shapes(arguments: &Kernel) -> Result<Vec<MachineShape>, Failure> {
     cpus.iter()
         .map(|&cpus| MachineShape::new(cpus, arguments.under.model.sockets, arguments.memory))
         .collect::<Result<_, _>>()
-        .map_err(Failure::from_target_as_usage)
+        .map_err(|error| Failure::usage(error.problem, error.hint))
 }
 
 fn symbols(machine: &QemuMachine, stop: &StopFlag) -> Result<Kallsyms, Failure> {

@@ -1,6 +1,12 @@
-//! Machines as `--on` names them: `host`, or `qemu:KEY=VALUE,…`.
+//! The machine on which something runs, and how `--on` names it: `host`, or `qemu:KEY=VALUE,…`.
+//!
+//! Plain data: whether such a machine can be had is for `targets` to find out.
 
-use faultline_targets::qemu::{Accelerator, MachineShape};
+mod shape;
+
+pub use shape::{MOST_CPUS, MachineShape};
+
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -18,28 +24,93 @@ const BOOT_LIMIT: Duration = Duration::from_secs(40);
 const BOOT_LIMIT_PER_CPU: Duration = Duration::from_secs(1);
 
 /// Time for a boot of that many CPUs.
-pub(crate) fn usual_boot_limit(cpus: u32) -> Duration {
+pub fn usual_boot_limit(cpus: u32) -> Duration {
     BOOT_LIMIT + BOOT_LIMIT_PER_CPU * cpus
 }
 
-/// Where a run happens.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Machine {
+/// No such machine can be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}")]
+pub struct MachineError {
+    /// One line for people.
+    pub problem: String,
+    /// What can be done about it.
+    pub hint: String,
+}
+
+/// How a guest's instructions are executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Accelerator {
+    /// By translation, everywhere.
+    #[default]
+    Tcg,
+    /// By the host's CPUs, where its kernel lets us.
+    Kvm,
+}
+
+impl Accelerator {
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            Accelerator::Tcg => "tcg",
+            Accelerator::Kvm => "kvm",
+        }
+    }
+}
+
+/// Where something runs. Written and read as text, in full, so that the same machine is made of it later.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Machine {
     /// This host.
+    #[default]
     Host,
-    /// A guest in QEMU.
+    /// A guest in QEMU, which boots anew for each execution.
     Qemu(Guest),
+}
+
+impl Machine {
+    /// The guest, where it is one.
+    pub fn guest(&self) -> Option<&Guest> {
+        match self {
+            Machine::Host => None,
+            Machine::Qemu(guest) => Some(guest),
+        }
+    }
+
+    /// Whether each execution has a boot of its own.
+    pub fn boots_for_each_execution(&self) -> bool {
+        self.guest().is_some()
+    }
+}
+
+impl TryFrom<String> for Machine {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Machine> for String {
+    fn from(machine: Machine) -> Self {
+        machine.to_string()
+    }
 }
 
 /// A guest, as far as it was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Guest {
-    pub(crate) shape: MachineShape,
+pub struct Guest {
+    /// CPUs, sockets, memory.
+    pub shape: MachineShape,
     /// The kernel's image; none for the newest of the distribution.
-    pub(crate) kernel: Option<PathBuf>,
-    pub(crate) accelerator: Accelerator,
-    pub(crate) boot_limit: Duration,
-    pub(crate) parameters: Vec<String>,
+    pub kernel: Option<PathBuf>,
+    /// How its instructions are executed.
+    pub accelerator: Accelerator,
+    /// How long a boot may take.
+    pub boot_limit: Duration,
+    /// Parameters for the kernel's command line.
+    pub parameters: Vec<String>,
 }
 
 impl FromStr for Machine {

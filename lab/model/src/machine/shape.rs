@@ -1,6 +1,6 @@
 //! What machine is emulated: CPUs, sockets, memory.
 
-use crate::TargetError;
+use super::MachineError;
 
 /// Most CPUs of the emulated machine type.
 pub const MOST_CPUS: u32 = 255;
@@ -22,7 +22,7 @@ pub struct MachineShape {
 
 impl MachineShape {
     /// A machine with `cpus` CPUs in `sockets` sockets; memory that follows from the number of CPUs where none is given.
-    pub fn new(cpus: u32, sockets: u32, memory_mib: Option<u64>) -> Result<Self, TargetError> {
+    pub fn new(cpus: u32, sockets: u32, memory_mib: Option<u64>) -> Result<Self, MachineError> {
         let memory_mib =
             memory_mib.unwrap_or_else(|| (BASE_MEMORY_MIB + MEMORY_PER_CPU_MIB * u64::from(cpus)).max(1024));
         if cpus == 0 || cpus > MOST_CPUS {
@@ -61,8 +61,8 @@ impl MachineShape {
     }
 }
 
-fn refused(problem: String, hint: String) -> TargetError {
-    TargetError { problem, hint }
+fn refused(problem: String, hint: String) -> MachineError {
+    MachineError { problem, hint }
 }
 
 #[cfg(test)]
