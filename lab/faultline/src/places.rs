@@ -65,8 +65,8 @@ pub(crate) fn existing_store(named: Option<&Path>) -> Result<Store, Failure> {
 pub(crate) struct Place {
     /// The machine.
     pub(crate) target: Box<dyn Target>,
-    /// As [`Machine`] writes it; none for this host.
-    pub(crate) on: Option<String>,
+    /// What it is, with all that was left open filled in: it leads to the same machine again.
+    pub(crate) machine: Machine,
 }
 
 /// The machine asked for, booted if it is a guest.
@@ -77,7 +77,7 @@ pub(crate) fn place(
     stop: &StopFlag,
 ) -> Result<Place, Failure> {
     match &machine.on {
-        None | Some(Machine::Host) => Ok(Place { target: Box::new(host(place, scratch)?), on: None }),
+        None | Some(Machine::Host) => Ok(Place { target: Box::new(host(place, scratch)?), machine: Machine::Host }),
         Some(Machine::Qemu(guest)) => qemu(guest, place, scratch, stop),
     }
 }
@@ -87,9 +87,8 @@ fn qemu(guest: &Guest, place: &WorkloadsPlace, scratch: Option<&Path>, stop: &St
     let emulator = Emulator::find().map_err(Failure::from_target_as_usage)?;
     let kernel = KernelImage::open(guest.kernel.as_deref())?;
     let machine = Machine::Qemu(Guest { kernel: Some(kernel.path.clone()), ..guest.clone() });
-    let on = machine.to_string();
     // What is saved has to lead to the same machine.
-    if on.parse() != Ok(machine) {
+    if machine.to_string().parse() != Ok(machine.clone()) {
         return Err(Failure::usage(
             format!("the name of the kernel image {} can't be written in `--on`", kernel.path.display()),
             "give it a name without commas, in UTF-8",
@@ -107,7 +106,7 @@ fn qemu(guest: &Guest, place: &WorkloadsPlace, scratch: Option<&Path>, stop: &St
         true => Failure::stopped(),
         false => error.into(),
     })?;
-    Ok(Place { target: Box::new(target), on: Some(on) })
+    Ok(Place { target: Box::new(target), machine })
 }
 
 /// Our own program, and the directory for scratch files.

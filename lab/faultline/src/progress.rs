@@ -12,13 +12,14 @@ use crate::failure::warn;
 
 /// The way to show a run on standard error.
 pub(crate) fn shown(record: &RunRecord, quiet: bool) -> Box<dyn Observer + '_> {
-    let units = Units { workloads: &record.workloads, under_lens: record.settings.lens.is_some() };
+    let units = Units { workloads: &record.workloads, under_lens: record.settings.lens().is_some() };
+    let sides = record.settings.comparison().is_some();
     if quiet {
         Box::new(Nothing)
     } else if std::io::stderr().is_terminal() && !is_dumb() {
-        Box::new(Bar::new(record, units))
+        Box::new(Bar::new(record, units, sides))
     } else {
-        Box::new(Lines { units })
+        Box::new(Lines { units, sides })
     }
 }
 
@@ -32,9 +33,9 @@ fn plain(outcome: &Outcome) -> String {
     outcome.to_string().chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
 }
 
-/// The side of a comparison, `A `; empty in a run without.
-fn side(item: &PlanItem) -> String {
-    item.side.map_or_else(String::new, |side| format!("{} ", side.word().to_uppercase()))
+/// What runs: with the side, `A `, in a comparison.
+fn what(item: &PlanItem, sides: bool) -> String {
+    if sides { format!("{} {}", item.subject, item.cell) } else { item.cell.to_string() }
 }
 
 /// Writes figures with the units of their workloads.
@@ -69,6 +70,7 @@ impl Observer for Nothing {
 /// One line for each item that has ended.
 struct Lines<'a> {
     units: Units<'a>,
+    sides: bool,
 }
 
 impl Observer for Lines<'_> {
@@ -79,11 +81,10 @@ impl Observer for Lines<'_> {
     fn item_ends(&mut self, item: &PlanItem, outcome: &Outcome, value: Option<f64>, progress: &RunProgress) {
         let result = value.map_or_else(|| plain(outcome), |value| self.units.figure(item, value));
         warn(&format!(
-            "[{}/{}] {}{} repeat {}: {result}; {} left",
+            "[{}/{}] {} repeat {}: {result}; {} left",
             progress.ended,
             progress.total,
-            side(item),
-            item.cell,
+            what(item, self.sides),
             item.block + 1,
             HumanDuration(progress.left)
         ));
@@ -94,18 +95,19 @@ impl Observer for Lines<'_> {
 struct Bar<'a> {
     bar: ProgressBar,
     units: Units<'a>,
+    sides: bool,
     left: String,
 }
 
 impl<'a> Bar<'a> {
-    fn new(record: &RunRecord, units: Units<'a>) -> Self {
+    fn new(record: &RunRecord, units: Units<'a>, sides: bool) -> Self {
         let bar = ProgressBar::no_length();
         let template = "run {prefix} {bar:24} {pos}/{len} {wide_msg}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
         bar.set_prefix(record.id.to_string());
-        Bar { bar, units, left: String::new() }
+        Bar { bar, units, sides, left: String::new() }
     }
 
     fn update(&self, progress: &RunProgress) {
@@ -118,7 +120,7 @@ impl Observer for Bar<'_> {
     fn item_begins(&mut self, item: &PlanItem, progress: &RunProgress) {
         self.update(progress);
         self.left = HumanDuration(progress.left).to_string();
-        self.bar.set_message(format!("{} left, {}{}", self.left, side(item), item.cell));
+        self.bar.set_message(format!("{} left, {}", self.left, what(item, self.sides)));
     }
 
     fn interval(&mut self, item: &PlanItem, rate: f64) {
@@ -126,13 +128,13 @@ impl Observer for Bar<'_> {
             return;
         }
         let figure = self.units.figure(item, rate);
-        self.bar.set_message(format!("{} left, {}{} {figure}", self.left, side(item), item.cell));
+        self.bar.set_message(format!("{} left, {} {figure}", self.left, what(item, self.sides)));
     }
 
     fn item_ends(&mut self, item: &PlanItem, outcome: &Outcome, _: Option<f64>, progress: &RunProgress) {
         self.update(progress);
         if *outcome != Outcome::Done {
-            self.bar.println(format!("{}{}: {}", side(item), item.cell, plain(outcome)));
+            self.bar.println(format!("{}: {}", what(item, self.sides), plain(outcome)));
         }
     }
 }

@@ -4,8 +4,8 @@ use crate::arguments::{Conduct, OnMachine, WorkloadsPlace};
 use crate::failure::Failure;
 use crate::places::{self, Place};
 use faultline_model::machine::{Guest, Machine};
-use faultline_model::setup::{LiveComparison, Setup, SideName};
-use faultline_runner::Targets;
+use faultline_model::setup::Setup;
+use faultline_model::subject::Subject;
 use faultline_targets::host::build::{BuildRequest, build_workloads};
 use faultline_targets::{StopFlag, Target};
 use std::collections::BTreeSet;
@@ -16,8 +16,6 @@ use tempfile::TempDir;
 pub(crate) struct Sides {
     first: Place,
     second: Option<Place>,
-    /// The machine of sides that name none, as it is saved.
-    on: Option<String>,
     /// Files of this machine's settings that the sides change.
     host_settings: Vec<String>,
     /// Programs that were built for a side; gone with us.
@@ -25,39 +23,22 @@ pub(crate) struct Sides {
 }
 
 impl Sides {
-    /// Where items run.
-    pub(crate) fn targets(&self) -> Targets<'_> {
-        Targets { first: self.first.target.as_ref(), second: self.second.as_ref().map(|place| place.target.as_ref()) }
-    }
-
-    /// A side's machine.
-    pub(crate) fn target(&self, side: SideName) -> &dyn Target {
-        match (side, &self.second) {
-            (SideName::B, Some(second)) => second.target.as_ref(),
-            _ => self.first.target.as_ref(),
-        }
-    }
-
-    /// The machine of sides that name none, as it is saved with a run; none for this host.
-    pub(crate) fn on(&self) -> Option<String> {
-        self.on.clone()
+    /// Each side's machine; the same one twice where it does for both.
+    pub(crate) fn targets(&self) -> [&dyn Target; 2] {
+        let first = self.first.target.as_ref();
+        [first, self.second.as_ref().map_or(first, |second| second.target.as_ref())]
     }
 
     /// Files of this machine's settings that the sides change, each once.
     pub(crate) fn host_settings(&self) -> &[String] {
         &self.host_settings
     }
-
-    /// Whether the second side has a machine of its own.
-    pub(crate) fn are_two(&self) -> bool {
-        self.second.is_some()
-    }
 }
 
 /// What preparing sides takes beside their setups.
 pub(crate) struct Preparing<'a> {
-    /// The machine of sides that name none.
-    pub(crate) machine: &'a OnMachine,
+    /// The machine of sides that name none; `None` where each has its own already.
+    pub(crate) machine: Option<&'a OnMachine>,
     /// Where things are.
     pub(crate) conduct: &'a Conduct,
     /// Sources of the workloads, where they were named.
@@ -66,107 +47,99 @@ pub(crate) struct Preparing<'a> {
     pub(crate) stop: &'a StopFlag,
 }
 
-/// Prepares the machines of both sides. The setups keep what leads to the same machines again.
-pub(crate) fn prepare(comparison: &mut LiveComparison, preparing: &Preparing<'_>) -> Result<Sides, Failure> {
+/// Prepares the machines of both sides. The subjects keep what leads to the same machines again.
+pub(crate) fn prepare(sides: &mut [Subject; 2], preparing: &Preparing<'_>) -> Result<Sides, Failure> {
+    if let Some(usual) = preparing.machine {
+        let usual = usual.on.clone().unwrap_or_default();
+        sides.iter_mut().for_each(|side| side.machine = usual.clone());
+    }
     let mut built = Vec::new();
-    let mut on = preparing.machine.on.as_ref().filter(|machine| **machine != Machine::Host).map(Machine::to_string);
-    let alike = places_alike(&comparison.a.setup, &comparison.b.setup);
     // What no side can be is found out before any is booted or built.
-    let machines = [
-        checked_machine(&mut comparison.a.setup, preparing.machine)?,
-        checked_machine(&mut comparison.b.setup, preparing.machine)?,
-    ];
-    let host_settings = host_settings(comparison, &machines);
-    let mut prepared = |setup: &mut Setup, machine: Option<Machine>| {
-        let place = side(setup, machine, preparing, &mut built)?;
-        // Found once, the kernel that was meant is named in full.
-        match (&setup.on, &setup.kernel) {
-            (Some(_), _) => setup.on = Some(place.on.clone().unwrap_or_else(|| Machine::Host.to_string())),
-            (None, None) => on.clone_from(&place.on),
-            (None, Some(_)) => {}
-        }
+    for side in &mut *sides {
+        checked_machine(side)?;
+    }
+    let alike = places_alike(&sides[0], &sides[1]);
+    let host_settings = host_settings(sides);
+    let mut prepared = |side: &mut Subject| {
+        let place = place(side, preparing, &mut built)?;
+        found(side, &place.machine);
         Ok::<_, Failure>(place)
     };
-    let [machine_a, machine_b] = machines;
-    let first = prepared(&mut comparison.a.setup, machine_a)?;
+    let [a, b] = sides;
+    let first = prepared(a)?;
     let second = if alike {
-        comparison.b.setup.on.clone_from(&comparison.a.setup.on);
+        found(b, &a.machine);
         None
     } else {
-        Some(prepared(&mut comparison.b.setup, machine_b)?)
+        Some(prepared(b)?)
     };
-    Ok(Sides { first, second, on, host_settings, _built: built })
+    Ok(Sides { first, second, host_settings, _built: built })
+}
+
+/// Notes the machine that a side was found to run on. Found once, the kernel that was meant is named in full.
+fn found(side: &mut Subject, machine: &Machine) {
+    let mut setup = std::mem::take(&mut side.setup);
+    setup.on = setup.on.map(|_| machine.to_string());
+    let commit = side.commit.take();
+    *side = Subject { commit, ..Subject::on(std::mem::take(&mut side.name), machine.clone(), setup) };
 }
 
 /// Whether the same machine with the same programs does for both.
-fn places_alike(a: &Setup, b: &Setup) -> bool {
-    a.on == b.on
-        && a.kernel == b.kernel
-        && a.programs == b.programs
-        && a.compiler == b.compiler
-        && a.sources == b.sources
+fn places_alike(a: &Subject, b: &Subject) -> bool {
+    a.machine == b.machine
+        && a.setup.programs == b.setup.programs
+        && a.setup.compiler == b.setup.compiler
+        && a.setup.sources == b.setup.sources
 }
 
-fn host_settings(comparison: &LiveComparison, machines: &[Option<Machine>; 2]) -> Vec<String> {
-    let on_host = SideName::BOTH.into_iter().zip(machines).filter(|(_, machine)| !is_guest(machine));
-    let files = on_host.flat_map(|(side, _)| comparison.side(side).setup.system_files()).map(|(path, _)| path);
+fn host_settings(sides: &[Subject; 2]) -> Vec<String> {
+    let on_host = sides.iter().filter(|side| side.machine.guest().is_none());
+    let files = on_host.flat_map(|side| side.setup.system_files()).map(|(path, _)| path);
     files.collect::<BTreeSet<String>>().into_iter().collect()
 }
 
-/// A side's machine; refuses what can't be done there.
-fn checked_machine(setup: &mut Setup, usual: &OnMachine) -> Result<Option<Machine>, Failure> {
-    let machine = machine(setup, usual)?;
-    check(setup, is_guest(&machine))?;
-    Ok(machine)
+/// Finds a side's machine; refuses what can't be done there.
+fn checked_machine(side: &mut Subject) -> Result<(), Failure> {
+    side.machine = machine(&mut side.setup, &side.machine)?;
+    check(&side.setup, side.machine.guest().is_some())
 }
 
-fn is_guest(machine: &Option<Machine>) -> bool {
-    matches!(machine, Some(Machine::Qemu(_)))
-}
-
-fn side(
-    setup: &mut Setup,
-    machine: Option<Machine>,
-    preparing: &Preparing<'_>,
-    built: &mut Vec<TempDir>,
-) -> Result<Place, Failure> {
+fn place(side: &mut Subject, preparing: &Preparing<'_>, built: &mut Vec<TempDir>) -> Result<Place, Failure> {
     let conduct = preparing.conduct;
-    let is_guest = is_guest(&machine);
+    let is_guest = side.machine.guest().is_some();
     let mut place = WorkloadsPlace { workloads: conduct.place.workloads.clone(), guest: conduct.place.guest.clone() };
-    if let Some(programs) = &mut setup.programs {
+    if let Some(programs) = &mut side.setup.programs {
         let directory = absolute(programs, "programs")?;
         *programs = directory.to_string_lossy().into_owned();
         if is_guest { place.guest = Some(directory) } else { place.workloads = Some(directory) }
     }
-    if let Some(compiler) = setup.compiler.clone() {
-        let directory = build(&compiler, setup, preparing)?;
+    if let Some(compiler) = side.setup.compiler.clone() {
+        let directory = build(&compiler, &mut side.setup, preparing)?;
         place.workloads = Some(directory.path().to_owned());
         built.push(directory);
     }
-    places::place(&OnMachine { on: machine }, &place, conduct.scratch.as_deref(), preparing.stop)
+    let machine = OnMachine { on: Some(side.machine.clone()) };
+    places::place(&machine, &place, conduct.scratch.as_deref(), preparing.stop)
 }
 
 /// The machine a side asks for, with its kernel; else the one of all.
-fn machine(setup: &mut Setup, usual: &OnMachine) -> Result<Option<Machine>, Failure> {
-    let mut machine = match &setup.on {
-        Some(text) => Some(text.parse::<Machine>().map_err(|problem| {
+fn machine(setup: &mut Setup, usual: &Machine) -> Result<Machine, Failure> {
+    let machine = match &setup.on {
+        Some(text) => text.parse::<Machine>().map_err(|problem| {
             Failure::usage(format!("on={text}: {problem}"), "for example `on=qemu:cpus=2,append=mitigations=off`")
-        })?),
-        None => usual.on.clone(),
+        })?,
+        None => usual.clone(),
     };
     let Some(kernel) = &mut setup.kernel else { return Ok(machine) };
     let path = absolute(kernel, "kernel")?;
     *kernel = path.to_string_lossy().into_owned();
-    let guest: Guest = match machine.take() {
-        Some(Machine::Qemu(guest)) => Guest { kernel: Some(path), ..guest },
-        Some(Machine::Host) | None => {
-            return Err(Failure::usage(
-                "a kernel image runs in a guest, and this side is on the host",
-                "add `on=qemu`, or `--on qemu` for both sides",
-            ));
-        }
-    };
-    Ok(Some(Machine::Qemu(guest)))
+    match machine {
+        Machine::Qemu(guest) => Ok(Machine::Qemu(Guest { kernel: Some(path), ..guest })),
+        Machine::Host => Err(Failure::usage(
+            "a kernel image runs in a guest, and this side is on the host",
+            "add `on=qemu`, or `--on qemu` for both sides",
+        )),
+    }
 }
 
 /// Refuses variables that no environment can hold.

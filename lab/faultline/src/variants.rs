@@ -3,7 +3,9 @@
 //! Whether the machine can do it is found out by whoever prepares the sides.
 
 use crate::failure::Failure;
-use faultline_model::setup::{NamedSetup, Setup};
+use faultline_model::machine::Machine;
+use faultline_model::setup::Setup;
+use faultline_model::subject::Subject;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -55,8 +57,8 @@ impl Variants {
         Ok(Variants { declared: parse(&text, file, directory)?, file: file.to_owned() })
     }
 
-    /// The variant that `text` describes: a command, or declared names and `KEY=VALUE` words, later ones over earlier.
-    pub(crate) fn setup(&self, text: &str) -> Result<NamedSetup, Failure> {
+    /// The subject that `text` describes, on a machine that is still to be found: a command, or declared names and `KEY=VALUE` words, later ones over earlier.
+    pub(crate) fn setup(&self, text: &str) -> Result<Subject, Failure> {
         let words = shell_words::split(text).map_err(|error| {
             Failure::usage(format!("cannot split the variant '{text}' into words: {error}"), "quote it as for a shell")
         })?;
@@ -71,7 +73,7 @@ impl Variants {
         }
         let name = text.trim();
         let name = if name.is_empty() { AS_IT_IS } else { name };
-        Ok(NamedSetup { name: name.to_owned(), setup })
+        Ok(Subject::on(name.to_owned(), Machine::Host, setup))
     }
 
     /// Adds what one word says.

@@ -52,7 +52,8 @@ fn a_workload_runs_in_a_guest() {
     assert_eq!(facts.get_count("cpu.logical"), Some(2));
     assert_eq!(facts.get_text("virtualisation.hypervisor"), Some("QEMU, TCG"));
     assert!(facts.get_text("host.kernel.release").is_some());
-    assert!(record.settings.on.unwrap().starts_with("qemu:cpus=2,sockets=1,memory=1024M,kernel=/boot/vmlinuz-"));
+    let machine = record.subjects[0].machine.to_string();
+    assert!(machine.starts_with("qemu:cpus=2,sockets=1,memory=1024M,kernel=/boot/vmlinuz-"), "{machine}");
     assert_nothing_left(&lab);
 }
 
@@ -225,7 +226,7 @@ fn a_killed_command_leaves_no_emulator_and_the_rest_can_be_resumed() {
         assert_eq!(record.final_attempt(item.ordinal).unwrap().outcome, Some(Outcome::Done));
     }
     assert_eq!(record.sessions.len(), 3);
-    assert!(record.sessions.iter().all(|session| session.facts.get_count("cpu.logical") == Some(2)));
+    assert!(record.sessions.iter().all(|session| session.facts[0].get_count("cpu.logical") == Some(2)));
     assert_nothing_left(&lab);
 }
 

@@ -238,7 +238,7 @@ fn budgets_are_held_to() {
         assert_status(&missing, 1);
         assert!(stderr(&missing).contains(reason), "{}", stderr(&missing));
     }
-    assert_eq!(record(&lab, 2).settings.lens.unwrap().budgets.len(), 2);
+    assert_eq!(record(&lab, 2).settings.lens().unwrap().budgets.len(), 2);
 
     let failed = program(&lab, &["--budget", "endings<=1@8"], &[&endings(), "three"]);
     assert_status(&failed, 1);

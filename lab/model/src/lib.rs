@@ -20,6 +20,7 @@ pub mod protocol;
 pub mod record;
 pub mod scaling;
 pub mod setup;
+pub mod subject;
 pub mod summary;
 pub mod time;
 pub mod transcript;

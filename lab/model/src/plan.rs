@@ -4,7 +4,7 @@
 
 use crate::cell::Cell;
 use crate::lens::settings::LensSettings;
-use crate::setup::{LiveComparison, SideName};
+use crate::subject::SubjectIndex;
 use serde::{Deserialize, Serialize};
 
 /// Which CPUs the tasks run on.
@@ -29,37 +29,97 @@ pub struct GivenTree {
 /// What was asked for, saved with the run so that it can be resumed and read later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// The suite's name, where one was chosen.
-    pub suite: Option<String>,
     /// Numbers of tasks, ascending.
     pub cpus: Vec<u32>,
     /// Blocks: how often each cell is run.
     pub repeats: u32,
     /// Seed of the order.
     pub seed: u64,
+    /// Time limit of each execution in milliseconds, where one was given.
+    pub limit_ms: Option<u64>,
+    /// `--size` for the workloads, where given.
+    pub size: Option<u64>,
+    /// What is measured of it, and how.
+    pub kind: RunKind,
+}
+
+impl Settings {
+    /// How time is measured; `None` of a run under the lens.
+    pub fn timed(&self) -> Option<&TimedSettings> {
+        match &self.kind {
+            RunKind::Timed(timed) => Some(timed),
+            RunKind::Comparison(comparison) => Some(&comparison.timed),
+            RunKind::Lens(_) => None,
+        }
+    }
+
+    /// What is asked of a live comparison; `None` of any other run.
+    pub fn comparison(&self) -> Option<&ComparisonSettings> {
+        match &self.kind {
+            RunKind::Comparison(comparison) => Some(comparison),
+            RunKind::Timed(_) | RunKind::Lens(_) => None,
+        }
+    }
+
+    /// What is asked of the lens; `None` of a run that measures time.
+    pub fn lens(&self) -> Option<&LensSettings> {
+        match &self.kind {
+            RunKind::Lens(lens) => Some(lens),
+            RunKind::Timed(_) | RunKind::Comparison(_) => None,
+        }
+    }
+}
+
+/// A kind of run, with what that kind needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum RunKind {
+    /// Rates and times of one subject.
+    Timed(TimedSettings),
+    /// The same of two subjects in turn, until it is known whether they differ.
+    Comparison(ComparisonSettings),
+    /// Transfers between CPUs, counted.
+    Lens(LensSettings),
+}
+
+impl RunKind {
+    /// The word used in files: `timed`, `comparison`, `lens`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            RunKind::Timed(_) => "timed",
+            RunKind::Comparison(_) => "comparison",
+            RunKind::Lens(_) => "lens",
+        }
+    }
+}
+
+/// How time is measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TimedSettings {
+    /// The suite's name, where one was chosen.
+    pub suite: Option<String>,
     /// Where tasks run.
     pub pin: PinPolicy,
     /// More tasks than CPUs were asked for on purpose.
     pub oversubscribe: bool,
     /// Time budget in milliseconds, where one was given: no item starts after it.
     pub budget_ms: Option<u64>,
-    /// Time limit of each execution in milliseconds, where one was given.
-    pub limit_ms: Option<u64>,
-    /// `--size` for the workloads, where given.
-    pub size: Option<u64>,
     /// Copies built at once by `tree_build`.
     pub copies: u32,
     /// A real tree to build.
     pub tree: Option<GivenTree>,
-    /// The machine, as `--on` names it; none for this host.
-    #[serde(default)]
-    pub on: Option<String>,
-    /// What was asked of the lens; none for a run that measures time.
-    #[serde(default)]
-    pub lens: Option<LensSettings>,
-    /// The two sides of a live comparison; none for a run of one.
-    #[serde(default)]
-    pub comparison: Option<LiveComparison>,
+}
+
+/// What is asked of a live comparison. Its sides are the run's first two subjects.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComparisonSettings {
+    /// How time is measured, on both sides.
+    pub timed: TimedSettings,
+    /// Familywise confidence level, over all workloads and all looks: 0…1.
+    pub level: f64,
+    /// It may end when a ratio's interval reaches no further than this share to either side. 0: it looks once, when all that was planned is
+    /// measured or the time is used up.
+    pub precision: f64,
 }
 
 /// How long an item's phases last, in milliseconds.
@@ -87,9 +147,9 @@ pub struct PlanItem {
     pub ordinal: u32,
     /// Block (repeat) it belongs to, from 0. Each block holds every cell once.
     pub block: u32,
-    /// The side of a comparison that it belongs to; none in a run without sides.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub side: Option<SideName>,
+    /// The subject that it measures.
+    #[serde(default)]
+    pub subject: SubjectIndex,
     /// What runs.
     pub cell: Cell,
     /// For how long; none for a workload that runs once.

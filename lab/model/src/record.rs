@@ -8,6 +8,7 @@ use crate::lens::reading::Reading;
 use crate::outcome::Outcome;
 use crate::plan::{PlanItem, Settings};
 use crate::protocol::{Interval, Measure, Usage};
+use crate::subject::{Subject, SubjectIndex};
 use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -89,11 +90,15 @@ impl Attempt {
 pub struct Session {
     /// When it began.
     pub started: UnixMillis,
-    /// The machine at that time.
-    pub facts: Facts,
-    /// The second side's machine, where a comparison has another there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub facts_b: Option<Facts>,
+    /// Each subject's machine at that time, in the order of the subjects.
+    pub facts: Vec<Facts>,
+}
+
+impl Session {
+    /// A subject's machine at that time; `None` if nothing is known of it.
+    pub fn facts_of(&self, subject: SubjectIndex) -> Option<&Facts> {
+        self.facts.get(subject.at())
+    }
 }
 
 /// A run, whole.
@@ -105,6 +110,8 @@ pub struct RunRecord {
     pub label: Option<String>,
     /// What was asked for.
     pub settings: Settings,
+    /// What is measured, at least one; each item of the plan belongs to one of them.
+    pub subjects: Vec<Subject>,
     /// The workloads as they described themselves.
     pub workloads: Vec<WorkloadInfo>,
     /// Where it stands.
@@ -125,9 +132,19 @@ impl RunRecord {
         self.sessions.first().map_or(UnixMillis(0), |session| session.started)
     }
 
-    /// Facts of its first session.
+    /// Facts of its first session, of the first subject's machine.
     pub fn facts(&self) -> Option<&Facts> {
-        self.sessions.first().map(|session| &session.facts)
+        self.sessions.first().and_then(|session| session.facts_of(SubjectIndex::A))
+    }
+
+    /// Facts of all sessions and subjects.
+    pub fn all_facts(&self) -> impl Iterator<Item = &Facts> {
+        self.sessions.iter().flat_map(|session| &session.facts)
+    }
+
+    /// A subject.
+    pub fn subject(&self, subject: SubjectIndex) -> Option<&Subject> {
+        self.subjects.get(subject.at())
     }
 
     /// The attempt with which an item ended, if it has.

@@ -1,37 +1,9 @@
-//! What the two sides of a live comparison are measured with.
+//! What a subject is measured with, where that differs from how the machine is.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
-/// Which side of a comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SideName {
-    /// The first: what there was.
-    A,
-    /// The second: what is new.
-    B,
-}
-
-impl SideName {
-    /// Both, in their order.
-    pub const BOTH: [SideName; 2] = [SideName::A, SideName::B];
-
-    /// The letter used in files: `a` or `b`.
-    pub fn word(self) -> &'static str {
-        match self {
-            SideName::A => "a",
-            SideName::B => "b",
-        }
-    }
-
-    /// The side for a letter of [`SideName::word`].
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::BOTH.into_iter().find(|side| side.word() == word)
-    }
-}
-
-/// What one side is measured with, where that differs from how the machine is. The default differs in nothing.
+/// What a subject is measured with, where that differs from how the machine is. The default differs in nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Setup {
@@ -53,7 +25,7 @@ pub struct Setup {
     /// Directory of the workloads' sources that are built with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sources: Option<String>,
-    /// The machine, as `--on` names it.
+    /// The machine, as `--on` names it; in place of the run's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
     /// Image of the kernel of a guest; in place of the one that `on` names.
@@ -119,39 +91,6 @@ fn plain_values<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<S
     Ok(values.into_iter().map(|(key, value)| (key, plain(value))).collect())
 }
 
-/// One side, by name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NamedSetup {
-    /// Its name, as it is declared or was written.
-    pub name: String,
-    /// What it sets.
-    pub setup: Setup,
-}
-
-/// A live comparison, as it was asked for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LiveComparison {
-    /// The first side.
-    pub a: NamedSetup,
-    /// The second side.
-    pub b: NamedSetup,
-    /// Chance with which no difference at all is falsely said, over all workloads and all looks.
-    pub level: f64,
-    /// It may end when a ratio's interval reaches no further than this share to either side. 0: it looks once, when all that was planned is
-    /// measured or the time is used up.
-    pub precision: f64,
-}
-
-impl LiveComparison {
-    /// A side.
-    pub fn side(&self, name: SideName) -> &NamedSetup {
-        match name {
-            SideName::A => &self.a,
-            SideName::B => &self.b,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,14 +125,5 @@ mod tests {
         };
         let paths: Vec<String> = setup.system_files().map(|(path, _)| path).collect();
         assert_eq!(paths, ["/proc/sys/net/ipv4/conf/eth0.1/forwarding", "/proc/sys/vm/swappiness", "/sys/kernel/mm/x"]);
-    }
-
-    #[test]
-    fn letters_are_those_of_the_files() {
-        for side in SideName::BOTH {
-            assert_eq!(SideName::from_word(side.word()), Some(side));
-            assert_eq!(serde_json::to_string(&side).unwrap(), format!("\"{}\"", side.word()));
-        }
-        assert_eq!(SideName::from_word("c"), None);
     }
 }

@@ -7,6 +7,7 @@ mod fixture;
 #[path = "../tests/lens_fixture/mod.rs"]
 mod lens_fixture;
 
+use faultline_model::plan::RunKind;
 use faultline_model::summary::RunSummary;
 use faultline_report::{Format, Style, comparison, comparison_html, html, run_table};
 use std::path::Path;
@@ -28,7 +29,10 @@ fn main() -> io::Result<()> {
     ];
     for (name, run) in &runs {
         let mut record = fixture::record(run);
-        record.settings.lens = run.lens.as_ref().map(|lens| lens.settings.clone());
+        if let Some(lens) = &run.lens {
+            record.settings.kind = RunKind::Lens(lens.settings.clone());
+            record.subjects[0].what = lens.subject.clone();
+        }
         fs::write(directory.join(format!("{name}.html")), html(run, &record))?;
         fs::write(directory.join(format!("{name}.json")), run_table(run, Format::Json, &Style::PLAIN))?;
     }

@@ -5,8 +5,10 @@ mod lens_fixture;
 
 use faultline_model::lens::comparison::LensComparison;
 use faultline_model::lens::gate::GateReport;
-use faultline_model::plan::{PinPolicy, Settings};
+use faultline_model::machine::Machine;
+use faultline_model::plan::{RunKind, Settings};
 use faultline_model::record::{RunRecord, Session};
+use faultline_model::subject::Subject;
 use faultline_model::summary::RunSummary;
 use faultline_report::{Format, Style, budget_table, html, lens_compare_table, run_table};
 use insta::assert_snapshot;
@@ -15,28 +17,22 @@ const WIDE: Style = Style { width: Some(140), colour: false, unicode: true };
 const NARROW: Style = Style { width: Some(80), colour: false, unicode: false };
 
 fn record(summary: &RunSummary) -> RunRecord {
+    let lens = summary.lens.as_ref().unwrap();
     RunRecord {
         id: summary.run,
         label: summary.label.clone(),
         settings: Settings {
-            suite: None,
             cpus: vec![1, 2, 8, 32, 64],
             repeats: 1,
             seed: 1,
-            pin: PinPolicy::None,
-            oversubscribe: true,
-            budget_ms: None,
             limit_ms: None,
             size: None,
-            copies: 1,
-            tree: None,
-            on: None,
-            lens: summary.lens.as_ref().map(|lens| lens.settings.clone()),
-            comparison: None,
+            kind: RunKind::Lens(lens.settings.clone()),
         },
+        subjects: vec![Subject { what: lens.subject.clone(), ..Subject::as_is(Machine::Host) }],
         workloads: Vec::new(),
         state: summary.state,
-        sessions: vec![Session { started: summary.started, facts: Default::default(), facts_b: None }],
+        sessions: vec![Session { started: summary.started, facts: vec![Default::default()] }],
         plan: Vec::new(),
         skipped: Vec::new(),
         attempts: Vec::new(),

@@ -9,6 +9,7 @@ use faultline_model::outcome::Outcome;
 use faultline_model::plan::{PinPolicy, PlanItem, Settings};
 use faultline_model::protocol::{Event, FailureKind, Interval};
 use faultline_model::setup::Setup;
+use faultline_model::subject::Subject;
 use faultline_model::transcript::{Transcript, TranscriptError};
 use faultline_targets::{Ending, Execution, StopFlag};
 use std::borrow::Cow;
@@ -59,7 +60,7 @@ pub(crate) fn execute(
 fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
     let settings = run.settings;
     let target = run.targets.of(item);
-    let setup = setup(settings, item);
+    let setup = setup(run.subjects, item);
     let cell = &item.cell;
     let mut arguments: Vec<String> = Vec::new();
     let mut option = |name: &str, value: String| arguments.extend([format!("--{name}"), value]);
@@ -68,8 +69,11 @@ fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
     option("tasks", cell.tasks.to_string());
     // Under the lens a machine has a CPU for each task.
     let all: Vec<u32> = (0..cell.tasks).collect();
-    let cpus = if settings.lens.is_some() { &all } else { target.cpus() };
-    option("pin", pin(settings.pin, cpus, cell.tasks));
+    let (policy, cpus) = match settings.timed() {
+        Some(timed) => (timed.pin, target.cpus()),
+        None => (PinPolicy::Each, all.as_slice()),
+    };
+    option("pin", pin(policy, cpus, cell.tasks));
     if let Some(timing) = item.timing {
         option("warmup-ms", timing.warmup_ms.to_string());
         option("window-ms", timing.window_ms.to_string());
@@ -81,9 +85,10 @@ fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
     match (item.timing, lens::operations_of(settings, item)) {
         (Some(_), _) => {}
         (None, Some(operations)) => option("ops", operations.to_string()),
-        (None, None) => option("copies", settings.copies.to_string()),
+        (None, None) => option("copies", settings.timed().map_or(1, |timed| timed.copies).to_string()),
     }
-    if let Some(tree) = settings.tree.as_ref().filter(|_| cell.case.variant == "given") {
+    let tree = settings.timed().and_then(|timed| timed.tree.as_ref());
+    if let Some(tree) = tree.filter(|_| cell.case.variant == "given") {
         option("tree", tree.directory.clone());
         arguments.push("--".to_owned());
         arguments.extend(tree.command.iter().cloned());
@@ -92,7 +97,7 @@ fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
         arguments.push("--".to_owned());
         arguments.extend(setup.command.iter().cloned());
     }
-    let usual = match settings.lens {
+    let usual = match settings.lens() {
         Some(_) => LENS_LIMIT,
         None => limit(item, target.patience()),
     };
@@ -106,12 +111,9 @@ fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
     }
 }
 
-/// What the item's side is measured with; nothing in a run without sides.
-fn setup<'a>(settings: &'a Settings, item: &PlanItem) -> Cow<'a, Setup> {
-    match (&settings.comparison, item.side) {
-        (Some(comparison), Some(side)) => Cow::Borrowed(&comparison.side(side).setup),
-        _ => Cow::Owned(Setup::default()),
-    }
+/// What the item's subject is measured with; nothing of its own where that is not known.
+fn setup<'a>(subjects: &'a [Subject], item: &PlanItem) -> Cow<'a, Setup> {
+    subjects.get(item.subject.at()).map_or_else(Cow::default, |subject| Cow::Borrowed(&subject.setup))
 }
 
 /// Variables of the environment. Workloads that compile take their compiler from `CC`.
@@ -166,7 +168,7 @@ impl<'a> Reader<'a> {
         journal: &'a mut dyn Journal,
         observer: &'a mut dyn Observer,
     ) -> Self {
-        let is_counted = item.timing.is_none() && settings.lens.is_some();
+        let is_counted = item.timing.is_none() && settings.lens().is_some();
         let planned = if is_counted { 1 } else { item.timing.map_or(0, |timing| timing.intervals()) };
         let style = if planned > 0 { Style::Loop } else { Style::Once };
         Reader {

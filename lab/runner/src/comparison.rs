@@ -2,18 +2,29 @@
 //!
 //! It holds as many blocks as there may be; where to stop before is decided from the data, by others.
 
-use crate::plan::{Plan, cells, check_repeats, check_size, order, repeats, settings, task_counts};
+use crate::plan::{Plan, cells, check_repeats, check_size, order, repeats, settings, task_counts, timed};
 use crate::suite::GIVEN_COMMAND;
 use crate::{Request, RequestError, select};
 use faultline_model::cell::Case;
 use faultline_model::describe::WorkloadInfo;
-use faultline_model::plan::Settings;
-use faultline_model::setup::{LiveComparison, SideName};
+use faultline_model::plan::{ComparisonSettings, RunKind, TimedSettings};
+use faultline_model::subject::{Subject, SubjectIndex};
 use std::collections::BTreeSet;
 
 /// Blocks at most, where nothing else was asked for: three workloads' differences of half a standard deviation are then found in 54 % and of three quarters in
 /// 95 % (docs/METHODOLOGY.md, §16), and more tell little for their time.
 const MOST_BLOCKS: u32 = 60;
+
+/// What is asked of a comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ComparisonRequest {
+    /// What there was, and what is new.
+    pub sides: [Subject; 2],
+    /// Familywise confidence level, over all workloads and all looks: 0…1.
+    pub level: f64,
+    /// Half-width, as a share, at which a ratio's interval is narrow enough to end; 0 to look once, at the end.
+    pub precision: f64,
+}
 
 /// What a side's machine offers.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +38,7 @@ pub struct SideMachine<'a> {
 /// Plans a comparison. The seed is that of the order.
 pub fn plan_comparison(
     request: &Request,
-    comparison: &LiveComparison,
+    comparison: &ComparisonRequest,
     machines: [SideMachine<'_>; 2],
     seed: u64,
 ) -> Result<Plan, RequestError> {
@@ -37,10 +48,10 @@ pub fn plan_comparison(
     let cpus = task_counts(request, fewest_cpus)?;
     let mut planned = Vec::new();
     let mut cases = Vec::new();
-    for (side, machine) in SideName::BOTH.into_iter().zip(machines) {
-        let request = request_of(request, comparison, side);
+    for ((index, side), machine) in SubjectIndex::SIDES.into_iter().zip(&comparison.sides).zip(machines) {
+        let request = request_of(request, side);
         let own = select::cases(&request, machine.workloads)?;
-        planned.extend(cells(&request, &own, &cpus, Some(side), machine.workloads)?);
+        planned.extend(cells(&request, &own, &cpus, index, machine.workloads)?);
         cases.push(own);
     }
     check_cases(&cases[0], &cases[1])?;
@@ -51,17 +62,16 @@ pub fn plan_comparison(
         _ => repeats(request, &planned)?,
     };
     check_size(planned.len(), repeats)?;
-    let settings = Settings {
-        suite: suite_name(request, comparison),
-        comparison: Some(comparison.clone()),
-        ..settings(request, cpus, repeats, seed)
-    };
+    let timed = TimedSettings { suite: suite_name(request, comparison), ..timed(request) };
+    let ComparisonRequest { level, precision, .. } = *comparison;
+    let kind = RunKind::Comparison(ComparisonSettings { timed, level, precision });
+    let settings = settings(request, kind, cpus, repeats, seed);
     Ok(Plan { settings, items: order(&planned, repeats, seed) })
 }
 
 /// What is asked of one side: its own workload or command, else what is compared.
-fn request_of(request: &Request, comparison: &LiveComparison, side: SideName) -> Request {
-    let setup = &comparison.side(side).setup;
+fn request_of(request: &Request, side: &Subject) -> Request {
+    let setup = &side.setup;
     let own = match &setup.workload {
         _ if !setup.command.is_empty() => Some(format!("{}:{}", GIVEN_COMMAND.0, GIVEN_COMMAND.1)),
         own => own.clone(),
@@ -71,23 +81,24 @@ fn request_of(request: &Request, comparison: &LiveComparison, side: SideName) ->
 }
 
 /// The suite's name, where neither workloads nor sides say what runs.
-fn suite_name(request: &Request, comparison: &LiveComparison) -> Option<String> {
-    let chosen = SideName::BOTH.iter().any(|&side| !request_of(request, comparison, side).workloads.is_empty());
+fn suite_name(request: &Request, comparison: &ComparisonRequest) -> Option<String> {
+    let chosen = comparison.sides.iter().any(|side| !request_of(request, side).workloads.is_empty());
     (!chosen).then(|| request.suite.unwrap_or_default().name().to_owned())
 }
 
 /// A command is compared with a command.
-fn check_commands(request: &Request, comparison: &LiveComparison) -> Result<(), RequestError> {
-    let has_command = |side: SideName| !comparison.side(side).setup.command.is_empty();
-    if let Some(workload) = request.workloads.first().filter(|_| SideName::BOTH.into_iter().any(has_command)) {
+fn check_commands(request: &Request, comparison: &ComparisonRequest) -> Result<(), RequestError> {
+    let sides = &comparison.sides;
+    let has_command = |side: &Subject| !side.setup.command.is_empty();
+    if let Some(workload) = request.workloads.first().filter(|_| sides.iter().any(has_command)) {
         return Err(RequestError::new(
             format!("'{workload}' is named, and the sides have commands"),
             "compare one or the other",
         ));
     }
-    match SideName::BOTH.into_iter().find(|&side| !has_command(side)) {
-        Some(side) if SideName::BOTH.into_iter().any(has_command) => Err(RequestError::new(
-            format!("only one side has a command: '{}' has none", comparison.side(side).name),
+    match sides.iter().find(|side| !has_command(side)) {
+        Some(side) if sides.iter().any(has_command) => Err(RequestError::new(
+            format!("only one side has a command: '{}' has none", side.name),
             "give both one: `--a './old 10' --b './new 10'`",
         )),
         _ => Ok(()),
@@ -111,18 +122,19 @@ fn check_cases(a: &[Case], b: &[Case]) -> Result<(), RequestError> {
 mod tests {
     use super::*;
     use crate::plan::tests::workloads;
-    use faultline_model::setup::{NamedSetup, Setup};
+    use faultline_model::machine::Machine;
+    use faultline_model::setup::Setup;
 
-    fn comparison(a: Setup, b: Setup) -> LiveComparison {
-        let named = |name: &str, setup| NamedSetup { name: name.to_owned(), setup };
-        LiveComparison { a: named("old", a), b: named("new", b), level: 0.95, precision: 0.01 }
+    fn comparison(a: Setup, b: Setup) -> ComparisonRequest {
+        let named = |name: &str, setup| Subject::on(name.to_owned(), Machine::Host, setup);
+        ComparisonRequest { sides: [named("old", a), named("new", b)], level: 0.95, precision: 0.01 }
     }
 
     fn request(names: &[&str]) -> Request {
         Request { workloads: names.iter().map(|&name| name.to_owned()).collect(), ..Request::default() }
     }
 
-    fn planned(request: &Request, comparison: &LiveComparison) -> Result<Plan, RequestError> {
+    fn planned(request: &Request, comparison: &ComparisonRequest) -> Result<Plan, RequestError> {
         let workloads = workloads();
         let machine = SideMachine { workloads: &workloads, usable_cpus: 2 };
         plan_comparison(request, comparison, [machine, machine], 1)
@@ -135,10 +147,10 @@ mod tests {
         let block = |number| plan.items.iter().filter(move |item| item.block == number);
         assert_eq!(plan.items.len(), 60 * 12);
         for number in 0..60 {
-            let cells: BTreeSet<_> = block(number).map(|item| (item.side, item.cell.clone())).collect();
+            let cells: BTreeSet<_> = block(number).map(|item| (item.subject, item.cell.clone())).collect();
             assert_eq!(cells.len(), 12);
         }
-        let sides = |number| block(number).map(|item| item.side).collect::<Vec<_>>();
+        let sides = |number| block(number).map(|item| item.subject).collect::<Vec<_>>();
         assert_ne!(sides(0), sides(1), "they agree for one seed in 924");
     }
 
@@ -146,10 +158,10 @@ mod tests {
     fn a_side_may_have_a_workload_of_its_own() {
         let huge = Setup { workload: Some("zero_fill:huge".to_owned()), ..Setup::default() };
         let plan = planned(&request(&["zero_fill:base"]), &comparison(Setup::default(), huge)).unwrap();
-        let names: BTreeSet<_> = plan.items.iter().map(|item| (item.side, item.cell.case.to_string())).collect();
-        let [a, b] = SideName::BOTH.map(Some);
+        let names: BTreeSet<_> = plan.items.iter().map(|item| (item.subject, item.cell.case.to_string())).collect();
+        let [a, b] = SubjectIndex::SIDES;
         assert_eq!(names, [(a, "zero_fill:base".to_owned()), (b, "zero_fill:huge".to_owned())].into());
-        assert_eq!(plan.settings.suite, None);
+        assert_eq!(plan.settings.timed().unwrap().suite, None);
     }
 
     #[test]

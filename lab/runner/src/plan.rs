@@ -7,8 +7,8 @@ use crate::suite::SuiteTiming;
 use crate::{Request, RequestError, select};
 use faultline_model::cell::{Case, Cell};
 use faultline_model::describe::{Style, WorkloadInfo};
-use faultline_model::plan::{PinPolicy, PlanItem, Settings, Timing};
-use faultline_model::setup::SideName;
+use faultline_model::plan::{PinPolicy, PlanItem, RunKind, Settings, TimedSettings, Timing};
+use faultline_model::subject::SubjectIndex;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -47,18 +47,18 @@ pub(crate) fn expected_ms(item: &PlanItem, boot_ms: u64) -> u64 {
 pub fn plan(request: &Request, workloads: &[WorkloadInfo], usable_cpus: u32, seed: u64) -> Result<Plan, RequestError> {
     let cases = select::cases(request, workloads)?;
     let cpus = task_counts(request, usable_cpus)?;
-    let cells = cells(request, &cases, &cpus, None, workloads)?;
+    let cells = cells(request, &cases, &cpus, SubjectIndex::A, workloads)?;
     let repeats = repeats(request, &cells)?;
     check_size(cells.len(), repeats)?;
-    let settings = settings(request, cpus, repeats, seed);
+    let settings = settings(request, RunKind::Timed(timed(request)), cpus, repeats, seed);
     Ok(Plan { settings, items: order(&cells, repeats, seed) })
 }
 
 /// What is planned once per block.
 #[derive(Debug, Clone)]
 pub(crate) struct Planned {
-    /// The side of a comparison that it belongs to.
-    pub(crate) side: Option<SideName>,
+    /// The subject that it measures.
+    pub(crate) subject: SubjectIndex,
     /// What runs.
     pub(crate) cell: Cell,
     /// For how long; none for a workload that runs once.
@@ -70,35 +70,32 @@ pub(crate) fn cells(
     request: &Request,
     cases: &[Case],
     cpus: &[u32],
-    side: Option<SideName>,
+    subject: SubjectIndex,
     workloads: &[WorkloadInfo],
 ) -> Result<Vec<Planned>, RequestError> {
     let suite = request.suite.unwrap_or_default().timing();
     let mut cells = Vec::new();
     for case in cases {
         let timing = timing(request, &suite, case, workloads)?;
-        cells.extend(cpus.iter().map(|&tasks| Planned { side, cell: Cell { case: case.clone(), tasks }, timing }));
+        cells.extend(cpus.iter().map(|&tasks| Planned { subject, cell: Cell { case: case.clone(), tasks }, timing }));
     }
     Ok(cells)
 }
 
 /// What was asked for, with what the plan decided.
-pub(crate) fn settings(request: &Request, cpus: Vec<u32>, repeats: u32, seed: u64) -> Settings {
-    Settings {
+pub(crate) fn settings(request: &Request, kind: RunKind, cpus: Vec<u32>, repeats: u32, seed: u64) -> Settings {
+    Settings { cpus, repeats, seed, limit_ms: request.limit_ms, size: request.size, kind }
+}
+
+/// How time is measured.
+pub(crate) fn timed(request: &Request) -> TimedSettings {
+    TimedSettings {
         suite: request.workloads.is_empty().then(|| request.suite.unwrap_or_default().name().to_owned()),
-        cpus,
-        repeats,
-        seed,
         pin: request.pin.unwrap_or(PinPolicy::Each),
         oversubscribe: request.oversubscribe,
         budget_ms: request.budget_ms,
-        limit_ms: request.limit_ms,
-        size: request.size,
         copies: request.copies.max(1),
         tree: request.tree.clone(),
-        on: request.on.clone(),
-        lens: None,
-        comparison: None,
     }
 }
 
@@ -213,7 +210,7 @@ fn block(cells: &[Planned], block: u32) -> Vec<PlanItem> {
     let item = |planned: &Planned| PlanItem {
         ordinal: 0,
         block,
-        side: planned.side,
+        subject: planned.subject,
         cell: planned.cell.clone(),
         timing: planned.timing,
     };

@@ -40,8 +40,6 @@ pub struct Request {
     pub command_given: bool,
     /// A real tree to build.
     pub tree: Option<GivenTree>,
-    /// The machine, as `--on` names it; none for this host.
-    pub on: Option<String>,
     /// What each execution takes there beside its own time, in milliseconds: a boot, where there is one.
     pub boot_ms: u64,
 }

@@ -6,32 +6,29 @@ use crate::{attempt, plan};
 use faultline_model::journal::{Journal, JournalError};
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{PlanItem, Settings};
-use faultline_model::setup::SideName;
+use faultline_model::subject::Subject;
 use faultline_model::time::UnixMillis;
 use faultline_targets::{StopFlag, Target};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Where items run.
+/// Where items run: a target for each subject, in the order of the subjects; several may share one.
 #[derive(Clone, Copy)]
-pub struct Targets<'a> {
-    /// The target of a run without sides, or of a comparison's first side.
-    pub first: &'a dyn Target,
-    /// The second side's, where it is another.
-    pub second: Option<&'a dyn Target>,
-}
+pub struct Targets<'a>(&'a [&'a dyn Target]);
 
 impl<'a> Targets<'a> {
-    /// The target of everything.
-    pub fn one(target: &'a dyn Target) -> Self {
-        Targets { first: target, second: None }
+    /// The targets by subject.
+    ///
+    /// # Panics
+    ///
+    /// Without any target.
+    pub fn new(by_subject: &'a [&'a dyn Target]) -> Self {
+        assert!(!by_subject.is_empty(), "items run somewhere");
+        Targets(by_subject)
     }
 
-    /// Where `item` runs.
+    /// Where `item` runs: the target of its subject, or that of the last where one does for all.
     pub(crate) fn of(&self, item: &PlanItem) -> &'a dyn Target {
-        match (item.side, self.second) {
-            (Some(SideName::B), Some(second)) => second,
-            _ => self.first,
-        }
+        self.0[item.subject.at().min(self.0.len() - 1)]
     }
 
     /// What an execution of `item` takes beside the workload's own time.
@@ -47,6 +44,8 @@ pub struct PlannedRun<'a> {
     pub targets: Targets<'a>,
     /// What was asked for.
     pub settings: &'a Settings,
+    /// What is measured.
+    pub subjects: &'a [Subject],
     /// The items that are still to run, in order.
     pub items: &'a [PlanItem],
     /// No item begins after this long.
@@ -227,9 +226,11 @@ mod tests {
         let request = Request { workloads: vec!["zero_fill:base".to_owned()], repeats: Some(5), ..Request::default() };
         let plan = plan(&request, &workloads(), 1, 1).unwrap();
         let machine = Machine::default();
+        let targets: [&dyn Target; 1] = [&machine];
         let planned = PlannedRun {
-            targets: Targets::one(&machine),
+            targets: Targets::new(&targets),
             settings: &plan.settings,
+            subjects: &[Subject::as_is(faultline_model::machine::Machine::Host)],
             items: &plan.items,
             budget: None,
             limit: None,

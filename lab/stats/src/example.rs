@@ -5,11 +5,13 @@ use faultline_model::describe::{Style, VariantInfo, WorkloadInfo};
 use faultline_model::direction::Direction;
 use faultline_model::facts::Facts;
 use faultline_model::journal::AttemptId;
+use faultline_model::machine::Machine;
 use faultline_model::outcome::Outcome;
-use faultline_model::plan::{PinPolicy, PlanItem, Settings, Timing};
+use faultline_model::plan::{ComparisonSettings, PinPolicy, PlanItem, RunKind, Settings, TimedSettings, Timing};
 use faultline_model::protocol::{Interval, Usage, UsageScope};
 use faultline_model::record::{Attempt, RunId, RunRecord, RunState, Session};
-use faultline_model::setup::{LiveComparison, NamedSetup, Setup, SideName};
+use faultline_model::setup::Setup;
+use faultline_model::subject::{Subject, SubjectIndex};
 use faultline_model::time::UnixMillis;
 
 /// Intervals per attempt; each lasts one second.
@@ -101,7 +103,8 @@ impl Run {
             settings: self.settings(),
             workloads: self.workloads.iter().map(|name| workload(name)).collect(),
             state: RunState::Finished,
-            sessions: vec![Session { started: UnixMillis(1_000), facts: quiet_facts(), facts_b: None }],
+            sessions: vec![Session { started: UnixMillis(1_000), facts: vec![quiet_facts(); self.subjects().len()] }],
+            subjects: self.subjects(),
             plan,
             skipped: Vec::new(),
             attempts,
@@ -113,11 +116,11 @@ impl Run {
         for block in 0..self.repeats {
             for workload in &self.workloads {
                 for &tasks in &self.tasks {
-                    for side in self.sides(block) {
+                    for subject in self.sides(block) {
                         let case = Case { workload: workload.clone(), variant: "base".into(), mode: TaskMode::Process };
                         let timing = Some(Timing { warmup_ms: 0, window_ms: INTERVALS * 1000, interval_ms: 1000 });
                         let ordinal = plan.len() as u32;
-                        plan.push(PlanItem { ordinal, block, side, cell: Cell { case, tasks }, timing });
+                        plan.push(PlanItem { ordinal, block, subject, cell: Cell { case, tasks }, timing });
                     }
                 }
             }
@@ -126,17 +129,17 @@ impl Run {
     }
 
     /// Each side once, the first and the second by turns at the head.
-    fn sides(&self, block: u32) -> Vec<Option<SideName>> {
+    fn sides(&self, block: u32) -> Vec<SubjectIndex> {
         match self.other_rate {
-            None => vec![None],
-            Some(_) if block.is_multiple_of(2) => vec![Some(SideName::A), Some(SideName::B)],
-            Some(_) => vec![Some(SideName::B), Some(SideName::A)],
+            None => vec![SubjectIndex::A],
+            Some(_) if block.is_multiple_of(2) => vec![SubjectIndex::A, SubjectIndex::B],
+            Some(_) => vec![SubjectIndex::B, SubjectIndex::A],
         }
     }
 
     fn attempt(&self, item: &PlanItem) -> Attempt {
         let tasks = item.cell.tasks;
-        let rate = self.other_rate.filter(|_| item.side == Some(SideName::B)).unwrap_or(self.rate);
+        let rate = self.other_rate.filter(|_| item.subject == SubjectIndex::B).unwrap_or(self.rate);
         Attempt {
             id: AttemptId(i64::from(item.ordinal)),
             ordinal: item.ordinal,
@@ -145,29 +148,26 @@ impl Run {
         }
     }
 
-    fn comparison(&self) -> Option<LiveComparison> {
-        let named = |name: &str| NamedSetup { name: name.to_owned(), setup: Setup::default() };
-        self.other_rate.map(|_| LiveComparison { a: named("old"), b: named("new"), level: 0.95, precision: 0.01 })
+    fn subjects(&self) -> Vec<Subject> {
+        match self.other_rate {
+            None => vec![Subject::as_is(Machine::Host)],
+            Some(_) => ["old", "new"].map(|name| Subject::on(name.to_owned(), Machine::Host, Setup::default())).into(),
+        }
     }
 
     fn settings(&self) -> Settings {
-        Settings {
-            suite: None,
-            cpus: self.tasks.clone(),
-            repeats: self.repeats,
-            seed: 1,
-            pin: PinPolicy::Each,
-            oversubscribe: false,
-            budget_ms: None,
-            limit_ms: None,
-            size: None,
-            copies: 1,
-            tree: None,
-            on: None,
-            lens: None,
-            comparison: self.comparison(),
-        }
+        let timed = timed();
+        let kind = match self.other_rate {
+            None => RunKind::Timed(timed),
+            Some(_) => RunKind::Comparison(ComparisonSettings { timed, level: 0.95, precision: 0.01 }),
+        };
+        Settings { cpus: self.tasks.clone(), repeats: self.repeats, seed: 1, limit_ms: None, size: None, kind }
     }
+}
+
+/// What is asked of timing where nothing is said.
+fn timed() -> TimedSettings {
+    TimedSettings { suite: None, pin: PinPolicy::Each, oversubscribe: false, budget_ms: None, copies: 1, tree: None }
 }
 
 /// A workload that loops, in one variant.

@@ -22,10 +22,10 @@ impl Cpus {
     /// Reads the facts of all sessions.
     pub(crate) fn of(record: &RunRecord) -> Self {
         let count = |key: &str| {
-            let counts = record.sessions.iter().filter_map(|session| session.facts.get_count(key));
+            let counts = record.all_facts().filter_map(|facts| facts.get_count(key));
             counts.filter_map(|count| u32::try_from(count).ok()).filter(|&count| count > 0).min()
         };
-        let quotas = record.sessions.iter().filter_map(|session| session.facts.get_real("cgroup.cpu_quota_cpus"));
+        let quotas = record.all_facts().filter_map(|facts| facts.get_real("cgroup.cpu_quota_cpus"));
         Cpus {
             logical: count("cpu.logical"),
             usable: count("cpu.usable"),

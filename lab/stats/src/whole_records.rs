@@ -11,6 +11,7 @@ use faultline_model::outcome::Outcome;
 use faultline_model::plan::{PlanItem, Timing};
 use faultline_model::protocol::{Interval, Measure, Usage, UsageScope};
 use faultline_model::record::{Attempt, RunRecord, Session};
+use faultline_model::subject::SubjectIndex;
 use faultline_model::summary::{Estimate, Point, RunSummary, Verdict};
 use faultline_model::time::UnixMillis;
 use faultline_model::warning::WarningCode;
@@ -113,7 +114,7 @@ fn item() -> impl Strategy<Value = PlanItem> {
     (workload, tasks, 0u32..4, any::<bool>()).prop_map(|(workload, tasks, block, timed)| {
         let case = Case { workload: workload.into(), variant: "base".into(), mode: TaskMode::Process };
         let timing = timed.then_some(Timing { warmup_ms: 1, window_ms: 1, interval_ms: 1 });
-        PlanItem { ordinal: 0, block, side: None, cell: Cell { case, tasks }, timing }
+        PlanItem { ordinal: 0, block, subject: SubjectIndex::A, cell: Cell { case, tasks }, timing }
     })
 }
 
@@ -147,7 +148,7 @@ prop_compose! {
             plan,
             attempts: attempts.into_iter().map(|(_, attempt)| attempt).collect(),
             skipped,
-            sessions: sessions.into_iter().map(|facts| Session { started: UnixMillis(1), facts, facts_b: None }).collect(),
+            sessions: sessions.into_iter().map(|facts| Session { started: UnixMillis(1), facts: vec![facts] }).collect(),
             ..example::Run::new(&[]).record()
         }
     }

@@ -3,13 +3,13 @@
 use crate::{Store, StoreError};
 use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::direction::Direction;
-use faultline_model::facts::{FactValue, Facts};
 use faultline_model::journal::AttemptId;
+use faultline_model::lens::raw::LensMode;
 use faultline_model::lens::reading::Reading;
-use faultline_model::plan::{PlanItem, Settings, Timing};
+use faultline_model::plan::{PlanItem, Timing};
 use faultline_model::protocol::{Interval, Measure, Usage, UsageScope};
 use faultline_model::record::{Attempt, RunId, RunLine, RunRecord, RunState, Session};
-use faultline_model::setup::SideName;
+use faultline_model::subject::{Commit, Subject, SubjectIndex};
 use faultline_model::time::UnixMillis;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -80,6 +80,7 @@ fn read_run(connection: &Connection, run: RunId) -> rusqlite::Result<Option<RunR
                 id: run,
                 label: row.get(0)?,
                 settings: from_json(row, 1)?,
+                subjects: Vec::new(),
                 workloads: from_json(row, 2)?,
                 state: state(row.get(3)?),
                 sessions: Vec::new(),
@@ -90,26 +91,40 @@ fn read_run(connection: &Connection, run: RunId) -> rusqlite::Result<Option<RunR
         })
         .optional()?;
     let Some(mut record) = record else { return Ok(None) };
+    record.subjects = read_subjects(&snapshot, run)?;
     record.sessions = read_sessions(&snapshot, run)?;
     (record.plan, record.skipped) = read_plan(&snapshot, run)?;
     record.attempts = read_attempts(&snapshot, run)?;
     Ok(Some(record))
 }
 
-fn read_sessions(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<Session>> {
-    let query = "SELECT started_ms, facts, facts_b FROM session WHERE run_id = ?1 ORDER BY number";
+fn read_subjects(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<Subject>> {
+    let query =
+        "SELECT name, what, commit_id, repository, setup, machine FROM subject WHERE run_id = ?1 ORDER BY number";
     rows(connection, query, run, |row| {
-        let facts_b = match row.get::<_, Option<String>>(2)? {
-            None => None,
-            Some(_) => Some(from_json(row, 2)?),
-        };
-        Ok(Session { started: UnixMillis(row.get(0)?), facts: from_json(row, 1)?, facts_b })
+        let repository = row.get(3)?;
+        let commit = row.get::<_, Option<String>>(2)?.map(|id| Commit { id, repository });
+        let machine = from_word(row, 5, |text| text.parse().ok())?;
+        Ok(Subject { name: row.get(0)?, what: from_json(row, 1)?, commit, setup: from_json(row, 4)?, machine })
     })
+}
+
+fn read_sessions(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<Session>> {
+    let query = "SELECT started_ms FROM session WHERE run_id = ?1 ORDER BY number";
+    let mut sessions =
+        rows(connection, query, run, |row| Ok(Session { started: UnixMillis(row.get(0)?), facts: Vec::new() }))?;
+    let query = "SELECT session, facts FROM session_facts WHERE run_id = ?1 ORDER BY session, subject";
+    for (session, facts) in rows(connection, query, run, |row| Ok((row.get::<_, u32>(0)?, from_json(row, 1)?)))? {
+        if let Some(session) = sessions.get_mut(session as usize) {
+            session.facts.push(facts);
+        }
+    }
+    Ok(sessions)
 }
 
 fn read_plan(connection: &Connection, run: RunId) -> rusqlite::Result<(Vec<PlanItem>, Vec<u32>)> {
     let query =
-        "SELECT ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, skipped, side
+        "SELECT ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, skipped, subject
                  FROM item WHERE run_id = ?1 ORDER BY ordinal";
     let items = rows(connection, query, run, |row| {
         let case = Case { workload: row.get(2)?, variant: row.get(3)?, mode: from_word(row, 4, TaskMode::from_word)? };
@@ -122,11 +137,8 @@ fn read_plan(connection: &Connection, run: RunId) -> rusqlite::Result<(Vec<PlanI
             }),
         };
         let cell = Cell { case, tasks: row.get(5)? };
-        let side = match row.get::<_, Option<String>>(10)? {
-            None => None,
-            Some(_) => Some(from_word(row, 10, SideName::from_word)?),
-        };
-        Ok((PlanItem { ordinal: row.get(0)?, block: row.get(1)?, side, cell, timing }, row.get::<_, bool>(9)?))
+        let subject = SubjectIndex(row.get(10)?);
+        Ok((PlanItem { ordinal: row.get(0)?, block: row.get(1)?, subject, cell, timing }, row.get::<_, bool>(9)?))
     })?;
     let skipped = items.iter().filter(|(_, skipped)| *skipped).map(|(item, _)| item.ordinal).collect();
     Ok((items.into_iter().map(|(item, _)| item).collect(), skipped))
@@ -248,7 +260,8 @@ fn read_usage(row: &Row<'_>) -> rusqlite::Result<Usage> {
 
 fn read_lines(connection: &Connection) -> rusqlite::Result<Vec<RunLine>> {
     let query = r#"
-        SELECT run.id, run.label, run.settings, run.finished, session.started_ms, session.facts,
+        SELECT run.id, run.label, run.finished, session.started_ms, run.kind, run.suite, run.cpus, run.machine,
+               (SELECT json_extract(what, '$.kind') FROM subject WHERE run_id = run.id AND number = 0),
                (SELECT count(*) FROM item WHERE run_id = run.id),
                (SELECT count(*) FROM attempt WHERE run_id = run.id AND final = 1),
                (SELECT count(*) FROM attempt WHERE run_id = run.id AND final = 1
@@ -258,28 +271,22 @@ fn read_lines(connection: &Connection) -> rusqlite::Result<Vec<RunLine>> {
         ORDER BY run.id DESC"#;
     let mut statement = connection.prepare(query)?;
     let lines = statement.query_map(params![], |row| {
-        let settings: Settings = from_json(row, 2)?;
-        let facts: Facts = from_json(row, 5)?;
+        let is_program = row.get::<_, Option<String>>(8)?.as_deref() == Some("program");
+        let lens_mode = if is_program { LensMode::Program } else { LensMode::Kernel };
         Ok(RunLine {
             id: RunId(row.get(0)?),
             label: row.get(1)?,
-            started: UnixMillis(row.get(4)?),
-            state: state(row.get(3)?),
-            suite: settings.suite,
-            lens: settings.lens.map(|lens| lens.subject.mode()),
-            cpus: settings.cpus,
-            planned: row.get(6)?,
-            ended: row.get(7)?,
-            failed: row.get(8)?,
-            skipped: row.get(9)?,
-            machine: machine(&facts),
+            started: UnixMillis(row.get(3)?),
+            state: state(row.get(2)?),
+            suite: row.get(5)?,
+            lens: (row.get::<_, String>(4)? == "lens").then_some(lens_mode),
+            cpus: from_json(row, 6)?,
+            planned: row.get(9)?,
+            ended: row.get(10)?,
+            failed: row.get(11)?,
+            skipped: row.get(12)?,
+            machine: row.get(7)?,
         })
     })?;
     lines.collect()
-}
-
-/// Host and kernel, as far as they are known.
-fn machine(facts: &Facts) -> String {
-    let known = ["host.name", "kernel.name", "kernel.release"].map(|key| facts.0.get(key).map(FactValue::to_string));
-    known.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }

@@ -1,5 +1,7 @@
 //! The tables, and their way from older versions of themselves.
 
+mod subjects;
+
 use crate::BUSY_TIMEOUT;
 use crate::error::StoreError;
 use rusqlite::{Connection, ErrorCode};
@@ -10,13 +12,22 @@ use std::time::{Duration, Instant};
 /// Marks the file as Faultline's (`file` and `sqlite3` show it): "FLTL". The first step writes it.
 const APPLICATION_ID: i64 = 0x464C_544C;
 
+/// How many steps there are.
+const STEPS: usize = 5;
+
+/// The first step, which marks the file.
+const FIRST: &str = include_str!("schema/0001_runs.sql");
+
 /// Steps from each version of the tables to the next; a step that was released is never edited.
-const STEPS: &[&str] = &[
-    include_str!("schema/0001_runs.sql"),
-    include_str!("schema/0002_readings.sql"),
-    include_str!("schema/0003_sides.sql"),
-    include_str!("schema/0004_datasets.sql"),
-];
+fn steps() -> Vec<M<'static>> {
+    vec![
+        M::up(FIRST),
+        M::up(include_str!("schema/0002_readings.sql")),
+        M::up(include_str!("schema/0003_sides.sql")),
+        M::up(include_str!("schema/0004_datasets.sql")),
+        M::up_with_hook(include_str!("schema/0005_subjects.sql"), subjects::make),
+    ]
+}
 
 /// Checks that the file is ours and brings its tables up to date. Two processes may do so at once: whoever comes second, and
 /// finds the tables half there or the file locked, looks again.
@@ -47,7 +58,7 @@ fn check(connection: &Connection, path: &Path) -> Result<usize, StoreError> {
         ));
     }
     let version = number("PRAGMA user_version")? as usize;
-    if version > STEPS.len() {
+    if version > STEPS {
         return Err(StoreError::new(
             format!("{} was written by a newer version of Faultline", path.display()),
             "use that version, or name another database with `--db FILE`",
@@ -65,10 +76,10 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 fn migrate(connection: &mut Connection, version: usize) -> Result<(), MigrationError> {
-    if version == STEPS.len() {
+    if version == STEPS {
         return Ok(());
     }
-    Migrations::new(STEPS.iter().map(|step| M::up(step)).collect()).to_latest(connection)
+    Migrations::new(steps()).to_latest(connection)
 }
 
 /// Whether `error` may come from another process that is setting up the same file.
@@ -100,8 +111,8 @@ mod tests {
 
     #[test]
     fn the_steps_run_on_an_empty_database() {
-        let steps: Vec<M<'_>> = STEPS.iter().map(|step| M::up(step)).collect();
-        Migrations::new(steps).validate().unwrap();
-        assert!(STEPS[0].contains(&format!("PRAGMA application_id = {APPLICATION_ID};")));
+        Migrations::new(steps()).validate().unwrap();
+        assert_eq!(steps().len(), STEPS);
+        assert!(FIRST.contains(&format!("PRAGMA application_id = {APPLICATION_ID};")));
     }
 }

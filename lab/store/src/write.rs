@@ -2,10 +2,11 @@
 
 use crate::{Store, StoreError};
 use faultline_model::describe::WorkloadInfo;
+use faultline_model::facts::{FactValue, Facts};
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{PlanItem, Settings};
 use faultline_model::record::{RunId, Session};
-use faultline_model::setup::SideName;
+use faultline_model::subject::{Subject, SubjectIndex};
 use rusqlite::{Transaction, TransactionBehavior, params};
 use serde::Serialize;
 
@@ -16,6 +17,8 @@ pub struct NewRun<'a> {
     pub label: Option<&'a str>,
     /// What was asked for.
     pub settings: &'a Settings,
+    /// What is measured, at least one.
+    pub subjects: &'a [Subject],
     /// The workloads as they described themselves.
     pub workloads: &'a [WorkloadInfo],
     /// What will run, in order.
@@ -28,11 +31,24 @@ impl Store {
     /// Saves a run's plan; nothing has run yet.
     pub fn begin_run(&mut self, new: &NewRun<'_>) -> Result<RunId, StoreError> {
         self.write("save the run in", |transaction| {
+            let settings = new.settings;
             transaction.execute(
-                "INSERT INTO run (label, settings, workloads) VALUES (?1, ?2, ?3)",
-                params![new.label, json(new.settings), json(new.workloads)],
+                "INSERT INTO run (label, settings, workloads, kind, suite, cpus, machine)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                params![
+                    new.label,
+                    json(settings),
+                    json(new.workloads),
+                    settings.kind.word(),
+                    settings.timed().and_then(|timed| timed.suite.as_deref()),
+                    json(&settings.cpus),
+                    machine_words(new.session.facts_of(SubjectIndex::A)),
+                ],
             )?;
             let run = RunId(transaction.last_insert_rowid());
+            for (number, subject) in new.subjects.iter().enumerate() {
+                insert_subject(transaction, run, number, subject)?;
+            }
             insert_session(transaction, run, new.session)?;
             for item in new.plan {
                 insert_item(transaction, run, item)?;
@@ -91,20 +107,52 @@ pub(crate) fn json<T: Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).expect("plain data has a JSON form")
 }
 
-fn insert_session(transaction: &Transaction<'_>, run: RunId, session: &Session) -> rusqlite::Result<()> {
+fn insert_subject(transaction: &Transaction<'_>, run: RunId, number: usize, subject: &Subject) -> rusqlite::Result<()> {
     transaction.execute(
-        "INSERT INTO session (run_id, number, started_ms, facts, facts_b)
-         SELECT ?1, count(*), ?2, ?3, ?4 FROM session WHERE run_id = ?1",
-        params![run.0, session.started.0, json(&session.facts), session.facts_b.as_ref().map(json)],
+        "INSERT INTO subject (run_id, number, name, what, commit_id, repository, setup, machine)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        params![
+            run.0,
+            number as i64,
+            subject.name,
+            json(&subject.what),
+            subject.commit.as_ref().map(|commit| &commit.id),
+            subject.commit.as_ref().and_then(|commit| commit.repository.as_ref()),
+            json(&subject.setup),
+            subject.machine.to_string(),
+        ],
     )?;
     Ok(())
+}
+
+fn insert_session(transaction: &Transaction<'_>, run: RunId, session: &Session) -> rusqlite::Result<()> {
+    let count = "SELECT count(*) FROM session WHERE run_id = ?1";
+    let number: i64 = transaction.query_row(count, [run.0], |row| row.get(0))?;
+    transaction.execute(
+        "INSERT INTO session (run_id, number, started_ms) VALUES (?1, ?2, ?3)",
+        params![run.0, number, session.started.0],
+    )?;
+    for (subject, facts) in session.facts.iter().enumerate() {
+        transaction.execute(
+            "INSERT INTO session_facts (run_id, session, subject, facts) VALUES (?1, ?2, ?3, ?4)",
+            params![run.0, number, subject as i64, json(facts)],
+        )?;
+    }
+    Ok(())
+}
+
+/// Host and kernel, as far as they are known: what a list of runs shows of the machine.
+pub(crate) fn machine_words(facts: Option<&Facts>) -> String {
+    let Some(facts) = facts else { return String::new() };
+    let known = ["host.name", "kernel.name", "kernel.release"].map(|key| facts.0.get(key).map(FactValue::to_string));
+    known.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 fn insert_item(transaction: &Transaction<'_>, run: RunId, item: &PlanItem) -> rusqlite::Result<()> {
     let case = &item.cell.case;
     let mut statement = transaction.prepare_cached(
         "INSERT INTO item
-             (run_id, ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, side)
+             (run_id, ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, subject)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     )?;
     statement.execute(params![
@@ -118,7 +166,7 @@ fn insert_item(transaction: &Transaction<'_>, run: RunId, item: &PlanItem) -> ru
         item.timing.map(|timing| timing.warmup_ms as i64),
         item.timing.map(|timing| timing.window_ms as i64),
         item.timing.map(|timing| timing.interval_ms as i64),
-        item.side.map(SideName::word),
+        item.subject.0,
     ])?;
     Ok(())
 }

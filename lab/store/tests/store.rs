@@ -7,11 +7,13 @@ use faultline_model::journal::Journal;
 use faultline_model::lens::data::{Code, Data};
 use faultline_model::lens::raw::{CpuTransfers, LensMode, Machine, Scope, Space, Totals};
 use faultline_model::lens::reading::{Line, Reading};
+use faultline_model::machine::Machine as Where;
 use faultline_model::outcome::Outcome;
-use faultline_model::plan::{PinPolicy, PlanItem, Settings, Timing};
+use faultline_model::plan::{ComparisonSettings, PinPolicy, PlanItem, RunKind, Settings, TimedSettings, Timing};
 use faultline_model::protocol::{Event, parse};
 use faultline_model::record::{RunId, RunState, Session};
-use faultline_model::setup::{LiveComparison, NamedSetup, Setup, SideName};
+use faultline_model::setup::Setup;
+use faultline_model::subject::{Commit, Subject, SubjectIndex};
 use faultline_model::time::UnixMillis;
 use faultline_store::{MeasuringLock, NewRun, Store};
 use std::collections::BTreeMap;
@@ -19,39 +21,44 @@ use std::num::NonZeroU64;
 use std::path::Path;
 
 fn settings() -> Settings {
-    Settings {
+    let timed = TimedSettings {
         suite: Some("quick".into()),
-        cpus: vec![1, 2],
-        repeats: 1,
-        seed: 7,
         pin: PinPolicy::Each,
         oversubscribe: false,
         budget_ms: None,
-        limit_ms: None,
-        size: None,
         copies: 1,
         tree: None,
-        on: None,
-        lens: None,
-        comparison: None,
-    }
+    };
+    let kind = RunKind::Timed(timed);
+    Settings { cpus: vec![1, 2], repeats: 1, seed: 7, limit_ms: None, size: None, kind }
+}
+
+fn host() -> [Subject; 1] {
+    [Subject::as_is(Where::Host)]
 }
 
 fn item(ordinal: u32) -> PlanItem {
     let case = Case { workload: "zero_fill".into(), variant: "base".into(), mode: TaskMode::Process };
     let timing = Some(Timing { warmup_ms: 10, window_ms: 100, interval_ms: 50 });
-    PlanItem { ordinal, block: 0, side: None, cell: Cell { case, tasks: ordinal + 1 }, timing }
+    PlanItem { ordinal, block: 0, subject: SubjectIndex::A, cell: Cell { case, tasks: ordinal + 1 }, timing }
 }
 
 fn session(at: i64) -> Session {
     let mut facts = Facts::default();
     facts.text("kernel.release", "6.1");
-    Session { started: UnixMillis(at), facts, facts_b: None }
+    Session { started: UnixMillis(at), facts: vec![facts] }
 }
 
 fn begin(store: &mut Store) -> RunId {
     let plan = [item(0), item(1)];
-    let new = NewRun { label: Some("first"), settings: &settings(), workloads: &[], plan: &plan, session: &session(1) };
+    let new = NewRun {
+        label: Some("first"),
+        settings: &settings(),
+        subjects: &host(),
+        workloads: &[],
+        plan: &plan,
+        session: &session(1),
+    };
     store.begin_run(&new).unwrap()
 }
 
@@ -114,20 +121,34 @@ fn a_run_reads_back_as_it_was_saved() {
 fn the_sides_of_a_comparison_and_their_machines_read_back() {
     let directory = tempfile::tempdir().unwrap();
     let mut store = Store::open_or_create(&directory.path().join("x.sqlite")).unwrap();
-    let side = |ordinal, side| PlanItem { side: Some(side), ..item(ordinal) };
-    let plan = [side(0, SideName::B), side(1, SideName::A)];
-    let named = |name: &str, setup| NamedSetup { name: name.to_owned(), setup };
+    let side = |ordinal, subject| PlanItem { subject, ..item(ordinal) };
+    let plan = [side(0, SubjectIndex::B), side(1, SubjectIndex::A)];
     let setup = Setup { compiler: Some("clang".to_owned()), ..Setup::default() };
-    let comparison =
-        LiveComparison { a: named("old", Setup::default()), b: named("new", setup), level: 0.95, precision: 0.01 };
-    let settings = Settings { comparison: Some(comparison), ..settings() };
+    let guest = "qemu:cpus=2,kernel=/k".parse().unwrap();
+    let commit = Commit { id: "1f3a9c2".to_owned(), repository: Some("/src".to_owned()) };
+    let subjects = [
+        Subject { commit: Some(commit), ..Subject::on("old".to_owned(), Where::Host, Setup::default()) },
+        Subject::on("new".to_owned(), guest, setup),
+    ];
+    let RunKind::Timed(timed) = settings().kind else { panic!() };
+    let kind = RunKind::Comparison(ComparisonSettings { timed, level: 0.95, precision: 0.01 });
+    let settings = Settings { kind, ..settings() };
     let mut facts_b = Facts::default();
     facts_b.text("kernel.release", "6.12");
-    let session = Session { facts_b: Some(facts_b), ..session(1) };
-    let new = NewRun { label: None, settings: &settings, workloads: &[], plan: &plan, session: &session };
+    let mut session = session(1);
+    session.facts.push(facts_b);
+    let new = NewRun {
+        label: None,
+        settings: &settings,
+        subjects: &subjects,
+        workloads: &[],
+        plan: &plan,
+        session: &session,
+    };
     let run = store.begin_run(&new).unwrap();
     let record = store.load_run(run).unwrap();
     assert_eq!((record.plan.as_slice(), &record.settings, &record.sessions[0]), (&plan[..], &settings, &session));
+    assert_eq!(record.subjects, subjects);
 }
 
 #[test]
@@ -165,8 +186,14 @@ fn a_label_leads_to_the_newest_run_that_has_it() {
     assert_eq!(store.run_labelled("firs").unwrap(), None, "only commits may be cut short");
     let mut commit = |label| {
         let plan = [item(0)];
-        let new =
-            NewRun { label: Some(label), settings: &settings(), workloads: &[], plan: &plan, session: &session(1) };
+        let new = NewRun {
+            label: Some(label),
+            settings: &settings(),
+            subjects: &host(),
+            workloads: &[],
+            plan: &plan,
+            session: &session(1),
+        };
         store.begin_run(&new).unwrap()
     };
     let (one, _) = (commit("1f3a9c2d7e"), commit("1f3a9c2e00"));
@@ -320,15 +347,10 @@ fn a_database_from_before_the_lens_is_brought_up_to_date_with_all_it_holds() {
     old.execute_batch(include_str!("../src/schema/0001_runs.sql")).unwrap();
     old.pragma_update(None, "user_version", 1).unwrap();
     // Settings as they were written then.
-    let mut settings = serde_json::to_value(settings()).unwrap();
-    for later in ["lens", "on", "comparison"] {
-        settings.as_object_mut().unwrap().remove(later).unwrap();
-    }
-    old.execute(
-        "INSERT INTO run (label, settings, workloads, finished) VALUES ('old', ?1, '[]', 0)",
-        [settings.to_string()],
-    )
-    .unwrap();
+    let settings = r#"{"suite":"quick","cpus":[1,2],"repeats":1,"seed":7,"pin":"each","oversubscribe":false,
+        "budget_ms":null,"limit_ms":null,"size":null,"copies":1,"tree":null}"#;
+    old.execute("INSERT INTO run (label, settings, workloads, finished) VALUES ('old', ?1, '[]', 0)", [settings])
+        .unwrap();
     old.execute_batch(
         r#"INSERT INTO session VALUES (1, 0, 5, '{"kernel.release":"5.10"}');
            INSERT INTO item VALUES (1, 0, 0, 'zero_fill', 'base', 'process', 1, 10, 100, 50, 0);
@@ -341,7 +363,8 @@ fn a_database_from_before_the_lens_is_brought_up_to_date_with_all_it_holds() {
     let mut store = Store::open_existing(&path).unwrap();
     let record = store.load_run(RunId(1)).unwrap();
     assert_eq!((record.label.as_deref(), record.attempts[0].window.len()), (Some("old"), 1));
-    assert_eq!((record.settings.lens, &record.attempts[0].reading), (None, &None));
+    assert_eq!((&record.settings, &record.attempts[0].reading), (&self::settings(), &None));
+    assert_eq!(record.subjects, host());
     assert_eq!(store.list_runs().unwrap()[0].machine, "5.10");
     let mut journal = store.journal(RunId(1));
     let new = journal.begin_attempt(0, UnixMillis(8)).unwrap();

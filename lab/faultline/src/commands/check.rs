@@ -7,8 +7,10 @@ use crate::arguments::measuring::Measuring;
 use crate::failure::{self, Failure};
 use crate::output;
 use faultline_model::comparison::Fit;
-use faultline_model::setup::{LiveComparison, NamedSetup, Setup};
-use faultline_runner::Request;
+use faultline_model::machine::Machine;
+use faultline_model::setup::Setup;
+use faultline_model::subject::Subject;
+use faultline_runner::{ComparisonRequest, Request};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -20,11 +22,15 @@ pub(crate) fn check(arguments: &Check, db: Option<&Path>) -> Result<ExitCode, Fa
     let chosen = &arguments.workloads_chosen;
     let workloads = if chosen.is_empty() { WORKLOADS.map(str::to_owned).to_vec() } else { chosen.clone() };
     let measuring = Measuring { time: Some(arguments.time), ..Measuring::default() };
-    let same = |name: &str| NamedSetup { name: name.to_owned(), setup: Setup::default() };
+    let same = |name: &str| Subject::on(name.to_owned(), Machine::Host, Setup::default());
     let begin = Begin {
         request: Request { workloads, ..run::measuring(&measuring, conduct) },
         // It looks once, when the time is over.
-        comparison: LiveComparison { a: same("this machine"), b: same("itself"), level: USUAL_LEVEL, precision: 0.0 },
+        comparison: ComparisonRequest {
+            sides: [same("this machine"), same("itself")],
+            level: USUAL_LEVEL,
+            precision: 0.0,
+        },
         machine: &arguments.machine,
         conduct,
         sources: None,

@@ -4,7 +4,6 @@ use super::present;
 use crate::arguments::Conduct;
 use crate::failure::{self, Failure};
 use crate::{output, progress};
-use faultline_model::machine::Machine;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
 use faultline_model::record::{RunId, RunRecord, Session};
@@ -16,9 +15,9 @@ use faultline_targets::{SettingsGuard, StopFlag, Target};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
-/// The machine as it is now, as a session's beginning.
-pub(super) fn session(target: &dyn Target) -> Session {
-    Session { started: now(), facts: target.facts(), facts_b: None }
+/// The subjects' machines as they are now, as a session's beginning.
+pub(super) fn session(by_subject: &[&dyn Target]) -> Session {
+    Session { started: now(), facts: by_subject.iter().map(|target| target.facts()).collect() }
 }
 
 pub(super) fn now() -> UnixMillis {
@@ -38,11 +37,13 @@ pub(super) fn measure(
     let record = store.load_run(run)?;
     let items = missing(&record);
     let planned_limit = record.settings.limit_ms.map(Duration::from_millis);
+    let targets = [target];
     let planned = PlannedRun {
-        targets: Targets::one(target),
+        targets: Targets::new(&targets),
         settings: &record.settings,
+        subjects: &record.subjects,
         items: &items,
-        budget: record.settings.budget_ms.map(Duration::from_millis),
+        budget: record.settings.timed().and_then(|timed| timed.budget_ms).map(Duration::from_millis),
         limit: conduct.limit.or(planned_limit),
         lens,
     };
@@ -82,16 +83,6 @@ pub(super) fn tell_put_back(put_back: &[String]) {
 /// Any number that fits a signed 64-bit integer, so that every reader of JSON and SQL can hold it.
 pub(super) fn any_seed() -> u64 {
     u64::from(rand::random::<u32>())
-}
-
-/// The machine on which a run began; none for this host.
-pub(super) fn machine_of(record: &RunRecord) -> Result<Option<Machine>, Failure> {
-    record.settings.on.as_deref().map(str::parse).transpose().map_err(|problem: String| {
-        Failure::new(
-            format!("run {} began on a machine that is not known here: {problem}", record.id),
-            "resume it with the version of faultline that began it",
-        )
-    })
 }
 
 /// A setting that could not be put back.

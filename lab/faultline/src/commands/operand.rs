@@ -6,7 +6,7 @@ use crate::places;
 use faultline_exchange::{Files, Format as Foreign};
 use faultline_model::dataset::{Dataset, Series};
 use faultline_model::record::{RunId, RunRecord};
-use faultline_model::setup::SideName;
+use faultline_model::subject::SubjectIndex;
 use faultline_stats::datasets;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ impl Operand {
     /// Its figures, whatever they come from.
     pub(super) fn dataset(&self) -> Dataset {
         match &self.source {
-            Source::Run(record) if record.settings.comparison.is_some() => both_sides(record),
+            Source::Run(record) if record.settings.comparison().is_some() => both_sides(record),
             Source::Run(record) => datasets::dataset(record),
             Source::Figures(dataset) => dataset.clone(),
         }
@@ -58,7 +58,7 @@ pub(super) fn resolve(text: &str, from: Option<Foreign>, db: Option<&Path>) -> R
     }
     let Some((holder, part)) = text.rsplit_once('@') else { return Err(unknown(text)) };
     let dataset = match whole(holder, from, db)?.ok_or_else(|| unknown(holder))? {
-        Source::Run(record) if record.settings.comparison.is_some() => one_side(&record, part)?,
+        Source::Run(record) if record.settings.comparison().is_some() => one_side(&record, part)?,
         source => {
             let dataset = Operand { name: String::new(), source }.dataset();
             datasets::at_commit(&dataset, part).map_err(|error| {
@@ -80,10 +80,10 @@ fn both_sides(record: &RunRecord) -> Dataset {
 
 fn one_side(record: &RunRecord, side: &str) -> Result<Dataset, Failure> {
     let (a, b) = datasets::sides(record);
-    match SideName::from_word(&side.to_ascii_lowercase()) {
-        Some(SideName::A) => Ok(a),
-        Some(SideName::B) => Ok(b),
-        None => Err(Failure::usage(
+    match SubjectIndex::from_letter(side) {
+        Some(SubjectIndex::A) => Ok(a),
+        Some(SubjectIndex::B) => Ok(b),
+        Some(_) | None => Err(Failure::usage(
             format!("run {} is a comparison and has no side '{side}'", record.id),
             format!("its sides are {id}@a and {id}@b", id = record.id),
         )),

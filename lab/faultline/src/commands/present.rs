@@ -5,7 +5,6 @@ use crate::output;
 use faultline_model::comparison::Comparison;
 use faultline_model::outcome::Outcome;
 use faultline_model::record::RunRecord;
-use faultline_model::setup::SideName;
 use faultline_report::Format;
 use faultline_stats::comparison::Settings;
 use faultline_stats::sequential::concluded;
@@ -13,7 +12,7 @@ use std::path::Path;
 
 /// The comparison that a run holds, if it has two sides.
 pub(super) fn compared(record: &RunRecord) -> Result<Option<Comparison>, Failure> {
-    if record.settings.comparison.is_none() {
+    if record.settings.comparison().is_none() {
         return Ok(None);
     }
     let compared = concluded(record, &Settings::default());
@@ -31,12 +30,8 @@ fn failed_first(record: &RunRecord) -> Option<String> {
     record.attempts.iter().find_map(|attempt| {
         let outcome = attempt.outcome.as_ref().filter(|outcome| **outcome != Outcome::Done)?;
         let item = record.plan.iter().find(|item| item.ordinal == attempt.ordinal)?;
-        Some(format!("{}{}: {outcome}", item.cell, item.side.map_or_else(String::new, side_words)))
+        Some(format!("{} on side {}: {outcome}", item.cell, item.subject))
     })
-}
-
-fn side_words(side: SideName) -> String {
-    format!(" on side {}", side.word().to_uppercase())
 }
 
 /// The run's table.

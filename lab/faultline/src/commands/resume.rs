@@ -6,7 +6,7 @@ use crate::arguments::{OnMachine, Resume};
 use crate::failure::{self, Failure};
 use crate::places;
 use faultline_model::record::{RunId, RunRecord, RunState};
-use faultline_model::setup::SideName;
+use faultline_model::subject::SubjectIndex;
 use faultline_store::MeasuringLock;
 use faultline_targets::Target;
 use std::path::Path;
@@ -27,36 +27,37 @@ pub(crate) fn resume(arguments: &Resume, db: Option<&Path>) -> Result<ExitCode, 
         failure::warn(&format!("run {run} is finished already"));
         return measure::conclude(&store, run, conduct);
     }
-    if record.settings.lens.is_some() {
+    if record.settings.lens().is_some() {
         return Err(Failure::usage(
             format!("run {run} counted under the lens, and such runs are not resumed"),
             "what it counted is kept (`faultline show`); run the rest anew with fewer numbers of CPUs or workloads",
         ));
     }
-    if let Some(comparison) = &record.settings.comparison {
-        return live::resume(store, &record, comparison, conduct);
+    if record.settings.comparison().is_some() {
+        return live::resume(store, &record, conduct);
     }
     let stop = measure::stop_on_signals()?;
     measure::put_back_leftovers()?;
-    let machine = OnMachine { on: measure::machine_of(&record)? };
+    let machine = OnMachine { on: record.subject(SubjectIndex::A).map(|subject| subject.machine.clone()) };
     let place = places::place(&machine, &conduct.place, conduct.scratch.as_deref(), &stop)?;
     let target = place.target.as_ref();
-    check(&record, None, target)?;
-    store.resume_run(run, &measure::session(target))?;
+    check(&record, SubjectIndex::A, target)?;
+    store.resume_run(run, &measure::session(&[target]))?;
     measure::measure(&mut store, run, target, conduct, &stop, None)
 }
 
-/// What `run` would refuse is not done on a resume either. `side`: whose items are to run on this target, in a comparison.
-pub(super) fn check(record: &RunRecord, side: Option<SideName>, target: &dyn Target) -> Result<(), Failure> {
-    check_workloads(record, side, target)?;
+/// What `run` would refuse is not done on a resume either. `subject`: whose items are to run on this target.
+pub(super) fn check(record: &RunRecord, subject: SubjectIndex, target: &dyn Target) -> Result<(), Failure> {
+    check_workloads(record, subject, target)?;
     check_cpus(record, target)
 }
 
 /// More tasks than CPUs are not run unless it was asked for.
 fn check_cpus(record: &RunRecord, target: &dyn Target) -> Result<(), Failure> {
+    let is_asked_for = record.settings.timed().is_some_and(|timed| timed.oversubscribe);
     let (most, usable) = (record.settings.cpus.iter().max(), target.cpus().len());
     match most {
-        Some(&most) if most as usize > usable && !record.settings.oversubscribe => Err(Failure::new(
+        Some(&most) if most as usize > usable && !is_asked_for => Err(Failure::new(
             format!("run {} has up to {most} tasks, more than the {usable} CPUs that can be used now", record.id),
             "resume it where it began, without a narrower CPU affinity",
         )),
@@ -65,9 +66,9 @@ fn check_cpus(record: &RunRecord, target: &dyn Target) -> Result<(), Failure> {
 }
 
 /// Every workload that is still to run has to be there: an item that could not be started would have ended for good.
-fn check_workloads(record: &RunRecord, side: Option<SideName>, target: &dyn Target) -> Result<(), Failure> {
+fn check_workloads(record: &RunRecord, subject: SubjectIndex, target: &dyn Target) -> Result<(), Failure> {
     let there = target.workloads()?;
-    for item in measure::missing(record).iter().filter(|item| item.side == side) {
+    for item in measure::missing(record).iter().filter(|item| item.subject == subject) {
         let case = &item.cell.case;
         let info = there.iter().find(|info| info.name == case.workload);
         if info.and_then(|info| info.variant(&case.variant)).is_none_or(|variant| !variant.modes.contains(&case.mode)) {

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::places;
 use faultline_model::machine::Machine;
 use faultline_model::plan::{GivenTree, PinPolicy};
+use faultline_model::subject::Subject;
 use faultline_runner::{Request, plan};
 use faultline_store::{MeasuringLock, NewRun, Store};
 use std::path::Path;
@@ -24,16 +25,18 @@ pub(crate) fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failur
     let workloads = target.workloads()?;
     let seed = arguments.measuring.seed.unwrap_or_else(measure::any_seed);
     let boot_ms = millis(target.overhead());
-    let request = Request { on: place.on, boot_ms, ..request };
+    let request = Request { boot_ms, ..request };
     let plan = plan(&request, &workloads, target.cpus().len() as u32, seed)?;
 
     let path = places::database(db)?;
     let mut store = Store::open_or_create(&path)?;
     let _lock = MeasuringLock::take(&path)?;
-    let session = measure::session(target);
+    let session = measure::session(&[target]);
+    let subjects = [Subject::as_is(place.machine)];
     let new = NewRun {
         label: arguments.label.as_deref(),
         settings: &plan.settings,
+        subjects: &subjects,
         workloads: &workloads,
         plan: &plan.items,
         session: &session,

@@ -1,41 +1,10 @@
 //! What was asked of the lens, saved with the run's other settings, which hold the numbers of CPUs.
 
-use crate::lens::raw::LensMode;
 use serde::{Deserialize, Serialize};
-
-/// What runs under the lens.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "mode", rename_all = "lowercase")]
-pub enum Subject {
-    /// A program in user-mode emulation.
-    Program {
-        /// Its path and arguments; `{threads}` stands for the number of threads.
-        argv: Vec<String>,
-    },
-    /// A kernel on an emulated machine, with Faultline's workloads.
-    Kernel {
-        /// Its image.
-        image: String,
-        /// Its command line.
-        command_line: String,
-    },
-}
-
-impl Subject {
-    /// Program or kernel.
-    pub fn mode(&self) -> LensMode {
-        match self {
-            Subject::Program { .. } => LensMode::Program,
-            Subject::Kernel { .. } => LensMode::Kernel,
-        }
-    }
-}
 
 /// What was asked of the lens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LensSettings {
-    /// What runs.
-    pub subject: Subject,
     /// Sockets of the machine.
     pub sockets: u32,
     /// CPUs that share a cache; none for all of a socket.

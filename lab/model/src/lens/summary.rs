@@ -4,6 +4,7 @@
 use crate::cell::Case;
 use crate::lens::raw::{ByDistance, CpuTransfers, Problem};
 use crate::lens::settings::LensSettings;
+use crate::subject::SubjectKind;
 use crate::summary::Estimate;
 use serde::{Deserialize, Serialize};
 
@@ -231,6 +232,8 @@ pub struct LensCurve {
 /// A lens run, summed up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LensSummary {
+    /// What ran.
+    pub subject: SubjectKind,
     /// What was asked for.
     pub settings: LensSettings,
     /// Curves, in the order of the plan.

@@ -3,10 +3,10 @@
 use crate::figure;
 use crate::run::words::one_line;
 use crate::style::{Signs, Tone, UNICODE};
-use faultline_model::lens::settings::Subject;
 use faultline_model::lens::summary::{
     CutShort, Growth, LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Place,
 };
+use faultline_model::subject::SubjectKind;
 
 /// Lines and places in code that are named in a sentence.
 const NAMED: usize = 3;
@@ -14,9 +14,10 @@ const NAMED: usize = 3;
 /// What ran, and on what kind of machine: one line.
 pub(crate) fn subject(lens: &LensSummary, signs: &Signs) -> String {
     let settings = &lens.settings;
-    let what = match &settings.subject {
-        Subject::Program { argv } => format!("program {}", argv.join(" ")),
-        Subject::Kernel { image, .. } => format!("kernel {image}"),
+    let what = match &lens.subject {
+        SubjectKind::System => "the system".to_owned(),
+        SubjectKind::Program { argv } => format!("program {}", argv.join(" ")),
+        SubjectKind::Kernel { image, .. } => format!("kernel {image}"),
     };
     let sockets = if settings.sockets == 1 { "1 socket".to_owned() } else { format!("{} sockets", settings.sockets) };
     let dot = signs.dot;

@@ -3,9 +3,10 @@
 use crate::moment;
 use crate::run::words;
 use faultline_model::facts::FactValue;
-use faultline_model::lens::settings::{LensSettings, Subject};
-use faultline_model::plan::{PinPolicy, Settings};
+use faultline_model::lens::settings::LensSettings;
+use faultline_model::plan::{PinPolicy, RunKind, Settings, TimedSettings};
 use faultline_model::record::RunRecord;
+use faultline_model::subject::{SubjectIndex, SubjectKind};
 use faultline_model::summary::RunSummary;
 use maud::{Markup, html as markup};
 use std::collections::BTreeMap;
@@ -69,7 +70,7 @@ pub(crate) fn settings(summary: &RunSummary, record: &RunRecord) -> Markup {
         section #settings aria-labelledby="settings-title" {
             h2 #settings-title { "Settings" }
             dl.settings {
-                @for (key, value) in rows(&record.settings) { dt { (key) } dd { (words::one_line(&value)) } }
+                @for (key, value) in rows(record) { dt { (key) } dd { (words::one_line(&value)) } }
                 dt { "executions" } dd { (words::progress(&summary.progress)) }
                 @for session in record.sessions.iter().skip(1) { dt { "resumed" } dd { (moment::words(session.started)) } }
                 dt { "format of the JSON" } dd { (summary.format) }
@@ -78,40 +79,50 @@ pub(crate) fn settings(summary: &RunSummary, record: &RunRecord) -> Markup {
     }
 }
 
-fn rows(settings: &Settings) -> Vec<(&'static str, String)> {
+fn rows(record: &RunRecord) -> Vec<(&'static str, String)> {
+    let settings = &record.settings;
     let tasks: Vec<String> = settings.cpus.iter().map(u32::to_string).collect();
-    if let Some(lens) = &settings.lens {
-        return lens_rows(settings, lens, &tasks.join(", "));
+    match &settings.kind {
+        RunKind::Lens(lens) => lens_rows(record, lens, &tasks.join(", ")),
+        RunKind::Timed(timed) => timed_rows(settings, timed, &tasks.join(", ")),
+        RunKind::Comparison(comparison) => timed_rows(settings, &comparison.timed, &tasks.join(", ")),
     }
+}
+
+fn timed_rows(settings: &Settings, timed: &TimedSettings, tasks: &str) -> Vec<(&'static str, String)> {
     let mut rows = vec![
-        ("suite", settings.suite.clone().unwrap_or_else(|| "chosen workloads".to_owned())),
-        ("tasks", tasks.join(", ")),
+        ("suite", timed.suite.clone().unwrap_or_else(|| "chosen workloads".to_owned())),
+        ("tasks", tasks.to_owned()),
         ("repeats", settings.repeats.to_string()),
         ("seed of the order", settings.seed.to_string()),
-        ("pinning", pinning(settings.pin).to_owned()),
-        ("more tasks than CPUs", if settings.oversubscribe { "asked for" } else { "not asked for" }.to_owned()),
-        ("copies of a tree at once", settings.copies.to_string()),
+        ("pinning", pinning(timed.pin).to_owned()),
+        ("more tasks than CPUs", if timed.oversubscribe { "asked for" } else { "not asked for" }.to_owned()),
+        ("copies of a tree at once", timed.copies.to_string()),
     ];
     if let Some(limit_ms) = settings.limit_ms {
         rows.push(("time limit of an execution", format!("{} s", limit_ms as f64 / 1000.0)));
     }
-    if let Some(budget_ms) = settings.budget_ms {
+    if let Some(budget_ms) = timed.budget_ms {
         rows.push(("time budget", format!("{} s", budget_ms as f64 / 1000.0)));
     }
     if let Some(size) = settings.size {
         rows.push(("size", size.to_string()));
     }
-    if let Some(tree) = &settings.tree {
+    if let Some(tree) = &timed.tree {
         rows.push(("tree", format!("{}: {}", tree.directory, tree.command.join(" "))));
     }
     rows
 }
 
 /// What was asked of the lens. Seed, pinning and window mean nothing there.
-fn lens_rows(settings: &Settings, lens: &LensSettings, cpus: &str) -> Vec<(&'static str, String)> {
-    let (subject, words) = match &lens.subject {
-        Subject::Program { argv } => ("program", argv.join(" ")),
-        Subject::Kernel { image, command_line } => ("kernel", format!("{image}, command line: {command_line}")),
+fn lens_rows(record: &RunRecord, lens: &LensSettings, cpus: &str) -> Vec<(&'static str, String)> {
+    let settings = &record.settings;
+    let (subject, words) = match record.subject(SubjectIndex::A).map(|subject| &subject.what) {
+        Some(SubjectKind::Program { argv }) => ("program", argv.join(" ")),
+        Some(SubjectKind::Kernel { image, command_line }) => {
+            ("kernel", format!("{image}, command line: {command_line}"))
+        }
+        Some(SubjectKind::System) | None => ("system", "as it is".to_owned()),
     };
     let mut rows = vec![
         (subject, words),

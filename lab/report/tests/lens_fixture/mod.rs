@@ -2,11 +2,12 @@
 
 use faultline_model::cell::{Case, TaskMode};
 use faultline_model::lens::raw::{ByDistance, CpuTransfers, Problem};
-use faultline_model::lens::settings::{LensSettings, Subject};
+use faultline_model::lens::settings::LensSettings;
 use faultline_model::lens::summary::{
     CpuClock, CutShort, Growth, Held, LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Place, Reach,
 };
 use faultline_model::record::{RunId, RunState};
+use faultline_model::subject::SubjectKind;
 use faultline_model::summary::{Estimate, Progress, RunSummary};
 use faultline_model::time::UnixMillis;
 use faultline_model::warning::{Warning, WarningCode};
@@ -141,9 +142,12 @@ fn cut_short(ending: &str) -> CutShort {
     }
 }
 
+fn subject() -> SubjectKind {
+    SubjectKind::Kernel { image: "/boot/vmlinuz-6.1.0-18-amd64".into(), command_line: "quiet nokaslr".into() }
+}
+
 fn settings() -> LensSettings {
     LensSettings {
-        subject: Subject::Kernel { image: "/boot/vmlinuz-6.1.0-18-amd64".into(), command_line: "quiet nokaslr".into() },
         sockets: 2,
         cpus_per_cache: None,
         costs: "typical".into(),
@@ -167,7 +171,7 @@ fn summary(curves: Vec<LensCurve>, warnings: Vec<Warning>) -> RunSummary {
         progress: Progress { planned: done + failed, done, failed, unsupported: 0, skipped: 0 },
         curves: Vec::new(),
         warnings,
-        lens: Some(LensSummary { settings: settings(), curves }),
+        lens: Some(LensSummary { subject: subject(), settings: settings(), curves }),
     }
 }
 
@@ -224,7 +228,7 @@ pub fn hostile() -> RunSummary {
     let mut run = typical();
     run.label = Some(attack.into());
     let lens = run.lens.as_mut().unwrap();
-    lens.settings.subject = Subject::Program { argv: vec![attack.into(), "{threads}".into()] };
+    lens.subject = SubjectKind::Program { argv: vec![attack.into(), "{threads}".into()] };
     lens.settings.costs = attack.into();
     let curve = &mut lens.curves[0];
     curve.case.variant = attack.into();

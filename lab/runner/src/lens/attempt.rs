@@ -81,12 +81,12 @@ fn nothing_counted(counted: &Counted<'_>) -> Option<String> {
 
 /// Operations of a program: as many for each thread as the user said, or one in all.
 fn program_operations(settings: &Settings, item: &PlanItem) -> u64 {
-    let asked = settings.lens.as_ref().and_then(|lens| lens.operations_per_task);
+    let asked = settings.lens().and_then(|lens| lens.operations_per_task);
     asked.map_or(1, |each| each.saturating_mul(item.cell.tasks.into()))
 }
 
 /// Operations that each task of an item is to do under the lens; none without it.
 pub(crate) fn operations_of(settings: &Settings, item: &PlanItem) -> Option<u64> {
-    let lens = settings.lens.as_ref()?;
+    let lens = settings.lens()?;
     Some(operations_per_task(lens.operations_per_task, &item.cell.case.workload))
 }

@@ -6,7 +6,8 @@ use crate::{Request, RequestError};
 use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::describe::{Style, WorkloadInfo};
 use faultline_model::lens::settings::LensSettings;
-use faultline_model::plan::{PinPolicy, Settings};
+use faultline_model::plan::{RunKind, Settings};
+use faultline_model::subject::SubjectIndex;
 
 /// The variant of a program that is no workload.
 const PROGRAM: &str = "program";
@@ -71,24 +72,20 @@ fn plan(request: &LensRequest, cases: &[Case]) -> Result<Plan, RequestError> {
     if request.repeats == 0 {
         return Err(RequestError::new("0 repeats count nothing", "`--repeats` takes numbers from 1"));
     }
-    let cell = |case: &Case, tasks| Planned { side: None, cell: Cell { case: case.clone(), tasks }, timing: None };
+    let cell = |case: &Case, tasks| Planned {
+        subject: SubjectIndex::A,
+        cell: Cell { case: case.clone(), tasks },
+        timing: None,
+    };
     let cells: Vec<_> = cases.iter().flat_map(|case| cpus.iter().map(move |&tasks| cell(case, tasks))).collect();
     check_size(cells.len(), request.repeats)?;
     let settings = Settings {
-        suite: None,
         cpus,
         repeats: request.repeats,
         seed: request.seed,
-        pin: PinPolicy::Each,
-        oversubscribe: false,
-        budget_ms: None,
         limit_ms: request.limit_ms,
         size: request.size,
-        copies: 1,
-        tree: None,
-        on: None,
-        lens: Some(request.settings.clone()),
-        comparison: None,
+        kind: RunKind::Lens(request.settings.clone()),
     };
     Ok(Plan { settings, items: order(&cells, request.repeats, request.seed) })
 }

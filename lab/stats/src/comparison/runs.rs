@@ -12,14 +12,17 @@ use crate::shares::system_share;
 use crate::two_sample;
 use faultline_model::comparison::{Comparison, Described, Look};
 use faultline_model::record::RunRecord;
-use faultline_model::setup::SideName;
+use faultline_model::subject::SubjectIndex;
 use faultline_model::summary::Estimate;
 use faultline_model::workload_comparison::SuiteComparison;
 use std::collections::BTreeSet;
 
 /// Compares two runs without sides. Runs under the lens have no values.
 pub fn compare_runs(a: &RunRecord, b: &RunRecord, settings: &Settings) -> Result<Comparison, ComparisonError> {
-    let [first, second] = [a, b].map(|record| Chosen { record, side: None, blocks: u32::MAX });
+    if [a, b].iter().any(|record| record.settings.comparison().is_some()) {
+        return Err(ComparisonError::NothingInCommon { unmatched: Vec::new() });
+    }
+    let [first, second] = [a, b].map(|record| Chosen { record, subject: SubjectIndex::A, blocks: u32::MAX });
     compared_at([run_described(a), run_described(b)], [first, second], settings, settings.two_sample.level)
 }
 
@@ -49,11 +52,11 @@ pub(crate) fn sides_suite(
 }
 
 fn live_sides(record: &RunRecord, look: Option<Look>) -> Result<([Described; 2], [Chosen<'_>; 2]), ComparisonError> {
-    let [Some(first), Some(second)] = SideName::BOTH.map(|side| side_described(record, side)) else {
+    let [Some(first), Some(second)] = SubjectIndex::SIDES.map(|side| side_described(record, side)) else {
         return Err(ComparisonError::NoSides(record.id.0));
     };
     let blocks = look.map_or(u32::MAX, |look| look.blocks);
-    Ok(([first, second], SideName::BOTH.map(|side| Chosen { record, side: Some(side), blocks })))
+    Ok(([first, second], SubjectIndex::SIDES.map(|subject| Chosen { record, subject, blocks })))
 }
 
 fn at_look(settings: &Settings, look: Option<Look>) -> Settings {
@@ -121,12 +124,13 @@ fn run_described(record: &RunRecord) -> Described {
     }
 }
 
-fn side_described(record: &RunRecord, side: SideName) -> Option<Described> {
-    let named = record.settings.comparison.as_ref()?.side(side);
-    let facts = Chosen { record, side: Some(side), blocks: u32::MAX }.facts();
+fn side_described(record: &RunRecord, side: SubjectIndex) -> Option<Described> {
+    record.settings.comparison()?;
+    let subject = record.subject(side)?;
+    let facts = Chosen { record, subject: side, blocks: u32::MAX }.facts();
     Some(Described {
-        name: named.name.clone(),
-        setup: named.setup.words(),
+        name: subject.name.clone(),
+        setup: subject.setup.words(),
         run: Some(record.id),
         started: Some(record.started()),
         machine: record.facts().map(|_| machine::line(Some(&facts))),
@@ -152,7 +156,7 @@ mod tests {
         let mut record = example::Run::new(&["load"]).repeats(12).rate(noisy).against(faster).record();
         for attempt in &mut record.attempts {
             let item = &record.plan[attempt.ordinal as usize];
-            let second = item.side == Some(SideName::B);
+            let second = item.subject == SubjectIndex::B;
             let operations: u64 = attempt.window.iter().flat_map(|interval| &interval.operations).sum();
             let per_operation = if second { 0.5 } else { 1.0 };
             attempt.usage = Some(example::usage(if second { 60 } else { 80 }, if second { 40 } else { 20 }));
@@ -192,7 +196,8 @@ mod tests {
     #[test]
     fn in_guests_boots_are_the_units() {
         let mut record = live();
-        record.settings.on = Some("qemu:cpus=2".to_owned());
+        let guest: faultline_model::machine::Machine = "qemu:cpus=2".parse().unwrap();
+        record.subjects.iter_mut().for_each(|subject| subject.machine = guest.clone());
         let found = compare_sides(&record, &Settings::default(), None).unwrap();
         assert_eq!((found.suite.workloads[0].independent, found.suite.workloads[0].a.boots), (Unit::Boot, 12));
         let [first, second] = &found.details[0].values;
@@ -206,7 +211,7 @@ mod tests {
         facts.text("boot.id", "second");
         // After the first run of the sixth block: each holds four.
         let started = faultline_model::time::UnixMillis(2_000 + 4 * 5 + 1);
-        record.sessions.push(faultline_model::record::Session { started, facts, facts_b: None });
+        record.sessions.push(faultline_model::record::Session { started, facts: vec![facts; 2] });
         let found = compare_sides(&record, &Settings::default(), None).unwrap();
         let [one, two] = found.suite.workloads.as_slice() else { panic!("{found:?}") };
         assert_eq!((one.answer, one.independent, one.a.units, one.b.units), (Answer::Faster, Unit::Run, 11, 11));
@@ -222,7 +227,7 @@ mod tests {
         let found = compare_runs(&a, &b, &Settings::default()).unwrap();
         assert_eq!((found.a.name.as_str(), found.b.name.as_str()), ("run 1", "patched"));
         assert!(found.suite.workloads.iter().all(|workload| workload.answer == Answer::Faster));
-        b.sessions[0].facts.text("boot.id", "another");
+        b.sessions[0].facts[0].text("boot.id", "another");
         let found = compare_runs(&a, &b, &Settings::default()).unwrap();
         assert!(found.suite.workloads.iter().all(|workload| workload.answer == Answer::Undecided));
     }
@@ -231,7 +236,7 @@ mod tests {
     fn operations_of_different_size_are_held_against_each_other_in_bytes() {
         let mut record = live();
         for attempt in &mut record.attempts {
-            let second = record.plan[attempt.ordinal as usize].side == Some(SideName::B);
+            let second = record.plan[attempt.ordinal as usize].subject == SubjectIndex::B;
             attempt.bytes_per_operation = Some(if second { 2048 } else { 4096 });
         }
         let found = compare_sides(&record, &Settings::default(), None).unwrap();

@@ -9,23 +9,25 @@ use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::dataset::{DataPoint, Dataset, Measured, Series};
 use faultline_model::describe::{Style, WorkloadInfo};
 use faultline_model::facts::Facts;
-use faultline_model::plan::Settings;
 use faultline_model::protocol::Interval;
-use faultline_model::record::{Attempt, RunRecord};
-use faultline_model::setup::SideName;
+use faultline_model::record::{Attempt, RunRecord, Session};
+use faultline_model::subject::SubjectIndex;
 use std::collections::BTreeSet;
 
-/// The values of a run without sides: a series for each cell, a point for each attempt that ended for good. Empty for a run under the lens, which
-/// takes no time.
+/// The values of a run of one subject: a series for each cell, a point for each attempt that ended for good. Empty for a run under the lens, which
+/// takes no time, and for a comparison, which has two [`sides`].
 pub fn dataset(record: &RunRecord) -> Dataset {
-    let chosen = Chosen { record, side: None, blocks: u32::MAX };
+    if record.settings.comparison().is_some() {
+        return Dataset::of(Vec::new());
+    }
+    let chosen = Chosen { record, subject: SubjectIndex::A, blocks: u32::MAX };
     let cases = chosen.cases();
     measurement(chosen, &cases, &Coarse::of(cases.iter())).dataset
 }
 
 /// The values of a live comparison: those of its first side, and those of its second.
 pub fn sides(record: &RunRecord) -> (Dataset, Dataset) {
-    let [a, b] = SideName::BOTH.map(|side| Chosen { record, side: Some(side), blocks: u32::MAX });
+    let [a, b] = SubjectIndex::SIDES.map(|subject| Chosen { record, subject, blocks: u32::MAX });
     let (cases_a, cases_b) = (a.cases(), b.cases());
     let coarse = Coarse::of(cases_a.iter().chain(&cases_b));
     (measurement(a, &cases_a, &coarse).dataset, measurement(b, &cases_b, &coarse).dataset)
@@ -36,8 +38,8 @@ pub fn sides(record: &RunRecord) -> (Dataset, Dataset) {
 pub(crate) struct Chosen<'a> {
     /// The record.
     pub(crate) record: &'a RunRecord,
-    /// Items of this side; none for those without a side.
-    pub(crate) side: Option<SideName>,
+    /// Items of this subject.
+    pub(crate) subject: SubjectIndex,
     /// Items of that many blocks, from the first.
     pub(crate) blocks: u32,
 }
@@ -46,16 +48,15 @@ impl<'a> Chosen<'a> {
     /// Its cases; none of a run under the lens.
     pub(crate) fn cases(&self) -> Vec<CaseCells<'a>> {
         let mut chosen = standings(self.record);
-        let timed = self.record.settings.lens.is_none();
-        chosen.retain(|(item, _)| timed && item.side == self.side && item.block < self.blocks);
+        let timed = self.record.settings.timed().is_some();
+        chosen.retain(|(item, _)| timed && item.subject == self.subject && item.block < self.blocks);
         gather(&self.record.workloads, &chosen)
     }
 
     /// The machine that it was measured on.
     pub(crate) fn facts(&self) -> Facts {
-        let Some(session) = self.record.sessions.first() else { return Facts::default() };
-        let own = session.facts_b.as_ref().filter(|_| self.side == Some(SideName::B));
-        own.unwrap_or(&session.facts).clone()
+        let session = self.record.sessions.first();
+        session.and_then(|session| session.facts_of(self.subject)).cloned().unwrap_or_default()
     }
 }
 
@@ -85,10 +86,12 @@ pub(crate) struct MeasuredRun<'a> {
 pub(crate) fn measurement<'a>(chosen: Chosen<'a>, cases: &[CaseCells<'a>], coarse: &Coarse) -> Measurement<'a> {
     let mut measurement =
         Measurement { dataset: Dataset { facts: chosen.facts(), ..Dataset::of(Vec::new()) }, runs: Vec::new() };
+    let commit = chosen.record.subject(chosen.subject).and_then(|subject| subject.commit.as_ref());
+    let commit = commit.map(|commit| commit.id.clone());
     for case in cases {
         for cell in &case.cells {
             let runs = runs(chosen, case.about.style, cell);
-            let points = points(case, cell, &runs, coarse);
+            let points = points(case, cell, &runs, coarse, commit.as_deref());
             measurement.dataset.series.push(Series {
                 name: name(&chosen.record.workloads, case.case),
                 tasks: Some(cell.tasks),
@@ -121,19 +124,26 @@ fn is_still(style: Style, repeat: &Repeat<'_>) -> bool {
 
 fn runs<'a>(chosen: Chosen<'a>, style: Style, cell: &CellRepeats<'a>) -> Vec<MeasuredRun<'a>> {
     let moved = cell.repeats.iter().filter(|repeat| !is_still(style, repeat));
+    let is_comparison = chosen.record.settings.comparison().is_some();
     let run = |repeat: &Repeat<'a>| MeasuredRun {
         repeat: *repeat,
-        boot: boot(chosen.record, chosen.side, repeat.attempt),
+        boot: boot(chosen.record, chosen.subject, repeat.attempt),
         order: u64::try_from(repeat.attempt.started.0).ok(),
-        block: chosen.side.map(|_| repeat.block),
+        block: is_comparison.then_some(repeat.block),
     };
     moved.map(run).collect()
 }
 
 /// A point for each run, then one for each attempt without a figure.
-fn points(case: &CaseCells<'_>, cell: &CellRepeats<'_>, runs: &[MeasuredRun<'_>], coarse: &Coarse) -> Vec<DataPoint> {
+fn points(
+    case: &CaseCells<'_>,
+    cell: &CellRepeats<'_>,
+    runs: &[MeasuredRun<'_>],
+    coarse: &Coarse,
+    commit: Option<&str>,
+) -> Vec<DataPoint> {
     let point = |run: &MeasuredRun<'_>| DataPoint {
-        commit: None,
+        commit: commit.map(str::to_owned),
         time: Some(run.repeat.attempt.started),
         boot: run.boot.clone(),
         order: run.order,
@@ -149,24 +159,14 @@ fn points(case: &CaseCells<'_>, cell: &CellRepeats<'_>, runs: &[MeasuredRun<'_>]
     runs.iter().map(point).chain(missing).collect()
 }
 
-/// How the machines of `--on` that boot for each execution are named.
-const GUEST: &str = "qemu";
-
 /// The boot's name: of a guest, that of the attempt; of a host, its boot's id at the session in which the attempt began. None where no fact tells.
-pub(crate) fn boot(record: &RunRecord, side: Option<SideName>, attempt: &Attempt) -> Option<String> {
-    if is_guest(&record.settings, side) {
+pub(crate) fn boot(record: &RunRecord, subject: SubjectIndex, attempt: &Attempt) -> Option<String> {
+    if record.subject(subject).is_some_and(|subject| subject.machine.boots_for_each_execution()) {
         return Some(format!("run {} attempt {}", record.id, attempt.id.0));
     }
-    let begun = |session: &&faultline_model::record::Session| session.started <= attempt.started;
+    let begun = |session: &&Session| session.started <= attempt.started;
     let session = record.sessions.iter().rfind(begun).or(record.sessions.first())?;
-    let own = session.facts_b.as_ref().filter(|_| side == Some(SideName::B));
-    own.unwrap_or(&session.facts).get_text("boot.id").map(str::to_owned)
-}
-
-fn is_guest(settings: &Settings, side: Option<SideName>) -> bool {
-    let setup = settings.comparison.as_ref().zip(side).map(|(comparison, side)| &comparison.side(side).setup);
-    let on = setup.and_then(|setup| setup.on.as_ref()).or(settings.on.as_ref());
-    on.is_some_and(|on| on.starts_with(GUEST)) || setup.is_some_and(|setup| setup.kernel.is_some())
+    session.facts_of(subject)?.get_text("boot.id").map(str::to_owned)
 }
 
 /// Cells whose intervals count so little that a single operation, or batch, would show: their runs have one value each.
@@ -207,7 +207,6 @@ mod tests {
     use faultline_model::direction::Direction;
     use faultline_model::outcome::Outcome;
     use faultline_model::protocol::Measure;
-    use faultline_model::record::Session;
     use faultline_model::time::UnixMillis;
 
     fn boots(series: &Series) -> Vec<Option<&str>> {
@@ -264,24 +263,24 @@ mod tests {
         let mut record = example::Run::new(&["load"]).tasks(&[1]).repeats(2).record();
         let mut facts = example::quiet_facts();
         facts.text("boot.id", "second");
-        record.sessions.push(Session { started: UnixMillis(2_001), facts, facts_b: None });
+        record.sessions.push(Session { started: UnixMillis(2_001), facts: vec![facts] });
         assert_eq!(boots(&dataset(&record).series[0]), [Some("first"), Some("second")]);
-        record.settings.on = Some("qemu:cpus=2".to_owned());
+        record.subjects[0].machine = "qemu:cpus=2".parse().unwrap();
         assert_eq!(boots(&dataset(&record).series[0]), [Some("run 1 attempt 0"), Some("run 1 attempt 1")]);
     }
 
     #[test]
     fn each_side_has_its_own_machine() {
         let mut record = example::Run::new(&["load"]).tasks(&[1]).repeats(1).against(|_, _| 1_000_000).record();
-        record.settings.comparison.as_mut().unwrap().b.setup.on = Some("qemu:cpus=1".to_owned());
+        record.subjects[1].machine = "qemu:cpus=1".parse().unwrap();
         let mut facts = Facts::default();
         facts.text("kernel.release", "6.2.0");
-        record.sessions[0].facts_b = Some(facts);
+        record.sessions[0].facts[1] = facts;
         let (a, b) = sides(&record);
         assert_eq!((boots(&a.series[0]), boots(&b.series[0])), (vec![Some("first")], vec![Some("run 1 attempt 1")]));
         assert_eq!(b.facts.get_text("kernel.release"), Some("6.2.0"));
         assert_eq!(a.facts.get_text("kernel.release"), Some("6.1.0"));
-        assert!(dataset(&record).series.is_empty(), "all items have a side");
+        assert!(dataset(&record).series.is_empty(), "a comparison has two sides");
     }
 
     #[test]

@@ -44,7 +44,7 @@ mod tests {
         let mut record = run.record();
         for attempt in &mut record.attempts {
             let item = &record.plan[attempt.ordinal as usize];
-            let first = item.side == Some(faultline_model::setup::SideName::A);
+            let first = item.subject == faultline_model::subject::SubjectIndex::A;
             let rate = if first { step(item.block) } else { other(item.block) };
             attempt.window = example::attempt(1, rate).window;
         }

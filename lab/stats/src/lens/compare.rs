@@ -8,8 +8,8 @@ use crate::progress::standings;
 use faultline_model::cell::Case;
 use faultline_model::lens::comparison::{CellComparison, Change, Difference, LensComparison, Spread, Unmatched};
 use faultline_model::lens::reading::Reading;
-use faultline_model::lens::settings::Subject;
 use faultline_model::record::RunRecord;
+use faultline_model::subject::{Subject, SubjectKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Compares the readings of one cell, those of repeats on each side. None when a side has none. The lines and sites that are kept are compared;
@@ -122,7 +122,8 @@ pub(crate) fn same_program(a: (&RunRecord, usize), b: (&RunRecord, usize)) -> bo
 }
 
 fn is_program(record: &RunRecord) -> bool {
-    record.settings.lens.as_ref().is_some_and(|lens| matches!(lens.subject, Subject::Program { .. }))
+    record.settings.lens().is_some()
+        && matches!(record.subjects[..], [Subject { what: SubjectKind::Program { .. }, .. }])
 }
 
 /// The cell at a number of CPUs, if it has readings.

@@ -7,8 +7,10 @@ use faultline_model::lens::raw::{
     ByCause, ByDistance, CpuTotals, CpuTransfers, LensMode, Machine, Scope, Site, SiteTransfers, Space, Totals,
 };
 use faultline_model::lens::reading::{Line, Part, Reading};
-use faultline_model::lens::settings::{LensSettings, Subject};
+use faultline_model::lens::settings::LensSettings;
+use faultline_model::plan::RunKind;
 use faultline_model::record::RunRecord;
+use faultline_model::subject::SubjectKind;
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
@@ -117,8 +119,8 @@ pub(crate) fn record(cells: &[(u32, f64)]) -> RunRecord {
         let counted = line(0x1000, (transfers * 1000.0).round() as u64, "counter");
         record.attempts[index].reading = Some(Box::new(reading(cpus, 1000, vec![counted])));
     }
-    record.settings.lens = Some(LensSettings {
-        subject: Subject::Kernel { image: "/boot/vmlinuz".into(), command_line: "quiet".into() },
+    record.subjects[0].what = SubjectKind::Kernel { image: "/boot/vmlinuz".into(), command_line: "quiet".into() };
+    record.settings.kind = RunKind::Lens(LensSettings {
         sockets: 1,
         cpus_per_cache: None,
         costs: "default".into(),

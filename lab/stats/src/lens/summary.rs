@@ -11,11 +11,13 @@ use faultline_model::lens::reading::Reading;
 use faultline_model::lens::summary::{CpuClock, CutShort, LensCurve, LensPoint, LensSummary};
 use faultline_model::plan::PlanItem;
 use faultline_model::record::RunRecord;
+use faultline_model::subject::SubjectIndex;
 
 /// The summary; none of a run that was not under the lens.
 pub(crate) fn summary(record: &RunRecord, standings: &[(&PlanItem, Standing<'_>)]) -> Option<LensSummary> {
-    let settings = record.settings.lens.clone()?;
-    Some(LensSummary { settings, curves: cases(record, standings).iter().map(curve).collect() })
+    let settings = record.settings.lens().cloned()?;
+    let subject = record.subject(SubjectIndex::A)?.what.clone();
+    Some(LensSummary { subject, settings, curves: cases(record, standings).iter().map(curve).collect() })
 }
 
 fn curve(case: &CaseReadings<'_>) -> LensCurve {

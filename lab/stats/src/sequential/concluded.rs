@@ -8,7 +8,7 @@ use faultline_model::cell::Cell;
 use faultline_model::comparison::{Comparison, Ended, Look, Sequential};
 use faultline_model::plan::PlanItem;
 use faultline_model::record::{RunRecord, RunState};
-use faultline_model::setup::SideName;
+use faultline_model::subject::SubjectIndex;
 use std::collections::BTreeSet;
 
 /// Takes the looks for which the record has all blocks, up to the first that settles every workload; the answers are those of the last one taken. The
@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 ///
 /// A workload of which a side failed in every block up to a look isn't waited for: it has no comparison, and [`Comparison::unmatched`] says why.
 pub fn concluded(record: &RunRecord, settings: &Settings) -> Result<Comparison, ComparisonError> {
-    let Some(comparison) = &record.settings.comparison else { return Err(ComparisonError::NoSides(record.id.0)) };
+    let Some(comparison) = record.settings.comparison() else { return Err(ComparisonError::NoSides(record.id.0)) };
     let mut settings = *settings;
     settings.two_sample.level = comparison.level;
     let planned = planned_looks(record);
@@ -62,7 +62,7 @@ fn before_the_first_look(
 /// The looks planned for a record: one at the end where none may stop it before, none where it has no sides.
 pub fn planned_looks(record: &RunRecord) -> Vec<Look> {
     let blocks = record.settings.repeats;
-    match &record.settings.comparison {
+    match record.settings.comparison() {
         None => Vec::new(),
         Some(comparison) if comparison.precision == 0.0 => vec![Look { blocks, alpha: 1.0 - comparison.level }],
         Some(comparison) => looks(blocks, workloads(record), comparison.level),
@@ -93,7 +93,7 @@ fn taken(
 
 /// Pairs of cells.
 fn workloads(record: &RunRecord) -> u32 {
-    let first = record.plan.iter().filter(|item| item.side == Some(SideName::A));
+    let first = record.plan.iter().filter(|item| item.subject == SubjectIndex::A);
     first.map(|item| &item.cell).collect::<BTreeSet<&Cell>>().len() as u32
 }
 
@@ -110,6 +110,7 @@ mod tests {
     use super::*;
     use crate::example;
     use faultline_model::outcome::Outcome;
+    use faultline_model::plan::RunKind;
     use faultline_model::workload_comparison::{Answer, CautionCode, Method};
 
     /// The two sides of 60 blocks at most: about alike, or the second one `faster` by the half.
@@ -190,7 +191,8 @@ mod tests {
     #[test]
     fn where_there_is_one_look_at_the_end_nothing_is_seen_before() {
         let mut record = record(true);
-        record.settings.comparison.as_mut().unwrap().precision = 0.0;
+        let RunKind::Comparison(comparison) = &mut record.settings.kind else { panic!() };
+        comparison.precision = 0.0;
         let (compared, sequential) = of(&cut(record.clone(), 59, false));
         assert_eq!((compared.suite.workloads[0].answer, sequential.taken), (Answer::Undecided, 0));
         let (compared, sequential) = of(&cut(record, 59, true));
@@ -208,7 +210,7 @@ mod tests {
             let mut record = whole.clone();
             for attempt in &mut record.attempts {
                 let item = &record.plan[attempt.ordinal as usize];
-                let fails = item.cell.case.workload == "other" && item.side == Some(SideName::B);
+                let fails = item.cell.case.workload == "other" && item.subject == SubjectIndex::B;
                 if fails && item.block < blocks {
                     attempt.outcome = Some(Outcome::Exited { status: 3, stderr: String::new() });
                 }

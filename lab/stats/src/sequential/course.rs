@@ -6,7 +6,7 @@ use faultline_model::comparison::Ended;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
 use faultline_model::record::RunRecord;
-use faultline_model::setup::SideName;
+use faultline_model::subject::SubjectIndex;
 use faultline_model::time::UnixMillis;
 
 /// Whether each workload has its answer. What can't be compared at all is no reason to stop: the next blocks may hold what is missing.
@@ -20,7 +20,7 @@ pub fn is_hopeless(record: &RunRecord) -> bool {
     let ended_well = |item: &PlanItem| {
         record.final_attempt(item.ordinal).is_some_and(|attempt| attempt.outcome == Some(Outcome::Done))
     };
-    SideName::BOTH.into_iter().any(|side| !record.plan.iter().any(|item| item.side == Some(side) && ended_well(item)))
+    SubjectIndex::SIDES.into_iter().any(|side| !record.plan.iter().any(|item| item.subject == side && ended_well(item)))
 }
 
 /// Milliseconds from the start of each session to its last attempt, added up. The last attempt's own time is not known, and left out.
@@ -49,7 +49,7 @@ mod tests {
     fn a_side_that_never_ended_well_is_hopeless_and_one_success_is_enough() {
         let mut record = record();
         assert!(!is_hopeless(&record));
-        let second = |record: &RunRecord, ordinal: u32| record.plan[ordinal as usize].side == Some(SideName::B);
+        let second = |record: &RunRecord, ordinal: u32| record.plan[ordinal as usize].subject == SubjectIndex::B;
         let ordinals: Vec<u32> = record.attempts.iter().map(|attempt| attempt.ordinal).collect();
         for (index, ordinal) in ordinals.into_iter().enumerate() {
             if second(&record, ordinal) {
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn the_time_between_sessions_is_not_counted() {
         let mut record = record();
-        let begin = |at| Session { started: UnixMillis(at), facts: example::quiet_facts(), facts_b: None };
+        let begin = |at| Session { started: UnixMillis(at), facts: vec![example::quiet_facts()] };
         record.sessions = vec![begin(1_000), begin(100_000), begin(200_000)];
         let starts = [1_500, 3_000, 100_200, 100_900, 101_000, 102_500];
         for (attempt, at) in record.attempts.iter_mut().zip(starts) {

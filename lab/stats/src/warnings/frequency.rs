@@ -9,8 +9,7 @@ const STEADY_GOVERNOR: &str = "performance";
 
 /// The frequency may change: boost is on, or the governor is not the steady one.
 pub(super) fn frequency_scaling(findings: &Findings<'_>) -> Option<Warning> {
-    let reasons =
-        findings.record.sessions.iter().map(|session| reasons(&session.facts)).find(|reasons| !reasons.is_empty())?;
+    let reasons = findings.record.all_facts().map(reasons).find(|reasons| !reasons.is_empty())?;
     Some(Warning {
         code: WarningCode::FrequencyScaling,
         text: format!(
@@ -57,7 +56,7 @@ mod tests {
     fn scaling_under_the_steady_governor_is_none() {
         let mut record = with_fact("cpu.frequency_scaling", FactValue::Flag(true));
         assert!(of(&record, FrequencyScaling).is_empty());
-        record.sessions[0].facts.0.remove("cpu.governor");
+        record.sessions[0].facts[0].0.remove("cpu.governor");
         assert_eq!(of(&record, FrequencyScaling).len(), 1);
     }
 }

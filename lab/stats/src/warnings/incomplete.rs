@@ -29,7 +29,7 @@ pub(super) fn incomplete(findings: &Findings<'_>) -> Option<Warning> {
 
 fn advice(findings: &Findings<'_>) -> &'static str {
     let open = findings.standings.iter().any(|(_, standing)| matches!(standing, Standing::Left));
-    if open && findings.record.settings.lens.is_some() {
+    if open && findings.record.settings.lens().is_some() {
         "Runs under the lens are not resumed: run anew what is missing."
     } else if open {
         "Resume the run to complete it."

@@ -14,7 +14,7 @@ use faultline_model::warning::{Warning, WarningCode};
 
 /// A session began on a machine that was busy.
 pub(super) fn at_start(findings: &Findings<'_>) -> Option<Warning> {
-    let facts = || findings.record.sessions.iter().map(|session| &session.facts);
+    let facts = || findings.record.all_facts();
     let average = facts()
         .filter_map(|facts| facts.get_real("load.one_minute"))
         .filter(|load| load.is_finite())

@@ -14,7 +14,10 @@ const NAMED_KEYS: usize = 6;
 /// The machine, its kernel, its boot or what it runs changed between sessions.
 pub(super) fn changed(findings: &Findings<'_>) -> Option<Warning> {
     let (first, later) = findings.record.sessions.split_first()?;
-    let keys: BTreeSet<&str> = later.iter().flat_map(|session| differing(&first.facts, &session.facts)).collect();
+    let keys: BTreeSet<&str> = later
+        .iter()
+        .flat_map(|session| first.facts.iter().zip(&session.facts).flat_map(|(first, later)| differing(first, later)))
+        .collect();
     if keys.is_empty() {
         return None;
     }
@@ -59,15 +62,15 @@ mod tests {
 
     fn resumed() -> RunRecord {
         let mut record = example::Run::new(&["load"]).record();
-        record.sessions.push(Session { started: UnixMillis(5_000), facts: example::quiet_facts(), facts_b: None });
+        record.sessions.push(Session { started: UnixMillis(5_000), facts: vec![example::quiet_facts()] });
         record
     }
 
     #[test]
     fn another_boot_or_kernel_is_named() {
         let mut record = resumed();
-        record.sessions[1].facts.text("boot.id", "second");
-        record.sessions[1].facts.0.remove("kernel.release");
+        record.sessions[1].facts[0].text("boot.id", "second");
+        record.sessions[1].facts[0].0.remove("kernel.release");
         let warnings = of(&record, ChangedSurroundings);
         assert!(warnings[0].text.contains("2 sessions differ in boot.id, kernel.release:"), "{}", warnings[0].text);
     }
@@ -75,8 +78,8 @@ mod tests {
     #[test]
     fn another_load_is_no_change_of_the_machine() {
         let mut record = resumed();
-        record.sessions[1].facts.real("load.one_minute", 0.4);
-        record.sessions[1].facts.count("memory.available_bytes", 1 << 30);
+        record.sessions[1].facts[0].real("load.one_minute", 0.4);
+        record.sessions[1].facts[0].count("memory.available_bytes", 1 << 30);
         assert!(of(&record, ChangedSurroundings).is_empty());
     }
 
@@ -84,7 +87,7 @@ mod tests {
     fn many_keys_are_counted() {
         let mut record = resumed();
         for index in 0..9 {
-            record.sessions[1].facts.count(&format!("cpu.made_up_{index}"), 1);
+            record.sessions[1].facts[0].count(&format!("cpu.made_up_{index}"), 1);
         }
         assert!(of(&record, ChangedSurroundings)[0].text.contains("cpu.made_up_5, 3 more"));
     }

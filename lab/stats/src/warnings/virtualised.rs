@@ -15,7 +15,7 @@ const EMULATED_TEXT: &str = "The machine is emulated: its rates, and how they sc
 
 /// The machine is virtual, or the run is in a container.
 pub(super) fn virtualised(findings: &Findings<'_>) -> Option<Warning> {
-    let text = findings.record.sessions.iter().find_map(|session| text(&session.facts))?;
+    let text = findings.record.all_facts().find_map(text)?;
     Some(Warning { code: WarningCode::Virtualised, text, cells: Vec::new() })
 }
 
@@ -55,7 +55,7 @@ mod tests {
     fn a_virtual_machine_is_told_with_its_name() {
         let mut record = with_fact("virtualisation.kind", FactValue::Text("hypervisor".into()));
         assert!(of(&record, Virtualised)[0].text.contains("is virtual (hypervisor)"));
-        record.sessions[0].facts.text("virtualisation.hypervisor", "KVM");
+        record.sessions[0].facts[0].text("virtualisation.hypervisor", "KVM");
         assert!(of(&record, Virtualised)[0].text.contains("is virtual (hypervisor, KVM)"));
     }
 
@@ -68,11 +68,11 @@ mod tests {
     #[test]
     fn an_emulated_machine_is_told_as_such() {
         let mut record = with_fact("virtualisation.kind", FactValue::Text("hypervisor".into()));
-        record.sessions[0].facts.text("virtualisation.hypervisor", "QEMU, TCG");
-        record.sessions[0].facts.text("emulator.accelerator", "tcg");
+        record.sessions[0].facts[0].text("virtualisation.hypervisor", "QEMU, TCG");
+        record.sessions[0].facts[0].text("emulator.accelerator", "tcg");
         let warnings = of(&record, Virtualised);
         assert!(warnings[0].text.contains("are the emulator's") && !warnings[0].text.contains("bare metal"));
-        record.sessions[0].facts.text("emulator.accelerator", "kvm");
+        record.sessions[0].facts[0].text("emulator.accelerator", "kvm");
         assert!(of(&record, Virtualised)[0].text.contains("is virtual"), "the host's own CPUs execute it");
     }
 
@@ -80,7 +80,7 @@ mod tests {
     fn bare_metal_is_not_told() {
         let mut record = with_fact("virtualisation.kind", FactValue::Text("none".into()));
         assert!(of(&record, Virtualised).is_empty());
-        record.sessions[0].facts.0.remove("virtualisation.kind");
+        record.sessions[0].facts[0].0.remove("virtualisation.kind");
         assert!(of(&record, Virtualised).is_empty());
     }
 }

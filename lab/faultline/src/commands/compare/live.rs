@@ -8,12 +8,12 @@ use crate::sides::{self, Preparing, Sides};
 use crate::variants::Variants;
 use crate::{places, progress};
 use faultline_model::plan::PlanItem;
-use faultline_model::record::{RunId, RunRecord, Session};
-use faultline_model::setup::{LiveComparison, SideName};
-use faultline_runner::{Completion, PlannedRun, Request, SideMachine, plan_comparison};
+use faultline_model::record::{RunId, RunRecord};
+use faultline_model::subject::SubjectIndex;
+use faultline_runner::{ComparisonRequest, Completion, PlannedRun, Request, SideMachine, Targets, plan_comparison};
 use faultline_stats::sequential::{is_hopeless, is_settled, planned_looks, spent_ms};
 use faultline_store::{MeasuringLock, NewRun, Store};
-use faultline_targets::{SettingsGuard, StopFlag};
+use faultline_targets::{SettingsGuard, StopFlag, Target};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ pub(crate) struct Begin<'a> {
     /// What was asked for, but for the machine.
     pub(crate) request: Request,
     /// Its sides.
-    pub(crate) comparison: LiveComparison,
+    pub(crate) comparison: ComparisonRequest,
     /// The machine of sides that name none.
     pub(crate) machine: &'a OnMachine,
     /// Where things are.
@@ -48,12 +48,11 @@ pub(crate) enum Went {
 }
 
 /// The sides that the arguments name, as a comparison.
-pub(super) fn comparison(arguments: &Compare) -> Result<LiveComparison, Failure> {
+pub(super) fn comparison(arguments: &Compare) -> Result<ComparisonRequest, Failure> {
     let variants = Variants::read(arguments.config.as_deref())?;
     let side = |text: &Option<String>| variants.setup(text.as_deref().unwrap_or_default());
-    Ok(LiveComparison {
-        a: side(&arguments.a)?,
-        b: side(&arguments.b)?,
+    Ok(ComparisonRequest {
+        sides: [side(&arguments.a)?, side(&arguments.b)?],
         level: arguments.certainty.level.unwrap_or(USUAL_LEVEL),
         precision: arguments.certainty.precision,
     })
@@ -63,24 +62,26 @@ pub(super) fn comparison(arguments: &Compare) -> Result<LiveComparison, Failure>
 pub(crate) fn begin(mut begin: Begin<'_>, db: Option<&Path>) -> Result<Went, Failure> {
     let stop = measure::stop_on_signals()?;
     measure::put_back_leftovers()?;
-    let preparing = Preparing { machine: begin.machine, conduct: begin.conduct, sources: begin.sources, stop: &stop };
-    let sides = sides::prepare(&mut begin.comparison, &preparing)?;
-    let workloads = SideName::BOTH.map(|side| sides.target(side).workloads());
+    let preparing =
+        Preparing { machine: Some(begin.machine), conduct: begin.conduct, sources: begin.sources, stop: &stop };
+    let sides = sides::prepare(&mut begin.comparison.sides, &preparing)?;
+    let workloads = sides.targets().map(|target| target.workloads());
     let [workloads_a, workloads_b] = workloads;
     let (workloads_a, workloads_b) = (workloads_a?, workloads_b?);
-    let machine = |side, workloads| SideMachine { workloads, usable_cpus: sides.target(side).cpus().len() as u32 };
-    let machines = [machine(SideName::A, &workloads_a), machine(SideName::B, &workloads_b)];
-    let request = Request { on: sides.on(), ..begin.request };
+    let [target_a, target_b] = sides.targets();
+    let machine = |target: &dyn Target, workloads| SideMachine { workloads, usable_cpus: target.cpus().len() as u32 };
+    let machines = [machine(target_a, &workloads_a), machine(target_b, &workloads_b)];
     let seed = begin.seed.unwrap_or_else(measure::any_seed);
-    let plan = plan_comparison(&request, &begin.comparison, machines, seed)?;
+    let plan = plan_comparison(&begin.request, &begin.comparison, machines, seed)?;
 
     let path = places::database(db)?;
     let mut store = Store::open_or_create(&path)?;
     let lock = MeasuringLock::take(&path)?;
-    let session = session(&sides);
+    let session = measure::session(&sides.targets());
     let new = NewRun {
         label: begin.label,
         settings: &plan.settings,
+        subjects: &begin.comparison.sides,
         workloads: &workloads_a,
         plan: &plan.items,
         session: &session,
@@ -94,31 +95,21 @@ pub(crate) fn begin(mut begin: Begin<'_>, db: Option<&Path>) -> Result<Went, Fai
 }
 
 /// Goes on with a comparison that was stopped or killed. The caller holds the lock.
-pub(crate) fn resume(
-    mut store: Store,
-    record: &RunRecord,
-    comparison: &LiveComparison,
-    conduct: &Conduct,
-) -> Result<ExitCode, Failure> {
+pub(crate) fn resume(mut store: Store, record: &RunRecord, conduct: &Conduct) -> Result<ExitCode, Failure> {
     let stop = measure::stop_on_signals()?;
     measure::put_back_leftovers()?;
-    let machine = OnMachine { on: measure::machine_of(record)? };
-    let mut comparison = comparison.clone();
-    let sides = sides::prepare(&mut comparison, &Preparing { machine: &machine, conduct, sources: None, stop: &stop })?;
-    for side in SideName::BOTH {
-        resume::check(record, Some(side), sides.target(side))?;
+    let [Some(a), Some(b)] = SubjectIndex::SIDES.map(|side| record.subject(side).cloned()) else {
+        unreachable!("a comparison is saved with both its sides")
+    };
+    let sides = sides::prepare(&mut [a, b], &Preparing { machine: None, conduct, sources: None, stop: &stop })?;
+    for (side, target) in SubjectIndex::SIDES.into_iter().zip(sides.targets()) {
+        resume::check(record, side, target)?;
     }
     let went = with_settings(&sides, || {
-        store.resume_run(record.id, &session(&sides))?;
+        store.resume_run(record.id, &measure::session(&sides.targets()))?;
         follow(&mut store, record.id, &sides, conduct, &stop)
     })?;
     if went { measure::conclude(&store, record.id, conduct) } else { Ok(failure::stopped()) }
-}
-
-fn session(sides: &Sides) -> Session {
-    let session = measure::session(sides.target(SideName::A));
-    let facts_b = sides.are_two().then(|| sides.target(SideName::B).facts());
-    Session { facts_b, ..session }
 }
 
 /// Measures while the settings of this machine that the sides change are ours, and sees at the end that they are as they were.
@@ -138,17 +129,22 @@ fn follow(store: &mut Store, run: RunId, sides: &Sides, conduct: &Conduct, stop:
     let planned = store.load_run(run)?;
     let limit = conduct.limit.or(planned.settings.limit_ms.map(Duration::from_millis));
     // Over all sessions: whoever stopped it may have seen how it stood, and must not have a say in when the time is over.
-    let budget =
-        planned.settings.budget_ms.map(|budget_ms| Duration::from_millis(budget_ms.saturating_sub(spent_ms(&planned))));
+    let budget = planned
+        .settings
+        .timed()
+        .and_then(|timed| timed.budget_ms)
+        .map(|budget_ms| Duration::from_millis(budget_ms.saturating_sub(spent_ms(&planned))));
     let began = Instant::now();
+    let targets = sides.targets();
     let looks: Vec<u32> = planned_looks(&planned).iter().map(|look| look.blocks).collect();
     let first_sight = looks.first().map(|&blocks| blocks.min(HOPELESS_BLOCKS));
     for blocks in first_sight.into_iter().chain(looks) {
         let items: Vec<PlanItem> =
             measure::missing(&store.load_run(run)?).into_iter().filter(|item| item.block < blocks).collect();
         let stretch = PlannedRun {
-            targets: sides.targets(),
+            targets: Targets::new(&targets),
             settings: &planned.settings,
+            subjects: &planned.subjects,
             items: &items,
             budget: budget.map(|budget| budget.saturating_sub(began.elapsed())),
             limit,

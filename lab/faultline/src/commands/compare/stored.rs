@@ -35,7 +35,7 @@ pub(super) fn compare(arguments: &Compare, db: Option<&Path>) -> Result<ExitCode
 /// A run that is a comparison by itself.
 fn again(operand: Operand, arguments: &Compare) -> Result<ExitCode, Failure> {
     let Source::Run(record) = &operand.source else { return Err(one_only(&operand)) };
-    if record.settings.comparison.is_none() {
+    if record.settings.comparison().is_none() {
         return Err(one_only(&operand));
     }
     if arguments.certainty.level.is_some() {

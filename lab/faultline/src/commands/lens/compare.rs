@@ -17,7 +17,7 @@ pub(super) fn compare(arguments: &Compare, db: Option<&Path>) -> Result<ExitCode
 
 /// Refuses a run that measured time.
 pub(super) fn under_lens(record: RunRecord) -> Result<RunRecord, Failure> {
-    if record.settings.lens.is_some() {
+    if record.settings.lens().is_some() {
         return Ok(record);
     }
     Err(Failure::usage(

@@ -6,8 +6,8 @@ use crate::arguments::lens::Kernel;
 use crate::commands::measure;
 use crate::failure::{self, Failure};
 use crate::places;
-use faultline_model::lens::settings::Subject;
-use faultline_model::machine::{Accelerator, MachineShape, usual_boot_limit};
+use faultline_model::machine::{Accelerator, Guest, Machine, MachineShape, usual_boot_limit};
+use faultline_model::subject::Subject;
 use faultline_runner::lens::{KernelLens, LensRequest, plan_kernel};
 use faultline_symbols::{Image, Kallsyms, SymbolError};
 use faultline_targets::qemu::{Emulator, KernelImage, KernelSymbol, MachineRequest, QemuMachine};
@@ -33,21 +33,27 @@ pub(super) fn kernel(arguments: &Kernel, db: Option<&Path>) -> Result<ExitCode, 
     let stop = measure::stop_on_signals()?;
     let stopped = |error: faultline_targets::TargetError| if stop.is_set() { Failure::stopped() } else { error.into() };
 
-    let subject =
-        Subject::Kernel { image: image.path.to_string_lossy().into_owned(), command_line: arguments.append.join(" ") };
-    let request = MachineRequest {
+    let guest = Guest {
         shape: shapes[0],
-        kernel: image,
+        kernel: Some(image.path.clone()),
         accelerator: Accelerator::Tcg,
         boot_limit: usual_boot_limit(shapes[0].cpus()),
         parameters: arguments.append.clone(),
     };
+    let request = MachineRequest {
+        shape: guest.shape,
+        kernel: image,
+        accelerator: guest.accelerator,
+        boot_limit: guest.boot_limit,
+        parameters: guest.parameters.clone(),
+    };
+    let subject = Subject::as_is(Machine::Qemu(guest));
     let first = QemuMachine::start(request, paths, emulator, &stop).map_err(stopped)?;
     let request = LensRequest {
         workloads: arguments.workloads_chosen.clone(),
         mode: arguments.mode.map(Into::into),
         size: arguments.size,
-        ..runs::request(&arguments.under, subject, arguments.cpus.clone(), arguments.ops)
+        ..runs::request(&arguments.under, arguments.cpus.clone(), arguments.ops)
     };
     let workloads = first.workloads()?;
     let plan = plan_kernel(&request, &workloads)?;
@@ -61,6 +67,7 @@ pub(super) fn kernel(arguments: &Kernel, db: Option<&Path>) -> Result<ExitCode, 
         vmlinux: vmlinux.map(Rc::new),
     };
     let run = LensRun {
+        subject: &subject,
         plan: &plan,
         workloads: &workloads,
         target: &first,

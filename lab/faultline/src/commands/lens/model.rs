@@ -5,7 +5,7 @@ use crate::arguments::lens::{Gates, Model};
 use crate::failure::Failure;
 use crate::places;
 use faultline_coherence::{Machine, Topology};
-use faultline_model::lens::settings::{LensSettings, Subject};
+use faultline_model::lens::settings::LensSettings;
 use faultline_runner::lens::{MachineModel, Quanta};
 use std::path::PathBuf;
 
@@ -73,9 +73,8 @@ pub(super) fn check_turns(model: &Model) -> Result<(), Failure> {
 }
 
 /// What is saved of the request.
-pub(super) fn settings(model: &Model, subject: Subject, ops: Option<u64>, gates: &Gates) -> LensSettings {
+pub(super) fn settings(model: &Model, ops: Option<u64>, gates: &Gates) -> LensSettings {
     LensSettings {
-        subject,
         sockets: model.sockets,
         cpus_per_cache: model.cpus_per_cache,
         costs: model.costs.clone(),

@@ -6,7 +6,8 @@ use crate::arguments::lens::Program;
 use crate::commands::measure;
 use crate::failure::{self, Failure};
 use crate::places;
-use faultline_model::lens::settings::Subject;
+use faultline_model::machine::Machine;
+use faultline_model::subject::{Subject, SubjectKind};
 use faultline_runner::lens::{ProgramLens, THREADS, plan_program};
 use faultline_symbols::Image;
 use faultline_targets::qemu_user::UserProgram;
@@ -36,8 +37,9 @@ pub(super) fn program(arguments: &Program, db: Option<&Path>) -> Result<ExitCode
     let plugin = model::plugin(&arguments.under.model)?;
     let baseline = gates::baseline(&arguments.under.gates, db)?;
     let host = places::host_for_lens(&arguments.under.conduct)?;
-    let subject = Subject::Program { argv: arguments.argv.clone() };
-    let request = runs::request(&arguments.under, subject, threads, arguments.ops);
+    let what = SubjectKind::Program { argv: arguments.argv.clone() };
+    let subject = Subject { what, ..Subject::as_is(Machine::Host) };
+    let request = runs::request(&arguments.under, threads, arguments.ops);
     let plan = plan_program(&request, &name(program.program()))?;
     let lens = ProgramLens {
         is_whole: arguments.whole || !image.has_marks,
@@ -51,6 +53,7 @@ pub(super) fn program(arguments: &Program, db: Option<&Path>) -> Result<ExitCode
     };
     let stop = measure::stop_on_signals()?;
     let run = LensRun {
+        subject: &subject,
         plan: &plan,
         workloads: &[],
         target: &host.target,

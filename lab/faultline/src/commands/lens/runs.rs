@@ -6,8 +6,8 @@ use crate::commands::measure;
 use crate::failure::Failure;
 use crate::places;
 use faultline_model::describe::WorkloadInfo;
-use faultline_model::lens::settings::Subject;
 use faultline_model::record::RunRecord;
+use faultline_model::subject::Subject;
 use faultline_runner::Plan;
 use faultline_runner::lens::{Lens, LensRequest};
 use faultline_store::{MeasuringLock, NewRun, Store};
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// What is asked for of a program, and of a kernel without its workloads.
-pub(super) fn request(under: &UnderLens, subject: Subject, cpus: Vec<u32>, ops: Option<u64>) -> LensRequest {
+pub(super) fn request(under: &UnderLens, cpus: Vec<u32>, ops: Option<u64>) -> LensRequest {
     let UnderLens { counting, conduct, model, gates } = under;
     LensRequest {
         workloads: Vec::new(),
@@ -26,12 +26,14 @@ pub(super) fn request(under: &UnderLens, subject: Subject, cpus: Vec<u32>, ops: 
         size: None,
         limit_ms: conduct.limit_ms(),
         seed: counting.seed_or_any(),
-        settings: model::settings(model, subject, ops, gates),
+        settings: model::settings(model, ops, gates),
     }
 }
 
 /// What is to run.
 pub(super) struct LensRun<'a> {
+    /// What is counted.
+    pub(super) subject: &'a Subject,
     /// The plan.
     pub(super) plan: &'a Plan,
     /// The workloads as they describe themselves; none for a program.
@@ -54,10 +56,11 @@ impl LensRun<'_> {
         let path = places::database(db)?;
         let mut store = Store::open_or_create(&path)?;
         let _lock = MeasuringLock::take(&path)?;
-        let session = measure::session(self.target);
+        let session = measure::session(&[self.target]);
         let new = NewRun {
             label: self.under.counting.label.as_deref(),
             settings: &self.plan.settings,
+            subjects: std::slice::from_ref(self.subject),
             workloads: self.workloads,
             plan: &self.plan.items,
             session: &session,

@@ -24,7 +24,7 @@ fn under_way(findings: &Findings<'_>) -> Option<Advice> {
 }
 
 fn at_start(findings: &Findings<'_>) -> Option<Advice> {
-    let loads = findings.record.sessions.iter().filter_map(|session| session.facts.get_real("load.one_minute"));
+    let loads = findings.record.all_facts().filter_map(|facts| facts.get_real("load.one_minute"));
     let load = loads.filter(|load| load.is_finite()).max_by(f64::total_cmp).filter(|&load| load > LOAD_AVERAGE)?;
     Some(told(
         format!("the load average of the last minute was {load:.2} at the start"),
@@ -88,9 +88,9 @@ mod tests {
     #[test]
     fn what_others_took_comes_first() {
         let told = findings(|record| {
-            record.sessions[0].facts.text("cpu.governor", "powersave");
-            record.sessions[0].facts.real("load.one_minute", 2.0);
-            record.sessions[0].facts.real("cgroup.cpu_quota_cpus", 1.5);
+            record.sessions[0].facts[0].text("cpu.governor", "powersave");
+            record.sessions[0].facts[0].real("load.one_minute", 2.0);
+            record.sessions[0].facts[0].real("cgroup.cpu_quota_cpus", 1.5);
             for attempt in &mut record.attempts {
                 attempt.usage = Some(example::usage(5_000_000_000, 0));
                 let times = [

@@ -1,0 +1,177 @@
+//! What is measured, and where: each item of a plan belongs to one of its run's subjects.
+//!
+//! A plain run has one subject; a comparison has two, called A and B.
+
+use crate::lens::raw::LensMode;
+use crate::machine::Machine;
+use crate::setup::Setup;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A subject's place among those of its run, from 0. Shown to people as a letter: `A`, `B`, …
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SubjectIndex(pub u32);
+
+impl SubjectIndex {
+    /// The only subject of a plain run; what there was, in a comparison.
+    pub const A: SubjectIndex = SubjectIndex(0);
+
+    /// What is new, in a comparison.
+    pub const B: SubjectIndex = SubjectIndex(1);
+
+    /// Both sides of a comparison, in their order.
+    pub const SIDES: [SubjectIndex; 2] = [Self::A, Self::B];
+
+    /// The subject for a letter, of either case; `None` for anything but one letter from a to z.
+    pub fn from_letter(text: &str) -> Option<Self> {
+        match text.as_bytes() {
+            [letter @ (b'a'..=b'z' | b'A'..=b'Z')] => Some(SubjectIndex(u32::from(letter.to_ascii_lowercase() - b'a'))),
+            _ => None,
+        }
+    }
+
+    /// The place in an array of values by subject.
+    pub fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The letter; a number from the 27th on.
+impl fmt::Display for SubjectIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match u8::try_from(self.0) {
+            Ok(index @ 0..26) => write!(f, "{}", char::from(b'A' + index)),
+            _ => self.0.fmt(f),
+        }
+    }
+}
+
+/// What a subject is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum SubjectKind {
+    /// The system that runs on the machine, by the workloads' loops.
+    System,
+    /// A program.
+    Program {
+        /// The program and its arguments; `{threads}` stands for the number of threads.
+        argv: Vec<String>,
+    },
+    /// A kernel that is booted, by the workloads' loops.
+    Kernel {
+        /// Its image.
+        image: String,
+        /// What is added to its command line.
+        command_line: String,
+    },
+}
+
+impl SubjectKind {
+    /// How the lens counts it.
+    pub fn lens_mode(&self) -> LensMode {
+        match self {
+            SubjectKind::Program { .. } => LensMode::Program,
+            SubjectKind::System | SubjectKind::Kernel { .. } => LensMode::Kernel,
+        }
+    }
+}
+
+/// The state of a repository that a subject was built from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Commit {
+    /// The commit's name: hexadecimal digits, at least [`Commit::FEWEST_DIGITS`].
+    pub id: String,
+    /// The repository, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
+}
+
+impl Commit {
+    /// Digits of a commit's name that git shows at least.
+    pub const FEWEST_DIGITS: usize = 7;
+
+    /// Digits of the longest names that git has.
+    const MOST_DIGITS: usize = 64;
+
+    /// The commit of that name; `None` where it can't be the name of one. Upper case is brought to lower case.
+    pub fn named(id: &str) -> Option<Self> {
+        let is_name = (Self::FEWEST_DIGITS..=Self::MOST_DIGITS).contains(&id.len())
+            && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_name.then(|| Commit { id: id.to_ascii_lowercase(), repository: None })
+    }
+}
+
+/// What is measured, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subject {
+    /// A name for people, as it is declared or was written.
+    pub name: String,
+    /// What it is.
+    pub what: SubjectKind,
+    /// What it was built from, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<Commit>,
+    /// What it is measured with, where that differs from how the machine is.
+    #[serde(default)]
+    pub setup: Setup,
+    /// Where it is measured.
+    #[serde(default)]
+    pub machine: Machine,
+}
+
+impl Subject {
+    /// What runs on `machine` with `setup`: a command of the setup's, a guest's kernel, or the system there.
+    pub fn on(name: String, machine: Machine, setup: Setup) -> Self {
+        let what = match machine.guest() {
+            _ if !setup.command.is_empty() => SubjectKind::Program { argv: setup.command.clone() },
+            Some(guest) => SubjectKind::Kernel {
+                image: guest.kernel.as_ref().map_or_else(String::new, |kernel| kernel.to_string_lossy().into_owned()),
+                command_line: guest.parameters.join(" "),
+            },
+            None => SubjectKind::System,
+        };
+        Subject { name, what, commit: None, setup, machine }
+    }
+
+    /// The system of `machine`, as it is.
+    pub fn as_is(machine: Machine) -> Self {
+        Self::on(machine.to_string(), machine, Setup::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_lead_to_their_subjects() {
+        for subject in [SubjectIndex::A, SubjectIndex::B, SubjectIndex(25)] {
+            assert_eq!(SubjectIndex::from_letter(&subject.to_string()), Some(subject));
+            assert_eq!(SubjectIndex::from_letter(&subject.to_string().to_lowercase()), Some(subject));
+        }
+        assert_eq!(SubjectIndex(26).to_string(), "26");
+        for text in ["", "ab", "1", "ä", "-"] {
+            assert_eq!(SubjectIndex::from_letter(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_of_a_commit_is_long_enough_and_hexadecimal() {
+        assert_eq!(Commit::named("1F3A9c2").unwrap().id, "1f3a9c2");
+        for text in ["1f3a9c", "1f3a9cg", "", &"a".repeat(65)] {
+            assert_eq!(Commit::named(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_subject_is_follows_from_where_and_with_what_it_is_measured() {
+        let guest: Machine = "qemu:cpus=2,kernel=/k,append=quiet,append=a=1".parse().unwrap();
+        let kernel = SubjectKind::Kernel { image: "/k".to_owned(), command_line: "quiet a=1".to_owned() };
+        assert_eq!(Subject::as_is(guest).what, kernel);
+        assert_eq!(Subject::as_is(Machine::Host).what, SubjectKind::System);
+        let setup = Setup { command: vec!["./x".to_owned()], ..Setup::default() };
+        let program = Subject::on("x".to_owned(), Machine::Host, setup);
+        assert_eq!(program.what, SubjectKind::Program { argv: vec!["./x".to_owned()] });
+    }
+}
