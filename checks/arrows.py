@@ -3,7 +3,7 @@
 
 Reads `cargo metadata` of this workspace, prints each arrow that is not allowed, and ends with 1 if there is one. A crate that
 the table does not know is an error too: a new room says where it stands. Dependencies for tests and builds count as well,
-except those of the command, whose tests look into what it wrote.
+except that the command's tests may look into the database it wrote.
 """
 
 import json
@@ -11,10 +11,9 @@ import re
 import subprocess
 import sys
 
-LAB_BELOW_COMMAND = {"model", "stats", "store", "report", "symbols", "targets", "runner", "exchange"}
-
 ALLOWED = {
-    "faultline": LAB_BELOW_COMMAND | {"coherence"},
+    "faultline": {"experiment", "runner", "targets", "stats", "report", "exchange", "model", "coherence"},
+    "faultline-experiment": {"runner", "targets", "symbols", "stats", "store", "exchange", "model", "coherence"},
     "faultline-runner": {"targets", "symbols", "coherence", "model"},
     "faultline-targets": {"model"},
     "faultline-stats": {"model"},
@@ -28,6 +27,13 @@ ALLOWED = {
     "faultline-frames-embedding": {"frames"},
     "faultline-frame-designs": {"frames"},
 }
+
+# What a room's tests may use beside.
+ALLOWED_IN_TESTS = {"faultline": {"store"}}
+
+# Crates that know arguments, a terminal or signals: not for the rooms below the faces.
+OF_FACES = {"clap", "clap_complete", "clap_mangen", "ctrlc", "indicatif", "terminal_size"}
+BELOW_FACES = {"faultline-experiment", "faultline-report"} | {f"faultline-{room}" for room in ALLOWED["faultline-experiment"]}
 
 # The QEMU plugin: a workspace of its own, GPL-2.0-or-later.
 APART = "faultline-lens"
@@ -53,10 +59,14 @@ def crossings(metadata):
             found.append(f"{name}: not in the table of checks/arrows.py: say which rooms it may use")
             continue
         allowed = {f"faultline-{room}" for room in ALLOWED[name]}
+        in_tests = {f"faultline-{room}" for room in ALLOWED_IN_TESTS.get(name, set())}
         if any(dependency["name"] == APART for dependency in package["dependencies"]):
             found.append(f"{name} → {APART}: nothing links to the plugin, for its licence's sake")
         for dependency in package["dependencies"]:
-            if dependency["name"] in names and dependency["name"] not in allowed:
+            may = allowed | in_tests if dependency.get("kind") == "dev" else allowed
+            if dependency["name"] in OF_FACES and name in BELOW_FACES:
+                found.append(f"{name} → {dependency['name']}: arguments, terminals and signals are for faces alone")
+            if dependency["name"] in names and dependency["name"] not in may:
                 found.append(f"{name} → {dependency['name']}: this arrow does not point down")
     return sorted(set(found))
 

@@ -25,6 +25,16 @@ class Arrows(unittest.TestCase):
         metadata = {"packages": [package("faultline-model", "faultline-store"), package("faultline-store")]}
         self.assertEqual(arrows.crossings(metadata), ["faultline-model → faultline-store: this arrow does not point down"])
 
+    def test_the_commands_tests_alone_look_into_the_database(self):
+        def command(kind):
+            dependency = {"name": "faultline-store", "kind": kind}
+            return {"packages": [{"name": "faultline", "dependencies": [dependency]}, package("faultline-store")]}
+        self.assertEqual(arrows.crossings(command("dev")), [])
+        self.assertEqual(arrows.crossings(command(None)), ["faultline → faultline-store: this arrow does not point down"])
+
+    def test_only_faces_know_arguments_and_terminals(self):
+        self.assertEqual(len(arrows.crossings({"packages": [package("faultline-experiment", "clap")]})), 1)
+
     def test_nothing_links_to_the_plugin(self):
         self.assertEqual(len(arrows.crossings({"packages": [package("faultline", "faultline-lens")]})), 1)
 

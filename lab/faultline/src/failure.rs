@@ -5,10 +5,7 @@
 use crate::arguments::Arguments;
 use clap::CommandFactory;
 use clap::error::ErrorKind;
-use faultline_model::journal::JournalError;
-use faultline_runner::RequestError;
-use faultline_store::StoreError;
-use faultline_targets::TargetError;
+use faultline_experiment::{self as experiment, Error};
 use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
@@ -39,16 +36,6 @@ impl Failure {
         Failure { problem: problem.into(), hint: Some(hint.into()), status: USAGE }
     }
 
-    /// What is wrong with a target is what the user named.
-    pub(crate) fn from_target_as_usage(error: TargetError) -> Self {
-        Failure::usage(error.problem, error.hint)
-    }
-
-    /// The user stopped it before there was anything to save.
-    pub(crate) fn stopped() -> Self {
-        Failure { problem: "stopped".to_owned(), hint: None, status: STOPPED }
-    }
-
     /// Whoever reads our output has gone: nothing is left to do, and nobody to tell.
     pub(crate) fn reader_gone() -> Self {
         Failure { problem: String::new(), hint: None, status: 0 }
@@ -63,14 +50,6 @@ impl Failure {
             warn(&format!("hint: {}", one_line(hint)));
         }
         ExitCode::from(self.status)
-    }
-}
-
-/// One line, for tests.
-#[cfg(test)]
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}; {}", self.problem, self.hint.as_deref().unwrap_or_default())
     }
 }
 
@@ -138,27 +117,13 @@ fn tip(text: &str) -> Option<String> {
     Some(line.to_owned())
 }
 
-impl From<RequestError> for Failure {
-    fn from(error: RequestError) -> Self {
-        Failure::usage(error.problem, error.hint)
-    }
-}
-
-impl From<TargetError> for Failure {
-    fn from(error: TargetError) -> Self {
-        Failure::new(error.problem, error.hint)
-    }
-}
-
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        let status = if error.not_there { USAGE } else { FAILED };
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let status = match error.kind {
+            experiment::ErrorKind::Usage => USAGE,
+            experiment::ErrorKind::Failed => FAILED,
+            experiment::ErrorKind::Stopped => STOPPED,
+        };
         Failure { problem: error.problem, hint: error.hint, status }
-    }
-}
-
-impl From<JournalError> for Failure {
-    fn from(error: JournalError) -> Self {
-        Failure { problem: error.problem, hint: error.hint, status: FAILED }
     }
 }

@@ -3,11 +3,11 @@
 mod arguments;
 mod commands;
 mod failure;
+mod notice;
 mod output;
 mod places;
 mod progress;
-mod sides;
-mod variants;
+mod signals;
 
 use clap::Parser;
 use faultline_targets::keeper;

@@ -1,25 +1,70 @@
-//! A run while it is under way: a bar with the current figure and the time left on a terminal, plain lines elsewhere.
+//! Experiments while they are under way: a bar with the current figure and the time left on a terminal, plain lines elsewhere.
 
+use faultline_experiment::Notice;
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
-use faultline_model::record::RunRecord;
+use faultline_model::record::{RunId, RunRecord};
 use faultline_runner::{Observer, RunProgress};
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 
 use crate::failure::warn;
+use crate::notice;
 
-/// The way to show a run on standard error.
-pub(crate) fn shown(record: &RunRecord, quiet: bool) -> Box<dyn Observer + '_> {
-    let units = Units { workloads: &record.workloads, under_lens: record.settings.lens().is_some() };
-    let sides = record.settings.comparison().is_some();
-    if quiet {
-        Box::new(Nothing)
-    } else if std::io::stderr().is_terminal() && !is_dumb() {
-        Box::new(Bar::new(record, units, sides))
-    } else {
-        Box::new(Lines { units, sides })
+/// Shows experiments on standard error.
+pub(crate) struct Shown {
+    quiet: bool,
+    /// The way to show the run that is measured.
+    run: Option<Box<dyn Observer>>,
+}
+
+impl Shown {
+    /// Nothing is under way yet. `quiet`: no progress, but what a user should know.
+    pub(crate) fn new(quiet: bool) -> Self {
+        Shown { quiet, run: None }
+    }
+}
+
+impl faultline_experiment::Observer for Shown {
+    fn measuring_begins(&mut self, record: &RunRecord) {
+        let units = Units { workloads: record.workloads.clone(), under_lens: record.settings.lens().is_some() };
+        let sides = record.settings.comparison().is_some();
+        self.run = if self.quiet {
+            None
+        } else if std::io::stderr().is_terminal() && !is_dumb() {
+            Some(Box::new(Bar::new(record.id, units, sides)))
+        } else {
+            Some(Box::new(Lines { units, sides }))
+        };
+    }
+
+    fn measuring_ends(&mut self) {
+        self.run = None;
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        warn(&notice::words(notice));
+    }
+}
+
+impl Observer for Shown {
+    fn item_begins(&mut self, item: &PlanItem, progress: &RunProgress) {
+        if let Some(run) = &mut self.run {
+            run.item_begins(item, progress);
+        }
+    }
+
+    fn interval(&mut self, item: &PlanItem, rate: f64) {
+        if let Some(run) = &mut self.run {
+            run.interval(item, rate);
+        }
+    }
+
+    fn item_ends(&mut self, item: &PlanItem, outcome: &Outcome, value: Option<f64>, progress: &RunProgress) {
+        if let Some(run) = &mut self.run {
+            run.item_ends(item, outcome, value, progress);
+        }
     }
 }
 
@@ -39,13 +84,13 @@ fn what(item: &PlanItem, sides: bool) -> String {
 }
 
 /// Writes figures with the units of their workloads.
-struct Units<'a> {
-    workloads: &'a [WorkloadInfo],
+struct Units {
+    workloads: Vec<WorkloadInfo>,
     /// Figures are transfers per operation, whatever the unit of the rate.
     under_lens: bool,
 }
 
-impl Units<'_> {
+impl Units {
     /// Four significant digits and the unit.
     fn figure(&self, item: &PlanItem, value: f64) -> String {
         let info = self.workloads.iter().find(|info| info.name == item.cell.case.workload);
@@ -58,22 +103,13 @@ impl Units<'_> {
     }
 }
 
-/// `--quiet`.
-struct Nothing;
-
-impl Observer for Nothing {
-    fn item_begins(&mut self, _: &PlanItem, _: &RunProgress) {}
-    fn interval(&mut self, _: &PlanItem, _: f64) {}
-    fn item_ends(&mut self, _: &PlanItem, _: &Outcome, _: Option<f64>, _: &RunProgress) {}
-}
-
 /// One line for each item that has ended.
-struct Lines<'a> {
-    units: Units<'a>,
+struct Lines {
+    units: Units,
     sides: bool,
 }
 
-impl Observer for Lines<'_> {
+impl Observer for Lines {
     fn item_begins(&mut self, _: &PlanItem, _: &RunProgress) {}
 
     fn interval(&mut self, _: &PlanItem, _: f64) {}
@@ -92,21 +128,21 @@ impl Observer for Lines<'_> {
 }
 
 /// A bar that is redrawn.
-struct Bar<'a> {
+struct Bar {
     bar: ProgressBar,
-    units: Units<'a>,
+    units: Units,
     sides: bool,
     left: String,
 }
 
-impl<'a> Bar<'a> {
-    fn new(record: &RunRecord, units: Units<'a>, sides: bool) -> Self {
+impl Bar {
+    fn new(run: RunId, units: Units, sides: bool) -> Self {
         let bar = ProgressBar::no_length();
         let template = "run {prefix} {bar:24} {pos}/{len} {wide_msg}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        bar.set_prefix(record.id.to_string());
+        bar.set_prefix(run.to_string());
         Bar { bar, units, sides, left: String::new() }
     }
 
@@ -116,7 +152,7 @@ impl<'a> Bar<'a> {
     }
 }
 
-impl Observer for Bar<'_> {
+impl Observer for Bar {
     fn item_begins(&mut self, item: &PlanItem, progress: &RunProgress) {
         self.update(progress);
         self.left = HumanDuration(progress.left).to_string();
@@ -139,7 +175,7 @@ impl Observer for Bar<'_> {
     }
 }
 
-impl Drop for Bar<'_> {
+impl Drop for Bar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

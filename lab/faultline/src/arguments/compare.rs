@@ -68,9 +68,6 @@ pub(crate) struct Compare {
     pub(crate) conduct: Conduct,
 }
 
-/// The chance where none is asked for.
-pub(crate) const USUAL_LEVEL: f64 = 0.95;
-
 /// How sure an answer has to be.
 #[derive(Debug, Args)]
 pub(crate) struct Certainty {

@@ -106,13 +106,6 @@ pub(crate) struct UnderLens {
     pub(crate) gates: Gates,
 }
 
-impl Counting {
-    /// The seed, or any number that fits a signed 64-bit integer, so that every reader of JSON and SQL can hold it.
-    pub(crate) fn seed_or_any(&self) -> u64 {
-        self.seed.unwrap_or_else(|| u64::from(rand::random::<u32>()))
-    }
-}
-
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

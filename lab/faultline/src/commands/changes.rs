@@ -1,10 +1,10 @@
 //! `faultline changes`: the steps of series over commits.
 
-use super::operand;
 use crate::arguments::exchange::Changes;
 use crate::failure::{self, Failure};
-use crate::output;
+use crate::{output, places};
 use faultline_exchange::{Format as Foreign, write_changes};
+use faultline_experiment::operand;
 use faultline_model::changes::ChangesFound;
 use faultline_model::dataset::{Dataset, Series};
 use faultline_stats::changes::changes_found;
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub(crate) fn changes(arguments: &Changes, db: Option<&Path>) -> Result<ExitCode, Failure> {
-    let dataset = operand::resolve(&arguments.what, arguments.from.from, db)?.dataset();
+    let dataset = operand::resolve(&arguments.what, arguments.from.from, &places::found(db)?)?.dataset();
     let found = changes_found(&dataset, arguments.false_alarms, arguments.better.map(Into::into))
         .map_err(|error| Failure::usage(error.to_string(), "for example `--false-alarms 5%`"))?;
     match arguments.to {

@@ -1,39 +1,18 @@
 //! `faultline import` and `faultline export`: figures of other tools in, ours out.
 
-use super::{measure, operand};
 use crate::arguments::exchange::{Export, Import};
 use crate::failure::{self, Failure};
 use crate::{output, places};
 use faultline_exchange::Written;
-use faultline_store::Store;
+use faultline_experiment::{ImportRequest, Imported, Places, operand, stored};
 use std::path::Path;
 use std::process::ExitCode;
 
 pub(crate) fn import(arguments: &Import, db: Option<&Path>) -> Result<ExitCode, Failure> {
-    let Some(file) = &arguments.file else { return list(arguments, db) };
-    if !file.exists() {
-        return Err(Failure::usage(
-            format!("there is no file {}", file.display()),
-            "name a file or directory that another tool wrote",
-        ));
-    }
-    let (format, dataset) = operand::read(file, arguments.from.from)?;
-    let name = match &arguments.name {
-        Some(name) => name.clone(),
-        None => file.file_name().map_or_else(|| "import".to_owned(), |name| name.to_string_lossy().into_owned()),
-    };
-    let is_plain = !name.trim().is_empty() && name.trim() == name && !name.contains(char::is_control);
-    if !is_plain || name.parse::<i64>().is_ok() || name.contains('@') {
-        return Err(Failure::usage(
-            format!("'{name}' can't be a name: numbers are runs, after @ comes a commit, and it is a plain word"),
-            "`--name NAME` gives another",
-        ));
-    }
-    let path = places::database(db)?;
-    let mut store = Store::open_or_create(&path)?;
-    store.save_dataset(&name, format.name(), measure::now(), &dataset)?;
-    let points: usize = dataset.series.iter().map(|series| series.points.len()).sum();
-    let series = dataset.series.len();
+    let places = places::found(db)?;
+    let Some(file) = arguments.file.clone() else { return list(arguments, &places) };
+    let request = ImportRequest { file, from: arguments.from.from, name: arguments.name.clone() };
+    let Imported { name, format, series, points } = faultline_experiment::import(&request, &places)?;
     failure::warn(&format!(
         "taken in as '{name}' from {format}: {series} benchmarks, {points} runs",
         format = format.name()
@@ -41,14 +20,14 @@ pub(crate) fn import(arguments: &Import, db: Option<&Path>) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(arguments: &Import, db: Option<&Path>) -> Result<ExitCode, Failure> {
-    let lines = places::existing_store(db)?.list_datasets()?;
+fn list(arguments: &Import, places: &Places) -> Result<ExitCode, Failure> {
+    let lines = stored::imports(places)?;
     output::print(&faultline_report::imported(&lines, arguments.format.format, &output::style()))?;
     Ok(ExitCode::SUCCESS)
 }
 
 pub(crate) fn export(arguments: &Export, db: Option<&Path>) -> Result<ExitCode, Failure> {
-    let operand = operand::resolve(&arguments.what, arguments.from.from, db)?;
+    let operand = operand::resolve(&arguments.what, arguments.from.from, &places::found(db)?)?;
     let written = faultline_exchange::write(&operand.dataset(), arguments.to)
         .map_err(|error| Failure::usage(format!("{}: {}", operand.name, error), error.hint))?;
     put(&written, arguments.output.as_deref())?;

@@ -1,20 +1,20 @@
 //! `faultline facts`
 
-use super::stored;
 use crate::arguments::Facts;
 use crate::failure::Failure;
 use crate::{output, places};
-use faultline_targets::StopFlag;
+use faultline_experiment::stored;
+use faultline_model::record::RunId;
 use std::path::Path;
 use std::process::ExitCode;
 
 pub(crate) fn facts(arguments: &Facts, db: Option<&Path>) -> Result<ExitCode, Failure> {
     let facts = match arguments.run {
         None => {
-            let stop = StopFlag::default();
-            places::place(&arguments.machine, &arguments.place, None, &stop)?.target.facts()
+            let places = places::with_programs(&arguments.place, db)?;
+            faultline_experiment::facts(arguments.machine.on.as_ref(), &places)?
         }
-        Some(_) => stored::load(arguments.run, db)?.facts().cloned().unwrap_or_default(),
+        Some(run) => stored::load(Some(RunId(run)), &places::found(db)?)?.facts().cloned().unwrap_or_default(),
     };
     output::print(&faultline_report::facts(&facts, arguments.format.format, &output::style()))?;
     Ok(ExitCode::SUCCESS)

@@ -3,11 +3,12 @@
 use crate::arguments::List;
 use crate::failure::Failure;
 use crate::{output, places};
+use faultline_experiment::stored;
 use std::path::Path;
 use std::process::ExitCode;
 
 pub(crate) fn list(arguments: &List, db: Option<&Path>) -> Result<ExitCode, Failure> {
-    let lines = places::existing_store(db)?.list_runs()?;
+    let lines = stored::runs(&places::found(db)?)?;
     output::print(&faultline_report::runs(&lines, arguments.format.format, &output::style()))?;
     Ok(ExitCode::SUCCESS)
 }

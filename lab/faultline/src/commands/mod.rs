@@ -16,7 +16,5 @@ pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod workloads;
 
-mod measure;
-mod operand;
+mod measuring;
 mod present;
-mod stored;

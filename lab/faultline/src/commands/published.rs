@@ -1,9 +1,10 @@
 //! `faultline published`
 
-use super::stored;
 use crate::arguments::Published;
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, places};
+use faultline_experiment::stored;
+use faultline_model::record::RunId;
 use faultline_model::workload_comparison::WorkloadComparison;
 use faultline_report::Format;
 use faultline_report::published::{self, Judged, Pair, UnknownName};
@@ -19,7 +20,7 @@ pub(crate) fn published(arguments: &Published, db: Option<&Path>) -> Result<Exit
     let name = arguments.name.as_deref();
     let text = match arguments.beside {
         Some(run) => {
-            let summary = faultline_stats::summarise(&stored::load(Some(run), db)?);
+            let summary = faultline_stats::summarise(&stored::load(Some(RunId(run)), &places::found(db)?)?);
             published::beside(&summary, format, &output::style())
         }
         None if arguments.compare => compared(name, format)?,

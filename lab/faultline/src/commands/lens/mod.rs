@@ -2,12 +2,9 @@
 
 mod calibrate;
 mod compare;
-mod costs;
-mod gates;
 mod kernel;
-mod model;
 mod program;
-mod runs;
+mod under;
 
 use crate::arguments::lens::Lens;
 use crate::failure::Failure;

@@ -1,21 +1,22 @@
 //! The machines on which the sides of a live comparison run, with programs, kernels and compilers of their own where they ask for them.
 
-use crate::arguments::{Conduct, OnMachine, WorkloadsPlace};
-use crate::failure::Failure;
-use crate::places::{self, Place};
+use crate::error::Error;
+use crate::lab::Lab;
+use crate::observer::Notice;
+use crate::target::{self, ReadyTarget};
 use faultline_model::machine::{Guest, Machine};
 use faultline_model::setup::Setup;
 use faultline_model::subject::Subject;
+use faultline_targets::Target;
 use faultline_targets::host::build::{BuildRequest, build_workloads};
-use faultline_targets::{StopFlag, Target};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use tempfile::TempDir;
 
 /// Both sides, ready to run.
 pub(crate) struct Sides {
-    first: Place,
-    second: Option<Place>,
+    first: ReadyTarget,
+    second: Option<ReadyTarget>,
     /// Files of this machine's settings that the sides change.
     host_settings: Vec<String>,
     /// Programs that were built for a side; gone with us.
@@ -35,22 +36,10 @@ impl Sides {
     }
 }
 
-/// What preparing sides takes beside their setups.
-pub(crate) struct Preparing<'a> {
-    /// The machine of sides that name none; `None` where each has its own already.
-    pub(crate) machine: Option<&'a OnMachine>,
-    /// Where things are.
-    pub(crate) conduct: &'a Conduct,
-    /// Sources of the workloads, where they were named.
-    pub(crate) sources: Option<&'a Path>,
-    /// Ends it.
-    pub(crate) stop: &'a StopFlag,
-}
-
-/// Prepares the machines of both sides. The subjects keep what leads to the same machines again.
-pub(crate) fn prepare(sides: &mut [Subject; 2], preparing: &Preparing<'_>) -> Result<Sides, Failure> {
-    if let Some(usual) = preparing.machine {
-        let usual = usual.on.clone().unwrap_or_default();
+/// Prepares the machines of both sides. The subjects keep what leads to the same machines again. `usual`: the machine of sides that name none; `None`
+/// where each has its own already.
+pub(crate) fn prepare(sides: &mut [Subject; 2], usual: Option<&Machine>, lab: &mut Lab<'_>) -> Result<Sides, Error> {
+    if let Some(usual) = usual {
         sides.iter_mut().for_each(|side| side.machine = usual.clone());
     }
     let mut built = Vec::new();
@@ -61,9 +50,9 @@ pub(crate) fn prepare(sides: &mut [Subject; 2], preparing: &Preparing<'_>) -> Re
     let alike = places_alike(&sides[0], &sides[1]);
     let host_settings = host_settings(sides);
     let mut prepared = |side: &mut Subject| {
-        let place = place(side, preparing, &mut built)?;
-        found(side, &place.machine);
-        Ok::<_, Failure>(place)
+        let ready = ready(side, lab, &mut built)?;
+        found(side, &ready.machine);
+        Ok::<_, Error>(ready)
     };
     let [a, b] = sides;
     let first = prepared(a)?;
@@ -99,43 +88,41 @@ fn host_settings(sides: &[Subject; 2]) -> Vec<String> {
 }
 
 /// Finds a side's machine; refuses what can't be done there.
-fn checked_machine(side: &mut Subject) -> Result<(), Failure> {
+fn checked_machine(side: &mut Subject) -> Result<(), Error> {
     side.machine = machine(&mut side.setup, &side.machine)?;
     check(&side.setup, side.machine.guest().is_some())
 }
 
-fn place(side: &mut Subject, preparing: &Preparing<'_>, built: &mut Vec<TempDir>) -> Result<Place, Failure> {
-    let conduct = preparing.conduct;
-    let is_guest = side.machine.guest().is_some();
-    let mut place = WorkloadsPlace { workloads: conduct.place.workloads.clone(), guest: conduct.place.guest.clone() };
+fn ready(side: &mut Subject, lab: &mut Lab<'_>, built: &mut Vec<TempDir>) -> Result<ReadyTarget, Error> {
+    let mut places = lab.places.clone();
     if let Some(programs) = &mut side.setup.programs {
-        let directory = absolute(programs, "programs")?;
+        let directory = absolute(Path::new(programs), "programs")?;
         *programs = directory.to_string_lossy().into_owned();
-        if is_guest { place.guest = Some(directory) } else { place.workloads = Some(directory) }
+        let is_guest = side.machine.guest().is_some();
+        if is_guest { places.guest = Some(directory) } else { places.workloads = Some(directory) }
     }
     if let Some(compiler) = side.setup.compiler.clone() {
-        let directory = build(&compiler, &mut side.setup, preparing)?;
-        place.workloads = Some(directory.path().to_owned());
+        let directory = build(&compiler, &mut side.setup, lab)?;
+        places.workloads = Some(directory.path().to_owned());
         built.push(directory);
     }
-    let machine = OnMachine { on: Some(side.machine.clone()) };
-    places::place(&machine, &place, conduct.scratch.as_deref(), preparing.stop)
+    target::ready(&side.machine, &places, lab.stop)
 }
 
 /// The machine a side asks for, with its kernel; else the one of all.
-fn machine(setup: &mut Setup, usual: &Machine) -> Result<Machine, Failure> {
+fn machine(setup: &mut Setup, usual: &Machine) -> Result<Machine, Error> {
     let machine = match &setup.on {
         Some(text) => text.parse::<Machine>().map_err(|problem| {
-            Failure::usage(format!("on={text}: {problem}"), "for example `on=qemu:cpus=2,append=mitigations=off`")
+            Error::usage(format!("on={text}: {problem}"), "for example `on=qemu:cpus=2,append=mitigations=off`")
         })?,
         None => usual.clone(),
     };
     let Some(kernel) = &mut setup.kernel else { return Ok(machine) };
-    let path = absolute(kernel, "kernel")?;
+    let path = absolute(Path::new(kernel), "kernel")?;
     *kernel = path.to_string_lossy().into_owned();
     match machine {
         Machine::Qemu(guest) => Ok(Machine::Qemu(Guest { kernel: Some(path), ..guest })),
-        Machine::Host => Err(Failure::usage(
+        Machine::Host => Err(Error::usage(
             "a kernel image runs in a guest, and this side is on the host",
             "add `on=qemu`, or `--on qemu` for both sides",
         )),
@@ -143,9 +130,9 @@ fn machine(setup: &mut Setup, usual: &Machine) -> Result<Machine, Failure> {
 }
 
 /// Refuses variables that no environment can hold.
-fn check_environment(setup: &Setup) -> Result<(), Failure> {
+fn check_environment(setup: &Setup) -> Result<(), Error> {
     match setup.environment.iter().find(|(name, _)| name.is_empty() || name.contains(['=', '\0'])) {
-        Some((name, _)) => Err(Failure::usage(
+        Some((name, _)) => Err(Error::usage(
             format!("'{name}' is no name for a variable of the environment"),
             "for example `env.MALLOC_ARENA_MAX=1`",
         )),
@@ -154,15 +141,15 @@ fn check_environment(setup: &Setup) -> Result<(), Failure> {
 }
 
 /// Refuses what can't be together.
-fn check(setup: &Setup, is_guest: bool) -> Result<(), Failure> {
+fn check(setup: &Setup, is_guest: bool) -> Result<(), Error> {
     if setup.compiler.is_some() && setup.programs.is_some() {
-        return Err(Failure::usage(
+        return Err(Error::usage(
             "a side has both programs and a compiler to build them with",
             "give it one of the two",
         ));
     }
     if is_guest && setup.compiler.is_some() {
-        return Err(Failure::usage(
+        return Err(Error::usage(
             "programs for a guest are not built here",
             "build them (`make -C workloads guest`) and name them: `programs=DIR`",
         ));
@@ -172,16 +159,16 @@ fn check(setup: &Setup, is_guest: bool) -> Result<(), Failure> {
         check_settings(setup)?;
     }
     if setup.workload.is_some() && !setup.command.is_empty() {
-        return Err(Failure::usage("a side has both a workload and a command", "give it one of the two"));
+        return Err(Error::usage("a side has both a workload and a command", "give it one of the two"));
     }
     if is_guest && !setup.command.is_empty() {
-        return Err(Failure::usage("a guest has none of this host's commands", "compare commands on this host"));
+        return Err(Error::usage("a guest has none of this host's commands", "compare commands on this host"));
     }
     Ok(())
 }
 
 /// Refuses settings that this host doesn't have, before anything is measured.
-fn check_settings(setup: &Setup) -> Result<(), Failure> {
+fn check_settings(setup: &Setup) -> Result<(), Error> {
     let is_setting = |path: &str| {
         let path = Path::new(path);
         let is_below = path.starts_with("/proc/sys") || path.starts_with("/sys");
@@ -189,7 +176,7 @@ fn check_settings(setup: &Setup) -> Result<(), Failure> {
     };
     let missing = setup.system_files().find(|(path, _)| !is_setting(path));
     match missing {
-        Some((path, _)) => Err(Failure::usage(
+        Some((path, _)) => Err(Error::usage(
             format!("this host has no setting {path}"),
             "`sysctl -a` lists those of the kernel; below /sys there are the files themselves",
         )),
@@ -197,34 +184,27 @@ fn check_settings(setup: &Setup) -> Result<(), Failure> {
     }
 }
 
-fn absolute(path: &str, what: &str) -> Result<PathBuf, Failure> {
-    Path::new(path).canonicalize().map_err(|error| {
-        Failure::usage(format!("cannot use {path} for {what}: {error}"), "a variant's paths have to be there")
+fn absolute(path: &Path, what: &str) -> Result<PathBuf, Error> {
+    path.canonicalize().map_err(|error| {
+        Error::usage(format!("cannot use {} for {what}: {error}", path.display()), "a variant's paths have to be there")
     })
 }
 
-fn build(compiler: &str, setup: &mut Setup, preparing: &Preparing<'_>) -> Result<TempDir, Failure> {
-    let sources = match (&setup.sources, preparing.sources) {
-        (Some(sources), _) => absolute(sources, "sources")?,
-        (None, Some(sources)) => absolute(&sources.to_string_lossy(), "sources")?,
-        (None, None) => places::workload_sources().ok_or_else(|| {
-            Failure::new(
-                "the workloads' sources are not beside the command",
-                "`--sources DIR` names the directory `workloads` of Faultline's sources",
-            )
-        })?,
+fn build(compiler: &str, setup: &mut Setup, lab: &mut Lab<'_>) -> Result<TempDir, Error> {
+    let sources = match &setup.sources {
+        Some(sources) => Path::new(sources),
+        None => lab.places.sources()?,
     };
+    let sources = absolute(sources, "sources")?;
     // A resume builds from the same.
     setup.sources = Some(sources.to_string_lossy().into_owned());
     let directory = tempfile::Builder::new().prefix("faultline-built-").tempdir().map_err(|error| {
-        Failure::new(format!("no directory to build in: {error}"), "set TMPDIR to a directory that you can write")
+        Error::failed(format!("no directory to build in: {error}"), "set TMPDIR to a directory that you can write")
     })?;
-    crate::failure::warn(&format!("building the workloads with {compiler}"));
-    let host = places::keeper_and_scratch(preparing.conduct.scratch.as_deref())?;
-    let request =
-        BuildRequest { sources: &sources, compiler, directory: directory.path(), keeper: &host.0, scratch: &host.1 };
-    build_workloads(&request, preparing.stop).map_err(|error| {
-        if preparing.stop.is_set() { Failure::stopped() } else { Failure::from_target_as_usage(error) }
-    })?;
+    lab.observer.notice(&Notice::BuildingWorkloads { compiler: compiler.to_owned() });
+    let (keeper, scratch) = (&lab.places.keeper, lab.places.usable_scratch()?);
+    let request = BuildRequest { sources: &sources, compiler, directory: directory.path(), keeper, scratch: &scratch };
+    build_workloads(&request, lab.stop)
+        .map_err(|error| if lab.stop.is_set() { Error::stopped() } else { Error::target_as_usage(error) })?;
     Ok(directory)
 }

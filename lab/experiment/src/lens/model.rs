@@ -1,9 +1,9 @@
-//! The modelled machine, from arguments.
+//! The modelled machine, from a request.
 
 use super::costs;
-use crate::arguments::lens::{Gates, Model};
-use crate::failure::Failure;
-use crate::places;
+use super::request::{ModelRequest, UnderLens};
+use crate::error::Error;
+use crate::places::Places;
 use faultline_coherence::{Machine, Topology};
 use faultline_model::lens::settings::LensSettings;
 use faultline_runner::lens::{MachineModel, Quanta};
@@ -19,18 +19,17 @@ const LEAST_QUANTUM_OF_TURNS: u64 = 500;
 const PLUGIN_ENTRY: &[u8] = b"qemu_plugin_install\0";
 
 /// The machine, but for its number of CPUs. The error says what can't be.
-pub(super) fn machine(model: &Model) -> Result<MachineModel, Failure> {
-    let costs = costs::named(&model.costs)?;
-    if let Some(caches) = model.cache {
-        let one = Topology::new(1, 1, 1).map_err(|error| Failure::usage(error.to_string(), "name other caches"))?;
-        Machine::with(one, costs.costs(), Some(caches)).map_err(|error| {
-            Failure::usage(error.to_string(), "for example `--cache 16384x16`, 1 MiB in sets of 16")
-        })?;
+pub(super) fn machine(model: &ModelRequest, places: &Places) -> Result<MachineModel, Error> {
+    let costs = costs::named(&model.costs, places)?;
+    if let Some(caches) = model.caches {
+        let one = Topology::new(1, 1, 1).map_err(|error| Error::usage(error.to_string(), "name other caches"))?;
+        Machine::with(one, costs.costs(), Some(caches))
+            .map_err(|error| Error::usage(error.to_string(), "for example `--cache 16384x16`, 1 MiB in sets of 16"))?;
     }
     let quanta = Quanta { contended: model.quantum, private: model.private_quantum };
     for quantum in [model.quantum, model.private_quantum].into_iter().flatten() {
         if quantum > MOST_QUANTUM {
-            return Err(Failure::usage(
+            return Err(Error::usage(
                 format!("a quantum of {quantum} is too long"),
                 "some thousands are coarse already",
             ));
@@ -39,7 +38,7 @@ pub(super) fn machine(model: &Model) -> Result<MachineModel, Failure> {
     if let (Some(contended), Some(private)) = (model.quantum, model.private_quantum)
         && private < contended
     {
-        return Err(Failure::usage(
+        return Err(Error::usage(
             format!("the private quantum of {private} is below the other, which is {contended}"),
             "it holds while there is nothing to contend for, and is the longer one",
         ));
@@ -48,15 +47,15 @@ pub(super) fn machine(model: &Model) -> Result<MachineModel, Failure> {
         sockets: model.sockets,
         cpus_per_cache: model.cpus_per_cache,
         costs,
-        caches: model.cache,
+        caches: model.caches,
         quanta,
     })
 }
 
 /// Refuses quanta that a machine whose CPUs run by turns can't keep to.
-pub(super) fn check_turns(model: &Model) -> Result<(), Failure> {
+pub(super) fn check_turns(model: &ModelRequest) -> Result<(), Error> {
     if let Some(quantum) = model.quantum.filter(|&quantum| quantum < LEAST_QUANTUM_OF_TURNS) {
-        return Err(Failure::usage(
+        return Err(Error::usage(
             format!("a quantum of {quantum} is too short for a kernel"),
             format!(
                 "{LEAST_QUANTUM_OF_TURNS} is the least: a CPU's turn is never shorter than a block of instructions"
@@ -64,7 +63,7 @@ pub(super) fn check_turns(model: &Model) -> Result<(), Failure> {
         ));
     }
     if model.private_quantum.is_some() {
-        return Err(Failure::usage(
+        return Err(Error::usage(
             "a private quantum is of programs alone",
             "leave out `--private-quantum`: for a kernel there is one quantum, `--quantum`",
         ));
@@ -73,12 +72,13 @@ pub(super) fn check_turns(model: &Model) -> Result<(), Failure> {
 }
 
 /// What is saved of the request.
-pub(super) fn settings(model: &Model, ops: Option<u64>, gates: &Gates) -> LensSettings {
+pub(super) fn settings(under: &UnderLens) -> LensSettings {
+    let UnderLens { model, gates, operations, .. } = under;
     LensSettings {
         sockets: model.sockets,
         cpus_per_cache: model.cpus_per_cache,
         costs: model.costs.clone(),
-        operations_per_task: ops,
+        operations_per_task: *operations,
         quantum: model.quantum,
         private_quantum: model.private_quantum,
         budgets: gates.budgets.iter().map(ToString::to_string).collect(),
@@ -86,30 +86,27 @@ pub(super) fn settings(model: &Model, ops: Option<u64>, gates: &Gates) -> LensSe
 }
 
 /// The plugin's file.
-pub(super) fn plugin(model: &Model) -> Result<PathBuf, Failure> {
-    let file = match &model.plugin {
-        Some(file) => file.clone(),
-        None => places::own_part("lens").map(|directory| directory.join("libfaultline_lens.so")).ok_or_else(|| {
-            Failure::new(
-                "the lens's plugin is not beside the command",
-                "`make lens` builds it; `--plugin FILE` says where it is",
-            )
-        })?,
-    };
+pub(super) fn plugin(places: &Places) -> Result<PathBuf, Error> {
+    let file = places.plugin.as_ref().ok_or_else(|| {
+        Error::failed(
+            "the lens's plugin is not beside the command",
+            "`make lens` builds it; `--plugin FILE` says where it is",
+        )
+    })?;
     if !file.is_file() {
-        return Err(Failure::usage(
+        return Err(Error::usage(
             format!("there is no plugin {}", file.display()),
             "`make lens` builds it; `--plugin FILE` says where it is",
         ));
     }
     // Every execution would fail for it, and each would be final.
-    if !std::fs::read(&file).is_ok_and(|bytes| memchr::memmem::find(&bytes, PLUGIN_ENTRY).is_some()) {
-        return Err(Failure::usage(
+    if !std::fs::read(file).is_ok_and(|bytes| memchr::memmem::find(&bytes, PLUGIN_ENTRY).is_some()) {
+        return Err(Error::usage(
             format!("{} is no plugin for QEMU", file.display()),
             "`make lens` builds the lens's; `--plugin FILE` says where it is",
         ));
     }
     // The emulator may look for it from another directory.
-    std::path::absolute(&file)
-        .map_err(|error| Failure::new(format!("cannot find {}: {error}", file.display()), "name it by its full path"))
+    std::path::absolute(file)
+        .map_err(|error| Error::failed(format!("cannot find {}: {error}", file.display()), "name it by its full path"))
 }

@@ -1,13 +1,13 @@
 //! Tables of costs: those that come with the model, and the one that was measured here.
 
-use crate::failure::Failure;
-use crate::places;
+use crate::error::Error;
+use crate::places::Places;
 use faultline_coherence::CostTable;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// What the measured table is called.
-pub(super) const MEASURED: &str = "measured";
+pub const MEASURED: &str = "measured";
 
 /// Name and version of the file.
 const FORMAT: &str = "faultline-costs/1";
@@ -26,13 +26,13 @@ pub(super) struct Kept {
 }
 
 /// The table of that name.
-pub(super) fn named(name: &str) -> Result<CostTable, Failure> {
+pub(super) fn named(name: &str, places: &Places) -> Result<CostTable, Error> {
     if name == MEASURED {
-        return measured();
+        return measured(places);
     }
     CostTable::by_name(name).copied().ok_or_else(|| {
         let names: Vec<&str> = CostTable::presets().iter().map(|table| table.name).collect();
-        Failure::usage(
+        Error::usage(
             format!("there is no table of costs '{name}'"),
             format!("there are {}, {MEASURED}", names.join(", ")),
         )
@@ -40,20 +40,20 @@ pub(super) fn named(name: &str) -> Result<CostTable, Failure> {
 }
 
 /// Where the measured table is kept.
-pub(super) fn file() -> Result<PathBuf, Failure> {
-    Ok(places::data_directory()?.join("costs.json"))
+pub(super) fn file(places: &Places) -> Result<PathBuf, Error> {
+    Ok(places.data()?.join("costs.json"))
 }
 
-fn measured() -> Result<CostTable, Failure> {
-    let path = file()?;
+fn measured(places: &Places) -> Result<CostTable, Error> {
+    let path = file(places)?;
     let text = std::fs::read_to_string(&path).map_err(|_| {
-        Failure::usage("costs were not measured on this machine yet", "`faultline lens calibrate` measures them")
+        Error::usage("costs were not measured on this machine yet", "`faultline lens calibrate` measures them")
     })?;
     let kept: Kept = serde_json::from_str(&text)
         .ok()
         .filter(|kept: &Kept| kept.format == FORMAT && kept.instruction_ps > 0)
         .ok_or_else(|| {
-            Failure::new(
+            Error::failed(
                 format!("{} is no table of costs", path.display()),
                 "`faultline lens calibrate` writes it anew",
             )

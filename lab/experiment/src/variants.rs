@@ -2,7 +2,7 @@
 //!
 //! Whether the machine can do it is found out by whoever prepares the sides.
 
-use crate::failure::Failure;
+use crate::error::Error;
 use faultline_model::machine::Machine;
 use faultline_model::setup::Setup;
 use faultline_model::subject::Subject;
@@ -33,7 +33,7 @@ struct File {
 
 /// Declared variants.
 #[derive(Debug, Default)]
-pub(crate) struct Variants {
+pub struct Variants {
     declared: BTreeMap<String, Setup>,
     /// Where they were looked for.
     file: PathBuf,
@@ -41,13 +41,13 @@ pub(crate) struct Variants {
 
 impl Variants {
     /// Those of the file named, or of `faultline.toml` where there is one.
-    pub(crate) fn read(named: Option<&Path>) -> Result<Self, Failure> {
+    pub fn read(named: Option<&Path>) -> Result<Self, Error> {
         let file = named.unwrap_or(Path::new(USUAL_FILE));
         let text = match read_most(file) {
             Ok(text) => text,
             Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(error) => {
-                return Err(Failure::usage(
+                return Err(Error::usage(
                     format!("cannot read {}: {error}", file.display()),
                     "`--config FILE` takes a file that declares variants",
                 ));
@@ -57,10 +57,10 @@ impl Variants {
         Ok(Variants { declared: parse(&text, file, directory)?, file: file.to_owned() })
     }
 
-    /// The subject that `text` describes, on a machine that is still to be found: a command, or declared names and `KEY=VALUE` words, later ones over earlier.
-    pub(crate) fn setup(&self, text: &str) -> Result<Subject, Failure> {
+    /// The variant that `text` describes: a command, or declared names and `KEY=VALUE` words, later ones over earlier.
+    pub fn setup(&self, text: &str) -> Result<Subject, Error> {
         let words = shell_words::split(text).map_err(|error| {
-            Failure::usage(format!("cannot split the variant '{text}' into words: {error}"), "quote it as for a shell")
+            Error::usage(format!("cannot split the variant '{text}' into words: {error}"), "quote it as for a shell")
         })?;
         let mut setup = Setup::default();
         let is_command = words.first().is_some_and(|first| first.contains('/') && !first.contains('='));
@@ -77,7 +77,7 @@ impl Variants {
     }
 
     /// Adds what one word says.
-    fn take(&self, word: &str, setup: &mut Setup) -> Result<(), Failure> {
+    fn take(&self, word: &str, setup: &mut Setup) -> Result<(), Error> {
         let Some((key, value)) = word.split_once('=') else {
             let declared = self.declared.get(word).ok_or_else(|| self.unknown(word))?;
             merge(setup, declared);
@@ -97,7 +97,7 @@ impl Variants {
             ("workload", "") => setup.workload = Some(value),
             ("command", "") => setup.command = command(&value)?,
             _ => {
-                return Err(Failure::usage(
+                return Err(Error::usage(
                     format!("a variant has no '{key}'"),
                     format!("KEY=VALUE with a key of {KEYS}"),
                 ));
@@ -106,14 +106,14 @@ impl Variants {
         Ok(())
     }
 
-    fn unknown(&self, word: &str) -> Failure {
+    fn unknown(&self, word: &str) -> Error {
         let hint = if self.declared.is_empty() {
             format!("{} declares none; say it as KEY=VALUE, with a key of {KEYS}", self.file.display())
         } else {
             let names = self.declared.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             format!("{} declares {names}", self.file.display())
         };
-        Failure::usage(format!("there is no variant '{word}'"), hint)
+        Error::usage(format!("there is no variant '{word}'"), hint)
     }
 }
 
@@ -124,11 +124,11 @@ fn read_most(file: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-fn command(text: &str) -> Result<Vec<String>, Failure> {
+fn command(text: &str) -> Result<Vec<String>, Error> {
     match shell_words::split(text) {
         Ok(words) if !words.is_empty() => Ok(words),
-        Ok(_) => Err(Failure::usage("the command is empty", "for example `--a \"command='sleep 1'\"`")),
-        Err(error) => Err(Failure::usage(
+        Ok(_) => Err(Error::usage("the command is empty", "for example `--a \"command='sleep 1'\"`")),
+        Err(error) => Err(Error::usage(
             format!("cannot split the command '{text}' into words: {error}"),
             "quote it as for a shell",
         )),
@@ -160,11 +160,11 @@ fn merge(setup: &mut Setup, over: &Setup) {
 }
 
 /// Reads a file's text. Paths in it are relative to its own directory.
-fn parse(text: &str, file: &Path, directory: &Path) -> Result<BTreeMap<String, Setup>, Failure> {
+fn parse(text: &str, file: &Path, directory: &Path) -> Result<BTreeMap<String, Setup>, Error> {
     let parsed: File = toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
         let message = error.message().lines().next().unwrap_or_default().to_owned();
-        Failure::usage(
+        Error::usage(
             format!("{}:{line}: {message}", file.display()),
             "a variant is a table: `[variant.NAME]` with environment, sysctl, sysfs, programs, compiler, sources, on, kernel, workload or command",
         )
@@ -196,6 +196,10 @@ environment = { MALLOC_ARENA_MAX = "1" }
         Variants { declared, file: "faultline.toml".into() }
     }
 
+    fn told(error: Error) -> String {
+        format!("{}; {}", error.problem, error.hint.unwrap_or_default())
+    }
+
     fn words(text: &str) -> Vec<String> {
         variants().setup(text).unwrap().setup.words()
     }
@@ -215,7 +219,7 @@ environment = { MALLOC_ARENA_MAX = "1" }
 
     #[test]
     fn nonsense_is_refused_with_what_there_is() {
-        let refused = |text: &str| variants().setup(text).unwrap_err().to_string();
+        let refused = |text: &str| told(variants().setup(text).unwrap_err());
         assert_eq!(refused("stabel"), "there is no variant 'stabel'; faultline.toml declares overcommit, stable");
         assert!(refused("colour=red").starts_with("a variant has no 'colour'"));
         assert!(refused("'unclosed").contains("cannot split"));
@@ -224,7 +228,7 @@ environment = { MALLOC_ARENA_MAX = "1" }
 
     #[test]
     fn a_wrong_file_is_told_with_its_line() {
-        let wrong = |text| parse(text, Path::new("f.toml"), Path::new(".")).unwrap_err().to_string();
+        let wrong = |text| told(parse(text, Path::new("f.toml"), Path::new(".")).unwrap_err());
         assert!(wrong("[variant.a]\nsysctrl = {}\n").starts_with("f.toml:2: unknown field `sysctrl`"));
         assert!(wrong("[variant.a\n").starts_with("f.toml:1: "));
         assert!(wrong("[variants.a]\n").starts_with("f.toml:1: unknown field `variants`"));

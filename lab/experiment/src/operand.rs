@@ -1,8 +1,9 @@
-//! What a command's words name: a run by number or label, a file or directory of any format that is known, or figures taken in before; each with
+//! What a user's words name: a run by number or label, a file or directory of any format that is known, or figures taken in before; each with
 //! `@COMMIT` where it holds history.
 
-use crate::failure::Failure;
-use crate::places;
+use crate::database;
+use crate::error::Error;
+use crate::places::Places;
 use faultline_exchange::{Files, Format as Foreign};
 use faultline_model::dataset::{Dataset, Series};
 use faultline_model::record::{RunId, RunRecord};
@@ -21,15 +22,15 @@ const MOST_FILES: usize = 100_000;
 const MOST_DEPTH: usize = 16;
 
 /// Something that holds figures.
-pub(super) struct Operand {
+pub struct Operand {
     /// As it was named.
-    pub(super) name: String,
+    pub name: String,
     /// What it is.
-    pub(super) source: Source,
+    pub source: Source,
 }
 
 /// What figures come from.
-pub(super) enum Source {
+pub enum Source {
     /// A run of ours.
     Run(Box<RunRecord>),
     /// Another tool's figures.
@@ -38,7 +39,7 @@ pub(super) enum Source {
 
 impl Operand {
     /// Its figures, whatever they come from.
-    pub(super) fn dataset(&self) -> Dataset {
+    pub fn dataset(&self) -> Dataset {
         match &self.source {
             Source::Run(record) if record.settings.comparison().is_some() => both_sides(record),
             Source::Run(record) => datasets::dataset(record),
@@ -48,8 +49,8 @@ impl Operand {
 }
 
 /// Finds what `text` names. A file goes before a name that is kept in the database.
-pub(super) fn resolve(text: &str, from: Option<Foreign>, db: Option<&Path>) -> Result<Operand, Failure> {
-    if let Some(source) = whole(text, from, db)? {
+pub fn resolve(text: &str, from: Option<Foreign>, places: &Places) -> Result<Operand, Error> {
+    if let Some(source) = whole(text, from, places)? {
         let name = match &source {
             Source::Run(record) if record.id.to_string() == text => format!("run {text}"),
             _ => text.to_owned(),
@@ -57,12 +58,12 @@ pub(super) fn resolve(text: &str, from: Option<Foreign>, db: Option<&Path>) -> R
         return Ok(Operand { name, source });
     }
     let Some((holder, part)) = text.rsplit_once('@') else { return Err(unknown(text)) };
-    let dataset = match whole(holder, from, db)?.ok_or_else(|| unknown(holder))? {
+    let dataset = match whole(holder, from, places)?.ok_or_else(|| unknown(holder))? {
         Source::Run(record) if record.settings.comparison().is_some() => one_side(&record, part)?,
         source => {
             let dataset = Operand { name: String::new(), source }.dataset();
             datasets::at_commit(&dataset, part).map_err(|error| {
-                Failure::usage(format!("{holder}: {error}"), "commits are named by their first letters")
+                Error::usage(format!("{holder}: {error}"), "commits are named by their first letters")
             })?
         }
     };
@@ -78,12 +79,12 @@ fn both_sides(record: &RunRecord) -> Dataset {
     both
 }
 
-fn one_side(record: &RunRecord, side: &str) -> Result<Dataset, Failure> {
+fn one_side(record: &RunRecord, side: &str) -> Result<Dataset, Error> {
     let (a, b) = datasets::sides(record);
     match SubjectIndex::from_letter(side) {
         Some(SubjectIndex::A) => Ok(a),
         Some(SubjectIndex::B) => Ok(b),
-        Some(_) | None => Err(Failure::usage(
+        Some(_) | None => Err(Error::usage(
             format!("run {} is a comparison and has no side '{side}'", record.id),
             format!("its sides are {id}@a and {id}@b", id = record.id),
         )),
@@ -91,41 +92,41 @@ fn one_side(record: &RunRecord, side: &str) -> Result<Dataset, Failure> {
 }
 
 /// What goes by a name or a run's number, without a part of it.
-fn whole(text: &str, from: Option<Foreign>, db: Option<&Path>) -> Result<Option<Source>, Failure> {
+fn whole(text: &str, from: Option<Foreign>, places: &Places) -> Result<Option<Source>, Error> {
     match text.parse::<i64>() {
         Ok(number) if from.is_none() => {
-            let loaded = places::existing_store(db)?.load_run(RunId(number));
+            let loaded = database::existing(places)?.load_run(RunId(number));
             match loaded {
                 Ok(record) => Ok(Some(Source::Run(Box::new(record)))),
                 // A commit's name may have no letters.
-                Err(error) if error.not_there => match named(text, from, db)? {
+                Err(error) if error.not_there => match named(text, from, places)? {
                     Some(source) => Ok(Some(source)),
                     None => Err(error.into()),
                 },
                 Err(error) => Err(error.into()),
             }
         }
-        _ => named(text, from, db),
+        _ => named(text, from, places),
     }
 }
 
-fn unknown(text: &str) -> Failure {
-    Failure::usage(
+fn unknown(text: &str) -> Error {
+    Error::usage(
         format!("there is no file, run or import '{text}'"),
         "a run's number or label (`faultline list`), a file or directory, or a name (`faultline import` lists them)",
     )
 }
 
 /// What goes by a name, without a commit.
-fn named(name: &str, from: Option<Foreign>, db: Option<&Path>) -> Result<Option<Source>, Failure> {
+fn named(name: &str, from: Option<Foreign>, places: &Places) -> Result<Option<Source>, Error> {
     let path = Path::new(name);
     if path.exists() {
         return Ok(Some(Source::Figures(read(path, from)?.1)));
     }
-    if !places::database(db)?.exists() {
+    if !places.database()?.exists() {
         return Ok(None);
     }
-    let store = places::existing_store(db)?;
+    let store = database::existing(places)?;
     if let Some(dataset) = store.load_dataset(name)? {
         return Ok(Some(Source::Figures(dataset)));
     }
@@ -136,17 +137,17 @@ fn named(name: &str, from: Option<Foreign>, db: Option<&Path>) -> Result<Option<
 }
 
 /// The figures of a file or directory, and their format.
-pub(super) fn read(path: &Path, from: Option<Foreign>) -> Result<(Foreign, Dataset), Failure> {
+pub fn read(path: &Path, from: Option<Foreign>) -> Result<(Foreign, Dataset), Error> {
     let files = files(path)?;
     let dataset =
-        faultline_exchange::read(&files, from).map_err(|error| Failure::usage(error.to_string(), error.hint()))?;
+        faultline_exchange::read(&files, from).map_err(|error| Error::usage(error.to_string(), error.hint()))?;
     let format = from.or_else(|| faultline_exchange::sniff(&files)).expect("what was read has a format");
     Ok((format, dataset))
 }
 
-fn files(path: &Path) -> Result<Files, Failure> {
+fn files(path: &Path) -> Result<Files, Error> {
     let unreadable = |path: &Path, error: &dyn std::fmt::Display| {
-        Failure::usage(format!("cannot read {}: {error}", path.display()), "name a file or directory that can be read")
+        Error::usage(format!("cannot read {}: {error}", path.display()), "name a file or directory that can be read")
     };
     if !path.is_dir() {
         let bytes = read_most(path, MOST_BYTES).map_err(|error| unreadable(path, &error))?;

@@ -1,0 +1,165 @@
+//! A live comparison: both sides by turns in random order, looked at as it goes on, until each workload has its answer or the time is used up.
+
+use crate::conclusion::{Conclusion, Measured};
+use crate::database::MeasuringStore;
+use crate::error::Error;
+use crate::lab::Lab;
+use crate::measure::{self, Stretch};
+use crate::resumable;
+use crate::run::with_usual_pin;
+use crate::sides::{self, Sides};
+use faultline_model::machine::Machine;
+use faultline_model::plan::PlanItem;
+use faultline_model::record::{RunId, RunRecord};
+use faultline_model::subject::SubjectIndex;
+use faultline_runner::{ComparedSides, PlannedRun, Request, SideMachine, Targets, plan_comparison};
+use faultline_stats::sequential::{is_hopeless, is_settled, planned_looks, spent_ms};
+use faultline_store::{NewRun, Store};
+use faultline_targets::{SettingsGuard, Target};
+use std::time::{Duration, Instant};
+
+/// Confidence level where none is asked for.
+pub const USUAL_LEVEL: f64 = 0.95;
+
+/// Blocks after which a side that never ended well is given up.
+const HOPELESS_BLOCKS: u32 = 3;
+
+/// What is asked of a live comparison.
+#[derive(Debug, Clone)]
+pub struct ComparisonRequest {
+    /// What is measured, how long and how often. Its machine is found from the other fields.
+    pub request: Request,
+    /// The sides, and how sure the answer has to be.
+    pub comparison: ComparedSides,
+    /// The machine of sides that name none; none for this host.
+    pub on: Option<Machine>,
+    /// Seed of the order; any where none is given.
+    pub seed: Option<u64>,
+    /// A name for people.
+    pub label: Option<String>,
+}
+
+/// Plans a comparison, saves the plan, measures, and concludes.
+pub fn compare(request: &ComparisonRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+    lab.put_back_leftovers()?;
+    let mut comparison = request.comparison.clone();
+    let usual = request.on.clone().unwrap_or_default();
+    let sides = sides::prepare(&mut comparison.sides, Some(&usual), lab)?;
+    let [target_a, target_b] = sides.targets();
+    let (workloads_a, workloads_b) = (target_a.workloads()?, target_b.workloads()?);
+    let machine = |target: &dyn Target, workloads| SideMachine { workloads, usable_cpus: target.cpus().len() as u32 };
+    let machines = [machine(target_a, &workloads_a), machine(target_b, &workloads_b)];
+    let asked = with_usual_pin(&request.request);
+    let seed = request.seed.unwrap_or_else(measure::any_seed);
+    let plan = plan_comparison(&asked, &comparison, machines, seed)?;
+
+    let mut database = MeasuringStore::open_or_create(lab.places)?;
+    let store = &mut database.store;
+    let new = NewRun {
+        label: request.label.as_deref(),
+        settings: &plan.settings,
+        subjects: &comparison.sides,
+        workloads: &workloads_a,
+        plan: &plan.items,
+        session: &measure::session(&sides.targets()),
+    };
+    let (run, followed) = with_settings(&sides, lab, |lab| {
+        let run = store.begin_run(&new)?;
+        Ok((run, follow(store, run, &sides, None, lab)?))
+    })?;
+    concluded(store, run, followed)
+}
+
+/// Goes on with a comparison that was stopped or killed. `limit_ms`: time limit of each execution in place of the run's own.
+pub(crate) fn go_on(
+    store: &mut Store,
+    record: &RunRecord,
+    limit_ms: Option<u64>,
+    lab: &mut Lab<'_>,
+) -> Result<Measured, Error> {
+    let [a, b] = SubjectIndex::SIDES;
+    let mut subjects = [resumable::subject(record, a)?.clone(), resumable::subject(record, b)?.clone()];
+    let sides = sides::prepare(&mut subjects, None, lab)?;
+    for (side, target) in SubjectIndex::SIDES.into_iter().zip(sides.targets()) {
+        resumable::check(record, side, target)?;
+    }
+    let followed = with_settings(&sides, lab, |lab| {
+        store.resume_run(record.id, &measure::session(&sides.targets()))?;
+        follow(store, record.id, &sides, limit_ms, lab)
+    })?;
+    concluded(store, record.id, followed)
+}
+
+fn concluded(store: &Store, run: RunId, followed: Followed) -> Result<Measured, Error> {
+    Ok(match followed {
+        Followed::ToTheEnd => Measured::Concluded(Box::new(Conclusion::of_saved(store, run)?)),
+        Followed::Stopped => Measured::Stopped { run, can_go_on: true },
+    })
+}
+
+/// Measures while the settings of this machine that the sides change are ours, and sees at the end that they are as they were.
+fn with_settings<'a, T>(
+    sides: &Sides,
+    lab: &mut Lab<'a>,
+    measured: impl FnOnce(&mut Lab<'a>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    if sides.host_settings().is_empty() {
+        return measured(lab);
+    }
+    let (guard, put_back) = SettingsGuard::take(sides.host_settings())?;
+    lab.tell_put_back(put_back);
+    let came = measured(lab);
+    let released = guard.release().map_err(Error::from);
+    came.and_then(|came| released.map(|()| came))
+}
+
+/// How far a comparison was followed.
+enum Followed {
+    /// It is finished.
+    ToTheEnd,
+    /// A stop was asked for.
+    Stopped,
+}
+
+/// Measures from look to look. The record is loaded once for each.
+fn follow(
+    store: &mut Store,
+    run: RunId,
+    sides: &Sides,
+    limit_ms: Option<u64>,
+    lab: &mut Lab<'_>,
+) -> Result<Followed, Error> {
+    let mut record = store.load_run(run)?;
+    let limit = measure::limit(limit_ms, &record);
+    // Over all sessions: whoever stopped it may have seen how it stood, and must not have a say in when the time is over.
+    let budget_ms = record.settings.timed().and_then(|timed| timed.budget_ms);
+    let budget = budget_ms.map(|budget_ms| Duration::from_millis(budget_ms.saturating_sub(spent_ms(&record))));
+    let began = Instant::now();
+    let targets = sides.targets();
+    let looks: Vec<u32> = planned_looks(&record).iter().map(|look| look.blocks).collect();
+    let first_sight = looks.first().map(|&blocks| blocks.min(HOPELESS_BLOCKS));
+    for blocks in first_sight.into_iter().chain(looks) {
+        let items: Vec<PlanItem> = measure::missing(&record).into_iter().filter(|item| item.block < blocks).collect();
+        let planned = PlannedRun {
+            targets: Targets::new(&targets),
+            settings: &record.settings,
+            subjects: &record.subjects,
+            items: &items,
+            budget: budget.map(|budget| budget.saturating_sub(began.elapsed())),
+            limit,
+            lens: None,
+        };
+        let ended = measure::stretch(store, &record, &planned, lab)?;
+        if matches!(ended, Stretch::Stopped) {
+            return Ok(Followed::Stopped);
+        }
+        record = store.load_run(run)?;
+        if matches!(ended, Stretch::BudgetUsed(_)) || is_hopeless(&record) || is_settled(&record) {
+            break;
+        }
+    }
+    let left: Vec<u32> = measure::missing(&record).iter().map(|item| item.ordinal).collect();
+    store.skip_items(run, &left)?;
+    store.finish_run(run)?;
+    Ok(Followed::ToTheEnd)
+}

@@ -1,0 +1,76 @@
+//! Why an experiment can't be done: one line that says what, a hint that says what to do, and a kind that a face makes a status of.
+
+use faultline_model::journal::JournalError;
+use faultline_runner::RequestError;
+use faultline_store::StoreError;
+use faultline_targets::TargetError;
+
+/// Why what was asked for can't be done.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}")]
+pub struct Error {
+    /// One line for people.
+    pub problem: String,
+    /// What can be done about it.
+    pub hint: Option<String>,
+    /// Whose fault it is.
+    pub kind: ErrorKind,
+}
+
+/// What kind of failure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The request makes no sense.
+    Usage,
+    /// Something failed.
+    Failed,
+    /// The user stopped it before there was anything to save.
+    Stopped,
+}
+
+impl Error {
+    /// Something failed.
+    pub fn failed(problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Error { problem: problem.into(), hint: Some(hint.into()), kind: ErrorKind::Failed }
+    }
+
+    /// The request makes no sense.
+    pub fn usage(problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Error { problem: problem.into(), hint: Some(hint.into()), kind: ErrorKind::Usage }
+    }
+
+    /// What is wrong with a target is what the user named.
+    pub(crate) fn target_as_usage(error: TargetError) -> Self {
+        Error::usage(error.problem, error.hint)
+    }
+
+    /// The user stopped it before there was anything to save.
+    pub(crate) fn stopped() -> Self {
+        Error { problem: "stopped".to_owned(), hint: None, kind: ErrorKind::Stopped }
+    }
+}
+
+impl From<RequestError> for Error {
+    fn from(error: RequestError) -> Self {
+        Error::usage(error.problem, error.hint)
+    }
+}
+
+impl From<TargetError> for Error {
+    fn from(error: TargetError) -> Self {
+        Error::failed(error.problem, error.hint)
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        let kind = if error.not_there { ErrorKind::Usage } else { ErrorKind::Failed };
+        Error { problem: error.problem, hint: error.hint, kind }
+    }
+}
+
+impl From<JournalError> for Error {
+    fn from(error: JournalError) -> Self {
+        Error { problem: error.problem, hint: error.hint, kind: ErrorKind::Failed }
+    }
+}

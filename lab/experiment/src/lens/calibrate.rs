@@ -1,0 +1,74 @@
+//! What a transfer costs between this machine's CPUs.
+
+use super::costs::{self, Kept, MEASURED};
+use crate::error::Error;
+use crate::lab::Lab;
+use crate::places::Places;
+use crate::target::or_stopped;
+use crate::whole_file;
+use faultline_coherence::CostTable;
+use faultline_targets::Target;
+use faultline_targets::host::ping_pong::{Nearness, Probe, Rounds, probe};
+use std::path::PathBuf;
+
+/// What was measured.
+#[derive(Debug, Clone)]
+pub struct Calibration {
+    /// Every pair of CPUs.
+    pub probe: Probe,
+    /// The costs made of it.
+    pub table: CostTable,
+    /// The machine's name.
+    machine: String,
+}
+
+/// Measures every pair of this machine's CPUs.
+pub fn calibrate(lab: &mut Lab<'_>) -> Result<Calibration, Error> {
+    let host = lab.places.bare_host();
+    let probe = probe(host.cpus(), Rounds::default(), lab.stop).map_err(|error| or_stopped(error, lab.stop))?;
+    let table = table(&probe);
+    let machine = host.facts().0.get("host.name").map_or_else(String::new, ToString::to_string);
+    Ok(Calibration { probe, table, machine })
+}
+
+impl Calibration {
+    /// Keeps the costs for runs that ask for [`MEASURED`] ones; the file.
+    pub fn keep(&self, places: &Places) -> Result<PathBuf, Error> {
+        let path = costs::file(places)?;
+        let kept = Kept::new(&self.table, format!("measured on {}", self.machine));
+        let text = serde_json::to_string_pretty(&kept).unwrap_or_default();
+        if let Some(directory) = path.parent() {
+            std::fs::create_dir_all(directory).map_err(|error| {
+                Error::failed(
+                    format!("cannot make {}: {error}", directory.display()),
+                    "set XDG_DATA_HOME to a directory that can be written",
+                )
+            })?;
+        }
+        whole_file::write(&path, &text)?;
+        Ok(path)
+    }
+}
+
+/// Times as the model takes them. Distances that this machine doesn't have cost what the next nearer one does; memory is not
+/// measured, and taken from the default table.
+fn table(probe: &Probe) -> CostTable {
+    let default = CostTable::by_name(CostTable::DEFAULT).copied().unwrap_or(CostTable::presets()[0]);
+    let measured = |nearness| probe.median_ns(nearness);
+    let near = measured(Nearness::SameCache).or(measured(Nearness::SameCore)).or(measured(Nearness::Unknown));
+    let socket = measured(Nearness::SameSocket);
+    let other = measured(Nearness::OtherSocket);
+    let same_cache = near.or(socket).or(other).unwrap_or(f64::from(default.same_cache_ns));
+    let same_socket = socket.unwrap_or(same_cache).max(same_cache);
+    let other_socket = other.unwrap_or(same_socket).max(same_socket);
+    let whole = |value: f64| value.round().clamp(1.0, 1e6) as u32;
+    CostTable {
+        name: MEASURED,
+        source: "measured",
+        instruction_ps: whole(probe.instruction_ps),
+        same_cache_ns: whole(same_cache),
+        same_socket_ns: whole(same_socket),
+        other_socket_ns: whole(other_socket),
+        memory_ns: default.memory_ns.max(whole(same_cache)),
+    }
+}

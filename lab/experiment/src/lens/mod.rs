@@ -1,0 +1,17 @@
+//! Runs under the lens: cache-line transfers counted, of a program or of a kernel, and held to gates.
+
+mod calibrate;
+mod costs;
+mod gates;
+mod kernel;
+mod model;
+mod program;
+mod request;
+mod run;
+
+pub use calibrate::{Calibration, calibrate};
+pub use costs::MEASURED;
+pub use gates::under_lens;
+pub use kernel::kernel;
+pub use program::program;
+pub use request::{Gates, LensKernelRequest, LensProgramRequest, ModelRequest, UnderLens};

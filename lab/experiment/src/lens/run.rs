@@ -1,0 +1,73 @@
+//! A run under the lens, once it is known what is to run and where: saved, measured, concluded, held to its gates.
+
+use super::request::UnderLens;
+use super::{gates, model};
+use crate::conclusion::Measured;
+use crate::database::MeasuringStore;
+use crate::error::Error;
+use crate::lab::Lab;
+use crate::measure;
+use faultline_model::describe::WorkloadInfo;
+use faultline_model::record::RunRecord;
+use faultline_model::subject::Subject;
+use faultline_runner::Plan;
+use faultline_runner::lens::{Lens, LensRequest};
+use faultline_store::NewRun;
+use faultline_targets::Target;
+
+/// What is asked for of a program, and of a kernel without its workloads.
+pub(super) fn request(under: &UnderLens, cpus: Vec<u32>) -> LensRequest {
+    LensRequest {
+        workloads: Vec::new(),
+        mode: None,
+        cpus,
+        repeats: under.repeats,
+        size: None,
+        limit_ms: under.limit_ms,
+        seed: under.seed.unwrap_or_else(measure::any_seed),
+        settings: model::settings(under),
+    }
+}
+
+/// What is to run.
+pub(super) struct LensRun<'a> {
+    /// What is counted.
+    pub(super) subject: &'a Subject,
+    /// The plan.
+    pub(super) plan: &'a Plan,
+    /// The workloads as they describe themselves; none for a program.
+    pub(super) workloads: &'a [WorkloadInfo],
+    /// The machine whose facts are saved.
+    pub(super) target: &'a dyn Target,
+    /// What counts.
+    pub(super) lens: &'a dyn Lens,
+    /// Its name, and what it is held to.
+    pub(super) under: &'a UnderLens,
+    /// The run that it is held against.
+    pub(super) baseline: Option<&'a RunRecord>,
+}
+
+impl LensRun<'_> {
+    /// Runs it to its end.
+    pub(super) fn run(&self, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+        if lab.stop.is_set() {
+            return Err(Error::stopped());
+        }
+        let mut database = MeasuringStore::open_or_create(lab.places)?;
+        let new = NewRun {
+            label: self.under.label.as_deref(),
+            settings: &self.plan.settings,
+            subjects: std::slice::from_ref(self.subject),
+            workloads: self.workloads,
+            plan: &self.plan.items,
+            session: &measure::session(&[self.target]),
+        };
+        let store = &mut database.store;
+        let run = store.begin_run(&new)?;
+        let mut measured = measure::to_the_end(store, run, self.target, None, Some(self.lens), lab)?;
+        if let Measured::Concluded(conclusion) = &mut measured {
+            conclusion.gates = gates::hold(&self.under.gates, self.baseline, &conclusion.record);
+        }
+        Ok(measured)
+    }
+}

@@ -1,0 +1,42 @@
+//! Begins, resumes, looks at and concludes measurements: runs, live comparisons, checks, runs under the lens. One room under every face.
+//!
+//! A face makes a request of what its user says, and gives a [`Lab`]: where things are ([`Places`]), what ends it (a stop flag), and whom to
+//! tell ([`Observer`]). It gets back what was concluded, once ([`Measured`], [`Conclusion`]), and shows it. Nothing here prints, takes
+//! signals, or knows a terminal; what is said is data ([`Notice`], [`Error`]).
+
+mod check;
+mod comparison;
+mod conclusion;
+mod database;
+mod error;
+mod gate;
+mod imports;
+mod lab;
+pub mod lens;
+mod measure;
+mod observer;
+pub mod operand;
+mod places;
+mod resumable;
+mod resume;
+mod run;
+mod sides;
+pub mod stored;
+mod stored_comparison;
+mod target;
+pub mod variants;
+pub mod whole_file;
+
+pub use check::{CheckRequest, check};
+pub use comparison::{ComparisonRequest, USUAL_LEVEL, compare};
+pub use conclusion::{Concluded, Conclusion, Measured};
+pub use error::{Error, ErrorKind};
+pub use gate::{Closing, Gate};
+pub use imports::{ImportRequest, Imported, import};
+pub use lab::Lab;
+pub use observer::{Notice, Observer};
+pub use places::Places;
+pub use resume::{ResumeRequest, resume};
+pub use run::{RunRequest, TreeRequest, run};
+pub use stored_comparison::{StoredComparisonRequest, compare_stored};
+pub use target::{facts, workloads};

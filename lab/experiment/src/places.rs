@@ -1,0 +1,193 @@
+//! Where things are: our own program, the workloads' programs, guests' parts, the database, scratch space.
+
+use crate::error::Error;
+use etcetera::BaseStrategy;
+use faultline_targets::host::{Host, HostPaths};
+use faultline_targets::qemu::GuestPaths;
+use std::path::{Path, PathBuf};
+
+/// Where things are. A face takes what is found and puts what the user named in its place; none is what was not found, which is an error
+/// only for whoever needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// Our own program, under which workloads run. Called with [`faultline_targets::keeper::ARGUMENT`] it has to be the keeper.
+    pub keeper: PathBuf,
+    /// Directory of the workloads' programs.
+    pub workloads: Option<PathBuf>,
+    /// Directory of the workloads' sources.
+    pub sources: Option<PathBuf>,
+    /// Directory of what guests are made of.
+    pub guest: Option<PathBuf>,
+    /// The lens's plugin for QEMU.
+    pub plugin: Option<PathBuf>,
+    /// Directory for scratch files.
+    pub scratch: PathBuf,
+    /// Directory of what can be made again.
+    pub cache: Option<PathBuf>,
+    /// Directory of what is measured on this machine once and kept.
+    pub data: Option<PathBuf>,
+    /// The database.
+    pub database: Option<PathBuf>,
+}
+
+impl Places {
+    /// What is found beside our own program (`../workloads` in a build tree, `../libexec/faultline/workloads` once installed) and in the
+    /// user's directories.
+    pub fn find() -> Result<Self, Error> {
+        let keeper = std::env::current_exe().map_err(|error| {
+            Error::failed(format!("cannot find our own program: {error}"), "call it by its full path")
+        })?;
+        let strategy = etcetera::choose_base_strategy().ok();
+        let data = strategy.as_ref().map(|strategy| strategy.data_dir().join("faultline"));
+        Ok(Places {
+            workloads: beside(&keeper, "workloads"),
+            sources: sources_above(&keeper),
+            guest: beside(&keeper, "guest"),
+            plugin: beside(&keeper, "lens").map(|directory| directory.join("libfaultline_lens.so")),
+            scratch: std::env::temp_dir(),
+            cache: strategy.map(|strategy| strategy.cache_dir().join("faultline")),
+            database: data.as_ref().map(|data| data.join("faultline.sqlite")),
+            data,
+            keeper,
+        })
+    }
+
+    /// The database.
+    pub(crate) fn database(&self) -> Result<&Path, Error> {
+        self.database
+            .as_deref()
+            .ok_or_else(|| Error::failed("there is no home directory for the database", "`--db FILE` names one"))
+    }
+
+    /// The directory of what is kept.
+    pub(crate) fn data(&self) -> Result<&Path, Error> {
+        self.data
+            .as_deref()
+            .ok_or_else(|| Error::failed("there is no home directory for data", "set HOME, or XDG_DATA_HOME"))
+    }
+
+    /// The workloads' sources.
+    pub(crate) fn sources(&self) -> Result<&Path, Error> {
+        self.sources.as_deref().ok_or_else(|| {
+            Error::failed(
+                "the workloads' sources are not beside the command",
+                "`--sources DIR` names the directory `workloads` of Faultline's sources",
+            )
+        })
+    }
+
+    /// The directory for scratch files, which can be written.
+    pub(crate) fn usable_scratch(&self) -> Result<PathBuf, Error> {
+        let scratch = &self.scratch;
+        if !scratch.is_dir() {
+            return Err(Error::usage(
+                format!("there is no directory {} for scratch files", scratch.display()),
+                "`--scratch DIR` takes a directory that is there, with room for copies of programs",
+            ));
+        }
+        // Every execution would fail for it, and each would be final.
+        tempfile::tempdir_in(scratch).map_err(|error| {
+            let reason = error.raw_os_error().map_or(error, std::io::Error::from_raw_os_error);
+            Error::failed(
+                format!("cannot make scratch files in {}: {reason}", scratch.display()),
+                "`--scratch DIR` takes a directory that you can write, with room for copies of programs",
+            )
+        })?;
+        Ok(scratch.clone())
+    }
+
+    /// This host with its workloads.
+    pub(crate) fn host(&self) -> Result<Host, Error> {
+        let workloads = self.workloads.clone().ok_or_else(|| {
+            Error::failed(
+                "the workloads' programs are not beside the command",
+                "`make build` builds them; `--workloads DIR` says where they are",
+            )
+        })?;
+        Ok(Host::new(self.host_paths(workloads)?))
+    }
+
+    /// This host as far as programs under the lens need it: for its facts; workloads may be missing.
+    pub(crate) fn host_for_facts(&self) -> Result<Host, Error> {
+        Ok(Host::new(self.host_paths(self.workloads.clone().unwrap_or_default())?))
+    }
+
+    /// This host, nothing of which is to be run.
+    pub(crate) fn bare_host(&self) -> Host {
+        let keeper = self.keeper.clone();
+        Host::new(HostPaths { workloads: PathBuf::new(), scratch: self.scratch.clone(), keeper })
+    }
+
+    /// Where a guest's parts are on this host.
+    pub(crate) fn guest_paths(&self) -> Result<GuestPaths, Error> {
+        let guest = self.guest.clone().ok_or_else(|| {
+            Error::failed(
+                "what guests are made of is not beside the command",
+                "`make guest` builds it; `--guest DIR` says where it is",
+            )
+        })?;
+        let cache = self
+            .cache
+            .clone()
+            .ok_or_else(|| Error::failed("there is no home directory for caches", "set HOME, or XDG_CACHE_HOME"))?;
+        // Of the host there are facts to be read; its own workloads may be missing.
+        let host = self.host_paths(self.workloads.clone().unwrap_or_default())?;
+        Ok(GuestPaths { guest, host, cache })
+    }
+
+    fn host_paths(&self, workloads: PathBuf) -> Result<HostPaths, Error> {
+        Ok(HostPaths { workloads, scratch: self.usable_scratch()?, keeper: self.keeper.clone() })
+    }
+}
+
+fn beside(program: &Path, name: &str) -> Option<PathBuf> {
+    let above = program.parent()?.parent()?;
+    let candidates = [above.join(name), above.join("libexec/faultline").join(name)];
+    candidates.into_iter().find(|candidate| candidate.is_dir())
+}
+
+/// The workloads' sources, where the program stands in the tree it was built in: `target/debug/faultline` beside `workloads`.
+fn sources_above(program: &Path) -> Option<PathBuf> {
+    let sources =
+        program.ancestors().map(|above| above.join("workloads")).find(|there| there.join("Makefile").is_file())?;
+    sources.join("harness").is_dir().then_some(sources)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_found_beside_the_program_as_built_and_as_installed() {
+        let root = tempfile::tempdir().unwrap();
+        let installed = root.path().join("libexec/faultline/guest");
+        let built = root.path().join("workloads");
+        std::fs::create_dir_all(&installed).unwrap();
+        std::fs::create_dir_all(&built).unwrap();
+        let program = root.path().join("bin/faultline");
+        assert_eq!(beside(&program, "guest"), Some(installed));
+        assert_eq!(beside(&program, "workloads"), Some(built));
+        assert_eq!(beside(&program, "lens"), None);
+    }
+
+    #[test]
+    fn what_is_missing_is_an_error_for_whoever_needs_it_alone() {
+        let places = Places {
+            keeper: "/faultline".into(),
+            workloads: None,
+            sources: None,
+            guest: None,
+            plugin: None,
+            scratch: std::env::temp_dir(),
+            cache: None,
+            data: None,
+            database: None,
+        };
+        assert!(places.host_for_facts().is_ok());
+        assert_eq!(
+            places.host().err().map(|error| error.problem),
+            Some("the workloads' programs are not beside the command".to_owned())
+        );
+        assert!(places.database().unwrap_err().hint.unwrap().contains("--db"));
+    }
+}

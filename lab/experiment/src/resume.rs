@@ -1,0 +1,53 @@
+//! Goes on with what is missing of a run.
+
+use crate::comparison;
+use crate::conclusion::{Conclusion, Measured};
+use crate::database::MeasuringStore;
+use crate::error::Error;
+use crate::lab::Lab;
+use crate::observer::Notice;
+use crate::{measure, resumable, target};
+use faultline_model::record::{RunId, RunState};
+use faultline_model::subject::SubjectIndex;
+
+/// Which run is to go on, and how.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ResumeRequest {
+    /// The run; the newest that is not finished unless one is named.
+    pub run: Option<RunId>,
+    /// Time limit of each execution in milliseconds, in place of the run's own.
+    pub limit_ms: Option<u64>,
+}
+
+/// Goes on with a run and concludes it; concludes it at once if it is finished.
+pub fn resume(request: &ResumeRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+    let mut database = MeasuringStore::open_existing(lab.places)?;
+    let store = &mut database.store;
+    let run = match request.run {
+        Some(run) => run,
+        None => store.newest_open_run()?.ok_or_else(|| {
+            Error::failed("every run is finished", "`faultline run` begins another; `faultline list` shows them")
+        })?,
+    };
+    let record = store.load_run(run)?;
+    if record.state == RunState::Finished {
+        lab.observer.notice(&Notice::FinishedAlready { run });
+        return Ok(Measured::Concluded(Box::new(Conclusion::of(record, store.path())?)));
+    }
+    if record.settings.lens().is_some() {
+        return Err(Error::usage(
+            format!("run {run} counted under the lens, and such runs are not resumed"),
+            "what it counted is kept (`faultline show`); run the rest anew with fewer numbers of CPUs or workloads",
+        ));
+    }
+    lab.put_back_leftovers()?;
+    if record.settings.comparison().is_some() {
+        return comparison::go_on(store, &record, request.limit_ms, lab);
+    }
+    let subject = resumable::subject(&record, SubjectIndex::A)?;
+    let ready = target::ready(&subject.machine, lab.places, lab.stop)?;
+    let target = ready.target.as_ref();
+    resumable::check(&record, SubjectIndex::A, target)?;
+    store.resume_run(run, &measure::session(&[target]))?;
+    measure::to_the_end(store, run, target, request.limit_ms, None, lab)
+}

@@ -1,0 +1,99 @@
+//! A run: from a request to a plan that is saved, measured and concluded.
+
+use crate::conclusion::Measured;
+use crate::database::MeasuringStore;
+use crate::error::Error;
+use crate::lab::Lab;
+use crate::measure;
+use crate::target;
+use faultline_model::machine::Machine;
+use faultline_model::plan::{GivenTree, PinPolicy};
+use faultline_model::subject::Subject;
+use faultline_runner::{Request, plan};
+use faultline_store::NewRun;
+use std::path::PathBuf;
+
+/// What is asked of a run.
+#[derive(Debug, Clone, Default)]
+pub struct RunRequest {
+    /// What is measured, how long and how often. Its tree, its machine and the time of a boot are found from the other fields.
+    pub request: Request,
+    /// A real source tree to build.
+    pub tree: Option<TreeRequest>,
+    /// The machine; none for this host.
+    pub on: Option<Machine>,
+    /// Seed of the order; any where none is given.
+    pub seed: Option<u64>,
+    /// A name for people.
+    pub label: Option<String>,
+}
+
+/// A real source tree to build.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeRequest {
+    /// Its directory.
+    pub directory: PathBuf,
+    /// The command that builds it, which is split into words as a shell does.
+    pub command: String,
+}
+
+/// Plans a run, saves the plan, measures, and concludes.
+pub fn run(request: &RunRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+    let tree = request.tree.as_ref().map(|tree| given_tree(tree, request.on.as_ref())).transpose()?;
+    lab.put_back_leftovers()?;
+    let ready = target::ready(request.on.as_ref().unwrap_or(&Machine::Host), lab.places, lab.stop)?;
+    let target = ready.target.as_ref();
+    let workloads = target.workloads()?;
+    let seed = request.seed.unwrap_or_else(measure::any_seed);
+    let boot_ms = measure::millis(target.overhead());
+    let asked = Request { tree, boot_ms, ..with_usual_pin(&request.request) };
+    let plan = plan(&asked, &workloads, target.cpus().len() as u32, seed)?;
+
+    let mut database = MeasuringStore::open_or_create(lab.places)?;
+    let new = NewRun {
+        label: request.label.as_deref(),
+        settings: &plan.settings,
+        subjects: &[Subject::as_is(ready.machine)],
+        workloads: &workloads,
+        plan: &plan.items,
+        session: &measure::session(&[target]),
+    };
+    let run = database.store.begin_run(&new)?;
+    measure::to_the_end(&mut database.store, run, target, None, None, lab)
+}
+
+/// A request that says where tasks run. OpenBSD has no way to bind a task to a CPU.
+pub(crate) fn with_usual_pin(request: &Request) -> Request {
+    let usual = if cfg!(target_os = "openbsd") { PinPolicy::None } else { PinPolicy::Each };
+    Request { pin: Some(request.pin.unwrap_or(usual)), ..request.clone() }
+}
+
+/// The tree as it is saved. A tree of the user's is on this host alone.
+fn given_tree(tree: &TreeRequest, on: Option<&Machine>) -> Result<GivenTree, Error> {
+    let TreeRequest { directory, command } = tree;
+    let whole = directory.canonicalize().map_err(|error| {
+        Error::usage(
+            format!("cannot use the tree {}: {error}", directory.display()),
+            "`--tree` takes a directory with sources",
+        )
+    })?;
+    let Some(whole) = whole.to_str() else {
+        return Err(Error::usage(
+            format!("the tree's name {} is not UTF-8 text", whole.display()),
+            "give it another name: it is saved with the run, as text",
+        ));
+    };
+    let words = shell_words::split(command).map_err(|error| {
+        Error::usage(format!("cannot split the command '{command}' into words: {error}"), "quote it as for a shell")
+    })?;
+    if words.is_empty() {
+        return Err(Error::usage("the command is empty", "for example `--command 'make -j{jobs}'`"));
+    }
+    if let Some(Machine::Qemu(_)) = on {
+        return Err(Error::usage(
+            format!("the tree {} is not in a guest", directory.display()),
+            "build it on this host, without `--on`",
+        ));
+    }
+    Ok(GivenTree { directory: whole.to_owned(), command: words })
+}

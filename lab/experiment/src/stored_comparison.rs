@@ -1,0 +1,74 @@
+//! Compares what was measured before: runs, files, imports, commits of either.
+
+use crate::comparison::USUAL_LEVEL;
+use crate::conclusion;
+use crate::error::Error;
+use crate::operand::{self, Operand, Source};
+use crate::places::Places;
+use faultline_model::comparison::Comparison;
+use faultline_model::direction::Direction;
+use faultline_stats::comparison::{Settings, compare_datasets, compare_runs};
+use faultline_stats::two_sample;
+
+/// What is asked of a comparison of what was measured before.
+#[derive(Debug, Clone, Default)]
+pub struct StoredComparisonRequest {
+    /// Two things, as [`operand::resolve`] takes them; or one run that is a comparison by itself.
+    pub what: Vec<String>,
+    /// Confidence level, where one is asked for.
+    pub level: Option<f64>,
+    /// Which way is better, for files that don't say it.
+    pub better: Option<Direction>,
+}
+
+/// Compares, and concludes.
+pub fn compare_stored(request: &StoredComparisonRequest, places: &Places) -> Result<Comparison, Error> {
+    match request.what.as_slice() {
+        [one] => again(operand::resolve(one, None, places)?, request.level),
+        [a, b] => of_two(&operand::resolve(a, None, places)?, &operand::resolve(b, None, places)?, request),
+        what => Err(Error::usage(
+            format!("there are {} things to compare, and it takes two", what.len()),
+            "name two runs or files, or give `--a` and `--b` to measure two variants",
+        )),
+    }
+}
+
+/// A run that is a comparison by itself.
+fn again(operand: Operand, level: Option<f64>) -> Result<Comparison, Error> {
+    let Operand { name, source } = operand;
+    let Source::Run(record) = source else { return Err(one_only(&name)) };
+    if record.settings.comparison().is_none() {
+        return Err(one_only(&name));
+    }
+    if level.is_some() {
+        return Err(Error::usage(
+            format!("{name} ended at the level it was measured for"),
+            "measure again with `--level`, as its looks were planned for one",
+        ));
+    }
+    conclusion::compared(&record)
+}
+
+fn one_only(name: &str) -> Error {
+    Error::usage(
+        format!("'{name}' is one thing, and it takes two to compare"),
+        "name another run or file, or give `--a` and `--b` to measure two variants",
+    )
+}
+
+fn of_two(a: &Operand, b: &Operand, request: &StoredComparisonRequest) -> Result<Comparison, Error> {
+    let settings = Settings {
+        two_sample: two_sample::Settings {
+            level: request.level.unwrap_or(USUAL_LEVEL),
+            ..two_sample::Settings::default()
+        },
+        direction: request.better,
+    };
+    let compared = match (&a.source, &b.source) {
+        (Source::Run(a), Source::Run(b)) => compare_runs(a, b, &settings),
+        _ => compare_datasets([&a.name, &b.name], &a.dataset(), &b.dataset(), &settings),
+    };
+    compared.map_err(|error| Error::usage(format!("{} and {}: {error}", a.name, b.name), HINT))
+}
+
+const HINT: &str = "they have to hold the same benchmarks, under the same names; `faultline show` and `faultline export --to faultline` show what is there";

@@ -1,0 +1,64 @@
+//! The machine that was asked for, ready to run workloads.
+
+use crate::error::Error;
+use crate::places::Places;
+use faultline_model::describe::WorkloadInfo;
+use faultline_model::facts::Facts;
+use faultline_model::machine::{Guest, Machine};
+use faultline_targets::qemu::{Emulator, KernelImage, MachineRequest, QemuMachine};
+use faultline_targets::{StopFlag, Target};
+
+/// A machine that is ready, and how it is saved with a run.
+pub(crate) struct ReadyTarget {
+    /// The machine.
+    pub(crate) target: Box<dyn Target>,
+    /// What it is, with all that was left open filled in: it leads to the same machine again.
+    pub(crate) machine: Machine,
+}
+
+/// Facts about a machine, which is booted for it if it is a guest.
+pub fn facts(machine: Option<&Machine>, places: &Places) -> Result<Facts, Error> {
+    Ok(ready(machine.unwrap_or(&Machine::Host), places, &StopFlag::default())?.target.facts())
+}
+
+/// The workloads that a machine has, as they describe themselves.
+pub fn workloads(machine: Option<&Machine>, places: &Places) -> Result<Vec<WorkloadInfo>, Error> {
+    Ok(ready(machine.unwrap_or(&Machine::Host), places, &StopFlag::default())?.target.workloads()?)
+}
+
+/// The machine asked for, booted if it is a guest.
+pub(crate) fn ready(machine: &Machine, places: &Places, stop: &StopFlag) -> Result<ReadyTarget, Error> {
+    match machine {
+        Machine::Host => Ok(ReadyTarget { target: Box::new(places.host()?), machine: Machine::Host }),
+        Machine::Qemu(guest) => qemu(guest, places, stop),
+    }
+}
+
+/// A guest; its kernel's path is saved in full.
+fn qemu(guest: &Guest, places: &Places, stop: &StopFlag) -> Result<ReadyTarget, Error> {
+    let emulator = Emulator::find().map_err(Error::target_as_usage)?;
+    let kernel = KernelImage::open(guest.kernel.as_deref())?;
+    let machine = Machine::Qemu(Guest { kernel: Some(kernel.path.clone()), ..guest.clone() });
+    // What is saved has to lead to the same machine.
+    if machine.to_string().parse() != Ok(machine.clone()) {
+        return Err(Error::usage(
+            format!("the name of the kernel image {} can't be written in `--on`", kernel.path.display()),
+            "give it a name without commas, in UTF-8",
+        ));
+    }
+    let paths = places.guest_paths()?;
+    let request = MachineRequest {
+        shape: guest.shape,
+        kernel,
+        accelerator: guest.accelerator,
+        boot_limit: guest.boot_limit,
+        parameters: guest.parameters.clone(),
+    };
+    let target = QemuMachine::start(request, paths, emulator, stop).map_err(|error| or_stopped(error, stop))?;
+    Ok(ReadyTarget { target: Box::new(target), machine })
+}
+
+/// What failed; that it was stopped, if it was.
+pub(crate) fn or_stopped(error: faultline_targets::TargetError, stop: &StopFlag) -> Error {
+    if stop.is_set() { Error::stopped() } else { error.into() }
+}

@@ -1,0 +1,67 @@
+//! `faultline compare`: two sides that were measured before, or two that are measured now.
+
+use super::{measuring, present};
+use crate::arguments::compare::Compare;
+use crate::failure::{self, Failure};
+use crate::{output, places};
+use faultline_experiment::variants::Variants;
+use faultline_experiment::{
+    ComparisonRequest, Concluded, Gate, Places, StoredComparisonRequest, USUAL_LEVEL, compare_stored,
+};
+use faultline_model::comparison::Comparison;
+use faultline_runner::ComparedSides;
+use faultline_runner::Request;
+use std::path::Path;
+use std::process::ExitCode;
+
+pub(crate) fn compare(arguments: &Compare, db: Option<&Path>) -> Result<ExitCode, Failure> {
+    let found = places::for_measuring(&arguments.conduct, db)?;
+    let places = Places { sources: arguments.sources.clone().or(found.sources), ..found };
+    if arguments.a.is_none() && arguments.b.is_none() { stored(arguments, &places) } else { live(arguments, &places) }
+}
+
+fn live(arguments: &Compare, places: &Places) -> Result<ExitCode, Failure> {
+    let conduct = &arguments.conduct;
+    let request = ComparisonRequest {
+        comparison: sides(arguments)?,
+        request: Request { workloads: arguments.what.clone(), ..measuring::request(&arguments.measuring, conduct) },
+        on: arguments.machine.on.clone(),
+        seed: arguments.measuring.seed,
+        label: arguments.label.clone(),
+    };
+    let concluded = measuring::conduct(conduct, places, |lab| faultline_experiment::compare(&request, lab))?;
+    Ok(match concluded.as_ref().map(|conclusion| &conclusion.what) {
+        Some(Concluded::Comparison(comparison)) if is_refused(comparison, arguments) => failure::some_failed(),
+        _ => measuring::status(concluded.as_ref()),
+    })
+}
+
+/// The sides that the arguments name.
+fn sides(arguments: &Compare) -> Result<ComparedSides, Failure> {
+    let variants = Variants::read(arguments.config.as_deref())?;
+    let side = |text: &Option<String>| variants.setup(text.as_deref().unwrap_or_default());
+    Ok(ComparedSides {
+        sides: [side(&arguments.a)?, side(&arguments.b)?],
+        level: arguments.certainty.level.unwrap_or(USUAL_LEVEL),
+        precision: arguments.certainty.precision,
+    })
+}
+
+fn stored(arguments: &Compare, places: &Places) -> Result<ExitCode, Failure> {
+    let request = StoredComparisonRequest {
+        what: arguments.what.clone(),
+        level: arguments.certainty.level,
+        better: arguments.better.map(Into::into),
+    };
+    let comparison = compare_stored(&request, places)?;
+    if let Some(path) = &arguments.conduct.output {
+        present::write_page(&faultline_report::comparison_html(&comparison), path)?;
+    }
+    output::print(&faultline_report::comparison(&comparison, arguments.conduct.format.format, &output::style()))?;
+    Ok(if is_refused(&comparison, arguments) { failure::some_failed() } else { ExitCode::SUCCESS })
+}
+
+/// Whether a gate was asked for, and is closed.
+fn is_refused(comparison: &Comparison, arguments: &Compare) -> bool {
+    arguments.gate && !Gate::of(comparison).is_open()
+}

@@ -1,0 +1,35 @@
+//! What programs and kernels under the lens take alike, from arguments.
+
+use crate::arguments::lens::UnderLens as Arguments;
+use crate::failure::Failure;
+use crate::places;
+use faultline_experiment::Places;
+use faultline_experiment::lens::{Gates, ModelRequest, UnderLens};
+use faultline_model::record::RunId;
+use std::path::Path;
+
+/// The request. `operations`: those that each task does, where it was said.
+pub(super) fn request(arguments: &Arguments, operations: Option<u64>) -> UnderLens {
+    let Arguments { counting, conduct, model, gates } = arguments;
+    UnderLens {
+        model: ModelRequest {
+            sockets: model.sockets,
+            cpus_per_cache: model.cpus_per_cache,
+            costs: model.costs.clone(),
+            caches: model.cache,
+            quantum: model.quantum,
+            private_quantum: model.private_quantum,
+        },
+        gates: Gates { budgets: gates.budgets.clone(), baseline: gates.baseline.map(RunId) },
+        repeats: counting.repeats,
+        seed: counting.seed,
+        operations,
+        limit_ms: conduct.limit_ms(),
+        label: counting.label.clone(),
+    }
+}
+
+/// Where things are.
+pub(super) fn places(arguments: &Arguments, db: Option<&Path>) -> Result<Places, Failure> {
+    places::for_lens(&arguments.conduct, &arguments.model, db)
+}

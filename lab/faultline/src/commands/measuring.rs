@@ -1,0 +1,87 @@
+//! What every command that measures does alike: asks for an experiment, and shows what was concluded.
+
+use super::present;
+use crate::arguments::Conduct;
+use crate::arguments::measuring::Measuring;
+use crate::failure::{self, Failure};
+use crate::progress::Shown;
+use crate::{output, signals};
+use faultline_experiment::{Conclusion, Error, Lab, Measured, Places};
+use faultline_report::Format;
+use faultline_runner::Request;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// What is asked of measuring, whatever is measured.
+pub(super) fn request(measuring: &Measuring, conduct: &Conduct) -> Request {
+    Request {
+        suite: measuring.suite.map(Into::into),
+        cpus: measuring.cpus.clone(),
+        repeats: measuring.repeats,
+        budget_ms: measuring.time.map(millis),
+        limit_ms: conduct.limit_ms(),
+        warmup_ms: measuring.warmup.map(millis),
+        window_ms: measuring.window.map(millis),
+        interval_ms: measuring.interval.map(millis),
+        pin: measuring.pin.map(Into::into),
+        mode: measuring.mode.map(Into::into),
+        oversubscribe: measuring.oversubscribe,
+        size: measuring.size,
+        ..Request::default()
+    }
+}
+
+fn millis(length: Duration) -> u64 {
+    u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Conducts an experiment, tells how it goes, and shows what was concluded; none if it was stopped.
+pub(super) fn conduct(
+    conduct: &Conduct,
+    places: &Places,
+    experiment: impl FnOnce(&mut Lab<'_>) -> Result<Measured, Error>,
+) -> Result<Option<Conclusion>, Failure> {
+    let stop = signals::stop_flag()?;
+    let mut shown = Shown::new(conduct.quiet);
+    let measured = experiment(&mut Lab { places, stop: &stop, observer: &mut shown })?;
+    match measured {
+        Measured::Concluded(conclusion) => {
+            show(&conclusion, conduct)?;
+            Ok(Some(*conclusion))
+        }
+        Measured::Stopped { run, can_go_on } => {
+            failure::warn(&format!("stopped; what was measured is saved as run {run}"));
+            failure::warn(&match can_go_on {
+                true => format!("hint: `faultline resume {run}` goes on"),
+                false => format!("hint: `faultline show {run}` shows it"),
+            });
+            Ok(None)
+        }
+    }
+}
+
+/// Page, table, where it is saved, and what gates found.
+fn show(conclusion: &Conclusion, conduct: &Conduct) -> Result<(), Failure> {
+    // The page first: a reader of the table who goes early, or a full standard output, must not cost it.
+    if let Some(path) = &conduct.output {
+        present::write_page(&present::page(conclusion), path)?;
+    }
+    output::print(&present::table(conclusion, conduct.format.format))?;
+    if !conduct.quiet {
+        failure::warn(&format!("saved as run {} in {}", conclusion.run(), conclusion.database.display()));
+    }
+    // Standard output has the run's figures.
+    for report in &conclusion.gates {
+        failure::warn(&faultline_report::budget_table(report, Format::Table, &output::style()).trim_end());
+    }
+    Ok(())
+}
+
+/// The exit status of a run: whether it was stopped, anything failed, or a gate is closed.
+pub(super) fn status(conclusion: Option<&Conclusion>) -> ExitCode {
+    match conclusion {
+        None => failure::stopped(),
+        Some(conclusion) if conclusion.any_failed() || !conclusion.gates_are_open() => failure::some_failed(),
+        Some(_) => ExitCode::SUCCESS,
+    }
+}
