@@ -1,6 +1,6 @@
 //! A check: this machine against itself.
 
-use crate::comparison::{ComparisonRequest, USUAL_LEVEL, compare};
+use crate::comparison::{LiveComparisonRequest, USUAL_LEVEL, compare};
 use crate::conclusion::Measured;
 use crate::error::Error;
 use crate::lab::Lab;
@@ -8,7 +8,7 @@ use crate::measure::millis;
 use faultline_model::machine::Machine;
 use faultline_model::setup::Setup;
 use faultline_model::subject::Subject;
-use faultline_runner::{ComparedSides, Request};
+use faultline_runner::{ComparisonRequest, Request};
 use std::time::Duration;
 
 /// What the machine is tried with: memory, processes and names, each of which is disturbed by other things.
@@ -23,8 +23,8 @@ pub struct CheckRequest {
     pub time: Duration,
     /// Time limit of each execution in milliseconds.
     pub limit_ms: Option<u64>,
-    /// The machine; none for this host.
-    pub on: Option<Machine>,
+    /// The machine.
+    pub machine: Machine,
 }
 
 /// Measures the machine against itself, and concludes whether it is fit.
@@ -32,7 +32,7 @@ pub fn check(request: &CheckRequest, lab: &mut Lab<'_>) -> Result<Measured, Erro
     let chosen = &request.workloads;
     let workloads = if chosen.is_empty() { WORKLOADS.map(str::to_owned).to_vec() } else { chosen.clone() };
     let same = |name: &str| Subject::on(name.to_owned(), Machine::Host, Setup::default());
-    let comparison = ComparisonRequest {
+    let comparison = LiveComparisonRequest {
         request: Request {
             workloads,
             budget_ms: Some(millis(request.time)),
@@ -40,8 +40,12 @@ pub fn check(request: &CheckRequest, lab: &mut Lab<'_>) -> Result<Measured, Erro
             ..Request::default()
         },
         // It looks once, when the time is over.
-        comparison: ComparedSides { sides: [same("this machine"), same("itself")], level: USUAL_LEVEL, precision: 0.0 },
-        on: request.on.clone(),
+        comparison: ComparisonRequest {
+            sides: [same("this machine"), same("itself")],
+            level: USUAL_LEVEL,
+            precision: 0.0,
+        },
+        machine: request.machine.clone(),
         seed: None,
         label: Some("check".to_owned()),
     };

@@ -12,7 +12,7 @@ use faultline_model::machine::Machine;
 use faultline_model::plan::PlanItem;
 use faultline_model::record::{RunId, RunRecord};
 use faultline_model::subject::SubjectIndex;
-use faultline_runner::{ComparedSides, PlannedRun, Request, SideMachine, Targets, plan_comparison};
+use faultline_runner::{ComparisonRequest, PlannedRun, Request, SideMachine, Targets, plan_comparison};
 use faultline_stats::sequential::{is_hopeless, is_settled, planned_looks, spent_ms};
 use faultline_store::{NewRun, Store};
 use faultline_targets::{SettingsGuard, Target};
@@ -26,13 +26,13 @@ const HOPELESS_BLOCKS: u32 = 3;
 
 /// What is asked of a live comparison.
 #[derive(Debug, Clone)]
-pub struct ComparisonRequest {
-    /// What is measured, how long and how often. Its machine is found from the other fields.
+pub struct LiveComparisonRequest {
+    /// What is measured, how long and how often.
     pub request: Request,
-    /// The sides, and how sure the answer has to be.
-    pub comparison: ComparedSides,
-    /// The machine of sides that name none; none for this host.
-    pub on: Option<Machine>,
+    /// The sides, and how sure the answer has to be. The sides' machines are found from their setups.
+    pub comparison: ComparisonRequest,
+    /// The machine of sides whose setups name none.
+    pub machine: Machine,
     /// Seed of the order; any where none is given.
     pub seed: Option<u64>,
     /// A name for people.
@@ -40,28 +40,28 @@ pub struct ComparisonRequest {
 }
 
 /// Plans a comparison, saves the plan, measures, and concludes.
-pub fn compare(request: &ComparisonRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+pub fn compare(request: &LiveComparisonRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     lab.put_back_leftovers()?;
     let mut comparison = request.comparison.clone();
-    let usual = request.on.clone().unwrap_or_default();
-    let sides = sides::prepare(&mut comparison.sides, Some(&usual), lab)?;
+    comparison.sides.iter_mut().for_each(|side| side.machine = request.machine.clone());
+    let sides = sides::prepare(&mut comparison.sides, lab)?;
     let [target_a, target_b] = sides.targets();
     let (workloads_a, workloads_b) = (target_a.workloads()?, target_b.workloads()?);
     let machine = |target: &dyn Target, workloads| SideMachine { workloads, usable_cpus: target.cpus().len() as u32 };
     let machines = [machine(target_a, &workloads_a), machine(target_b, &workloads_b)];
-    let asked = with_usual_pin(&request.request);
     let seed = request.seed.unwrap_or_else(measure::any_seed);
-    let plan = plan_comparison(&asked, &comparison, machines, seed)?;
+    let plan = plan_comparison(&with_usual_pin(&request.request), &comparison, machines, seed)?;
 
     let mut database = MeasuringStore::open_or_create(lab.places)?;
     let store = &mut database.store;
+    let session = measure::session(&sides.targets());
     let new = NewRun {
         label: request.label.as_deref(),
         settings: &plan.settings,
         subjects: &comparison.sides,
         workloads: &workloads_a,
         plan: &plan.items,
-        session: &measure::session(&sides.targets()),
+        session: &session,
     };
     let (run, followed) = with_settings(&sides, lab, |lab| {
         let run = store.begin_run(&new)?;
@@ -79,7 +79,7 @@ pub(crate) fn go_on(
 ) -> Result<Measured, Error> {
     let [a, b] = SubjectIndex::SIDES;
     let mut subjects = [resumable::subject(record, a)?.clone(), resumable::subject(record, b)?.clone()];
-    let sides = sides::prepare(&mut subjects, None, lab)?;
+    let sides = sides::prepare(&mut subjects, lab)?;
     for (side, target) in SubjectIndex::SIDES.into_iter().zip(sides.targets()) {
         resumable::check(record, side, target)?;
     }
@@ -132,8 +132,11 @@ fn follow(
     let mut record = store.load_run(run)?;
     let limit = measure::limit(limit_ms, &record);
     // Over all sessions: whoever stopped it may have seen how it stood, and must not have a say in when the time is over.
-    let budget_ms = record.settings.timed().and_then(|timed| timed.budget_ms);
-    let budget = budget_ms.map(|budget_ms| Duration::from_millis(budget_ms.saturating_sub(spent_ms(&record))));
+    let budget = record
+        .settings
+        .timed()
+        .and_then(|timed| timed.budget_ms)
+        .map(|budget_ms| Duration::from_millis(budget_ms.saturating_sub(spent_ms(&record))));
     let began = Instant::now();
     let targets = sides.targets();
     let looks: Vec<u32> = planned_looks(&record).iter().map(|look| look.blocks).collect();

@@ -28,7 +28,7 @@ pub mod variants;
 pub mod whole_file;
 
 pub use check::{CheckRequest, check};
-pub use comparison::{ComparisonRequest, USUAL_LEVEL, compare};
+pub use comparison::{LiveComparisonRequest, USUAL_LEVEL, compare};
 pub use conclusion::{Concluded, Conclusion, Measured};
 pub use error::{Error, ErrorKind};
 pub use gate::{Closing, Gate};

@@ -16,7 +16,7 @@ pub(crate) fn subject(record: &RunRecord, index: SubjectIndex) -> Result<&Subjec
     })
 }
 
-/// Checks that the target has what is missing of a subject.
+/// Checks that the target has what is missing. `subject`: whose items are to run on it.
 pub(crate) fn check(record: &RunRecord, subject: SubjectIndex, target: &dyn Target) -> Result<(), Error> {
     check_workloads(record, subject, target)?;
     check_cpus(record, target)
@@ -24,8 +24,8 @@ pub(crate) fn check(record: &RunRecord, subject: SubjectIndex, target: &dyn Targ
 
 /// More tasks than CPUs are not run unless it was asked for.
 fn check_cpus(record: &RunRecord, target: &dyn Target) -> Result<(), Error> {
-    let is_asked_for = record.settings.timed().is_some_and(|timed| timed.oversubscribe);
     let (most, usable) = (record.settings.cpus.iter().max(), target.cpus().len());
+    let is_asked_for = record.settings.timed().is_some_and(|timed| timed.oversubscribe);
     match most {
         Some(&most) if most as usize > usable && !is_asked_for => Err(Error::failed(
             format!("run {} has up to {most} tasks, more than the {usable} CPUs that can be used now", record.id),

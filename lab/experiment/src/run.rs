@@ -16,12 +16,12 @@ use std::path::PathBuf;
 /// What is asked of a run.
 #[derive(Debug, Clone, Default)]
 pub struct RunRequest {
-    /// What is measured, how long and how often. Its tree, its machine and the time of a boot are found from the other fields.
+    /// What is measured, how long and how often. Its tree and the time of a boot are found from the other fields.
     pub request: Request,
     /// A real source tree to build.
     pub tree: Option<TreeRequest>,
-    /// The machine; none for this host.
-    pub on: Option<Machine>,
+    /// Where.
+    pub machine: Machine,
     /// Seed of the order; any where none is given.
     pub seed: Option<u64>,
     /// A name for people.
@@ -39,9 +39,9 @@ pub struct TreeRequest {
 
 /// Plans a run, saves the plan, measures, and concludes.
 pub fn run(request: &RunRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
-    let tree = request.tree.as_ref().map(|tree| given_tree(tree, request.on.as_ref())).transpose()?;
+    let tree = request.tree.as_ref().map(|tree| given_tree(tree, &request.machine)).transpose()?;
     lab.put_back_leftovers()?;
-    let ready = target::ready(request.on.as_ref().unwrap_or(&Machine::Host), lab.places, lab.stop)?;
+    let ready = target::ready(&request.machine, lab.places, lab.stop)?;
     let target = ready.target.as_ref();
     let workloads = target.workloads()?;
     let seed = request.seed.unwrap_or_else(measure::any_seed);
@@ -69,7 +69,7 @@ pub(crate) fn with_usual_pin(request: &Request) -> Request {
 }
 
 /// The tree as it is saved. A tree of the user's is on this host alone.
-fn given_tree(tree: &TreeRequest, on: Option<&Machine>) -> Result<GivenTree, Error> {
+fn given_tree(tree: &TreeRequest, machine: &Machine) -> Result<GivenTree, Error> {
     let TreeRequest { directory, command } = tree;
     let whole = directory.canonicalize().map_err(|error| {
         Error::usage(
@@ -89,7 +89,7 @@ fn given_tree(tree: &TreeRequest, on: Option<&Machine>) -> Result<GivenTree, Err
     if words.is_empty() {
         return Err(Error::usage("the command is empty", "for example `--command 'make -j{jobs}'`"));
     }
-    if let Some(Machine::Qemu(_)) = on {
+    if machine.guest().is_some() {
         return Err(Error::usage(
             format!("the tree {} is not in a guest", directory.display()),
             "build it on this host, without `--on`",

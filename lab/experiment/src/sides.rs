@@ -36,12 +36,9 @@ impl Sides {
     }
 }
 
-/// Prepares the machines of both sides. The subjects keep what leads to the same machines again. `usual`: the machine of sides that name none; `None`
-/// where each has its own already.
-pub(crate) fn prepare(sides: &mut [Subject; 2], usual: Option<&Machine>, lab: &mut Lab<'_>) -> Result<Sides, Error> {
-    if let Some(usual) = usual {
-        sides.iter_mut().for_each(|side| side.machine = usual.clone());
-    }
+/// Prepares the machines of both sides: those that they have, unless their setups name others. The subjects keep what leads to the same
+/// machines again.
+pub(crate) fn prepare(sides: &mut [Subject; 2], lab: &mut Lab<'_>) -> Result<Sides, Error> {
     let mut built = Vec::new();
     // What no side can be is found out before any is booted or built.
     for side in &mut *sides {
@@ -94,11 +91,11 @@ fn checked_machine(side: &mut Subject) -> Result<(), Error> {
 }
 
 fn ready(side: &mut Subject, lab: &mut Lab<'_>, built: &mut Vec<TempDir>) -> Result<ReadyTarget, Error> {
+    let is_guest = side.machine.guest().is_some();
     let mut places = lab.places.clone();
     if let Some(programs) = &mut side.setup.programs {
         let directory = absolute(Path::new(programs), "programs")?;
         *programs = directory.to_string_lossy().into_owned();
-        let is_guest = side.machine.guest().is_some();
         if is_guest { places.guest = Some(directory) } else { places.workloads = Some(directory) }
     }
     if let Some(compiler) = side.setup.compiler.clone() {

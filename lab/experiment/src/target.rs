@@ -8,7 +8,7 @@ use faultline_model::machine::{Guest, Machine};
 use faultline_targets::qemu::{Emulator, KernelImage, MachineRequest, QemuMachine};
 use faultline_targets::{StopFlag, Target};
 
-/// A machine that is ready, and how it is saved with a run.
+/// A machine that is ready.
 pub(crate) struct ReadyTarget {
     /// The machine.
     pub(crate) target: Box<dyn Target>,
@@ -17,13 +17,13 @@ pub(crate) struct ReadyTarget {
 }
 
 /// Facts about a machine, which is booted for it if it is a guest.
-pub fn facts(machine: Option<&Machine>, places: &Places) -> Result<Facts, Error> {
-    Ok(ready(machine.unwrap_or(&Machine::Host), places, &StopFlag::default())?.target.facts())
+pub fn facts(machine: &Machine, places: &Places) -> Result<Facts, Error> {
+    Ok(ready(machine, places, &StopFlag::default())?.target.facts())
 }
 
 /// The workloads that a machine has, as they describe themselves.
-pub fn workloads(machine: Option<&Machine>, places: &Places) -> Result<Vec<WorkloadInfo>, Error> {
-    Ok(ready(machine.unwrap_or(&Machine::Host), places, &StopFlag::default())?.target.workloads()?)
+pub fn workloads(machine: &Machine, places: &Places) -> Result<Vec<WorkloadInfo>, Error> {
+    Ok(ready(machine, places, &StopFlag::default())?.target.workloads()?)
 }
 
 /// The machine asked for, booted if it is a guest.

@@ -57,7 +57,7 @@ impl Variants {
         Ok(Variants { declared: parse(&text, file, directory)?, file: file.to_owned() })
     }
 
-    /// The variant that `text` describes: a command, or declared names and `KEY=VALUE` words, later ones over earlier.
+    /// The subject that `text` describes, on a machine that is still to be found: a command, or declared names and `KEY=VALUE` words, later ones over earlier.
     pub fn setup(&self, text: &str) -> Result<Subject, Error> {
         let words = shell_words::split(text).map_err(|error| {
             Error::usage(format!("cannot split the variant '{text}' into words: {error}"), "quote it as for a shell")

@@ -15,9 +15,9 @@ use std::collections::BTreeSet;
 /// 95 % (docs/METHODOLOGY.md, §16), and more tell little for their time.
 const MOST_BLOCKS: u32 = 60;
 
-/// The sides of a comparison, and how sure its answer has to be.
+/// What is asked of a comparison.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ComparedSides {
+pub struct ComparisonRequest {
     /// What there was, and what is new.
     pub sides: [Subject; 2],
     /// Familywise confidence level, over all workloads and all looks: 0…1.
@@ -38,7 +38,7 @@ pub struct SideMachine<'a> {
 /// Plans a comparison. The seed is that of the order.
 pub fn plan_comparison(
     request: &Request,
-    comparison: &ComparedSides,
+    comparison: &ComparisonRequest,
     machines: [SideMachine<'_>; 2],
     seed: u64,
 ) -> Result<Plan, RequestError> {
@@ -63,7 +63,7 @@ pub fn plan_comparison(
     };
     check_size(planned.len(), repeats)?;
     let timed = TimedSettings { suite: suite_name(request, comparison), ..timed(request) };
-    let ComparedSides { level, precision, .. } = *comparison;
+    let ComparisonRequest { level, precision, .. } = *comparison;
     let kind = RunKind::Comparison(ComparisonSettings { timed, level, precision });
     let settings = settings(request, kind, cpus, repeats, seed);
     Ok(Plan { settings, items: order(&planned, repeats, seed) })
@@ -81,13 +81,13 @@ fn request_of(request: &Request, side: &Subject) -> Request {
 }
 
 /// The suite's name, where neither workloads nor sides say what runs.
-fn suite_name(request: &Request, comparison: &ComparedSides) -> Option<String> {
+fn suite_name(request: &Request, comparison: &ComparisonRequest) -> Option<String> {
     let chosen = comparison.sides.iter().any(|side| !request_of(request, side).workloads.is_empty());
     (!chosen).then(|| request.suite.unwrap_or_default().name().to_owned())
 }
 
 /// A command is compared with a command.
-fn check_commands(request: &Request, comparison: &ComparedSides) -> Result<(), RequestError> {
+fn check_commands(request: &Request, comparison: &ComparisonRequest) -> Result<(), RequestError> {
     let sides = &comparison.sides;
     let has_command = |side: &Subject| !side.setup.command.is_empty();
     if let Some(workload) = request.workloads.first().filter(|_| sides.iter().any(has_command)) {
@@ -125,16 +125,16 @@ mod tests {
     use faultline_model::machine::Machine;
     use faultline_model::setup::Setup;
 
-    fn comparison(a: Setup, b: Setup) -> ComparedSides {
+    fn comparison(a: Setup, b: Setup) -> ComparisonRequest {
         let named = |name: &str, setup| Subject::on(name.to_owned(), Machine::Host, setup);
-        ComparedSides { sides: [named("old", a), named("new", b)], level: 0.95, precision: 0.01 }
+        ComparisonRequest { sides: [named("old", a), named("new", b)], level: 0.95, precision: 0.01 }
     }
 
     fn request(names: &[&str]) -> Request {
         Request { workloads: names.iter().map(|&name| name.to_owned()).collect(), ..Request::default() }
     }
 
-    fn planned(request: &Request, comparison: &ComparedSides) -> Result<Plan, RequestError> {
+    fn planned(request: &Request, comparison: &ComparisonRequest) -> Result<Plan, RequestError> {
         let workloads = workloads();
         let machine = SideMachine { workloads: &workloads, usable_cpus: 2 };
         plan_comparison(request, comparison, [machine, machine], 1)

@@ -14,7 +14,7 @@ mod run;
 mod select;
 mod suite;
 
-pub use comparison::{ComparedSides, SideMachine, plan_comparison};
+pub use comparison::{ComparisonRequest, SideMachine, plan_comparison};
 pub use observer::{Observer, RunProgress};
 pub use plan::{Plan, plan};
 pub use request::{Request, RequestError};

@@ -68,8 +68,8 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
         vmlinux: vmlinux.map(Rc::new),
     };
     let run = LensRun {
-        subject: &subject,
         plan: &plan,
+        subject: &subject,
         workloads: &workloads,
         target: &first,
         lens: &lens,

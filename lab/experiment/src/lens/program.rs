@@ -51,8 +51,8 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
         image: Rc::new(image.image),
     };
     let run = LensRun {
-        subject: &subject,
         plan: &plan,
+        subject: &subject,
         workloads: &[],
         target: &host,
         lens: &lens,

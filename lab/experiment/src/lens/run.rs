@@ -31,10 +31,10 @@ pub(super) fn request(under: &UnderLens, cpus: Vec<u32>) -> LensRequest {
 
 /// What is to run.
 pub(super) struct LensRun<'a> {
-    /// What is counted.
-    pub(super) subject: &'a Subject,
     /// The plan.
     pub(super) plan: &'a Plan,
+    /// What is counted.
+    pub(super) subject: &'a Subject,
     /// The workloads as they describe themselves; none for a program.
     pub(super) workloads: &'a [WorkloadInfo],
     /// The machine whose facts are saved.

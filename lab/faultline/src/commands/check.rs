@@ -15,7 +15,7 @@ pub(crate) fn check(arguments: &Check, db: Option<&Path>) -> Result<ExitCode, Fa
         workloads: arguments.workloads_chosen.clone(),
         time: arguments.time,
         limit_ms: conduct.limit_ms(),
-        on: arguments.machine.on.clone(),
+        machine: arguments.machine.on.clone().unwrap_or_default(),
     };
     let places = places::for_measuring(conduct, db)?;
     let concluded = measuring::conduct(conduct, &places, |lab| faultline_experiment::check(&request, lab))?;

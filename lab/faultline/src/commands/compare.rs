@@ -6,11 +6,10 @@ use crate::failure::{self, Failure};
 use crate::{output, places};
 use faultline_experiment::variants::Variants;
 use faultline_experiment::{
-    ComparisonRequest, Concluded, Gate, Places, StoredComparisonRequest, USUAL_LEVEL, compare_stored,
+    Concluded, Gate, LiveComparisonRequest, Places, StoredComparisonRequest, USUAL_LEVEL, compare_stored,
 };
 use faultline_model::comparison::Comparison;
-use faultline_runner::ComparedSides;
-use faultline_runner::Request;
+use faultline_runner::{ComparisonRequest, Request};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -22,10 +21,10 @@ pub(crate) fn compare(arguments: &Compare, db: Option<&Path>) -> Result<ExitCode
 
 fn live(arguments: &Compare, places: &Places) -> Result<ExitCode, Failure> {
     let conduct = &arguments.conduct;
-    let request = ComparisonRequest {
+    let request = LiveComparisonRequest {
         comparison: sides(arguments)?,
         request: Request { workloads: arguments.what.clone(), ..measuring::request(&arguments.measuring, conduct) },
-        on: arguments.machine.on.clone(),
+        machine: arguments.machine.on.clone().unwrap_or_default(),
         seed: arguments.measuring.seed,
         label: arguments.label.clone(),
     };
@@ -37,10 +36,10 @@ fn live(arguments: &Compare, places: &Places) -> Result<ExitCode, Failure> {
 }
 
 /// The sides that the arguments name.
-fn sides(arguments: &Compare) -> Result<ComparedSides, Failure> {
+fn sides(arguments: &Compare) -> Result<ComparisonRequest, Failure> {
     let variants = Variants::read(arguments.config.as_deref())?;
     let side = |text: &Option<String>| variants.setup(text.as_deref().unwrap_or_default());
-    Ok(ComparedSides {
+    Ok(ComparisonRequest {
         sides: [side(&arguments.a)?, side(&arguments.b)?],
         level: arguments.certainty.level.unwrap_or(USUAL_LEVEL),
         precision: arguments.certainty.precision,

@@ -12,7 +12,7 @@ pub(crate) fn facts(arguments: &Facts, db: Option<&Path>) -> Result<ExitCode, Fa
     let facts = match arguments.run {
         None => {
             let places = places::with_programs(&arguments.place, db)?;
-            faultline_experiment::facts(arguments.machine.on.as_ref(), &places)?
+            faultline_experiment::facts(&arguments.machine.on.clone().unwrap_or_default(), &places)?
         }
         Some(run) => stored::load(Some(RunId(run)), &places::found(db)?)?.facts().cloned().unwrap_or_default(),
     };

@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failur
             ..measuring::request(&arguments.measuring, conduct)
         },
         tree: tree(arguments),
-        on: arguments.machine.on.clone(),
+        machine: arguments.machine.on.clone().unwrap_or_default(),
         seed: arguments.measuring.seed,
         label: arguments.label.clone(),
     };
