@@ -156,18 +156,23 @@ fn killed_it_is_resumed_to_its_end_with_each_item_once() {
     );
     let words: Vec<&str> =
         ["compare", "-q", "load", "--b", "env.RATE=110000", "--seed", "5"].into_iter().chain(SHORT).collect();
-    let kill_after = |words: &[&str], wait_ms| {
+    // How many items have ended; none before the run is saved.
+    let ended = || -> u32 {
+        let listed = lab::stdout(&lab.faked(&["list", "--format", "csv"]).output().unwrap());
+        listed.lines().nth(1).map_or(0, |line| line.split(',').nth(7).unwrap().parse().unwrap())
+    };
+    let kill_after_more = |words: &[&str], before: u32| {
         let mut running = lab.faked(words).spawn().unwrap();
-        sleep(Duration::from_millis(wait_ms));
+        while ended() <= before {
+            assert_eq!(running.try_wait().unwrap(), None, "it ended before it could be killed");
+        }
         running.kill().unwrap();
         running.wait().unwrap();
-        lab::stdout(&lab.faked(&["list", "--format", "csv"]).output().unwrap())
+        ended()
     };
-    let ended = |listed: &str| -> u32 { listed.lines().nth(1).unwrap().split(',').nth(7).unwrap().parse().unwrap() };
-    let first = kill_after(&words, 400);
-    assert!(first.contains(",open,") && ended(&first) > 0, "{first}");
-    let second = kill_after(&["resume", "-q"], 400);
-    assert!(second.contains(",open,") && ended(&second) > ended(&first), "{second}");
+    let first = kill_after_more(&words, 0);
+    let second = kill_after_more(&["resume", "-q"], first);
+    assert!(second > first);
     let found = json(&lab.faked(&["resume", "1", "-q", "--format", "json"]).output().unwrap());
     assert_eq!(
         (&found["suite"]["workloads"][0]["answer"], &found["sequential"]["ended"]),
