@@ -1,5 +1,6 @@
 //! What keeps results from being read or written, as one line for people and a hint.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// Results can't be read.
@@ -18,12 +19,14 @@ pub enum ReadError {
         expected: String,
     },
     /// They are in none of the formats.
-    #[error("{given}: in no format that can be read: {found}; looked for {}", crate::format::names())]
+    #[error("{given}: in no format that can be read: {found}; looked for {known}")]
     Unrecognised {
         /// The file or directory, as it was given.
         given: String,
         /// What is there.
         found: String,
+        /// The names of all formats.
+        known: String,
     },
     /// They are changes rather than values.
     #[error("{given}: a report of changes, which holds no values")]
@@ -90,11 +93,11 @@ pub struct WriteError {
     /// One line for people.
     pub problem: String,
     /// What can be done about it.
-    pub hint: &'static str,
+    pub hint: Cow<'static, str>,
 }
 
 impl WriteError {
-    pub(crate) fn new(problem: impl Into<String>, hint: &'static str) -> Self {
-        WriteError { problem: problem.into(), hint }
+    pub(crate) fn new(problem: impl Into<String>, hint: impl Into<Cow<'static, str>>) -> Self {
+        WriteError { problem: problem.into(), hint: hint.into() }
     }
 }

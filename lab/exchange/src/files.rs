@@ -1,7 +1,6 @@
 //! What the caller read: one file, or the files of a directory.
 
 use crate::error::ReadError;
-use crate::format::Format;
 use crate::text;
 use std::collections::BTreeMap;
 
@@ -75,8 +74,8 @@ impl Files {
             .map(|(name, bytes)| Ok(File { name, text: text::decode(name, bytes)? }))
     }
 
-    /// The only file, as text.
-    pub(crate) fn only(&self, format: Format) -> Result<File<'_>, ReadError> {
+    /// The only file, as text; `format` is for the message.
+    pub(crate) fn only(&self, format: &str) -> Result<File<'_>, ReadError> {
         let mut files = self.chosen(|_| true);
         match (files.next(), self.contents.len()) {
             (Some(file), 1) => file,

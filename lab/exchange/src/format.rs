@@ -1,138 +1,96 @@
-//! The formats that are read and written, and their names.
+//! What is to be known of another tool's format to read it, write it and name it: one descriptor each, all of which `formats` lists.
 
+use crate::error::{ReadError, WriteError};
+use crate::files::{File, Files};
+use crate::recognition::{Evidence, Glance};
+use crate::reduction::Reduction;
+use crate::written::{Written, WrittenChanges};
+use faultline_model::changes::SeriesChanges;
+use faultline_model::dataset::{Dataset, ReportedChange, Series};
 use std::fmt;
-use std::str::FromStr;
+
+/// A format that is read or written: an entry of [`FORMATS`](crate::FORMATS).
+pub type Format = &'static FormatDescriptor;
 
 /// A tool's way to keep results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// will-it-scale's CSV.
-    WillItScale,
-    /// The OpenBSD lab's `test.result`.
-    OpenbsdResult,
-    /// The OpenBSD lab's `test.data`.
-    OpenbsdData,
-    /// asv's results.
-    Asv,
-    /// Otava's CSV.
-    OtavaCsv,
-    /// Otava's report of changes.
-    OtavaJson,
-    /// Bencher metric format.
-    Bencher,
-    /// hyperfine's JSON.
-    Hyperfine,
-    /// What Go's benchmarks print.
-    GoBench,
-    /// criterion's measurements.
-    Criterion,
-    /// lkp-tests' `matrix.json`.
-    Lkp,
-    /// Our own.
-    Faultline,
+pub struct FormatDescriptor {
+    pub(crate) name: &'static str,
+    pub(crate) description: &'static str,
+    pub(crate) is_directory: bool,
+    /// What speaks for files being in this format; none if nothing does.
+    pub(crate) recognise: fn(&Glance<'_>) -> Option<Evidence>,
+    pub(crate) content: Content,
 }
 
-impl Format {
-    /// Every format, in the order in which help lists them.
-    pub const ALL: [Format; 12] = [
-        Format::Faultline,
-        Format::WillItScale,
-        Format::OpenbsdResult,
-        Format::OpenbsdData,
-        Format::Asv,
-        Format::OtavaCsv,
-        Format::OtavaJson,
-        Format::Bencher,
-        Format::Hyperfine,
-        Format::GoBench,
-        Format::Criterion,
-        Format::Lkp,
-    ];
+/// What a format holds, and how it is read and written.
+pub(crate) enum Content {
+    /// Values of benchmarks. Without `write`, the format is only read.
+    Values { read: Read, write: Option<Write> },
+    /// Steps that the tool found. `instead` says what can be done about values.
+    Changes { read: ReadChanges, write: WriteChanges, instead: &'static str },
+}
 
+/// How values are read.
+pub(crate) enum Read {
+    /// From one file.
+    File(fn(File<'_>) -> Result<Dataset, ReadError>),
+    /// From one file or the files of a directory.
+    Files(fn(&Files) -> Result<Dataset, ReadError>),
+}
+
+/// Takes away what the format can't hold, and writes the rest.
+pub(crate) type Write = fn(Reduction) -> Result<Written, WriteError>;
+
+/// Reads a report of changes.
+pub(crate) type ReadChanges = fn(File<'_>) -> Result<Vec<ReportedChange>, ReadError>;
+
+/// Writes a report of the changes found in these series.
+pub(crate) type WriteChanges = fn(&[(&Series, &SeriesChanges)]) -> WrittenChanges;
+
+impl FormatDescriptor {
     /// The name used in arguments.
-    pub fn name(self) -> &'static str {
-        match self {
-            Format::WillItScale => "will-it-scale",
-            Format::OpenbsdResult => "openbsd-result",
-            Format::OpenbsdData => "openbsd-data",
-            Format::Asv => "asv",
-            Format::OtavaCsv => "otava-csv",
-            Format::OtavaJson => "otava-json",
-            Format::Bencher => "bencher",
-            Format::Hyperfine => "hyperfine",
-            Format::GoBench => "go-bench",
-            Format::Criterion => "criterion",
-            Format::Lkp => "lkp",
-            Format::Faultline => "faultline",
-        }
+    pub fn name(&self) -> &'static str {
+        self.name
     }
 
     /// What it is, in one line for people.
-    pub fn description(self) -> &'static str {
-        match self {
-            Format::WillItScale => "will-it-scale's CSV, one file per test case; or a directory of them",
-            Format::OpenbsdResult => "the OpenBSD lab's test.result: one execution of its tests",
-            Format::OpenbsdData => "the OpenBSD lab's test.data: values over checkouts and repeats",
-            Format::Asv => "asv's results directory: benchmarks.json, MACHINE/machine.json, MACHINE/HASH-ENV.json",
-            Format::OtavaCsv => "Otava's CSV: time, commit and one column per metric",
-            Format::OtavaJson => "Otava's JSON report of changes",
-            Format::Bencher => "Bencher metric format (BMF), JSON",
-            Format::Hyperfine => "hyperfine's JSON (--export-json)",
-            Format::GoBench => "the text that `go test -bench` prints",
-            Format::Criterion => "criterion's directory: target/criterion/**/new/*.json",
-            Format::Lkp => "lkp-tests' matrix.json",
-            Format::Faultline => "everything Faultline knows of the values, JSON",
-        }
+    pub fn description(&self) -> &'static str {
+        self.description
     }
 
     /// Whether it is a directory rather than a file.
-    pub fn is_directory(self) -> bool {
-        matches!(self, Format::Asv | Format::Criterion)
+    pub fn is_directory(&self) -> bool {
+        self.is_directory
+    }
+
+    /// Whether it is written too, and not only read.
+    pub fn is_written(&self) -> bool {
+        !matches!(self.content, Content::Values { write: None, .. })
+    }
+
+    /// Whether it holds changes rather than values.
+    pub fn holds_changes(&self) -> bool {
+        matches!(self.content, Content::Changes { .. })
     }
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for FormatDescriptor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(self.name)
     }
 }
 
-/// No format has this name.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown format '{0}': expected {names}", names = names())]
-pub struct UnknownFormat(pub String);
-
-impl FromStr for Format {
-    type Err = UnknownFormat;
-
-    fn from_str(word: &str) -> Result<Self, Self::Err> {
-        Format::ALL.into_iter().find(|format| format.name() == word).ok_or_else(|| UnknownFormat(word.to_owned()))
+impl fmt::Debug for FormatDescriptor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Format").field(&self.name).finish()
     }
 }
 
-/// `asv, bencher or lkp`, of all formats.
-pub(crate) fn names() -> String {
-    let names: Vec<_> = Format::ALL.iter().map(|format| format.name()).collect();
-    let (last, others) = names.split_last().expect("there are formats");
-    format!("{} or {last}", others.join(", "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_name_leads_back_to_its_format() {
-        for format in Format::ALL {
-            assert_eq!(format.name().parse(), Ok(format));
-        }
-    }
-
-    #[test]
-    fn an_unknown_name_lists_the_known_ones() {
-        let error = "xml".parse::<Format>().unwrap_err().to_string();
-        for format in Format::ALL {
-            assert!(error.contains(format.name()), "{error}");
-        }
+impl PartialEq for FormatDescriptor {
+    /// Names are unique.
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
     }
 }
+
+impl Eq for FormatDescriptor {}

@@ -4,7 +4,6 @@
 
 use crate::error::WriteError;
 use crate::figures;
-use crate::format::Format;
 use crate::validity;
 use faultline_model::dataset::{DataPoint, Dataset, Measured, Series, Summed};
 use faultline_model::direction::Direction;
@@ -34,8 +33,8 @@ impl Reduction {
         }
     }
 
-    /// Ends the steps. A format without a benchmark, or with two of the same name, is an error.
-    pub(crate) fn ready(self, format: Format) -> Result<Self, WriteError> {
+    /// Ends the steps; `format` is its name. A format without a benchmark, or with two of the same name, is an error.
+    pub(crate) fn ready(self, format: &str) -> Result<Self, WriteError> {
         if self.dataset.series.is_empty() {
             let why = if self.left_out.is_empty() { "none".to_owned() } else { self.left_out.join("; ") };
             return Err(WriteError::new(
@@ -459,9 +458,9 @@ mod tests {
     fn benchmarks_that_become_one_are_refused() {
         let mut both = dataset(vec![Measured::Values(vec![1.0])]);
         both.series.push(Series { tasks: Some(3), ..both.series[0].clone() });
-        let error = Reduction::of(&both).unwrap().names(|_| "b".to_owned()).ready(Format::Lkp);
+        let error = Reduction::of(&both).unwrap().names(|_| "b".to_owned()).ready("lkp");
         assert!(error.is_ok());
-        let error = Reduction::of(&both).unwrap().identities(|_| ("b".to_owned(), None)).ready(Format::Lkp);
+        let error = Reduction::of(&both).unwrap().identities(|_| ("b".to_owned(), None)).ready("lkp");
         assert_eq!(error.unwrap_err().problem, "lkp can't tell all benchmarks apart: it would have two benchmarks 'b'");
     }
 }

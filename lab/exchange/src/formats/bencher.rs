@@ -6,16 +6,25 @@
 use crate::error::{ReadError, WriteError};
 use crate::figures;
 use crate::files::File;
-use crate::format::Format;
+use crate::format::{Content, FormatDescriptor, Read};
 use crate::gather::Gather;
 use crate::json::{self, Members};
+use crate::recognition::Evidence;
 use crate::reduction::Reduction;
 use crate::text::with_only;
-use crate::write::Written;
+use crate::written::Written;
 use faultline_model::dataset::{DataPoint, Dataset, Measured, Series, Summed};
 use faultline_model::direction::Direction;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+
+pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
+    name: "bencher",
+    description: "Bencher metric format (BMF), JSON",
+    is_directory: false,
+    recognise: |glance| Evidence::Shape.when(glance.json_has(&["value"]) && glance.first_of_json() == Some(b'{')),
+    content: Content::Values { read: Read::File(read), write: Some(write) },
+};
 
 /// Slug, name, unit and direction of built-in measures.
 const BUILT_IN: [(&str, &str, &str, Direction); 7] = [
@@ -39,7 +48,7 @@ struct Metric {
 
 type Benchmarks = Members<Members<Metric>>;
 
-pub(crate) fn read(file: File<'_>) -> Result<Dataset, ReadError> {
+fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     let benchmarks: Benchmarks = json::parse(file, "Bencher metric format")?;
     let mut gather = Gather::default();
     for (name, measures) in benchmarks.0 {
@@ -91,7 +100,7 @@ fn figure(measured: &Measured) -> Option<Measured> {
     Some(Measured::Summary(Summed { value, low, high, deviation: None, n: None }))
 }
 
-pub(crate) fn write(whole: Reduction) -> Result<Written, WriteError> {
+fn write(whole: Reduction) -> Result<Written, WriteError> {
     let reduced = whole
         .no_facts()
         .no_missing()
@@ -118,7 +127,7 @@ pub(crate) fn write(whole: Reduction) -> Result<Written, WriteError> {
             }
             dataset.series.sort_by_key(|series| places[&series.name]);
         })
-        .ready(Format::Bencher)?;
+        .ready(FORMAT.name)?;
     let benchmarks: Benchmarks = Members(
         reduced
             .dataset

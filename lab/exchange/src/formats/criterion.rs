@@ -8,15 +8,24 @@
 use crate::error::{ReadError, WriteError};
 use crate::figures;
 use crate::files::{File, Files};
-use crate::format::Format;
+use crate::format::{Content, FormatDescriptor, Read};
 use crate::gather::Gather;
 use crate::json;
+use crate::recognition::Evidence;
 use crate::reduction::Reduction;
-use crate::write::Written;
+use crate::written::Written;
 use faultline_model::dataset::{DataPoint, Dataset, Measured, Series, Summed};
 use faultline_model::direction::Direction;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
+    name: "criterion",
+    description: "criterion's directory: target/criterion/**/new/*.json",
+    is_directory: true,
+    recognise: |glance| Evidence::Layout.when(fits(glance.files)),
+    content: Content::Values { read: Read::Files(read), write: Some(write) },
+};
 
 const UNIT: &str = "ns";
 const BENCHMARK: &str = "benchmark.json";
@@ -85,11 +94,11 @@ fn directory(path: &str) -> Option<&str> {
     })
 }
 
-pub(crate) fn fits(files: &Files) -> bool {
+fn fits(files: &Files) -> bool {
     files.is_directory() && files.paths().any(|path| directory(path).is_some())
 }
 
-pub(crate) fn read(files: &Files) -> Result<Dataset, ReadError> {
+fn read(files: &Files) -> Result<Dataset, ReadError> {
     let directories: BTreeSet<&str> = files.paths().filter_map(directory).collect();
     let mut gather = Gather::default();
     for directory in directories {
@@ -170,7 +179,7 @@ fn path(name: &str) -> String {
     }
 }
 
-pub(crate) fn write(whole: Reduction) -> Result<Written, WriteError> {
+fn write(whole: Reduction) -> Result<Written, WriteError> {
     let mut located = Vec::new();
     let reduced = whole
         .no_facts()
@@ -194,7 +203,7 @@ pub(crate) fn write(whole: Reduction) -> Result<Written, WriteError> {
             placed.sort_by_cached_key(|(path, _)| format!("{path}/new/"));
             (located, dataset.series) = placed.into_iter().unzip();
         })
-        .ready(Format::Criterion)?;
+        .ready(FORMAT.name)?;
     let mut files = BTreeMap::new();
     for (path, series) in located.iter().zip(&reduced.dataset.series) {
         files.extend(benchmark(path, series));

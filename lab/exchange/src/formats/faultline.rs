@@ -1,16 +1,26 @@
 //! Our own JSON: the dataset itself.
 
-use crate::error::ReadError;
+use crate::error::{ReadError, WriteError};
 use crate::files::File;
+use crate::format::{Content, FormatDescriptor, Read};
 use crate::json;
+use crate::recognition::Evidence;
 use crate::reduction::Reduction;
-use crate::write::Written;
+use crate::written::Written;
 use faultline_model::dataset::Dataset;
 
-pub(crate) fn read(file: File<'_>) -> Result<Dataset, ReadError> {
+pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
+    name: "faultline",
+    description: "everything Faultline knows of the values, JSON",
+    is_directory: false,
+    recognise: |glance| Evidence::Mark.when(glance.json_has(&[Dataset::FORMAT])),
+    content: Content::Values { read: Read::File(read), write: Some(write) },
+};
+
+fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     json::parse(file, Dataset::FORMAT)
 }
 
-pub(crate) fn write(whole: Reduction) -> Written {
-    Written::file("dataset.json", json::text(&whole.dataset), whole)
+fn write(whole: Reduction) -> Result<Written, WriteError> {
+    Ok(Written::file("dataset.json", json::text(&whole.dataset), whole))
 }

@@ -9,18 +9,27 @@ use crate::decimal;
 use crate::direction;
 use crate::error::{ReadError, WriteError};
 use crate::files::File;
-use crate::format::Format;
+use crate::format::{Content, FormatDescriptor, Read};
 use crate::gather::{Gather, missing, value};
 use crate::moment;
+use crate::recognition::Evidence;
 use crate::reduction::Reduction;
 use crate::text::{lines, on_one_line, quoted, word};
-use crate::write::Written;
+use crate::written::Written;
 use faultline_model::dataset::{DataPoint, Dataset, Measured, Series};
 use faultline_model::direction::Direction;
 use faultline_model::facts::{FactValue, Facts};
 use faultline_model::time::UnixMillis;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
+
+pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
+    name: "go-bench",
+    description: "the text that `go test -bench` prints",
+    is_directory: false,
+    recognise: |glance| Evidence::Shape.when(glance.text_begins(begins)),
+    content: Content::Values { read: Read::File(read), write: Some(write) },
+};
 
 const PREFIX: &str = "Benchmark";
 const TIME_PER_OPERATION: &str = "ns/op";
@@ -37,7 +46,7 @@ const COMMIT_TIME: &str = "commit-time";
 const FAILED: &str = "failed";
 const SKIPPED: &str = "skipped";
 
-pub(crate) fn begins(text: &str) -> bool {
+fn begins(text: &str) -> bool {
     lines(text).any(|(_, line)| {
         let mut words = line.split_whitespace();
         let first = words.next().unwrap_or_default();
@@ -62,7 +71,7 @@ impl Context {
     }
 }
 
-pub(crate) fn read(file: File<'_>) -> Result<Dataset, ReadError> {
+fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     let packages: BTreeSet<&str> = lines(file.text).filter_map(|(_, line)| setting(line, "pkg")).collect();
     let mut gather = Gather::default();
     let mut facts: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -221,7 +230,7 @@ fn kept_fact(key: &str, value: &FactValue) -> bool {
     FACTS.iter().any(|(_, known)| *known == key) && matches!(value, FactValue::Text(text) if line_of(text))
 }
 
-pub(crate) fn write(whole: Reduction) -> Result<Written, WriteError> {
+fn write(whole: Reduction) -> Result<Written, WriteError> {
     let reduced = whole
         .facts(kept_fact)
         .no_boots()
@@ -240,7 +249,7 @@ pub(crate) fn write(whole: Reduction) -> Result<Written, WriteError> {
     let reduced = reduced
         .directions(|series| better.get(&series.unit).copied().or_else(|| usual_direction(&series.unit)))
         .arranged(|dataset| arrange(&mut dataset.series))
-        .ready(Format::GoBench)?;
+        .ready(FORMAT.name)?;
     let mut text = String::new();
     for (name, key) in FACTS {
         if let Some(fact) = reduced.dataset.facts.get_text(key) {

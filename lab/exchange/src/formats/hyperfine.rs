@@ -8,14 +8,23 @@ use crate::direction;
 use crate::error::{ReadError, WriteError};
 use crate::figures;
 use crate::files::File;
-use crate::format::Format;
+use crate::format::{Content, FormatDescriptor, Read};
 use crate::gather::{Gather, value};
 use crate::json::{self, Members};
+use crate::recognition::Evidence;
 use crate::reduction::Reduction;
-use crate::write::Written;
+use crate::written::Written;
 use faultline_model::dataset::{DataPoint, Dataset, Measured, Series, Summed};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+
+pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
+    name: "hyperfine",
+    description: "hyperfine's JSON (--export-json)",
+    is_directory: false,
+    recognise: |glance| Evidence::Mark.when(glance.json_has(&["results", "command"])),
+    content: Content::Values { read: Read::File(read), write: Some(write) },
+};
 
 const UNIT: &str = "s";
 const USER: &str = "user";
@@ -49,7 +58,7 @@ struct Command {
     parameters: Members<String>,
 }
 
-pub(crate) fn read(file: File<'_>) -> Result<Dataset, ReadError> {
+fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     let Results { results } = json::parse(file, "hyperfine's JSON")?;
     let mut times_named: HashMap<&str, usize> = HashMap::new();
     for command in &results {
@@ -108,14 +117,13 @@ fn figure(series: &Series) -> Option<usize> {
     (series.unit == unit).then_some(figure)
 }
 
-pub(crate) fn write(whole: Reduction) -> Result<Written, WriteError> {
+fn write(whole: Reduction) -> Result<Written, WriteError> {
     let reduced =
         whole.no_facts().no_commits().no_times().no_boots().no_order().no_missing().no_empty().fold_tasks().only(
             |series| figure(series).is_some(),
             "measures other than a command's times in seconds, user, system and memory",
         );
-    let reduced =
-        with_commands(reduced).directions(|series| direction::of_unit(&series.unit)).ready(Format::Hyperfine)?;
+    let reduced = with_commands(reduced).directions(|series| direction::of_unit(&series.unit)).ready(FORMAT.name)?;
     let results = reduced.dataset.series.chunk_by(|a, b| a.name == b.name).flat_map(commands).collect();
     Ok(Written::file("hyperfine.json", json::text(&Results { results }), reduced))
 }

@@ -5,13 +5,22 @@
 
 use crate::error::{ReadError, WriteError};
 use crate::files::File;
-use crate::format::Format;
+use crate::format::{Content, FormatDescriptor, Read};
 use crate::gather::{Gather, check_parts, missing, value};
 use crate::json::{self, Members, Number};
+use crate::recognition::Evidence;
 use crate::reduction::Reduction;
-use crate::write::Written;
+use crate::written::Written;
 use faultline_model::dataset::{Dataset, Series};
 use serde::Deserialize;
+
+pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
+    name: "lkp",
+    description: "lkp-tests' matrix.json",
+    is_directory: false,
+    recognise: |glance| Evidence::Shape.when(glance.first_of_json() == Some(b'[')),
+    content: Content::Values { read: Read::File(read), write: Some(write) },
+};
 
 /// The arrays that the tool gives a meaning of its own.
 const SOURCE: &str = "stats_source";
@@ -25,7 +34,7 @@ enum Cell {
     None(()),
 }
 
-pub(crate) fn read(file: File<'_>) -> Result<Dataset, ReadError> {
+fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     check_parts(file)?;
     let stats: Members<Vec<Cell>> = json::parse_with_nan(file, "lkp's matrix")?;
     let mut gather = Gather::default();
@@ -49,7 +58,7 @@ pub(crate) fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     gather.dataset(file.name, "arrays of numbers")
 }
 
-pub(crate) fn write(whole: Reduction) -> Result<Written, WriteError> {
+fn write(whole: Reduction) -> Result<Written, WriteError> {
     let reduced = whole
         .no_facts()
         .no_commits()
@@ -65,7 +74,7 @@ pub(crate) fn write(whole: Reduction) -> Result<Written, WriteError> {
         .names(|name| if name == SOURCE { format!("{name}_") } else { name.to_owned() })
         .units(|_| String::new())
         .directions(|_| None)
-        .ready(Format::Lkp)?;
+        .ready(FORMAT.name)?;
     let values = |series: &Series| series.points.iter().flat_map(|point| point.measured.values()).copied().collect();
     let stats = Members(reduced.dataset.series.iter().map(|series| (series.name.clone(), values(series))).collect());
     let stats: Members<Vec<f64>> = stats;

@@ -1,14 +1,82 @@
-//! The formats, one file each: how it is read, what it can hold, how it is written.
+//! The formats, one file each: how it is recognised and read, what it can hold, how it is written. The table lists them.
 
-pub(crate) mod asv;
-pub(crate) mod bencher;
-pub(crate) mod criterion;
-pub(crate) mod faultline;
-pub(crate) mod go_bench;
-pub(crate) mod hyperfine;
-pub(crate) mod lkp;
-pub(crate) mod openbsd_data;
-pub(crate) mod openbsd_result;
-pub(crate) mod otava_csv;
-pub(crate) mod otava_json;
-pub(crate) mod will_it_scale;
+mod asv;
+mod bencher;
+mod criterion;
+mod faultline;
+mod go_bench;
+mod hyperfine;
+mod lkp;
+mod openbsd_data;
+mod openbsd_result;
+mod otava_csv;
+mod otava_json;
+mod will_it_scale;
+
+use crate::format::{Format, FormatDescriptor};
+use std::str::FromStr;
+
+/// Every format, in the order in which help lists them.
+pub static FORMATS: &[Format] = &[
+    &faultline::FORMAT,
+    &will_it_scale::FORMAT,
+    &openbsd_result::FORMAT,
+    &openbsd_data::FORMAT,
+    &asv::FORMAT,
+    &otava_csv::FORMAT,
+    &otava_json::FORMAT,
+    &bencher::FORMAT,
+    &hyperfine::FORMAT,
+    &go_bench::FORMAT,
+    &criterion::FORMAT,
+    &lkp::FORMAT,
+];
+
+/// No format has this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown format '{0}': expected {names}", names = names())]
+pub struct UnknownFormat(pub String);
+
+impl FromStr for &'static FormatDescriptor {
+    type Err = UnknownFormat;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        FORMATS.iter().copied().find(|format| format.name() == word).ok_or_else(|| UnknownFormat(word.to_owned()))
+    }
+}
+
+/// `asv, bencher or lkp`, of all formats.
+pub(crate) fn names() -> String {
+    let names: Vec<_> = FORMATS.iter().map(|format| format.name()).collect();
+    let (last, others) = names.split_last().expect("there are formats");
+    format!("{} or {last}", others.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_leads_back_to_its_format() {
+        for format in FORMATS {
+            assert!(std::ptr::eq(format.name().parse::<Format>().unwrap(), *format), "two formats are named {format}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known_ones() {
+        let error = "xml".parse::<Format>().unwrap_err().to_string();
+        for format in FORMATS {
+            assert!(error.contains(format.name()), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_format_is_described() {
+        let documented = include_str!("../../../../docs/FORMATS.md");
+        for format in FORMATS {
+            assert!(!format.description().is_empty());
+            assert!(documented.contains(&format!("\n| `{format}` |")), "docs/FORMATS.md has no row for {format}");
+        }
+    }
+}

@@ -8,16 +8,25 @@ use crate::decimal;
 use crate::direction;
 use crate::error::{ReadError, WriteError};
 use crate::files::File;
-use crate::format::Format;
+use crate::format::{Content, FormatDescriptor, Read};
 use crate::gather::{Gather, agree_on_unit};
+use crate::recognition::Evidence;
 use crate::reduction::Reduction;
 use crate::text::{lines, quoted, word};
-use crate::write::Written;
+use crate::written::Written;
 use faultline_model::dataset::{DataPoint, Dataset, Measured, Series};
 use faultline_model::facts::FactValue;
 use faultline_model::time::UnixMillis;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
+
+pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
+    name: "openbsd-data",
+    description: "the OpenBSD lab's test.data: values over checkouts and repeats",
+    is_directory: false,
+    recognise: |glance| Evidence::Mark.when(glance.text_begins(begins)),
+    content: Content::Values { read: Read::File(read), write: Some(write) },
+};
 
 const HEADER: &str = "# test subtest run checkout repeat value unit host";
 const HOST: &str = "host.name";
@@ -37,11 +46,11 @@ struct Row<'a> {
     host: &'a str,
 }
 
-pub(crate) fn begins(text: &str) -> bool {
+fn begins(text: &str) -> bool {
     text.trim_start().starts_with("# test subtest ")
 }
 
-pub(crate) fn read(file: File<'_>) -> Result<Dataset, ReadError> {
+fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     let rows: Vec<Row> = lines(file.text)
         .filter(|(_, line)| !line.starts_with('#'))
         .map(|(number, line)| row(file, number, line))
@@ -112,7 +121,7 @@ fn run(point: &DataPoint) -> Option<i64> {
     (run != 0 && run.checked_mul(1000).is_some() && point.boot.as_deref() == Some(usual.as_str())).then_some(run)
 }
 
-pub(crate) fn write(whole: Reduction) -> Result<Written, WriteError> {
+fn write(whole: Reduction) -> Result<Written, WriteError> {
     let reduced = whole
         .facts(|key, value| matches!(value, FactValue::Text(host) if key == HOST && word(host) == *host && host != UNKNOWN))
         .no_commits()
@@ -127,7 +136,7 @@ pub(crate) fn write(whole: Reduction) -> Result<Written, WriteError> {
         .measures(|series| series.measure.as_deref().map(word).filter(|measure| measure != UNKNOWN))
         .units(|series| if series.unit.is_empty() { "1".to_owned() } else { word(&series.unit) })
         .directions(|series| direction::of_unit(&series.unit))
-        .ready(Format::OpenbsdData)?;
+        .ready(FORMAT.name)?;
     let host = reduced.dataset.facts.get_text(HOST).unwrap_or(UNKNOWN);
     let mut text = format!("{HEADER}\n");
     for series in &reduced.dataset.series {

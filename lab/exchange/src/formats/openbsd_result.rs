@@ -7,14 +7,23 @@ use crate::decimal;
 use crate::direction;
 use crate::error::{ReadError, WriteError};
 use crate::files::File;
-use crate::format::Format;
+use crate::format::{Content, FormatDescriptor, Read};
 use crate::gather::{Gather, agree_on_unit, missing};
+use crate::recognition::Evidence;
 use crate::reduction::Reduction;
 use crate::text::{lines, on_one_line, quoted, word};
-use crate::write::Written;
+use crate::written::Written;
 use faultline_model::dataset::{DataPoint, Dataset, Measured, Series};
 use std::collections::HashMap;
 use std::fmt::Write as _;
+
+pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
+    name: "openbsd-result",
+    description: "the OpenBSD lab's test.result: one execution of its tests",
+    is_directory: false,
+    recognise: |glance| Evidence::Shape.when(glance.text_begins(begins)),
+    content: Content::Values { read: Read::File(read), write: Some(write) },
+};
 
 const STATUSES: [&str; 12] =
     ["PASS", "XFAIL", "XPASS", "SKIP", "FAIL", "NOEXIT", "NOTERM", "NORUN", "NOLOG", "NOCLEAN", "NOEXIST", "EXIST"];
@@ -30,14 +39,14 @@ struct Value<'a> {
     name: Option<&'a str>,
 }
 
-pub(crate) fn begins(text: &str) -> bool {
+fn begins(text: &str) -> bool {
     lines(text).next().is_some_and(|(_, line)| {
         let first = line.split_whitespace().next().unwrap_or_default();
         first == "VALUE" || first == "SUBVALUE" || (STATUSES.contains(&first) && line[first.len()..].starts_with('\t'))
     })
 }
 
-pub(crate) fn read(file: File<'_>) -> Result<Dataset, ReadError> {
+fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     let mut gather = Gather::default();
     let mut values = Vec::new();
     let mut last = 1;
@@ -136,7 +145,7 @@ fn unit(series: &Series) -> String {
     }
 }
 
-pub(crate) fn write(whole: Reduction) -> Result<Written, WriteError> {
+fn write(whole: Reduction) -> Result<Written, WriteError> {
     let reduced = whole
         .no_facts()
         .no_commits()
@@ -162,7 +171,7 @@ pub(crate) fn write(whole: Reduction) -> Result<Written, WriteError> {
             let failed_first = |series: &Series| matches!(series.points[0].measured, Measured::Missing(_));
             dataset.series.sort_by_cached_key(|series| (tests[&series.name], failed_first(series)));
         })
-        .ready(Format::OpenbsdResult)?;
+        .ready(FORMAT.name)?;
     let text = reduced.dataset.series.chunk_by(|a, b| a.name == b.name).map(test).collect();
     Ok(Written::file("test.result", text, reduced))
 }

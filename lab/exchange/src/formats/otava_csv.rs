@@ -8,16 +8,25 @@
 use crate::decimal;
 use crate::error::{ReadError, WriteError};
 use crate::files::File;
-use crate::format::Format;
+use crate::format::{Content, FormatDescriptor, Read};
 use crate::gather::{Gather, check_parts, missing, value};
 use crate::moment;
+use crate::recognition::Evidence;
 use crate::reduction::Reduction;
 use crate::text::quoted;
-use crate::write::Written;
+use crate::written::Written;
 use csv::{ReaderBuilder, StringRecord, WriterBuilder};
 use faultline_model::dataset::{DataPoint, Dataset, Series};
 use faultline_model::time::UnixMillis;
 use std::collections::{BTreeMap, HashMap};
+
+pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
+    name: "otava-csv",
+    description: "Otava's CSV: time, commit and one column per metric",
+    is_directory: false,
+    recognise: |glance| Evidence::Mark.when(glance.text_begins(begins)),
+    content: Content::Values { read: Read::File(read), write: Some(write) },
+};
 
 const TIME: &str = "time";
 const COMMIT: &str = "commit";
@@ -27,7 +36,7 @@ const ATTRIBUTES: [&str; 4] = ["branch", "run", "version", "test"];
 /// A row's place: time, commit, and which of a metric's runs with both.
 type Place = (UnixMillis, Option<String>, usize);
 
-pub(crate) fn begins(text: &str) -> bool {
+fn begins(text: &str) -> bool {
     let header = text.lines().next().unwrap_or_default();
     header.contains(',') && header.split(',').any(|column| column.trim().trim_matches('"') == TIME)
 }
@@ -40,7 +49,7 @@ struct Columns {
     metrics: Vec<(usize, String)>,
 }
 
-pub(crate) fn read(file: File<'_>) -> Result<Dataset, ReadError> {
+fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     check_parts(file)?;
     let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(file.text.as_bytes());
     let mut records = reader.records();
@@ -123,7 +132,7 @@ fn metric(name: &str) -> String {
     }
 }
 
-pub(crate) fn write(whole: Reduction) -> Result<Written, WriteError> {
+fn write(whole: Reduction) -> Result<Written, WriteError> {
     let reduced = whole
         .no_facts()
         .no_boots()
@@ -143,7 +152,7 @@ pub(crate) fn write(whole: Reduction) -> Result<Written, WriteError> {
                 series.points.sort_by(|a, b| (a.time, &a.commit).cmp(&(b.time, &b.commit)));
             }
         })
-        .ready(Format::OtavaCsv)?;
+        .ready(FORMAT.name)?;
     let text = table(&reduced.dataset.series)?;
     Ok(Written::file("series.csv", text, reduced))
 }

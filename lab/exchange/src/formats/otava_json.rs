@@ -7,8 +7,10 @@
 use crate::error::ReadError;
 use crate::figures;
 use crate::files::File;
+use crate::format::{Content, FormatDescriptor};
 use crate::json::{self, Members};
-use crate::write::WrittenChanges;
+use crate::recognition::Evidence;
+use crate::written::WrittenChanges;
 use faultline_model::changes::{Place, Segment, SeriesChanges, Status, Step};
 use faultline_model::dataset::{DataPoint, ReportedChange, Series};
 use faultline_model::time::UnixMillis;
@@ -16,6 +18,18 @@ use serde::de::{Deserializer, Error, Unexpected};
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 use std::collections::{BTreeMap, HashMap};
+
+pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
+    name: "otava-json",
+    description: "Otava's JSON report of changes",
+    is_directory: false,
+    recognise: |glance| Evidence::Shape.when(glance.json_has(&["forward_change_percent"])),
+    content: Content::Changes {
+        read,
+        write,
+        instead: "find changes first, or write `otava-csv`, from which Otava finds them",
+    },
+};
 
 #[derive(Serialize, Deserialize)]
 struct Group {
@@ -67,7 +81,7 @@ fn figure_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<S
     figure(deserializer).map(Some)
 }
 
-pub(crate) fn read(file: File<'_>) -> Result<Vec<ReportedChange>, ReadError> {
+fn read(file: File<'_>) -> Result<Vec<ReportedChange>, ReadError> {
     let tests: Members<Vec<Group>> = json::parse(file, "Otava's report of changes")?;
     let mut changes = Vec::new();
     for (test, groups) in tests.0 {
@@ -106,7 +120,7 @@ type At = (Option<UnixMillis>, u64, Option<String>);
 
 type Groups = BTreeMap<At, Vec<Change>>;
 
-pub(crate) fn write(found: &[(&Series, &SeriesChanges)]) -> WrittenChanges {
+fn write(found: &[(&Series, &SeriesChanges)]) -> WrittenChanges {
     let mut tests: Vec<(String, Groups)> = Vec::new();
     let mut places = HashMap::new();
     let (mut ranges, mut provisional) = (0, 0);

@@ -7,15 +7,24 @@
 use crate::decimal;
 use crate::error::{ReadError, WriteError};
 use crate::files::{File, Files};
-use crate::format::Format;
+use crate::format::{Content, FormatDescriptor, Read};
 use crate::gather::{Gather, check_parts, missing, value};
+use crate::recognition::{Evidence, Glance};
 use crate::reduction::Reduction;
 use crate::text::{lines, quoted, with_only};
-use crate::write::Written;
+use crate::written::Written;
 use faultline_model::dataset::{Dataset, Measured, Series};
 use faultline_model::direction::Direction;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+
+pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
+    name: "will-it-scale",
+    description: "will-it-scale's CSV, one file per test case; or a directory of them",
+    is_directory: false,
+    recognise,
+    content: Content::Values { read: Read::Files(read), write: Some(write) },
+};
 
 const HEADER: &str = "tasks,processes,processes_idle,threads,threads_idle,linear";
 /// The row that the tool puts first, for plots.
@@ -25,11 +34,19 @@ const RATE: &str = "ops/s";
 const SHARE: &str = "%";
 const FAILED: &str = "failed";
 
-pub(crate) fn begins(text: &str) -> bool {
+fn begins(text: &str) -> bool {
     text.trim_start().starts_with("tasks,processes,")
 }
 
-pub(crate) fn fits(files: &Files) -> bool {
+/// A file is known by its header; a directory, which may hold other tables too, by that of its first table.
+fn recognise(glance: &Glance<'_>) -> Option<Evidence> {
+    if glance.is_many() {
+        return Evidence::Shape.when(fits(glance.files));
+    }
+    Evidence::Mark.when(glance.text_begins(begins))
+}
+
+fn fits(files: &Files) -> bool {
     let mut tables = files.chosen(is_table);
     tables.next().is_some_and(|file| file.is_ok_and(|file| begins(file.text)))
 }
@@ -38,7 +55,7 @@ fn is_table(path: &str) -> bool {
     path.ends_with(".csv")
 }
 
-pub(crate) fn read(files: &Files) -> Result<Dataset, ReadError> {
+fn read(files: &Files) -> Result<Dataset, ReadError> {
     let mut gather = Gather::default();
     for file in files.chosen(|path| !files.is_directory() || is_table(path)) {
         let file = file?;
@@ -113,7 +130,7 @@ fn file_name(name: &str) -> String {
     if name.starts_with('.') { format!("_{name}") } else { name }
 }
 
-pub(crate) fn write(whole: Reduction) -> Result<Written, WriteError> {
+fn write(whole: Reduction) -> Result<Written, WriteError> {
     let reduced = whole
         .no_facts()
         .no_commits()
@@ -141,7 +158,7 @@ pub(crate) fn write(whole: Reduction) -> Result<Written, WriteError> {
         .arranged(|dataset| {
             dataset.series.sort_by_cached_key(|series| (path(&series.name), series.tasks, column(series)));
         })
-        .ready(Format::WillItScale)?;
+        .ready(FORMAT.name)?;
     let mut tests: BTreeMap<String, Vec<&Series>> = BTreeMap::new();
     for series in &reduced.dataset.series {
         tests.entry(path(&series.name)).or_default().push(series);

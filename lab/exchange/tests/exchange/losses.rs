@@ -1,6 +1,7 @@
 //! What each format says that it lost of one and the same dataset.
 
-use faultline_exchange::{Format, write};
+use crate::samples::named;
+use faultline_exchange::{FORMATS, Format, write};
 use faultline_model::dataset::{DataPoint, Dataset, Measured, Series, Summed};
 use faultline_model::direction::Direction;
 use faultline_model::time::UnixMillis;
@@ -33,13 +34,13 @@ fn losses(format: Format) -> Vec<String> {
 
 #[test]
 fn our_own_format_loses_nothing() {
-    assert_eq!(losses(Format::Faultline), [] as [&str; 0]);
+    assert_eq!(losses(named("faultline")), [] as [&str; 0]);
 }
 
 #[test]
 fn formats_for_a_history_keep_it() {
     assert_eq!(
-        losses(Format::OpenbsdData),
+        losses(named("openbsd-data")),
         [
             "commits (4 runs)",
             "which boot a run was of (4 runs)",
@@ -48,7 +49,7 @@ fn formats_for_a_history_keep_it() {
         ]
     );
     assert_eq!(
-        losses(Format::Asv),
+        losses(named("asv")),
         [
             "which boot a run was of (4 runs)",
             "numbers of tasks, which go into names (1 benchmark)",
@@ -56,7 +57,7 @@ fn formats_for_a_history_keep_it() {
         ]
     );
     assert_eq!(
-        losses(Format::OtavaCsv),
+        losses(named("otava-csv")),
         [
             "facts about the machine (1)",
             "which boot a run was of (4 runs)",
@@ -68,7 +69,7 @@ fn formats_for_a_history_keep_it() {
         ]
     );
     assert_eq!(
-        losses(Format::GoBench),
+        losses(named("go-bench")),
         [
             "facts about the machine (1)",
             "which boot a run was of (4 runs)",
@@ -91,16 +92,16 @@ fn formats_for_one_moment_say_that_history_goes() {
     ];
     for (format, others) in [
         (
-            Format::WillItScale,
+            named("will-it-scale"),
             vec![
                 "names of measures as they were (1 benchmark)",
                 "the intervals of runs: their median is kept (4 runs)",
                 "units as they were (1 benchmark)",
             ],
         ),
-        (Format::OpenbsdResult, vec!["numbers of tasks, which go into names (1 benchmark)"]),
+        (named("openbsd-result"), vec!["numbers of tasks, which go into names (1 benchmark)"]),
         (
-            Format::Lkp,
+            named("lkp"),
             vec![
                 "the intervals of runs: their median is kept (4 runs)",
                 "numbers of tasks, which go into names (1 benchmark)",
@@ -115,7 +116,7 @@ fn formats_for_one_moment_say_that_history_goes() {
 
 #[test]
 fn what_has_no_intervals_gets_the_values_of_runs() {
-    for format in [Format::OtavaCsv, Format::GoBench, Format::WillItScale, Format::Lkp] {
+    for format in [named("otava-csv"), named("go-bench"), named("will-it-scale"), named("lkp")] {
         let held = write(&history(), format).unwrap().held;
         let runs: Vec<_> = held.series[0].points.iter().map(|point| point.measured.values()).collect();
         assert_eq!(runs, [[0.25], [1.25], [2.25], [3.25]], "{format}");
@@ -124,7 +125,7 @@ fn what_has_no_intervals_gets_the_values_of_runs() {
 
 #[test]
 fn bencher_keeps_a_figure_of_what_was_measured_last() {
-    let written = write(&history(), Format::Bencher).unwrap();
+    let written = write(&history(), named("bencher")).unwrap();
     let history = "history: only what was measured last is kept (2 runs left out)";
     assert!(written.losses.iter().any(|loss| loss == history), "{:?}", written.losses);
     let last = Summed { value: 2.75, low: Some(2.0), high: Some(3.5), deviation: None, n: None };
@@ -134,30 +135,30 @@ fn bencher_keeps_a_figure_of_what_was_measured_last() {
 #[test]
 fn what_has_no_place_is_refused_with_the_reason() {
     assert_eq!(
-        losses(Format::Hyperfine),
+        losses(named("hyperfine")),
         [
             "no benchmark that hyperfine can hold; there are measures other than a command's times in seconds, user, system \
           and memory (1 benchmark)"
         ]
     );
     assert_eq!(
-        losses(Format::Criterion),
+        losses(named("criterion")),
         ["no benchmark that criterion can hold; there are benchmarks that are not in nanoseconds (1 benchmark)"]
     );
-    assert_eq!(losses(Format::OtavaJson), ["otava-json holds changes, not values"]);
+    assert_eq!(losses(named("otava-json")), ["otava-json holds changes, not values"]);
 }
 
 #[test]
 fn a_dataset_that_none_can_hold_is_refused() {
     let mut dataset = history();
     dataset.series.push(dataset.series[0].clone());
-    assert_eq!(write(&dataset, Format::Lkp).unwrap_err().problem, "the dataset has two benchmarks 'zero_fill:base×2'");
+    assert_eq!(write(&dataset, named("lkp")).unwrap_err().problem, "the dataset has two benchmarks 'zero_fill:base×2'");
     let mut dataset = history();
     dataset.series[0].points[0].measured = Measured::Values(vec![f64::NAN]);
-    assert!(write(&dataset, Format::Faultline).unwrap_err().problem.contains("not a finite number"));
+    assert!(write(&dataset, named("faultline")).unwrap_err().problem.contains("not a finite number"));
     dataset.series[0].points[0].measured = Measured::Values(vec![]);
-    assert!(write(&dataset, Format::Faultline).unwrap_err().problem.contains("no value"));
-    for format in Format::ALL.into_iter().filter(|format| *format != Format::Faultline) {
+    assert!(write(&dataset, named("faultline")).unwrap_err().problem.contains("no value"));
+    for format in FORMATS.iter().copied().filter(|format| *format != named("faultline")) {
         let error = write(&Dataset::of(vec![]), format).unwrap_err();
         assert!(!error.problem.is_empty() && !error.hint.is_empty());
     }
@@ -167,9 +168,9 @@ fn a_dataset_that_none_can_hold_is_refused() {
 fn a_format_that_needs_more_says_so() {
     let mut dataset = history();
     dataset.series[0].points[0].time = None;
-    assert!(write(&dataset, Format::OtavaCsv).unwrap_err().problem.contains("needs the time of each run"));
-    assert!(write(&dataset, Format::Asv).unwrap_err().problem.contains("by commit and the commit's time"));
+    assert!(write(&dataset, named("otava-csv")).unwrap_err().problem.contains("needs the time of each run"));
+    assert!(write(&dataset, named("asv")).unwrap_err().problem.contains("by commit and the commit's time"));
     dataset.series[0].tasks = None;
-    assert!(write(&dataset, Format::WillItScale).unwrap_err().problem.contains("without a number of tasks"));
-    assert!(write(&dataset, Format::Criterion).unwrap_err().problem.contains("not in nanoseconds"));
+    assert!(write(&dataset, named("will-it-scale")).unwrap_err().problem.contains("without a number of tasks"));
+    assert!(write(&dataset, named("criterion")).unwrap_err().problem.contains("not in nanoseconds"));
 }

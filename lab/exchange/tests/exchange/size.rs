@@ -1,5 +1,6 @@
 //! Time that grows with size alone: files of some megabytes, in the shapes that invite to square it.
 
+use crate::samples::named;
 use faultline_exchange::{Files, Format, read, write};
 use std::time::{Duration, Instant};
 
@@ -18,16 +19,20 @@ fn many_lines_of_one_benchmark() {
     let lines = 0..60_000;
     let header = "tasks,processes,processes_idle,threads,threads_idle,linear\n";
     let rows: String = lines.clone().map(|n| format!("2,{n},0.5,{n},0.5,{n}\n")).collect();
-    check(Format::WillItScale, "a.csv", format!("{header}{rows}"));
-    check(Format::OpenbsdResult, "a", lines.clone().map(|n| format!("VALUE {n} sec real\nPASS\tmake\tok\n")).collect());
-    check(Format::OpenbsdData, "a", lines.clone().map(|n| format!("a b 1 2 {n} {n} sec h\n")).collect());
-    let rows: String = lines.clone().map(|n| format!("{},c{n},{n},{n}\n", 1_700_000_000 + n)).collect();
-    check(Format::OtavaCsv, "a", format!("time,commit,a,b\n{rows}"));
-    check(Format::GoBench, "a", lines.clone().map(|n| format!("BenchmarkA-8 1 {n} ns/op 1 B/op\n")).collect());
-    let numbers: Vec<String> = lines.map(|n| n.to_string()).collect();
-    check(Format::Lkp, "a", format!("{{\"a\": [{}]}}", numbers.join(",")));
+    check(named("will-it-scale"), "a.csv", format!("{header}{rows}"));
     check(
-        Format::Hyperfine,
+        named("openbsd-result"),
+        "a",
+        lines.clone().map(|n| format!("VALUE {n} sec real\nPASS\tmake\tok\n")).collect(),
+    );
+    check(named("openbsd-data"), "a", lines.clone().map(|n| format!("a b 1 2 {n} {n} sec h\n")).collect());
+    let rows: String = lines.clone().map(|n| format!("{},c{n},{n},{n}\n", 1_700_000_000 + n)).collect();
+    check(named("otava-csv"), "a", format!("time,commit,a,b\n{rows}"));
+    check(named("go-bench"), "a", lines.clone().map(|n| format!("BenchmarkA-8 1 {n} ns/op 1 B/op\n")).collect());
+    let numbers: Vec<String> = lines.map(|n| n.to_string()).collect();
+    check(named("lkp"), "a", format!("{{\"a\": [{}]}}", numbers.join(",")));
+    check(
+        named("hyperfine"),
         "a",
         format!("{{\"results\": [{{\"command\": \"a\", \"times\": [{}]}}]}}", numbers.join(",")),
     );
@@ -36,16 +41,20 @@ fn many_lines_of_one_benchmark() {
 #[test]
 fn many_benchmarks_with_one_value() {
     let names = 0..30_000;
-    check(Format::OpenbsdResult, "a", names.clone().map(|n| format!("VALUE {n} sec m{n}\nPASS\tmake\tok\n")).collect());
-    check(Format::OpenbsdData, "a", names.clone().map(|n| format!("a b{n} 1 2 0 {n} sec h\n")).collect());
-    check(Format::GoBench, "a", names.clone().map(|n| format!("BenchmarkA{n}-8 1 {n} ns/op\n")).collect());
-    check(Format::GoBench, "a", names.clone().map(|n| format!("BenchmarkA 1 {n} u{n}/op\n")).collect());
+    check(
+        named("openbsd-result"),
+        "a",
+        names.clone().map(|n| format!("VALUE {n} sec m{n}\nPASS\tmake\tok\n")).collect(),
+    );
+    check(named("openbsd-data"), "a", names.clone().map(|n| format!("a b{n} 1 2 0 {n} sec h\n")).collect());
+    check(named("go-bench"), "a", names.clone().map(|n| format!("BenchmarkA{n}-8 1 {n} ns/op\n")).collect());
+    check(named("go-bench"), "a", names.clone().map(|n| format!("BenchmarkA 1 {n} u{n}/op\n")).collect());
     let stats: Vec<_> = names.clone().map(|n| format!("\"a{n}\": [{n}]")).collect();
-    check(Format::Lkp, "a", format!("{{{}}}", stats.join(",")));
+    check(named("lkp"), "a", format!("{{{}}}", stats.join(",")));
     let benchmarks: Vec<_> = names.clone().map(|n| format!("\"a{n}\": {{\"latency\": {{\"value\": {n}}}}}")).collect();
-    check(Format::Bencher, "a", format!("{{{}}}", benchmarks.join(",")));
+    check(named("bencher"), "a", format!("{{{}}}", benchmarks.join(",")));
     let commands: Vec<_> = names.map(|n| format!("{{\"command\": \"a{n}\", \"mean\": {n}}}")).collect();
-    check(Format::Hyperfine, "a", format!("{{\"results\": [{}]}}", commands.join(",")));
+    check(named("hyperfine"), "a", format!("{{\"results\": [{}]}}", commands.join(",")));
 }
 
 #[test]
@@ -54,7 +63,7 @@ fn thousands_of_columns() {
     let header: String = columns.clone().map(|n| format!(",m{n}")).collect();
     let cells: String = columns.map(|n| format!(",{n}.5")).collect();
     let rows: String = (0..20).map(|n| format!("{}{cells}\n", 1_700_000_000 + n)).collect();
-    check(Format::OtavaCsv, "a", format!("time{header}\n{rows}"));
+    check(named("otava-csv"), "a", format!("time{header}\n{rows}"));
 }
 
 #[test]
@@ -69,7 +78,7 @@ fn names_that_become_one_path() {
     let text = format!(r#"{{"format":"faultline-dataset/1","series":[{}]}}"#, series.join(","));
     let dataset = read(&Files::one("a", text.into_bytes()), None).unwrap();
     let begin = Instant::now();
-    let written = write(&dataset, Format::Criterion).unwrap();
+    let written = write(&dataset, named("criterion")).unwrap();
     assert_eq!(written.files.len(), 60_000);
     assert!(begin.elapsed() < LIMIT, "{:?}", begin.elapsed());
 }

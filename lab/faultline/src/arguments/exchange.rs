@@ -4,7 +4,7 @@ use super::FormatArgument;
 use super::compare::Better;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use faultline_exchange::Format as Foreign;
+use faultline_exchange::{FORMATS, Format as Foreign};
 use std::path::PathBuf;
 
 /// Format of what is read.
@@ -16,7 +16,12 @@ pub(crate) struct From {
 }
 
 fn foreign() -> impl TypedValueParser<Value = Foreign> {
-    PossibleValuesParser::new(Foreign::ALL.iter().map(|format| format.name())).try_map(|name| name.parse::<Foreign>())
+    PossibleValuesParser::new(FORMATS.iter().map(|format| format.name())).try_map(|name| name.parse::<Foreign>())
+}
+
+fn formats_of_steps() -> String {
+    let names: Vec<_> = FORMATS.iter().filter(|format| format.holds_changes()).map(|format| format.name()).collect();
+    format!("Write the steps in another tool's format: {}", names.join(", "))
 }
 
 #[derive(Debug, Args)]
@@ -88,8 +93,7 @@ pub(crate) struct Changes {
     #[arg(long, value_enum, value_name = "WAY")]
     pub(crate) better: Option<Better>,
 
-    /// Write the steps in another tool's format: otava-json
-    #[arg(long, value_name = "FORMAT", value_parser = foreign(), conflicts_with = "format")]
+    #[arg(long, value_name = "FORMAT", value_parser = foreign(), conflicts_with = "format", help = formats_of_steps())]
     pub(crate) to: Option<Foreign>,
 
     #[command(flatten)]

@@ -17,23 +17,17 @@ pub(crate) fn changes(arguments: &Changes, db: Option<&Path>) -> Result<ExitCode
         .map_err(|error| Failure::usage(error.to_string(), "for example `--false-alarms 5%`"))?;
     match arguments.to {
         None => output::print(&faultline_report::changes(&found, arguments.format.format, &output::style()))?,
-        Some(Foreign::OtavaJson) => output::print(&as_otava(&dataset, &found))?,
-        Some(other) => {
-            return Err(Failure::usage(
-                format!("{} has no place for steps", other.name()),
-                format!("`--to {}`, or `--format json`", Foreign::OtavaJson.name()),
-            ));
-        }
+        Some(foreign) => output::print(&written(&dataset, &found, foreign)?)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn as_otava(dataset: &Dataset, found: &ChangesFound) -> String {
+fn written(dataset: &Dataset, found: &ChangesFound, format: Foreign) -> Result<String, Failure> {
     let searched = |series: &Series| found.series.iter().find(|one| one.name == series.to_string());
     let pairs: Vec<_> = dataset.series.iter().filter_map(|series| Some((series, searched(series)?))).collect();
-    let written = write_changes(&pairs);
+    let written = write_changes(&pairs, format).map_err(|error| Failure::usage(error.to_string(), error.hint))?;
     for loss in &written.losses {
         failure::warn(&format!("left out: {loss}"));
     }
-    written.text
+    Ok(written.text)
 }

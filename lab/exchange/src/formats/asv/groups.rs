@@ -3,7 +3,7 @@
 //! asv takes what stands before the first bracket of a name for the benchmark. What stands in the brackets is written as one
 //! parameter, however many it was, so that it is read back as it was.
 
-use super::write::VERSION_KEY;
+use super::VERSION_KEY;
 use faultline_model::dataset::Series;
 use std::collections::{HashMap, HashSet};
 

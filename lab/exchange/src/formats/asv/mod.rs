@@ -11,8 +11,22 @@ mod read;
 mod row;
 mod write;
 
-pub(crate) use read::{fits, read};
-pub(crate) use write::write;
+use crate::format::{Content, FormatDescriptor, Read};
+use crate::recognition::{Evidence, Glance};
+
+pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
+    name: "asv",
+    description: "asv's results directory: benchmarks.json, MACHINE/machine.json, MACHINE/HASH-ENV.json",
+    is_directory: true,
+    recognise,
+    content: Content::Values { read: Read::Files(read::read), write: Some(write::write) },
+};
+
+/// A single file is known by its columns, a directory by the names of its files.
+fn recognise(glance: &Glance<'_>) -> Option<Evidence> {
+    let found = if glance.is_many() { read::fits(glance.files) } else { glance.json_has(&["result_columns"]) };
+    Evidence::Mark.when(found)
+}
 
 /// The columns of a result, in asv's order.
 const COLUMNS: [&str; 13] = [
@@ -41,6 +55,8 @@ const SAMPLES: &str = "samples";
 const BENCHMARKS: &str = "benchmarks.json";
 const MACHINE: &str = "machine.json";
 const VERSION: u64 = 2;
+/// The member that asv puts among benchmarks, and beside a machine's properties.
+const VERSION_KEY: &str = "version";
 
 /// What asv knows of a machine, and the keys under which we keep it.
 const MACHINE_FACTS: [(&str, &str); 6] = [

@@ -47,12 +47,12 @@ fn holds_results(path: &str) -> bool {
     path.ends_with(".json") && ![BENCHMARKS, MACHINE].contains(&last_part(path))
 }
 
-pub(crate) fn fits(files: &Files) -> bool {
+pub(super) fn fits(files: &Files) -> bool {
     files.paths().any(|path| last_part(path) == BENCHMARKS || last_part(path) == MACHINE)
         && files.paths().any(holds_results)
 }
 
-pub(crate) fn read(files: &Files) -> Result<Dataset, ReadError> {
+pub(super) fn read(files: &Files) -> Result<Dataset, ReadError> {
     let units = units(files)?;
     let mut all = files
         .chosen(|path| holds_results(path) || !files.is_directory())

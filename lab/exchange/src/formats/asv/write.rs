@@ -5,20 +5,16 @@ use super::row::{row, with_nan};
 use super::*;
 use crate::direction;
 use crate::error::WriteError;
-use crate::format::Format;
 use crate::json::{self, Members};
 use crate::reduction::Reduction;
 use crate::text::{on_one_line, with_only};
-use crate::write::Written;
+use crate::written::Written;
 use faultline_model::dataset::{DataPoint, Series, Summed};
 use faultline_model::facts::{FactValue, Facts};
 use faultline_model::time::UnixMillis;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
-
-/// The member that asv puts among benchmarks, and beside a machine's properties.
-pub(super) const VERSION_KEY: &str = "version";
 
 /// A file of results, in asv's order.
 #[derive(Serialize)]
@@ -53,7 +49,7 @@ fn kept_fact(key: &str, value: &FactValue) -> bool {
         }
 }
 
-pub(crate) fn write(whole: Reduction) -> Result<Written, WriteError> {
+pub(super) fn write(whole: Reduction) -> Result<Written, WriteError> {
     let reduced = whole
         .facts(kept_fact)
         .no_boots()
@@ -83,7 +79,7 @@ pub(crate) fn write(whole: Reduction) -> Result<Written, WriteError> {
     let reduced = reduced
         .each_series(|series| start_together(&groups, &started, series), "the order in which runs were made")
         .arranged(|dataset| arrange(&groups, &mut dataset.series))
-        .ready(Format::Asv)?;
+        .ready(FORMAT.name)?;
     let files = files(&groups, &reduced.dataset.series, &reduced.dataset.facts);
     Ok(Written { files, held: reduced.dataset, losses: reduced.losses })
 }
