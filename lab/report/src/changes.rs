@@ -2,11 +2,11 @@
 
 use crate::figure::Scale;
 use crate::format::Format;
-use crate::grid::{Grid, Side, csv};
+use crate::json::json;
 use crate::moment;
-use crate::run::json;
 use crate::style::{Signs, Style, UNICODE};
-use faultline_model::changes::{ChangesFound, Effect, Place, SeriesChanges, Status, Step};
+use crate::table::{self, Table};
+use faultline_model::changes::{ChangesFound, Effect, SeriesChanges, Status, Step};
 
 /// Letters of a commit that are shown.
 const COMMIT_LETTERS: usize = 12;
@@ -14,15 +14,13 @@ const COMMIT_LETTERS: usize = 12;
 /// The steps of every series. JSON is what was found as it is.
 pub fn changes(found: &ChangesFound, format: Format, style: &Style) -> String {
     match format {
-        Format::Table => {
-            grid(found, style.signs()).text(style) + &sentences(found).map(wrapped(style)).collect::<String>()
-        }
+        Format::Table => table(found).text(style) + &sentences(found).map(wrapped(style)).collect::<String>(),
         Format::Markdown => {
             let lines: String = sentences(found).map(|sentence| format!("{sentence}  \n")).collect();
-            format!("{}\n{lines}", grid(found, &UNICODE).markdown())
+            format!("{}\n{lines}", table(found).markdown(&UNICODE))
         }
         Format::Json => json(found),
-        Format::Csv => records(found),
+        Format::Csv => table(found).csv(),
     }
 }
 
@@ -34,38 +32,62 @@ fn steps(found: &ChangesFound) -> impl Iterator<Item = (&SeriesChanges, &Step)> 
     found.series.iter().flat_map(|series| series.changes.steps.iter().map(move |step| (series, step)))
 }
 
-fn grid(found: &ChangesFound, signs: &Signs) -> Grid {
-    let mut grid = Grid::new(&[
-        ("series", Side::Left),
-        ("after", Side::Left),
-        ("by", Side::Left),
-        ("from", Side::Right),
-        ("to", Side::Right),
-        ("change", Side::Right),
-        ("what", Side::Left),
-        ("surely after", Side::Left),
-        ("surely by", Side::Left),
-    ]);
-    for (series, step) in steps(found) {
-        let scale = Scale::of(step.from, &series.unit, signs);
-        let at = |position| place(series.place(position), position);
-        grid.row(vec![
-            series.name.clone(),
-            at(step.after),
-            at(step.by),
-            scale.quantity(step.from),
-            scale.quantity(step.to),
-            change(step, signs),
-            what(series, step),
-            at(step.earliest),
-            at(step.latest),
-        ]);
-    }
-    grid
+/// A step with its series.
+type Row<'a> = (&'a SeriesChanges, &'a Step);
+
+fn table(found: &ChangesFound) -> Table<Row<'_>> {
+    Table::new(columns(), steps(found))
+}
+
+type Column<'a> = table::Column<Row<'a>>;
+
+fn columns<'a>() -> Vec<Column<'a>> {
+    vec![
+        Column::left("series", |(series, _), _| series.name.clone()).csv("series", |(series, _)| series.name.clone()),
+        Column::csv_only("unit", |(series, _)| series.unit.clone()),
+        Column::csv_only("direction", |(series, _)| {
+            series.direction.map_or_else(String::new, |direction| direction.word().to_owned())
+        }),
+        Column::left("after", |(series, step), _| place(series, step.after))
+            .csv("after", |(_, step)| step.after.to_string()),
+        Column::left("by", |(series, step), _| place(series, step.by)).csv("by", |(_, step)| step.by.to_string()),
+        Column::csv_only("earliest", |(_, step)| step.earliest.to_string()),
+        Column::csv_only("latest", |(_, step)| step.latest.to_string()),
+        Column::csv_only("after_commit", |(series, step)| commit(series, step.after)),
+        Column::csv_only("by_commit", |(series, step)| commit(series, step.by)),
+        Column::csv_only("by_time", |(series, step)| {
+            series.place(step.by).and_then(|place| place.time).map_or_else(String::new, moment::iso)
+        }),
+        Column::right("from", |row, signs| scale(row, signs).quantity(row.1.from))
+            .csv("from", |(_, step)| step.from.to_string()),
+        Column::right("to", |row, signs| scale(row, signs).quantity(row.1.to))
+            .csv("to", |(_, step)| step.to.to_string()),
+        Column::right("change", |(_, step), signs| change(step, signs)),
+        Column::left("what", |(series, step), _| what(series, step)),
+        Column::csv_only(
+            "effect",
+            |(series, step)| {
+                if series.direction.is_some() { word(&step.effect) } else { String::new() }
+            },
+        ),
+        Column::csv_only("status", |(_, step)| word(&step.status)),
+        Column::left("surely after", |(series, step), _| place(series, step.earliest)),
+        Column::left("surely by", |(series, step), _| place(series, step.latest)),
+    ]
+}
+
+/// The scale of the level before the step.
+fn scale<'a>((series, step): &Row<'a>, signs: &'a Signs) -> Scale<'a> {
+    Scale::of(step.from, &series.unit, signs)
+}
+
+fn commit(series: &SeriesChanges, position: u64) -> String {
+    series.place(position).and_then(|place| place.commit.clone()).unwrap_or_default()
 }
 
 /// The commit, shortened; else the time; else the place in the order.
-fn place(place: Option<&Place>, position: u64) -> String {
+fn place(series: &SeriesChanges, position: u64) -> String {
+    let place = series.place(position);
     let commit = place.and_then(|place| place.commit.as_deref());
     let time = place.and_then(|place| place.time);
     match (commit, time) {
@@ -116,47 +138,6 @@ fn sentences(found: &ChangesFound) -> impl Iterator<Item = String> + '_ {
     [head].into_iter().chain(unknown).chain(left_out)
 }
 
-fn records(found: &ChangesFound) -> String {
-    let columns = [
-        "series",
-        "unit",
-        "direction",
-        "after",
-        "by",
-        "earliest",
-        "latest",
-        "after_commit",
-        "by_commit",
-        "by_time",
-        "from",
-        "to",
-        "effect",
-        "status",
-    ];
-    let commit = |series: &SeriesChanges, position| {
-        series.place(position).and_then(|place| place.commit.clone()).unwrap_or_default()
-    };
-    let record = |(series, step): (&SeriesChanges, &Step)| {
-        [
-            series.name.clone(),
-            series.unit.clone(),
-            series.direction.map_or_else(String::new, |direction| direction.word().to_owned()),
-            step.after.to_string(),
-            step.by.to_string(),
-            step.earliest.to_string(),
-            step.latest.to_string(),
-            commit(series, step.after),
-            commit(series, step.by),
-            series.place(step.by).and_then(|place| place.time).map_or_else(String::new, moment::iso),
-            step.from.to_string(),
-            step.to.to_string(),
-            if series.direction.is_some() { word(&step.effect) } else { String::new() },
-            word(&step.status),
-        ]
-    };
-    csv(columns, steps(found).map(record))
-}
-
 /// The word that JSON has for it.
 fn word<T: serde::Serialize>(value: &T) -> String {
     serde_json::to_value(value).ok().and_then(|value| Some(value.as_str()?.to_owned())).unwrap_or_default()
@@ -165,7 +146,7 @@ fn word<T: serde::Serialize>(value: &T) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::changes::Changes;
+    use faultline_model::changes::{Changes, Place};
     use faultline_model::direction::Direction;
 
     fn found(direction: Option<Direction>) -> ChangesFound {

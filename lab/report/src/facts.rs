@@ -1,24 +1,27 @@
 //! Facts about a machine: key and value.
 
 use crate::format::Format;
-use crate::grid::{Grid, Side, csv};
+use crate::json::json;
 use crate::style::Style;
-use faultline_model::facts::Facts;
+use crate::table::{self, Table};
+use faultline_model::facts::{FactValue, Facts};
 
 /// Facts by key. JSON is the facts as they are.
 pub fn facts(facts: &Facts, format: Format, style: &Style) -> String {
+    let table = Table::new(columns(), &facts.0);
     match format {
-        Format::Table => grid(facts).text(style),
-        Format::Markdown => grid(facts).markdown(),
-        Format::Json => crate::run::json(facts),
-        Format::Csv => csv(["fact", "value"], facts.0.iter().map(|(key, value)| [key.clone(), value.to_string()])),
+        Format::Table => table.text(style),
+        Format::Markdown => table.markdown(style.signs()),
+        Format::Json => json(facts),
+        Format::Csv => table.csv(),
     }
 }
 
-fn grid(facts: &Facts) -> Grid {
-    let mut grid = Grid::new(&[("fact", Side::Left), ("value", Side::Left)]);
-    for (key, value) in &facts.0 {
-        grid.row(vec![key.clone(), value.to_string()]);
-    }
-    grid
+type Column<'a> = table::Column<(&'a String, &'a FactValue)>;
+
+fn columns<'a>() -> Vec<Column<'a>> {
+    vec![
+        Column::left("fact", |(key, _), _| (*key).clone()).csv("fact", |(key, _)| (*key).clone()),
+        Column::left("value", |(_, value), _| value.to_string()).csv("value", |(_, value)| value.to_string()),
+    ]
 }

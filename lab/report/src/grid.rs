@@ -23,7 +23,12 @@ pub(crate) struct Grid {
 impl Grid {
     /// A grid with these columns and no row.
     pub(crate) fn new(columns: &[(&str, Side)]) -> Self {
-        Grid { columns: columns.iter().map(|(name, side)| ((*name).to_owned(), *side)).collect(), rows: Vec::new() }
+        Self::of(columns.iter().map(|(name, side)| ((*name).to_owned(), *side)).collect())
+    }
+
+    /// The same, of headings that were made.
+    pub(crate) fn of(columns: Vec<(String, Side)>) -> Self {
+        Grid { columns, rows: Vec::new() }
     }
 
     /// Adds a row.
@@ -151,6 +156,14 @@ fn is_within_word(letters: &[char], index: usize) -> bool {
 
 /// Records with a header line as CSV, as RFC 4180 has it but with `\n` as line end.
 pub(crate) fn csv<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
+    records(header, rows)
+}
+
+/// [`csv`] of records whose length isn't known before; each is as long as the header.
+pub(crate) fn records<'a, R: IntoIterator<Item = String>>(
+    header: impl IntoIterator<Item = &'a str>,
+    rows: impl IntoIterator<Item = R>,
+) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let written = "a vector takes every byte, and all records have the same length";
     writer.write_record(header).expect(written);

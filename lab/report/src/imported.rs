@@ -1,45 +1,35 @@
 //! The list of what was taken in from other tools.
 
 use crate::format::Format;
-use crate::grid::{Grid, Side, csv};
+use crate::json::json;
 use crate::moment;
 use crate::style::Style;
+use crate::table::{self, Table};
 use faultline_model::imported::ImportedLine;
 
 /// The list of imports. JSON is the lines as they are.
 pub fn imported(lines: &[ImportedLine], format: Format, style: &Style) -> String {
+    let table = Table::new(columns(), lines);
     match format {
         Format::Table if lines.is_empty() => "nothing was taken in yet\n".to_owned(),
-        Format::Table => grid(lines).text(style),
-        Format::Markdown => grid(lines).markdown(),
-        Format::Json => crate::run::json(lines),
-        Format::Csv => csv(["name", "format", "imported_utc", "benchmarks", "runs"], lines.iter().map(record)),
+        Format::Table => table.text(style),
+        Format::Markdown => table.markdown(style.signs()),
+        Format::Json => json(lines),
+        Format::Csv => table.csv(),
     }
 }
 
-fn grid(lines: &[ImportedLine]) -> Grid {
-    let mut grid = Grid::new(&[
-        ("name", Side::Left),
-        ("format", Side::Left),
-        ("taken in", Side::Left),
-        ("benchmarks", Side::Right),
-        ("runs", Side::Right),
-    ]);
-    for line in lines {
-        let mut row = record(line);
-        row[2] = moment::words(line.imported);
-        grid.row(row.into());
-    }
-    grid
-}
+type Column<'a> = table::Column<&'a ImportedLine>;
 
-fn record(line: &ImportedLine) -> [String; 5] {
-    [
-        line.name.clone(),
-        line.source.clone(),
-        moment::iso(line.imported),
-        line.series.to_string(),
-        line.points.to_string(),
+fn columns<'a>() -> Vec<Column<'a>> {
+    vec![
+        Column::left("name", |line, _| line.name.clone()).csv("name", |line| line.name.clone()),
+        Column::left("format", |line, _| line.source.clone()).csv("format", |line| line.source.clone()),
+        Column::left("taken in", |line, _| moment::words(line.imported))
+            .csv("imported_utc", |line| moment::iso(line.imported)),
+        Column::right("benchmarks", |line, _| line.series.to_string())
+            .csv("benchmarks", |line| line.series.to_string()),
+        Column::right("runs", |line, _| line.points.to_string()).csv("runs", |line| line.points.to_string()),
     ]
 }
 

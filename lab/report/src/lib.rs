@@ -10,14 +10,18 @@ mod figure;
 mod format;
 mod grid;
 mod imported;
+mod introduction;
+mod json;
 mod lens;
 mod moment;
+mod one_line;
 mod page;
 pub mod published;
 mod run;
 mod runs;
 mod sheet;
 mod style;
+mod table;
 mod workloads;
 
 pub use changes::changes;

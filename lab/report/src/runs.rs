@@ -1,66 +1,46 @@
 //! The list of runs in a store.
 
 use crate::format::Format;
-use crate::grid::{Grid, Side, csv};
+use crate::introduction::state;
+use crate::json::json;
 use crate::moment;
 use crate::style::{Signs, Style};
-use faultline_model::record::{RunLine, RunState};
+use crate::table::{self, Table};
+use faultline_model::record::RunLine;
 
 /// The list of runs. JSON is the lines as they are.
 pub fn runs(lines: &[RunLine], format: Format, style: &Style) -> String {
+    let table = Table::new(columns(), lines);
     match format {
         Format::Table if lines.is_empty() => "no runs yet\n".to_owned(),
-        Format::Table => grid(lines, style.signs()).text(style),
-        Format::Markdown => grid(lines, style.signs()).markdown(),
-        Format::Json => crate::run::json(lines),
-        Format::Csv => csv(
-            [
-                "run",
-                "label",
-                "started_utc",
-                "state",
-                "suite",
-                "tasks",
-                "planned",
-                "ended",
-                "failed",
-                "skipped",
-                "machine",
-                "lens",
-            ],
-            lines.iter().map(record),
-        ),
+        Format::Table => table.text(style),
+        Format::Markdown => table.markdown(style.signs()),
+        Format::Json => json(lines),
+        Format::Csv => table.csv(),
     }
 }
 
-fn grid(lines: &[RunLine], signs: &Signs) -> Grid {
-    let mut grid = Grid::new(&[
-        ("run", Side::Right),
-        ("started", Side::Left),
-        ("state", Side::Left),
-        ("what", Side::Left),
-        ("tasks", Side::Left),
-        ("ended", Side::Right),
-        ("failed", Side::Right),
-        ("skipped", Side::Right),
-        ("machine", Side::Left),
-        ("label", Side::Left),
-    ]);
-    for line in lines {
-        grid.row(vec![
-            line.id.to_string(),
-            moment::words(line.started),
-            state(line.state).to_owned(),
-            what(line, signs),
-            counts(&line.cpus, ","),
-            format!("{} of {}", line.ended, line.planned),
-            line.failed.to_string(),
-            line.skipped.to_string(),
-            line.machine.clone(),
-            line.label.clone().unwrap_or_default(),
-        ]);
-    }
-    grid
+type Column<'a> = table::Column<&'a RunLine>;
+
+fn columns<'a>() -> Vec<Column<'a>> {
+    vec![
+        Column::right("run", |line, _| line.id.to_string()).csv("run", |line| line.id.to_string()),
+        Column::csv_only("label", |line| line.label.clone().unwrap_or_default()),
+        Column::left("started", |line, _| moment::words(line.started))
+            .csv("started_utc", |line| moment::iso(line.started)),
+        Column::left("state", |line, _| state(line.state).to_owned()).csv("state", |line| state(line.state).to_owned()),
+        Column::left("what", |line, signs| what(line, signs))
+            .csv("suite", |line| line.suite.clone().unwrap_or_default()),
+        Column::left("tasks", |line, _| counts(&line.cpus, ",")).csv("tasks", |line| counts(&line.cpus, ";")),
+        Column::csv_only("planned", |line| line.planned.to_string()),
+        Column::right("ended", |line, _| format!("{} of {}", line.ended, line.planned))
+            .csv("ended", |line| line.ended.to_string()),
+        Column::right("failed", |line, _| line.failed.to_string()).csv("failed", |line| line.failed.to_string()),
+        Column::right("skipped", |line, _| line.skipped.to_string()).csv("skipped", |line| line.skipped.to_string()),
+        Column::left("machine", |line, _| line.machine.clone()).csv("machine", |line| line.machine.clone()),
+        Column::left("label", |line, _| line.label.clone().unwrap_or_default()),
+        Column::csv_only("lens", |line| line.lens.map_or_else(String::new, |lens| lens.word().to_owned())),
+    ]
 }
 
 /// The suite, or what ran under the lens.
@@ -69,31 +49,6 @@ fn what(line: &RunLine, signs: &Signs) -> String {
         (Some(lens), _) => format!("lens, {}", lens.word()),
         (None, Some(suite)) => suite.clone(),
         (None, None) => signs.none.to_owned(),
-    }
-}
-
-fn record(line: &RunLine) -> [String; 12] {
-    [
-        line.id.to_string(),
-        line.label.clone().unwrap_or_default(),
-        moment::iso(line.started),
-        state(line.state).to_owned(),
-        line.suite.clone().unwrap_or_default(),
-        counts(&line.cpus, ";"),
-        line.planned.to_string(),
-        line.ended.to_string(),
-        line.failed.to_string(),
-        line.skipped.to_string(),
-        line.machine.clone(),
-        line.lens.map_or_else(String::new, |lens| lens.word().to_owned()),
-    ]
-}
-
-/// A run's state in a word.
-pub(crate) fn state(state: RunState) -> &'static str {
-    match state {
-        RunState::Open => "open",
-        RunState::Finished => "finished",
     }
 }
 

@@ -1,8 +1,9 @@
 //! The workloads that can be run, with their variants.
 
 use crate::format::Format;
-use crate::grid::{Grid, Side, csv};
+use crate::json::json;
 use crate::style::{Style, Tone};
+use crate::table::{self, Form, Table};
 use faultline_model::cell::TaskMode;
 use faultline_model::describe::{Style as WorkloadStyle, VariantInfo, WorkloadInfo};
 
@@ -10,25 +11,56 @@ use faultline_model::describe::{Style as WorkloadStyle, VariantInfo, WorkloadInf
 pub fn workloads(infos: &[WorkloadInfo], format: Format, style: &Style) -> String {
     match format {
         Format::Table => text(infos, style),
-        Format::Markdown => markdown(infos),
-        Format::Json => crate::run::json(infos),
-        Format::Csv => csv(
-            [
-                "workload",
-                "variant",
-                "modes",
-                "operation",
-                "unit",
-                "direction",
-                "style",
-                "shortest_window_ms",
-                "size_default",
-                "size_meaning",
-                "summary",
-                "variant_summary",
-            ],
-            infos.iter().flat_map(|info| info.variants.iter().map(move |variant| record(info, variant))),
-        ),
+        Format::Markdown => table(infos).markdown(style.signs()),
+        Format::Json => json(infos),
+        Format::Csv => table(infos).csv(),
+    }
+}
+
+/// A variant with its workload.
+type Row<'a> = (&'a WorkloadInfo, &'a VariantInfo);
+
+fn table(infos: &[WorkloadInfo]) -> Table<Row<'_>> {
+    Table::new(columns(), infos.iter().flat_map(|info| info.variants.iter().map(move |variant| (info, variant))))
+}
+
+type Column<'a> = table::Column<Row<'a>>;
+
+/// In text, what holds for a whole workload stands above its variants.
+fn columns<'a>() -> Vec<Column<'a>> {
+    const MARKDOWN: &[Form] = &[Form::Markdown];
+    vec![
+        Column::left("workload", |(info, _), _| info.name.clone())
+            .on(MARKDOWN)
+            .csv("workload", |(info, _)| info.name.clone()),
+        Column::left("variant", |(_, variant), _| variant.name.clone())
+            .indented(2)
+            .csv("variant", |(_, variant)| variant.name.clone()),
+        Column::left("tasks are", |(_, variant), _| modes(&variant.modes, " or "))
+            .csv("modes", |(_, variant)| modes(&variant.modes, ";")),
+        Column::csv_only("operation", |(info, _)| info.operation.clone()),
+        Column::left("unit", |(info, _), _| info.unit.clone()).on(MARKDOWN).csv("unit", |(info, _)| info.unit.clone()),
+        Column::left("better", |(info, _), _| info.direction.word().to_owned())
+            .on(MARKDOWN)
+            .csv("direction", |(info, _)| info.direction.word().to_owned()),
+        Column::csv_only("style", |(info, _)| style_word(info.style).to_owned()),
+        Column::csv_only("shortest_window_ms", |(info, _)| info.window_ms.to_string()),
+        Column::csv_only("size_default", |(info, _)| {
+            info.size.as_ref().map_or_else(String::new, |(size, _)| size.to_string())
+        }),
+        Column::csv_only("size_meaning", |(info, _)| {
+            info.size.as_ref().map_or_else(String::new, |(_, text)| text.clone())
+        }),
+        Column::csv_only("summary", |(info, _)| info.summary.clone()),
+        Column::left("what it does", |(_, variant), _| variant.text.clone())
+            .csv("variant_summary", |(_, variant)| variant.text.clone()),
+    ]
+}
+
+fn style_word(style: WorkloadStyle) -> &'static str {
+    match style {
+        WorkloadStyle::Loop => "loop",
+        WorkloadStyle::Once => "once",
     }
 }
 
@@ -47,59 +79,9 @@ fn text(infos: &[WorkloadInfo], style: &Style) -> String {
             about.push_str(&format!(" {dot} --size {size}: {meaning}"));
         }
         text.push_str(&format!("{head}\n{}\n", style.paint(Tone::Quiet, &about)));
-        let mut grid = Grid::new(&[("  variant", Side::Left), ("tasks are", Side::Left), ("what it does", Side::Left)]);
-        for variant in &info.variants {
-            grid.row(vec![format!("  {}", variant.name), modes(&variant.modes, " or "), variant.text.clone()]);
-        }
-        text.push_str(&grid.text(style));
+        text.push_str(&table(std::slice::from_ref(info)).text(style));
     }
     text
-}
-
-fn markdown(infos: &[WorkloadInfo]) -> String {
-    let mut grid = Grid::new(&[
-        ("workload", Side::Left),
-        ("variant", Side::Left),
-        ("tasks are", Side::Left),
-        ("unit", Side::Left),
-        ("better", Side::Left),
-        ("what it does", Side::Left),
-    ]);
-    for info in infos {
-        for variant in &info.variants {
-            grid.row(vec![
-                info.name.clone(),
-                variant.name.clone(),
-                modes(&variant.modes, " or "),
-                info.unit.clone(),
-                info.direction.word().to_owned(),
-                variant.text.clone(),
-            ]);
-        }
-    }
-    grid.markdown()
-}
-
-fn record(info: &WorkloadInfo, variant: &VariantInfo) -> [String; 12] {
-    let (size, meaning) = info.size.clone().map_or_else(Default::default, |(size, text)| (size.to_string(), text));
-    [
-        info.name.clone(),
-        variant.name.clone(),
-        modes(&variant.modes, ";"),
-        info.operation.clone(),
-        info.unit.clone(),
-        info.direction.word().to_owned(),
-        match info.style {
-            WorkloadStyle::Loop => "loop",
-            WorkloadStyle::Once => "once",
-        }
-        .to_owned(),
-        info.window_ms.to_string(),
-        size,
-        meaning,
-        info.summary.clone(),
-        variant.text.clone(),
-    ]
 }
 
 fn modes(modes: &[TaskMode], between: &str) -> String {

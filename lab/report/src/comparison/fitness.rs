@@ -1,33 +1,16 @@
 //! Whether a machine is fit to measure on, in the four formats: what it can see, whether it differs from itself, what to switch off.
 
-use super::records::number;
+use super::columns::number;
 use super::{legend, markdown, sequential, text, words};
 use crate::format::Format;
-use crate::grid::{self, Grid, Side, escape_markdown};
-use crate::run::json;
-use crate::run::words::one_line;
+use crate::grid::escape_markdown;
+use crate::json::json;
+use crate::one_line::one_line;
 use crate::sheet::Sheet;
 use crate::style::{Signs, Style, Tone, UNICODE};
+use crate::table::{self, Form, Table};
 use faultline_model::comparison::{Details, Fit, Fitness};
 use faultline_model::workload_comparison::{Answer, WorkloadComparison};
-use textwrap::core::display_width;
-
-/// Columns of the CSV; medians, lowest and highest are in the unit of the column `unit`.
-const HEADER: [&str; 13] = [
-    "machine",
-    "fit",
-    "workload",
-    "tasks",
-    "unit",
-    "detectable_ratio",
-    "differs_from_itself",
-    "a_units",
-    "b_units",
-    "a_median",
-    "b_median",
-    "lowest",
-    "highest",
-];
 
 /// Whether a machine is fit to measure on: the answer first, then what it can see, then what to do about it. JSON is the answer as it is; CSV has a
 /// record for each workload.
@@ -35,7 +18,7 @@ pub fn fitness(fitness: &Fitness, format: Format, style: &Style) -> String {
     match format {
         Format::Table => as_text(fitness, style),
         Format::Json => json(fitness),
-        Format::Csv => csv(fitness),
+        Format::Csv => table(fitness).csv(),
         Format::Markdown => as_markdown(fitness),
     }
 }
@@ -101,46 +84,52 @@ fn spread(details: Option<&Details>) -> Option<String> {
     range(details).map(|(low, high)| format!("{:.1} %", (high / low - 1.0) * 100.0))
 }
 
-/// Columns; where there is little room, the first [`NARROW`] only.
-const COLUMNS: [(&str, Side); 6] = [
-    ("workload", Side::Left),
-    ("sees from", Side::Right),
-    ("spread", Side::Right),
-    ("differs", Side::Left),
-    ("median", Side::Right),
-    ("n", Side::Left),
-];
-
-/// Number of the columns that stand for all where there is little room.
-const NARROW: usize = 4;
-
-/// The grid with all columns, if it fits.
-fn fitting(fitness: &Fitness, style: &Style) -> Grid {
-    let room = style.width.unwrap_or(usize::MAX);
-    let all = grid(fitness, COLUMNS.len(), style.signs());
-    match all.lines().iter().all(|line| display_width(line) <= room) {
-        true => all,
-        false => grid(fitness, NARROW, style.signs()),
-    }
+/// A workload with what it belongs to.
+struct Row<'a> {
+    fitness: &'a Fitness,
+    comparison: &'a WorkloadComparison,
+    details: Option<&'a Details>,
 }
 
-fn grid(fitness: &Fitness, columns: usize, signs: &Signs) -> Grid {
-    let mut grid = Grid::new(&COLUMNS[..columns]);
-    let none = || signs.none.to_owned();
-    for (comparison, details) in words::rows(&fitness.compared) {
-        let [median, _] = words::medians(comparison, &one_line(&comparison.unit), signs);
-        let mut row = vec![
-            words::name(comparison, details),
-            words::detectable(comparison).unwrap_or_else(none),
-            spread(details).unwrap_or_else(none),
-            itself(comparison.answer).to_owned(),
-            median,
-            words::units(comparison),
-        ];
-        row.truncate(columns);
-        grid.row(row);
-    }
-    grid
+fn table(fitness: &Fitness) -> Table<Row<'_>> {
+    let rows = words::rows(&fitness.compared).map(|(comparison, details)| Row { fitness, comparison, details });
+    Table::new(columns(), rows)
+}
+
+type Column<'a> = table::Column<Row<'a>>;
+
+/// In CSV, medians, lowest and highest are in the unit of the column `unit`.
+fn columns<'a>() -> Vec<Column<'a>> {
+    const ROOMY: &[Form] = &[Form::Wide, Form::Markdown];
+    vec![
+        Column::csv_only("machine", |row| row.fitness.compared.a.machine.clone().unwrap_or_default()),
+        Column::csv_only("fit", |row| word(row.fitness.fit).to_owned()),
+        Column::left("workload", |row, _| words::name(row.comparison, row.details))
+            .csv("workload", |row| row.comparison.name.clone()),
+        Column::csv_only("tasks", |row| {
+            row.details.and_then(|details| details.tasks).map_or_else(String::new, |tasks| tasks.to_string())
+        }),
+        Column::csv_only("unit", |row| row.comparison.unit.clone()),
+        Column::right("sees from", |row, signs| {
+            words::detectable(row.comparison).unwrap_or_else(|| signs.none.to_owned())
+        })
+        .csv("detectable_ratio", |row| number(row.comparison.detectable)),
+        Column::right("spread", |row, signs| spread(row.details).unwrap_or_else(|| signs.none.to_owned())),
+        Column::left("differs", |row, _| itself(row.comparison.answer).to_owned())
+            .csv("differs_from_itself", |row| itself(row.comparison.answer).to_owned()),
+        Column::right("median", |row, signs| {
+            let [median, _] = words::medians(row.comparison, &one_line(&row.comparison.unit), signs);
+            median
+        })
+        .on(ROOMY),
+        Column::left("n", |row, _| words::units(row.comparison)).on(ROOMY),
+        Column::csv_only("a_units", |row| row.comparison.a.units.to_string()),
+        Column::csv_only("b_units", |row| row.comparison.b.units.to_string()),
+        Column::csv_only("a_median", |row| number(Some(row.comparison.a.median))),
+        Column::csv_only("b_median", |row| number(Some(row.comparison.b.median))),
+        Column::csv_only("lowest", |row| number(range(row.details).map(|(low, _)| low))),
+        Column::csv_only("highest", |row| number(range(row.details).map(|(_, high)| high))),
+    ]
 }
 
 /// What the columns mean.
@@ -177,7 +166,7 @@ fn as_text(fitness: &Fitness, style: &Style) -> String {
     if fitness.compared.suite.workloads.is_empty() {
         sheet.line("Nothing could be measured.");
     } else {
-        for (index, line) in fitting(fitness, style).lines().iter().enumerate() {
+        for (index, line) in table(fitness).fitting(style).1.lines().iter().enumerate() {
             let line = if index == 0 { style.paint(Tone::Title, line) } else { line.clone() };
             sheet.line(&line);
         }
@@ -208,7 +197,7 @@ fn as_markdown(fitness: &Fitness) -> String {
     if fitness.compared.suite.workloads.is_empty() {
         text.push_str("\nNothing could be measured.\n");
     } else {
-        text.push_str(&format!("\n{}", grid(fitness, COLUMNS.len(), signs).markdown()));
+        text.push_str(&format!("\n{}", table(fitness).markdown(signs)));
     }
     let alarms = false_alarms(fitness, signs);
     if !alarms.is_empty() {
@@ -227,26 +216,4 @@ fn as_markdown(fitness: &Fitness) -> String {
     text.push_str("\nHow to read this:\n\n");
     markdown::list(&mut text, legend_of(fitness));
     text
-}
-
-fn csv(fitness: &Fitness) -> String {
-    let record = |(comparison, details): (&WorkloadComparison, Option<&Details>)| {
-        let range = range(details);
-        [
-            fitness.compared.a.machine.clone().unwrap_or_default(),
-            word(fitness.fit).to_owned(),
-            comparison.name.clone(),
-            details.and_then(|details| details.tasks).map(|tasks| tasks.to_string()).unwrap_or_default(),
-            comparison.unit.clone(),
-            number(comparison.detectable),
-            itself(comparison.answer).to_owned(),
-            comparison.a.units.to_string(),
-            comparison.b.units.to_string(),
-            number(Some(comparison.a.median)),
-            number(Some(comparison.b.median)),
-            number(range.map(|(low, _)| low)),
-            number(range.map(|(_, high)| high)),
-        ]
-    };
-    grid::csv(HEADER, words::rows(&fitness.compared).map(record))
 }

@@ -1,15 +1,15 @@
 //! What the columns of a comparison mean, in sentences; with the levels that its intervals have.
 
 use super::change::{Change, level};
-use super::table::Detail;
 use super::words;
 use crate::style::Signs;
+use crate::table::Form;
 use faultline_model::comparison::Comparison;
 use faultline_model::direction::Direction;
 use faultline_model::workload_comparison::{Answer, Unit};
 
-/// The sentences of the legend to a table of that detail; those that say nothing about this comparison are left out.
-pub(crate) fn sentences(compared: &Comparison, detail: Detail, signs: &Signs) -> Vec<String> {
+/// The sentences of the legend to a table in that form; those that say nothing about this comparison are left out.
+pub(crate) fn sentences(compared: &Comparison, form: Form, signs: &Signs) -> Vec<String> {
     let mut sentences = Vec::new();
     if compared.suite.workloads.is_empty() {
         return sentences;
@@ -21,7 +21,7 @@ pub(crate) fn sentences(compared: &Comparison, detail: Detail, signs: &Signs) ->
         minus = signs.minus
     ));
     sentences.push(better(compared));
-    sentences.extend(intervals(compared, detail));
+    sentences.extend(intervals(compared, form));
     sentences.extend(correction(compared));
     if has(compared, Answer::NoDifference) {
         sentences.push("no difference: none was detected; the change shown may be chance.".to_owned());
@@ -75,11 +75,11 @@ pub(crate) fn levels_differ(compared: &Comparison) -> bool {
 }
 
 /// What the intervals cover; `level` is a column where they differ.
-fn intervals(compared: &Comparison, detail: Detail) -> Option<String> {
+fn intervals(compared: &Comparison, form: Form) -> Option<String> {
     compared.suite.workloads.iter().find_map(Change::of)?;
-    let interval = match detail {
-        Detail::Narrow => "interval: its longer side stands behind the change;",
-        Detail::Wide | Detail::Medium => "interval:",
+    let interval = match form {
+        Form::Narrow => "interval: its longer side stands behind the change;",
+        Form::Wide | Form::Medium | Form::Markdown => "interval:",
     };
     Some(match shared_level(compared) {
         Some(shared) => format!("{interval} covers the true change with a probability of {}.", level(shared)),

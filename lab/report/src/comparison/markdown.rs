@@ -1,11 +1,12 @@
 //! A comparison as Markdown that reads as plain text too: what a post to a mailing list needs.
 
-use super::table::{self, COUNTER_COLUMNS, COUNTERS, Detail};
-use super::{legend, scaling, sequential, words};
-use crate::grid::{Grid, Side, escape_markdown};
-use crate::run::words::one_line;
-use crate::style::UNICODE;
-use faultline_model::comparison::Comparison;
+use super::{columns, counters, legend, scaling, sequential, words};
+use crate::grid::escape_markdown;
+use crate::one_line::one_line;
+use crate::style::{Signs, UNICODE};
+use crate::table::{self, Form, Table};
+use faultline_model::comparison::{Comparison, FactDifference};
+use faultline_model::facts::FactValue;
 
 /// The whole comparison.
 pub(super) fn markdown(compared: &Comparison) -> String {
@@ -14,7 +15,7 @@ pub(super) fn markdown(compared: &Comparison) -> String {
     if compared.suite.workloads.is_empty() {
         text.push_str("There is nothing that both sides have.\n");
     } else {
-        text.push_str(&table::grid(compared, Detail::Wide, signs).markdown());
+        text.push_str(&columns::table(compared).markdown(signs));
         text.extend(words::overall(compared, signs).map(|overall| format!("\n{overall}.\n")));
         text.push_str(&format!("\nAnswers: {}\n\n", words::tally(compared)));
         list(&mut text, words::answers(compared, signs, false));
@@ -24,7 +25,7 @@ pub(super) fn markdown(compared: &Comparison) -> String {
     laws(&mut text, compared);
     facts(&mut text, compared);
     text.push_str(&failures(compared));
-    let sentences = legend::sentences(compared, Detail::Wide, signs);
+    let sentences = legend::sentences(compared, Form::Markdown, signs);
     if !sentences.is_empty() {
         text.push_str("\nHow to read this:\n\n");
     }
@@ -68,22 +69,16 @@ pub(super) fn cautions(compared: &Comparison) -> String {
 }
 
 fn counters(text: &mut String, compared: &Comparison) {
-    let mut grid = Grid::new(&[&[("workload", Side::Left)][..], &COUNTER_COLUMNS].concat());
-    let mut left_out = 0;
     let told = || words::rows(compared).filter_map(|(comparison, details)| Some((comparison, details?)));
-    for (comparison, details) in told() {
-        for (index, counter) in details.counters.iter().take(COUNTERS).enumerate() {
-            let name = if index == 0 { words::name(comparison, Some(details)) } else { String::new() };
-            let mut row = vec![name];
-            row.extend(table::counter_row(counter, &UNICODE));
-            grid.row(row);
-        }
-        left_out += details.counters.len().saturating_sub(COUNTERS);
+    if told().all(|(_, details)| details.counters.is_empty()) {
+        return;
     }
-    if told().any(|(_, details)| !details.counters.is_empty()) {
-        let more = if left_out > 0 { format!("; {left_out} more in the JSON") } else { String::new() };
-        text.push_str(&format!("\nKernel counters that differ, the most telling first{more}:\n\n{}", grid.markdown()));
-    }
+    let left_out: usize = told().map(|(_, details)| counters::left_out(&details.counters)).sum();
+    let rows = told()
+        .flat_map(|(comparison, details)| counters::rows(words::name(comparison, Some(details)), &details.counters));
+    let more = if left_out > 0 { format!("; {left_out} more in the JSON") } else { String::new() };
+    let table = counters::table(rows).markdown(&UNICODE);
+    text.push_str(&format!("\nKernel counters that differ, the most telling first{more}:\n\n{table}"));
 }
 
 fn laws(text: &mut String, compared: &Comparison) {
@@ -97,13 +92,22 @@ fn facts(text: &mut String, compared: &Comparison) {
     if compared.facts.is_empty() {
         return;
     }
-    let mut grid = Grid::new(&[("fact that differs", Side::Left), ("A", Side::Left), ("B", Side::Left)]);
-    for fact in &compared.facts {
-        let [a, b] = [&fact.a, &fact.b]
-            .map(|value| value.as_ref().map_or_else(|| UNICODE.none.to_owned(), |value| one_line(&value.to_string())));
-        grid.row(vec![one_line(&fact.key), a, b]);
-    }
-    text.push_str(&format!("\n{}", grid.markdown()));
+    let table = Table::new(fact_columns(), &compared.facts);
+    text.push_str(&format!("\n{}", table.markdown(&UNICODE)));
+}
+
+type FactColumn<'a> = table::Column<&'a FactDifference>;
+
+fn fact_columns<'a>() -> Vec<FactColumn<'a>> {
+    vec![
+        FactColumn::left("fact that differs", |fact, _| one_line(&fact.key)),
+        FactColumn::left("A", |fact, signs| fact_value(fact.a.as_ref(), signs)),
+        FactColumn::left("B", |fact, signs| fact_value(fact.b.as_ref(), signs)),
+    ]
+}
+
+fn fact_value(value: Option<&FactValue>, signs: &Signs) -> String {
+    value.map_or_else(|| signs.none.to_owned(), |value| one_line(&value.to_string()))
 }
 
 pub(super) fn failures(compared: &Comparison) -> String {

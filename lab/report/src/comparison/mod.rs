@@ -2,20 +2,20 @@
 //! compared with itself.
 
 pub(crate) mod change;
+mod columns;
+mod counters;
 mod fitness;
 pub(crate) mod legend;
 mod markdown;
-mod records;
 pub(crate) mod scaling;
 pub(crate) mod sequential;
-pub(crate) mod table;
 mod text;
 pub(crate) mod words;
 
 pub use fitness::fitness;
 
 use crate::format::Format;
-use crate::run::json;
+use crate::json::json;
 use crate::style::Style;
 use faultline_model::comparison::Comparison;
 
@@ -25,7 +25,7 @@ pub fn comparison(compared: &Comparison, format: Format, style: &Style) -> Strin
     match format {
         Format::Table => text::text(compared, style),
         Format::Json => json(compared),
-        Format::Csv => records::csv(compared),
+        Format::Csv => columns::table(compared).csv(),
         Format::Markdown => markdown::markdown(compared),
     }
 }

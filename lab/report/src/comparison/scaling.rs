@@ -2,7 +2,7 @@
 
 use super::change::level;
 use crate::figure;
-use crate::run::words::one_line;
+use crate::one_line::one_line;
 use crate::style::{Signs, Tone};
 use faultline_model::comparison::ScaledCase;
 use faultline_model::scaling::{Law, Move, ParameterChange, ScalingComparison};

@@ -1,11 +1,11 @@
 //! A comparison for people at a terminal.
 
-use super::table::{self, Detail};
-use super::{legend, scaling, sequential, words};
+use super::{columns, counters, legend, scaling, sequential, words};
 use crate::grid::Grid;
-use crate::run::words::one_line;
+use crate::one_line::one_line;
 use crate::sheet::Sheet;
 use crate::style::{Style, Tone};
+use crate::table::Form;
 use faultline_model::comparison::{Comparison, FactDifference};
 
 /// The whole comparison.
@@ -13,20 +13,20 @@ pub(super) fn text(compared: &Comparison, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     head(&mut sheet, compared);
     sheet.line("");
-    let (detail, grid) = table::fitting(compared, style);
+    let (form, grid) = columns::table(compared).fitting(style);
     if compared.suite.workloads.is_empty() {
         sheet.line("There is nothing that both sides have.");
     } else {
-        rows(&mut sheet, compared, detail, &grid);
+        rows(&mut sheet, compared, form, &grid);
         overall(&mut sheet, compared);
-        answers(&mut sheet, compared, detail);
+        answers(&mut sheet, compared, form);
     }
     cautions(&mut sheet, compared);
     counters(&mut sheet, compared);
     laws(&mut sheet, compared);
     facts(&mut sheet, compared);
     failures(&mut sheet, compared);
-    explain(&mut sheet, compared, detail);
+    explain(&mut sheet, compared, form);
     sheet.text
 }
 
@@ -44,13 +44,13 @@ fn head(sheet: &mut Sheet<'_>, compared: &Comparison) {
     }
 }
 
-fn rows(sheet: &mut Sheet<'_>, compared: &Comparison, detail: Detail, grid: &Grid) {
+fn rows(sheet: &mut Sheet<'_>, compared: &Comparison, form: Form, grid: &Grid) {
     let lines = grid.lines();
     let Some((headings, lines)) = lines.split_first() else { return };
     let headings = sheet.style.paint(Tone::Title, headings);
     sheet.line(&headings);
     for (comparison, line) in compared.suite.workloads.iter().zip(lines) {
-        if detail == Detail::Narrow {
+        if form == Form::Narrow {
             let [name, unit] = [&comparison.name, &comparison.unit].map(|text| one_line(text));
             let (direction, n) = (comparison.direction.word(), words::units(comparison));
             sheet.paragraph(None, "", &format!("{name}: {unit}, {direction} is better; n {n}"));
@@ -73,10 +73,10 @@ fn overall(sheet: &mut Sheet<'_>, compared: &Comparison) {
     }
 }
 
-fn answers(sheet: &mut Sheet<'_>, compared: &Comparison, detail: Detail) {
+fn answers(sheet: &mut Sheet<'_>, compared: &Comparison, form: Form) {
     let signs = sheet.style.signs();
     sheet.heading(&format!("Answers: {}", words::tally(compared)));
-    for answer in words::answers(compared, signs, detail != Detail::Wide) {
+    for answer in words::answers(compared, signs, form != Form::Wide) {
         sheet.hanging(None, "  ", "    ", &answer);
     }
 }
@@ -104,9 +104,12 @@ fn counters(sheet: &mut Sheet<'_>, compared: &Comparison) {
         sheet.heading("Kernel counters that differ, per operation");
     }
     for (comparison, details) in told {
-        let (grid, left_out) = table::counters(&details.counters, signs);
+        let left_out = counters::left_out(&details.counters);
         let more = if left_out > 0 { format!(", and {left_out} more in the JSON") } else { String::new() };
-        sheet.table(&format!("{}{more}", words::name(comparison, Some(details))), &grid);
+        let name = words::name(comparison, Some(details));
+        let heading = format!("{name}{more}");
+        let table = counters::table(counters::rows(name, &details.counters));
+        sheet.table(&heading, &table.grid(Form::Wide, signs));
     }
 }
 
@@ -151,8 +154,8 @@ pub(super) fn failures(sheet: &mut Sheet<'_>, compared: &Comparison) {
     }
 }
 
-fn explain(sheet: &mut Sheet<'_>, compared: &Comparison, detail: Detail) {
-    let sentences = legend::sentences(compared, detail, sheet.style.signs());
+fn explain(sheet: &mut Sheet<'_>, compared: &Comparison, form: Form) {
+    let sentences = legend::sentences(compared, form, sheet.style.signs());
     if !sentences.is_empty() {
         sheet.line("");
     }

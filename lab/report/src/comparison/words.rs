@@ -3,7 +3,8 @@
 use super::change::{Change, chance, level};
 use crate::figure::Scale;
 use crate::moment;
-use crate::run::words::{counted, one_line};
+use crate::one_line::one_line;
+use crate::run::words::counted;
 use crate::style::{Signs, Tone};
 use faultline_model::comparison::{Comparison, CounterDifference, Described, Details};
 use faultline_model::workload_comparison::{Answer, Caution, CautionCode, Unit, WorkloadComparison};

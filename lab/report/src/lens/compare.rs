@@ -2,10 +2,10 @@
 
 use crate::format::Format;
 use crate::grid::{self, Grid, Side, escape_markdown};
+use crate::json::json;
 use crate::lens::tables;
 use crate::lens::words::{cpus, transfers as shown};
-use crate::run::json;
-use crate::run::words::one_line;
+use crate::one_line::one_line;
 use crate::sheet::Sheet;
 use crate::style::{Signs, Style, Tone, UNICODE};
 use faultline_model::lens::comparison::{CellComparison, Change, Difference, LensComparison, Spread, Unmatched};

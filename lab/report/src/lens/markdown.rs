@@ -1,8 +1,8 @@
 //! A lens run as Markdown: a table of points for each case, with its top lines and code.
 
 use crate::grid::{Grid, Side, escape_markdown};
+use crate::introduction;
 use crate::lens::{tables, words};
-use crate::run::words as run_words;
 use crate::style::UNICODE;
 use faultline_model::lens::summary::{LensCurve, LensSummary};
 use faultline_model::summary::RunSummary;
@@ -14,9 +14,9 @@ const SHOWN: usize = 10;
 pub(crate) fn markdown(summary: &RunSummary, lens: &LensSummary) -> String {
     let mut text = format!(
         "**{}** — {}  \n{}  \n{}\n",
-        escape_markdown(&run_words::title(summary, &UNICODE)),
+        escape_markdown(&introduction::title(summary, &UNICODE)),
         escape_markdown(&summary.machine),
-        escape_markdown(&run_words::standing(summary, &UNICODE)),
+        escape_markdown(&introduction::standing(summary, &UNICODE)),
         escape_markdown(&words::subject(lens, &UNICODE))
     );
     for curve in &lens.curves {
@@ -39,7 +39,7 @@ fn one(curve: &LensCurve) -> String {
     let name = escape_markdown(&curve.case.to_string());
     let mut text = format!(
         "\n**{name}** ({}, per {}): {}\n\n",
-        run_words::tasks_are(curve.case.mode),
+        introduction::tasks_are(curve.case.mode),
         escape_markdown(&curve.operation),
         escape_markdown(&words::verdict(curve))
     );

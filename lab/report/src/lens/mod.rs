@@ -12,7 +12,7 @@ pub use compare::lens_compare_table;
 pub use gate::budget_table;
 
 use crate::format::Format;
-use crate::run::json;
+use crate::json::json;
 use crate::style::Style;
 use faultline_model::lens::summary::LensSummary;
 use faultline_model::summary::RunSummary;

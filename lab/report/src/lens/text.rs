@@ -1,8 +1,9 @@
 //! A lens run's table for people.
 
 use crate::grid::Grid;
+use crate::introduction;
 use crate::lens::{tables, words};
-use crate::run::words as run_words;
+use crate::one_line::one_line;
 use crate::sheet::Sheet;
 use crate::style::{Style, Tone};
 use faultline_model::lens::summary::{LensCurve, LensPoint, LensSummary};
@@ -38,27 +39,27 @@ pub(crate) fn text(summary: &RunSummary, lens: &LensSummary, style: &Style) -> S
 
 fn head(sheet: &mut Sheet<'_>, summary: &RunSummary, lens: &LensSummary) {
     let signs = sheet.style.signs();
-    let machine = run_words::one_line(&summary.machine);
-    let title = format!("{} {} {machine}", run_words::title(summary, signs), signs.dash);
+    let machine = one_line(&summary.machine);
+    let title = format!("{} {} {machine}", introduction::title(summary, signs), signs.dash);
     sheet.paragraph(Some(Tone::Title), "", &title);
-    sheet.paragraph(None, "", &run_words::standing(summary, signs));
+    sheet.paragraph(None, "", &introduction::standing(summary, signs));
     sheet.paragraph(None, "", &words::subject(lens, signs));
     sheet.line("");
 }
 
 fn write_curve(sheet: &mut Sheet<'_>, curve: &LensCurve, rows: &[String]) {
     let dot = sheet.style.signs().dot;
-    let name = run_words::one_line(&curve.case.to_string());
+    let name = one_line(&curve.case.to_string());
     let title = sheet.style.paint(Tone::Title, &name);
     sheet.line("");
     sheet.line(&format!(
         "{title} {dot} {} {dot} per {}",
-        run_words::tasks_are(curve.case.mode),
-        run_words::one_line(&curve.operation)
+        introduction::tasks_are(curve.case.mode),
+        one_line(&curve.operation)
     ));
     sheet.paragraph(Some(words::tone(&curve.verdict)), "  ", &words::verdict(curve));
     if !curve.text.is_empty() {
-        sheet.paragraph(Some(Tone::Quiet), "  ", &run_words::one_line(&curve.text));
+        sheet.paragraph(Some(Tone::Quiet), "  ", &one_line(&curve.text));
     }
     for (point, row) in curve.points.iter().zip(rows) {
         write_point(sheet, point, row);
@@ -99,9 +100,9 @@ fn top(sheet: &mut Sheet<'_>, point: &LensPoint) {
 
 fn warnings(sheet: &mut Sheet<'_>, summary: &RunSummary) {
     for warning in &summary.warnings {
-        let cells = run_words::cells(&warning.cells).map_or_else(String::new, |cells| format!(" [{cells}]"));
+        let cells = introduction::cells(&warning.cells).map_or_else(String::new, |cells| format!(" [{cells}]"));
         sheet.line("");
-        let text = format!("{}: {}{cells}", warning.code.word(), run_words::one_line(&warning.text));
+        let text = format!("{}: {}{cells}", warning.code.word(), one_line(&warning.text));
         sheet.paragraph(Some(Tone::Middling), "", &text);
     }
 }

@@ -1,7 +1,7 @@
 //! What is said of a lens run in words, the same in the table, in Markdown and on the page.
 
 use crate::figure;
-use crate::run::words::one_line;
+use crate::one_line::one_line;
 use crate::style::{Signs, Tone, UNICODE};
 use faultline_model::lens::summary::{
     CutShort, Growth, LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Place,

@@ -1,5 +1,7 @@
 //! One curve: heading with its verdict, place for the chart, time shares, and below them every figure as a table.
 
+use crate::introduction;
+use crate::one_line::one_line;
 use crate::page::document::table;
 use crate::page::{overview, shares, value};
 use crate::run::words;
@@ -12,15 +14,15 @@ const COUNTERS: usize = 12;
 
 /// The curve's card.
 pub(crate) fn card(summary: &RunSummary, curve: &Curve, index: usize) -> Markup {
-    let name = words::one_line(&curve.case.to_string());
+    let name = one_line(&curve.case.to_string());
     let verdict = words::verdict(summary, curve, &UNICODE);
     let title = format!("curve-{index}-title");
     markup! {
         article.curve id={ "curve-" (index) } aria-labelledby=(title) {
             header {
-                h3 id=(title) { (name) " " span.mode { (words::tasks_are(curve.case.mode)) } }
+                h3 id=(title) { (name) " " span.mode { (introduction::tasks_are(curve.case.mode)) } }
                 p.verdict { (overview::badge(curve.verdict)) span.basis { (basis(&verdict, curve)) } }
-                p.about { (words::one_line(&curve.text)) }
+                p.about { (one_line(&curve.text)) }
             }
             (figures(curve, &name, &verdict))
             details {
@@ -41,7 +43,7 @@ fn basis<'a>(verdict: &'a str, curve: &Curve) -> &'a str {
 }
 
 fn figures(curve: &Curve, name: &str, verdict: &str) -> Markup {
-    let label = format!("Scaling of {name}, {}: {verdict}", words::tasks_are(curve.case.mode));
+    let label = format!("Scaling of {name}, {}: {verdict}", introduction::tasks_are(curve.case.mode));
     markup! {
         @if curve.points.iter().any(|point| point.value.is_some()) {
             div.figures {
@@ -170,7 +172,7 @@ fn side(curve: &Curve, name: &str) -> Markup {
     let body = markup! {
         @for (name, unit) in names {
             tr {
-                th scope="row" { (words::one_line(name)) }
+                th scope="row" { (one_line(name)) }
                 @for point in &curve.points {
                     @let figure = point.side.iter().find(|figure| figure.name == name && figure.unit == unit);
                     td.number {
@@ -203,7 +205,7 @@ fn counters(curve: &Curve, name: &str) -> Markup {
     let body = markup! {
         @for (counter, _) in largest.iter().take(COUNTERS) {
             tr {
-                th scope="row" { code { (words::one_line(counter)) } }
+                th scope="row" { code { (one_line(counter)) } }
                 @for point in &curve.points {
                     @let value = point.counters.iter().find(|(known, _)| known == counter);
                     td.number { @if let Some((_, value)) = value { (value::number(*value)) } @else { (value::none()) } }
@@ -211,7 +213,7 @@ fn counters(curve: &Curve, name: &str) -> Markup {
             }
         }
     };
-    let operation = words::one_line(&curve.operation);
+    let operation = one_line(&curve.operation);
     markup! {
         (table(&format!("{name}: kernel counters per {operation}, whole machine, medians over the repeats, the largest first"), false, head, body))
         @if left_out > 0 { p.hint { (left_out) " smaller counters are in the JSON only." } }
@@ -221,7 +223,7 @@ fn counters(curve: &Curve, name: &str) -> Markup {
 fn notes(curve: &Curve) -> Markup {
     markup! {
         @if !curve.notes.is_empty() {
-            dl.notes { @for (key, text) in &curve.notes { dt { (words::one_line(key)) } dd { (words::one_line(text)) } } }
+            dl.notes { @for (key, text) in &curve.notes { dt { (one_line(key)) } dd { (one_line(text)) } } }
         }
     }
 }

@@ -1,9 +1,10 @@
 //! A run under the lens: which cases share lines, and for each its curve, a map of lines and CPUs, and tables of all of it.
 
+use crate::introduction;
 use crate::lens::words;
+use crate::one_line::one_line;
 use crate::page::document::table;
 use crate::page::value;
-use crate::run::words as run_words;
 use crate::style::{Tone, UNICODE};
 use faultline_model::lens::summary::{LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Place};
 use faultline_model::summary::Estimate;
@@ -45,8 +46,8 @@ fn overview_row(curve: &LensCurve, index: usize) -> Markup {
     markup! {
         tr {
             th scope="row" {
-                a href={ "#curve-" (index) } { (run_words::one_line(&curve.case.to_string())) } " "
-                span.mode { (run_words::tasks_are(curve.case.mode)) }
+                a href={ "#curve-" (index) } { (one_line(&curve.case.to_string())) } " "
+                span.mode { (introduction::tasks_are(curve.case.mode)) }
             }
             td { (badge(&curve.verdict)) }
             @match curve.verdict.reach() {
@@ -105,7 +106,7 @@ pub(crate) fn cases(lens: &LensSummary) -> Markup {
 }
 
 fn case(curve: &LensCurve, index: usize) -> Markup {
-    let name = run_words::one_line(&curve.case.to_string());
+    let name = one_line(&curve.case.to_string());
     let title = format!("curve-{index}-title");
     let verdict = words::verdict(curve);
     let basis =
@@ -114,9 +115,9 @@ fn case(curve: &LensCurve, index: usize) -> Markup {
     markup! {
         article.curve id={ "curve-" (index) } aria-labelledby=(title) {
             header {
-                h3 id=(title) { (name) " " span.mode { (run_words::tasks_are(curve.case.mode)) } }
+                h3 id=(title) { (name) " " span.mode { (introduction::tasks_are(curve.case.mode)) } }
                 p.verdict { (badge(&curve.verdict)) span.basis { (basis) } }
-                p.about { (run_words::one_line(&curve.text)) }
+                p.about { (one_line(&curve.text)) }
             }
             @if curve.points.iter().any(|point| point.transfers.is_some()) {
                 div.figures.stacked {
@@ -182,7 +183,7 @@ fn lines(name: &str, point: &LensPoint) -> Markup {
 fn line_row(line: &LineFigures) -> Markup {
     markup! {
         tr data-line=(line.address) {
-            th scope="row" { (run_words::one_line(&line.name)) br; small { (held(line)) } }
+            th scope="row" { (one_line(&line.name)) br; small { (held(line)) } }
             td.number { (transfers(line.transfers)) }
             td.number { (value::plain_share(line.share)) }
             td { (words::sharing(line.false_share)) }
@@ -197,7 +198,7 @@ fn held(line: &LineFigures) -> String {
     let others = line.held.iter().filter(|held| held.name != line.name);
     let others: Vec<String> = others.map(|held| format!("{} {:.0} %", held.name, held.share * 100.0)).collect();
     let address = &line.address;
-    run_words::one_line(&match others.is_empty() {
+    one_line(&match others.is_empty() {
         true => address.clone(),
         false => format!("{address}, with {}", others.join(", ")),
     })
@@ -226,7 +227,7 @@ fn code_row(place: &Place) -> Markup {
 }
 
 fn points(curve: &LensCurve, name: &str) -> Markup {
-    let rate = format!("{}/s", run_words::one_line(&curve.operation));
+    let rate = format!("{}/s", one_line(&curve.operation));
     let head = markup! {
         th.number scope="col" { "CPUs" }
         th.number scope="col" { "transfers" }
@@ -256,7 +257,7 @@ fn points(curve: &LensCurve, name: &str) -> Markup {
             }
         }
     };
-    let operation = run_words::one_line(&curve.operation);
+    let operation = one_line(&curve.operation);
     table(&format!("{name}: figures per {operation} by number of CPUs"), false, head, body)
 }
 
@@ -269,7 +270,7 @@ fn map_table(name: &str, point: &LensPoint) -> Markup {
     let body = markup! {
         @for line in &point.lines {
             tr {
-                th scope="row" { (run_words::one_line(&line.name)) }
+                th scope="row" { (one_line(&line.name)) }
                 @for cpu in 0..point.cpus {
                     @let count = line.by_cpu.iter().find(|part| part.cpu == cpu).map_or(0, |part| part.transfers);
                     td.number { data value=(count) { (count) } }

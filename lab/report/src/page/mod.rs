@@ -13,8 +13,10 @@ mod value;
 
 pub use comparison::comparison_html;
 
+use crate::introduction;
 use crate::moment;
-use crate::run::{legend, words};
+use crate::one_line::one_line;
+use crate::run::legend;
 use crate::style::UNICODE;
 use faultline_model::record::RunRecord;
 use faultline_model::summary::RunSummary;
@@ -23,7 +25,7 @@ use maud::{Markup, html as markup};
 /// The page of a run as HTML: its figures from `summary`, settings and facts from `record`. Nothing in it is loaded from elsewhere, and its
 /// content security policy forbids to.
 pub fn html(summary: &RunSummary, record: &RunRecord) -> String {
-    let title = words::title(summary, &UNICODE);
+    let title = introduction::title(summary, &UNICODE);
     let parts = markup! {
         @match &summary.lens {
             Some(lens) => {
@@ -51,8 +53,8 @@ fn masthead(summary: &RunSummary, title: &str) -> Markup {
         header.masthead {
             p.brand { "Faultline" }
             h1 { (title) }
-            p.machine { (words::one_line(&summary.machine)) }
-            p.standing { time datetime=(moment::iso(summary.started)) { (words::standing(summary, &UNICODE)) } }
+            p.machine { (one_line(&summary.machine)) }
+            p.standing { time datetime=(moment::iso(summary.started)) { (introduction::standing(summary, &UNICODE)) } }
             nav aria-label="Parts of this page" {
                 a href="#overview" { "Overview" }
                 @if !summary.warnings.is_empty() { a href="#warnings" { "Warnings (" (summary.warnings.len()) ")" } }

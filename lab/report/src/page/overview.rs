@@ -1,5 +1,7 @@
 //! The first answer: which curves scale, and how well at the greatest number of tasks with CPUs of their own.
 
+use crate::introduction;
+use crate::one_line::one_line;
 use crate::page::value;
 use crate::run::words;
 use faultline_model::summary::{Curve, Estimate, RunSummary, Verdict};
@@ -61,8 +63,8 @@ fn row(summary: &RunSummary, curve: &Curve, index: usize) -> Markup {
     markup! {
         tr {
             th scope="row" {
-                a href={ "#curve-" (index) } { (words::one_line(&curve.case.to_string())) } " "
-                span.mode { (words::tasks_are(curve.case.mode)) }
+                a href={ "#curve-" (index) } { (one_line(&curve.case.to_string())) } " "
+                span.mode { (introduction::tasks_are(curve.case.mode)) }
             }
             td { (badge(curve.verdict)) }
             td.number { @if let Some(point) = point { (value::count(point.tasks)) } @else { (value::none()) } }

@@ -1,7 +1,8 @@
 //! What surrounds the figures: warnings, facts about the machine, what was asked for.
 
+use crate::introduction;
 use crate::moment;
-use crate::run::words;
+use crate::one_line::one_line;
 use faultline_model::facts::FactValue;
 use faultline_model::lens::settings::LensSettings;
 use faultline_model::plan::{PinPolicy, RunKind, Settings, TimedSettings};
@@ -20,8 +21,8 @@ pub(crate) fn warnings(summary: &RunSummary) -> Markup {
                 ul.warnings {
                     @for warning in &summary.warnings {
                         li {
-                            b { (warning.code.word()) } " " (words::one_line(&warning.text))
-                            @if let Some(cells) = words::cells(&warning.cells) { " " span.cells { (cells) } }
+                            b { (warning.code.word()) } " " (one_line(&warning.text))
+                            @if let Some(cells) = introduction::cells(&warning.cells) { " " span.cells { (cells) } }
                         }
                     }
                 }
@@ -44,7 +45,7 @@ pub(crate) fn facts(record: &RunRecord) -> Markup {
                         @for (section, entries) in sections(&facts.0) {
                             div.fact-section {
                                 h3 { (section) }
-                                dl { @for (key, value) in entries { dt { (words::one_line(key)) } dd { (words::one_line(&value.to_string())) } } }
+                                dl { @for (key, value) in entries { dt { (one_line(key)) } dd { (one_line(&value.to_string())) } } }
                             }
                         }
                     }
@@ -70,8 +71,8 @@ pub(crate) fn settings(summary: &RunSummary, record: &RunRecord) -> Markup {
         section #settings aria-labelledby="settings-title" {
             h2 #settings-title { "Settings" }
             dl.settings {
-                @for (key, value) in rows(record) { dt { (key) } dd { (words::one_line(&value)) } }
-                dt { "executions" } dd { (words::progress(&summary.progress)) }
+                @for (key, value) in rows(record) { dt { (key) } dd { (one_line(&value)) } }
+                dt { "executions" } dd { (introduction::progress(&summary.progress)) }
                 @for session in record.sessions.iter().skip(1) { dt { "resumed" } dd { (moment::words(session.started)) } }
                 dt { "format of the JSON" } dd { (summary.format) }
             }

@@ -1,16 +1,17 @@
 //! A run's figures in the four formats.
 
+mod columns;
 pub(crate) mod legend;
 mod markdown;
-mod records;
 mod text;
 pub(crate) mod words;
+
+pub(crate) use crate::json::json;
 
 use crate::format::Format;
 use crate::lens;
 use crate::style::Style;
 use faultline_model::summary::RunSummary;
-use serde::Serialize;
 
 /// A run's figures: per curve a row per number of tasks; of a run under the lens, per case a row per number of CPUs, and the lines and
 /// code with most transfers. JSON is the summary as it is, its `format` included.
@@ -21,12 +22,7 @@ pub fn run_table(summary: &RunSummary, format: Format, style: &Style) -> String 
     match format {
         Format::Table => text::text(summary, style),
         Format::Json => json(summary),
-        Format::Csv => records::csv(summary),
+        Format::Csv => columns::table(summary, |_| true).csv(),
         Format::Markdown => markdown::markdown(summary),
     }
-}
-
-/// Indented JSON with a line end. Numbers that are not finite become `null`.
-pub(crate) fn json<T: Serialize + ?Sized>(value: &T) -> String {
-    serde_json::to_string_pretty(value).expect("plain data with text keys") + "\n"
 }

@@ -1,59 +1,12 @@
-//! What is said of a run, a curve and a point in words, the same in the table, in Markdown and on the page.
+//! What is said of a curve and a point in words, the same in the table, in Markdown and on the page.
 
 use crate::figure;
-use crate::moment;
-use crate::runs::state;
+pub(crate) use crate::introduction::tasks_are;
+pub(crate) use crate::one_line::one_line;
 use crate::style::{Signs, Tone};
-use faultline_model::cell::{Cell, TaskMode};
-use faultline_model::summary::{Curve, Point, Progress, RunSummary, Verdict};
+use faultline_model::cell::Cell;
+use faultline_model::summary::{Curve, Point, RunSummary, Verdict};
 use faultline_model::warning::WarningCode;
-
-/// `Run 12 “label”`.
-pub(crate) fn title(summary: &RunSummary, signs: &Signs) -> String {
-    match &summary.label {
-        Some(label) => format!("Run {} {}{}{}", summary.run, signs.quotes.0, one_line(label), signs.quotes.1),
-        None => format!("Run {}", summary.run),
-    }
-}
-
-/// State, start, progress: one line.
-pub(crate) fn standing(summary: &RunSummary, signs: &Signs) -> String {
-    let dot = signs.dot;
-    format!(
-        "{} {dot} began {} {dot} {}",
-        state(summary.state),
-        moment::words(summary.started),
-        progress(&summary.progress)
-    )
-}
-
-/// How much of the plan is there.
-pub(crate) fn progress(progress: &Progress) -> String {
-    let mut text = format!("{} of {} planned executions ended well", progress.done, progress.planned);
-    if progress.failed > 0 {
-        text.push_str(&format!(", {} failed", progress.failed));
-    }
-    if progress.unsupported > 0 {
-        text.push_str(&format!(", {} unsupported here", progress.unsupported));
-    }
-    if progress.skipped > 0 {
-        text.push_str(&format!(", {} left out for lack of time", progress.skipped));
-    }
-    let open =
-        progress.planned.saturating_sub(progress.done + progress.failed + progress.unsupported + progress.skipped);
-    if open > 0 {
-        text.push_str(&format!(", {open} still to run"));
-    }
-    text
-}
-
-/// What a curve's tasks are.
-pub(crate) fn tasks_are(mode: TaskMode) -> &'static str {
-    match mode {
-        TaskMode::Process => "processes",
-        TaskMode::Thread => "threads",
-    }
-}
 
 /// The point that a verdict rests on: the greatest number of tasks with a figure that has CPUs of its own.
 pub(crate) fn verdict_point<'a>(summary: &RunSummary, curve: &'a Curve) -> Option<&'a Point> {
@@ -126,27 +79,4 @@ pub(crate) fn counted(failures: &[String], signs: &Signs) -> Vec<String> {
             _ => format!("{} ({count}{})", one_line(text), signs.times),
         })
         .collect()
-}
-
-/// The cells of a warning, the first few by name.
-pub(crate) fn cells(cells: &[Cell]) -> Option<String> {
-    const NAMED: usize = 4;
-    if cells.is_empty() {
-        return None;
-    }
-    let mut names: Vec<String> = cells.iter().take(NAMED).map(cell).collect();
-    if cells.len() > NAMED {
-        names.push(format!("and {} more", cells.len() - NAMED));
-    }
-    Some(names.join(", "))
-}
-
-/// `path_stat:shared-dir at 2`.
-fn cell(cell: &Cell) -> String {
-    one_line(&format!("{} at {}", cell.case, cell.tasks))
-}
-
-/// Text without control characters: what comes from outside never breaks a line or speaks to the terminal.
-pub(crate) fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

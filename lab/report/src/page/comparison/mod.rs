@@ -6,11 +6,11 @@ mod workload;
 use super::document::{document, table};
 use super::value;
 use crate::comparison::change::{Change, level};
-use crate::comparison::table::Detail;
 use crate::comparison::{legend, sequential, words};
 use crate::moment;
-use crate::run::words::one_line;
+use crate::one_line::one_line;
 use crate::style::UNICODE;
+use crate::table::Form;
 use faultline_model::comparison::{Comparison, Described, Details};
 use faultline_model::workload_comparison::{Answer, WorkloadComparison};
 use maud::{Markup, html as markup};
@@ -167,7 +167,7 @@ fn reading(compared: &Comparison) -> Markup {
         section #reading aria-labelledby="reading-title" {
             h2 #reading-title { "How to read this" }
             ul {
-                @for sentence in legend::sentences(compared, Detail::Wide, &UNICODE) { li { (sentence) } }
+                @for sentence in legend::sentences(compared, Form::Wide, &UNICODE) { li { (sentence) } }
                 li {
                     "In the first chart a dot is the estimate, its bar the interval; the line in the middle is no change, and distances are those of \
                      ratios: twice and half as fast lie equally far from it."

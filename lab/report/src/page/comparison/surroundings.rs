@@ -2,9 +2,9 @@
 
 use super::workload::class;
 use crate::comparison::{scaling as laws, sequential, words};
+use crate::one_line::one_line;
 use crate::page::document::table;
 use crate::page::value;
-use crate::run::words::one_line;
 use crate::style::UNICODE;
 use faultline_model::comparison::Comparison;
 use faultline_model::facts::FactValue;

@@ -1,0 +1,53 @@
+//! The table of kernel counters that differ: in text one for each workload, in Markdown one for all.
+
+use super::change::chance;
+use super::words;
+use crate::figure;
+use crate::one_line::one_line;
+use crate::style::Signs;
+use crate::table::{self, Form, Table};
+use faultline_model::comparison::CounterDifference;
+
+/// Counters shown of each workload.
+const SHOWN: usize = 5;
+
+/// A counter, and the workload's name where it is its first.
+pub(super) struct Row<'a> {
+    workload: Option<String>,
+    counter: &'a CounterDifference,
+}
+
+/// The first few counters of a workload.
+pub(super) fn rows(workload: String, counters: &[CounterDifference]) -> impl Iterator<Item = Row<'_>> {
+    let mut workload = Some(workload);
+    counters.iter().take(SHOWN).map(move |counter| Row { workload: workload.take(), counter })
+}
+
+/// How many counters of a workload are not shown.
+pub(super) fn left_out(counters: &[CounterDifference]) -> usize {
+    counters.len().saturating_sub(SHOWN)
+}
+
+/// The table of these counters.
+pub(super) fn table<'a>(rows: impl IntoIterator<Item = Row<'a>>) -> Table<Row<'a>> {
+    Table::new(columns(), rows)
+}
+
+type Column<'a> = table::Column<Row<'a>>;
+
+fn columns<'a>() -> Vec<Column<'a>> {
+    vec![
+        Column::left("workload", |row, _| row.workload.clone().unwrap_or_default()).on(&[Form::Markdown]),
+        Column::left("counter", |row, _| one_line(&row.counter.name)),
+        Column::right("A per operation", |row, signs| quantity(row.counter.a, signs)),
+        Column::right("B per operation", |row, signs| quantity(row.counter.b, signs)),
+        Column::right("B/A", |row, signs| {
+            words::counter_ratio(row.counter).map_or_else(|| signs.none.to_owned(), figure::plain)
+        }),
+        Column::right("p", |row, _| chance(row.counter.p_corrected)),
+    ]
+}
+
+fn quantity(value: f64, signs: &Signs) -> String {
+    if value.is_finite() { figure::quantity(value, "", signs) } else { signs.none.to_owned() }
+}
