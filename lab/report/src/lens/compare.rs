@@ -1,20 +1,15 @@
 //! Two lens runs side by side in the four formats.
 
 use crate::format::Format;
-use crate::grid::{self, Grid, Side, escape_markdown};
+use crate::grid::escape_markdown;
 use crate::json::json;
 use crate::lens::tables;
 use crate::lens::words::{cpus, transfers as shown};
 use crate::one_line::one_line;
 use crate::sheet::Sheet;
 use crate::style::{Signs, Style, Tone, UNICODE};
+use crate::table::{self, Form, Table};
 use faultline_model::lens::comparison::{CellComparison, Change, Difference, LensComparison, Spread, Unmatched};
-
-/// Columns of the CSV; figures are transfers per operation, of instructions where `kind` is `instructions`.
-const HEADER: [&str; 17] = [
-    "a", "b", "workload", "variant", "mode", "cpus", "kind", "name", "change", "a_median", "a_low", "a_high", "a_n",
-    "b_median", "b_low", "b_high", "b_n",
-];
 
 /// What differs between two lens runs. JSON is the comparison as it is; CSV has a record per figure that differs, and for each cell one of all
 /// transfers and one of instructions.
@@ -22,7 +17,7 @@ pub fn lens_compare_table(comparison: &LensComparison, format: Format, style: &S
     match format {
         Format::Table => text(comparison, style),
         Format::Json => json(comparison),
-        Format::Csv => csv(comparison),
+        Format::Csv => figures(comparison).csv(),
         Format::Markdown => markdown(comparison),
     }
 }
@@ -54,27 +49,29 @@ fn unmatched_words(one: &Unmatched) -> String {
     one_line(&format!("{} at {}: run {} has no reading of it", one.case, cpus(one.cpus), one.missing_in))
 }
 
-/// The differences as a grid; what shares a line is told for data, what repeats span where there is room.
-pub(super) fn differences(kind: &'static str, differences: &[Difference], style: &Style) -> Grid {
-    let signs = style.signs();
-    let figure = |spread: &Spread| match tables::is_narrow(style) {
-        true => shown(spread.median),
-        false => side(spread, signs),
-    };
-    let mut columns = vec![("change", Side::Left), ("before", Side::Right), ("after", Side::Right)];
-    columns.push((kind, Side::Left));
-    let mut grid = Grid::new(&columns);
-    for difference in differences {
-        let beside = beside(difference);
-        let name = if beside.is_empty() { difference.name.clone() } else { format!("{} ({beside})", difference.name) };
-        grid.row(vec![
-            difference.change.word().to_owned(),
-            figure(&difference.a),
-            figure(&difference.b),
-            one_line(&name),
-        ]);
-    }
-    grid
+/// The differences as a table; what shares a line is told for data, what repeats span where there is room.
+pub(super) fn differences<'a>(kind: &'static str, differences: &'a [Difference]) -> Table<&'a Difference> {
+    Table::new(difference_columns(kind), differences)
+}
+
+type DifferenceColumn<'a> = table::Column<&'a Difference>;
+
+fn difference_columns<'a>(kind: &'static str) -> Vec<DifferenceColumn<'a>> {
+    const ROOMY: &[Form] = &[Form::Wide, Form::Markdown];
+    const NARROW: &[Form] = &[Form::Narrow];
+    vec![
+        DifferenceColumn::left("change", |difference, _| difference.change.word().to_owned()),
+        DifferenceColumn::right("before", |difference, signs| side(&difference.a, signs)).on(ROOMY),
+        DifferenceColumn::right("before", |difference, _| shown(difference.a.median)).on(NARROW),
+        DifferenceColumn::right("after", |difference, signs| side(&difference.b, signs)).on(ROOMY),
+        DifferenceColumn::right("after", |difference, _| shown(difference.b.median)).on(NARROW),
+        DifferenceColumn::left(kind, |difference, _| {
+            one_line(&match beside(difference).as_str() {
+                "" => difference.name.clone(),
+                beside => format!("{} ({beside})", difference.name),
+            })
+        }),
+    ]
 }
 
 /// What shared a line with it before, and does after.
@@ -107,7 +104,10 @@ fn text(comparison: &LensComparison, style: &Style) -> String {
         }
         for (kind, all) in [("data", &cell.data), ("code", &cell.code)] {
             if !all.is_empty() {
-                sheet.table(&format!("{kind} that differs, transfers per operation"), &differences(kind, all, style));
+                sheet.table(
+                    &format!("{kind} that differs, transfers per operation"),
+                    &differences(kind, all).grid(tables::form(style), signs),
+                );
             }
         }
     }
@@ -146,7 +146,7 @@ fn markdown(comparison: &LensComparison) -> String {
         }
         for (kind, all) in [("data", &cell.data), ("code", &cell.code)] {
             if !all.is_empty() {
-                text.push_str(&format!("\n{}", differences(kind, all, &Style::PLAIN).markdown()));
+                text.push_str(&format!("\n{}", differences(kind, all).markdown(&UNICODE)));
             }
         }
     }
@@ -159,42 +159,52 @@ fn markdown(comparison: &LensComparison) -> String {
     text
 }
 
-fn csv(comparison: &LensComparison) -> String {
-    let mut records = Vec::new();
+/// A figure of a cell on both sides: of all transfers, of instructions, or of what differs.
+struct Figure<'a> {
+    comparison: &'a LensComparison,
+    cell: &'a CellComparison,
+    kind: &'static str,
+    name: &'a str,
+    change: &'static str,
+    a: &'a Spread,
+    b: &'a Spread,
+}
+
+fn figures(comparison: &LensComparison) -> Table<Figure<'_>> {
+    let mut figures = Vec::new();
     for cell in &comparison.cells {
-        let mut record = |kind: &str, name: &str, change: &str, a: &Spread, b: &Spread| {
-            let numbers = |spread: &Spread| {
-                [spread.median.to_string(), spread.low.to_string(), spread.high.to_string(), spread.n.to_string()]
-            };
-            let ([am, al, ah, an], [bm, bl, bh, bn]) = (numbers(a), numbers(b));
-            let case = &cell.case;
-            records.push([
-                comparison.a.to_string(),
-                comparison.b.to_string(),
-                case.workload.clone(),
-                case.variant.clone(),
-                case.mode.word().to_owned(),
-                cell.cpus.to_string(),
-                kind.to_owned(),
-                name.to_owned(),
-                change.to_owned(),
-                am,
-                al,
-                ah,
-                an,
-                bm,
-                bl,
-                bh,
-                bn,
-            ]);
-        };
-        record("transfers", "", cell.transfers_change.word(), &cell.transfers.0, &cell.transfers.1);
-        record("instructions", "", "", &cell.instructions.0, &cell.instructions.1);
+        let figure = |kind, name, change, a, b| Figure { comparison, cell, kind, name, change, a, b };
+        let (transfers, instructions) = (&cell.transfers, &cell.instructions);
+        figures.push(figure("transfers", "", cell.transfers_change.word(), &transfers.0, &transfers.1));
+        figures.push(figure("instructions", "", "", &instructions.0, &instructions.1));
         for (kind, all) in [("data", &cell.data), ("code", &cell.code)] {
-            for difference in all {
-                record(kind, &difference.name, difference.change.word(), &difference.a, &difference.b);
-            }
+            figures.extend(all.iter().map(|one| figure(kind, &one.name, one.change.word(), &one.a, &one.b)));
         }
     }
-    grid::csv(HEADER, records)
+    Table::new(figure_columns(), figures)
+}
+
+type FigureColumn<'a> = table::Column<Figure<'a>>;
+
+/// Figures are transfers per operation, of instructions where `kind` is `instructions`.
+fn figure_columns<'a>() -> Vec<FigureColumn<'a>> {
+    vec![
+        FigureColumn::csv_only("a", |figure| figure.comparison.a.to_string()),
+        FigureColumn::csv_only("b", |figure| figure.comparison.b.to_string()),
+        FigureColumn::csv_only("workload", |figure| figure.cell.case.workload.clone()),
+        FigureColumn::csv_only("variant", |figure| figure.cell.case.variant.clone()),
+        FigureColumn::csv_only("mode", |figure| figure.cell.case.mode.word().to_owned()),
+        FigureColumn::csv_only("cpus", |figure| figure.cell.cpus.to_string()),
+        FigureColumn::csv_only("kind", |figure| figure.kind.to_owned()),
+        FigureColumn::csv_only("name", |figure| figure.name.to_owned()),
+        FigureColumn::csv_only("change", |figure| figure.change.to_owned()),
+        FigureColumn::csv_only("a_median", |figure| figure.a.median.to_string()),
+        FigureColumn::csv_only("a_low", |figure| figure.a.low.to_string()),
+        FigureColumn::csv_only("a_high", |figure| figure.a.high.to_string()),
+        FigureColumn::csv_only("a_n", |figure| figure.a.n.to_string()),
+        FigureColumn::csv_only("b_median", |figure| figure.b.median.to_string()),
+        FigureColumn::csv_only("b_low", |figure| figure.b.low.to_string()),
+        FigureColumn::csv_only("b_high", |figure| figure.b.high.to_string()),
+        FigureColumn::csv_only("b_n", |figure| figure.b.n.to_string()),
+    ]
 }

@@ -1,7 +1,7 @@
 //! What a gate found, in the four formats.
 
 use crate::format::Format;
-use crate::grid::{self, Grid, Side, escape_markdown};
+use crate::grid::{Grid, escape_markdown};
 use crate::json::json;
 use crate::lens::compare::differences;
 use crate::lens::tables;
@@ -9,17 +9,15 @@ use crate::lens::words;
 use crate::one_line::one_line;
 use crate::sheet::Sheet;
 use crate::style::{Signs, Style, Tone, UNICODE};
+use crate::table::{self, Form, Table, number};
 use faultline_model::lens::gate::{Check, GateReport, Standing};
-
-/// Columns of the CSV; value and limit are per operation.
-const HEADER: [&str; 8] = ["run", "baseline", "cell", "metric", "value", "limit", "standing", "reason"];
 
 /// What a gate found: every limit, and for those exceeded the lines and code to look at. JSON is the report as it is.
 pub fn budget_table(report: &GateReport, format: Format, style: &Style) -> String {
     match format {
         Format::Table => text(report, style),
         Format::Json => json(report),
-        Format::Csv => csv(report),
+        Format::Csv => table(report).csv(),
         Format::Markdown => markdown(report),
     }
 }
@@ -62,45 +60,57 @@ fn reason(standing: &Standing) -> &str {
     }
 }
 
-fn grid(report: &GateReport, signs: &Signs) -> Grid {
-    let mut grid = Grid::new(&[
-        ("", Side::Left),
-        ("figure", Side::Right),
-        ("limit", Side::Right),
-        ("per operation", Side::Left),
-        ("cell", Side::Left),
-    ]);
-    let number = |value: Option<f64>| value.map_or_else(|| signs.none.to_owned(), words::transfers);
-    for check in &report.checks {
-        let cell = match reason(&check.standing) {
-            "" => check.cell.clone(),
-            reason => format!("{}: {reason}", check.cell),
-        };
-        grid.row(vec![
-            word(&check.standing).to_owned(),
-            number(value(&check.standing)),
-            number(check.limit),
-            check.metric.clone(),
-            one_line(&cell),
-        ]);
-    }
-    grid
+/// A limit with what it belongs to.
+type Row<'a> = (&'a GateReport, &'a Check);
+
+fn table(report: &GateReport) -> Table<Row<'_>> {
+    Table::new(columns(), report.checks.iter().map(|check| (report, check)))
+}
+
+type Column<'a> = table::Column<Row<'a>>;
+
+/// In CSV, value and limit are per operation.
+fn columns<'a>() -> Vec<Column<'a>> {
+    vec![
+        Column::left("", |(_, check), _| word(&check.standing).to_owned()),
+        Column::csv_only("run", |(report, _)| report.run.to_string()),
+        Column::csv_only("baseline", |(report, _)| report.baseline.map_or_else(String::new, |run| run.to_string())),
+        Column::csv_only("cell", |(_, check)| check.cell.clone()),
+        Column::csv_only("metric", |(_, check)| check.metric.clone()),
+        Column::right("figure", |(_, check), signs| transfers(value(&check.standing), signs))
+            .csv("value", |(_, check)| number(value(&check.standing))),
+        Column::right("limit", |(_, check), signs| transfers(check.limit, signs))
+            .csv("limit", |(_, check)| number(check.limit)),
+        Column::csv_only("standing", |(_, check)| word(&check.standing).to_owned()),
+        Column::csv_only("reason", |(_, check)| reason(&check.standing).to_owned()),
+        Column::left("per operation", |(_, check), _| check.metric.clone()),
+        Column::left("cell", |(_, check), _| {
+            one_line(&match reason(&check.standing) {
+                "" => check.cell.clone(),
+                reason => format!("{}: {reason}", check.cell),
+            })
+        }),
+    ]
+}
+
+fn transfers(value: Option<f64>, signs: &Signs) -> String {
+    value.map_or_else(|| signs.none.to_owned(), words::transfers)
 }
 
 /// What there is to see for an exceeded limit: a heading and a grid each.
-fn evidence(check: &Check, style: &Style) -> Vec<(String, Grid)> {
+fn evidence(check: &Check, form: Form, signs: &Signs) -> Vec<(String, Grid)> {
     let Standing::Exceeded { lines, code, .. } = &check.standing else { return Vec::new() };
     let cell = one_line(&check.cell);
     let mut evidence = Vec::new();
     if !check.differences.is_empty() {
-        let grid = differences("data", &check.differences, style);
+        let grid = differences("data", &check.differences).grid(form, signs);
         evidence.push((format!("{cell}: data with more transfers per operation than in the baseline"), grid));
     }
     if !lines.is_empty() {
-        evidence.push((format!("{cell}: top lines"), tables::lines_for(style)(lines, lines.len())));
+        evidence.push((format!("{cell}: top lines"), tables::lines(lines, lines.len()).grid(form, signs)));
     }
     if !code.is_empty() {
-        evidence.push((format!("{cell}: top code"), tables::code(code, code.len())));
+        evidence.push((format!("{cell}: top code"), tables::code(code, code.len()).grid(form, signs)));
     }
     evidence
 }
@@ -113,8 +123,8 @@ fn text(report: &GateReport, style: &Style) -> String {
         return sheet.text;
     }
     sheet.line("");
-    sheet.text.push_str(&grid(report, signs).text(style));
-    for (heading, grid) in report.checks.iter().flat_map(|check| evidence(check, style)) {
+    sheet.text.push_str(&table(report).text(style));
+    for (heading, grid) in report.checks.iter().flat_map(|check| evidence(check, tables::form(style), signs)) {
         sheet.table(&heading, &grid);
     }
     sheet.text
@@ -123,27 +133,10 @@ fn text(report: &GateReport, style: &Style) -> String {
 fn markdown(report: &GateReport) -> String {
     let mut text = format!("**{}**\n", escape_markdown(&title(report)));
     if !report.checks.is_empty() {
-        text.push_str(&format!("\n{}", grid(report, &UNICODE).markdown()));
+        text.push_str(&format!("\n{}", table(report).markdown(&UNICODE)));
     }
-    for (heading, grid) in report.checks.iter().flat_map(|check| evidence(check, &Style::PLAIN)) {
+    for (heading, grid) in report.checks.iter().flat_map(|check| evidence(check, Form::Markdown, &UNICODE)) {
         text.push_str(&format!("\n{}:\n\n{}", escape_markdown(&heading), grid.markdown()));
     }
     text
-}
-
-fn csv(report: &GateReport) -> String {
-    let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
-    let record = |check: &Check| {
-        [
-            report.run.to_string(),
-            report.baseline.map(|run| run.to_string()).unwrap_or_default(),
-            check.cell.clone(),
-            check.metric.clone(),
-            number(value(&check.standing)),
-            number(check.limit),
-            word(&check.standing).to_owned(),
-            reason(&check.standing).to_owned(),
-        ]
-    };
-    grid::csv(HEADER, report.checks.iter().map(record))
 }

@@ -1,8 +1,8 @@
 //! A lens run as Markdown: a table of points for each case, with its top lines and code.
 
-use crate::grid::{Grid, Side, escape_markdown};
+use crate::grid::escape_markdown;
 use crate::introduction;
-use crate::lens::{tables, words};
+use crate::lens::{points, tables, words};
 use crate::style::UNICODE;
 use faultline_model::lens::summary::{LensCurve, LensSummary};
 use faultline_model::summary::RunSummary;
@@ -20,7 +20,7 @@ pub(crate) fn markdown(summary: &RunSummary, lens: &LensSummary) -> String {
         escape_markdown(&words::subject(lens, &UNICODE))
     );
     for curve in &lens.curves {
-        text.push_str(&one(curve));
+        text.push_str(&one(summary, curve));
     }
     if lens.curves.is_empty() {
         text.push_str("\nNothing was planned.\n");
@@ -35,7 +35,7 @@ pub(crate) fn markdown(summary: &RunSummary, lens: &LensSummary) -> String {
     text
 }
 
-fn one(curve: &LensCurve) -> String {
+fn one(summary: &RunSummary, curve: &LensCurve) -> String {
     let name = escape_markdown(&curve.case.to_string());
     let mut text = format!(
         "\n**{name}** ({}, per {}): {}\n\n",
@@ -43,26 +43,13 @@ fn one(curve: &LensCurve) -> String {
         escape_markdown(&curve.operation),
         escape_markdown(&words::verdict(curve))
     );
-    text.push_str(&points(curve).markdown());
+    text.push_str(&points::table(summary, std::slice::from_ref(curve), |_| true).markdown(&UNICODE));
     if let Some(point) = words::shown_point(curve) {
         let at = words::cpus(point.cpus);
         text.push_str(&format!("\nTop lines at {at}, of {} that moved:\n\n", point.lines_moved));
-        text.push_str(&tables::lines(&point.lines, SHOWN).markdown());
+        text.push_str(&tables::lines(&point.lines, SHOWN).markdown(&UNICODE));
         text.push_str(&format!("\nTop code at {at}:\n\n"));
-        text.push_str(&tables::code(&point.code, SHOWN).markdown());
+        text.push_str(&tables::code(&point.code, SHOWN).markdown(&UNICODE));
     }
     text
-}
-
-fn points(curve: &LensCurve) -> Grid {
-    let mut columns: Vec<(&str, Side)> =
-        tables::point_columns(true).into_iter().map(|(name, side)| (name.trim_start(), side)).collect();
-    columns.push(("amiss", Side::Left));
-    let mut grid = Grid::new(&columns);
-    for point in &curve.points {
-        let mut row = tables::point_row(curve, point, true, &UNICODE);
-        row.push(words::amiss(point).join("; "));
-        grid.row(row);
-    }
-    grid
 }

@@ -3,7 +3,7 @@
 mod compare;
 mod gate;
 mod markdown;
-mod records;
+mod points;
 mod tables;
 mod text;
 pub(crate) mod words;
@@ -23,7 +23,7 @@ pub(crate) fn lens_table(summary: &RunSummary, lens: &LensSummary, format: Forma
     match format {
         Format::Table => text::text(summary, lens, style),
         Format::Json => json(summary),
-        Format::Csv => records::csv(summary, lens),
+        Format::Csv => points::table(summary, &lens.curves, |_| true).csv(),
         Format::Markdown => markdown::markdown(summary, lens),
     }
 }

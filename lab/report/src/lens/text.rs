@@ -1,14 +1,12 @@
 //! A lens run's table for people.
 
-use crate::grid::Grid;
 use crate::introduction;
-use crate::lens::{tables, words};
+use crate::lens::{points, tables, words};
 use crate::one_line::one_line;
 use crate::sheet::Sheet;
 use crate::style::{Style, Tone};
 use faultline_model::lens::summary::{LensCurve, LensPoint, LensSummary};
 use faultline_model::summary::RunSummary;
-use textwrap::core::display_width;
 
 /// Lines and places in code shown of each case.
 const SHOWN: usize = 10;
@@ -21,13 +19,11 @@ pub(crate) fn text(summary: &RunSummary, lens: &LensSummary, style: &Style) -> S
         sheet.line("Nothing was planned.");
         return sheet.text;
     }
-    let lines = fitting(lens, style);
-    let (headings, mut rows) = lines.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
-    sheet.line(&style.paint(Tone::Title, headings));
+    let (_, grid) = points::table(summary, &lens.curves, has_figure).fitting(style);
+    let mut lines = grid.lines().into_iter();
+    sheet.line(&style.paint(Tone::Title, &lines.next().unwrap_or_default()));
     for curve in &lens.curves {
-        let (own, others) = rows.split_at(curve.points.len());
-        rows = others;
-        write_curve(&mut sheet, curve, own);
+        write_curve(&mut sheet, curve, &mut lines);
     }
     warnings(&mut sheet, summary);
     sheet.line("");
@@ -47,7 +43,7 @@ fn head(sheet: &mut Sheet<'_>, summary: &RunSummary, lens: &LensSummary) {
     sheet.line("");
 }
 
-fn write_curve(sheet: &mut Sheet<'_>, curve: &LensCurve, rows: &[String]) {
+fn write_curve(sheet: &mut Sheet<'_>, curve: &LensCurve, rows: &mut impl Iterator<Item = String>) {
     let dot = sheet.style.signs().dot;
     let name = one_line(&curve.case.to_string());
     let title = sheet.style.paint(Tone::Title, &name);
@@ -61,19 +57,25 @@ fn write_curve(sheet: &mut Sheet<'_>, curve: &LensCurve, rows: &[String]) {
     if !curve.text.is_empty() {
         sheet.paragraph(Some(Tone::Quiet), "  ", &one_line(&curve.text));
     }
-    for (point, row) in curve.points.iter().zip(rows) {
-        write_point(sheet, point, row);
+    for point in &curve.points {
+        let row = if has_figure(point) { rows.next() } else { None };
+        write_point(sheet, point, row.as_deref());
     }
     if let Some(point) = words::shown_point(curve) {
         top(sheet, point);
     }
 }
 
-/// A row of figures, and in words what is amiss.
-fn write_point(sheet: &mut Sheet<'_>, point: &LensPoint, row: &str) {
+/// Whether a point has a row of figures, and not words in its place.
+fn has_figure(point: &LensPoint) -> bool {
+    point.transfers.is_some()
+}
+
+/// A row of figures, and in words what is amiss; without a figure, the words in its place.
+fn write_point(sheet: &mut Sheet<'_>, point: &LensPoint, row: Option<&str>) {
     const INDENT: &str = "         ";
     let amiss = words::amiss(point);
-    if point.transfers.is_some() {
+    if let Some(row) = row {
         sheet.line(row);
         for words in amiss {
             sheet.paragraph(Some(Tone::Bad), INDENT, &words);
@@ -91,10 +93,13 @@ fn top(sheet: &mut Sheet<'_>, point: &LensPoint) {
     let at = words::cpus(point.cpus);
     if !point.lines.is_empty() {
         let heading = format!("top lines at {at}, of {} that moved", point.lines_moved);
-        sheet.table(&heading, &tables::lines_for(sheet.style)(&point.lines, SHOWN));
+        sheet.table(&heading, &tables::lines(&point.lines, SHOWN).grid(tables::form(sheet.style), sheet.style.signs()));
     }
     if !point.code.is_empty() {
-        sheet.table(&format!("top code at {at}"), &tables::code(&point.code, SHOWN));
+        sheet.table(
+            &format!("top code at {at}"),
+            &tables::code(&point.code, SHOWN).grid(tables::form(sheet.style), sheet.style.signs()),
+        );
     }
 }
 
@@ -105,21 +110,4 @@ fn warnings(sheet: &mut Sheet<'_>, summary: &RunSummary) {
         let text = format!("{}: {}{cells}", warning.code.word(), one_line(&warning.text));
         sheet.paragraph(Some(Tone::Middling), "", &text);
     }
-}
-
-/// The lines of the points' grid, with intervals where they fit.
-fn fitting(lens: &LensSummary, style: &Style) -> Vec<String> {
-    let room = style.width.unwrap_or(usize::MAX);
-    let wide = points(lens, true, style).lines();
-    if wide.iter().all(|line| display_width(line) <= room) { wide } else { points(lens, false, style).lines() }
-}
-
-fn points(lens: &LensSummary, interval: bool, style: &Style) -> Grid {
-    let mut grid = Grid::new(&tables::point_columns(interval));
-    for curve in &lens.curves {
-        for point in &curve.points {
-            grid.row(tables::point_row(curve, point, interval, style.signs()));
-        }
-    }
-    grid
 }
