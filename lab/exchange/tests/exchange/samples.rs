@@ -84,7 +84,8 @@ fn every_sample_is_recognised() {
 
 #[test]
 fn every_sample_is_written_and_read_again() {
-    for (format, files) in all().into_iter().filter(|(format, _)| !format.holds_changes()) {
+    let both_ways = |format: Format| format.is_written() && !format.holds_changes();
+    for (format, files) in all().into_iter().filter(|(format, _)| both_ways(format)) {
         let dataset = read(&files, None).unwrap();
         let written = write(&dataset, format).unwrap();
         let again = files_of(format, &written);
