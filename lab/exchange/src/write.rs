@@ -32,3 +32,31 @@ pub fn write_changes(found: &[(&Series, &SeriesChanges)], format: Format) -> Res
     };
     Ok(write(found))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{FormatDescriptor, Read};
+
+    static ONLY_READ: FormatDescriptor = FormatDescriptor {
+        name: "only-read",
+        description: "a format that is not written",
+        is_directory: false,
+        recognise: |_| None,
+        content: Content::Values { read: Read::Files(|_| Ok(Dataset::of(Vec::new()))), write: None },
+    };
+
+    #[test]
+    fn a_format_that_is_only_read_is_not_written() {
+        assert!(!ONLY_READ.is_written());
+        let error = write(&Dataset::of(Vec::new()), &ONLY_READ).unwrap_err();
+        assert_eq!(error.to_string(), "only-read is only read");
+    }
+
+    #[test]
+    fn steps_are_refused_where_there_is_no_place_for_them() {
+        let error = write_changes(&[], &ONLY_READ).unwrap_err();
+        assert_eq!(error.to_string(), "only-read has no place for steps");
+        assert_eq!(error.hint, "`--to otava-json`, or `--format json`");
+    }
+}
