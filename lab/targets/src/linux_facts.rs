@@ -20,6 +20,9 @@ pub(crate) fn place(files: &dyn SystemFiles, cpu: u32) -> Option<Place> {
     Some(Place { socket: number("physical_package_id")?, core: number("core_id")? })
 }
 
+/// The fact that names the file system under scratch files; absent where no mount that is listed covers them.
+pub(crate) const SCRATCH_FILESYSTEM: &str = "scratch.filesystem";
+
 /// Adds all facts but the kernel's name. `scratch`: the directory of scratch files, without symbolic links.
 pub(crate) fn read(files: &dyn SystemFiles, facts: &mut Facts, scratch: &Path) {
     let mut reader = Reader { files, facts };
@@ -32,7 +35,7 @@ pub(crate) fn read(files: &dyn SystemFiles, facts: &mut Facts, scratch: &Path) {
     reader.mitigations();
     reader.load();
     if let Some(kind) = filesystem_of(files, scratch) {
-        facts.text("scratch.filesystem", kind);
+        facts.text(SCRATCH_FILESYSTEM, kind);
     }
 }
 
@@ -292,7 +295,7 @@ fn filesystem_of(files: &dyn SystemFiles, directory: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system_files::{OwnFiles, SentFiles};
+    use crate::system_files::SentFiles;
 
     #[test]
     fn lists_and_sizes_are_read() {
@@ -302,8 +305,13 @@ mod tests {
     }
 
     #[test]
-    fn the_root_has_a_file_system() {
-        assert!(filesystem_of(&OwnFiles, Path::new("/")).is_some());
+    fn the_longest_mount_that_covers_a_path_names_its_file_system() {
+        let mounts = "/dev/vda / ext4 rw 0 0\nnone /mnt/lab tmpfs rw 0 0\nproc /proc proc rw 0 0\n";
+        let files = SentFiles([("/proc/self/mounts".to_owned(), mounts.to_owned())].into());
+        assert_eq!(filesystem_of(&files, Path::new("/mnt")).as_deref(), Some("ext4"));
+        assert_eq!(filesystem_of(&files, Path::new("/mnt/lab/scratch")).as_deref(), Some("tmpfs"));
+        let changed_root = SentFiles([("/proc/self/mounts".to_owned(), "proc /proc proc rw 0 0\n".to_owned())].into());
+        assert_eq!(filesystem_of(&changed_root, Path::new("/")), None);
     }
 
     #[test]

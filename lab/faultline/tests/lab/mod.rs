@@ -104,7 +104,11 @@ header() {{
     /// machine does not let us have one.
     pub fn in_namespace(&self, script: &str) -> Option<Output> {
         let root = rustix::process::geteuid().is_root();
-        let own = if root { &["--mount"][..] } else { &["--user", "--map-root-user", "--mount"][..] };
+        let own = match root {
+            false => &["--user", "--map-root-user", "--mount"][..],
+            true if nothing_mounted_is_shared() => &["--mount", "--propagation", "unchanged"],
+            true => &["--mount"],
+        };
         let possible =
             Command::new("unshare").args(own).arg("true").output().is_ok_and(|output| output.status.success());
         if !possible {
@@ -132,6 +136,11 @@ header() {{
     pub fn scratch_left(&self) -> Vec<PathBuf> {
         fs::read_dir(self.path("scratch")).unwrap().map(|entry| entry.unwrap().path()).collect()
     }
+}
+
+/// Whether mounts of a new namespace stay in it as they are. What would see to that fails where the root is no mount point.
+fn nothing_mounted_is_shared() -> bool {
+    fs::read_to_string("/proc/self/mountinfo").is_ok_and(|mounts| !mounts.contains(" shared:"))
 }
 
 /// The command under test.

@@ -5,6 +5,8 @@
 #[cfg(target_os = "linux")]
 mod cgroup;
 pub(crate) mod command;
+#[cfg(target_os = "linux")]
+mod filesystem;
 mod software;
 mod virtualisation;
 
