@@ -58,14 +58,15 @@ fn two_regions_add_up() {
 
 #[test]
 fn a_32_bit_program_needs_its_own_emulator() {
-    let file = compiled("endings", &["-m32", "-static"]);
-    let wrong = run_with("qemu-x86_64", &["cpus=2".into()], &file, &["unmarked"]);
+    // Without a C library, which a 64-bit system need not have for it.
+    let file = compiled("word_size", &["-m32", "-static", "-nostdlib"]);
+    let wrong = run_with("qemu-x86_64", &["cpus=2".into()], &file, &[]);
     assert_eq!(wrong.output.status.code(), Some(255));
     assert!(wrong.stderr().contains("Invalid ELF image") && wrong.report.is_none());
-    let right = run_with("qemu-i386", &["cpus=2".into(), "whole=on".into()], &file, &["fork"]);
+    let right = run_with("qemu-i386", &["cpus=2".into(), "whole=on".into()], &file, &[]);
     assert!(right.output.status.success());
     assert_eq!(right.report()["target"], "i386");
-    assert!(right.total("accesses") > 40_000);
+    assert!((20_000..20_100).contains(&right.total("accesses")), "{}", right.total("accesses"));
 }
 
 #[test]
@@ -90,7 +91,8 @@ fn a_killed_program_leaves_nothing() {
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let children = format!("/proc/{0}/task/{0}/children", child.id());
     let emulator = std::fs::read_to_string(children).unwrap().trim().to_owned();
-    let status = std::process::Command::new("kill").args(["-KILL", &emulator]).status().unwrap();
+    // The shell's own: the program is in a package of its own.
+    let status = std::process::Command::new("sh").args(["-c", "kill -KILL $0", &emulator]).status().unwrap();
     child.wait().unwrap();
     assert_eq!((line.as_str(), status.success()), ("running\n", true));
     assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
