@@ -21,15 +21,25 @@ PAGE := lab/report/page
 FUZZ_SECONDS := 60
 
 .PHONY: build guest lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-simulated test-guest fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-changes bench-compare install clean \
-	needs-build needs-test needs-lens needs-guest workloads
+	needs-rust needs-build needs-test needs-lens needs-guest workloads
 
-# A command, and the packages that bring it.
-needs-build:
+# What each part needs: a command, and the packages that bring it. `make test` names all that it lacks at once.
+BUILD_NEEDS := "cc=gcc libc6-dev" make=make node=nodejs npm=npm
+LENS_NEEDS := qemu-x86_64=qemu-user qemu-system-x86_64=qemu-system-x86 as=binutils
+TEST_NEEDS := $(BUILD_NEEDS) python3=python3 git=git unshare=util-linux "chromium=chromium fonts-dejavu-core" $(LENS_NEEDS)
+
+needs-rust:
 	@command -v $(CARGO) >/dev/null || { echo "missing: Rust (cargo); hint: install it with rustup" >&2; exit 1; }
-	@checks/need.sh cc=gcc make=make node=nodejs npm=npm
 
-needs-test: needs-build
-	@checks/need.sh python3=python3 unshare=util-linux "chromium=chromium fonts-dejavu-core"
+needs-build: needs-rust
+	@checks/need.sh $(BUILD_NEEDS)
+
+needs-test: needs-rust
+	@checks/need.sh $(TEST_NEEDS)
+
+# Programs under the lens run in QEMU's user mode; a machine without a kernel shows what the plugin refuses.
+needs-lens: needs-rust
+	@checks/need.sh $(BUILD_NEEDS) $(LENS_NEEDS)
 
 workloads: needs-build
 	@$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads
@@ -59,10 +69,6 @@ check: needs-test
 	checks/licences.py
 	checks/links.py
 
-# Programs under the lens run in QEMU's user mode; a machine without a kernel shows what the plugin refuses.
-needs-lens: needs-build
-	@checks/need.sh qemu-x86_64=qemu-user qemu-system-x86_64=qemu-system-x86 as=binutils
-
 test-rust: workloads lens needs-lens
 	$(CARGO) test --workspace --locked
 
@@ -77,7 +83,7 @@ test-frames: needs-build
 	@checks/need.sh ld=binutils nm=binutils
 	vm/frames/embedding/check.sh --if-possible target/embedding
 
-test: check test-rust test-lens test-frames test-page test-workloads
+test: needs-test check test-rust test-lens test-frames test-page test-workloads
 
 fuzz: needs-test
 	checks/need.sh g++=g++

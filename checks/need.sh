@@ -5,7 +5,8 @@ set -eu
 
 missing=
 for pair in "$@"; do
-    command -v "${pair%%=*}" >/dev/null 2>&1 || missing="$missing ${pair#*=}"
+    command -v "${pair%%=*}" >/dev/null 2>&1 && continue
+    case "$missing " in *" ${pair#*=} "*) ;; *) missing="$missing ${pair#*=}" ;; esac
 done
 [ -n "$missing" ] || exit 0
 
