@@ -70,7 +70,7 @@ check: needs-test
 	checks/links.py
 
 test-rust: workloads lens needs-lens
-	$(CARGO) test --workspace --locked
+	flags=$$(checks/user-mode-flags.sh) && env $${flags:+"RUSTFLAGS=$$flags"} $(CARGO) test --workspace --locked
 
 test-page: needs-test
 	cd $(PAGE) && npm ci --no-audit --no-fund && npm test
@@ -95,7 +95,8 @@ fuzz: needs-test
 
 # The plugin is a workspace of its own, under QEMU's licence; its tests run programs in QEMU's user mode.
 test-lens: needs-lens
-	cd lens/plugin && $(CARGO) fmt --check && $(CARGO) clippy --all-targets --locked -- -D warnings && $(CARGO) test --locked
+	cd lens/plugin && $(CARGO) fmt --check && $(CARGO) clippy --all-targets --locked -- -D warnings
+	flags=$$(checks/user-mode-flags.sh) && cd lens/plugin && env $${flags:+"RUSTFLAGS=$$flags"} $(CARGO) test --locked
 
 # A kernel to boot is a package too, without a command of its own.
 needs-guest: needs-build

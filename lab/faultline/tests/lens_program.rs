@@ -149,6 +149,7 @@ fn four<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn counters_that_were_padded_are_named_and_nothing_else() {
     let lab = Lab::new();
     let (beside, padded) = (counters(), compiled("padded", "counters.c", &["-DPADDED"]));
@@ -178,6 +179,7 @@ fn counters_that_were_padded_are_named_and_nothing_else() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_lock_that_was_split_is_named_and_nothing_else() {
     let lab = Lab::new();
     let (one, two) = (compiled("one/bank", "bank.c", &[]), compiled("two/bank", "bank.c", &["-DSPLIT"]));
@@ -198,6 +200,7 @@ fn a_lock_that_was_split_is_named_and_nothing_else() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn threads_that_sleep_before_they_begin_contend_all_the_same() {
     let beside = compiled("beside", "beside.c", &[]);
     let lab = Lab::new();
@@ -212,6 +215,7 @@ fn threads_that_sleep_before_they_begin_contend_all_the_same() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn budgets_are_held_to() {
     let lab = Lab::new();
     let counters = counters();
@@ -246,6 +250,7 @@ fn budgets_are_held_to() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn the_program_is_told_the_number_of_threads() {
     let lab = Lab::new();
     let counters = counters();
@@ -272,6 +277,7 @@ fn the_program_is_told_the_number_of_threads() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn more_threads_than_cpus_are_said_and_pass_no_budget() {
     let lab = Lab::new();
     let many = program(&lab, &["--threads-from", "2", "--budget", "counters<=9999@2"], &[&counters(), "6", "50"]);
@@ -283,6 +289,7 @@ fn more_threads_than_cpus_are_said_and_pass_no_budget() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn operations_and_repeats_are_reckoned_by() {
     let lab = Lab::new();
     let counters = counters();
@@ -297,6 +304,7 @@ fn operations_and_repeats_are_reckoned_by() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn marks_are_kept_to_unless_told_otherwise() {
     let lab = Lab::new();
     let endings = endings();
@@ -318,6 +326,7 @@ fn marks_are_kept_to_unless_told_otherwise() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_run_can_be_shown_again_in_every_format() {
     let lab = Lab::new();
     let counters = counters();
@@ -362,6 +371,7 @@ fn ended(how: &str, status: i32) -> String {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn however_a_program_ends_it_is_said_and_nothing_is_left() {
     assert_eq!(ended("", 0), "");
     assert_eq!(ended("fork", 0), "the program forked once; the process that it started was not counted");
@@ -373,6 +383,7 @@ fn however_a_program_ends_it_is_said_and_nothing_is_left() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_program_that_ends_when_it_is_asked_to_leaves_what_it_counted() {
     let lab = Lab::new();
     let words = ["lens", "program", "--quiet", "--limit", "2s", "--format", "json", "--", &endings(), "orderly"];
@@ -390,6 +401,7 @@ fn a_program_that_ends_when_it_is_asked_to_leaves_what_it_counted() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn ctrl_c_keeps_what_was_counted_of_the_attempt_under_way() {
     let lab = Lab::new();
     let endings = endings();
@@ -410,6 +422,7 @@ fn ctrl_c_keeps_what_was_counted_of_the_attempt_under_way() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_command_that_is_killed_leaves_nothing_behind() {
     let lab = Lab::new();
     let endings = endings();
@@ -424,6 +437,7 @@ fn a_command_that_is_killed_leaves_nothing_behind() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn ctrl_c_keeps_what_was_counted() {
     let lab = Lab::new();
     let endings = endings();
@@ -473,6 +487,7 @@ fn emulators(lab: &Lab, names: &[&str]) -> PathBuf {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_32_bit_program_needs_its_own_emulator() {
     let lab = Lab::new();
     let short = short();
@@ -485,6 +500,7 @@ fn a_32_bit_program_needs_its_own_emulator() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn what_is_missing_is_named_before_anything_is_run() {
     let lab = Lab::new();
     let counters = counters();
@@ -527,6 +543,7 @@ fn what_is_no_program_is_refused() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn machines_that_can_not_be_are_refused() {
     let lab = Lab::new();
     let counters = counters();
@@ -563,6 +580,7 @@ fn machines_that_can_not_be_are_refused() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_run_that_measured_time_is_neither_baseline_nor_compared() {
     let lab = Lab::new();
     lab.good_fake("good");
@@ -577,6 +595,7 @@ fn a_run_that_measured_time_is_neither_baseline_nor_compared() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_database_that_can_not_be_written_is_named() {
     let lab = Lab::new();
     let counters = counters();

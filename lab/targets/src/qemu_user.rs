@@ -133,7 +133,8 @@ fn emulator(name: &str) -> Result<PathBuf, TargetError> {
     })?;
     let unusable = |problem: String| TargetError {
         problem: format!("{} {problem}", program.display()),
-        hint: "install one with plugins: version 7.2 or newer as Debian builds it".to_owned(),
+        hint: "install one with plugins, version 7.2 or newer: Debian 12's qemu-user has them, Debian 13's has not"
+            .to_owned(),
     };
     let help = command::output(program.as_os_str(), &["-h"]).map_err(|problem| unusable(format!("-h: {problem}")))?;
     if plugin::are_known_to(&help) { Ok(program) } else { Err(unusable("was built without plugins".to_owned())) }

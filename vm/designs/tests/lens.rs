@@ -17,6 +17,7 @@ fn assert_local_moves_nothing(threads: u64, operations: u64, depth: u64) {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn ours_moves_no_line_for_a_get_and_put_at_2_threads() {
     assert_local_moves_nothing(2, 8192, 1);
     assert_local_moves_nothing(2, 8192, 32);
@@ -24,6 +25,7 @@ fn ours_moves_no_line_for_a_get_and_put_at_2_threads() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn ours_moves_no_line_for_a_get_and_put_at_8_threads() {
     assert_local_moves_nothing(8, 2048, 1);
     assert_local_moves_nothing(8, 2048, 32);
@@ -31,12 +33,14 @@ fn ours_moves_no_line_for_a_get_and_put_at_8_threads() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn ours_moves_no_line_for_a_get_and_put_at_32_threads() {
     assert_local_moves_nothing(32, 1024, 1);
     assert_local_moves_nothing(32, 1024, 32);
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn ours_moves_little_more_than_one_line_for_a_foreign_put() {
     // With two threads each puts all that the other had: a line moves once for its 256 frames.
     for (threads, operations, at_least) in [(2, 4096, 0.0), (8, 2048, 0.5), (32, 256, 0.5)] {
@@ -47,6 +51,7 @@ fn ours_moves_little_more_than_one_line_for_a_foreign_put() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn what_moves_lines_is_seen_to() {
     // The line of the lock, at least once for each get and each put.
     let list = count("spin-list", "local", 8, 512, 1);

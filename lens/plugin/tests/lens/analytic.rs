@@ -16,6 +16,7 @@ fn counters(layout: &str, threads: u64, iterations: u64) -> Outcome {
 /// With a quantum below the cost of a transfer a CPU that got the line is behind all others in turn, so it never increments
 /// twice in a row, and each increment is a transfer. (Were turns random, one in `threads` would be free.)
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_shared_counter_moves_with_each_increment() {
     for threads in THREADS {
         let outcome = counters("shared", threads, 1000);
@@ -31,6 +32,7 @@ fn a_shared_counter_moves_with_each_increment() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn counters_on_lines_of_their_own_stay() {
     for threads in THREADS {
         let outcome = counters("padded", threads, 10_000);
@@ -44,6 +46,7 @@ fn counters_on_lines_of_their_own_stay() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn counters_side_by_side_are_false_sharing_of_the_right_line() {
     for threads in THREADS {
         let outcome = counters("beside", threads, 1000);
@@ -61,6 +64,7 @@ fn counters_side_by_side_are_false_sharing_of_the_right_line() {
 
 /// Written once, then fetched once by each of the others.
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_line_that_is_read_comes_once() {
     for threads in THREADS {
         let outcome = counters("read", threads, 10_000);
@@ -85,6 +89,7 @@ fn lock(kind: &str, threads: u64) -> f64 {
 /// the node's line), to swap the tail, to set the predecessor's link, to read one's own flag once it is cleared, to read one's own
 /// link once it is set, and to clear the successor's flag: 6, whatever n is.
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_ticket_lock_grows_with_its_waiters_and_an_mcs_lock_does_not() {
     for threads in THREADS {
         let (ticket, paper) = (lock("ticket", threads), (threads + 1) as f64);
@@ -98,6 +103,7 @@ fn a_ticket_lock_grows_with_its_waiters_and_an_mcs_lock_does_not() {
 /// slots' line from the consumer, and the tail's, and looks at the head's; the consumer fetches the first two, and takes the
 /// third: 6 transfers. In a larger ring the ends need not look at each other each time, but the slots still move twice.
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_ring_moves_its_lines_as_on_paper() {
     let items = 8000;
     let outcome = run(3, &[], "ring", &["8", &items.to_string()]);
@@ -119,6 +125,7 @@ fn a_ring_moves_its_lines_as_on_paper() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn sites_are_named_by_addresses_in_the_file() {
     let outcome = counters("shared", 2, 1000);
     let base = number(&outcome.report()["program"]["load_base"]);
@@ -134,6 +141,7 @@ fn sites_are_named_by_addresses_in_the_file() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn distances_are_those_of_the_topology() {
     let of = |more: &[&str]| {
         let outcome = run(4, more, "counters", &["shared", "3", "1000"]);

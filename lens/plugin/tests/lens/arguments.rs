@@ -18,6 +18,7 @@ fn refused(emulator: &str, arguments: &[&str]) -> String {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn arguments_are_refused_in_one_line() {
     assert_eq!(refused("qemu-x86_64", &[]), "cpus: must be given, as cpus=N");
     assert_eq!(refused("qemu-x86_64", &["cpus=0"]), "0 CPUs: from 1 to 4094 are possible");
@@ -27,6 +28,7 @@ fn arguments_are_refused_in_one_line() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_place_that_can_not_be_written_is_refused() {
     let outcome = run_with("qemu-x86_64", &["cpus=2".into()], &compiled("endings", &[]), &["unmarked"]);
     assert!(outcome.report.is_some());
@@ -39,6 +41,7 @@ fn a_place_that_can_not_be_written_is_refused() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn another_machine_s_program_is_refused() {
     assert_eq!(refused("qemu-aarch64", &["cpus=2"]), "aarch64: it reads x86-64 and 32-bit x86 instructions alone");
 }

@@ -13,6 +13,7 @@ fn end(how: &str) -> Outcome {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn of_a_program_that_forks_the_parent_alone_is_counted() {
     let outcome = end("fork");
     assert!(outcome.output.status.success());
@@ -22,6 +23,7 @@ fn of_a_program_that_forks_the_parent_alone_is_counted() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_program_that_replaces_itself_is_said_to() {
     let outcome = end("exec");
     assert!(outcome.output.status.success() && outcome.report.is_none());
@@ -29,6 +31,7 @@ fn a_program_that_replaces_itself_is_said_to() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_program_that_crashes_ends_as_without_the_plugin() {
     for (how, signal) in [("crash", 11), ("abort", 6)] {
         let outcome = end(how);
@@ -40,6 +43,7 @@ fn a_program_that_crashes_ends_as_without_the_plugin() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_program_without_marks_is_reported_as_such_or_counted_whole() {
     let outcome = end("unmarked");
     assert_eq!(outcome.problems(), ["no_mark"]);
@@ -50,6 +54,7 @@ fn a_program_without_marks_is_reported_as_such_or_counted_whole() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn two_regions_add_up() {
     let outcome = end("twice");
     assert_eq!(number(&outcome.report()["regions"]), 2);
@@ -57,6 +62,7 @@ fn two_regions_add_up() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_32_bit_program_needs_its_own_emulator() {
     // Without a C library, which a 64-bit system need not have for it.
     let file = compiled("word_size", &["-m32", "-static", "-nostdlib"]);
@@ -70,6 +76,7 @@ fn a_32_bit_program_needs_its_own_emulator() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn more_threads_than_cpus_is_a_problem_in_the_report() {
     let outcome = run(4, &[], "counters", &["shared", "8", "500"]);
     assert!(outcome.output.status.success());
@@ -80,6 +87,7 @@ fn more_threads_than_cpus_is_a_problem_in_the_report() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_killed_program_leaves_nothing() {
     let place = tempfile::tempdir().unwrap();
     let file = compiled("endings", &[]);

@@ -14,6 +14,7 @@ fn accesses_per_turn(kind: &str, threads: u64) -> f64 {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn an_atomic_is_one_access_whether_or_not_other_threads_exist() {
     for kind in ["add", "cmpxchg", "xchg"] {
         for threads in [0, 2] {
@@ -25,6 +26,7 @@ fn an_atomic_is_one_access_whether_or_not_other_threads_exist() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_plain_read_modify_write_is_two() {
     for threads in [0, 2] {
         let per_turn = accesses_per_turn("plain", threads);
