@@ -2,6 +2,7 @@
 #
 #   make run        measure this machine: builds, runs the quick suite, prints the table, writes faultline-report.html
 #   make test       what fits in about a quarter of an hour; `make check` is part of it
+#   make test-fresh both commands of README, `run` and `test`, in a bare root file system of Debian 12, or of another: SUITE=trixie; as root
 #   make test-all   the slow ones too: fuzzing, model checking, guests in an emulator, the workloads under sanitizers and for other systems
 #   make bench      our loops beside the same loops written bare; bench-lens: what the lens costs, how well it repeats itself
 #                   bench-frames, bench-frames-lens, bench-frames-peers: page-frame allocators; bench-changes: the change finder beside Otava;
@@ -20,7 +21,7 @@ FAULTLINE := target/release/faultline
 PAGE := lab/report/page
 FUZZ_SECONDS := 60
 
-.PHONY: build guest lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-simulated test-guest fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-changes bench-compare install clean \
+.PHONY: build guest lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-simulated test-guest test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-changes bench-compare install clean \
 	needs-rust needs-build needs-test needs-lens needs-guest workloads
 
 # What each part needs: a command, and the packages that bring it. `make test` names all that it lacks at once.
@@ -121,9 +122,15 @@ test-mixes: needs-build
 test-simulated: needs-build
 	$(CARGO) test --release --locked -p faultline-stats -- --include-ignored
 
+# README's two commands where nothing is installed but what it asks for.
+SUITE := bookworm
+test-fresh:
+	checks/fresh/run.sh $(SUITE)
+
 test-all: test fuzz test-loom test-mixes test-simulated test-guest
 	vm/frames/embedding/check.sh target/embedding
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads sanitize cross
+	checks/fresh/run.sh trixie
 
 bench-lens: needs-lens needs-guest guest lens
 	cd lens/plugin && $(CARGO) bench --locked

@@ -1,0 +1,43 @@
+#!/bin/sh
+# README's two commands on a fresh machine: in a bare root file system of a Debian suite, on a clone of HEAD.
+#
+#   checks/fresh/run.sh [SUITE]    bookworm if none is named; as root, on a Debian-like machine with Rust from rustup and Node.js
+#
+# All of it is in target/fresh. What was mounted or started ends with the namespaces it was in, the root file system goes at the
+# end; the bare packages (SUITE.tar) and downloads (SUITE-packages) stay for the next time.
+set -eu
+
+cd "$(dirname "$0")/../.."
+suite=${1:-bookworm}
+place=$PWD/target/fresh
+[ "$(id -u)" -eq 0 ] || {
+    echo "a root file system is made and entered, which takes root; hint: sudo make test-fresh" >&2
+    exit 1
+}
+checks/need.sh debootstrap=debootstrap unshare=util-linux git=git
+
+mkdir -p "$place/$suite-packages/partial"
+[ -z "$(find "$place" -maxdepth 1 -name "$suite.tar" -newer checks/fresh/bare.sh)" ] && checks/fresh/bare.sh "$suite" "$place/$suite.tar"
+root=$(mktemp -d "$place/$suite.XXXXXX")
+trap 'rm -rf --one-file-system "$root"' EXIT
+stopped() {
+    [ -z "$within" ] || { kill -KILL "$within" && wait "$within" || true; }
+    exit 130
+}
+within=
+trap stopped INT TERM HUP
+tar -xf "$place/$suite.tar" -C "$root"
+
+[ -z "$(git status --porcelain)" ] || echo "not tested: what is not committed; a clone of HEAD is" >&2
+for home in root home/visitor; do
+    git clone --quiet --no-hardlinks . "$root/$home/faultline"
+done
+chroot "$root" chown -R visitor:visitor /home/visitor
+
+echo "== $suite, $(git rev-parse --short HEAD)"
+# unshare heeds no other signal. Beside us, so that a signal is heeded at once; and even SIGKILL to us takes all of it along.
+setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child checks/fresh/enter.sh "$root" "$place/$suite-packages" &
+within=$!
+wait "$within"
+changed=$(git -C "$root/root/faultline" status --porcelain)
+[ -z "$changed" ] || { echo "make run and make test leave behind: $changed" >&2; exit 1; }
