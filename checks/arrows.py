@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 ALLOWED = {
-    "faultline": {"experiment", "runner", "targets", "stats", "report", "exchange", "model", "coherence"},
+    "faultline": {"experiment", "literature", "runner", "targets", "stats", "report", "exchange", "model", "coherence"},
     "faultline-experiment": {"runner", "targets", "symbols", "stats", "store", "exchange", "model", "coherence"},
     "faultline-runner": {"targets", "symbols", "coherence", "model"},
     "faultline-targets": {"model"},
@@ -21,6 +21,7 @@ ALLOWED = {
     "faultline-symbols": {"model"},
     "faultline-report": {"model"},
     "faultline-exchange": {"model"},
+    "faultline-literature": {"model", "stats", "report"},
     "faultline-model": set(),
     "faultline-coherence": set(),
     "faultline-frames": set(),
@@ -33,13 +34,15 @@ ALLOWED_IN_TESTS = {"faultline": {"store"}}
 
 # Crates that know arguments, a terminal or signals: not for the rooms below the faces.
 OF_FACES = {"clap", "clap_complete", "clap_mangen", "ctrlc", "indicatif", "terminal_size"}
-BELOW_FACES = {"faultline-experiment", "faultline-report"} | {f"faultline-{room}" for room in ALLOWED["faultline-experiment"]}
+BELOW_FACES = {"faultline-experiment", "faultline-literature", "faultline-report"}
+BELOW_FACES |= {f"faultline-{room}" for room in ALLOWED["faultline-experiment"]}
 
 # The QEMU plugin: a workspace of its own, GPL-2.0-or-later.
 APART = "faultline-lens"
 
 # What would give a pure room a clock, a file or a random number of its own making.
-PURE = {"faultline-model", "faultline-stats", "faultline-exchange", "faultline-coherence", "faultline-frames"}
+PURE = {"faultline-model", "faultline-stats", "faultline-exchange", "faultline-literature", "faultline-coherence",
+        "faultline-frames"}
 IMPURE = re.compile(r"""
     \bstd::(?:\{[^}]*\b)?(?:fs|env|net|process)\b            # std::fs::…, use std::{cmp, fs}
   | \bstd::time::(?:\{[^}]*\b)?(?:SystemTime|Instant)\b

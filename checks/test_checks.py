@@ -35,6 +35,13 @@ class Arrows(unittest.TestCase):
     def test_only_faces_know_arguments_and_terminals(self):
         self.assertEqual(len(arrows.crossings({"packages": [package("faultline-experiment", "clap")]})), 1)
 
+    def test_the_literature_is_shown_by_report_which_does_not_know_it(self):
+        down = [package("faultline-literature", "faultline-model", "faultline-stats", "faultline-report"),
+                package("faultline-model"), package("faultline-stats"), package("faultline-report")]
+        self.assertEqual(arrows.crossings({"packages": down}), [])
+        up = {"packages": [package("faultline-report", "faultline-literature"), package("faultline-literature")]}
+        self.assertEqual(arrows.crossings(up), ["faultline-report → faultline-literature: this arrow does not point down"])
+
     def test_nothing_links_to_the_plugin(self):
         self.assertEqual(len(arrows.crossings({"packages": [package("faultline", "faultline-lens")]})), 1)
 

@@ -8,7 +8,7 @@ const DIGITS: i32 = 4;
 
 /// A scale shared by a median and its interval, so that both can be compared at a glance.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Scale<'a> {
+pub struct Scale<'a> {
     factor: f64,
     decimals: usize,
     prefix: &'a str,
@@ -17,18 +17,18 @@ pub(crate) struct Scale<'a> {
 
 impl<'a> Scale<'a> {
     /// The scale in which `value` has four significant digits, in `unit`.
-    pub(crate) fn of(value: f64, unit: &'a str, signs: &'a Signs) -> Self {
+    pub fn of(value: f64, unit: &'a str, signs: &'a Signs) -> Self {
         let (factor, prefix) = prefix(value, unit, signs);
         Scale { factor, decimals: decimals(value * factor), prefix, unit }
     }
 
     /// The bare number: `12.34`.
-    pub(crate) fn number(&self, value: f64) -> String {
+    pub fn number(&self, value: f64) -> String {
         format!("{:.*}", self.decimals, value * self.factor)
     }
 
     /// Number, prefix, unit: `12.34 k exec/s`, `125.0 ms`.
-    pub(crate) fn quantity(&self, value: f64) -> String {
+    pub fn quantity(&self, value: f64) -> String {
         let number = self.number(value);
         match (self.prefix, self.unit) {
             ("", "") => number,
@@ -39,7 +39,7 @@ impl<'a> Scale<'a> {
     }
 
     /// Both ends, and the prefix once: `12.10 … 12.51 k`.
-    pub(crate) fn span(&self, low: f64, high: f64, signs: &Signs) -> String {
+    pub fn span(&self, low: f64, high: f64, signs: &Signs) -> String {
         format!("{} {} {} {}", self.number(low), signs.to, self.number(high), self.span_suffix()).trim_end().to_owned()
     }
 
@@ -54,12 +54,12 @@ impl<'a> Scale<'a> {
 }
 
 /// A number with its unit: `12.34 k exec/s`.
-pub(crate) fn quantity(value: f64, unit: &str, signs: &Signs) -> String {
+pub fn quantity(value: f64, unit: &str, signs: &Signs) -> String {
     Scale::of(value, unit, signs).quantity(value)
 }
 
 /// A figure that others printed, with no more digits than they gave it: `13 M faults/s`.
-pub(crate) fn printed(value: f64, unit: &str, signs: &Signs) -> String {
+pub fn printed(value: f64, unit: &str, signs: &Signs) -> String {
     let (factor, prefix) = prefix(value, unit, signs);
     let scaled = value * factor;
     let decimals =

@@ -6,7 +6,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table};
 
 /// On which side a column's texts line up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
+pub enum Side {
     /// Words.
     Left,
     /// Numbers.
@@ -15,14 +15,14 @@ pub(crate) enum Side {
 
 /// Headings and rows of texts; every row is as long as the headings.
 #[derive(Debug)]
-pub(crate) struct Grid {
+pub struct Grid {
     columns: Vec<(String, Side)>,
     rows: Vec<Vec<String>>,
 }
 
 impl Grid {
     /// A grid with these columns and no row.
-    pub(crate) fn new(columns: &[(&str, Side)]) -> Self {
+    pub fn new(columns: &[(&str, Side)]) -> Self {
         Self::of(columns.iter().map(|(name, side)| ((*name).to_owned(), *side)).collect())
     }
 
@@ -32,13 +32,13 @@ impl Grid {
     }
 
     /// Adds a row.
-    pub(crate) fn row(&mut self, row: Vec<String>) {
+    pub fn row(&mut self, row: Vec<String>) {
         debug_assert_eq!(row.len(), self.columns.len());
         self.rows.push(row);
     }
 
     /// Lines of aligned columns, the headings first, one line per row, none wrapped. Control characters become spaces.
-    pub(crate) fn lines(&self) -> Vec<String> {
+    pub fn lines(&self) -> Vec<String> {
         let mut table = self.table(|text| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect());
         table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
         for (index, column) in table.column_iter_mut().enumerate() {
@@ -48,7 +48,7 @@ impl Grid {
     }
 
     /// [`Grid::lines`] as one text, its last column wrapped into the style's width; headings stand out where colour is on.
-    pub(crate) fn text(&self, style: &Style) -> String {
+    pub fn text(&self, style: &Style) -> String {
         let mut text = String::new();
         for (index, line) in self.wrapped(style).lines().enumerate() {
             let line = line.trim_end();
@@ -78,7 +78,7 @@ impl Grid {
     }
 
     /// A pipe table.
-    pub(crate) fn markdown(&self) -> String {
+    pub fn markdown(&self) -> String {
         let mut table = self.table(escape_markdown);
         table.load_style(ASCII_MARKDOWN).set_content_arrangement(ContentArrangement::Disabled);
         let mut lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
@@ -125,7 +125,7 @@ impl Wrapped {
 
 /// Text that stands for itself within a pipe table's cell. Signs that Markdown passes over where they stand, as in `zero_fill` and `p < 0.1`, are
 /// left alone: much of it is read as plain text, in mails.
-pub(crate) fn escape_markdown(text: &str) -> String {
+pub fn escape_markdown(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     let mut escaped = String::with_capacity(text.len());
     for (index, &c) in letters.iter().enumerate() {
@@ -155,7 +155,7 @@ fn is_within_word(letters: &[char], index: usize) -> bool {
 }
 
 /// Records with a header line as CSV, as RFC 4180 has it but with `\n` as line end.
-pub(crate) fn csv<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
+pub fn csv<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
     records(header, rows)
 }
 

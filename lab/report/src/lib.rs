@@ -2,26 +2,27 @@
 //!
 //! Takes finished figures (`faultline-model`) and gives back text. Nothing here estimates a figure, reads a file or
 //! knows whether it speaks to a terminal: the caller says so in a [`Style`].
+//!
+//! The modules that are public are what figures are written with; other rooms that show some write them with the same.
 
 mod changes;
 mod comparison;
 mod facts;
-mod figure;
+pub mod figure;
 mod format;
-mod grid;
+pub mod grid;
 mod imported;
 mod introduction;
-mod json;
+pub mod json;
 mod lens;
 mod moment;
-mod one_line;
+pub mod one_line;
 mod page;
-pub mod published;
 mod run;
 mod runs;
-mod sheet;
-mod style;
-mod table;
+pub mod sheet;
+pub mod style;
+pub mod table;
 mod workloads;
 
 pub use changes::changes;

@@ -4,27 +4,27 @@ use crate::grid::Grid;
 use crate::style::{Style, Tone};
 
 /// A text that grows line by line.
-pub(crate) struct Sheet<'a> {
+pub struct Sheet<'a> {
     /// Where it is shown.
-    pub(crate) style: &'a Style,
+    pub style: &'a Style,
     /// What there is of it.
-    pub(crate) text: String,
+    pub text: String,
 }
 
 impl<'a> Sheet<'a> {
     /// An empty one.
-    pub(crate) fn new(style: &'a Style) -> Self {
+    pub fn new(style: &'a Style) -> Self {
         Sheet { style, text: String::new() }
     }
 
     /// Adds a line as it is.
-    pub(crate) fn line(&mut self, line: &str) {
+    pub fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
     }
 
     /// A paragraph, wrapped, all its lines indented.
-    pub(crate) fn paragraph(&mut self, tone: Option<Tone>, indent: &str, paragraph: &str) {
+    pub fn paragraph(&mut self, tone: Option<Tone>, indent: &str, paragraph: &str) {
         self.hanging(tone, indent, indent, paragraph);
     }
 

@@ -23,7 +23,7 @@ impl Style {
     }
 
     /// `text` in lines that fit; words are broken only where one is longer than a line.
-    pub(crate) fn wrap(&self, text: &str, first: &str, others: &str) -> Vec<String> {
+    pub fn wrap(&self, text: &str, first: &str, others: &str) -> Vec<String> {
         let options = textwrap::Options::new(self.text_width())
             .initial_indent(first)
             .subsequent_indent(others)
@@ -32,12 +32,12 @@ impl Style {
     }
 
     /// The signs to write with.
-    pub(crate) fn signs(&self) -> &'static Signs {
+    pub fn signs(&self) -> &'static Signs {
         if self.unicode { &UNICODE } else { &ASCII }
     }
 
     /// `text` with emphasis, where colour is on.
-    pub(crate) fn paint(&self, tone: Tone, text: &str) -> String {
+    pub fn paint(&self, tone: Tone, text: &str) -> String {
         if !self.colour || text.is_empty() {
             return text.to_owned();
         }
@@ -54,7 +54,7 @@ impl Style {
 
 /// What a piece of text means, for its emphasis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tone {
+pub enum Tone {
     /// A heading.
     Title,
     /// Good news.
@@ -69,7 +69,7 @@ pub(crate) enum Tone {
 
 /// The signs that stand between figures and words.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Signs {
+pub struct Signs {
     /// Between the ends of an interval.
     pub to: &'static str,
     /// Where there is nothing to show.
@@ -93,7 +93,7 @@ pub(crate) struct Signs {
 }
 
 /// Signs of good print.
-pub(crate) const UNICODE: Signs = Signs {
+pub const UNICODE: Signs = Signs {
     to: "…",
     none: "–",
     dot: "·",

@@ -8,7 +8,6 @@ use faultline_model::lens::raw::LensMode;
 use faultline_model::record::{RunId, RunLine, RunState};
 use faultline_model::summary::RunSummary;
 use faultline_model::time::UnixMillis;
-use faultline_report::published::{beside, published};
 use faultline_report::{Format, Style, facts, run_table, runs, workloads};
 use insta::assert_snapshot;
 
@@ -74,21 +73,6 @@ fn lists() {
         assert_snapshot!(format!("workloads_{format}"), workloads(&descriptions(), format, &MEDIUM));
         let record = fixture::record(&fixture::small());
         assert_snapshot!(format!("facts_{format}"), facts(record.facts().unwrap(), format, &MEDIUM));
-    }
-}
-
-#[test]
-fn literature() {
-    assert_snapshot!("published_table", published(None, Format::Table, &WIDE).unwrap());
-    assert_snapshot!("published_markdown", published(Some("zero-fill"), Format::Markdown, &WIDE).unwrap());
-    assert_snapshot!("published_csv", published(Some("dragonfly-2011-vm-token"), Format::Csv, &WIDE).unwrap());
-    assert_snapshot!("published_json", published(Some("buildkernel"), Format::Json, &WIDE).unwrap());
-}
-
-#[test]
-fn literature_beside_a_run() {
-    for format in Format::ALL {
-        assert_snapshot!(format!("beside_{format}"), beside(&fixture::typical(), format, &WIDE));
     }
 }
 

@@ -1,8 +1,7 @@
 //! What is said of a curve and a point in words, the same in the table, in Markdown and on the page.
 
 use crate::figure;
-pub(crate) use crate::introduction::tasks_are;
-pub(crate) use crate::one_line::one_line;
+use crate::one_line::one_line;
 use crate::style::{Signs, Tone};
 use faultline_model::cell::Cell;
 use faultline_model::summary::{Curve, Point, RunSummary, Verdict};

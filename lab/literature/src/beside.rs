@@ -3,14 +3,15 @@
 use super::comparison::{Measured, WorkloadComparison, comparisons};
 use super::raw::{Metric, SingleFigure, single_figures};
 use super::words::mean;
-use crate::figure::{Scale, printed};
-use crate::format::Format;
-use crate::grid::{Grid, Side, csv};
-use crate::run::json;
-use crate::run::words::{one_line, tasks_are};
-use crate::style::{Signs, Style, Tone, UNICODE};
-use faultline_model::cell::Case;
+use faultline_model::cell::{Case, TaskMode};
 use faultline_model::summary::{Curve, Estimate, RunSummary};
+use faultline_report::Format;
+use faultline_report::Style;
+use faultline_report::figure::{Scale, printed};
+use faultline_report::grid::{Grid, Side, csv};
+use faultline_report::json::json;
+use faultline_report::one_line::one_line;
+use faultline_report::style::{Signs, Tone, UNICODE};
 use serde::Serialize;
 
 /// Name and version of the JSON.
@@ -106,7 +107,11 @@ fn rows(summary: &RunSummary, signs: &Signs) -> Vec<Row> {
 
 /// `zero_fill:base (threads)`.
 fn name(curve: &Curve) -> String {
-    format!("{} ({})", one_line(&curve.case.to_string()), tasks_are(curve.case.mode))
+    let tasks = match curve.case.mode {
+        TaskMode::Process => "processes",
+        TaskMode::Thread => "threads",
+    };
+    format!("{} ({tasks})", one_line(&curve.case.to_string()))
 }
 
 /// The literature's tests that do the like of a case.

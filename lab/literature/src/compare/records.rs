@@ -2,10 +2,10 @@
 
 use super::row::{Row, rows};
 use super::table::{Judged, Table};
-use crate::grid::csv;
-use crate::published::claims::Agreement;
-use crate::published::comparison::Measured;
+use crate::claims::Agreement;
+use crate::comparison::Measured;
 use faultline_model::workload_comparison::CautionCode;
+use faultline_report::grid::csv;
 use serde::Serialize;
 use std::collections::BTreeSet;
 

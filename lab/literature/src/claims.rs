@@ -4,9 +4,9 @@ use super::raw::{Metric, Subject, records};
 use super::sources::{DRAGONFLY_5_6, DRAGONFLY_2011, Definition, OPENBSD_2024};
 use serde::{Deserialize, Serialize};
 
-const DRAGONFLY_2011_CSV: &str = include_str!("../../../../published/dragonfly-2011-vm-token-claims.csv");
-const DRAGONFLY_5_6_CSV: &str = include_str!("../../../../published/dragonfly-5.4-vs-5.6-claims.csv");
-const OPENBSD_2024_CSV: &str = include_str!("../../../../published/openbsd-percpu-page-cache-claims.csv");
+const DRAGONFLY_2011_CSV: &str = include_str!("../../../published/dragonfly-2011-vm-token-claims.csv");
+const DRAGONFLY_5_6_CSV: &str = include_str!("../../../published/dragonfly-5.4-vs-5.6-claims.csv");
+const OPENBSD_2024_CSV: &str = include_str!("../../../published/openbsd-percpu-page-cache-claims.csv");
 
 /// An improvement as its author prints it, in percent.
 #[derive(Debug, Clone, PartialEq, Serialize)]

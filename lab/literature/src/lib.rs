@@ -1,8 +1,7 @@
 //! The literature's figures: read from `published/`, improvements recomputed from the raw values, claims held against them.
 //!
-//! What the files hold and where it comes from is told in `published/README.md`. Nothing here judges whether two machines
-//! can be compared: [`beside`] lays figures next to each other and says so. Nothing here tests a difference either: [`Table::pairs`] gives the raw
-//! values out, and [`compared`] shows what came of them.
+//! `published/README.md` says what the files hold and where it comes from. Nothing here judges whether two machines can be compared:
+//! [`beside`] puts figures side by side and says so.
 
 mod beside;
 mod claims;

@@ -6,10 +6,10 @@ use super::records::records;
 use super::row::{Row, rows};
 use super::table::{Judged, Table};
 use super::text::text;
-use crate::format::Format;
-use crate::published::sources::Source;
-use crate::run::json;
-use crate::style::Style;
+use crate::sources::Source;
+use faultline_report::Format;
+use faultline_report::Style;
+use faultline_report::json::json;
 use serde::Serialize;
 
 /// Name and version of the JSON.

@@ -1,8 +1,8 @@
 //! One comparison with what a test made of it, as data.
 
 use super::table::{Judged, Table, pair};
-use crate::published::comparison::{Measured, WorkloadComparison};
-use crate::published::sources::Definition;
+use crate::comparison::{Measured, WorkloadComparison};
+use crate::sources::Definition;
 use faultline_model::workload_comparison::{Answer, Bounded, Caution, Method, WorkloadComparison as Tested};
 use serde::Serialize;
 

@@ -4,10 +4,10 @@ use super::sources::{DRAGONFLY_5_6, DRAGONFLY_2011, OPENBSD_2024};
 use faultline_model::direction::Direction;
 use serde::{Deserialize, Serialize};
 
-const DRAGONFLY_2011_CSV: &str = include_str!("../../../../published/dragonfly-2011-vm-token.csv");
-const DRAGONFLY_5_6_CSV: &str = include_str!("../../../../published/dragonfly-5.4-vs-5.6.csv");
-const OPENBSD_2024_CSV: &str = include_str!("../../../../published/openbsd-percpu-page-cache.csv");
-const SINGLE_CSV: &str = include_str!("../../../../published/single-figures.csv");
+const DRAGONFLY_2011_CSV: &str = include_str!("../../../published/dragonfly-2011-vm-token.csv");
+const DRAGONFLY_5_6_CSV: &str = include_str!("../../../published/dragonfly-5.4-vs-5.6.csv");
+const OPENBSD_2024_CSV: &str = include_str!("../../../published/openbsd-percpu-page-cache.csv");
+const SINGLE_CSV: &str = include_str!("../../../published/single-figures.csv");
 
 /// What a figure is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

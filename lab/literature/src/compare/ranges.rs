@@ -1,7 +1,7 @@
 //! Claims that are ranges, against the lowest and highest improvement of the tests that they cover.
 
 use super::table::Table;
-use crate::published::claims::{Agreement, Claim};
+use crate::claims::{Agreement, Claim};
 use serde::Serialize;
 
 /// A range as claimed and as recomputed.

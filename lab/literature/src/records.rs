@@ -4,7 +4,7 @@ use super::claims::Agreement;
 use super::comparison::{Measured, WorkloadComparison};
 use super::raw::SingleFigure;
 use super::select::Selection;
-use crate::grid::csv;
+use faultline_report::grid::csv;
 
 /// One record per side of a comparison and per single figure.
 pub(crate) fn records(selection: &Selection) -> String {

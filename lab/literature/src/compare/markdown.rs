@@ -4,9 +4,9 @@ use super::footnotes::Footnotes;
 use super::row::rows;
 use super::table::{Judged, Table};
 use super::words::{answer, below, claimed, improvement, interval, legend, repeats, value};
-use crate::grid::{Grid, Side, escape_markdown};
-use crate::published::markdown::{head, with_remark};
-use crate::style::UNICODE;
+use crate::markdown::{head, with_remark};
+use faultline_report::grid::{Grid, Side, escape_markdown};
+use faultline_report::style::UNICODE;
 
 /// The tables as Markdown.
 pub(super) fn markdown(tables: &[(Table, Option<Judged>)]) -> String {

@@ -4,11 +4,11 @@ use super::footnotes::Footnotes;
 use super::ranges::{ranges, sentence};
 use super::row::{Interval, Row};
 use super::table::{Judged, Table};
-use crate::published::claims::Claim;
-use crate::published::comparison::{Measured, WorkloadComparison};
-use crate::published::words::{figure, stand};
-use crate::style::Signs;
+use crate::claims::Claim;
+use crate::comparison::{Measured, WorkloadComparison};
+use crate::words::{figure, stand};
 use faultline_model::workload_comparison::Answer;
+use faultline_report::style::Signs;
 
 /// `6 + 6`.
 pub(super) fn repeats(comparison: &WorkloadComparison) -> String {

@@ -5,8 +5,8 @@ use super::select::Selection;
 use super::sources::Source;
 use super::text::figures_of;
 use super::words::{legend, mean, percent, verdict};
-use crate::grid::{Grid, Side, escape_markdown};
-use crate::style::UNICODE;
+use faultline_report::grid::{Grid, Side, escape_markdown};
+use faultline_report::style::UNICODE;
 
 /// The selection as Markdown.
 pub(crate) fn markdown(selection: &Selection) -> String {

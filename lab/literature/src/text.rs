@@ -5,9 +5,10 @@ use super::raw::Metric;
 use super::select::Selection;
 use super::sources::Source;
 use super::words::{legend, mean, percent, verdict};
-use crate::figure::printed;
-use crate::grid::{Grid, Side};
-use crate::style::{Signs, Style, Tone};
+use faultline_report::Style;
+use faultline_report::figure::printed;
+use faultline_report::grid::{Grid, Side};
+use faultline_report::style::{Signs, Tone};
 
 /// The selection as text.
 pub(crate) fn text(selection: &Selection, style: &Style) -> String {

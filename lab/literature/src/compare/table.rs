@@ -1,9 +1,9 @@
 //! A source's comparisons as data: its raw values go out, what a test made of them comes in.
 
-use crate::published::comparison::{WorkloadComparison, comparisons};
-use crate::published::raw::Metric;
-use crate::published::select::{UnknownName, Wanted, sources_of, unknown};
-use crate::published::sources::{Definition, Source};
+use crate::comparison::{WorkloadComparison, comparisons};
+use crate::raw::Metric;
+use crate::select::{UnknownName, Wanted, sources_of, unknown};
+use crate::sources::{Definition, Source};
 use faultline_model::direction::Direction;
 use faultline_model::workload_comparison::{SuiteComparison, WorkloadComparison as Tested};
 

@@ -4,10 +4,10 @@ use super::footnotes::Footnotes;
 use super::row::rows;
 use super::table::{Judged, Table};
 use super::words::{answer, below, claimed, improvement, interval, legend, repeats, value};
-use crate::grid::{Grid, Side};
-use crate::published::comparison::WorkloadComparison;
-use crate::published::text::{head, interleave, paragraph};
-use crate::style::Style;
+use crate::comparison::WorkloadComparison;
+use crate::text::{head, interleave, paragraph};
+use faultline_report::Style;
+use faultline_report::grid::{Grid, Side};
 
 /// The tables as text.
 pub(super) fn text(tables: &[(Table, Option<Judged>)], style: &Style) -> String {

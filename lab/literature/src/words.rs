@@ -2,8 +2,8 @@
 
 use super::claims::{Agreement, Claim};
 use super::comparison::{Measured, WorkloadComparison};
-use crate::figure::{printed, quantity};
-use crate::style::Signs;
+use faultline_report::figure::{printed, quantity};
+use faultline_report::style::Signs;
 
 /// Mean and the repeat farthest from it: `22.66 k exec/s ±0.8 %`.
 pub(crate) fn mean(side: Option<&Measured>, unit: &str, signs: &Signs) -> String {

@@ -4,9 +4,9 @@ use super::markdown::markdown;
 use super::records::records;
 use super::select::{UnknownName, select};
 use super::text::text;
-use crate::format::Format;
-use crate::run::json;
-use crate::style::Style;
+use faultline_report::Format;
+use faultline_report::Style;
+use faultline_report::json::json;
 
 /// The literature's figures, before and after, with improvements recomputed from the raw values; `name` narrows them to the sources and tests
 /// that contain it. The table shows rates, real and system times; the other formats every metric.
