@@ -1,6 +1,6 @@
 //! One's own run and the literature's figures next to each other, workload by workload. Says whose figure is whose, and not which is better.
 
-use super::comparison::{Measured, WorkloadComparison, comparisons};
+use super::improvement::{Improvement, Measured, improvements};
 use super::raw::{Metric, SingleFigure, single_figures};
 use super::words::mean;
 use faultline_model::cell::{Case, TaskMode};
@@ -89,7 +89,7 @@ pub fn beside(summary: &RunSummary, format: Format, style: &Style) -> String {
 }
 
 fn rows(summary: &RunSummary, signs: &Signs) -> Vec<Row> {
-    let literature = (comparisons(), single_figures());
+    let literature = (improvements(), single_figures());
     let mut rows = Vec::new();
     for curve in &summary.curves {
         let tests = kin(&curve.case);
@@ -124,7 +124,7 @@ fn kin(case: &Case) -> Vec<&'static str> {
 }
 
 /// Rates, bandwidths and builds' real times; the seconds of a zero-fill program say nothing without its amount of work.
-fn fits(comparison: &WorkloadComparison, tests: &[&str]) -> bool {
+fn fits(comparison: &Improvement, tests: &[&str]) -> bool {
     let test = comparison.subject.test.as_str();
     let metric = match comparison.metric {
         Metric::Rate | Metric::Bandwidth => true,
@@ -168,7 +168,7 @@ fn own_row(curve: &Curve, tasks: u32, test: String, unit: String, estimate: &Est
     }
 }
 
-fn of_comparison(curve: &Curve, comparison: &WorkloadComparison, signs: &Signs) -> Vec<Row> {
+fn of_comparison(curve: &Curve, comparison: &Improvement, signs: &Signs) -> Vec<Row> {
     let row = |side: &Measured| Row {
         curve: name(curve),
         whose: comparison.subject.source.to_owned(),

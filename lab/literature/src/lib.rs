@@ -6,11 +6,10 @@
 mod beside;
 mod claims;
 mod compare;
-mod comparison;
+mod improvement;
 mod markdown;
 mod raw;
 mod records;
-mod remarks;
 mod select;
 mod show;
 mod sources;

@@ -1,6 +1,6 @@
 //! The literature's figures as pipe tables, one or two per source.
 
-use super::comparison::{Measured, WorkloadComparison};
+use super::improvement::{Improvement, Measured};
 use super::select::Selection;
 use super::sources::Source;
 use super::text::figures_of;
@@ -29,7 +29,7 @@ pub(crate) fn head(source: &Source) -> String {
 }
 
 /// What is said of a claim, and the remark on it.
-pub(crate) fn with_remark(said: String, comparison: &WorkloadComparison) -> String {
+pub(crate) fn with_remark(said: String, comparison: &Improvement) -> String {
     match comparison.remark {
         Some(remark) => format!("{said}; {remark}"),
         None => said,

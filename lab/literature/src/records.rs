@@ -1,7 +1,7 @@
 //! The literature's figures as CSV.
 
 use super::claims::Agreement;
-use super::comparison::{Measured, WorkloadComparison};
+use super::improvement::{Improvement, Measured};
 use super::raw::SingleFigure;
 use super::select::Selection;
 use faultline_report::grid::csv;
@@ -38,7 +38,7 @@ pub(crate) fn records(selection: &Selection) -> String {
 }
 
 /// A side; improvement and claim stand in the record of the new one.
-fn side_record(comparison: &WorkloadComparison, side: &Measured) -> [String; 19] {
+fn side_record(comparison: &Improvement, side: &Measured) -> [String; 19] {
     let subject = &comparison.subject;
     let new = comparison.after.as_ref() == Some(side) && comparison.before.is_some();
     let number = |value: Option<f64>| value.filter(|_| new).map(|value| value.to_string()).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Which of the literature's figures are meant by a name.
 
-use super::comparison::{WorkloadComparison, comparisons};
+use super::improvement::{Improvement, improvements};
 use super::raw::{SingleFigure, single_figures};
 use super::sources::{SOURCES, Source};
 use serde::Serialize;
@@ -27,13 +27,13 @@ pub struct UnknownName {
 pub(crate) struct Selection {
     pub format: &'static str,
     pub sources: Vec<Source>,
-    pub comparisons: Vec<WorkloadComparison>,
+    pub comparisons: Vec<Improvement>,
     pub figures: Vec<SingleFigure>,
 }
 
 impl Selection {
     /// A source's comparisons.
-    pub(crate) fn comparisons_of(&self, source: &Source) -> impl Iterator<Item = &WorkloadComparison> {
+    pub(crate) fn comparisons_of(&self, source: &Source) -> impl Iterator<Item = &Improvement> {
         self.comparisons.iter().filter(move |comparison| comparison.subject.source == source.name)
     }
 
@@ -46,7 +46,7 @@ impl Selection {
 /// The figures of the sources and tests whose names contain `name`; all without one.
 pub(crate) fn select(name: Option<&str>) -> Result<Selection, UnknownName> {
     let wanted = Wanted::new(name);
-    let all = (comparisons(), single_figures());
+    let all = (improvements(), single_figures());
     let comparisons: Vec<_> =
         all.0.iter().filter(|c| wanted.holds(c.subject.source, &c.subject.test)).cloned().collect();
     let figures: Vec<_> = all.1.iter().filter(|figure| wanted.holds(&figure.source, &figure.test)).cloned().collect();
@@ -58,7 +58,7 @@ pub(crate) fn select(name: Option<&str>) -> Result<Selection, UnknownName> {
 }
 
 /// Sources that these come from, by date.
-pub(crate) fn sources_of(comparisons: &[WorkloadComparison], figures: &[SingleFigure]) -> Vec<Source> {
+pub(crate) fn sources_of(comparisons: &[Improvement], figures: &[SingleFigure]) -> Vec<Source> {
     let used = |source: &&Source| {
         comparisons.iter().any(|c| c.subject.source == source.name) || figures.iter().any(|f| f.source == source.name)
     };
@@ -69,7 +69,7 @@ pub(crate) fn sources_of(comparisons: &[WorkloadComparison], figures: &[SingleFi
 pub(crate) fn unknown(
     what: &'static str,
     name: Option<&str>,
-    comparisons: &[WorkloadComparison],
+    comparisons: &[Improvement],
     figures: &[SingleFigure],
 ) -> UnknownName {
     let all = comparisons.iter().map(|c| &c.subject.test).chain(figures.iter().map(|figure| &figure.test));

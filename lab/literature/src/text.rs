@@ -1,6 +1,6 @@
 //! The literature's figures for people.
 
-use super::comparison::{Measured, WorkloadComparison};
+use super::improvement::{Improvement, Measured};
 use super::raw::Metric;
 use super::select::Selection;
 use super::sources::Source;
@@ -38,7 +38,7 @@ pub(crate) fn paragraph(text: &str, style: &Style) -> String {
 
 /// A source's comparisons: a heading per thing measured, below it a line per metric.
 fn comparisons_of(selection: &Selection, source: &Source, style: &Style) -> String {
-    let shown: Vec<&WorkloadComparison> = selection
+    let shown: Vec<&Improvement> = selection
         .comparisons_of(source)
         .filter(|comparison| comparison.metric != Metric::User && comparison.metric != Metric::Bandwidth)
         .collect();
@@ -74,7 +74,7 @@ fn comparisons_of(selection: &Selection, source: &Source, style: &Style) -> Stri
 }
 
 /// Puts a heading above the lines of each subject, and remarks below theirs. The first of `lines` are the columns' names.
-pub(crate) fn interleave(shown: &[&WorkloadComparison], lines: &[String], style: &Style) -> String {
+pub(crate) fn interleave(shown: &[&Improvement], lines: &[String], style: &Style) -> String {
     let mut text = format!("{}\n", style.paint(Tone::Title, &lines[0]));
     let mut subject = None;
     for (comparison, line) in shown.iter().zip(&lines[1..]) {
@@ -91,7 +91,7 @@ pub(crate) fn interleave(shown: &[&WorkloadComparison], lines: &[String], style:
 }
 
 /// What was measured, in one line.
-fn heading(comparison: &WorkloadComparison, style: &Style) -> String {
+fn heading(comparison: &Improvement, style: &Style) -> String {
     let subject = &comparison.subject;
     let release = |side: &Option<Measured>| side.as_ref().map(|side| side.release.clone());
     let sides: Vec<String> = [&comparison.before, &comparison.after].into_iter().filter_map(release).collect();

@@ -1,7 +1,7 @@
 //! Figures, improvements and claims of the literature in words.
 
 use super::claims::{Agreement, Claim};
-use super::comparison::{Measured, WorkloadComparison};
+use super::improvement::{Improvement, Measured};
 use faultline_report::figure::{printed, quantity};
 use faultline_report::style::Signs;
 
@@ -27,7 +27,7 @@ pub(crate) fn percent(value: Option<f64>) -> String {
 }
 
 /// The claim, by which definition, and whether it is borne out: `23 % gain, as claimed`.
-pub(crate) fn verdict(comparison: &WorkloadComparison) -> String {
+pub(crate) fn verdict(comparison: &Improvement) -> String {
     let Some(claim) = &comparison.claim else { return String::new() };
     let claimed = format!("{} % {}", claim.percent, claim.definition.word());
     match comparison.agreement {
@@ -47,9 +47,9 @@ pub(crate) fn stand(agreement: Agreement) -> &'static str {
 }
 
 /// The recomputed improvement.
-fn recomputed(comparison: &WorkloadComparison, claim: &Claim) -> String {
+fn recomputed(comparison: &Improvement, claim: &Claim) -> String {
     let decimals = claim.decimals();
-    comparison.improvement(claim.definition).map_or_else(String::new, |value| format!("{value:.decimals$} %"))
+    comparison.percent(claim.definition).map_or_else(String::new, |value| format!("{value:.decimals$} %"))
 }
 
 /// What the columns mean.

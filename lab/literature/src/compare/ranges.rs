@@ -23,7 +23,7 @@ pub(super) struct Range {
 pub(super) fn ranges(table: &Table) -> Vec<Range> {
     let covered = table.comparisons.iter().filter_map(|comparison| {
         let claim = comparison.claim.as_ref().filter(|claim| claim.is_range())?;
-        Some((&comparison.subject.load, claim, comparison.improvement(claim.definition)?))
+        Some((&comparison.subject.load, claim, comparison.percent(claim.definition)?))
     });
     let mut ranges: Vec<Range> = Vec::new();
     for (load, claim, percent) in covered {

@@ -3,7 +3,7 @@
 use super::row::{Row, rows};
 use super::table::{Judged, Table};
 use crate::claims::Agreement;
-use crate::comparison::Measured;
+use crate::improvement::Measured;
 use faultline_model::workload_comparison::CautionCode;
 use faultline_report::grid::csv;
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! One comparison with what a test made of it, as data.
 
 use super::table::{Judged, Table, pair};
-use crate::comparison::{Measured, WorkloadComparison};
+use crate::improvement::{Improvement, Measured};
 use crate::sources::Definition;
 use faultline_model::workload_comparison::{Answer, Bounded, Caution, Method, WorkloadComparison as Tested};
 use serde::Serialize;
@@ -10,7 +10,7 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 pub(super) struct Row<'a> {
     #[serde(flatten)]
-    pub comparison: &'a WorkloadComparison,
+    pub comparison: &'a Improvement,
     /// What its author means by an improvement.
     pub improvement_as: Definition,
     /// The improvement by that definition, of the means.
@@ -70,16 +70,12 @@ pub(super) fn rows<'a>(table: &'a Table, judged: Option<&Judged>) -> Vec<Row<'a>
 }
 
 /// `tested`: the comparison among all, the same alone, and the suite's level.
-fn row<'a>(
-    comparison: &'a WorkloadComparison,
-    definition: Definition,
-    tested: Option<(&Tested, &Tested, f64)>,
-) -> Row<'a> {
+fn row<'a>(comparison: &'a Improvement, definition: Definition, tested: Option<(&Tested, &Tested, f64)>) -> Row<'a> {
     let interval = tested.and_then(|(_, alone, _)| interval(alone, definition));
     Row {
         comparison,
         improvement_as: definition,
-        improvement_percent: comparison.improvement(definition),
+        improvement_percent: comparison.percent(definition),
         no_interval: interval.is_none().then(|| missing(comparison)),
         interval,
         judgement: tested.map(|(among, alone, level)| judgement(among, alone, level)),
@@ -100,7 +96,7 @@ fn interval(tested: &Tested, definition: Definition) -> Option<Interval> {
     })
 }
 
-fn missing(comparison: &WorkloadComparison) -> String {
+fn missing(comparison: &Improvement) -> String {
     let n = |side: &Option<Measured>| side.as_ref().map_or(0, |side| side.n);
     match (n(&comparison.before), n(&comparison.after)) {
         (1, 1) => "one value each".to_owned(),

@@ -1,6 +1,6 @@
 //! A source's comparisons as data: its raw values go out, what a test made of them comes in.
 
-use crate::comparison::{WorkloadComparison, comparisons};
+use crate::improvement::{Improvement, improvements};
 use crate::raw::Metric;
 use crate::select::{UnknownName, Wanted, sources_of, unknown};
 use crate::sources::{Definition, Source};
@@ -13,7 +13,7 @@ pub struct Table {
     pub(super) source: Source,
     /// What its author means by an improvement.
     pub(super) definition: Definition,
-    pub(super) comparisons: Vec<WorkloadComparison>,
+    pub(super) comparisons: Vec<Improvement>,
     pub(super) wanted: Wanted,
 }
 
@@ -52,12 +52,12 @@ impl Table {
 ///
 /// A comparison is a rate or a wall-clock time with a value on both sides: what the authors speak of when they claim an improvement.
 pub fn tables(name: Option<&str>) -> Result<Vec<Table>, UnknownName> {
-    let all: Vec<WorkloadComparison> = comparisons()
+    let all: Vec<Improvement> = improvements()
         .into_iter()
         .filter(|c| matches!(c.metric, Metric::Rate | Metric::Real) && c.before.is_some() && c.after.is_some())
         .collect();
     let wanted = Wanted::new(name);
-    let meant: Vec<WorkloadComparison> =
+    let meant: Vec<Improvement> =
         all.iter().filter(|c| wanted.holds(c.subject.source, &c.subject.test)).cloned().collect();
     if meant.is_empty() {
         return Err(unknown("comparisons", name, &all, &[]));
@@ -74,7 +74,7 @@ pub fn tables(name: Option<&str>) -> Result<Vec<Table>, UnknownName> {
 }
 
 /// The raw values, where both sides have repeats.
-pub(super) fn pair(comparison: &WorkloadComparison) -> Option<Pair> {
+pub(super) fn pair(comparison: &Improvement) -> Option<Pair> {
     let [before, after] = [&comparison.before, &comparison.after].map(|side| Some(side.as_ref()?.repeats.clone()));
     let (before, after) = (before?, after?);
     let subject = &comparison.subject;

@@ -4,7 +4,7 @@ use super::footnotes::Footnotes;
 use super::row::rows;
 use super::table::{Judged, Table};
 use super::words::{answer, below, claimed, improvement, interval, legend, repeats, value};
-use crate::comparison::WorkloadComparison;
+use crate::improvement::Improvement;
 use crate::text::{head, interleave, paragraph};
 use faultline_report::Style;
 use faultline_report::grid::{Grid, Side};
@@ -49,7 +49,7 @@ fn one(table: &Table, judged: Option<&Judged>, style: &Style) -> String {
             claimed(comparison),
         ]);
     }
-    let shown: Vec<&WorkloadComparison> = rows.iter().map(|row| row.comparison).collect();
+    let shown: Vec<&Improvement> = rows.iter().map(|row| row.comparison).collect();
     let below: String = below(table, judged, &notes).iter().map(|sentence| paragraph(sentence, style)).collect();
     format!("{}{}{below}", head(&table.source, style), interleave(&shown, &grid.lines(), style))
 }

@@ -5,13 +5,13 @@ use super::ranges::{ranges, sentence};
 use super::row::{Interval, Row};
 use super::table::{Judged, Table};
 use crate::claims::Claim;
-use crate::comparison::{Measured, WorkloadComparison};
+use crate::improvement::{Improvement, Measured};
 use crate::words::{figure, stand};
 use faultline_model::workload_comparison::Answer;
 use faultline_report::style::Signs;
 
 /// `6 + 6`.
-pub(super) fn repeats(comparison: &WorkloadComparison) -> String {
+pub(super) fn repeats(comparison: &Improvement) -> String {
     let n = |side: &Option<Measured>| side.as_ref().map_or(0, |side| side.n);
     format!("{} + {}", n(&comparison.before), n(&comparison.after))
 }
@@ -58,7 +58,7 @@ pub(super) fn answer(row: &Row<'_>, notes: &Footnotes) -> String {
 }
 
 /// `23 %: borne out`.
-pub(super) fn claimed(comparison: &WorkloadComparison) -> String {
+pub(super) fn claimed(comparison: &Improvement) -> String {
     match (&comparison.claim, comparison.agreement) {
         (Some(claim), Some(agreement)) => format!("{} %: {}", claim.percent, stand(agreement)),
         _ => "nothing".to_owned(),

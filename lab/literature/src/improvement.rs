@@ -1,13 +1,12 @@
 //! Before against after: means over the repeats, and the improvement by both definitions.
 
-use super::claims::{Agreement, Claim, claim};
+use super::claims::{Agreement, Claim, claim, remark};
 use super::raw::{Metric, Series, Side, Subject, series};
-use super::remarks::remark;
 use super::sources::Definition;
 use faultline_model::direction::Direction;
 use serde::Serialize;
 
-/// One side of a comparison.
+/// One side of an improvement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Measured {
     /// The side's name: `5.4`, `postpatch`.
@@ -26,7 +25,7 @@ pub(crate) struct Measured {
 
 /// A metric of something measured, before and after.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct WorkloadComparison {
+pub(crate) struct Improvement {
     /// What was measured.
     #[serde(flatten)]
     pub subject: Subject,
@@ -50,9 +49,9 @@ pub(crate) struct WorkloadComparison {
     pub remark: Option<&'static str>,
 }
 
-impl WorkloadComparison {
+impl Improvement {
     fn new(series: &Series) -> Self {
-        WorkloadComparison {
+        Improvement {
             subject: series.subject.clone(),
             metric: series.metric,
             unit: series.unit.clone(),
@@ -67,7 +66,7 @@ impl WorkloadComparison {
     }
 
     /// The improvement by `definition`, in percent.
-    pub(crate) fn improvement(&self, definition: Definition) -> Option<f64> {
+    pub(crate) fn percent(&self, definition: Definition) -> Option<f64> {
         match definition {
             Definition::Gain => self.gain_percent,
             Definition::Saved => self.saved_percent,
@@ -80,7 +79,7 @@ impl WorkloadComparison {
         let (ratio, direction) = (after.mean / before.mean, self.metric.direction());
         self.gain_percent = Some(Definition::Gain.percent(ratio, direction));
         self.saved_percent = (direction == Direction::Lower).then(|| Definition::Saved.percent(ratio, direction));
-        let claimed = self.claim.as_ref().and_then(|claim| Some((claim, self.improvement(claim.definition)?)));
+        let claimed = self.claim.as_ref().and_then(|claim| Some((claim, self.percent(claim.definition)?)));
         self.agreement = claimed.map(|(claim, recomputed)| claim.agreement(recomputed));
         if self.agreement == Some(Agreement::Differs) {
             self.remark = remark(&self.subject);
@@ -88,14 +87,13 @@ impl WorkloadComparison {
     }
 }
 
-/// Every comparison that the sources allow, sides that stand alone included: subjects in the order of the files, each with its metrics in theirs.
-pub(crate) fn comparisons() -> Vec<WorkloadComparison> {
-    let mut all: Vec<WorkloadComparison> = Vec::new();
+/// Every improvement that the sources allow, sides that stand alone included: subjects in the order of the files, each with its metrics in theirs.
+pub(crate) fn improvements() -> Vec<Improvement> {
+    let mut all: Vec<Improvement> = Vec::new();
     for series in series() {
-        let same =
-            |c: &WorkloadComparison| c.subject == series.subject && c.metric == series.metric && c.unit == series.unit;
+        let same = |i: &Improvement| i.subject == series.subject && i.metric == series.metric && i.unit == series.unit;
         let index = all.iter().position(same).unwrap_or_else(|| {
-            all.push(WorkloadComparison::new(&series));
+            all.push(Improvement::new(&series));
             all.len() - 1
         });
         let side = match series.side {
@@ -104,14 +102,14 @@ pub(crate) fn comparisons() -> Vec<WorkloadComparison> {
         };
         *side = Some(measured(&series));
     }
-    all.iter_mut().for_each(WorkloadComparison::reckon);
+    all.iter_mut().for_each(Improvement::reckon);
     let mut subjects: Vec<Subject> = Vec::new();
-    for comparison in &all {
-        if !subjects.contains(&comparison.subject) {
-            subjects.push(comparison.subject.clone());
+    for improvement in &all {
+        if !subjects.contains(&improvement.subject) {
+            subjects.push(improvement.subject.clone());
         }
     }
-    all.sort_by_key(|c| (subjects.iter().position(|subject| *subject == c.subject), c.metric));
+    all.sort_by_key(|i| (subjects.iter().position(|subject| *subject == i.subject), i.metric));
     all
 }
 
@@ -145,20 +143,20 @@ mod tests {
         ("kernel-build", "ampere-80", 16, 16.455, Agreement::Differs),
     ];
 
-    fn claimed() -> Vec<(WorkloadComparison, Claim, f64)> {
-        comparisons()
+    fn claimed() -> Vec<(Improvement, Claim, f64)> {
+        improvements()
             .into_iter()
-            .filter_map(|comparison| {
-                let claim = comparison.claim.clone()?;
-                let recomputed = comparison.improvement(claim.definition)?;
-                Some((comparison, claim, recomputed))
+            .filter_map(|improvement| {
+                let claim = improvement.claim.clone()?;
+                let recomputed = improvement.percent(claim.definition)?;
+                Some((improvement, claim, recomputed))
             })
             .collect()
     }
 
     /// The exception for a row. Builds in copies are none: they share test, machine and tasks with the single one.
-    fn exception(comparison: &WorkloadComparison) -> Option<&'static Exception> {
-        let subject = &comparison.subject;
+    fn exception(improvement: &Improvement) -> Option<&'static Exception> {
+        let subject = &improvement.subject;
         EXCEPTIONS.iter().find(|(test, machine, tasks, _, _)| {
             (*test, *machine, *tasks) == (subject.test.as_str(), subject.machine.as_str(), subject.tasks)
                 && !subject.load.ends_with("copies")
@@ -168,12 +166,12 @@ mod tests {
     /// The tolerance of each claim is half a unit of the last digit that its author printed.
     #[test]
     fn every_claim_is_reproduced_within_rounding_or_a_known_exception() {
-        for (comparison, claim, recomputed) in claimed() {
-            let row = format!("{} on {}: {recomputed:.3} %", comparison.subject.test, comparison.subject.machine);
-            match exception(&comparison) {
+        for (improvement, claim, recomputed) in claimed() {
+            let row = format!("{} on {}: {recomputed:.3} %", improvement.subject.test, improvement.subject.machine);
+            match exception(&improvement) {
                 Some((_, _, _, value, agreement)) => {
                     assert!((recomputed - value).abs() < 0.0005, "{row}, not {value}");
-                    assert_eq!(comparison.agreement, Some(*agreement), "{row}");
+                    assert_eq!(improvement.agreement, Some(*agreement), "{row}");
                 }
                 None => {
                     let half = claim.last_digit_percent / 2.0;
@@ -203,7 +201,7 @@ mod tests {
                     .iter()
                     .filter(|(c, _, _)| c.subject.source == source && c.metric == Metric::Real)
                     .filter(|(c, claim, _)| {
-                        c.improvement(definition).is_some_and(|value| claim.agreement(value) != Agreement::Differs)
+                        c.percent(definition).is_some_and(|value| claim.agreement(value) != Agreement::Differs)
                     })
                     .count()
             };
@@ -231,8 +229,8 @@ mod tests {
 
     #[test]
     fn every_difference_has_its_remark_and_no_other_row_has_one() {
-        for comparison in comparisons() {
-            assert_eq!(comparison.agreement == Some(Agreement::Differs), comparison.remark.is_some());
+        for improvement in improvements() {
+            assert_eq!(improvement.agreement == Some(Agreement::Differs), improvement.remark.is_some());
         }
     }
 }
