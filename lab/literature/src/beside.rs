@@ -1,17 +1,16 @@
 //! One's own run and the literature's figures next to each other, workload by workload. Says whose figure is whose, and not which is better.
 
+use super::document::{Document, Headed, Heading, MARKDOWN, Spacing, View};
 use super::improvement::{Improvement, Measured, improvements};
 use super::raw::{Metric, SingleFigure, single_figures};
-use super::words::mean;
+use super::words::{mean_and_farthest, raw};
 use faultline_model::cell::{Case, TaskMode};
 use faultline_model::summary::{Curve, Estimate, RunSummary};
-use faultline_report::Format;
-use faultline_report::Style;
 use faultline_report::figure::{Scale, printed};
-use faultline_report::grid::{Grid, Side, csv};
-use faultline_report::json::json;
 use faultline_report::one_line::one_line;
-use faultline_report::style::{Signs, Tone, UNICODE};
+use faultline_report::style::{Signs, UNICODE};
+use faultline_report::table::{self, Table};
+use faultline_report::{Format, Style};
 use serde::Serialize;
 
 /// Name and version of the JSON.
@@ -20,7 +19,7 @@ const FORMAT: &str = "faultline-beside-published/1";
 /// What stands above the figures.
 const CAUTION: &str = "Other machines, kernels, compilers and programs: these figures stand side by side and are not comparable as they are.";
 
-/// Workload, what its variant must contain, and the literature's tests that do the like.
+/// Workload, its variant (empty: any), and the literature's tests that do the like.
 type Kin = (&'static str, &'static str, &'static [&'static str]);
 
 const KIN: [Kin; 9] = [
@@ -67,6 +66,9 @@ struct Row {
     words: String,
 }
 
+type Column<'a> = table::Column<&'a Row>;
+
+/// The run's figures and the literature's, curve by curve.
 #[derive(Serialize)]
 struct Beside {
     format: &'static str,
@@ -74,18 +76,48 @@ struct Beside {
     rows: Vec<Row>,
 }
 
-/// Lays the run's curves beside the literature's figures for the like. The literature's figures are shown at the numbers of tasks that they were measured at. Workloads that the literature has
-/// nothing about are left out.
+/// Puts the run's curves beside the literature's figures for the like, which are shown at the numbers of tasks that they were measured at. Workloads
+/// that the literature has nothing about are left out.
 pub fn beside(summary: &RunSummary, format: Format, style: &Style) -> String {
     let signs = if format == Format::Table { style.signs() } else { &UNICODE };
-    let rows = rows(summary, signs);
-    match format {
-        Format::Json => json(&Beside { format: FORMAT, caution: CAUTION, rows }),
-        Format::Csv => records(&rows),
-        _ if rows.is_empty() => "The literature here has nothing beside this run's workloads.\n".to_owned(),
-        Format::Markdown => format!("{CAUTION}\n\n{}", grid(&rows, true).markdown()),
-        Format::Table => text(&rows, style),
+    Beside { format: FORMAT, caution: CAUTION, rows: rows(summary, signs) }.written(format, style)
+}
+
+impl View for Beside {
+    fn tell(&self, document: &mut Document<'_>) {
+        if self.rows.is_empty() {
+            return document.line("The literature here has nothing beside this run's workloads.");
+        }
+        document.caution(self.caution);
+        document.table_with_headings(columns(), &self.rows.iter().collect::<Vec<_>>(), Spacing::Open);
     }
+
+    fn records(&self) -> String {
+        Table::new(columns(), &self.rows).csv()
+    }
+}
+
+impl Headed for &Row {
+    fn heading(&self) -> Heading {
+        Heading { title: self.curve.clone(), about: Vec::new() }
+    }
+}
+
+fn columns<'a>() -> Vec<Column<'a>> {
+    vec![
+        Column::left("curve", |row, _| row.curve.clone()).on(MARKDOWN).csv("curve", |row| row.curve.clone()),
+        Column::left("whose", |row, _| row.whose.clone()).indented(2).csv("whose", |row| row.whose.clone()),
+        Column::left("test", |row, _| row.test.clone()).csv("test", |row| row.test.clone()),
+        Column::left("machine", |row, _| row.machine.clone()).csv("machine", |row| row.machine.clone()),
+        Column::right("tasks", |row, _| raw(row.tasks)).csv("tasks", |row| raw(row.tasks)),
+        Column::csv_only("unit", |row| row.unit.clone()),
+        Column::right("figure", |row, _| row.words.clone()).csv("figure", |row| row.figure.to_string()),
+        Column::csv_only("low", |row| row.low.to_string()),
+        Column::csv_only("high", |row| row.high.to_string()),
+        Column::csv_only("coverage_ratio", |row| raw(row.coverage)),
+        Column::right("n", |row, _| raw(row.n)).csv("n_repeats", |row| raw(row.n)),
+        Column::left("note", |row, _| row.note.clone()).csv("note", |row| row.note.clone()),
+    ]
 }
 
 fn rows(summary: &RunSummary, signs: &Signs) -> Vec<Row> {
@@ -94,7 +126,7 @@ fn rows(summary: &RunSummary, signs: &Signs) -> Vec<Row> {
     for curve in &summary.curves {
         let tests = kin(&curve.case);
         let mut theirs: Vec<Row> =
-            literature.0.iter().filter(|c| fits(c, &tests)).flat_map(|c| of_comparison(curve, c, signs)).collect();
+            literature.0.iter().filter(|c| fits(c, &tests)).flat_map(|c| of_improvement(curve, c, signs)).collect();
         let single = literature.1.iter().filter(|figure| tests.contains(&figure.test.as_str()));
         theirs.extend(single.map(|figure| of_single(curve, figure, signs)));
         if !theirs.is_empty() {
@@ -124,9 +156,9 @@ fn kin(case: &Case) -> Vec<&'static str> {
 }
 
 /// Rates, bandwidths and builds' real times; the seconds of a zero-fill program say nothing without its amount of work.
-fn fits(comparison: &Improvement, tests: &[&str]) -> bool {
-    let test = comparison.subject.test.as_str();
-    let metric = match comparison.metric {
+fn fits(improvement: &Improvement, tests: &[&str]) -> bool {
+    let test = improvement.subject.test.as_str();
+    let metric = match improvement.metric {
         Metric::Rate | Metric::Bandwidth => true,
         Metric::Real => BUILDS.contains(&test),
         Metric::User | Metric::System => false,
@@ -168,23 +200,23 @@ fn own_row(curve: &Curve, tasks: u32, test: String, unit: String, estimate: &Est
     }
 }
 
-fn of_comparison(curve: &Curve, comparison: &Improvement, signs: &Signs) -> Vec<Row> {
+fn of_improvement(curve: &Curve, improvement: &Improvement, signs: &Signs) -> Vec<Row> {
     let row = |side: &Measured| Row {
         curve: name(curve),
-        whose: comparison.subject.source.to_owned(),
-        test: comparison.subject.test.clone(),
-        machine: format!("{}, {}", comparison.subject.machine, side.release),
-        tasks: Some(comparison.subject.tasks),
+        whose: improvement.subject.source.to_owned(),
+        test: improvement.subject.test.clone(),
+        machine: format!("{}, {}", improvement.subject.machine, side.release),
+        tasks: Some(improvement.subject.tasks),
         figure: side.mean,
-        unit: comparison.unit.clone(),
+        unit: improvement.unit.clone(),
         low: side.lowest,
         high: side.highest,
         coverage: None,
         n: Some(side.n as u32),
-        note: comparison.subject.load_and_note(),
-        words: mean(Some(side), &comparison.unit, signs),
+        note: improvement.subject.load_and_note(),
+        words: mean_and_farthest(Some(side), &improvement.unit, signs),
     };
-    [&comparison.before, &comparison.after].into_iter().flatten().map(row).collect()
+    improvement.sides().map(row).collect()
 }
 
 fn of_single(curve: &Curve, figure: &SingleFigure, signs: &Signs) -> Row {
@@ -203,86 +235,4 @@ fn of_single(curve: &Curve, figure: &SingleFigure, signs: &Signs) -> Row {
         note: figure.note.clone(),
         words: printed(figure.value, &figure.unit, signs),
     }
-}
-
-fn text(rows: &[Row], style: &Style) -> String {
-    let mut text = String::new();
-    for line in style.wrap(CAUTION, "", "") {
-        text.push_str(&format!("{}\n", style.paint(Tone::Middling, &line)));
-    }
-    let lines = grid(rows, false).lines();
-    text.push_str(&format!("\n{}\n", style.paint(Tone::Title, &lines[0])));
-    let mut curve = None;
-    for (row, line) in rows.iter().zip(&lines[1..]) {
-        if curve != Some(&row.curve) {
-            curve = Some(&row.curve);
-            text.push_str(&format!("\n{}\n", style.paint(Tone::Title, &row.curve)));
-        }
-        text.push_str(&format!("{line}\n"));
-    }
-    text
-}
-
-fn grid(rows: &[Row], with_curve: bool) -> Grid {
-    let mut columns =
-        if with_curve { vec![("curve", Side::Left), ("whose", Side::Left)] } else { vec![("  whose", Side::Left)] };
-    columns.extend([
-        ("test", Side::Left),
-        ("machine", Side::Left),
-        ("tasks", Side::Right),
-        ("figure", Side::Right),
-        ("n", Side::Right),
-        ("note", Side::Left),
-    ]);
-    let mut grid = Grid::new(&columns);
-    for row in rows {
-        let mut cells =
-            if with_curve { vec![row.curve.clone(), row.whose.clone()] } else { vec![format!("  {}", row.whose)] };
-        cells.extend([
-            row.test.clone(),
-            row.machine.clone(),
-            row.tasks.map(|tasks| tasks.to_string()).unwrap_or_default(),
-            row.words.clone(),
-            row.n.map(|n| n.to_string()).unwrap_or_default(),
-            row.note.clone(),
-        ]);
-        grid.row(cells);
-    }
-    grid
-}
-
-fn records(rows: &[Row]) -> String {
-    let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
-    csv(
-        [
-            "curve",
-            "whose",
-            "test",
-            "machine",
-            "tasks",
-            "unit",
-            "figure",
-            "low",
-            "high",
-            "coverage_ratio",
-            "n_repeats",
-            "note",
-        ],
-        rows.iter().map(|row| {
-            [
-                row.curve.clone(),
-                row.whose.clone(),
-                row.test.clone(),
-                row.machine.clone(),
-                row.tasks.map(|tasks| tasks.to_string()).unwrap_or_default(),
-                row.unit.clone(),
-                row.figure.to_string(),
-                row.low.to_string(),
-                row.high.to_string(),
-                number(row.coverage),
-                row.n.map(|n| n.to_string()).unwrap_or_default(),
-                row.note.clone(),
-            ]
-        }),
-    )
 }

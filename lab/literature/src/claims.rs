@@ -1,4 +1,4 @@
-//! What the authors claim, whether a recomputed improvement bears it out, and what is known of the claims that it doesn't.
+//! What the authors claim of an improvement or of a range of them, whether recomputed ones bear it out, and what is known where they don't.
 
 use super::raw::{Metric, Subject, records};
 use super::sources::{DRAGONFLY_5_6, DRAGONFLY_2011, Definition, OPENBSD_2024};
@@ -97,6 +97,45 @@ impl Claim {
             Agreement::Differs
         }
     }
+}
+
+/// A range as claimed and as recomputed.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct Range {
+    /// What the tests have in common: `16 CPUs`.
+    pub load: String,
+    /// As its author claims it.
+    pub claim: Claim,
+    /// Lowest improvement of the tests.
+    pub lowest_percent: f64,
+    /// Highest improvement of the tests.
+    pub highest_percent: f64,
+    /// Whether the lower and the upper end are as claimed.
+    pub agreements: [Agreement; 2],
+}
+
+/// The ranges among claims, each with the improvements of all tests that it covers. `claimed`: load, claim, and the improvement recomputed, in percent.
+pub(crate) fn ranges<'a>(claimed: impl Iterator<Item = (&'a str, &'a Claim, f64)>) -> Vec<Range> {
+    let mut ranges: Vec<Range> = Vec::new();
+    for (load, claim, percent) in claimed.filter(|(_, claim, _)| claim.is_range()) {
+        match ranges.iter_mut().find(|range| range.load == load) {
+            Some(range) => {
+                range.lowest_percent = range.lowest_percent.min(percent);
+                range.highest_percent = range.highest_percent.max(percent);
+            }
+            None => ranges.push(Range {
+                load: load.to_owned(),
+                claim: claim.clone(),
+                lowest_percent: percent,
+                highest_percent: percent,
+                agreements: [Agreement::Differs; 2],
+            }),
+        }
+    }
+    for range in &mut ranges {
+        range.agreements = range.claim.ends(range.lowest_percent, range.highest_percent);
+    }
+    ranges
 }
 
 /// The claim about what was measured, where its author makes one: about the rate, else about the real time.

@@ -73,6 +73,11 @@ impl Improvement {
         }
     }
 
+    /// What there is of the old side and the new one.
+    pub(crate) fn sides(&self) -> impl Iterator<Item = &Measured> {
+        [&self.before, &self.after].into_iter().flatten()
+    }
+
     /// Reckons the improvements and holds the claim against them.
     fn reckon(&mut self) {
         let (Some(before), Some(after)) = (&self.before, &self.after) else { return };

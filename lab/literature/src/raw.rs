@@ -46,7 +46,7 @@ impl Metric {
     }
 }
 
-/// Which side of a comparison.
+/// Which side of an improvement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     /// The old one.
@@ -55,7 +55,7 @@ pub(crate) enum Side {
     After,
 }
 
-/// What was measured, up to the side of the comparison.
+/// What was measured, up to the side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Subject {
     /// The source's name.

@@ -1,19 +1,20 @@
-//! The literature's figures in the four formats, alone and beside a run, against files of what is expected (`tests/snapshots`).
+//! The literature's figures in the four formats, alone and beside a run, against files of what is expected (`tests/snapshots`). What tests make of them
+//! is held to such files by the command's own tests.
 
 mod run;
 
-use faultline_literature::{beside, published};
+use faultline_literature::{answers, beside, figures};
 use faultline_report::{Format, Style};
 use insta::assert_snapshot;
 
 const WIDE: Style = Style { width: Some(140), colour: false, unicode: true };
 
 #[test]
-fn figures() {
-    assert_snapshot!("published_table", published(None, Format::Table, &WIDE).unwrap());
-    assert_snapshot!("published_markdown", published(Some("zero-fill"), Format::Markdown, &WIDE).unwrap());
-    assert_snapshot!("published_csv", published(Some("dragonfly-2011-vm-token"), Format::Csv, &WIDE).unwrap());
-    assert_snapshot!("published_json", published(Some("buildkernel"), Format::Json, &WIDE).unwrap());
+fn every_figure() {
+    assert_snapshot!("published_table", figures(None, Format::Table, &WIDE).unwrap());
+    assert_snapshot!("published_markdown", figures(Some("zero-fill"), Format::Markdown, &WIDE).unwrap());
+    assert_snapshot!("published_csv", figures(Some("dragonfly-2011-vm-token"), Format::Csv, &WIDE).unwrap());
+    assert_snapshot!("published_json", figures(Some("buildkernel"), Format::Json, &WIDE).unwrap());
 }
 
 #[test]
@@ -21,4 +22,26 @@ fn figures_beside_a_run() {
     for format in Format::ALL {
         assert_snapshot!(format!("beside_{format}"), beside(&run::typical(), format, &WIDE));
     }
+}
+
+#[test]
+fn lines_fit_where_they_can() {
+    let style = Style { width: Some(120), colour: false, unicode: false };
+    for shown in [figures(None, Format::Table, &style).unwrap(), answers(None, Format::Table, &style).unwrap()] {
+        assert!(shown.is_ascii());
+        for line in shown.lines() {
+            assert!(line.len() <= 120, "{}: {line}", line.len());
+        }
+    }
+}
+
+#[test]
+fn a_run_of_other_workloads_has_nothing_beside_it() {
+    let mut run = run::typical();
+    run.curves.retain(|curve| curve.case.workload == "map_churn");
+    for format in [Format::Table, Format::Markdown] {
+        let shown = beside(&run, format, &WIDE);
+        assert_eq!(shown, "The literature here has nothing beside this run's workloads.\n");
+    }
+    assert_eq!(beside(&run, Format::Csv, &WIDE).lines().count(), 1);
 }

@@ -23,7 +23,7 @@ impl<'a> Scale<'a> {
     }
 
     /// The bare number: `12.34`.
-    pub fn number(&self, value: f64) -> String {
+    pub(crate) fn number(&self, value: f64) -> String {
         format!("{:.*}", self.decimals, value * self.factor)
     }
 

@@ -6,7 +6,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table};
 
 /// On which side a column's texts line up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub(crate) enum Side {
     /// Words.
     Left,
     /// Numbers.
@@ -22,17 +22,12 @@ pub struct Grid {
 
 impl Grid {
     /// A grid with these columns and no row.
-    pub fn new(columns: &[(&str, Side)]) -> Self {
-        Self::of(columns.iter().map(|(name, side)| ((*name).to_owned(), *side)).collect())
-    }
-
-    /// The same, of headings that were made.
-    pub(crate) fn of(columns: Vec<(String, Side)>) -> Self {
+    pub(crate) fn new(columns: Vec<(String, Side)>) -> Self {
         Grid { columns, rows: Vec::new() }
     }
 
     /// Adds a row.
-    pub fn row(&mut self, row: Vec<String>) {
+    pub(crate) fn row(&mut self, row: Vec<String>) {
         debug_assert_eq!(row.len(), self.columns.len());
         self.rows.push(row);
     }
@@ -48,7 +43,7 @@ impl Grid {
     }
 
     /// [`Grid::lines`] as one text, its last column wrapped into the style's width; headings stand out where colour is on.
-    pub fn text(&self, style: &Style) -> String {
+    pub(crate) fn text(&self, style: &Style) -> String {
         let mut text = String::new();
         for (index, line) in self.wrapped(style).lines().enumerate() {
             let line = line.trim_end();
@@ -78,7 +73,7 @@ impl Grid {
     }
 
     /// A pipe table.
-    pub fn markdown(&self) -> String {
+    pub(crate) fn markdown(&self) -> String {
         let mut table = self.table(escape_markdown);
         table.load_style(ASCII_MARKDOWN).set_content_arrangement(ContentArrangement::Disabled);
         let mut lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
@@ -154,12 +149,7 @@ fn is_within_word(letters: &[char], index: usize) -> bool {
     [before, after].into_iter().all(|end| end.is_some_and(|c| c.is_alphanumeric()))
 }
 
-/// Records with a header line as CSV, as RFC 4180 has it but with `\n` as line end.
-pub fn csv<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
-    records(header, rows)
-}
-
-/// [`csv`] of records whose length isn't known before; each is as long as the header.
+/// Records with a header line as CSV, as RFC 4180 has it but with `\n` as line end; each is as long as the header.
 pub(crate) fn records<'a, R: IntoIterator<Item = String>>(
     header: impl IntoIterator<Item = &'a str>,
     rows: impl IntoIterator<Item = R>,
@@ -178,7 +168,8 @@ mod tests {
     use super::*;
 
     fn grid() -> Grid {
-        let mut grid = Grid::new(&[("name", Side::Left), ("n", Side::Right), ("text", Side::Left)]);
+        let mut grid =
+            Grid::new(vec![("name".into(), Side::Left), ("n".into(), Side::Right), ("text".into(), Side::Left)]);
         grid.row(vec!["größe".into(), "1".into(), "a|b".into()]);
         grid.row(vec!["x".into(), "100".into(), "line\nbreak, quite a long one that wants two".into()]);
         grid
@@ -215,6 +206,6 @@ mod tests {
 
     #[test]
     fn csv_quotes_what_needs_it() {
-        assert_eq!(csv(["a", "b"], [["1,5".into(), "say \"x\"".into()]]), "a,b\n\"1,5\",\"say \"\"x\"\"\"\n");
+        assert_eq!(records(["a", "b"], [["1,5".into(), "say \"x\"".into()]]), "a,b\n\"1,5\",\"say \"\"x\"\"\"\n");
     }
 }

@@ -23,7 +23,7 @@ impl Style {
     }
 
     /// `text` in lines that fit; words are broken only where one is longer than a line.
-    pub fn wrap(&self, text: &str, first: &str, others: &str) -> Vec<String> {
+    pub(crate) fn wrap(&self, text: &str, first: &str, others: &str) -> Vec<String> {
         let options = textwrap::Options::new(self.text_width())
             .initial_indent(first)
             .subsequent_indent(others)

@@ -7,7 +7,7 @@ use textwrap::core::display_width;
 
 /// A form for people. Text has more detail the more room there is; the first form that fits is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub enum Form {
     /// Text with most detail.
     Wide,
     /// Text with less.
@@ -20,11 +20,11 @@ pub(crate) enum Form {
 
 impl Form {
     /// All forms.
-    pub(crate) const ALL: &[Form] = &[Form::Wide, Form::Medium, Form::Narrow, Form::Markdown];
+    pub const ALL: &[Form] = &[Form::Wide, Form::Medium, Form::Narrow, Form::Markdown];
 }
 
 /// A column of a table whose rows are `R`: how it is shown to people, what it is in CSV, or both.
-pub(crate) struct Column<R> {
+pub struct Column<R> {
     shown: Option<Shown<R>>,
     record: Option<Record<R>>,
 }
@@ -44,12 +44,12 @@ struct Record<R> {
 
 impl<R> Column<R> {
     /// Words under a heading, in all forms for people.
-    pub(crate) fn left(heading: &'static str, cell: fn(&R, &Signs) -> String) -> Self {
+    pub fn left(heading: &'static str, cell: fn(&R, &Signs) -> String) -> Self {
         Self::shown(heading, Side::Left, cell)
     }
 
     /// Numbers under a heading, in all forms for people.
-    pub(crate) fn right(heading: &'static str, cell: fn(&R, &Signs) -> String) -> Self {
+    pub fn right(heading: &'static str, cell: fn(&R, &Signs) -> String) -> Self {
         Self::shown(heading, Side::Right, cell)
     }
 
@@ -58,27 +58,27 @@ impl<R> Column<R> {
     }
 
     /// A column of the CSV alone; the unit is in its name.
-    pub(crate) fn csv_only(name: &'static str, cell: fn(&R) -> String) -> Self {
+    pub fn csv_only(name: &'static str, cell: fn(&R) -> String) -> Self {
         Column { shown: None, record: Some(Record { name, cell }) }
     }
 
     /// Stands in the CSV too: under this name, with its raw value.
-    pub(crate) fn csv(self, name: &'static str, cell: fn(&R) -> String) -> Self {
+    pub fn csv(self, name: &'static str, cell: fn(&R) -> String) -> Self {
         Column { record: Some(Record { name, cell }), ..self }
     }
 
     /// For people, stands in these forms only.
-    pub(crate) fn on(self, forms: &'static [Form]) -> Self {
+    pub fn on(self, forms: &'static [Form]) -> Self {
         Column { shown: self.shown.map(|shown| Shown { forms, ..shown }), ..self }
     }
 
     /// For people, stands only where `wanted`: a column in which nothing would stand is left out.
-    pub(crate) fn when(self, wanted: bool) -> Self {
+    pub fn when(self, wanted: bool) -> Self {
         Column { shown: self.shown.filter(|_| wanted), ..self }
     }
 
     /// In text, stands so many blanks further right.
-    pub(crate) fn indented(self, indent: usize) -> Self {
+    pub fn indented(self, indent: usize) -> Self {
         Column { shown: self.shown.map(|shown| Shown { indent, ..shown }), ..self }
     }
 }
@@ -100,22 +100,22 @@ impl<R> Shown<R> {
 }
 
 /// Columns and rows.
-pub(crate) struct Table<R> {
+pub struct Table<R> {
     columns: Vec<Column<R>>,
     rows: Vec<R>,
 }
 
 impl<R> Table<R> {
     /// A table of these rows.
-    pub(crate) fn new(columns: Vec<Column<R>>, rows: impl IntoIterator<Item = R>) -> Self {
+    pub fn new(columns: Vec<Column<R>>, rows: impl IntoIterator<Item = R>) -> Self {
         Table { columns, rows: rows.into_iter().collect() }
     }
 
     /// The table in one form for people.
-    pub(crate) fn grid(&self, form: Form, signs: &Signs) -> Grid {
+    pub fn grid(&self, form: Form, signs: &Signs) -> Grid {
         let shown = self.columns.iter().filter_map(|column| column.shown.as_ref());
         let shown: Vec<&Shown<R>> = shown.filter(|column| column.forms.contains(&form)).collect();
-        let mut grid = Grid::of(shown.iter().map(|column| (column.heading(form), column.side)).collect());
+        let mut grid = Grid::new(shown.iter().map(|column| (column.heading(form), column.side)).collect());
         for row in &self.rows {
             grid.row(shown.iter().map(|column| column.cell(row, form, signs)).collect());
         }
@@ -123,7 +123,7 @@ impl<R> Table<R> {
     }
 
     /// The form of text with the most detail that fits into the style's width, and the table in it.
-    pub(crate) fn fitting(&self, style: &Style) -> (Form, Grid) {
+    pub fn fitting(&self, style: &Style) -> (Form, Grid) {
         let room = style.width.unwrap_or(usize::MAX);
         for form in [Form::Wide, Form::Medium] {
             let grid = self.grid(form, style.signs());
@@ -135,17 +135,17 @@ impl<R> Table<R> {
     }
 
     /// Text with all detail; what doesn't fit wraps in the last column.
-    pub(crate) fn text(&self, style: &Style) -> String {
+    pub fn text(&self, style: &Style) -> String {
         self.grid(Form::Wide, style.signs()).text(style)
     }
 
     /// A pipe table.
-    pub(crate) fn markdown(&self, signs: &Signs) -> String {
+    pub fn markdown(&self, signs: &Signs) -> String {
         self.grid(Form::Markdown, signs).markdown()
     }
 
     /// A header line and a record for each row.
-    pub(crate) fn csv(&self) -> String {
+    pub fn csv(&self) -> String {
         let columns: Vec<&Record<R>> = self.columns.iter().filter_map(|column| column.record.as_ref()).collect();
         let rows = self.rows.iter().map(|row| columns.iter().map(|column| (column.cell)(row)).collect::<Vec<_>>());
         records(columns.iter().map(|column| column.name), rows)

@@ -1,11 +1,11 @@
 //! What is to be said of many rows, once: sentences that hold for all, and numbered ones for some.
 
-use super::row::Row;
+use super::estimates::Estimated;
 use faultline_model::workload_comparison::Answer;
 
 /// The sentences about a table's intervals and answers.
 #[derive(Debug)]
-pub(super) struct Footnotes {
+pub(crate) struct Footnotes {
     /// About every row that has an answer.
     pub common: Vec<String>,
     /// About some rows: their numbers begin at 1.
@@ -14,7 +14,7 @@ pub(super) struct Footnotes {
 
 impl Footnotes {
     /// Of all rows of a table.
-    pub(super) fn of(rows: &[Row<'_>]) -> Self {
+    pub(crate) fn of(rows: &[Estimated]) -> Self {
         let judged: Vec<Vec<String>> = rows.iter().filter(|row| row.judgement.is_some()).map(sentences).collect();
         let mut notes = Footnotes { common: Vec::new(), numbered: Vec::new() };
         for sentence in judged.iter().flatten() {
@@ -30,24 +30,21 @@ impl Footnotes {
     }
 
     /// The marks of a row: ` [1,3]`, or nothing.
-    pub(super) fn marks(&self, row: &Row<'_>) -> String {
+    pub(crate) fn marks(&self, row: &Estimated) -> String {
         let said = sentences(row);
-        let numbers: Vec<String> = (1..)
-            .zip(&self.numbered)
-            .filter(|(_, note)| said.contains(note))
-            .map(|(number, _): (usize, _)| number.to_string())
-            .collect();
+        let marked = (1..).zip(&self.numbered).filter(|(_, note)| said.contains(note));
+        let numbers: Vec<String> = marked.map(|(number, _): (usize, _)| number.to_string()).collect();
         if numbers.is_empty() { String::new() } else { format!(" [{}]", numbers.join(",")) }
     }
 
     /// The numbered sentences with their numbers.
-    pub(super) fn numbered(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = String> {
         self.numbered.iter().enumerate().map(|(index, sentence)| format!("[{}] {sentence}", index + 1))
     }
 }
 
 /// A row's cautions, and what becomes of its answer beside the others.
-fn sentences(row: &Row<'_>) -> Vec<String> {
+fn sentences(row: &Estimated) -> Vec<String> {
     let mut sentences: Vec<String> = row.cautions.iter().map(|caution| caution.text.clone()).collect();
     sentences.extend(row.judgement.as_ref().and_then(|judgement| {
         let alone = match (judgement.answer, judgement.answer_alone?) {
@@ -63,18 +60,21 @@ fn sentences(row: &Row<'_>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::example::judged;
-    use super::super::row::rows;
-    use super::super::table::tables;
+    use super::super::estimates::estimates;
     use super::*;
+    use faultline_model::workload_comparison::{Caution, CautionCode};
 
     #[test]
     fn what_holds_for_all_has_no_number() {
-        let table = &tables(Some("dragonfly-5.4")).unwrap()[0];
-        let mut judged = judged(table);
-        judged.suite.workloads[1].answer = Answer::Undecided;
-        judged.alone[1].cautions[0].text = "Too few.".to_owned();
-        let rows = rows(table, Some(&judged));
+        let mut rows = estimates(Some("dragonfly-5.4")).unwrap().remove(0).rows;
+        let caution = |text: &str| Caution { code: CautionCode::OneBoot, text: text.to_owned() };
+        for row in &mut rows {
+            row.cautions = vec![caution("Boots unknown.")];
+            row.judgement.as_mut().unwrap().answer = Answer::Faster;
+        }
+        let second = rows[1].judgement.as_mut().unwrap();
+        (second.answer, second.answer_alone) = (Answer::Undecided, Some(Answer::Faster));
+        rows[1].cautions.push(caution("Too few."));
         let notes = Footnotes::of(&rows);
         assert_eq!(notes.common, ["Boots unknown."]);
         let numbered: Vec<_> = notes.numbered().collect();

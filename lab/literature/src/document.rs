@@ -1,0 +1,211 @@
+//! The one renderer: what is shown of the literature, written once for text and Markdown, with records for CSV and data for JSON.
+
+use super::sources::Source;
+use faultline_report::grid::escape_markdown;
+use faultline_report::json::json;
+use faultline_report::sheet::Sheet;
+use faultline_report::style::{Signs, Tone};
+use faultline_report::table::{Column, Form, Table};
+use faultline_report::{Format, Style};
+use serde::Serialize;
+
+/// Of a table's column: stands in text only, where headings say what a row is about.
+pub(crate) const TEXT: &[Form] = &[Form::Wide];
+
+/// Of a table's column: stands in Markdown only, whose tables have no headings between rows.
+pub(crate) const MARKDOWN: &[Form] = &[Form::Markdown];
+
+/// What is shown in the four formats.
+pub(crate) trait View: Serialize {
+    /// For people, as text or Markdown.
+    fn tell(&self, document: &mut Document<'_>);
+
+    /// For CSV: a header and records.
+    fn records(&self) -> String;
+
+    /// In a format. JSON is the data as it is.
+    fn written(&self, format: Format, style: &Style) -> String {
+        match format {
+            Format::Table => Document::of(self, Form::Wide, style),
+            Format::Markdown => Document::of(self, Form::Markdown, &Style::PLAIN),
+            Format::Csv => self.records(),
+            Format::Json => json(self),
+        }
+    }
+}
+
+/// A row that stands with others below a heading.
+pub(crate) trait Headed {
+    /// The heading; rows that follow each other and have the same stand below one.
+    fn heading(&self) -> Heading;
+
+    /// What stands below the row in text.
+    fn remark(&self) -> Option<String> {
+        None
+    }
+}
+
+/// What rows are about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Heading {
+    /// Stands out.
+    pub title: String,
+    /// What else is said in the line.
+    pub about: Vec<String>,
+}
+
+/// How close the headings of a table's rows stand to the rows above them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spacing {
+    /// No line between them.
+    Tight,
+    /// An empty line between them.
+    Open,
+}
+
+/// Text or Markdown that grows.
+pub(crate) struct Document<'a> {
+    form: Form,
+    sheet: Sheet<'a>,
+}
+
+impl<'a> Document<'a> {
+    fn of<V: View + ?Sized>(view: &V, form: Form, style: &'a Style) -> String {
+        let mut document = Document { form, sheet: Sheet::new(style) };
+        view.tell(&mut document);
+        document.sheet.text
+    }
+
+    /// Whether this is text and not Markdown.
+    pub(crate) fn is_text(&self) -> bool {
+        self.form != Form::Markdown
+    }
+
+    /// The signs to write with.
+    pub(crate) fn signs(&self) -> &'static Signs {
+        self.sheet.style.signs()
+    }
+
+    /// A line as it is.
+    pub(crate) fn line(&mut self, line: &str) {
+        self.sheet.line(line);
+    }
+
+    /// A caution that comes before all else.
+    pub(crate) fn caution(&mut self, caution: &str) {
+        if self.is_text() {
+            self.sheet.paragraph(Some(Tone::Middling), "", caution);
+        } else {
+            self.sheet.line(&escape_markdown(caution));
+        }
+    }
+
+    /// A source's name and what it is: what follows comes from it.
+    pub(crate) fn source(&mut self, source: &Source) {
+        self.gap();
+        if self.is_text() {
+            let name = self.sheet.style.paint(Tone::Title, source.name);
+            self.sheet.line(&name);
+            let about = format!("{}: {}.", source.citation, source.about);
+            self.sheet.paragraph(Some(Tone::Quiet), "", &about);
+        } else {
+            let [name, citation, about] = [source.name, source.citation, source.about].map(escape_markdown);
+            self.sheet.line(&format!("**{name}** — {citation}: {about}."));
+        }
+    }
+
+    /// A table; nothing without rows. In text its last column wraps.
+    pub(crate) fn table<R: Copy>(&mut self, columns: Vec<Column<R>>, rows: &[R]) {
+        if rows.is_empty() {
+            return;
+        }
+        let table = Table::new(columns, rows.iter().copied());
+        if self.is_text() {
+            self.sheet.text.push_str(&table.text(self.sheet.style));
+        } else {
+            self.pipes(&table);
+        }
+    }
+
+    /// A table whose rows stand below headings in text, and their remarks below them; nothing without rows.
+    pub(crate) fn table_with_headings<R: Headed + Copy>(
+        &mut self,
+        columns: Vec<Column<R>>,
+        rows: &[R],
+        spacing: Spacing,
+    ) {
+        if rows.is_empty() {
+            return;
+        }
+        let table = Table::new(columns, rows.iter().copied());
+        if self.is_text() {
+            self.lines(&table.grid(self.form, self.signs()).lines(), rows, spacing);
+        } else {
+            self.pipes(&table);
+        }
+    }
+
+    /// The columns' names and a line for each row, with what stands above and below it.
+    fn lines<R: Headed>(&mut self, lines: &[String], rows: &[R], spacing: Spacing) {
+        let style = self.sheet.style;
+        self.space(spacing);
+        self.sheet.line(&style.paint(Tone::Title, &lines[0]));
+        let mut last = None;
+        for (row, line) in rows.iter().zip(&lines[1..]) {
+            let heading = row.heading();
+            if last.as_ref() != Some(&heading) {
+                self.space(spacing);
+                self.heading(&heading);
+                last = Some(heading);
+            }
+            self.sheet.line(line);
+            if let Some(remark) = row.remark() {
+                self.sheet.line(&format!("  {}", style.paint(Tone::Middling, &format!("  {remark}"))));
+            }
+        }
+    }
+
+    fn heading(&mut self, heading: &Heading) {
+        let title = self.sheet.style.paint(Tone::Title, &heading.title);
+        let about: String = heading.about.iter().map(|part| format!(" {} {part}", self.signs().dot)).collect();
+        self.sheet.line(&(title + &about));
+    }
+
+    /// Sentences on what stands above them.
+    pub(crate) fn notes(&mut self, sentences: &[String]) {
+        if self.is_text() {
+            sentences.iter().for_each(|sentence| self.sheet.paragraph(Some(Tone::Quiet), "", sentence));
+        } else {
+            self.gap();
+            let lines: Vec<String> = sentences.iter().map(|sentence| escape_markdown(sentence)).collect();
+            self.sheet.line(&lines.join("  \n"));
+        }
+    }
+
+    /// Sentences on the whole document.
+    pub(crate) fn legend(&mut self, sentences: &[String]) {
+        if self.is_text() {
+            self.gap();
+        }
+        self.notes(sentences);
+    }
+
+    fn pipes<R>(&mut self, table: &Table<R>) {
+        self.gap();
+        let pipes = table.markdown(self.signs());
+        self.sheet.text.push_str(&pipes);
+    }
+
+    fn space(&mut self, spacing: Spacing) {
+        if spacing == Spacing::Open {
+            self.gap();
+        }
+    }
+
+    /// An empty line below what there is.
+    fn gap(&mut self) {
+        if !self.sheet.text.is_empty() {
+            self.sheet.line("");
+        }
+    }
+}
