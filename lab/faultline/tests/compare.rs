@@ -6,8 +6,6 @@ use lab::Lab;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Output;
-use std::thread::sleep;
-use std::time::Duration;
 
 /// A window of 10 ms and no more: what a fake prints.
 const SHORT: [&str; 8] = ["--cpus", "1", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
@@ -98,16 +96,30 @@ fn a_side_that_can_not_run_ends_it_soon_with_the_reason() {
     assert!(listed.contains(",120,6,3,114,"), "three blocks of 60 were run: {listed}");
 }
 
+/// Items that have ended; none before the run is saved.
+fn ended(lab: &Lab) -> u32 {
+    let listed = lab::stdout(&lab.faked(&["list", "--format", "csv"]).output().unwrap());
+    listed.lines().nth(1).map_or(0, |line| line.split(',').nth(7).unwrap().parse().unwrap())
+}
+
+/// Runs the command and kills it once more items have ended than `before`; how many have.
+fn killed_after_more(lab: &Lab, words: &[&str], before: u32) -> u32 {
+    let mut running = lab.faked(words).spawn().unwrap();
+    while ended(lab) <= before {
+        assert_eq!(running.try_wait().unwrap(), None, "it ended before it could be killed");
+    }
+    running.kill().unwrap();
+    running.wait().unwrap();
+    ended(lab)
+}
+
 #[test]
 fn a_resume_needs_the_workloads_of_both_sides() {
     let lab = Lab::new();
     add_load(&lab);
     lab.fake("load", "sleep 0.3; header; echo interval 2 10000002 1000; echo end 10000003; echo done");
     let words: Vec<&str> = ["compare", "-q", "load", "--a", ""].into_iter().chain(SHORT).collect();
-    let mut running = lab.faked(&words).spawn().unwrap();
-    sleep(Duration::from_millis(400));
-    running.kill().unwrap();
-    running.wait().unwrap();
+    killed_after_more(&lab, &words, 0);
     std::fs::remove_file(lab.path("fakes/load")).unwrap();
     lab.good_fake("another");
     let resumed = lab.faked(&["resume", "-q"]).output().unwrap();
@@ -156,22 +168,8 @@ fn killed_it_is_resumed_to_its_end_with_each_item_once() {
     );
     let words: Vec<&str> =
         ["compare", "-q", "load", "--b", "env.RATE=110000", "--seed", "5"].into_iter().chain(SHORT).collect();
-    // How many items have ended; none before the run is saved.
-    let ended = || -> u32 {
-        let listed = lab::stdout(&lab.faked(&["list", "--format", "csv"]).output().unwrap());
-        listed.lines().nth(1).map_or(0, |line| line.split(',').nth(7).unwrap().parse().unwrap())
-    };
-    let kill_after_more = |words: &[&str], before: u32| {
-        let mut running = lab.faked(words).spawn().unwrap();
-        while ended() <= before {
-            assert_eq!(running.try_wait().unwrap(), None, "it ended before it could be killed");
-        }
-        running.kill().unwrap();
-        running.wait().unwrap();
-        ended()
-    };
-    let first = kill_after_more(&words, 0);
-    let second = kill_after_more(&["resume", "-q"], first);
+    let first = killed_after_more(&lab, &words, 0);
+    let second = killed_after_more(&lab, &["resume", "-q"], first);
     assert!(second > first);
     let found = json(&lab.faked(&["resume", "1", "-q", "--format", "json"]).output().unwrap());
     assert_eq!(
