@@ -32,7 +32,7 @@ def compare(faultline, database, arguments):
 def told(found):
     sequential = found["sequential"]
     answers = ", ".join(
-        f"{one['name']} {one['answer']} {(one['ratio'] or {'value': float('nan')})['value']:.3f}" for one in found["suite"]["workloads"]
+        f"{one['name']} {one['answer']} {(one['ratio'] or {'value': float('nan')})['value']:.3f}" for one in found["workloads"]
     )
     return f"{sequential['looks'][sequential['taken'] - 1]['blocks']} blocks, {sequential['ended']}: {answers}"
 
@@ -42,7 +42,7 @@ def equal_sides(faultline, database, pairs):
     wrong = 0
     for number in range(1, pairs + 1):
         found = compare(faultline, database, [*WORKLOADS, "--a", "", "--b", "", "--cpus", "1", "--repeats", BLOCKS])
-        differs = any(one["answer"] in ("faster", "slower") for one in found["suite"]["workloads"])
+        differs = any(one["answer"] in ("faster", "slower") for one in found["workloads"])
         wrong += differs
         print(f"equal sides {number:2} of {pairs}: {'DIFFER' if differs else 'alike'}; {told(found)}", flush=True)
     return wrong
@@ -72,7 +72,7 @@ def main():
         database = str(Path(directory) / "live.sqlite")
         for what, arguments, wanted in known_differences(faultline, database, directory):
             found = compare(faultline, database, arguments)
-            right = all(one["answer"] == wanted for one in found["suite"]["workloads"])
+            right = all(one["answer"] == wanted for one in found["workloads"])
             failed |= not right
             print(f"{what}: {'found' if right else 'NOT FOUND'}; {told(found)}", flush=True)
         wrong = equal_sides(faultline, database, pairs)

@@ -40,7 +40,7 @@ fn a_known_difference_is_found_and_ends_it_early() {
     let lab = Lab::new();
     add_load(&lab);
     let found = json(&compare(&lab, &["load", "--b", "env.RATE=110000", "--format", "json"]));
-    let workload = &found["suite"]["workloads"][0];
+    let workload = &found["workloads"][0];
     assert_eq!((&workload["answer"], &found["sequential"]["ended"]), (&"faster".into(), &"settled".into()));
     let units = workload["a"]["units"].as_u64().unwrap();
     assert!(units <= 12, "{units} blocks for a difference of 55 standard deviations");
@@ -60,7 +60,7 @@ fn without_a_difference_it_says_what_it_could_have_seen() {
     let lab = Lab::new();
     add_load(&lab);
     let found = json(&compare(&lab, &["load", "--a", "", "--format", "json"]));
-    let workload = &found["suite"]["workloads"][0];
+    let workload = &found["workloads"][0];
     assert_eq!(workload["answer"], "no-difference");
     let detectable = workload["detectable"].as_f64().unwrap();
     assert!(detectable > 1.0 && detectable < 1.02, "{detectable}");
@@ -76,7 +76,7 @@ fn a_budget_ends_it_and_what_is_there_is_told() {
         &["load", "--a", "", "--precision", "0", "--repeats", "400", "--time", "2s", "--format", "json"],
     ));
     assert_eq!(found["sequential"]["ended"], "budget");
-    let units = found["suite"]["workloads"][0]["a"]["units"].as_u64().unwrap();
+    let units = found["workloads"][0]["a"]["units"].as_u64().unwrap();
     assert!((2..20).contains(&units), "{units}");
 }
 
@@ -173,10 +173,10 @@ fn killed_it_is_resumed_to_its_end_with_each_item_once() {
     assert!(second > first);
     let found = json(&lab.faked(&["resume", "1", "-q", "--format", "json"]).output().unwrap());
     assert_eq!(
-        (&found["suite"]["workloads"][0]["answer"], &found["sequential"]["ended"]),
+        (&found["workloads"][0]["answer"], &found["sequential"]["ended"]),
         (&"faster".into(), &"settled".into())
     );
-    let [a, b] = ["a", "b"].map(|side| found["suite"]["workloads"][0][side]["runs"].as_u64().unwrap());
+    let [a, b] = ["a", "b"].map(|side| found["workloads"][0][side]["runs"].as_u64().unwrap());
     let looks = found["sequential"]["looks"].as_array().unwrap();
     let last = &looks[found["sequential"]["taken"].as_u64().unwrap() as usize - 1];
     assert_eq!([Some(a), Some(b)], [last["blocks"].as_u64(); 2], "each item once");
@@ -201,7 +201,7 @@ fn commands_are_compared_by_their_time() {
         "json",
     ]);
     let found = json(&command.env("FAULTLINE_WORKLOADS", workloads).output().unwrap());
-    let workload = &found["suite"]["workloads"][0];
+    let workload = &found["workloads"][0];
     assert_eq!((&workload["answer"], &workload["unit"]), (&"slower".into(), &"s".into()));
     let ratio = workload["ratio"]["value"].as_f64().unwrap();
     assert!((1.8..3.2).contains(&ratio), "{ratio}");
@@ -251,7 +251,7 @@ fn a_machine_is_checked_against_itself() {
     let fitness: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(["fit", "coarse", "unfit"].contains(&fitness["fit"].as_str().unwrap()), "{fitness}");
     assert_eq!(fitness["fit"] == "unfit", output.status.code() == Some(1));
-    let workloads = fitness["compared"]["suite"]["workloads"].as_array().unwrap();
+    let workloads = fitness["compared"]["workloads"].as_array().unwrap();
     assert!(workloads.iter().all(|workload| workload["detectable"].as_f64().unwrap() < 1.01), "{workloads:?}");
 }
 
@@ -265,7 +265,7 @@ fn files_of_other_tools_are_compared_and_taken_in() {
     std::fs::write(&fast, lines(900)).unwrap();
     let [slow, fast] = [&slow, &fast].map(|path| path.to_str().unwrap());
     let found = json(&lab.run(&["compare", slow, fast, "--format", "json"]));
-    assert_eq!(found["suite"]["workloads"][0]["answer"], "faster");
+    assert_eq!(found["workloads"][0]["answer"], "faster");
     assert!(!lab.db().exists(), "files need no database");
 
     assert!(lab.run(&["import", fast, "--name", "nightly"]).status.success());
@@ -286,7 +286,7 @@ fn runs_of_two_commits_are_compared_by_their_labels() {
         assert!(lab.faked(&run).env("RATE", rate).output().unwrap().status.success());
     }
     let found = json(&lab.run(&["compare", "1f3a9c2", "80d2f11", "--format", "json"]));
-    let workload = &found["suite"]["workloads"][0];
+    let workload = &found["workloads"][0];
     assert_eq!((&workload["answer"], &found["b"]["name"]), (&"faster".into(), &"80d2f11aa34b".into()));
     let cautions = workload["cautions"].as_array().unwrap();
     assert!(cautions.iter().any(|caution| caution["code"] == "not-interleaved"), "{cautions:?}");
@@ -302,7 +302,7 @@ fn commits_of_one_file_are_compared() {
     std::fs::write(&file, format!("time,commit,rate\n{lines}")).unwrap();
     let at = |commit: &str| format!("{}@{commit}", file.display());
     let words = ["compare", &at("c1"), &at("c2f"), "--better", "higher", "--format", "json"];
-    assert_eq!(json(&lab.run(&words))["suite"]["workloads"][0]["answer"], "faster");
+    assert_eq!(json(&lab.run(&words))["workloads"][0]["answer"], "faster");
     lab::assert_refused(&lab.run(&["compare", &at("c1"), &at("d")]), 2, "no value is of a commit 'd'");
     let unknown = lab.run(&["compare", &at("c1"), &at("c2")]);
     lab::assert_refused(&unknown, 2, "it isn't known which way is better");

@@ -313,7 +313,7 @@ fn marks_are_kept_to_unless_told_otherwise() {
     assert_status(&unmarked, 1);
     let failures = point(&unmarked).failures;
     let text = "not counted: the program executed no begin mark, so nothing was counted; `--whole` counts all of a run";
-    assert_eq!(failures, [text]);
+    assert_eq!(failures.iter().map(|failure| failure.cause.to_string()).collect::<Vec<_>>(), [text]);
     let instructions = |output: &Output| point(output).instructions.unwrap().median;
     let between = instructions(&program(&lab, &json, &[&endings, ""]));
     assert!((3000.0..10_000.0).contains(&between), "{between}");
@@ -366,8 +366,9 @@ fn ended(how: &str, status: i32) -> String {
     assert!(began.elapsed() < Duration::from_secs(30), "{how} took {:?}", began.elapsed());
     assert_nothing_left(&lab);
     let point = point(&output);
-    let problems = point.problems.iter().map(|problem| &problem.text);
-    problems.chain(&point.failures).cloned().collect::<Vec<_>>().join("; ")
+    let problems = point.problems.iter().map(|problem| problem.text.clone());
+    let failures = point.failures.iter().map(|failure| failure.cause.to_string());
+    problems.chain(failures).collect::<Vec<_>>().join("; ")
 }
 
 #[test]
@@ -393,7 +394,7 @@ fn a_program_that_ends_when_it_is_asked_to_leaves_what_it_counted() {
     let point = point(&output);
     let [cut] = &point.cut_short[..] else { panic!("{point:?}") };
     assert!(point.transfers.is_none() && cut.instructions > 1000, "{point:?}");
-    assert_eq!(cut.ending, "no end within its limit of 2.0 s; killed");
+    assert_eq!(cut.ending.to_string(), "no end within its limit of 2.0 s; killed");
     let reading = record(&lab, 1).attempts.remove(0).reading.unwrap();
     assert!(reading.is_partial && reading.operations.get() == 1, "{reading:?}");
     let shown = stdout(&lab.run(&["show"]));

@@ -189,7 +189,7 @@ impl Row<'_> {
 
     /// What its cautions are about.
     fn cautions(&self) -> String {
-        let codes: BTreeSet<CautionCode> = self.estimated.cautions.iter().map(|caution| caution.code).collect();
+        let codes: BTreeSet<CautionCode> = self.estimated.cautions.iter().map(|caution| caution.code()).collect();
         codes.into_iter().map(CautionCode::word).collect::<Vec<_>>().join(" ")
     }
 }

@@ -5,7 +5,9 @@ use super::improvement::{Improvement, Measured, improvements};
 use super::raw::Metric;
 use super::selection::{UnknownName, Wanted, sources_of};
 use super::sources::{Definition, Source};
+use faultline_model::said::Said;
 use faultline_model::workload_comparison::{Answer, Bounded, Caution, Method, SuiteComparison, WorkloadComparison};
+use faultline_report::worded_cautions;
 use faultline_stats::two_sample::{Samples, Settings, Workload, compare};
 use serde::Serialize;
 
@@ -46,7 +48,7 @@ pub(crate) struct Estimated {
     /// What the raw values say, all of the source's taken together.
     pub judgement: Option<Judgement>,
     /// What may make interval and judgement lie.
-    pub cautions: Vec<Caution>,
+    pub cautions: Vec<Said<Caution>>,
 }
 
 /// Where the improvement lies.
@@ -214,11 +216,11 @@ fn judgement(Tested { among, alone }: &Tested, level: f64) -> Judgement {
 }
 
 /// Those of the answer, and what those of the interval add.
-fn cautions(Tested { among, alone }: Tested) -> Vec<Caution> {
+fn cautions(Tested { among, alone }: Tested) -> Vec<Said<Caution>> {
     let mut cautions = among.cautions;
-    let added: Vec<Caution> = alone.cautions.into_iter().filter(|caution| !cautions.contains(caution)).collect();
+    let added: Vec<Said<Caution>> = alone.cautions.into_iter().filter(|caution| !cautions.contains(caution)).collect();
     cautions.extend(added);
-    cautions
+    worded_cautions(cautions)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::estimates::Estimated;
 use faultline_model::workload_comparison::Answer;
+use faultline_report::caution_words;
 
 /// The sentences about a table's intervals and answers.
 #[derive(Debug)]
@@ -45,7 +46,7 @@ impl Footnotes {
 
 /// A row's cautions, and what becomes of its answer beside the others.
 fn sentences(row: &Estimated) -> Vec<String> {
-    let mut sentences: Vec<String> = row.cautions.iter().map(|caution| caution.text.clone()).collect();
+    let mut sentences: Vec<String> = row.cautions.iter().map(|caution| caution_words(caution)).collect();
     sentences.extend(row.judgement.as_ref().and_then(|judgement| {
         let alone = match (judgement.answer, judgement.answer_alone?) {
             (Answer::Faster | Answer::Slower, _) => return None,
@@ -62,24 +63,27 @@ fn sentences(row: &Estimated) -> Vec<String> {
 mod tests {
     use super::super::estimates::estimates;
     use super::*;
-    use faultline_model::workload_comparison::{Caution, CautionCode};
+    use faultline_model::workload_comparison::{Caution, OneBoot};
 
     #[test]
     fn what_holds_for_all_has_no_number() {
         let mut rows = estimates(Some("dragonfly-5.4")).unwrap().remove(0).rows;
-        let caution = |text: &str| Caution { code: CautionCode::OneBoot, text: text.to_owned() };
+        let caution = |boots| Caution::OneBoot { boots }.into();
         for row in &mut rows {
-            row.cautions = vec![caution("Boots unknown.")];
+            row.cautions = vec![caution(OneBoot::Unknown)];
             row.judgement.as_mut().unwrap().answer = Answer::Faster;
         }
         let second = rows[1].judgement.as_mut().unwrap();
         (second.answer, second.answer_alone) = (Answer::Undecided, Some(Answer::Faster));
-        rows[1].cautions.push(caution("Too few."));
+        rows[1].cautions.push(caution(OneBoot::Shared));
         let notes = Footnotes::of(&rows);
-        assert_eq!(notes.common, ["Boots unknown."]);
+        assert_eq!(notes.common, [caution_words(&Caution::OneBoot { boots: OneBoot::Unknown })]);
         let numbered: Vec<_> = notes.numbered().collect();
         assert_eq!(numbered.len(), 2, "{numbered:?}");
-        assert!(numbered[0] == "[1] Too few." && numbered[1].contains("called faster"), "{numbered:?}");
+        assert!(
+            numbered[0].starts_with("[1] Both sides ran in one boot") && numbered[1].contains("called faster"),
+            "{numbered:?}"
+        );
         assert_eq!((notes.marks(&rows[0]).as_str(), notes.marks(&rows[1]).as_str()), ("", " [1,2]"));
     }
 }

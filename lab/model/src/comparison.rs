@@ -1,11 +1,14 @@
 //! All that is shown of a comparison: the answers, what stands behind them, and what else differs. Computed by `stats`, shown by `report`.
 
 use crate::facts::FactValue;
+use crate::failure::Failure;
 use crate::record::RunId;
+use crate::said::Said;
 use crate::scaling::ScalingComparison;
 use crate::summary::Estimate;
 use crate::time::UnixMillis;
-use crate::workload_comparison::SuiteComparison;
+use crate::unmatched::Unmatched;
+use crate::workload_comparison::{Bounded, WorkloadComparison};
 use serde::{Deserialize, Serialize};
 
 /// A comparison with its surroundings. `format` is [`Comparison::FORMAT`].
@@ -17,10 +20,16 @@ pub struct Comparison {
     pub a: Described,
     /// The second side: what is new.
     pub b: Described,
-    /// The answers.
-    pub suite: SuiteComparison,
-    /// What stands behind each workload of the suite, in the same order.
-    pub details: Vec<Details>,
+    /// Chance with which no workload at all is falsely said to differ.
+    pub level: f64,
+    /// Seed of the bootstrap.
+    pub seed: u64,
+    /// Draws of the bootstrap, or more where a level asked for it.
+    pub resamples: u32,
+    /// The workloads, each with its answer and what stands behind that.
+    pub workloads: Vec<ComparedWorkload>,
+    /// Geometric mean of the improvements: above 1 the second side is better. None unless all workloads have a ratio.
+    pub improvement: Option<Bounded>,
     /// Laws of scaling on both sides, of cases that were measured at enough numbers of tasks.
     pub scaling: Vec<ScaledCase>,
     /// Facts about the machine that differ.
@@ -28,12 +37,12 @@ pub struct Comparison {
     /// How a live comparison came to its end; none where all was measured before.
     pub sequential: Option<Sequential>,
     /// What isn't compared, and why: it is on one side only, failed, or is of a block that a reboot split.
-    pub unmatched: Vec<String>,
+    pub unmatched: Vec<Said<Unmatched>>,
 }
 
 impl Comparison {
     /// Value of `format`.
-    pub const FORMAT: &'static str = "faultline-compared/1";
+    pub const FORMAT: &'static str = "faultline-comparison/2";
 }
 
 /// What one side is.
@@ -51,6 +60,17 @@ pub struct Described {
     pub machine: Option<String>,
 }
 
+/// One workload of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComparedWorkload {
+    /// The answer.
+    #[serde(flatten)]
+    pub comparison: WorkloadComparison,
+    /// What stands behind it.
+    #[serde(flatten)]
+    pub details: Details,
+}
+
 /// What stands behind a workload's comparison. Arrays hold the first side, then the second.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Details {
@@ -62,8 +82,8 @@ pub struct Details {
     pub system_share: [Option<Estimate>; 2],
     /// Kernel counters that differ, the most telling first.
     pub counters: Vec<CounterDifference>,
-    /// What did not end well, in words.
-    pub failures: [Vec<String>; 2],
+    /// What gave no value.
+    pub failures: [Vec<Said<Failure>>; 2],
 }
 
 /// A kernel counter that differs between the sides.
@@ -154,7 +174,7 @@ pub struct Fitness {
 
 impl Fitness {
     /// Value of `format`.
-    pub const FORMAT: &'static str = "faultline-fitness/1";
+    pub const FORMAT: &'static str = "faultline-fitness/2";
 }
 
 /// Whether a machine is fit to measure on.

@@ -2,8 +2,10 @@
 
 use crate::cell::{Case, Cell};
 use crate::direction::Direction;
+use crate::failure::Failure;
 use crate::lens::summary::LensSummary;
 use crate::record::{RunId, RunState};
+use crate::said::Said;
 use crate::time::UnixMillis;
 use crate::warning::Warning;
 use serde::{Deserialize, Serialize};
@@ -73,8 +75,8 @@ pub struct Point {
     pub side: Vec<SideFigure>,
     /// Kernel counters per operation, medians over the repeats; by size.
     pub counters: Vec<(String, f64)>,
-    /// Attempts that did not end well, in words.
-    pub failures: Vec<String>,
+    /// Attempts that gave no figure, by block.
+    pub failures: Vec<Said<Failure>>,
 }
 
 /// Whether a curve scales.
@@ -106,6 +108,30 @@ impl Verdict {
     }
 }
 
+/// What a verdict rests on: one of the curve's points.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct VerdictBasis {
+    /// The point's number of tasks, each of which has a CPU's whole time.
+    pub tasks: u32,
+    /// The point's efficiency.
+    pub efficiency: Estimate,
+}
+
+/// Whether a curve scales, and what says so.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CurveVerdict {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What it rests on; none when it is [`Verdict::NotMeasured`].
+    #[serde(rename = "verdict_rests_on", default)]
+    pub rests_on: Option<VerdictBasis>,
+}
+
+impl CurveVerdict {
+    /// The verdict on a curve without two points to compare.
+    pub const NOT_MEASURED: CurveVerdict = CurveVerdict { verdict: Verdict::NotMeasured, rests_on: None };
+}
+
 /// A case over numbers of tasks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
@@ -125,9 +151,17 @@ pub struct Curve {
     /// By number of tasks, ascending.
     pub points: Vec<Point>,
     /// Does it scale, at the greatest number of tasks that has CPUs of its own?
-    pub verdict: Verdict,
+    #[serde(flatten)]
+    pub verdict: CurveVerdict,
     /// What the workload noted: compiler, pages per fault. From its last attempt that ended well.
     pub notes: BTreeMap<String, String>,
+}
+
+impl Curve {
+    /// The point at a number of tasks.
+    pub fn point(&self, tasks: u32) -> Option<&Point> {
+        self.points.iter().find(|point| point.tasks == tasks)
+    }
 }
 
 /// How much of the plan is there.
@@ -165,7 +199,7 @@ pub struct RunSummary {
     /// Curves, in the order of the suite.
     pub curves: Vec<Curve>,
     /// What may make these figures lie.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<Said<Warning>>,
     /// Figures of a run under the lens, which has no curves of time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lens: Option<LensSummary>,
@@ -173,11 +207,10 @@ pub struct RunSummary {
 
 impl RunSummary {
     /// Value of `format`.
-    pub const FORMAT: &'static str = "faultline-run-summary/1";
+    pub const FORMAT: &'static str = "faultline-run-summary/2";
 
     /// The point of a cell.
     pub fn point(&self, cell: &Cell) -> Option<&Point> {
-        let curve = self.curves.iter().find(|curve| curve.case == cell.case)?;
-        curve.points.iter().find(|point| point.tasks == cell.tasks)
+        self.curves.iter().find(|curve| curve.case == cell.case)?.point(cell.tasks)
     }
 }

@@ -1,7 +1,9 @@
 //! Two sides measured under the same names: what differs, how surely, and what could have been seen. Computed by `stats`, shown by `report`.
 
 use crate::direction::Direction;
+use crate::said::Said;
 use serde::{Deserialize, Serialize};
+use strum::{EnumDiscriminants, IntoStaticStr, VariantArray};
 
 /// A figure with an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -71,55 +73,125 @@ pub struct Side {
     pub mean: f64,
 }
 
-/// What a comparison's warning is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CautionCode {
+/// A warning about a comparison, with what was seen. [`CautionCode`] are the same without the values. `stats` finds it
+/// (`stats/src/two_sample/cautions.rs`), `report` finds the words (`report/src/sentences/caution.rs`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, EnumDiscriminants)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+#[strum_discriminants(name(CautionCode), doc = "What a comparison's warning is about.")]
+#[strum_discriminants(derive(PartialOrd, Ord, Hash, VariantArray, IntoStaticStr))]
+#[strum_discriminants(strum(serialize_all = "kebab-case"))]
+pub enum Caution {
     /// Too few independent values, or no look was due yet.
-    FewUnits,
+    FewUnits(FewUnits),
     /// A side was seen in one boot only, or nobody knows in how many.
-    OneBoot,
+    OneBoot {
+        /// What is known of the boots.
+        boots: OneBoot,
+    },
     /// One side was measured after the other.
     NotInterleaved,
     /// Values move in one direction over time.
-    Drift,
+    Drift {
+        /// Where the first side's go; none where they don't.
+        a: Option<Drift>,
+        /// The second side's.
+        b: Option<Drift>,
+    },
     /// Values fall into two groups.
-    Bimodal,
+    Bimodal {
+        /// The first side's groups; none where it has one.
+        a: Option<Groups>,
+        /// The second side's.
+        b: Option<Groups>,
+    },
     /// The sides' machines differ.
-    DifferentFacts,
+    DifferentFacts {
+        /// Keys of the facts that differ.
+        keys: Vec<String>,
+    },
 }
 
-impl CautionCode {
-    /// Every code.
-    pub const ALL: [CautionCode; 6] = [
-        CautionCode::FewUnits,
-        CautionCode::OneBoot,
-        CautionCode::NotInterleaved,
-        CautionCode::Drift,
-        CautionCode::Bimodal,
-        CautionCode::DifferentFacts,
-    ];
+/// Of what there is too little.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "kebab-case")]
+pub enum FewUnits {
+    /// Blocks that give a pair of values.
+    Pairs {
+        /// Such blocks.
+        pairs: u32,
+        /// How many it takes to show any difference.
+        needed: u32,
+    },
+    /// Values for a test of ranks: another test decided.
+    ForRanks {
+        /// What one value is.
+        unit: Unit,
+        /// Values of the first side.
+        a: u32,
+        /// Of the second.
+        b: u32,
+    },
+    /// Values for any test.
+    ForAnyTest {
+        /// What one value is.
+        unit: Unit,
+        /// Values of the first side.
+        a: u32,
+        /// Of the second.
+        b: u32,
+    },
+    /// Blocks: the first look isn't due yet.
+    NoLook {
+        /// Blocks that are measured.
+        measured: u32,
+        /// Blocks before the first look.
+        first_look: u32,
+    },
+}
 
-    /// The code as it is written: `not-interleaved`.
-    pub fn word(self) -> &'static str {
-        match self {
-            CautionCode::FewUnits => "few-units",
-            CautionCode::OneBoot => "one-boot",
-            CautionCode::NotInterleaved => "not-interleaved",
-            CautionCode::Drift => "drift",
-            CautionCode::Bimodal => "bimodal",
-            CautionCode::DifferentFacts => "different-facts",
-        }
+/// What is known of the boots where they are no several ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OneBoot {
+    /// Both sides ran in one and the same.
+    Shared,
+    /// Nobody knows in how many.
+    Unknown,
+    /// A side was seen in one boot only, which the other doesn't share.
+    Confounded,
+}
+
+/// Where values go over time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Drift {
+    /// Up.
+    Rise,
+    /// Down.
+    Fall,
+}
+
+/// Two groups of values.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Groups {
+    /// The greatest value of the lower group.
+    pub up_to: f64,
+    /// The least value of the upper one.
+    pub from: f64,
+}
+
+impl Caution {
+    /// What it is about.
+    pub fn code(&self) -> CautionCode {
+        CautionCode::from(self)
     }
 }
 
-/// A warning about a comparison.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Caution {
-    /// What it is about.
-    pub code: CautionCode,
-    /// One or two sentences for people.
-    pub text: String,
+impl CautionCode {
+    /// The code as it is written: `not-interleaved`.
+    pub fn word(self) -> &'static str {
+        self.into()
+    }
 }
 
 /// One workload on both sides. Ratios are the second side's value over the first's.
@@ -154,7 +226,7 @@ pub struct WorkloadComparison {
     /// The smallest ratio above 1 that would be detected four times in five. None when none would be, or it can't be told.
     pub detectable: Option<f64>,
     /// What may make it lie.
-    pub cautions: Vec<Caution>,
+    pub cautions: Vec<Said<Caution>>,
 }
 
 /// Several workloads on both sides. `format` is [`SuiteComparison::FORMAT`].
@@ -184,15 +256,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_is_all() {
-        assert_eq!(CautionCode::ALL.len(), CautionCode::DifferentFacts as usize + 1);
-        assert!(CautionCode::ALL.is_sorted());
-    }
-
-    #[test]
     fn words_are_those_of_the_files() {
-        for code in CautionCode::ALL {
-            assert_eq!(serde_json::to_string(&code).unwrap(), format!("\"{}\"", code.word()));
-        }
+        let caution = Caution::FewUnits(FewUnits::Pairs { pairs: 5, needed: 6 });
+        let json = serde_json::to_string(&caution).unwrap();
+        assert_eq!(json, r#"{"code":"few-units","why":"pairs","pairs":5,"needed":6}"#);
+        assert_eq!(serde_json::from_str::<Caution>(&json).unwrap(), caution);
+        assert_eq!(caution.code().word(), "few-units");
+        assert!(CautionCode::VARIANTS.is_sorted());
     }
 }

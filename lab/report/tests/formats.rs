@@ -6,9 +6,9 @@ use faultline_model::cell::TaskMode;
 use faultline_model::describe::{self, WorkloadInfo};
 use faultline_model::lens::raw::LensMode;
 use faultline_model::record::{RunId, RunLine, RunState};
-use faultline_model::summary::RunSummary;
+use faultline_model::summary::{RunSummary, VerdictBasis};
 use faultline_model::time::UnixMillis;
-use faultline_report::{Format, Style, facts, run_table, runs, workloads};
+use faultline_report::{Format, Style, facts, html, run_table, runs, workloads};
 use insta::assert_snapshot;
 
 const WIDE: Style = Style { width: Some(140), colour: false, unicode: true };
@@ -50,6 +50,21 @@ fn run_as_table() {
     assert_snapshot!("run_wide", run_table(&fixture::small(), Format::Table, &WIDE));
     assert_snapshot!("run_medium", run_table(&fixture::small(), Format::Table, &MEDIUM));
     assert_snapshot!("run_narrow_ascii", run_table(&fixture::small(), Format::Table, &NARROW));
+}
+
+#[test]
+fn a_verdict_is_shown_with_the_point_it_rests_on_and_no_other() {
+    // Eight CPUs, and a quota of 2.5: no point is oversubscribed, and two tasks are the most that have CPUs of their own.
+    let mut run = fixture::typical();
+    let curve = &mut run.curves[0];
+    let judged = curve.points[1].clone();
+    curve.verdict.rests_on = judged.efficiency.map(|efficiency| VerdictBasis { tasks: judged.tasks, efficiency });
+    let table = run_table(&run, Format::Table, &WIDE);
+    let line = table.lines().find(|line| line.starts_with(&run.curves[0].case.to_string())).unwrap();
+    assert!(line.ends_with("scales: efficiency 98.6 % (97.1 … 100.0 %) at 2 tasks, n 6"), "{line}");
+    let page = html(&run, &fixture::record(&run));
+    let row = page.split_once("href=\"#curve-0\"").unwrap().1.split_once("</tr>").unwrap().0;
+    assert!(row.contains("<data value=\"2\">2</data>") && row.contains(">98.6 %</data>"), "{row}");
 }
 
 #[test]

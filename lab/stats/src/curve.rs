@@ -7,6 +7,7 @@ use crate::shares::{system_share, time_shares};
 use crate::side_figures::side_figures;
 use crate::speedup::{base, efficiency, speedup};
 use crate::verdict::verdict;
+use faultline_model::said::Said;
 use faultline_model::summary::{Curve, Point};
 use std::collections::BTreeMap;
 
@@ -31,7 +32,6 @@ pub(crate) fn curve(case: &CaseCells<'_>, own_cpus: Option<u32>) -> Curve {
 fn point(about: &About, base: Option<&CellRepeats<'_>>, cell: &CellRepeats<'_>) -> Point {
     let values = cell.values();
     let speedup = base.and_then(|base| speedup(about.direction, base, cell));
-    let failures = cell.failures.iter().map(|(block, text)| format!("repeat {}: {text}", u64::from(*block) + 1));
     Point {
         tasks: cell.tasks,
         value: estimate(&values),
@@ -43,7 +43,7 @@ fn point(about: &About, base: Option<&CellRepeats<'_>>, cell: &CellRepeats<'_>) 
         intervals: cell.repeats.iter().map(|repeat| repeat.attempt.window.len() as u32).sum(),
         side: side_figures(about, &cell.repeats),
         counters: counters_per_operation(&cell.repeats),
-        failures: failures.collect(),
+        failures: cell.failures.iter().cloned().map(Said::from).collect(),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::repeat::Repeat;
 use faultline_model::cell::{Case, Cell};
 use faultline_model::describe::{Style, VariantInfo, WorkloadInfo};
 use faultline_model::direction::Direction;
+use faultline_model::failure::{Failure, FailureCause};
 use faultline_model::plan::PlanItem;
 use std::collections::BTreeMap;
 
@@ -15,8 +16,8 @@ pub(crate) struct CellRepeats<'a> {
     pub(crate) tasks: u32,
     /// What ended well with a figure, by block.
     pub(crate) repeats: Vec<Repeat<'a>>,
-    /// What did not, in words, by block.
-    pub(crate) failures: Vec<(u32, String)>,
+    /// What did not, by block.
+    pub(crate) failures: Vec<Failure>,
 }
 
 impl CellRepeats<'_> {
@@ -83,15 +84,21 @@ fn cells<'a>(style: Style, items: &[&(&'a PlanItem, Standing<'a>)]) -> Vec<CellR
         match standing {
             Standing::Done(attempt) => match Repeat::of(style, item.block, attempt) {
                 Some(repeat) => cell.repeats.push(repeat),
-                None => cell.failures.push((item.block, "done, but without a usable figure".to_owned())),
+                None => cell.failures.push(failure(item, FailureCause::NoFigure)),
             },
             Standing::Failed(attempt) => {
-                cell.failures.extend(attempt.outcome.as_ref().map(|outcome| (item.block, outcome.to_string())));
+                cell.failures
+                    .extend(attempt.outcome.clone().map(|outcome| failure(item, FailureCause::Ended { outcome })));
             }
             Standing::Skipped | Standing::Left => {}
         }
     }
     cells.into_values().collect()
+}
+
+/// The failure of an item.
+pub(crate) fn failure(item: &PlanItem, cause: FailureCause) -> Failure {
+    Failure { block: Some(item.block), cause }
 }
 
 fn find<'w>(workloads: &'w [WorkloadInfo], case: &Case) -> Option<(&'w WorkloadInfo, Option<&'w VariantInfo>)> {
@@ -165,8 +172,9 @@ mod tests {
         record.attempts[2].window.clear();
         let standings = standings(&record);
         let failures = &gather(&record.workloads, &standings)[0].cells[0].failures;
-        assert_eq!(failures[0], (0, "no end within its limit of 1.5 s; killed".to_owned()));
-        assert_eq!(failures[1], (2, "done, but without a usable figure".to_owned()));
+        let cause = FailureCause::Ended { outcome: Outcome::TimedOut { limit_ms: 1500 } };
+        assert_eq!(failures[0], Failure { block: Some(0), cause });
+        assert_eq!(failures[1], Failure { block: Some(2), cause: FailureCause::NoFigure });
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::machine::{self, Cpus};
 use crate::progress::{progress, standings};
 use crate::warnings::{Findings, warnings, warnings_of_lens};
 use faultline_model::record::RunRecord;
+use faultline_model::said::Said;
 use faultline_model::summary::{Curve, RunSummary};
 
 /// Sums a run up. Takes any record, complete or not: what can't be said is left out, and every number in the summary
@@ -29,7 +30,7 @@ pub fn summarise(record: &RunRecord) -> RunSummary {
         machine: machine::line(record.facts()),
         progress: progress(&standings),
         curves,
-        warnings,
+        warnings: warnings.into_iter().map(Said::from).collect(),
         lens: lens::summary(record, &standings),
     }
 }

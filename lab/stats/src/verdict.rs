@@ -1,7 +1,7 @@
 //! Whether a curve scales: the verdict from the interval of its efficiency.
 
 use crate::thresholds::{LOST_GAIN, SCALES_EFFICIENCY, VERDICT_REPEATS};
-use faultline_model::summary::{Point, Verdict};
+use faultline_model::summary::{CurveVerdict, Estimate, Point, Verdict, VerdictBasis};
 
 /// The verdict at the greatest number of tasks that have CPUs of their own: at most `own_cpus`, or any number where
 /// that isn't known.
@@ -10,12 +10,20 @@ use faultline_model::summary::{Point, Verdict};
 /// - does not scale: the interval of the gain per added CPU lies below [`LOST_GAIN`];
 /// - in part: it lies between the two;
 /// - undecided: the interval lies across a limit, or fewer than [`VERDICT_REPEATS`] pairs stand behind it.
-pub(crate) fn verdict(base_tasks: Option<u32>, points: &[Point], own_cpus: Option<u32>) -> Verdict {
-    let Some(base_tasks) = base_tasks else { return Verdict::NotMeasured };
+pub(crate) fn verdict(base_tasks: Option<u32>, points: &[Point], own_cpus: Option<u32>) -> CurveVerdict {
+    let Some(base_tasks) = base_tasks else { return CurveVerdict::NOT_MEASURED };
     let has_cpus = |point: &&Point| point.tasks > base_tasks && own_cpus.is_none_or(|cpus| point.tasks <= cpus);
     let judged = points.iter().filter(has_cpus).filter_map(|point| Some((point.tasks, point.efficiency?))).next_back();
-    let Some((tasks, efficiency)) = judged else { return Verdict::NotMeasured };
-    let lost = lost_efficiency(f64::from(tasks) / f64::from(base_tasks));
+    let Some((tasks, efficiency)) = judged else { return CurveVerdict::NOT_MEASURED };
+    CurveVerdict {
+        verdict: judge(&efficiency, f64::from(tasks) / f64::from(base_tasks)),
+        rests_on: Some(VerdictBasis { tasks, efficiency }),
+    }
+}
+
+/// What an efficiency at `times` the base's tasks says.
+fn judge(efficiency: &Estimate, times: f64) -> Verdict {
+    let lost = lost_efficiency(times);
     if efficiency.n < VERDICT_REPEATS {
         Verdict::Undecided
     } else if efficiency.low >= SCALES_EFFICIENCY {
@@ -40,7 +48,6 @@ fn lost_efficiency(times: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::summary::Estimate;
 
     fn point(tasks: u32, low: f64, high: f64, n: u32) -> Point {
         let efficiency = Some(Estimate { median: low.midpoint(high), low, high, coverage: 0.9, n });
@@ -60,7 +67,13 @@ mod tests {
     }
 
     fn at(tasks: u32, low: f64, high: f64) -> Verdict {
-        verdict(Some(1), &[point(1, 1.0, 1.0, 5), point(tasks, low, high, 5)], Some(tasks))
+        verdict(Some(1), &[point(1, 1.0, 1.0, 5), point(tasks, low, high, 5)], Some(tasks)).verdict
+    }
+
+    /// The verdict, and the number of tasks that it rests on.
+    fn rests(base_tasks: Option<u32>, points: &[Point], own_cpus: Option<u32>) -> (Verdict, Option<u32>) {
+        let found = verdict(base_tasks, points, own_cpus);
+        (found.verdict, found.rests_on.map(|basis| basis.tasks))
     }
 
     #[test]
@@ -82,23 +95,24 @@ mod tests {
     #[test]
     fn tasks_without_cpus_of_their_own_are_not_judged() {
         let points = [point(1, 1.0, 1.0, 5), point(2, 0.95, 1.0, 5), point(4, 0.2, 0.3, 5)];
-        assert_eq!(verdict(Some(1), &points, Some(2)), Verdict::Scales);
-        assert_eq!(verdict(Some(1), &points, Some(4)), Verdict::DoesNotScale);
-        assert_eq!(verdict(Some(1), &points, None), Verdict::DoesNotScale);
-        assert_eq!(verdict(Some(1), &points, Some(1)), Verdict::NotMeasured);
-        assert_eq!(verdict(None, &points, None), Verdict::NotMeasured);
+        assert_eq!(rests(Some(1), &points, Some(2)), (Verdict::Scales, Some(2)));
+        assert_eq!(rests(Some(1), &points, Some(4)), (Verdict::DoesNotScale, Some(4)));
+        assert_eq!(rests(Some(1), &points, None), (Verdict::DoesNotScale, Some(4)));
+        assert_eq!(rests(Some(1), &points, Some(1)), (Verdict::NotMeasured, None));
+        assert_eq!(rests(None, &points, None), (Verdict::NotMeasured, None));
+        assert_eq!(verdict(Some(1), &points, Some(2)).rests_on.map(|basis| basis.efficiency), points[1].efficiency);
     }
 
     #[test]
     fn a_point_without_figures_gives_way_to_the_one_before() {
         let failed = Point { efficiency: None, ..point(4, 0.0, 0.0, 0) };
         let points = [point(1, 1.0, 1.0, 5), point(2, 0.95, 1.0, 5), failed];
-        assert_eq!(verdict(Some(1), &points, Some(4)), Verdict::Scales);
+        assert_eq!(rests(Some(1), &points, Some(4)), (Verdict::Scales, Some(2)));
     }
 
     #[test]
     fn two_repeats_decide_nothing() {
         let points = [point(1, 1.0, 1.0, 2), point(2, 0.99, 1.0, 2)];
-        assert_eq!(verdict(Some(1), &points, Some(2)), Verdict::Undecided);
+        assert_eq!(rests(Some(1), &points, Some(2)), (Verdict::Undecided, Some(2)));
     }
 }

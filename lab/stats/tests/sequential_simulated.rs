@@ -90,7 +90,10 @@ impl Live {
     /// How it ends: the answers, and the blocks that they took.
     fn ended(&self, looks: &[Look]) -> (SuiteComparison, u32) {
         let (last, before) = looks.split_last().unwrap();
-        let early = before.iter().map(|look| (self.at(look), look.blocks)).find(|(suite, _)| settled(suite, PRECISION));
+        let early = before
+            .iter()
+            .map(|look| (self.at(look), look.blocks))
+            .find(|(suite, _)| settled(&suite.workloads, PRECISION));
         early.unwrap_or_else(|| (self.at(last), last.blocks))
     }
 }

@@ -3,7 +3,7 @@
 use faultline_model::cell::{Case, TaskMode};
 use faultline_model::direction::Direction;
 use faultline_model::record::{RunId, RunState};
-use faultline_model::summary::{Curve, Estimate, Point, Progress, RunSummary, SideFigure, Verdict};
+use faultline_model::summary::{Curve, CurveVerdict, Estimate, Point, Progress, RunSummary, SideFigure, Verdict};
 use faultline_model::time::UnixMillis;
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ fn curve(case: &str, (unit, direction): (&str, Direction), half_width: f64, valu
         direction,
         base_tasks: Some(1),
         points: points.collect(),
-        verdict: Verdict::Undecided,
+        verdict: CurveVerdict { verdict: Verdict::Undecided, rests_on: None },
         notes: BTreeMap::new(),
     }
 }

@@ -2,8 +2,11 @@
 //! by `report`.
 
 use crate::cell::Case;
+use crate::failure::Failure;
 use crate::lens::raw::{ByDistance, CpuTransfers, Problem};
 use crate::lens::settings::LensSettings;
+use crate::outcome::Outcome;
+use crate::said::Said;
 use crate::subject::SubjectKind;
 use crate::summary::Estimate;
 use serde::{Deserialize, Serialize};
@@ -68,8 +71,8 @@ pub struct CpuClock {
 /// operations there were is not known.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CutShort {
-    /// How the attempt ended, in words.
-    pub ending: String,
+    /// How the attempt ended.
+    pub ending: Outcome,
     /// Transfers until then.
     pub transfers: u64,
     /// Instructions until then.
@@ -111,8 +114,8 @@ pub struct LensPoint {
     pub code: Vec<Place>,
     /// What makes counts less than what was asked for, each once.
     pub problems: Vec<Problem>,
-    /// Attempts that did not end well, or gave no reading, in words.
-    pub failures: Vec<String>,
+    /// Attempts that did not end well, or gave no reading, by block.
+    pub failures: Vec<Said<Failure>>,
     /// What was counted in those that were cut short, as far as something was left of it.
     #[serde(default)]
     pub cut_short: Vec<CutShort>,

@@ -16,7 +16,7 @@ export interface Side {
 
 export type Answer = 'faster' | 'slower' | 'no-difference' | 'undecided'
 
-export interface Comparison {
+export interface Workload {
   name: string
   unit: string
   direction: 'higher' | 'lower'
@@ -27,9 +27,6 @@ export interface Comparison {
   p_corrected: number | null
   ratio: Bounded | null
   detectable: number | null
-}
-
-export interface Details {
   tasks: number | null
   /** The first side's values, then the second's, in the order of their measurement. */
   values: [number[], number[]]
@@ -38,16 +35,16 @@ export interface Details {
 
 export interface Compared {
   format: string
-  suite: { workloads: Comparison[]; improvement: Bounded | null }
-  details: Details[]
+  workloads: Workload[]
+  improvement: Bounded | null
 }
 
 export function isCompared(data: Summary | Compared): data is Compared {
-  return data.format.startsWith('faultline-compared/')
+  return data.format.startsWith('faultline-comparison/')
 }
 
 /** How many times better the second side is: above 1 it is better. Nothing where it is undecided: whatever its ratio, it is no finding. */
-export function improvementOf(workload: Comparison): Bounded | null {
+export function improvementOf(workload: Workload): Bounded | null {
   const ratio = workload.ratio
   if (!ratio || workload.answer === 'undecided') return null
   if (workload.direction === 'higher') return ratio
@@ -57,8 +54,8 @@ export function improvementOf(workload: Comparison): Bounded | null {
 export const ANSWERS: Record<Answer, string> = { faster: 'faster', slower: 'slower', 'no-difference': 'no difference', undecided: 'undecided' }
 
 /** `zero_fill:base at 4`. */
-export function nameOf(workload: Comparison, details: Details | undefined): string {
-  return details?.tasks ? `${workload.name} at ${details.tasks}` : workload.name
+export function nameOf(workload: Workload): string {
+  return workload.tasks ? `${workload.name} at ${workload.tasks}` : workload.name
 }
 
 /** An improvement as a percentage with its sign: `+12.3 %`; of one whose interval reaches no end, `∞`. */

@@ -11,11 +11,10 @@ export function showComparison(compared: Compared): void {
   const forest = document.querySelector<HTMLElement>('.forest .chart')
   const rows = rowsOf(compared)
   if (forest) new Explorer(forest, { draw: (width) => drawForest(rows, width), describe: describeRow })
-  compared.suite.workloads.forEach((workload, index) => {
-    const details = compared.details[index]
+  compared.workloads.forEach((workload, index) => {
     const card = document.getElementById(`workload-${index}`)
-    if (!details || !card) return
-    const [places, name] = [placesOf(details), nameOf(workload, details)]
+    if (!card) return
+    const [places, name] = [placesOf(workload), nameOf(workload)]
     const describe = (place: (typeof places)[number]) => describeValue(name, workload, place)
     const distribution = card.querySelector<HTMLElement>('.distribution .chart')
     if (distribution) new Explorer(distribution, { draw: (width) => drawDistribution(workload, places, width), describe })

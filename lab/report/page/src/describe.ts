@@ -25,7 +25,7 @@ function rows(curve: Curve, view: View, mark: Mark): [string, string][] {
   if (base) rows.push(['base', 'speed-up and efficiency are reckoned from here'])
   if (point.value) rows.push(['n', `${point.value.n} ${point.value.n === 1 ? 'repeat' : 'repeats'}`])
   if (point.system_share) rows.push(['system', `${percent(point.system_share.median)} of the tasks' CPU time`])
-  for (const [text, count] of counted(point.failures)) rows.push(['failed', count > 1 ? `${text} (${count}×)` : text])
+  for (const [text, count] of counted(point.failures.map((failure) => failure.text))) rows.push(['failed', count > 1 ? `${text} (${count}×)` : text])
   return rows
 }
 

@@ -1,7 +1,7 @@
 // Draws how much better the second side is: a row for each workload, on an axis of ratios. Knows nothing of pointer and keyboard.
 
 import * as Plot from '@observablehq/plot'
-import { ANSWERS, change, improvementOf, nameOf, type Answer, type Bounded, type Compared, type Comparison } from './compared'
+import { ANSWERS, change, improvementOf, nameOf, type Answer, type Bounded, type Compared, type Workload } from './compared'
 import type { Drawing } from './explorer'
 import { quantity } from './figure'
 import { silent, STYLE } from './frame'
@@ -14,7 +14,7 @@ export interface Row {
   name: string
   improvement: Bounded | null
   /** None for the mean of all. */
-  workload: Comparison | null
+  workload: Workload | null
 }
 
 const COLOURS: Record<Answer, string> = { faster: 'var(--good)', slower: 'var(--bad)', 'no-difference': 'var(--muted)', undecided: 'var(--muted)' }
@@ -26,10 +26,10 @@ const TICK_ROOM = 58
 const NARROW = 560
 
 export function rowsOf(compared: Compared): Row[] {
-  const rows: Row[] = compared.suite.workloads.map((workload, index) => ({
-    index, name: nameOf(workload, compared.details[index]), improvement: improvementOf(workload), workload,
+  const rows: Row[] = compared.workloads.map((workload, index) => ({
+    index, name: nameOf(workload), improvement: improvementOf(workload), workload,
   }))
-  const mean = compared.suite.improvement
+  const mean = compared.improvement
   if (mean && rows.length > 1) rows.push({ index: rows.length, name: 'geometric mean', improvement: mean, workload: null })
   return rows
 }

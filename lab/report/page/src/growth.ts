@@ -55,6 +55,6 @@ export function describeGrowth(curve: LensCurve, point: LensPoint): Description 
   if (point.instructions) rows.push(['instructions', `${quantity(point.instructions.median, '')} per ${curve.operation}`])
   if (point.rate) rows.push(['predicted', quantity(point.rate.median, `${curve.operation}/s`)])
   if (point.speedup !== null) rows.push(['speed-up', quantity(point.speedup, '')])
-  for (const text of point.failures) rows.push(['failed', text])
+  for (const failure of point.failures) rows.push(['failed', failure.text])
   return { heading: `${point.cpus} ${point.cpus === 1 ? 'CPU' : 'CPUs'}`, rows }
 }

@@ -1,7 +1,7 @@
 // Draws the values of both sides in the order of their measurement. Knows nothing of pointer and keyboard.
 
 import * as Plot from '@observablehq/plot'
-import type { Comparison } from './compared'
+import type { Workload } from './compared'
 import type { Drawing } from './explorer'
 import { tickBetween } from './figure'
 import { silent, STYLE } from './frame'
@@ -10,7 +10,7 @@ import { shortEnd } from './shorten'
 
 const HEIGHT = 300
 
-export function drawOrder(workload: Comparison, places: Place[], width: number): Drawing<Place> | null {
+export function drawOrder(workload: Workload, places: Place[], width: number): Drawing<Place> | null {
   if (places.length === 0) return null
   const reach = reachOf(places)
   const last = Math.max(...places.map(({ order }) => order))

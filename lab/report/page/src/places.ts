@@ -1,6 +1,6 @@
 // The single values of a comparison, with their side and their place in time; and how the sides look in every chart.
 
-import type { Details } from './compared'
+import type { Workload } from './compared'
 
 export type Letter = 'A' | 'B'
 
@@ -20,9 +20,9 @@ export const LOOKS: Record<Letter, { colour: string; symbol: 'circle' | 'diamond
   B: { colour: 'var(--side-b)', symbol: 'diamond', dashes: '' },
 }
 
-export function placesOf(details: Details): Place[] {
+export function placesOf({ values: sides }: Workload): Place[] {
   return LETTERS.flatMap((side, index) =>
-    details.values[index].map((value, order) => ({ side, order: order + 1, value })).filter(({ value }) => Number.isFinite(value)),
+    sides[index].map((value, order) => ({ side, order: order + 1, value })).filter(({ value }) => Number.isFinite(value)),
   )
 }
 

@@ -15,7 +15,7 @@ export interface Point {
   efficiency: Estimate | null
   system_share: Estimate | null
   repeats: number[]
-  failures: string[]
+  failures: { text: string }[]
 }
 
 export interface Curve {
@@ -47,7 +47,7 @@ export interface LensPoint {
   false_share: number | null
   operations: number | null
   lines: LensLine[]
-  failures: string[]
+  failures: { text: string }[]
 }
 
 export interface LensCurve {

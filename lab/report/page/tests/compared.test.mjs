@@ -33,7 +33,7 @@ for (const name of COMPARISONS) {
 
 test('every workload has its row, its card and its charts', async () => {
   const { page, close } = await open('compared')
-  const { workloads } = summaryOf('compared').suite
+  const { workloads } = summaryOf('compared')
   assert.equal(await page.locator('#overview tbody tr').count(), workloads.length)
   assert.equal(await page.locator('article.curve').count(), workloads.length)
   assert.equal(await page.locator('.forest svg').count(), 1)
@@ -44,13 +44,13 @@ test('every workload has its row, its card and its charts', async () => {
 
 test('the tables hold the numbers of the JSON', async () => {
   const { page, close } = await open('compared')
-  const { suite, details } = summaryOf('compared')
+  const { workloads } = summaryOf('compared')
   const near = (actual, expected, what) => {
     assert.equal(actual.length, expected.length, what)
     actual.forEach((value, index) => assert.ok(Math.abs(value - expected[index]) <= 1e-12 * Math.max(1, Math.abs(expected[index])), `${what}: ${actual} is not ${expected}`))
   }
-  for (const [index, workload] of suite.workloads.entries()) {
-    const { tasks, values, system_share, counters } = details[index]
+  for (const [index, workload] of workloads.entries()) {
+    const { tasks, values, system_share, counters } = workload
     const found = workload.answer === 'undecided' ? [] : [improvement(workload, 'value'), improvement(workload, 'low'), workload.ratio.level]
     const shares = system_share.flatMap((share) => (share ? [share.median] : []))
     near(await numbersOf(page.locator(`#overview tr[data-workload="${index}"]`)), [tasks, workload.a.median, workload.b.median, ...found, ...shares], workload.name)
@@ -72,7 +72,7 @@ test('the tables hold the numbers of the JSON', async () => {
 
 test('what is undecided has no mark among the changes', async () => {
   const { page, close } = await open('compared')
-  const { workloads } = summaryOf('compared').suite
+  const { workloads } = summaryOf('compared')
   const undecided = workloads.findIndex((workload) => workload.answer === 'undecided')
   assert.equal(await page.locator('.forest g[aria-label="dot"] path, .forest g[aria-label="dot"] circle').count(), workloads.length - 1)
   assert.ok((await page.locator('.forest text').allTextContents()).includes('undecided'))
@@ -113,7 +113,7 @@ test('up and down move between workloads, Enter pins, Escape closes', async () =
 
 test('arrow keys move through the values, from the lowest to the highest', async () => {
   const { page, close } = await open('compared')
-  const { values } = summaryOf('compared').details[0]
+  const { values } = summaryOf('compared').workloads[0]
   const tip = page.locator('#workload-0 .distribution .tip')
   await page.locator('#workload-0 .distribution .chart').focus()
   await page.keyboard.press('Home')
@@ -165,7 +165,7 @@ test('printing opens every figure', async () => {
   const { page, close } = await open('compared')
   await page.evaluate(() => addEventListener('beforeprint', () => (window.openAtPrint = document.querySelectorAll('details[open]').length)))
   await page.pdf()
-  assert.equal(await page.evaluate(() => window.openAtPrint), summaryOf('compared').suite.workloads.length)
+  assert.equal(await page.evaluate(() => window.openAtPrint), summaryOf('compared').workloads.length)
   assert.equal(await page.locator('details[open]').count(), 0)
   await close()
 })
@@ -198,7 +198,7 @@ test('text from outside stays text', async () => {
 test('nothing in common: the page says so', async () => {
   const { page, close } = await open('compared-empty')
   assert.match(await page.locator('#overview').innerText(), /nothing that both sides have/)
-  assert.match(await page.locator('#unmatched').innerText(), /only in run 12/)
+  assert.match(await page.locator('#unmatched').innerText(), /on the first side only/)
   assert.match(await page.locator('.standing').innerText(), /Before the first of 9 looks/)
   assert.equal(await page.locator('.chart').count(), 0)
   await close()

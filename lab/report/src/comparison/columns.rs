@@ -7,7 +7,7 @@ use super::words;
 use crate::one_line::one_line;
 use crate::style::{Signs, UNICODE};
 use crate::table::{self, Form, Table};
-use faultline_model::comparison::{Comparison, Details};
+use faultline_model::comparison::{ComparedWorkload, Comparison, Details};
 use faultline_model::summary::Estimate;
 use faultline_model::workload_comparison::{Bounded, Method, Unit, WorkloadComparison};
 
@@ -15,12 +15,13 @@ use faultline_model::workload_comparison::{Bounded, Method, Unit, WorkloadCompar
 pub(super) struct Row<'a> {
     compared: &'a Comparison,
     comparison: &'a WorkloadComparison,
-    details: Option<&'a Details>,
+    details: &'a Details,
 }
 
 /// The table of all workloads, in their order.
 pub(super) fn table(compared: &Comparison) -> Table<Row<'_>> {
-    let rows = words::rows(compared).map(|(comparison, details)| Row { compared, comparison, details });
+    let rows = compared.workloads.iter();
+    let rows = rows.map(|ComparedWorkload { comparison, details }| Row { compared, comparison, details });
     Table::new(columns(compared), rows)
 }
 
@@ -33,8 +34,8 @@ const ROOMIEST: &[Form] = &[Form::Wide, Form::Markdown];
 const NARROW: &[Form] = &[Form::Narrow];
 
 fn columns<'a>(compared: &Comparison) -> Vec<Column<'a>> {
-    let has_tasks = compared.details.iter().any(|details| details.tasks.is_some());
-    let has_system = compared.details.iter().any(|details| words::system(Some(details), &UNICODE).is_some());
+    let has_tasks = compared.workloads.iter().any(|workload| workload.details.tasks.is_some());
+    let has_system = compared.workloads.iter().any(|workload| words::system(&workload.details, &UNICODE).is_some());
     vec![
         Column::csv_only("a", |row| row.compared.a.name.clone()),
         Column::csv_only("b", |row| row.compared.b.name.clone()),
@@ -103,12 +104,13 @@ fn columns<'a>(compared: &Comparison) -> Vec<Column<'a>> {
         Column::csv_only("a_values", |row| row.values(0)),
         Column::csv_only("b_values", |row| row.values(1)),
         Column::csv_only("cautions", |row| {
-            row.comparison.cautions.iter().map(|caution| caution.code.word()).collect::<Vec<_>>().join(";")
+            row.comparison.cautions.iter().map(|caution| caution.code().word()).collect::<Vec<_>>().join(";")
         }),
-        Column::csv_only("a_failures", |row| row.failures(0).len().to_string()),
-        Column::csv_only("b_failures", |row| row.failures(1).len().to_string()),
+        Column::csv_only("a_failures", |row| row.details.failures[0].len().to_string()),
+        Column::csv_only("b_failures", |row| row.details.failures[1].len().to_string()),
         Column::csv_only("failure_texts", |row| {
-            let texts = [0, 1].into_iter().flat_map(|side| row.failures(side)).map(|text| one_line(text));
+            let failures = row.details.failures.iter().flatten();
+            let texts = failures.map(|failure| one_line(&failure.to_string()));
             texts.collect::<Vec<_>>().join("; ")
         }),
     ]
@@ -116,8 +118,7 @@ fn columns<'a>(compared: &Comparison) -> Vec<Column<'a>> {
 
 impl Row<'_> {
     fn tasks(&self, none: &str) -> String {
-        let tasks = self.details.and_then(|details| details.tasks);
-        tasks.map_or_else(|| none.to_owned(), |tasks| tasks.to_string())
+        self.details.tasks.map_or_else(|| none.to_owned(), |tasks| tasks.to_string())
     }
 
     fn medians(&self, unit: &str, signs: &Signs) -> [String; 2] {
@@ -139,16 +140,11 @@ impl Row<'_> {
     }
 
     fn system(&self, side: usize, part: fn(Estimate) -> f64) -> String {
-        number(self.details.and_then(|details| details.system_share[side]).map(part))
+        number(self.details.system_share[side].map(part))
     }
 
     fn values(&self, side: usize) -> String {
-        let values = self.details.map_or(&[][..], |details| &details.values[side]);
-        values.iter().map(f64::to_string).collect::<Vec<_>>().join(";")
-    }
-
-    fn failures(&self, side: usize) -> &[String] {
-        self.details.map_or(&[][..], |details| &details.failures[side])
+        self.details.values[side].iter().map(f64::to_string).collect::<Vec<_>>().join(";")
     }
 }
 

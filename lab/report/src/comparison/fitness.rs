@@ -6,10 +6,11 @@ use crate::format::Format;
 use crate::grid::escape_markdown;
 use crate::json::json;
 use crate::one_line::one_line;
+use crate::sentences::worded_fitness;
 use crate::sheet::Sheet;
 use crate::style::{Signs, Style, Tone, UNICODE};
 use crate::table::{self, Form, Table};
-use faultline_model::comparison::{Details, Fit, Fitness};
+use faultline_model::comparison::{ComparedWorkload, Details, Fit, Fitness};
 use faultline_model::workload_comparison::{Answer, WorkloadComparison};
 
 /// Whether a machine is fit to measure on: the answer first, then what it can see, then what to do about it. JSON is the answer as it is; CSV has a
@@ -17,7 +18,7 @@ use faultline_model::workload_comparison::{Answer, WorkloadComparison};
 pub fn fitness(fitness: &Fitness, format: Format, style: &Style) -> String {
     match format {
         Format::Table => as_text(fitness, style),
-        Format::Json => json(fitness),
+        Format::Json => json(&worded_fitness(fitness)),
         Format::Csv => table(fitness).csv(),
         Format::Markdown => as_markdown(fitness),
     }
@@ -41,7 +42,7 @@ fn tone(fit: Fit) -> Tone {
 
 /// The answer in one line.
 fn verdict(fitness: &Fitness) -> String {
-    let differs = fitness.compared.suite.workloads.iter().any(differs_from_itself);
+    let differs = fitness.compared.workloads.iter().any(differs_from_itself);
     let why = match fitness.fit {
         Fit::Fit => "small differences are seen, and none where there is none",
         Fit::Coarse => "only great differences are seen",
@@ -51,8 +52,8 @@ fn verdict(fitness: &Fitness) -> String {
     format!("{}: {why}", word(fitness.fit))
 }
 
-fn differs_from_itself(comparison: &WorkloadComparison) -> bool {
-    matches!(comparison.answer, Answer::Faster | Answer::Slower)
+fn differs_from_itself(workload: &ComparedWorkload) -> bool {
+    matches!(workload.comparison.answer, Answer::Faster | Answer::Slower)
 }
 
 /// Whether a workload differs from itself, in a word.
@@ -73,26 +74,32 @@ fn surroundings(fitness: &Fitness, signs: &Signs) -> Vec<String> {
 }
 
 /// Lowest and highest of all values.
-fn range(details: Option<&Details>) -> Option<(f64, f64)> {
-    let values = || details.into_iter().flat_map(|details| details.values.iter().flatten().copied());
+fn range(details: &Details) -> Option<(f64, f64)> {
+    let values = || details.values.iter().flatten().copied();
     let (low, high) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
     (low > 0.0 && high.is_finite()).then_some((low, high))
 }
 
 /// How far the highest value lies above the lowest: `3.4 %`.
-fn spread(details: Option<&Details>) -> Option<String> {
+fn spread(details: &Details) -> Option<String> {
     range(details).map(|(low, high)| format!("{:.1} %", (high / low - 1.0) * 100.0))
 }
 
 /// A workload with what it belongs to.
 struct Row<'a> {
     fitness: &'a Fitness,
+    workload: &'a ComparedWorkload,
     comparison: &'a WorkloadComparison,
-    details: Option<&'a Details>,
+    details: &'a Details,
 }
 
 fn table(fitness: &Fitness) -> Table<Row<'_>> {
-    let rows = words::rows(&fitness.compared).map(|(comparison, details)| Row { fitness, comparison, details });
+    let rows = fitness.compared.workloads.iter().map(|workload| Row {
+        fitness,
+        workload,
+        comparison: &workload.comparison,
+        details: &workload.details,
+    });
     Table::new(columns(), rows)
 }
 
@@ -104,11 +111,8 @@ fn columns<'a>() -> Vec<Column<'a>> {
     vec![
         Column::csv_only("machine", |row| row.fitness.compared.a.machine.clone().unwrap_or_default()),
         Column::csv_only("fit", |row| word(row.fitness.fit).to_owned()),
-        Column::left("workload", |row, _| words::name(row.comparison, row.details))
-            .csv("workload", |row| row.comparison.name.clone()),
-        Column::csv_only("tasks", |row| {
-            row.details.and_then(|details| details.tasks).map_or_else(String::new, |tasks| tasks.to_string())
-        }),
+        Column::left("workload", |row, _| words::name(row.workload)).csv("workload", |row| row.comparison.name.clone()),
+        Column::csv_only("tasks", |row| row.details.tasks.map_or_else(String::new, |tasks| tasks.to_string())),
         Column::csv_only("unit", |row| row.comparison.unit.clone()),
         Column::right("sees from", |row, signs| {
             words::detectable(row.comparison).unwrap_or_else(|| signs.none.to_owned())
@@ -147,12 +151,10 @@ fn legend_of(fitness: &Fitness) -> Vec<String> {
 
 /// Workloads that were found to differ from themselves, each with its evidence.
 fn false_alarms(fitness: &Fitness, signs: &Signs) -> Vec<String> {
-    words::rows(&fitness.compared)
-        .filter(|(comparison, _)| differs_from_itself(comparison))
-        .map(|(comparison, details)| {
-            format!("{} against itself: {}", words::name(comparison, details), words::answer(comparison, signs))
-        })
-        .collect()
+    let words = |workload: &ComparedWorkload| {
+        format!("{} against itself: {}", words::name(workload), words::answer(&workload.comparison, signs))
+    };
+    fitness.compared.workloads.iter().filter(|workload| differs_from_itself(workload)).map(words).collect()
 }
 
 fn as_text(fitness: &Fitness, style: &Style) -> String {
@@ -163,7 +165,7 @@ fn as_text(fitness: &Fitness, style: &Style) -> String {
         sheet.paragraph(None, "", &line);
     }
     sheet.line("");
-    if fitness.compared.suite.workloads.is_empty() {
+    if fitness.compared.workloads.is_empty() {
         sheet.line("Nothing could be measured.");
     } else {
         for (index, line) in table(fitness).fitting(style).1.lines().iter().enumerate() {
@@ -194,7 +196,7 @@ fn as_markdown(fitness: &Fitness) -> String {
     let signs = &UNICODE;
     let mut text = format!("**{}**\n\n", escape_markdown(&verdict(fitness)));
     markdown::list(&mut text, surroundings(fitness, signs));
-    if fitness.compared.suite.workloads.is_empty() {
+    if fitness.compared.workloads.is_empty() {
         text.push_str("\nNothing could be measured.\n");
     } else {
         text.push_str(&format!("\n{}", table(fitness).markdown(signs)));

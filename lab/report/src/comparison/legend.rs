@@ -4,14 +4,14 @@ use super::change::{Change, level};
 use super::words;
 use crate::style::Signs;
 use crate::table::Form;
-use faultline_model::comparison::Comparison;
+use faultline_model::comparison::{ComparedWorkload, Comparison};
 use faultline_model::direction::Direction;
 use faultline_model::workload_comparison::{Answer, Unit};
 
 /// The sentences of the legend to a table in that form; those that say nothing about this comparison are left out.
 pub(crate) fn sentences(compared: &Comparison, form: Form, signs: &Signs) -> Vec<String> {
     let mut sentences = Vec::new();
-    if compared.suite.workloads.is_empty() {
+    if compared.workloads.is_empty() {
         return sentences;
     }
     sentences.push(medians(compared));
@@ -29,18 +29,18 @@ pub(crate) fn sentences(compared: &Comparison, form: Form, signs: &Signs) -> Vec
     if has(compared, Answer::Undecided) {
         sentences.push("undecided: the data can't tell, so no change is given.".to_owned());
     }
-    if words::rows(compared).any(|(_, details)| words::system(details, signs).is_some()) {
+    if compared.workloads.iter().any(|workload| words::system(&workload.details, signs).is_some()) {
         sentences.push("system: kernel's share of the tasks' own CPU time, median on A and on B.".to_owned());
     }
     sentences
 }
 
 fn has(compared: &Comparison, answer: Answer) -> bool {
-    compared.suite.workloads.iter().any(|workload| workload.answer == answer)
+    compared.workloads.iter().any(|workload| workload.comparison.answer == answer)
 }
 
 fn medians(compared: &Comparison) -> String {
-    let is = |unit| compared.suite.workloads.iter().any(|workload| workload.independent == unit);
+    let is = |unit| compared.workloads.iter().any(|workload| workload.comparison.independent == unit);
     let unit = match (is(Unit::Boot), is(Unit::Run)) {
         (true, false) => "a boot's value being the median of its runs",
         (false, _) => "a run's value being the median of its intervals",
@@ -51,32 +51,35 @@ fn medians(compared: &Comparison) -> String {
 
 /// Which way is better.
 fn better(compared: &Comparison) -> String {
-    let lower: Vec<String> = words::rows(compared)
-        .filter(|(workload, _)| workload.direction == Direction::Lower)
-        .map(|(workload, details)| words::name(workload, details))
-        .collect();
+    let is_lower = |workload: &&ComparedWorkload| workload.comparison.direction == Direction::Lower;
+    let lower: Vec<String> = compared.workloads.iter().filter(is_lower).map(words::name).collect();
     match lower.len() {
         0 => "Higher is better everywhere.".to_owned(),
-        all if all == compared.suite.workloads.len() => "Lower is better everywhere.".to_owned(),
+        all if all == compared.workloads.len() => "Lower is better everywhere.".to_owned(),
         _ => format!("Lower is better for {}, higher for the rest.", words::list(&lower)),
     }
 }
 
+/// The changes of all workloads that have one.
+fn changes(compared: &Comparison) -> impl Iterator<Item = Change> {
+    compared.workloads.iter().filter_map(|workload| Change::of(&workload.comparison))
+}
+
 /// The level of all intervals, where they share one.
 pub(crate) fn shared_level(compared: &Comparison) -> Option<f64> {
-    let mut levels = compared.suite.workloads.iter().filter_map(Change::of).map(|change| change.level);
+    let mut levels = changes(compared).map(|change| change.level);
     let first = levels.next()?;
     levels.all(|other| (other - first).abs() < 1e-9).then_some(first)
 }
 
 /// Whether there are intervals, and they don't share a level.
 pub(crate) fn levels_differ(compared: &Comparison) -> bool {
-    shared_level(compared).is_none() && compared.suite.workloads.iter().any(|workload| Change::of(workload).is_some())
+    shared_level(compared).is_none() && changes(compared).next().is_some()
 }
 
 /// What the intervals cover; `level` is a column where they differ.
 fn intervals(compared: &Comparison, form: Form) -> Option<String> {
-    compared.suite.workloads.iter().find_map(Change::of)?;
+    changes(compared).next()?;
     let interval = match form {
         Form::Narrow => "interval: its longer side stands behind the change;",
         Form::Wide | Form::Medium | Form::Markdown => "interval:",
@@ -89,11 +92,11 @@ fn intervals(compared: &Comparison, form: Form) -> Option<String> {
 
 /// What the answers are corrected for. None when there is one workload.
 pub(crate) fn correction(compared: &Comparison) -> Option<String> {
-    let workloads = compared.suite.workloads.len();
+    let workloads = compared.workloads.len();
     (workloads > 1).then(|| {
         format!(
             "Answers are corrected for {workloads} workloads: with {} none of them is falsely said to differ.",
-            level(compared.suite.level)
+            level(compared.level)
         )
     })
 }

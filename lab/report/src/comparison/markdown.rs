@@ -12,7 +12,7 @@ use faultline_model::facts::FactValue;
 pub(super) fn markdown(compared: &Comparison) -> String {
     let signs = &UNICODE;
     let mut text = head(compared);
-    if compared.suite.workloads.is_empty() {
+    if compared.workloads.is_empty() {
         text.push_str("There is nothing that both sides have.\n");
     } else {
         text.push_str(&columns::table(compared).markdown(signs));
@@ -69,13 +69,12 @@ pub(super) fn cautions(compared: &Comparison) -> String {
 }
 
 fn counters(text: &mut String, compared: &Comparison) {
-    let told = || words::rows(compared).filter_map(|(comparison, details)| Some((comparison, details?)));
-    if told().all(|(_, details)| details.counters.is_empty()) {
+    let told = &compared.workloads;
+    if told.iter().all(|workload| workload.details.counters.is_empty()) {
         return;
     }
-    let left_out: usize = told().map(|(_, details)| counters::left_out(&details.counters)).sum();
-    let rows = told()
-        .flat_map(|(comparison, details)| counters::rows(words::name(comparison, Some(details)), &details.counters));
+    let left_out: usize = told.iter().map(|workload| counters::left_out(&workload.details.counters)).sum();
+    let rows = told.iter().flat_map(|workload| counters::rows(words::name(workload), &workload.details.counters));
     let more = if left_out > 0 { format!("; {left_out} more in the JSON") } else { String::new() };
     let table = counters::table(rows).markdown(&UNICODE);
     text.push_str(&format!("\nKernel counters that differ, the most telling first{more}:\n\n{table}"));
@@ -113,7 +112,8 @@ fn fact_value(value: Option<&FactValue>, signs: &Signs) -> String {
 pub(super) fn failures(compared: &Comparison) -> String {
     let mut text = String::new();
     let failures = words::failures(compared, &UNICODE);
-    for (heading, lines) in [("Failed, and left out", failures), ("Not compared", compared.unmatched.clone())] {
+    let unmatched = compared.unmatched.iter().map(|unmatched| unmatched.to_string()).collect();
+    for (heading, lines) in [("Failed, and left out", failures), ("Not compared", unmatched)] {
         if !lines.is_empty() {
             text.push_str(&format!("\n{heading}:\n\n"));
             list(&mut text, lines);

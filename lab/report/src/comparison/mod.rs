@@ -16,6 +16,7 @@ pub use fitness::fitness;
 
 use crate::format::Format;
 use crate::json::json;
+use crate::sentences::worded_comparison;
 use crate::style::Style;
 use faultline_model::comparison::Comparison;
 
@@ -24,7 +25,7 @@ use faultline_model::comparison::Comparison;
 pub fn comparison(compared: &Comparison, format: Format, style: &Style) -> String {
     match format {
         Format::Table => text::text(compared, style),
-        Format::Json => json(compared),
+        Format::Json => json(&worded_comparison(compared)),
         Format::Csv => columns::table(compared).csv(),
         Format::Markdown => markdown::markdown(compared),
     }

@@ -6,7 +6,7 @@ use crate::one_line::one_line;
 use crate::sheet::Sheet;
 use crate::style::{Style, Tone};
 use crate::table::Form;
-use faultline_model::comparison::{Comparison, FactDifference};
+use faultline_model::comparison::{ComparedWorkload, Comparison, FactDifference};
 
 /// The whole comparison.
 pub(super) fn text(compared: &Comparison, style: &Style) -> String {
@@ -14,7 +14,7 @@ pub(super) fn text(compared: &Comparison, style: &Style) -> String {
     head(&mut sheet, compared);
     sheet.line("");
     let (form, grid) = columns::table(compared).fitting(style);
-    if compared.suite.workloads.is_empty() {
+    if compared.workloads.is_empty() {
         sheet.line("There is nothing that both sides have.");
     } else {
         rows(&mut sheet, compared, form, &grid);
@@ -49,7 +49,7 @@ fn rows(sheet: &mut Sheet<'_>, compared: &Comparison, form: Form, grid: &Grid) {
     let Some((headings, lines)) = lines.split_first() else { return };
     let headings = sheet.style.paint(Tone::Title, headings);
     sheet.line(&headings);
-    for (comparison, line) in compared.suite.workloads.iter().zip(lines) {
+    for (ComparedWorkload { comparison, .. }, line) in compared.workloads.iter().zip(lines) {
         if form == Form::Narrow {
             let [name, unit] = [&comparison.name, &comparison.unit].map(|text| one_line(text));
             let (direction, n) = (comparison.direction.word(), words::units(comparison));
@@ -96,19 +96,17 @@ pub(super) fn cautions(sheet: &mut Sheet<'_>, compared: &Comparison) {
 
 fn counters(sheet: &mut Sheet<'_>, compared: &Comparison) {
     let signs = sheet.style.signs();
-    let mut told = words::rows(compared)
-        .filter_map(|(comparison, details)| Some((comparison, details?)))
-        .filter(|(_, details)| !details.counters.is_empty())
-        .peekable();
+    let mut told = compared.workloads.iter().filter(|workload| !workload.details.counters.is_empty()).peekable();
     if told.peek().is_some() {
         sheet.heading("Kernel counters that differ, per operation");
     }
-    for (comparison, details) in told {
-        let left_out = counters::left_out(&details.counters);
+    for workload in told {
+        let counters = &workload.details.counters;
+        let left_out = counters::left_out(counters);
         let more = if left_out > 0 { format!(", and {left_out} more in the JSON") } else { String::new() };
-        let name = words::name(comparison, Some(details));
+        let name = words::name(workload);
         let heading = format!("{name}{more}");
-        let table = counters::table(counters::rows(name, &details.counters));
+        let table = counters::table(counters::rows(name, counters));
         sheet.table(&heading, &table.grid(Form::Wide, signs));
     }
 }
@@ -141,7 +139,7 @@ fn facts(sheet: &mut Sheet<'_>, compared: &Comparison) {
 
 pub(super) fn failures(sheet: &mut Sheet<'_>, compared: &Comparison) {
     let failures = words::failures(compared, sheet.style.signs());
-    let unmatched = compared.unmatched.iter().map(|text| one_line(text)).collect();
+    let unmatched = compared.unmatched.iter().map(|unmatched| one_line(&unmatched.to_string())).collect();
     for (heading, tone, lines) in
         [("Failed, and left out", Tone::Bad, failures), ("Not compared", Tone::Quiet, unmatched)]
     {

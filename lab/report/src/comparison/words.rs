@@ -5,8 +5,9 @@ use crate::figure::Scale;
 use crate::moment;
 use crate::one_line::one_line;
 use crate::run::words::counted;
+use crate::sentences;
 use crate::style::{Signs, Tone};
-use faultline_model::comparison::{Comparison, CounterDifference, Described, Details};
+use faultline_model::comparison::{ComparedWorkload, Comparison, CounterDifference, Described, Details};
 use faultline_model::workload_comparison::{Answer, Caution, CautionCode, Unit, WorkloadComparison};
 
 /// Names in a list before the rest is counted.
@@ -46,16 +47,10 @@ pub(crate) fn machine(compared: &Comparison) -> Option<String> {
     compared.a.machine.as_ref().filter(|machine| compared.b.machine.as_ref() == Some(machine)).map(|m| one_line(m))
 }
 
-/// Workloads with what stands behind them.
-pub(crate) fn rows(compared: &Comparison) -> impl Iterator<Item = (&WorkloadComparison, Option<&Details>)> {
-    let details = compared.details.iter().map(Some).chain(std::iter::repeat(None));
-    compared.suite.workloads.iter().zip(details)
-}
-
 /// `zero_fill:base at 4 tasks`.
-pub(crate) fn name(comparison: &WorkloadComparison, details: Option<&Details>) -> String {
-    let name = one_line(&comparison.name);
-    match details.and_then(|details| details.tasks) {
+pub(crate) fn name(workload: &ComparedWorkload) -> String {
+    let name = one_line(&workload.comparison.name);
+    match workload.details.tasks {
         Some(1) => format!("{name} at 1 task"),
         Some(tasks) => format!("{name} at {tasks} tasks"),
         None => name,
@@ -84,16 +79,27 @@ pub(crate) fn answer_tone(answer: Answer) -> Tone {
 
 /// The answer with what it rests on, or what could have been seen.
 pub(crate) fn answer(comparison: &WorkloadComparison, signs: &Signs) -> String {
-    let word = answer_word(comparison.answer);
+    let basis = basis(comparison, signs);
     match comparison.answer {
-        Answer::Faster | Answer::Slower => format!("{word}{}", evidence(comparison, signs)),
+        Answer::NoDifference => format!("no difference detected; {basis}"),
+        answer => format!("{}: {basis}", answer_word(answer)),
+    }
+}
+
+/// What an answer rests on: `+12.3 % (+11.0 … +13.6 %), p 0.0012`; or what could have been seen, or why there is none.
+pub(crate) fn basis(comparison: &WorkloadComparison, signs: &Signs) -> String {
+    match comparison.answer {
+        Answer::Faster | Answer::Slower => {
+            let change =
+                Change::of(comparison).map(|change| format!("{} ({})", change.words(signs), change.span(signs)));
+            let p = comparison.p_corrected.map(|p| format!("p {}", chance(p)));
+            [change, p].into_iter().flatten().collect::<Vec<_>>().join(", ")
+        }
         Answer::NoDifference => match detectable(comparison) {
-            Some(least) => {
-                format!("no difference detected; one of {least} or more would have been, four times in five")
-            }
-            None => "no difference detected; how great one would have had to be can't be told".to_owned(),
+            Some(least) => format!("one of {least} or more would have been, four times in five"),
+            None => "how great one would have had to be can't be told".to_owned(),
         },
-        Answer::Undecided => format!("{word}: {}", reason(comparison)),
+        Answer::Undecided => reason(comparison),
     }
 }
 
@@ -101,24 +107,17 @@ pub(crate) fn answer(comparison: &WorkloadComparison, signs: &Signs) -> String {
 /// stand nowhere else.
 pub(crate) fn answers(compared: &Comparison, signs: &Signs, with_system: bool) -> Vec<String> {
     let mut told: Vec<(String, Vec<String>)> = Vec::new();
-    for (comparison, details) in rows(compared) {
-        let system = system(details, signs).filter(|_| with_system);
+    for workload in &compared.workloads {
+        let system = system(&workload.details, signs).filter(|_| with_system);
         let system = system.map_or_else(String::new, |system| format!("; system {system}"));
-        let text = format!("{}{system}", answer(comparison, signs));
-        let name = name(comparison, details);
+        let text = format!("{}{system}", answer(&workload.comparison, signs));
+        let name = name(workload);
         match told.iter_mut().find(|(other, _)| *other == text) {
             Some((_, names)) => names.push(name),
             None => told.push((text, vec![name])),
         }
     }
     told.into_iter().map(|(text, names)| format!("{} {} {text}", list(&names), signs.dash)).collect()
-}
-
-/// `: +12.3 % (+11.0 … +13.6 %), p 0.0012`.
-fn evidence(comparison: &WorkloadComparison, signs: &Signs) -> String {
-    let change = Change::of(comparison).map(|change| format!(": {} ({})", change.words(signs), change.span(signs)));
-    let p = comparison.p_corrected.map(|p| format!(", p {}", chance(p)));
-    [change, p].into_iter().flatten().collect()
 }
 
 /// The smallest difference that would be detected four times in five: `1.3 %`.
@@ -135,13 +134,13 @@ pub(crate) fn detectable(comparison: &WorkloadComparison) -> Option<String> {
 /// Why there is no answer.
 fn reason(comparison: &WorkloadComparison) -> String {
     let reasons = comparison.cautions.iter().filter(|caution| is_reason(comparison, caution));
-    let texts: Vec<String> = reasons.map(|caution| one_line(&caution.text)).collect();
+    let texts: Vec<String> = reasons.map(|caution| one_line(&sentences::caution(caution))).collect();
     if texts.is_empty() { "the data can't tell".to_owned() } else { texts.join(" ") }
 }
 
 /// Whether a caution is why there is no answer.
 fn is_reason(comparison: &WorkloadComparison, caution: &Caution) -> bool {
-    comparison.answer == Answer::Undecided && matches!(caution.code, CautionCode::FewUnits | CautionCode::OneBoot)
+    comparison.answer == Answer::Undecided && matches!(caution.code(), CautionCode::FewUnits | CautionCode::OneBoot)
 }
 
 /// How many answers there are of each kind: `1 faster, 2 no difference`.
@@ -155,18 +154,20 @@ pub(crate) fn tally(compared: &Comparison) -> String {
 pub(crate) fn counts(compared: &Comparison) -> Vec<(Answer, usize)> {
     [Answer::Faster, Answer::Slower, Answer::NoDifference, Answer::Undecided]
         .into_iter()
-        .map(|answer| (answer, compared.suite.workloads.iter().filter(|w| w.answer == answer).count()))
+        .map(|answer| {
+            (answer, compared.workloads.iter().filter(|workload| workload.comparison.answer == answer).count())
+        })
         .filter(|(_, count)| *count > 0)
         .collect()
 }
 
 /// The geometric mean of all changes. None when there is one workload or none, whose change is all there is to tell.
 pub(crate) fn overall(compared: &Comparison, signs: &Signs) -> Option<String> {
-    let workloads = compared.suite.workloads.len();
+    let workloads = compared.workloads.len();
     if workloads < 2 {
         return None;
     }
-    Some(match compared.suite.improvement.map(Change::of_improvement) {
+    Some(match compared.improvement.map(Change::of_improvement) {
         Some(change) => format!(
             "Overall: {} ({} at {}), geometric mean over {workloads} workloads",
             change.words(signs),
@@ -198,8 +199,8 @@ pub(crate) fn medians(comparison: &WorkloadComparison, unit: &str, signs: &Signs
 }
 
 /// The kernel's shares of the tasks' CPU time: `38.2 → 31.0 %`. None when neither is known.
-pub(crate) fn system(details: Option<&Details>, signs: &Signs) -> Option<String> {
-    Some(match details?.system_share.map(|share| share.map(|share| share.median * 100.0)) {
+pub(crate) fn system(details: &Details, signs: &Signs) -> Option<String> {
+    Some(match details.system_share.map(|share| share.map(|share| share.median * 100.0)) {
         [Some(a), Some(b)] => format!("{a:.1} {} {b:.1} %", signs.arrow),
         [Some(a), None] => format!("{a:.1} % {} {}", signs.arrow, signs.none),
         [None, Some(b)] => format!("{} {} {b:.1} %", signs.none, signs.arrow),
@@ -224,21 +225,22 @@ pub(crate) struct Grouped {
 
 /// Each caution once, in the order of the codes. Left out is what the answers tell.
 pub(crate) fn cautions(compared: &Comparison) -> Vec<Grouped> {
-    let mut groups: Vec<(CautionCode, &str, Vec<String>)> = Vec::new();
-    for (comparison, details) in rows(compared) {
+    let mut groups: Vec<(CautionCode, String, Vec<String>)> = Vec::new();
+    for workload in &compared.workloads {
+        let comparison = &workload.comparison;
         for caution in comparison.cautions.iter().filter(|caution| !is_reason(comparison, caution)) {
-            let name = name(comparison, details);
-            match groups.iter_mut().find(|(code, text, _)| *code == caution.code && *text == caution.text) {
+            let (name, said) = (name(workload), sentences::caution(caution));
+            match groups.iter_mut().find(|(code, text, _)| *code == caution.code() && *text == said) {
                 Some((_, _, names)) => names.push(name),
-                None => groups.push((caution.code, &caution.text, vec![name])),
+                None => groups.push((caution.code(), said, vec![name])),
             }
         }
     }
     groups.sort_by_key(|(code, _, _)| *code);
-    let all = compared.suite.workloads.len();
-    let named = |(code, text, names): (CautionCode, &str, Vec<String>)| Grouped {
+    let all = compared.workloads.len();
+    let named = |(code, text, names): (CautionCode, String, Vec<String>)| Grouped {
         code,
-        text: one_line(text),
+        text: one_line(&text),
         names: (names.len() < all).then(|| list(&names)),
     };
     groups.into_iter().map(named).collect()
@@ -255,11 +257,10 @@ pub(crate) fn list(names: &[String]) -> String {
 /// What did not end well on each side: `A, zero_fill:base at 4 tasks: mmap: Cannot allocate memory (2×)`.
 pub(crate) fn failures(compared: &Comparison, signs: &Signs) -> Vec<String> {
     let mut texts = Vec::new();
-    for (comparison, details) in rows(compared) {
-        let Some(details) = details else { continue };
-        for (letter, failures) in ["A", "B"].into_iter().zip(&details.failures) {
+    for workload in &compared.workloads {
+        for (letter, failures) in ["A", "B"].into_iter().zip(&workload.details.failures) {
             for failure in counted(failures, signs) {
-                texts.push(format!("{letter}, {}: {failure}", name(comparison, Some(details))));
+                texts.push(format!("{letter}, {}: {failure}", name(workload)));
             }
         }
     }

@@ -3,6 +3,7 @@
 use crate::grid::escape_markdown;
 use crate::introduction;
 use crate::lens::{points, tables, words};
+use crate::sentences;
 use crate::style::UNICODE;
 use faultline_model::lens::summary::{LensCurve, LensSummary};
 use faultline_model::summary::RunSummary;
@@ -26,7 +27,7 @@ pub(crate) fn markdown(summary: &RunSummary, lens: &LensSummary) -> String {
         text.push_str("\nNothing was planned.\n");
     }
     for warning in &summary.warnings {
-        text.push_str(&format!("\n**{}**: {}\n", warning.code.word(), escape_markdown(&warning.text)));
+        text.push_str(&format!("\n**{}**: {}\n", warning.code().word(), escape_markdown(&sentences::warning(warning))));
     }
     text.push('\n');
     for sentence in words::LEGEND {

@@ -13,6 +13,7 @@ pub use gate::budget_table;
 
 use crate::format::Format;
 use crate::json::json;
+use crate::sentences::worded_run;
 use crate::style::Style;
 use faultline_model::lens::summary::LensSummary;
 use faultline_model::summary::RunSummary;
@@ -22,7 +23,7 @@ use faultline_model::summary::RunSummary;
 pub(crate) fn lens_table(summary: &RunSummary, lens: &LensSummary, format: Format, style: &Style) -> String {
     match format {
         Format::Table => text::text(summary, lens, style),
-        Format::Json => json(summary),
+        Format::Json => json(&worded_run(summary)),
         Format::Csv => points::table(summary, &lens.curves, |_| true).csv(),
         Format::Markdown => markdown::markdown(summary, lens),
     }

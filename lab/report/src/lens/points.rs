@@ -72,7 +72,9 @@ fn columns<'a>() -> Vec<Column<'a>> {
         Column::csv_only("problems", |row| {
             row.point.problems.iter().map(|problem| problem.kind.as_str()).collect::<Vec<_>>().join(";")
         }),
-        Column::csv_only("failures", |row| row.point.failures.join("; ")),
+        Column::csv_only("failures", |row| {
+            row.point.failures.iter().map(|failure| failure.cause.to_string()).collect::<Vec<_>>().join("; ")
+        }),
         Column::csv_only("verdict", |row| row.curve.verdict.words().to_owned()),
         Column::right("n", |row, _| row.figure(|transfers| transfers.n.to_string())),
         Column::left("amiss", |row, _| words::amiss(row.point).join("; ")).on(&[Form::Markdown]),

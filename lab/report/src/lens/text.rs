@@ -3,6 +3,7 @@
 use crate::introduction;
 use crate::lens::{points, tables, words};
 use crate::one_line::one_line;
+use crate::sentences;
 use crate::sheet::Sheet;
 use crate::style::{Style, Tone};
 use faultline_model::lens::summary::{LensCurve, LensPoint, LensSummary};
@@ -107,7 +108,7 @@ fn warnings(sheet: &mut Sheet<'_>, summary: &RunSummary) {
     for warning in &summary.warnings {
         let cells = introduction::cells(&warning.cells).map_or_else(String::new, |cells| format!(" [{cells}]"));
         sheet.line("");
-        let text = format!("{}: {}{cells}", warning.code.word(), one_line(&warning.text));
+        let text = format!("{}: {}{cells}", warning.code().word(), one_line(&sentences::warning(warning)));
         sheet.paragraph(Some(Tone::Middling), "", &text);
     }
 }

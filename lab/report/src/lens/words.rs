@@ -24,11 +24,21 @@ pub(crate) fn subject(lens: &LensSummary, signs: &Signs) -> String {
     one_line(&format!("under the lens: {what} {dot} {sockets} {dot} costs: {}", settings.costs))
 }
 
-/// The verdict with the figures that it rests on: `grows: 4.800 transfers per fault at 2 CPUs, 13.10 at 64; …`.
+/// The verdict with the figures that it rests on: `grows with CPUs: 4.800 transfers per fault at 2 CPUs, 13.10 at 64; …`.
 pub(crate) fn verdict(curve: &LensCurve) -> String {
-    let words = curve.verdict.words();
+    let (words, basis) = (curve.verdict.words(), verdict_basis(curve));
+    match curve.verdict {
+        LensVerdict::Grows { .. } | LensVerdict::Falls { .. } => format!("{words} {basis}"),
+        LensVerdict::Flat { .. } | LensVerdict::Uneven { .. } | LensVerdict::TooFewPoints => {
+            format!("{words}: {basis}")
+        }
+    }
+}
+
+/// What a verdict rests on: `with CPUs: 4.800 transfers per fault at 2 CPUs, 13.10 at 64; …`.
+pub(crate) fn verdict_basis(curve: &LensCurve) -> String {
     let Some(reach) = curve.verdict.reach() else {
-        return format!("{words}: fewer than two numbers of CPUs from 2 on have a figure");
+        return "fewer than two numbers of CPUs from 2 on have a figure".to_owned();
     };
     let ends = format!(
         "{} transfers per {} at {} CPUs, {} at {}",
@@ -44,10 +54,10 @@ pub(crate) fn verdict(curve: &LensCurve) -> String {
                 Growth::Unknown => growth.words().to_owned(),
                 _ => format!("growth {}", growth.words()),
             };
-            format!("{words} with CPUs: {ends}; {} more with each doubling; {law}", transfers(reach.per_doubling))
+            format!("with CPUs: {ends}; {} more with each doubling; {law}", transfers(reach.per_doubling))
         }
-        LensVerdict::Falls { .. } => format!("{words} with CPUs: {ends}"),
-        _ => format!("{words}: {ends}"),
+        LensVerdict::Falls { .. } => format!("with CPUs: {ends}"),
+        LensVerdict::Flat { .. } | LensVerdict::Uneven { .. } | LensVerdict::TooFewPoints => ends,
     }
 }
 
@@ -85,12 +95,14 @@ pub(crate) fn shown_point(curve: &LensCurve) -> Option<&LensPoint> {
 /// What is amiss with a point: why it has no figure, what failed besides, and what its counts lack.
 pub(crate) fn amiss(point: &LensPoint) -> Vec<String> {
     let mut amiss = Vec::new();
-    let failures = point.failures.iter().map(|text| one_line(text)).collect::<Vec<_>>().join("; ");
+    let failures =
+        point.failures.iter().map(|failure| one_line(&failure.cause.to_string())).collect::<Vec<_>>().join("; ");
     match (point.transfers.is_some(), failures.is_empty()) {
         (true, true) => {}
         (true, false) => amiss.push(format!("left out as failed: {failures}")),
         (false, true) => {
-            let endings = point.cut_short.iter().map(|cut| one_line(&cut.ending)).collect::<Vec<_>>().join("; ");
+            let endings =
+                point.cut_short.iter().map(|cut| one_line(&cut.ending.to_string())).collect::<Vec<_>>().join("; ");
             amiss.push(format!("no figure: {}", if endings.is_empty() { "not run" } else { &endings }));
         }
         (false, false) => amiss.push(format!("no figure: {failures}")),

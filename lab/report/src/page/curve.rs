@@ -6,22 +6,22 @@ use crate::page::document::table;
 use crate::page::{overview, shares, value};
 use crate::run::words;
 use crate::style::UNICODE;
-use faultline_model::summary::{Curve, Point, RunSummary};
+use faultline_model::summary::{Curve, Point};
 use maud::{Markup, html as markup};
 
 /// How many kernel counters are shown.
 const COUNTERS: usize = 12;
 
 /// The curve's card.
-pub(crate) fn card(summary: &RunSummary, curve: &Curve, index: usize) -> Markup {
+pub(crate) fn card(curve: &Curve, index: usize) -> Markup {
     let name = one_line(&curve.case.to_string());
-    let verdict = words::verdict(summary, curve, &UNICODE);
+    let verdict = words::verdict(curve, &UNICODE);
     let title = format!("curve-{index}-title");
     markup! {
         article.curve id={ "curve-" (index) } aria-labelledby=(title) {
             header {
                 h3 id=(title) { (name) " " span.mode { (introduction::tasks_are(curve.case.mode)) } }
-                p.verdict { (overview::badge(curve.verdict)) span.basis { (basis(&verdict, curve)) } }
+                p.verdict { (overview::badge(curve.verdict.verdict)) span.basis { (words::verdict_basis(curve, &UNICODE)) } }
                 p.about { (one_line(&curve.text)) }
             }
             (figures(curve, &name, &verdict))
@@ -35,11 +35,6 @@ pub(crate) fn card(summary: &RunSummary, curve: &Curve, index: usize) -> Markup 
             }
         }
     }
-}
-
-/// What follows the verdict's own words: `efficiency 94.4 % (…) at 8 tasks`.
-fn basis<'a>(verdict: &'a str, curve: &Curve) -> &'a str {
-    verdict.strip_prefix(curve.verdict.words()).and_then(|rest| rest.strip_prefix(": ")).unwrap_or_default()
 }
 
 fn figures(curve: &Curve, name: &str, verdict: &str) -> Markup {

@@ -109,14 +109,12 @@ fn case(curve: &LensCurve, index: usize) -> Markup {
     let name = one_line(&curve.case.to_string());
     let title = format!("curve-{index}-title");
     let verdict = words::verdict(curve);
-    let basis =
-        verdict.strip_prefix(curve.verdict.words()).map_or("", |rest| rest.trim_start_matches(": ").trim_start());
     let shown = words::shown_point(curve);
     markup! {
         article.curve id={ "curve-" (index) } aria-labelledby=(title) {
             header {
                 h3 id=(title) { (name) " " span.mode { (introduction::tasks_are(curve.case.mode)) } }
-                p.verdict { (badge(&curve.verdict)) span.basis { (basis) } }
+                p.verdict { (badge(&curve.verdict)) span.basis { (words::verdict_basis(curve)) } }
                 p.about { (one_line(&curve.text)) }
             }
             @if curve.points.iter().any(|point| point.transfers.is_some()) {

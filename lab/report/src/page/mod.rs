@@ -17,6 +17,7 @@ use crate::introduction;
 use crate::moment;
 use crate::one_line::one_line;
 use crate::run::legend;
+use crate::sentences::worded_run;
 use crate::style::UNICODE;
 use faultline_model::record::RunRecord;
 use faultline_model::summary::RunSummary;
@@ -45,7 +46,7 @@ pub fn html(summary: &RunSummary, record: &RunRecord) -> String {
         (surroundings::settings(summary, record))
     };
     let skip = if summary.lens.is_some() { "Skip to the cases" } else { "Skip to the curves" };
-    document::document(&title, ("#curves", skip), masthead(summary, &title), parts, summary)
+    document::document(&title, ("#curves", skip), masthead(summary, &title), parts, &worded_run(summary))
 }
 
 fn masthead(summary: &RunSummary, title: &str) -> Markup {
@@ -80,7 +81,7 @@ fn curves(summary: &RunSummary) -> Markup {
                     "In a chart: arrow keys move between points, Enter pins the figures of one, Escape closes them."
                 }
             }
-            @for (index, one) in summary.curves.iter().enumerate() { (curve::card(summary, one, index)) }
+            @for (index, one) in summary.curves.iter().enumerate() { (curve::card(one, index)) }
         }
     }
 }

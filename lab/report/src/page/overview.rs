@@ -3,7 +3,6 @@
 use crate::introduction;
 use crate::one_line::one_line;
 use crate::page::value;
-use crate::run::words;
 use faultline_model::summary::{Curve, Estimate, RunSummary, Verdict};
 use maud::{Markup, html as markup};
 
@@ -21,17 +20,17 @@ pub(crate) fn section(summary: &RunSummary) -> Markup {
             } @else {
                 p.tally {
                     @for verdict in ORDER {
-                        @let count = summary.curves.iter().filter(|curve| curve.verdict == verdict).count();
+                        @let count = summary.curves.iter().filter(|curve| curve.verdict.verdict == verdict).count();
                         @if count > 0 { span { b { (count) } " " (badge(verdict)) } }
                     }
                 }
-                (table(summary))
+                (table(&summary.curves))
             }
         }
     }
 }
 
-fn table(summary: &RunSummary) -> Markup {
+fn table(curves: &[Curve]) -> Markup {
     markup! {
         div.scroll tabindex="0" role="region" aria-label="Overview of all curves" {
             table.sortable {
@@ -48,14 +47,16 @@ fn table(summary: &RunSummary) -> Markup {
                         th.number scope="col" { "n" }
                     }
                 }
-                tbody { @for (index, curve) in summary.curves.iter().enumerate() { (row(summary, curve, index)) } }
+                tbody { @for (index, curve) in curves.iter().enumerate() { (row(curve, index)) } }
             }
         }
     }
 }
 
-fn row(summary: &RunSummary, curve: &Curve, index: usize) -> Markup {
-    let point = words::verdict_point(summary, curve);
+/// A curve's row, with the figures of the point that its verdict rests on, or of the base where there is no verdict.
+fn row(curve: &Curve, index: usize) -> Markup {
+    let tasks = curve.verdict.rests_on.map(|basis| basis.tasks).or(curve.base_tasks);
+    let point = tasks.and_then(|tasks| curve.point(tasks));
     let base = point.is_some_and(|point| curve.base_tasks == Some(point.tasks));
     let derived = |estimate: Option<Estimate>| estimate.filter(|_| !base);
     let value = point.and_then(|point| point.value);
@@ -66,7 +67,7 @@ fn row(summary: &RunSummary, curve: &Curve, index: usize) -> Markup {
                 a href={ "#curve-" (index) } { (one_line(&curve.case.to_string())) } " "
                 span.mode { (introduction::tasks_are(curve.case.mode)) }
             }
-            td { (badge(curve.verdict)) }
+            td { (badge(curve.verdict.verdict)) }
             td.number { @if let Some(point) = point { (value::count(point.tasks)) } @else { (value::none()) } }
             td.number { (value::median(value, &curve.unit)) }
             td { (value::interval(value, &curve.unit)) }

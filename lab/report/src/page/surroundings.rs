@@ -3,6 +3,7 @@
 use crate::introduction;
 use crate::moment;
 use crate::one_line::one_line;
+use crate::sentences;
 use faultline_model::facts::FactValue;
 use faultline_model::lens::settings::LensSettings;
 use faultline_model::plan::{PinPolicy, RunKind, Settings, TimedSettings};
@@ -21,7 +22,7 @@ pub(crate) fn warnings(summary: &RunSummary) -> Markup {
                 ul.warnings {
                     @for warning in &summary.warnings {
                         li {
-                            b { (warning.code.word()) } " " (one_line(&warning.text))
+                            b { (warning.code().word()) } " " (one_line(&sentences::warning(warning)))
                             @if let Some(cells) = introduction::cells(&warning.cells) { " " span.cells { (cells) } }
                         }
                     }

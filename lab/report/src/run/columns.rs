@@ -86,10 +86,12 @@ fn columns<'a>() -> Vec<Column<'a>> {
         Column::csv_only("machine_steal_time_ratio", |row| row.share(|shares| shares.steal)),
         Column::csv_only("repeats", |row| row.point.repeats.iter().map(f64::to_string).collect::<Vec<_>>().join(";")),
         Column::csv_only("failures", |row| row.point.failures.len().to_string()),
-        Column::csv_only("failure_texts", |row| row.point.failures.join("; ")),
+        Column::csv_only("failure_texts", |row| {
+            row.point.failures.iter().map(|failure| failure.to_string()).collect::<Vec<_>>().join("; ")
+        }),
         Column::right("n", |row, _| row.n()),
         Column::left("verdict", |row, signs| row.verdict(signs)).on(&[Form::Markdown]).csv("verdict", |row| {
-            let word = serde_json::to_value(row.curve.verdict).ok();
+            let word = serde_json::to_value(row.curve.verdict.verdict).ok();
             word.as_ref().and_then(|word| word.as_str()).unwrap_or_default().to_owned()
         }),
     ]
@@ -151,7 +153,7 @@ impl Row<'_> {
 
     /// The curve's verdict in its first row, and the point's own failures.
     fn verdict(&self, signs: &Signs) -> String {
-        let verdict = self.is_first().then(|| self.curve.verdict.words().to_owned());
+        let verdict = self.is_first().then(|| self.curve.verdict.verdict.words().to_owned());
         let shortfall = words::shortfall(self.point, signs);
         verdict.into_iter().chain(shortfall).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
     }

@@ -3,6 +3,7 @@
 use crate::grid::escape_markdown;
 use crate::introduction;
 use crate::run::{columns, legend};
+use crate::sentences;
 use crate::style::UNICODE;
 use faultline_model::summary::RunSummary;
 
@@ -35,7 +36,7 @@ fn warnings(summary: &RunSummary, text: &mut String) {
     }
     for warning in &summary.warnings {
         let cells = introduction::cells(&warning.cells).map_or_else(String::new, |cells| format!(" [{cells}]"));
-        let sentence = escape_markdown(&format!("{}{cells}", warning.text));
-        text.push_str(&format!("- **{}**: {sentence}\n", warning.code.word()));
+        let sentence = escape_markdown(&format!("{}{cells}", sentences::warning(warning)));
+        text.push_str(&format!("- **{}**: {sentence}\n", warning.code().word()));
     }
 }

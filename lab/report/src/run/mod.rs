@@ -10,18 +10,19 @@ pub(crate) use crate::json::json;
 
 use crate::format::Format;
 use crate::lens;
+use crate::sentences::worded_run;
 use crate::style::Style;
 use faultline_model::summary::RunSummary;
 
 /// A run's figures: per curve a row per number of tasks; of a run under the lens, per case a row per number of CPUs, and the lines and
-/// code with most transfers. JSON is the summary as it is, its `format` included.
+/// code with most transfers. JSON is the summary with its words, its `format` included.
 pub fn run_table(summary: &RunSummary, format: Format, style: &Style) -> String {
     if let Some(lens) = &summary.lens {
         return lens::lens_table(summary, lens, format, style);
     }
     match format {
         Format::Table => text::text(summary, style),
-        Format::Json => json(summary),
+        Format::Json => json(&worded_run(summary)),
         Format::Csv => columns::table(summary, |_| true).csv(),
         Format::Markdown => markdown::markdown(summary),
     }

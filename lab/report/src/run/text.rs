@@ -3,6 +3,7 @@
 use crate::introduction;
 use crate::one_line::one_line;
 use crate::run::{columns, legend, words};
+use crate::sentences;
 use crate::sheet::Sheet;
 use crate::style::{Style, Tone};
 use faultline_model::summary::{Curve, Point, RunSummary};
@@ -36,17 +37,17 @@ fn curves(sheet: &mut Sheet<'_>, summary: &RunSummary) {
     let headings = sheet.style.paint(Tone::Title, &lines.next().unwrap_or_default());
     sheet.line(&headings);
     for curve in &summary.curves {
-        write_curve(sheet, summary, curve, &mut lines);
+        write_curve(sheet, curve, &mut lines);
     }
 }
 
 /// Name and verdict, what it does in which unit, then the points.
-fn write_curve(sheet: &mut Sheet<'_>, summary: &RunSummary, curve: &Curve, rows: &mut impl Iterator<Item = String>) {
+fn write_curve(sheet: &mut Sheet<'_>, curve: &Curve, rows: &mut impl Iterator<Item = String>) {
     let signs = sheet.style.signs();
     let name = one_line(&curve.case.to_string());
     let mode = introduction::tasks_are(curve.case.mode);
-    let verdict = words::verdict(summary, curve, signs);
-    let tone = words::verdict_tone(curve.verdict);
+    let verdict = words::verdict(curve, signs);
+    let tone = words::verdict_tone(curve.verdict.verdict);
     let title = sheet.style.paint(Tone::Title, &name);
     let dot = signs.dot;
     sheet.line("");
@@ -96,10 +97,10 @@ fn warnings(sheet: &mut Sheet<'_>, summary: &RunSummary) {
     let title = sheet.style.paint(Tone::Title, "Warnings");
     sheet.line(&title);
     for warning in &summary.warnings {
-        let code = sheet.style.paint(Tone::Middling, warning.code.word());
+        let code = sheet.style.paint(Tone::Middling, warning.code().word());
         let cells = introduction::cells(&warning.cells).map_or_else(String::new, |cells| format!(" [{cells}]"));
         sheet.line(&format!("  {code}"));
-        sheet.paragraph(None, "    ", &format!("{}{cells}", one_line(&warning.text)));
+        sheet.paragraph(None, "    ", &format!("{}{cells}", one_line(&sentences::warning(warning))));
     }
 }
 

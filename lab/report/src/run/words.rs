@@ -3,37 +3,26 @@
 use crate::figure;
 use crate::one_line::one_line;
 use crate::style::{Signs, Tone};
-use faultline_model::cell::Cell;
-use faultline_model::summary::{Curve, Point, RunSummary, Verdict};
-use faultline_model::warning::WarningCode;
+use faultline_model::failure::Failure;
+use faultline_model::said::Said;
+use faultline_model::summary::{Curve, Point, Verdict};
 
-/// The point that a verdict rests on: the greatest number of tasks with a figure that has CPUs of its own.
-pub(crate) fn verdict_point<'a>(summary: &RunSummary, curve: &'a Curve) -> Option<&'a Point> {
-    let crowded = |point: &Point| {
-        let cell = Cell { case: curve.case.clone(), tasks: point.tasks };
-        summary
-            .warnings
-            .iter()
-            .any(|warning| warning.code == WarningCode::Oversubscribed && warning.cells.contains(&cell))
-    };
-    curve.points.iter().rev().find(|point| point.value.is_some() && !crowded(point))
+/// The verdict, and what it rests on: `scales in part: efficiency 71.2 % (70.1 … 72.3 %) at 4 tasks, n 6`.
+pub(crate) fn verdict(curve: &Curve, signs: &Signs) -> String {
+    format!("{}: {}", curve.verdict.verdict.words(), verdict_basis(curve, signs))
 }
 
-/// The verdict, and the efficiency that it rests on: `scales in part: efficiency 71.2 % (70.1 … 72.3 %) at 4 tasks`.
-pub(crate) fn verdict(summary: &RunSummary, curve: &Curve, signs: &Signs) -> String {
-    let words = curve.verdict.words();
-    if curve.verdict == Verdict::NotMeasured {
-        return format!("{words}: fewer than two numbers of tasks have a figure");
-    }
-    match verdict_point(summary, curve).and_then(|point| point.efficiency.map(|efficiency| (point, efficiency))) {
-        Some((point, efficiency)) => format!(
-            "{words}: efficiency {} ({}) at {} tasks, n {}",
-            figure::percent(efficiency.median),
-            figure::percent_span(&efficiency, signs),
-            point.tasks,
-            efficiency.n
+/// What a verdict rests on: `efficiency 71.2 % (70.1 … 72.3 %) at 4 tasks, n 6`.
+pub(crate) fn verdict_basis(curve: &Curve, signs: &Signs) -> String {
+    match curve.verdict.rests_on {
+        Some(basis) => format!(
+            "efficiency {} ({}) at {} tasks, n {}",
+            figure::percent(basis.efficiency.median),
+            figure::percent_span(&basis.efficiency, signs),
+            basis.tasks,
+            basis.efficiency.n
         ),
-        None => words.to_owned(),
+        None => "fewer than two numbers of tasks have a figure".to_owned(),
     }
 }
 
@@ -63,10 +52,10 @@ fn attempts(count: usize) -> String {
 }
 
 /// Failures, equal ones once with their count, in the order in which they first came.
-pub(crate) fn counted(failures: &[String], signs: &Signs) -> Vec<String> {
-    let mut counted: Vec<(&str, usize)> = Vec::new();
-    for failure in failures {
-        match counted.iter_mut().find(|(text, _)| text == failure) {
+pub(crate) fn counted(failures: &[Said<Failure>], signs: &Signs) -> Vec<String> {
+    let mut counted: Vec<(String, usize)> = Vec::new();
+    for failure in failures.iter().map(|failure| failure.to_string()) {
+        match counted.iter_mut().find(|(text, _)| *text == failure) {
             Some((_, count)) => *count += 1,
             None => counted.push((failure, 1)),
         }
@@ -74,8 +63,8 @@ pub(crate) fn counted(failures: &[String], signs: &Signs) -> Vec<String> {
     counted
         .into_iter()
         .map(|(text, count)| match count {
-            1 => one_line(text),
-            _ => format!("{} ({count}{})", one_line(text), signs.times),
+            1 => one_line(&text),
+            _ => format!("{} ({count}{})", one_line(&text), signs.times),
         })
         .collect()
 }

@@ -1,16 +1,20 @@
 //! Made-up comparisons with all that a report has to cope with. The figures are invented, fixed, and mean nothing.
 
 use faultline_model::comparison::{
-    Comparison, CounterDifference, Described, Details, Ended, FactDifference, Look, ScaledCase, Sequential,
+    ComparedWorkload, Comparison, CounterDifference, Described, Details, Ended, FactDifference, Look, ScaledCase,
+    Sequential,
 };
 use faultline_model::direction::Direction;
 use faultline_model::facts::FactValue;
+use faultline_model::failure::{Failure, FailureCause};
 use faultline_model::record::RunId;
+use faultline_model::said::Said;
 use faultline_model::scaling::{Law, Move, ParameterChange, ScalingComparison};
 use faultline_model::summary::Estimate;
 use faultline_model::time::UnixMillis;
+use faultline_model::unmatched::{Letter, Unmatched, UnmatchedReason};
 use faultline_model::workload_comparison::{
-    Answer, Bounded, Caution, CautionCode, Method, Side, SuiteComparison, Unit, WorkloadComparison,
+    Answer, Bounded, Caution, FewUnits, Groups, Method, OneBoot, Side, Unit, WorkloadComparison,
 };
 
 /// Relative deviations of a side's values, in the order of their measurement.
@@ -143,6 +147,10 @@ impl Shape {
         }
     }
 
+    fn compared(&self) -> ComparedWorkload {
+        ComparedWorkload { comparison: self.comparison(), details: self.details() }
+    }
+
     fn details(&self) -> Details {
         let share =
             |median: f64| Estimate { median, low: median - 0.01, high: median + 0.01, coverage: 0.96, n: self.units };
@@ -160,18 +168,22 @@ fn counter(name: &str, a: f64, b: f64, p_corrected: f64) -> CounterDifference {
     CounterDifference { name: name.into(), a, b, p_corrected }
 }
 
-fn caution(code: CautionCode, text: &str) -> Caution {
-    Caution { code, text: text.into() }
+/// A failure in these words.
+fn told(words: &str) -> Said<Failure> {
+    Failure { block: None, cause: FailureCause::Told { words: words.to_owned() } }.into()
 }
 
-const SHARED_BOOT: &str = "Both sides ran in one boot: another boot may give another difference.";
-const ONE_BOOT: &str = "A side was seen in one boot only, which the other doesn't share: what that boot changed can't be told from what you \
-     changed. Boot each side 3 times or more.";
-const FEW_BOOTS: &str = "1 and 1 boots can't show any difference at this level. Make 6 or more on each side.";
-const FEW_RUNS: &str = "2 and 2 runs can't show any difference at this level. Make 6 or more on each side.";
-const TWO_GROUPS: &str = "The first side's values fall into two groups, with 40 % of them in the lower one.";
-const NOT_INTERLEAVED: &str = "One side was measured after the other: what changed on the machine meanwhile counts as a difference. \
-     Mix the sides in random order.";
+/// What one side has, at 4 tasks.
+fn only_on(side: Letter, name: &str) -> Said<Unmatched> {
+    let reason = UnmatchedReason::OneSideOnly { side };
+    Unmatched { name: name.to_owned(), tasks: Some(4), measure: None, reason }.into()
+}
+
+const SHARED_BOOT: Caution = Caution::OneBoot { boots: OneBoot::Shared };
+const ONE_BOOT: Caution = Caution::OneBoot { boots: OneBoot::Confounded };
+const FEW_BOOTS: Caution = Caution::FewUnits(FewUnits::ForAnyTest { unit: Unit::Boot, a: 1, b: 1 });
+const FEW_RUNS: Caution = Caution::FewUnits(FewUnits::ForAnyTest { unit: Unit::Run, a: 2, b: 2 });
+const TWO_GROUPS: Caution = Caution::Bimodal { a: Some(Groups { up_to: 2.365e6, from: 2.414e6 }), b: None };
 
 fn described(name: &str, setup: &[&str], run: i64) -> Described {
     Described {
@@ -191,15 +203,11 @@ fn suite(shapes: &[Shape], improvement: Option<Bounded>) -> Comparison {
         format: Comparison::FORMAT.into(),
         a: described("base pages", &[], 12),
         b: described("huge pages", &HUGE_PAGES, 12),
-        suite: SuiteComparison {
-            format: SuiteComparison::FORMAT.into(),
-            level: 0.95,
-            seed: 1,
-            resamples: 2000,
-            workloads: shapes.iter().map(Shape::comparison).collect(),
-            improvement,
-        },
-        details: shapes.iter().map(Shape::details).collect(),
+        level: 0.95,
+        seed: 1,
+        resamples: 2000,
+        workloads: shapes.iter().map(Shape::compared).collect(),
+        improvement,
         scaling: Vec::new(),
         facts: Vec::new(),
         sequential: None,
@@ -241,13 +249,13 @@ fn sequential(taken: u32, ended: Ended) -> Sequential {
 /// One of each answer, ended early, with all that can stand behind it.
 pub fn typical() -> Comparison {
     let mut compared = suite(&[FASTER, SLOWER, QUICKER, SAME, UNDECIDED], None);
-    let [faster, slower, _, same, undecided] = &mut compared.suite.workloads[..] else { unreachable!() };
-    for workload in [&mut *faster, slower, same] {
-        workload.cautions.push(caution(CautionCode::OneBoot, SHARED_BOOT));
+    let [faster, slower, _, same, undecided] = &mut compared.workloads[..] else { unreachable!() };
+    for workload in [&mut *faster, &mut *slower, &mut *same] {
+        workload.comparison.cautions.push(SHARED_BOOT.into());
     }
-    same.cautions.push(caution(CautionCode::Bimodal, TWO_GROUPS));
-    undecided.cautions = vec![caution(CautionCode::FewUnits, FEW_BOOTS), caution(CautionCode::OneBoot, ONE_BOOT)];
-    compared.details[0].counters = vec![
+    same.comparison.cautions.push(TWO_GROUPS.into());
+    undecided.comparison.cautions = vec![FEW_BOOTS.into(), ONE_BOOT.into()];
+    faster.details.counters = vec![
         counter("vmstat.pgfault", 1.02, 0.0039, 2e-6),
         counter("vmstat.thp_fault_alloc", 0.0, 0.00195, 2e-6),
         counter("vmstat.pgalloc_normal", 1.01, 1.0, 0.0004),
@@ -255,11 +263,11 @@ pub fn typical() -> Comparison {
         counter("vmstat.numa_hit", 1.03, 1.01, 0.021),
         counter("vmstat.pgfree", 1.5, 1.4, 0.04),
     ];
-    compared.details[1].counters = vec![counter("vmstat.compact_stall", 0.0, 0.21, 0.0031)];
-    compared.details[3].values[0] =
+    slower.details.counters = vec![counter("vmstat.compact_stall", 0.0, 0.21, 0.0031)];
+    same.details.values[0] =
         [0.985, 1.008, 0.986, 0.984, 1.006, 1.009, 0.985, 1.007, 0.984, 1.008, 1.006, 1.007].map(|x| x * 2.4e6).into();
-    compared.details[4].failures =
-        [vec!["mmap: Cannot allocate memory".into(); 2], vec!["ended by signal 11: line1\nline2".into()]];
+    undecided.details.failures =
+        [vec![told("mmap: Cannot allocate memory"); 2], vec![told("ended by signal 11: line1\nline2")]];
     compared.scaling = laws();
     compared.facts = vec![
         FactDifference {
@@ -270,7 +278,7 @@ pub fn typical() -> Comparison {
         FactDifference { key: "memory.huge_pages_free".into(), a: None, b: Some(FactValue::Count(64)) },
     ];
     compared.sequential = Some(sequential(4, Ended::Settled));
-    compared.unmatched = vec!["compile:small-c at 4 tasks: A has no figure of it".into()];
+    compared.unmatched = vec![only_on(Letter::B, "compile:small-c")];
     compared
 }
 
@@ -282,8 +290,8 @@ pub fn stored() -> Comparison {
     compared.a = described("run 7", &["kernel ./before/bzImage"], 7);
     compared.b = described("run 9", &["kernel ./after/bzImage"], 9);
     compared.b.machine = Some("guest: 2 CPUs, QEMU TCG, Linux 6.1.0-tiny".into());
-    for workload in &mut compared.suite.workloads {
-        workload.cautions.push(caution(CautionCode::NotInterleaved, NOT_INTERLEAVED));
+    for workload in &mut compared.workloads {
+        workload.comparison.cautions.push(Caution::NotInterleaved.into());
     }
     compared
 }
@@ -305,16 +313,16 @@ pub fn imported() -> Comparison {
     for (side, name) in [(&mut compared.a, "before.json"), (&mut compared.b, "after.json")] {
         *side = Described { name: name.into(), setup: Vec::new(), run: None, started: None, machine: None };
     }
-    let workload = &mut compared.suite.workloads[0];
+    let workload = &mut compared.workloads[0].comparison;
     workload.ratio = None;
-    workload.cautions.push(caution(CautionCode::FewUnits, FEW_RUNS));
+    workload.cautions.push(FEW_RUNS.into());
     compared
 }
 
 /// Nothing in common.
 pub fn empty() -> Comparison {
     let mut compared = suite(&[], None);
-    compared.unmatched = vec!["zero_fill:base at 4 tasks: only in run 12".into()];
+    compared.unmatched = vec![only_on(Letter::A, "zero_fill:base")];
     compared.sequential = Some(sequential(0, Ended::Stopped));
     compared
 }
@@ -328,22 +336,20 @@ pub fn hostile() -> Comparison {
         side.setup = vec![attack.into()];
         side.machine = Some(attack.into());
     }
-    for workload in &mut compared.suite.workloads {
+    for ComparedWorkload { comparison: workload, details } in &mut compared.workloads {
         workload.name.push_str(attack);
         workload.unit = format!("op/s{attack}");
-        workload.cautions.push(caution(CautionCode::Drift, attack));
-    }
-    for details in &mut compared.details {
+        workload.cautions.push(Caution::DifferentFacts { keys: vec![attack.into()] }.into());
         details.counters.push(counter(attack, 1.0, 2.0, 0.01));
-        details.failures = [vec![attack.into()], Vec::new()];
+        details.failures = [vec![told(attack)], Vec::new()];
     }
     // An interval without a lower end for times: its improvement has no upper one.
-    compared.suite.workloads[2].ratio = Some(Bounded { value: 0.885, low: 0.0, high: 0.99, level: 0.9833 });
-    compared.details[3].values = [Vec::new(), vec![1.0]];
+    compared.workloads[2].comparison.ratio = Some(Bounded { value: 0.885, low: 0.0, high: 0.99, level: 0.9833 });
+    compared.workloads[3].details.values = [Vec::new(), vec![1.0]];
     compared.scaling[0].name = attack.into();
     compared.scaling[0].unit = attack.into();
     compared.facts[0].key = attack.into();
     compared.facts[0].a = Some(FactValue::Text(attack.into()));
-    compared.unmatched = vec![attack.into()];
+    compared.unmatched = vec![only_on(Letter::A, attack)];
     compared
 }

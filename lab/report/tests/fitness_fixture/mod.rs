@@ -1,13 +1,13 @@
 //! Made-up answers of machines compared with themselves. The figures are invented, fixed, and mean nothing.
 
 use crate::comparison_fixture::{stored, typical};
-use faultline_model::comparison::{Advice, Comparison, Ended, Fit, Fitness, Sequential};
+use faultline_model::comparison::{Advice, ComparedWorkload, Comparison, Ended, Fit, Fitness, Sequential};
 use faultline_model::workload_comparison::Answer;
 
 /// Both sides alike in all their workloads, and none of them found to differ.
 fn alike() -> Comparison {
     let mut compared = stored();
-    for (workload, details) in compared.suite.workloads.iter_mut().zip(&mut compared.details) {
+    for ComparedWorkload { comparison: workload, details } in &mut compared.workloads {
         workload.answer = Answer::NoDifference;
         workload.b = workload.a;
         workload.cautions.clear();
@@ -20,8 +20,7 @@ fn alike() -> Comparison {
 fn differing() -> Comparison {
     let mut compared = typical();
     for index in [2, 0] {
-        compared.suite.workloads.remove(index);
-        compared.details.remove(index);
+        compared.workloads.remove(index);
     }
     compared.unmatched.clear();
     compared
@@ -34,8 +33,8 @@ pub fn checked(fit: Fit) -> Fitness {
         Fit::Unfit => differing(),
     };
     if fit == Fit::Coarse {
-        compared.suite.workloads[0].detectable = Some(1.182);
-        compared.details[0].values[1].iter_mut().step_by(3).for_each(|value| *value *= 1.2);
+        compared.workloads[0].comparison.detectable = Some(1.182);
+        compared.workloads[0].details.values[1].iter_mut().step_by(3).for_each(|value| *value *= 1.2);
     }
     compared.b = compared.a.clone();
     let looks = typical().sequential.map(|sequential| sequential.looks).unwrap_or_default();

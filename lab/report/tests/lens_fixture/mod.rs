@@ -1,16 +1,19 @@
 //! Made-up runs under the lens. The figures are invented, fixed, and mean nothing.
 
 use faultline_model::cell::{Case, TaskMode};
+use faultline_model::failure::{Failure, FailureCause};
 use faultline_model::lens::raw::{ByDistance, CpuTransfers, Problem};
 use faultline_model::lens::settings::LensSettings;
 use faultline_model::lens::summary::{
     CpuClock, CutShort, Growth, Held, LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Place, Reach,
 };
+use faultline_model::outcome::Outcome;
 use faultline_model::record::{RunId, RunState};
+use faultline_model::said::Said;
 use faultline_model::subject::SubjectKind;
 use faultline_model::summary::{Estimate, Progress, RunSummary};
 use faultline_model::time::UnixMillis;
-use faultline_model::warning::{Warning, WarningCode};
+use faultline_model::warning::{Warning, WarningKind};
 
 /// A case by its names.
 pub fn case(workload: &str, variant: &str, mode: TaskMode) -> Case {
@@ -110,6 +113,11 @@ pub fn code(all: f64) -> Vec<Place> {
     ]
 }
 
+/// A failure in these words.
+fn told(words: &str) -> Said<Failure> {
+    Failure { block: Some(0), cause: FailureCause::Told { words: words.to_owned() } }.into()
+}
+
 fn failed(cpus: u32, failures: &[&str]) -> LensPoint {
     LensPoint {
         cpus,
@@ -125,15 +133,15 @@ fn failed(cpus: u32, failures: &[&str]) -> LensPoint {
         lines: Vec::new(),
         code: Vec::new(),
         problems: Vec::new(),
-        failures: failures.iter().map(|text| (*text).to_owned()).collect(),
+        failures: failures.iter().map(|text| told(text)).collect(),
         cut_short: Vec::new(),
     }
 }
 
 /// An attempt that was cut short with a CPU far behind, and one that was never busy.
-fn cut_short(ending: &str) -> CutShort {
+fn cut_short(ending: Outcome) -> CutShort {
     CutShort {
-        ending: ending.into(),
+        ending,
         transfers: 5204,
         instructions: 3_141_592,
         clocks: [91_200, 4_711, 91_350, 0].into_iter().zip(0..).map(|(clock, cpu)| CpuClock { cpu, clock }).collect(),
@@ -170,7 +178,7 @@ fn summary(curves: Vec<LensCurve>, warnings: Vec<Warning>) -> RunSummary {
         machine: "prüfstand: 2 CPUs, Example CPU 9000 @ 2.40 GHz, Linux 6.1.0-18-amd64".into(),
         progress: Progress { planned: done + failed, done, failed, unsupported: 0, skipped: 0 },
         curves: Vec::new(),
-        warnings,
+        warnings: warnings.into_iter().map(Into::into).collect(),
         lens: Some(LensSummary { subject: subject(), settings: settings(), curves }),
     }
 }
@@ -185,7 +193,7 @@ pub fn typical() -> RunSummary {
         point(32, 9.7, 1),
         failed(64, &["guest hung\nafter boot"]),
     ];
-    points[4].cut_short = vec![cut_short("guest hung\nafter boot")];
+    points[4].cut_short = vec![cut_short(Outcome::NotStarted { text: "guest hung\nafter boot".into() })];
     let stall = "CPU 3 stood at clock 123 for 10 s; from then on CPUs were not kept in step";
     points[3].problems.push(Problem { kind: "stall".into(), text: stall.into() });
     let reach = Reach { from_cpus: 2, from: 4.8, to_cpus: 32, to: 9.7, per_doubling: 1.225 };
@@ -211,15 +219,15 @@ pub fn typical() -> RunSummary {
         text: "huge pages of 2 MiB".into(),
         points: vec![
             failed(2, &["unsupported here: huge pages: this kernel has none"]),
-            LensPoint { cut_short: vec![cut_short("interrupted")], ..failed(4, &[]) },
+            LensPoint { cut_short: vec![cut_short(Outcome::Interrupted)], ..failed(4, &[]) },
             failed(8, &[]),
         ],
         verdict: LensVerdict::TooFewPoints,
     };
     let cells = vec![faultline_model::cell::Cell { case: shared, tasks: 64 }];
-    let text = "Of 10 planned executions: 2 failed.";
-    let warnings = vec![Warning { code: WarningCode::Incomplete, text: text.into(), cells }];
-    summary(vec![grows, padded, nothing], warnings)
+    let kind =
+        WarningKind::Incomplete { planned: 10, failed: 2, unsupported: 0, skipped: 0, open: 0, resumable: false };
+    summary(vec![grows, padded, nothing], vec![Warning { kind, cells }])
 }
 
 /// Text from outside that tries to be more than text, and a machine with many CPUs.
@@ -241,7 +249,7 @@ pub fn hostile() -> RunSummary {
     point.lines[0].code[0].name = attack.into();
     point.code[0].inlined_into = Some(attack.into());
     point.problems.push(Problem { kind: "x".into(), text: attack.into() });
-    curve.points[4].failures = vec![attack.into()];
+    curve.points[4].failures = vec![told(attack)];
     curve.points[4].cut_short[0].lines[0].name = attack.into();
     curve.points[4].cut_short[0].code[0].name = attack.into();
     run

@@ -1,5 +1,6 @@
 //! Operations of different size on the two sides: a fault of 2 MiB isn't one of 4 KiB, and their rates say nothing. Bytes per second do.
 
+use super::datasets::Plain;
 use super::pairs::pairs;
 use crate::datasets::{MeasuredRun, Measurement};
 use faultline_model::dataset::{Measured, Series};
@@ -16,7 +17,7 @@ const BYTES_PER_SECOND: &str = "B/s";
 pub(super) fn in_bytes(measured: &mut [Measurement<'_>; 2]) -> BTreeSet<usize> {
     let [a, b] = measured;
     let mut converted = BTreeSet::new();
-    for pair in pairs(&a.dataset, &b.dataset, None).pairs {
+    for pair in pairs(&a.dataset, &b.dataset, &Plain([&a.dataset, &b.dataset]), None).pairs {
         let sizes = [size(&a.runs[pair.a]), size(&b.runs[pair.b])];
         let [Some(size_a), Some(size_b)] = sizes else { continue };
         if size_a != size_b && pair.unit.ends_with(PER_SECOND) {

@@ -1,13 +1,17 @@
 //! Compares two datasets.
 
 use super::paired::{details, samples};
-use super::pairs::{Pair, pairs};
+use super::pairs::{Pair, pairs, unmatched};
 use super::scaling::scaled_cases;
 use super::{ComparisonError, Settings};
 use crate::machine::{self, lasting_differences};
 use crate::two_sample::{Workload, compare, units};
-use faultline_model::comparison::{Comparison, Described, Details};
-use faultline_model::dataset::Dataset;
+use faultline_model::comparison::{ComparedWorkload, Comparison, Described};
+use faultline_model::dataset::{Dataset, Measured};
+use faultline_model::failure::{Failure, FailureCause};
+use faultline_model::said::Said;
+use faultline_model::unmatched::{Unmatched, UnmatchedReason};
+use faultline_model::workload_comparison::WorkloadComparison;
 
 /// Compares all that two datasets have in common. `names` are what the sides are called.
 pub fn compare_datasets(
@@ -17,7 +21,7 @@ pub fn compare_datasets(
     settings: &Settings,
 ) -> Result<Comparison, ComparisonError> {
     let [first, second] = [(names[0], a), (names[1], b)].map(|(name, dataset)| described(name, dataset));
-    Ok(paired([first, second], [a, b], settings, &|_, _, _| None)?.0)
+    Ok(paired([first, second], [a, b], settings, &Plain([a, b]))?.0)
 }
 
 fn described(name: &str, dataset: &Dataset) -> Described {
@@ -31,25 +35,52 @@ fn described(name: &str, dataset: &Dataset) -> Described {
     }
 }
 
-/// The block of a point, by side, series and place in it.
-pub(crate) type Blocks<'a> = &'a dyn Fn(usize, usize, usize) -> Option<u32>;
+/// What is known of datasets beside what they hold. Sides are 0 and 1.
+pub(crate) trait Recorded {
+    /// The block of a point, by side, series and place in it.
+    fn block(&self, side: usize, series: usize, point: usize) -> Option<u32>;
+    /// What of a series gave no value, by side and series.
+    fn failures(&self, side: usize, series: usize) -> Vec<Failure>;
+}
+
+/// Datasets of which nothing else is known.
+pub(super) struct Plain<'a>(pub(super) [&'a Dataset; 2]);
+
+impl Recorded for Plain<'_> {
+    fn block(&self, _: usize, _: usize, _: usize) -> Option<u32> {
+        None
+    }
+
+    fn failures(&self, side: usize, series: usize) -> Vec<Failure> {
+        let told = |measured: &Measured| match measured {
+            Measured::Missing(words) => {
+                Some(Failure { block: None, cause: FailureCause::Told { words: words.clone() } })
+            }
+            Measured::Values(_) | Measured::Summary(_) => None,
+        };
+        self.0[side].series[series].points.iter().filter_map(|point| told(&point.measured)).collect()
+    }
+}
 
 /// The comparison, and the pairs behind its workloads in the same order.
 pub(crate) fn paired(
     [first, second]: [Described; 2],
     [a, b]: [&Dataset; 2],
     settings: &Settings,
-    blocks: Blocks<'_>,
+    recorded: &dyn Recorded,
 ) -> Result<(Comparison, Vec<Pair>), ComparisonError> {
-    let mut found = pairs(a, b, settings.direction);
+    let mut found = pairs(a, b, recorded, settings.direction);
     if found.pairs.is_empty() {
         return Err(ComparisonError::NothingInCommon { unmatched: found.unmatched });
     }
-    let workloads: Vec<Workload> = found.pairs.iter().map(|pair| workload(pair, [a, b], blocks)).collect();
-    let with_details = |(pair, workload): (&Pair, &Workload)| -> Details {
-        details(pair, workload, [&a.series[pair.a], &b.series[pair.b]])
-    };
+    let workloads: Vec<Workload> = found.pairs.iter().map(|pair| workload(pair, [a, b], recorded)).collect();
     let suite = compare(&workloads, &settings.two_sample)?;
+    let measured = found.pairs.iter().zip(&workloads);
+    let with_details = |(comparison, (pair, workload)): (WorkloadComparison, (&Pair, &Workload))| ComparedWorkload {
+        comparison,
+        details: details(pair, workload, [recorded.failures(0, pair.a), recorded.failures(1, pair.b)]),
+    };
+    let answered = suite.workloads.into_iter().zip(measured).map(with_details).collect();
     let (scaling, unfitted) = scaled_cases(&found.pairs, &workloads, settings.two_sample.level);
     found.unmatched.extend(unfitted);
     found.unmatched.extend(found.pairs.iter().zip(&workloads).flat_map(|(pair, workload)| split(pair, workload, a)));
@@ -57,38 +88,42 @@ pub(crate) fn paired(
         format: Comparison::FORMAT.to_owned(),
         a: first,
         b: second,
-        suite,
-        details: found.pairs.iter().zip(&workloads).map(with_details).collect(),
+        level: suite.level,
+        seed: suite.seed,
+        resamples: suite.resamples,
+        workloads: answered,
+        improvement: suite.improvement,
         scaling,
         facts: lasting_differences(&a.facts, &b.facts),
         sequential: None,
-        unmatched: found.unmatched,
+        unmatched: found.unmatched.into_iter().map(Said::from).collect(),
     };
     Ok((compared, found.pairs))
 }
 
-/// The blocks that are no pairs, in words.
-fn split(pair: &Pair, workload: &Workload, a: &Dataset) -> Vec<String> {
+/// The blocks that are no pairs.
+fn split(pair: &Pair, workload: &Workload, a: &Dataset) -> Vec<Unmatched> {
     let series = &a.series[pair.a];
-    let words = |block: u32| format!("{series}, block {}: its runs are of different boots", u64::from(block) + 1);
-    units(&workload.a, &workload.b).split.into_iter().map(words).collect()
+    let of_block = |block: u32| unmatched(series, UnmatchedReason::SplitBlock { block });
+    units(&workload.a, &workload.b).split.into_iter().map(of_block).collect()
 }
 
-fn workload(pair: &Pair, [a, b]: [&Dataset; 2], blocks: Blocks<'_>) -> Workload {
+fn workload(pair: &Pair, [a, b]: [&Dataset; 2], recorded: &dyn Recorded) -> Workload {
     Workload {
         name: pair.name.clone(),
         unit: pair.unit.clone(),
         direction: pair.direction,
-        a: samples(&a.series[pair.a], &a.facts, |point| blocks(0, pair.a, point)),
-        b: samples(&b.series[pair.b], &b.facts, |point| blocks(1, pair.b, point)),
+        a: samples(&a.series[pair.a], &a.facts, |point| recorded.block(0, pair.a, point)),
+        b: samples(&b.series[pair.b], &b.facts, |point| recorded.block(1, pair.b, point)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::dataset::{DataPoint, Measured, Series, Summed};
+    use faultline_model::dataset::{DataPoint, Series, Summed};
     use faultline_model::direction::Direction;
+    use faultline_model::unmatched::Letter;
     use faultline_model::workload_comparison::{Answer, CautionCode, Unit};
 
     fn series(name: &str, tasks: Option<u32>, points: Vec<DataPoint>) -> Series {
@@ -108,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_and_what_stands_behind_them_come_in_one_order() {
+    fn an_answer_comes_with_what_stands_behind_it() {
         let mut high = points(&HIGH);
         high.push(DataPoint::of(Measured::Missing("hung".to_owned())));
         let found = of(
@@ -116,15 +151,16 @@ mod tests {
             vec![series("y", None, points(&HIGH)), series("x", Some(2), high)],
         );
         let told: Vec<(&str, Answer, Option<u32>)> = found
-            .suite
             .workloads
             .iter()
-            .zip(&found.details)
-            .map(|(workload, details)| (workload.name.as_str(), workload.answer, details.tasks))
+            .map(|ComparedWorkload { comparison, details }| {
+                (comparison.name.as_str(), comparison.answer, details.tasks)
+            })
             .collect();
         assert_eq!(told, [("x", Answer::Faster, Some(2)), ("y", Answer::NoDifference, None)]);
-        assert_eq!(found.details[0].values, [LOW.to_vec(), HIGH.to_vec()]);
-        assert_eq!(found.details[0].failures, [vec![], vec!["hung".to_owned()]]);
+        assert_eq!(found.workloads[0].details.values, [LOW.to_vec(), HIGH.to_vec()]);
+        let hung = Failure { block: None, cause: FailureCause::Told { words: "hung".to_owned() } };
+        assert_eq!(found.workloads[0].details.failures, [vec![], vec![hung.into()]]);
         assert_eq!((found.a.name.as_str(), found.b.machine), ("old", None));
     }
 
@@ -136,7 +172,7 @@ mod tests {
             points
         };
         let found = of(vec![series("x", None, placed(&LOW))], vec![series("x", None, placed(&HIGH))]);
-        assert_eq!(found.details[0].values[0], [8.05, 7.8, 7.9, 8.2, 8.1, 8.0]);
+        assert_eq!(found.workloads[0].details.values[0], [8.05, 7.8, 7.9, 8.2, 8.1, 8.0]);
     }
 
     #[test]
@@ -150,7 +186,7 @@ mod tests {
             values.iter().flat_map(|value| [value, value]).enumerate().map(point).collect()
         };
         let found = of(vec![series("x", None, booted(&LOW))], vec![series("x", None, booted(&HIGH))]);
-        let workload = &found.suite.workloads[0];
+        let workload = &found.workloads[0].comparison;
         assert_eq!(
             (workload.independent, workload.a.boots, workload.a.runs, workload.a.intervals),
             (Unit::Boot, 6, 12, 12)
@@ -169,14 +205,22 @@ mod tests {
         let keys: Vec<&str> = found.facts.iter().map(|fact| fact.key.as_str()).collect();
         assert_eq!(keys, ["cpu.governor", "kernel.release"]);
         assert_eq!((found.facts[0].b.is_none(), found.a.machine.as_deref()), (true, Some("6.1")));
-        assert!(found.suite.workloads[0].cautions.iter().any(|caution| caution.code == CautionCode::DifferentFacts));
+        assert!(
+            found.workloads[0].comparison.cautions.iter().any(|caution| caution.code() == CautionCode::DifferentFacts)
+        );
     }
 
     #[test]
     fn with_nothing_in_common_it_is_told_what_there_is() {
         let (a, b) = (vec![series("x", None, points(&LOW))], vec![series("x", Some(2), points(&HIGH))]);
         let error = compare_datasets(["a", "b"], &Dataset::of(a), &Dataset::of(b), &Settings::default()).unwrap_err();
-        let unmatched = ["x: on the first side only", "x×2: on the second side only"].map(str::to_owned).to_vec();
+        let only = |tasks, side| Unmatched {
+            name: "x".to_owned(),
+            tasks,
+            measure: None,
+            reason: UnmatchedReason::OneSideOnly { side },
+        };
+        let unmatched = vec![only(None, Letter::A), only(Some(2), Letter::B)];
         assert_eq!(error, ComparisonError::NothingInCommon { unmatched });
     }
 
@@ -194,7 +238,7 @@ mod tests {
                 let found = of(curve(0), curve(turn));
                 let json = serde_json::to_string(&found).unwrap();
                 let back: Result<Comparison, _> = serde_json::from_str(&json);
-                assert_eq!(back.unwrap().suite.workloads.len(), 4);
+                assert_eq!(back.unwrap().workloads.len(), 4);
             }
         }
     }

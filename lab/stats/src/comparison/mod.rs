@@ -12,11 +12,12 @@ mod runs;
 mod scaling;
 
 pub use datasets::compare_datasets;
-pub(crate) use runs::sides_suite;
+pub(crate) use runs::sides_answers;
 pub use runs::{compare_runs, compare_sides};
 
 use crate::two_sample::{self, TwoSampleError};
 use faultline_model::direction::Direction;
+use faultline_model::unmatched::Unmatched;
 
 /// How to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -34,8 +35,11 @@ pub enum ComparisonError {
     #[error("the sides have nothing in common that can be compared{}", first(.unmatched))]
     NothingInCommon {
         /// What there is, and why it isn't compared.
-        unmatched: Vec<String>,
+        unmatched: Vec<Unmatched>,
     },
+    /// A live comparison has no whole block yet.
+    #[error("the sides have nothing in common that can be compared: no block is complete")]
+    NoWholeBlock,
     /// The run has no sides.
     #[error("run {0} is no comparison: it has no sides")]
     NoSides(i64),
@@ -45,6 +49,6 @@ pub enum ComparisonError {
 }
 
 /// The first thing that isn't compared, and why, put behind a message.
-fn first(unmatched: &[String]) -> String {
+fn first(unmatched: &[Unmatched]) -> String {
     unmatched.first().map_or_else(String::new, |first| format!(": {first}"))
 }

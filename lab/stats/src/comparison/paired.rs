@@ -5,6 +5,8 @@ use crate::two_sample::{Boot, Placed, Run, Samples, Workload, units};
 use faultline_model::comparison::Details;
 use faultline_model::dataset::{DataPoint, Measured, Series};
 use faultline_model::facts::Facts;
+use faultline_model::failure::Failure;
+use faultline_model::said::Said;
 
 /// The samples of a series; `block` tells which block its points belong to. What has no value is left out; a figure that sums values up counts as one.
 pub(crate) fn samples(series: &Series, facts: &Facts, block: impl Fn(usize) -> Option<u32>) -> Samples {
@@ -30,14 +32,14 @@ pub(crate) fn by_boot(runs: impl Iterator<Item = (Option<String>, Run)>) -> Vec<
 }
 
 /// The details of a pair; shares and counters are left open.
-pub(crate) fn details(pair: &Pair, workload: &Workload, series: [&Series; 2]) -> Details {
+pub(crate) fn details(pair: &Pair, workload: &Workload, failures: [Vec<Failure>; 2]) -> Details {
     let units = units(&workload.a, &workload.b);
     Details {
         tasks: pair.tasks,
         values: [in_time(units.a), in_time(units.b)],
         system_share: [None, None],
         counters: Vec::new(),
-        failures: series.map(failures),
+        failures: failures.map(|side| side.into_iter().map(Said::from).collect()),
     }
 }
 
@@ -47,12 +49,4 @@ fn in_time(mut units: Vec<Placed>) -> Vec<f64> {
         units.sort_by_key(|unit| unit.order);
     }
     units.into_iter().map(|unit| unit.value).collect()
-}
-
-fn failures(series: &Series) -> Vec<String> {
-    let failure = |measured: &Measured| match measured {
-        Measured::Missing(text) => Some(text.clone()),
-        Measured::Values(_) | Measured::Summary(_) => None,
-    };
-    series.points.iter().filter_map(|point| failure(&point.measured)).collect()
 }

@@ -1,8 +1,11 @@
 //! Which series of two sides belong together.
 
+use super::datasets::Recorded;
 use crate::two_sample::no_ratio;
-use faultline_model::dataset::{Dataset, Measured, Series};
+use faultline_model::dataset::{Dataset, Series};
 use faultline_model::direction::Direction;
+use faultline_model::failure::Failure;
+use faultline_model::unmatched::{Letter, Unmatched, UnmatchedReason};
 use std::collections::BTreeSet;
 
 /// A series of either side.
@@ -28,12 +31,12 @@ pub(crate) struct Pairs {
     /// By the first side's order.
     pub(crate) pairs: Vec<Pair>,
     /// What isn't compared, and why.
-    pub(crate) unmatched: Vec<String>,
+    pub(crate) unmatched: Vec<Unmatched>,
 }
 
 /// Pairs series of the same name, tasks and measure; of sides that hold one name each, whatever the names are. `direction` stands in where neither
 /// side has one.
-pub(crate) fn pairs(a: &Dataset, b: &Dataset, direction: Option<Direction>) -> Pairs {
+pub(crate) fn pairs(a: &Dataset, b: &Dataset, recorded: &dyn Recorded, direction: Option<Direction>) -> Pairs {
     let one_each = names(a).len() == 1 && names(b).len() == 1;
     let belong =
         |a: &Series, b: &Series| (a.name == b.name || one_each) && a.tasks == b.tasks && a.measure == b.measure;
@@ -41,20 +44,21 @@ pub(crate) fn pairs(a: &Dataset, b: &Dataset, direction: Option<Direction>) -> P
     let mut taken = BTreeSet::new();
     for (index, series) in a.series.iter().enumerate() {
         let Some(other) = b.series.iter().position(|other| belong(series, other)) else {
-            found.unmatched.push(format!("{series}: on the first side only"));
+            found.unmatched.push(unmatched(series, UnmatchedReason::OneSideOnly { side: Letter::A }));
             continue;
         };
         taken.insert(other);
-        match pair(series, &b.series[other], direction) {
+        let first_failure = |side, series| recorded.failures(side, series).into_iter().next();
+        match pair([series, &b.series[other]], [&|| first_failure(0, index), &|| first_failure(1, other)], direction) {
             Ok((name, direction)) => {
                 let (tasks, unit) = (series.tasks, series.unit.clone());
                 found.pairs.push(Pair { name, tasks, unit, direction, a: index, b: other });
             }
-            Err(reason) => found.unmatched.push(format!("{series}: {reason}")),
+            Err(reason) => found.unmatched.push(unmatched(series, reason)),
         }
     }
     let left = b.series.iter().enumerate().filter(|(index, _)| !taken.contains(index));
-    found.unmatched.extend(left.map(|(_, series)| format!("{series}: on the second side only")));
+    found.unmatched.extend(left.map(|(_, series)| unmatched(series, UnmatchedReason::OneSideOnly { side: Letter::B })));
     found
 }
 
@@ -62,47 +66,48 @@ fn names(dataset: &Dataset) -> BTreeSet<&str> {
     dataset.series.iter().map(|series| series.name.as_str()).collect()
 }
 
+/// A series of either side that isn't compared.
+pub(super) fn unmatched(series: &Series, reason: UnmatchedReason) -> Unmatched {
+    Unmatched { name: series.name.clone(), tasks: series.tasks, measure: series.measure.clone(), reason }
+}
+
+/// The first failure of a side's series.
+type FirstFailure<'a> = &'a dyn Fn() -> Option<Failure>;
+
 /// The pair's name and direction, or why it is none.
-fn pair(a: &Series, b: &Series, direction: Option<Direction>) -> Result<(String, Direction), String> {
+fn pair(
+    [a, b]: [&Series; 2],
+    first_failures: [FirstFailure<'_>; 2],
+    direction: Option<Direction>,
+) -> Result<(String, Direction), UnmatchedReason> {
     if a.unit != b.unit {
-        let word = |unit: &str| if unit.is_empty() { "unknown".to_owned() } else { format!("'{unit}'") };
-        return Err(format!("the units differ: {} and {}", word(&a.unit), word(&b.unit)));
+        return Err(UnmatchedReason::UnitsDiffer { units: [a.unit.clone(), b.unit.clone()] });
     }
     let direction = match (a.direction, b.direction) {
-        (Some(a), Some(b)) if a != b => return Err("the sides don't agree on which way is better".to_owned()),
-        (a, b) => a.or(b).or(direction).ok_or("it isn't known which way is better")?,
+        (Some(a), Some(b)) if a != b => return Err(UnmatchedReason::DirectionsDiffer),
+        (a, b) => a.or(b).or(direction).ok_or(UnmatchedReason::DirectionUnknown)?,
     };
-    usable(a, "first")?;
-    usable(b, "second")?;
+    usable(a, Letter::A, first_failures[0])?;
+    usable(b, Letter::B, first_failures[1])?;
     let name = if a.name == b.name { a.name.clone() } else { format!("{} → {}", a.name, b.name) };
     let measure = a.measure.as_ref().map(|measure| format!(" {measure}")).unwrap_or_default();
     Ok((format!("{name}{measure}"), direction))
 }
 
 /// Refuses a series without values, or with one that no ratio can be made of.
-fn usable(series: &Series, side: &str) -> Result<(), String> {
+fn usable(series: &Series, side: Letter, first_failure: FirstFailure<'_>) -> Result<(), UnmatchedReason> {
     let mut values = series.points.iter().flat_map(|point| point.measured.values()).peekable();
     if values.peek().is_none() {
-        let why = first_failure(series).map_or_else(String::new, |failure| format!(" ({failure})"));
-        return Err(format!("the {side} side has no value{why}"));
+        return Err(UnmatchedReason::NoValue { side, failure: first_failure() });
     }
-    match values.find_map(|&value| no_ratio(value)) {
-        Some(why) => Err(format!("the {side} side has {why}")),
-        None => Ok(()),
-    }
-}
-
-fn first_failure(series: &Series) -> Option<&str> {
-    series.points.iter().find_map(|point| match &point.measured {
-        Measured::Missing(text) => Some(text.as_str()),
-        Measured::Values(_) | Measured::Summary(_) => None,
-    })
+    values.find_map(|&value| no_ratio(side, value)).map_or(Ok(()), Err)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::dataset::DataPoint;
+    use crate::comparison::datasets::Plain;
+    use faultline_model::dataset::{DataPoint, Measured};
 
     fn series(name: &str, tasks: u32, unit: &str) -> Series {
         Series {
@@ -116,7 +121,15 @@ mod tests {
     }
 
     fn of(a: Vec<Series>, b: Vec<Series>) -> Pairs {
-        pairs(&Dataset::of(a), &Dataset::of(b), None)
+        told(&Dataset::of(a), &Dataset::of(b), None)
+    }
+
+    fn told(a: &Dataset, b: &Dataset, direction: Option<Direction>) -> Pairs {
+        pairs(a, b, &Plain([a, b]), direction)
+    }
+
+    fn words(found: &Pairs) -> Vec<String> {
+        found.unmatched.iter().map(ToString::to_string).collect()
     }
 
     fn places(found: &Pairs) -> Vec<(usize, usize)> {
@@ -130,19 +143,20 @@ mod tests {
             vec![series("z", 1, "s"), series("x", 2, "s"), series("x", 1, "s")],
         );
         assert_eq!(places(&found), [(0, 2), (1, 1)]);
-        assert_eq!(found.unmatched, ["y×1: on the first side only", "z×1: on the second side only"]);
+        assert_eq!(words(&found), ["y×1: on the first side only", "z×1: on the second side only"]);
     }
 
     #[test]
     fn one_case_on_each_side_goes_together_by_tasks() {
         let found = of(vec![series("x", 1, "s"), series("x", 2, "s")], vec![series("y", 2, "s"), series("y", 4, "s")]);
         assert_eq!((places(&found), found.pairs[0].name.as_str()), (vec![(1, 0)], "x → y"));
-        assert_eq!(found.unmatched, ["x×1: on the first side only", "y×4: on the second side only"]);
+        assert_eq!(words(&found), ["x×1: on the first side only", "y×4: on the second side only"]);
     }
 
     #[test]
     fn what_cannot_be_laid_side_by_side_is_told() {
-        let reason = |b: Series| of(vec![series("x", 1, "s")], vec![b]).unmatched;
+        let reason = |b: Series| of(vec![series("x", 1, "s")], vec![b]);
+        let reason = |b: Series| words(&reason(b));
         assert_eq!(reason(series("x", 1, "")), ["x×1: the units differ: 's' and unknown"]);
         let other_way = Series { direction: Some(Direction::Higher), ..series("x", 1, "s") };
         assert_eq!(reason(other_way), ["x×1: the sides don't agree on which way is better"]);
@@ -157,9 +171,9 @@ mod tests {
     #[test]
     fn a_direction_given_stands_in_for_one_unknown() {
         let blank = || Dataset::of(vec![Series { direction: None, ..series("x", 1, "s") }]);
-        assert_eq!(pairs(&blank(), &blank(), None).unmatched, ["x×1: it isn't known which way is better"]);
-        assert_eq!(pairs(&blank(), &blank(), Some(Direction::Higher)).pairs[0].direction, Direction::Higher);
+        assert_eq!(words(&told(&blank(), &blank(), None)), ["x×1: it isn't known which way is better"]);
+        assert_eq!(told(&blank(), &blank(), Some(Direction::Higher)).pairs[0].direction, Direction::Higher);
         let known = Dataset::of(vec![series("x", 1, "s")]);
-        assert_eq!(pairs(&blank(), &known, Some(Direction::Higher)).pairs[0].direction, Direction::Lower);
+        assert_eq!(told(&blank(), &known, Some(Direction::Higher)).pairs[0].direction, Direction::Lower);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::bytes::in_bytes;
 use super::counters::counters;
-use super::datasets::paired;
+use super::datasets::{Recorded, paired};
 use super::pairs::Pair;
 use super::{ComparisonError, Settings};
 use crate::datasets::{Chosen, Coarse, MeasuredRun, Measurement, measurement};
@@ -10,11 +10,12 @@ use crate::machine;
 use crate::repeat::Repeat;
 use crate::shares::system_share;
 use crate::two_sample;
-use faultline_model::comparison::{Comparison, Described, Look};
+use faultline_model::comparison::{ComparedWorkload, Comparison, Described, Look};
+use faultline_model::failure::Failure;
 use faultline_model::record::RunRecord;
 use faultline_model::subject::SubjectIndex;
 use faultline_model::summary::Estimate;
-use faultline_model::workload_comparison::SuiteComparison;
+use faultline_model::workload_comparison::WorkloadComparison;
 use std::collections::BTreeSet;
 
 /// Compares two runs without sides. Runs under the lens have no values.
@@ -39,16 +40,17 @@ pub fn compare_sides(
 }
 
 /// The answers alone of what a look sees, without bootstrap intervals.
-pub(crate) fn sides_suite(
+pub(crate) fn sides_answers(
     record: &RunRecord,
     settings: &Settings,
     look: Look,
-) -> Result<SuiteComparison, ComparisonError> {
+) -> Result<Vec<WorkloadComparison>, ComparisonError> {
     let (described, chosen) = live_sides(record, Some(look))?;
     let measured = Measured::new(chosen);
     let mut at_look = at_look(settings, Some(look));
     at_look.two_sample.resamples = 0;
-    Ok(measured.paired(described, &at_look)?.0.suite)
+    let (compared, _) = measured.paired(described, &at_look)?;
+    Ok(compared.workloads.into_iter().map(|workload| workload.comparison).collect())
 }
 
 fn live_sides(record: &RunRecord, look: Option<Look>) -> Result<([Described; 2], [Chosen<'_>; 2]), ComparisonError> {
@@ -85,8 +87,17 @@ impl<'a> Measured<'a> {
         described: [Described; 2],
         settings: &Settings,
     ) -> Result<(Comparison, Vec<Pair>), ComparisonError> {
-        let block = |side: usize, series: usize, point: usize| self.sides[side].runs[series].get(point)?.block;
-        paired(described, [&self.sides[0].dataset, &self.sides[1].dataset], settings, &block)
+        paired(described, [&self.sides[0].dataset, &self.sides[1].dataset], settings, self)
+    }
+}
+
+impl Recorded for Measured<'_> {
+    fn block(&self, side: usize, series: usize, point: usize) -> Option<u32> {
+        self.sides[side].runs[series].get(point)?.block
+    }
+
+    fn failures(&self, side: usize, series: usize) -> Vec<Failure> {
+        self.sides[side].failures[series].clone()
     }
 }
 
@@ -99,7 +110,7 @@ fn compared_at(
     let measured = Measured::new(chosen);
     let (mut compared, pairs) = measured.paired(described, settings)?;
     let [a, b] = measured.sides;
-    for (details, pair) in compared.details.iter_mut().zip(&pairs) {
+    for (ComparedWorkload { details, .. }, pair) in compared.workloads.iter_mut().zip(&pairs) {
         let (a, b) = (&a.runs[pair.a], &b.runs[pair.b]);
         details.system_share = [share(a), share(b)];
         if !measured.in_bytes.contains(&pair.a) {
@@ -175,8 +186,8 @@ mod tests {
         let record = live();
         let found = compare_sides(&record, &Settings::default(), None).unwrap();
         assert_eq!((found.a.name.as_str(), found.b.name.as_str(), found.b.run), ("old", "new", Some(record.id)));
-        assert_eq!(found.suite.workloads.len(), 2);
-        for (workload, details) in found.suite.workloads.iter().zip(&found.details) {
+        assert_eq!(found.workloads.len(), 2);
+        for ComparedWorkload { comparison: workload, details } in &found.workloads {
             assert_eq!((workload.answer, workload.independent, workload.a.units), (Answer::Faster, Unit::Run, 12));
             assert_eq!(details.system_share.map(|share| share.unwrap().median), [0.2, 0.4]);
             let [counter] = details.counters.as_slice() else { panic!("{:?}", details.counters) };
@@ -189,8 +200,8 @@ mod tests {
     fn a_look_sees_its_blocks_at_its_level() {
         let look = Look { blocks: 7, alpha: 0.004 };
         let found = compare_sides(&live(), &Settings::default(), Some(look)).unwrap();
-        assert_eq!((found.suite.workloads[0].a.units, found.suite.level), (7, 1.0 - 0.004));
-        assert_eq!(found.details[0].values[1].len(), 7);
+        assert_eq!((found.workloads[0].comparison.a.units, found.level), (7, 1.0 - 0.004));
+        assert_eq!(found.workloads[0].details.values[1].len(), 7);
     }
 
     #[test]
@@ -199,8 +210,11 @@ mod tests {
         let guest: faultline_model::machine::Machine = "qemu:cpus=2".parse().unwrap();
         record.subjects.iter_mut().for_each(|subject| subject.machine = guest.clone());
         let found = compare_sides(&record, &Settings::default(), None).unwrap();
-        assert_eq!((found.suite.workloads[0].independent, found.suite.workloads[0].a.boots), (Unit::Boot, 12));
-        let [first, second] = &found.details[0].values;
+        assert_eq!(
+            (found.workloads[0].comparison.independent, found.workloads[0].comparison.a.boots),
+            (Unit::Boot, 12)
+        );
+        let [first, second] = &found.workloads[0].details.values;
         assert_eq!((first[1], second[1]), (noisy(1, 1) as f64, faster(1, 1) as f64), "in the order of time");
     }
 
@@ -213,10 +227,12 @@ mod tests {
         let started = faultline_model::time::UnixMillis(2_000 + 4 * 5 + 1);
         record.sessions.push(faultline_model::record::Session { started, facts: vec![facts; 2] });
         let found = compare_sides(&record, &Settings::default(), None).unwrap();
-        let [one, two] = found.suite.workloads.as_slice() else { panic!("{found:?}") };
+        let [one, two] = found.workloads.as_slice() else { panic!("{found:?}") };
+        let (one, two) = (&one.comparison, &two.comparison);
         assert_eq!((one.answer, one.independent, one.a.units, one.b.units), (Answer::Faster, Unit::Run, 11, 11));
         assert_eq!((one.a.runs, one.a.boots, two.a.units), (12, 2, 12), "told as measured");
-        assert_eq!(found.unmatched, ["load:base×1, block 6: its runs are of different boots"]);
+        let [split] = found.unmatched.as_slice() else { panic!("{found:?}") };
+        assert_eq!(split.to_string(), "load:base×1, block 6: its runs are of different boots");
     }
 
     #[test]
@@ -226,10 +242,10 @@ mod tests {
         b.label = Some("patched".to_owned());
         let found = compare_runs(&a, &b, &Settings::default()).unwrap();
         assert_eq!((found.a.name.as_str(), found.b.name.as_str()), ("run 1", "patched"));
-        assert!(found.suite.workloads.iter().all(|workload| workload.answer == Answer::Faster));
+        assert!(found.workloads.iter().all(|workload| workload.comparison.answer == Answer::Faster));
         b.sessions[0].facts[0].text("boot.id", "another");
         let found = compare_runs(&a, &b, &Settings::default()).unwrap();
-        assert!(found.suite.workloads.iter().all(|workload| workload.answer == Answer::Undecided));
+        assert!(found.workloads.iter().all(|workload| workload.comparison.answer == Answer::Undecided));
     }
 
     #[test]
@@ -240,14 +256,14 @@ mod tests {
             attempt.bytes_per_operation = Some(if second { 2048 } else { 4096 });
         }
         let found = compare_sides(&record, &Settings::default(), None).unwrap();
-        let workload = &found.suite.workloads[0];
+        let workload = &found.workloads[0].comparison;
         assert_eq!(
             (workload.unit.as_str(), workload.answer),
             ("B/s", Answer::Slower),
             "half the bytes at 11/10 of the rate"
         );
-        assert_eq!(found.details[0].values[0][0], noisy(1, 0) as f64 * 4096.0);
-        assert!(found.details[0].counters.is_empty());
+        assert_eq!(found.workloads[0].details.values[0][0], noisy(1, 0) as f64 * 4096.0);
+        assert!(found.workloads[0].details.counters.is_empty());
     }
 
     #[test]

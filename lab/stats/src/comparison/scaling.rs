@@ -6,13 +6,14 @@ use crate::two_sample::{Placed, Workload, units};
 use faultline_model::comparison::ScaledCase;
 use faultline_model::direction::Direction;
 use faultline_model::scaling::{Law, ScalingComparison};
+use faultline_model::unmatched::{Unmatched, UnmatchedReason};
 
 /// Fewest numbers of tasks that a law is fitted to: one more than Amdahl's has parameters.
 const FEWEST_POINTS: usize = 3;
 
-/// The laws of every case whose rates were measured at [`FEWEST_POINTS`] numbers of tasks or more on both sides, in the order of the pairs; and in
-/// words, which of them no law fits.
-pub(crate) fn scaled_cases(pairs: &[Pair], workloads: &[Workload], level: f64) -> (Vec<ScaledCase>, Vec<String>) {
+/// The laws of every case whose rates were measured at [`FEWEST_POINTS`] numbers of tasks or more on both sides, in the order of the pairs; and
+/// which of them no law fits.
+pub(crate) fn scaled_cases(pairs: &[Pair], workloads: &[Workload], level: f64) -> (Vec<ScaledCase>, Vec<Unmatched>) {
     let mut names: Vec<&str> = Vec::new();
     for pair in pairs.iter().filter(|pair| pair.direction == Direction::Higher) {
         if !names.contains(&pair.name.as_str()) {
@@ -33,7 +34,12 @@ pub(crate) fn scaled_cases(pairs: &[Pair], workloads: &[Workload], level: f64) -
             Ok(comparison) => {
                 scaled.push(ScaledCase { name: name.to_owned(), unit: cells[0].0.unit.clone(), comparison });
             }
-            Err(error) => unfitted.push(format!("law of scaling of {name}: {error}")),
+            Err(error) => unfitted.push(Unmatched {
+                name: name.to_owned(),
+                tasks: None,
+                measure: None,
+                reason: UnmatchedReason::NoLaw { why: error.to_string() },
+            }),
         }
     }
     (scaled, unfitted)

@@ -9,6 +9,7 @@ use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::dataset::{DataPoint, Dataset, Measured, Series};
 use faultline_model::describe::{Style, WorkloadInfo};
 use faultline_model::facts::Facts;
+use faultline_model::failure::{Failure, FailureCause};
 use faultline_model::protocol::Interval;
 use faultline_model::record::{Attempt, RunRecord, Session};
 use faultline_model::subject::SubjectIndex;
@@ -67,6 +68,8 @@ pub(crate) struct Measurement<'a> {
     pub(crate) dataset: Dataset,
     /// What else is known of each series' runs, in the same order.
     pub(crate) runs: Vec<Vec<MeasuredRun<'a>>>,
+    /// What of each series gave no value, in the same order.
+    pub(crate) failures: Vec<Vec<Failure>>,
 }
 
 /// A run that has values.
@@ -84,8 +87,11 @@ pub(crate) struct MeasuredRun<'a> {
 
 /// The values and runs of the `cases` of a part of a record.
 pub(crate) fn measurement<'a>(chosen: Chosen<'a>, cases: &[CaseCells<'a>], coarse: &Coarse) -> Measurement<'a> {
-    let mut measurement =
-        Measurement { dataset: Dataset { facts: chosen.facts(), ..Dataset::of(Vec::new()) }, runs: Vec::new() };
+    let mut measurement = Measurement {
+        dataset: Dataset { facts: chosen.facts(), ..Dataset::of(Vec::new()) },
+        runs: Vec::new(),
+        failures: Vec::new(),
+    };
     let commit = chosen.record.subject(chosen.subject).and_then(|subject| subject.commit.as_ref());
     let commit = commit.map(|commit| commit.id.clone());
     for case in cases {
@@ -101,6 +107,7 @@ pub(crate) fn measurement<'a>(chosen: Chosen<'a>, cases: &[CaseCells<'a>], coars
                 points,
             });
             measurement.runs.push(runs);
+            measurement.failures.push(failures(case, cell));
         }
     }
     measurement
@@ -149,14 +156,17 @@ fn points(
         order: run.order,
         measured: Measured::Values(coarse.values(&case.cell(cell.tasks), &run.repeat)),
     };
-    let still = cell.repeats.iter().filter(|repeat| is_still(case.about.style, repeat));
-    let still = still.map(|repeat| (repeat.block, "done, but without any operation".to_owned()));
-    let mut missing: Vec<(u32, String)> = cell.failures.iter().cloned().chain(still).collect();
-    missing.sort_by_key(|(block, _)| *block);
-    let missing = missing
-        .into_iter()
-        .map(|(block, text)| DataPoint::of(Measured::Missing(format!("repeat {}: {text}", u64::from(block) + 1))));
+    let missing = failures(case, cell).into_iter().map(|failure| DataPoint::of(Measured::Missing(failure.to_string())));
     runs.iter().map(point).chain(missing).collect()
+}
+
+/// What gave no value, by block.
+fn failures(case: &CaseCells<'_>, cell: &CellRepeats<'_>) -> Vec<Failure> {
+    let still = cell.repeats.iter().filter(|repeat| is_still(case.about.style, repeat));
+    let still = still.map(|repeat| Failure { block: Some(repeat.block), cause: FailureCause::NoOperation });
+    let mut failures: Vec<Failure> = cell.failures.iter().cloned().chain(still).collect();
+    failures.sort_by_key(|failure| failure.block);
+    failures
 }
 
 /// The boot's name: of a guest, that of the attempt; of a host, its boot's id at the session in which the attempt began. None where no fact tells.

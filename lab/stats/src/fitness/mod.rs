@@ -17,7 +17,7 @@ use unmeasured::unmeasured;
 pub fn fitness(compared: Comparison, record: &RunRecord) -> Fitness {
     let unmeasured = unmeasured(&compared, record);
     let advice = advice(&compared, record, &unmeasured);
-    let worst = compared.suite.workloads.iter().map(fit).max_by_key(|fit| *fit as u8);
+    let worst = compared.workloads.iter().map(|workload| fit(&workload.comparison)).max_by_key(|fit| *fit as u8);
     let fit = worst.filter(|_| unmeasured.is_empty()).unwrap_or(Fit::Unfit);
     Fitness { format: Fitness::FORMAT.to_owned(), fit, compared, advice }
 }

@@ -2,7 +2,10 @@
 
 use crate::datasets::sides;
 use faultline_model::comparison::Comparison;
+use faultline_model::dataset::Series;
 use faultline_model::record::RunRecord;
+use faultline_model::said::Said;
+use faultline_model::unmatched::Unmatched;
 use std::collections::BTreeSet;
 
 /// A workload without a comparison.
@@ -18,16 +21,16 @@ pub(super) struct Unmeasured {
 pub(super) fn unmeasured(compared: &Comparison, record: &RunRecord) -> Vec<Unmeasured> {
     let (a, b) = sides(record);
     let measured = |name: &str, tasks: Option<u32>| {
-        let workloads = compared.suite.workloads.iter().zip(&compared.details);
-        workloads.into_iter().any(|(workload, details)| workload.name == name && details.tasks == tasks)
+        compared.workloads.iter().any(|workload| workload.comparison.name == name && workload.details.tasks == tasks)
     };
     let without = a.series.iter().chain(&b.series).filter(|series| !measured(&series.name, series.tasks));
     let mut told = BTreeSet::new();
-    let names = without.map(ToString::to_string).filter(|name| told.insert(name.clone()));
-    names.map(|name| Unmeasured { reason: reason(compared, &name), name }).collect()
+    let once = without.filter(|series| told.insert(series.to_string()));
+    once.map(|series| Unmeasured { name: series.to_string(), reason: reason(compared, series) }).collect()
 }
 
-fn reason(compared: &Comparison, name: &str) -> String {
-    let told = compared.unmatched.iter().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
-    told.unwrap_or("it has no value").to_owned()
+fn reason(compared: &Comparison, series: &Series) -> String {
+    let is_of = |unmatched: &&Said<Unmatched>| unmatched.name == series.name && unmatched.tasks == series.tasks;
+    let told = compared.unmatched.iter().find(is_of);
+    told.map_or_else(|| "it has no value".to_owned(), |unmatched| unmatched.reason.to_string())
 }

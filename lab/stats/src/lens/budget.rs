@@ -147,7 +147,8 @@ impl Budget {
 /// How the median of a cell's figure stands to a limit. A figure that counted too little can exceed its limit, but not keep to it.
 pub(crate) fn judge(cell: &CellReadings<'_>, limit: f64, figure: impl Fn(&Reading) -> f64) -> Standing {
     let Some((typical, value)) = cell.typical().zip(median(&cell.values(figure))) else {
-        let reason = if cell.failures.is_empty() { "it has not been run".to_owned() } else { cell.failures.join("; ") };
+        let failed = !cell.failures.is_empty();
+        let reason = if failed { causes(cell) } else { "it has not been run".to_owned() };
         return Standing::NoFigure { reason };
     };
     if value > limit {
@@ -158,12 +159,17 @@ pub(crate) fn judge(cell: &CellReadings<'_>, limit: f64, figure: impl Fn(&Readin
         };
     }
     if !cell.failures.is_empty() {
-        return Standing::NoFigure { reason: format!("an attempt failed: {}", cell.failures.join("; ")) };
+        return Standing::NoFigure { reason: format!("an attempt failed: {}", causes(cell)) };
     }
     match problems(cell).first() {
         Some(problem) => Standing::NoFigure { reason: problem.text.clone() },
         None => Standing::Kept { value },
     }
+}
+
+/// Why attempts gave no reading.
+fn causes(cell: &CellReadings<'_>) -> String {
+    cell.failures.iter().map(|failure| failure.cause.to_string()).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

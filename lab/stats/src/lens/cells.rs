@@ -1,9 +1,11 @@
 //! A record's readings by case and number of CPUs.
 
-use crate::gather::{About, about, place};
+use crate::gather::{About, about, failure, place};
 use crate::progress::Standing;
 use faultline_model::cell::Case;
+use faultline_model::failure::{Failure, FailureCause};
 use faultline_model::lens::reading::Reading;
+use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
 use faultline_model::record::{Attempt, RunRecord};
 use std::collections::BTreeMap;
@@ -15,10 +17,10 @@ pub(crate) struct CellReadings<'a> {
     pub(crate) cpus: u32,
     /// What ended well with a reading, by block.
     pub(crate) readings: Vec<&'a Reading>,
-    /// What did not, in words, by block.
-    pub(crate) failures: Vec<String>,
+    /// What did not, by block.
+    pub(crate) failures: Vec<Failure>,
     /// What was counted in attempts that were cut short, and how those ended.
-    pub(crate) cut_short: Vec<(String, &'a Reading)>,
+    pub(crate) cut_short: Vec<(&'a Outcome, &'a Reading)>,
     /// Items that have not ended, or were left out.
     pub(crate) missing: u32,
 }
@@ -84,10 +86,11 @@ fn cells<'a>(record: &'a RunRecord, mut items: Vec<&(&'a PlanItem, Standing<'a>)
         match standing {
             Standing::Done(attempt) => match &attempt.reading {
                 Some(reading) => cell.readings.push(reading),
-                None => cell.failures.push("done, but the lens left no report".to_owned()),
+                None => cell.failures.push(failure(item, FailureCause::NoReport)),
             },
             Standing::Failed(attempt) => {
-                cell.failures.extend(attempt.outcome.as_ref().map(ToString::to_string));
+                cell.failures
+                    .extend(attempt.outcome.clone().map(|outcome| failure(item, FailureCause::Ended { outcome })));
             }
             Standing::Skipped | Standing::Left => cell.missing += 1,
         }
@@ -96,7 +99,7 @@ fn cells<'a>(record: &'a RunRecord, mut items: Vec<&(&'a PlanItem, Standing<'a>)
 }
 
 /// What an attempt left that did not end well.
-fn cut_short(attempt: &Attempt) -> Option<(String, &Reading)> {
+fn cut_short(attempt: &Attempt) -> Option<(&Outcome, &Reading)> {
     let reading = attempt.reading.as_deref().filter(|reading| reading.is_partial)?;
-    Some((attempt.outcome.as_ref()?.to_string(), reading))
+    Some((attempt.outcome.as_ref()?, reading))
 }

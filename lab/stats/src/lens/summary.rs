@@ -9,8 +9,10 @@ use crate::thresholds::LENS_SHOWN;
 use faultline_model::lens::raw::Problem;
 use faultline_model::lens::reading::Reading;
 use faultline_model::lens::summary::{CpuClock, CutShort, LensCurve, LensPoint, LensSummary};
+use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
 use faultline_model::record::RunRecord;
+use faultline_model::said::Said;
 use faultline_model::subject::SubjectIndex;
 
 /// The summary; none of a run that was not under the lens.
@@ -54,14 +56,14 @@ fn point(cell: &CellReadings<'_>) -> LensPoint {
         lines: typical.map(|reading| figures::lines(reading, LENS_SHOWN)).unwrap_or_default(),
         code: typical.map(|reading| figures::code(reading, LENS_SHOWN)).unwrap_or_default(),
         problems: problems(cell),
-        failures: cell.failures.clone(),
+        failures: cell.failures.iter().cloned().map(Said::from).collect(),
         cut_short: cell.cut_short.iter().map(|(ending, reading)| cut_short(ending, reading)).collect(),
     }
 }
 
-fn cut_short(ending: &str, reading: &Reading) -> CutShort {
+fn cut_short(ending: &Outcome, reading: &Reading) -> CutShort {
     CutShort {
-        ending: ending.to_owned(),
+        ending: ending.clone(),
         transfers: reading.totals.transfers,
         instructions: reading.totals.instructions,
         clocks: reading.cpus.iter().map(|cpu| CpuClock { cpu: cpu.cpu, clock: cpu.clock }).collect(),
@@ -85,6 +87,7 @@ pub(crate) fn problems(cell: &CellReadings<'_>) -> Vec<Problem> {
 mod tests {
     use crate::lens::example;
     use crate::summarise;
+    use faultline_model::failure::FailureCause;
     use faultline_model::lens::summary::LensVerdict;
     use faultline_model::outcome::Outcome;
 
@@ -123,8 +126,8 @@ mod tests {
         record.attempts[2].reading = None;
         let summary = summarise(&record);
         let points = &summary.lens.as_ref().unwrap().curves[0].points;
-        assert_eq!(points[1].failures, ["no end within its limit of 1.0 s; killed"]);
-        assert_eq!(points[2].failures, ["done, but the lens left no report"]);
+        assert_eq!(points[1].failures[0].cause.to_string(), "no end within its limit of 1.0 s; killed");
+        assert_eq!(points[2].failures[0].cause, FailureCause::NoReport);
         assert!(points.iter().all(|point| point.cut_short.is_empty()), "none of the readings is partial");
         assert!(points[1].transfers.is_none() && points[1].lines.is_empty());
         assert_eq!(summary.lens.unwrap().curves[0].verdict, LensVerdict::TooFewPoints);
@@ -143,12 +146,11 @@ mod tests {
             attempt.reading = Some(Box::new(reading));
         }
         let lens = summarise(&record).lens.unwrap();
-        for (point, ending) in
-            lens.curves[0].points[1..].iter().zip(["no end within its limit of 1.0 s; killed", "interrupted"])
-        {
+        let endings = [Outcome::TimedOut { limit_ms: 1000 }, Outcome::Interrupted];
+        for (point, ending) in lens.curves[0].points[1..].iter().zip(&endings) {
             assert!(point.transfers.is_none() && point.lines.is_empty(), "{point:?}");
             let [cut] = &point.cut_short[..] else { panic!("{point:?}") };
-            assert_eq!((cut.ending.as_str(), cut.transfers, cut.instructions), (ending, 30, 100));
+            assert_eq!((&cut.ending, cut.transfers, cut.instructions), (ending, 30, 100));
             assert_eq!(cut.clocks.iter().map(|at| (at.cpu, at.clock)).collect::<Vec<_>>(), [(0, 700), (1, 0)]);
             assert_eq!((cut.lines[0].name.as_str(), cut.lines[0].transfers), ("counter", 30.0));
             assert_eq!(cut.code[0].name, "work main.c:10");

@@ -2,13 +2,14 @@
 
 use super::answers::{settled, withheld};
 use super::looks::{last_look, looks};
-use crate::comparison::{ComparisonError, Settings, compare_sides, sides_suite};
+use crate::comparison::{ComparisonError, Settings, compare_sides, sides_answers};
 use crate::progress::{Standing, standings};
 use faultline_model::cell::Cell;
 use faultline_model::comparison::{Comparison, Ended, Look, Sequential};
 use faultline_model::plan::PlanItem;
 use faultline_model::record::{RunRecord, RunState};
 use faultline_model::subject::SubjectIndex;
+use faultline_model::workload_comparison::FewUnits;
 use std::collections::BTreeSet;
 
 /// Takes the looks for which the record has all blocks, up to the first that settles every workload; the answers are those of the last one taken. The
@@ -26,7 +27,7 @@ pub fn concluded(record: &RunRecord, settings: &Settings) -> Result<Comparison, 
     let planned = planned_looks(record);
     let whole = whole_blocks(record);
     let (taken, ended) = taken(record, &planned, whole, |look| {
-        Ok(settled(&sides_suite(record, &settings, *look)?, comparison.precision))
+        Ok(settled(&sides_answers(record, &settings, *look)?, comparison.precision))
     })?;
     let compared = match taken.last() {
         Some(last) => compare_sides(record, &settings, Some(*last))?,
@@ -51,12 +52,11 @@ fn before_the_first_look(
     whole: u32,
 ) -> Result<Comparison, ComparisonError> {
     let Some(first) = planned.first().filter(|_| whole > 0) else {
-        return Err(ComparisonError::NothingInCommon { unmatched: vec!["no block is complete".to_owned()] });
+        return Err(ComparisonError::NoWholeBlock);
     };
     let seen = Look { blocks: whole, ..*first };
-    let reason =
-        format!("No look was due yet: {whole} of the {} blocks before the first look are measured.", first.blocks);
-    Ok(withheld(compare_sides(record, settings, Some(seen))?, &reason))
+    let no_look = FewUnits::NoLook { measured: whole, first_look: first.blocks };
+    Ok(withheld(compare_sides(record, settings, Some(seen))?, no_look))
 }
 
 /// The looks planned for a record: one at the end where none may stop it before, none where it has no sides.
@@ -111,7 +111,7 @@ mod tests {
     use crate::example;
     use faultline_model::outcome::Outcome;
     use faultline_model::plan::RunKind;
-    use faultline_model::workload_comparison::{Answer, CautionCode, Method};
+    use faultline_model::workload_comparison::{Answer, Caution, Method};
 
     /// The two sides of 60 blocks at most: about alike, or the second one `faster` by the half.
     fn record(faster: bool) -> RunRecord {
@@ -141,9 +141,9 @@ mod tests {
     fn a_great_difference_settles_at_the_first_look() {
         let (compared, sequential) = of(&record(true));
         assert_eq!((sequential.taken, sequential.ended), (1, Ended::Settled));
-        let workload = &compared.suite.workloads[0];
+        let workload = &compared.workloads[0].comparison;
         assert_eq!((workload.answer, workload.a.units), (Answer::Faster, sequential.looks[0].blocks));
-        assert!(sequential.looks.len() > 3 && (compared.suite.level - (1.0 - sequential.looks[0].alpha)).abs() < 1e-12);
+        assert!(sequential.looks.len() > 3 && (compared.level - (1.0 - sequential.looks[0].alpha)).abs() < 1e-12);
     }
 
     #[test]
@@ -151,7 +151,7 @@ mod tests {
         let (compared, sequential) = of(&record(false));
         assert_eq!((sequential.taken as usize, sequential.ended), (sequential.looks.len(), Ended::Planned));
         assert_eq!(
-            (compared.suite.workloads[0].answer, compared.suite.workloads[0].a.units),
+            (compared.workloads[0].comparison.answer, compared.workloads[0].comparison.a.units),
             (Answer::NoDifference, 60)
         );
     }
@@ -162,10 +162,10 @@ mod tests {
         assert_eq!((sequential.ended, sequential.looks.last().unwrap().blocks), (Ended::Budget, 20));
         assert_eq!(sequential.taken as usize, sequential.looks.len());
         assert!((sequential.looks.iter().map(|look| look.alpha).sum::<f64>() - 0.05).abs() < 1e-12);
-        assert_eq!(compared.suite.workloads[0].a.units, 20);
+        assert_eq!(compared.workloads[0].comparison.a.units, 20);
         let (compared, sequential) = of(&cut(record(false), 20, false));
         let last = sequential.looks[sequential.taken as usize - 1];
-        assert_eq!((sequential.ended, compared.suite.workloads[0].a.units), (Ended::Stopped, last.blocks));
+        assert_eq!((sequential.ended, compared.workloads[0].comparison.a.units), (Ended::Stopped, last.blocks));
         assert!(last.blocks < 20);
     }
 
@@ -178,13 +178,12 @@ mod tests {
         assert!(first > 8);
         assert_eq!((sequential.taken, sequential.ended), (0, Ended::Stopped));
         assert_eq!(sequential.looks, planned_looks(&open), "none is left out");
-        let workload = &compared.suite.workloads[0];
+        let workload = &compared.workloads[0].comparison;
         assert_eq!((workload.answer, workload.method, workload.a.units), (Answer::Undecided, Method::None, 8));
         assert_eq!((workload.p, workload.ratio, workload.shift, workload.detectable), (None, None, None, None));
         let caution = &workload.cautions[0];
-        let text = format!("No look was due yet: 8 of the {first} blocks before the first look are measured.");
-        assert_eq!((caution.code, &caution.text), (CautionCode::FewUnits, &text));
-        assert_eq!(compared.details[0].values[0].len(), 8);
+        assert_eq!(caution.what, Caution::FewUnits(FewUnits::NoLook { measured: 8, first_look: first }));
+        assert_eq!(compared.workloads[0].details.values[0].len(), 8);
         assert!(concluded(&cut(record(false), 0, false), &Settings::default()).is_err());
     }
 
@@ -194,9 +193,13 @@ mod tests {
         let RunKind::Comparison(comparison) = &mut record.settings.kind else { panic!() };
         comparison.precision = 0.0;
         let (compared, sequential) = of(&cut(record.clone(), 59, false));
-        assert_eq!((compared.suite.workloads[0].answer, sequential.taken), (Answer::Undecided, 0));
+        assert_eq!((compared.workloads[0].comparison.answer, sequential.taken), (Answer::Undecided, 0));
         let (compared, sequential) = of(&cut(record, 59, true));
-        assert_eq!((compared.suite.workloads[0].answer, sequential.taken), (Answer::Faster, 1), "the budget ends it");
+        assert_eq!(
+            (compared.workloads[0].comparison.answer, sequential.taken),
+            (Answer::Faster, 1),
+            "the budget ends it"
+        );
     }
 
     /// It would fail on: the others don't wait for it, and it is named with its reason.
@@ -218,11 +221,12 @@ mod tests {
             of(&record)
         };
         let (compared, sequential) = failing(60);
-        assert_eq!((sequential.taken, sequential.ended, compared.suite.workloads.len()), (1, Ended::Settled, 1));
-        assert_eq!(compared.unmatched, ["other:base×1: the second side has no value (repeat 1: exit status 3)"]);
+        assert_eq!((sequential.taken, sequential.ended, compared.workloads.len()), (1, Ended::Settled, 1));
+        let told: Vec<String> = compared.unmatched.iter().map(|unmatched| unmatched.to_string()).collect();
+        assert_eq!(told, ["other:base×1: the second side has no value (repeat 1: exit status 3)"]);
         let (compared, sequential) = failing(sequential.looks[0].blocks - 1);
         assert!(sequential.taken > 1, "one that came back is waited for: {sequential:?}");
-        assert!(compared.suite.workloads.iter().all(|workload| workload.answer == Answer::Faster));
+        assert!(compared.workloads.iter().all(|workload| workload.comparison.answer == Answer::Faster));
     }
 
     #[test]

@@ -7,11 +7,8 @@ use crate::machine::lasting_differences;
 use crate::median::sorted;
 use crate::thresholds::{BIMODAL_SHARE, DRIFT_LEVEL, SHAPE_VALUES};
 use faultline_model::facts::Facts;
-use faultline_model::workload_comparison::{Caution, CautionCode, Method, Unit};
+use faultline_model::workload_comparison::{Caution, Drift, FewUnits, Groups, Method, OneBoot};
 use statrs::distribution::{ContinuousCDF, Normal};
-
-/// Keys that are named before the rest is counted.
-const NAMED_KEYS: usize = 6;
 
 /// Share of the values that the smaller of two groups has at least.
 const SMALLER_GROUP: f64 = 0.15;
@@ -19,87 +16,61 @@ const SMALLER_GROUP: f64 = 0.15;
 /// Every caution, in the order of the codes. `alpha` is what the workload had to be decidable at.
 pub(crate) fn cautions(workload: &Workload, units: &Units, method: Method, alpha: f64) -> Vec<Caution> {
     let found = [
-        (CautionCode::FewUnits, few_units(units, method, alpha)),
-        (CautionCode::OneBoot, one_boot(units)),
-        (CautionCode::NotInterleaved, not_interleaved(units)),
-        (CautionCode::Drift, either(units, drift)),
-        (CautionCode::Bimodal, either(units, bimodal)),
-        (CautionCode::DifferentFacts, different_facts(&workload.a.facts, &workload.b.facts)),
+        few_units(units, method, alpha).map(Caution::FewUnits),
+        one_boot(units).map(|boots| Caution::OneBoot { boots }),
+        not_interleaved(units).then_some(Caution::NotInterleaved),
+        either(units, drift).map(|(a, b)| Caution::Drift { a, b }),
+        either(units, bimodal).map(|(a, b)| Caution::Bimodal { a, b }),
+        different_facts(&workload.a.facts, &workload.b.facts).map(|keys| Caution::DifferentFacts { keys }),
     ];
-    found.into_iter().filter_map(|(code, text)| Some(Caution { code, text: text? })).collect()
+    found.into_iter().flatten().collect()
 }
 
-fn few_units(units: &Units, method: Method, alpha: f64) -> Option<String> {
-    let name = match units.unit {
-        Unit::Boot => "boots",
-        Unit::Run => "runs",
-    };
-    let (a, b) = (units.a.len(), units.b.len());
+fn few_units(units: &Units, method: Method, alpha: f64) -> Option<FewUnits> {
+    let unit = units.unit;
+    let (a, b) = (units.a.len() as u32, units.b.len() as u32);
     match method {
         Method::Ranks | Method::SignedRanks => None,
         Method::None if units.pairing != Pairing::Unblocked => {
             let pairs = if units.pairing == Pairing::Pairs { a } else { 0 };
-            let needed = signed_rank::fewest(alpha);
-            Some(format!(
-                "Blocks that give a pair of values: {pairs}. It takes {needed} to show any difference at this level."
-            ))
+            Some(FewUnits::Pairs { pairs, needed: signed_rank::fewest(alpha) as u32 })
         }
-        Method::Welch => Some(format!(
-            "{a} and {b} {name} are too few for a test of ranks: the answer takes the noise for about log-normal. \
-             Make 6 {name} or more on each side."
-        )),
-        Method::None => {
-            Some(format!("{a} and {b} {name} can't show any difference at this level. Make 6 or more on each side."))
-        }
+        Method::Welch => Some(FewUnits::ForRanks { unit, a, b }),
+        Method::None => Some(FewUnits::ForAnyTest { unit, a, b }),
     }
 }
 
-fn one_boot(units: &Units) -> Option<String> {
+fn one_boot(units: &Units) -> Option<OneBoot> {
     match units.boots {
         Boots::Several | Boots::Blocks => None,
-        Boots::Shared => Some("Both sides ran in one boot: another boot may give another difference.".to_owned()),
-        Boots::Unknown => Some(
-            "It isn't known in how many boots the values were taken: the interval holds what runs change, not what boots do."
-                .to_owned(),
-        ),
-        Boots::Confounded => Some(
-            "A side was seen in one boot only, which the other doesn't share: what that boot changed can't be told from what \
-             you changed. Boot each side 3 times or more."
-                .to_owned(),
-        ),
+        Boots::Shared => Some(OneBoot::Shared),
+        Boots::Unknown => Some(OneBoot::Unknown),
+        Boots::Confounded => Some(OneBoot::Confounded),
     }
 }
 
-fn not_interleaved(units: &Units) -> Option<String> {
-    let (a, b) = (orders(&units.a)?, orders(&units.b)?);
-    let ends = |orders: &[u64]| Some((*orders.iter().min()?, *orders.iter().max()?));
-    let ((first_a, last_a), (first_b, last_b)) = (ends(&a)?, ends(&b)?);
-    (a.len().min(b.len()) > 1 && (last_a < first_b || last_b < first_a)).then(|| {
-        "One side was measured after the other: what changed on the machine meanwhile counts as a difference. \
-         Mix the sides in random order."
-            .to_owned()
-    })
+fn not_interleaved(units: &Units) -> bool {
+    let (Some((first_a, last_a)), Some((first_b, last_b))) = (ends(&units.a), ends(&units.b)) else { return false };
+    units.a.len().min(units.b.len()) > 1 && (last_a < first_b || last_b < first_a)
 }
 
-/// The places in time; none if one is missing.
-fn orders(side: &[Placed]) -> Option<Vec<u64>> {
-    side.iter().map(|placed| placed.order).collect()
+/// The first and the last place in time; none if one is missing.
+fn ends(side: &[Placed]) -> Option<(u64, u64)> {
+    let orders: Vec<u64> = side.iter().map(|placed| placed.order).collect::<Option<_>>()?;
+    Some((*orders.iter().min()?, *orders.iter().max()?))
 }
 
-/// The finding about either side, the first one first.
-fn either(units: &Units, finding: fn(&[Placed]) -> Option<String>) -> Option<String> {
-    let told = [("first", &units.a), ("second", &units.b)].map(|(name, side)| {
-        let text = (side.len() >= SHAPE_VALUES).then(|| finding(side)).flatten()?;
-        Some(format!("The {name} side's values {text}"))
-    });
-    let told: Vec<String> = told.into_iter().flatten().collect();
-    (!told.is_empty()).then(|| told.join(" "))
+/// The finding about either side; none where there is one about neither.
+fn either<T>(units: &Units, finding: fn(&[Placed]) -> Option<T>) -> Option<(Option<T>, Option<T>)> {
+    let of = |side: &[Placed]| (side.len() >= SHAPE_VALUES).then(|| finding(side)).flatten();
+    let (a, b) = (of(&units.a), of(&units.b));
+    (a.is_some() || b.is_some()).then_some((a, b))
 }
 
 /// Mann and Kendall's test: more pairs rise with time, or fall, than chance would have it.
 ///
 /// Source: H. B. Mann, Nonparametric Tests Against Trend, Econometrica 13, 1945.
-fn drift(side: &[Placed]) -> Option<String> {
+fn drift(side: &[Placed]) -> Option<Drift> {
     let mut in_time: Vec<(u64, f64)> =
         side.iter().map(|placed| Some((placed.order?, placed.value))).collect::<Option<_>>()?;
     in_time.sort_by_key(|&(order, _)| order);
@@ -114,18 +85,13 @@ fn drift(side: &[Placed]) -> Option<String> {
     let variance = (n * (n - 1) * (2 * n + 5)) as f64 / 18.0;
     let excess = (score.abs() - 1).max(0) as f64 / variance.sqrt();
     let chance = 2.0 * Normal::standard().sf(excess);
-    (chance < DRIFT_LEVEL).then(|| {
-        let way = if score > 0 { "rise" } else { "fall" };
-        format!(
-            "{way} from run to run. Random order keeps that from counting as a difference, but it widens the interval."
-        )
-    })
+    (chance < DRIFT_LEVEL).then_some(if score > 0 { Drift::Rise } else { Drift::Fall })
 }
 
 /// The best division into two groups leaves hardly any of the variance within them.
 ///
 /// Source: N. Otsu, A Threshold Selection Method from Gray-Level Histograms, IEEE Transactions on Systems, Man, and Cybernetics 9, 1979.
-fn bimodal(side: &[Placed]) -> Option<String> {
+fn bimodal(side: &[Placed]) -> Option<Groups> {
     let logarithms = sorted(&side.iter().map(|placed| placed.value.ln()).collect::<Vec<_>>());
     let n = logarithms.len() as f64;
     let mean = logarithms.iter().sum::<f64>() / n;
@@ -142,26 +108,13 @@ fn bimodal(side: &[Placed]) -> Option<String> {
         }
     }
     let (between, last) = best;
-    (between > BIMODAL_SHARE * total).then(|| {
-        let (low, high) = (logarithms[last].exp(), logarithms[last + 1].exp());
-        format!(
-            "fall into two groups, up to {low:.4e} and from {high:.4e} on: there are two states, and the median is in either by chance. \
-             Find out what they are."
-        )
-    })
+    (between > BIMODAL_SHARE * total)
+        .then(|| Groups { up_to: logarithms[last].exp(), from: logarithms[last + 1].exp() })
 }
 
-fn different_facts(a: &Facts, b: &Facts) -> Option<String> {
-    let differences = lasting_differences(a, b);
-    let differ: Vec<&str> = differences.iter().map(|difference| difference.key.as_str()).collect();
-    let (named, rest) = differ.split_at(differ.len().min(NAMED_KEYS));
-    let rest = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
-    (!named.is_empty()).then(|| {
-        format!(
-            "The sides' machines differ in {}{rest}: each of these may be the cause of a difference.",
-            named.join(", ")
-        )
-    })
+fn different_facts(a: &Facts, b: &Facts) -> Option<Vec<String>> {
+    let keys: Vec<String> = lasting_differences(a, b).into_iter().map(|difference| difference.key).collect();
+    (!keys.is_empty()).then_some(keys)
 }
 
 #[cfg(test)]
@@ -170,6 +123,7 @@ mod tests {
     use super::super::units::units;
     use super::*;
     use faultline_model::direction::Direction;
+    use faultline_model::workload_comparison::CautionCode;
 
     fn side(boot: Option<&str>, values: &[(u64, f64)]) -> Samples {
         let run = |&(order, value)| Run { order: Some(order), block: None, intervals: vec![value] };
@@ -180,7 +134,7 @@ mod tests {
     fn codes(a: Samples, b: Samples, method: Method) -> Vec<CautionCode> {
         let workload = Workload { name: "w".to_owned(), unit: "s".to_owned(), direction: Direction::Lower, a, b };
         let units = units(&workload.a, &workload.b);
-        cautions(&workload, &units, method, 0.05).into_iter().map(|caution| caution.code).collect()
+        cautions(&workload, &units, method, 0.05).into_iter().map(|caution| caution.code()).collect()
     }
 
     /// Values that neither rise nor fall, in the order given by `from` and steps of two.

@@ -2,6 +2,7 @@
 
 use faultline_model::direction::Direction;
 use faultline_model::facts::Facts;
+use faultline_model::unmatched::{Letter, UnmatchedReason};
 
 /// Least and greatest value: sums of such values, and ratios of two, are finite.
 const RANGE: [f64; 2] = [1e-150, 1e150];
@@ -57,22 +58,20 @@ pub enum TwoSampleError {
     #[error("there is no workload to compare")]
     Nothing,
     /// A side, a boot or a run without a value.
-    #[error("{name}: the {side} side has no value, or a boot or run without one")]
+    #[error("{name}: the {} side has no value, or a boot or run without one", .side.ordinal())]
     Empty {
         /// Workload.
         name: String,
-        /// `first` or `second`.
-        side: &'static str,
+        /// The side.
+        side: Letter,
     },
     /// A value that no ratio can be made of.
-    #[error("{name}: the {side} side has {why}")]
+    #[error("{name}: {reason}")]
     NoRatio {
         /// Workload.
         name: String,
-        /// `first` or `second`.
-        side: &'static str,
         /// The value, and what ratios need.
-        why: String,
+        reason: UnmatchedReason,
     },
     /// A level that is none.
     #[error("the level is {0}: it has to lie between 0.5 and 1")]
@@ -93,24 +92,20 @@ impl Samples {
     }
 
     /// Refuses what has no value, or one that no ratio can be made of.
-    pub(crate) fn check(&self, name: &str, side: &'static str) -> Result<(), TwoSampleError> {
+    pub(crate) fn check(&self, name: &str, side: Letter) -> Result<(), TwoSampleError> {
         let hollow = |boot: &Boot| boot.runs.is_empty() || boot.runs.iter().any(|run| run.intervals.is_empty());
         if self.boots.is_empty() || self.boots.iter().any(hollow) {
             return Err(TwoSampleError::Empty { name: name.to_owned(), side });
         }
-        match self.runs().flat_map(|run| &run.intervals).find_map(|&value| no_ratio(value)) {
-            Some(why) => Err(TwoSampleError::NoRatio { name: name.to_owned(), side, why }),
+        match self.runs().flat_map(|run| &run.intervals).find_map(|&value| no_ratio(side, value)) {
+            Some(reason) => Err(TwoSampleError::NoRatio { name: name.to_owned(), reason }),
             None => Ok(()),
         }
     }
 }
 
-/// Why no ratio can be made of a value, if so: `the value 0: ratios need finite values above 0`.
-pub(crate) fn no_ratio(value: f64) -> Option<String> {
+/// Why no ratio can be made of a side's value, if so.
+pub(crate) fn no_ratio(side: Letter, value: f64) -> Option<UnmatchedReason> {
     let [least, greatest] = RANGE;
-    if !(value.is_finite() && value > 0.0) {
-        return Some(format!("the value {value}: ratios need finite values above 0"));
-    }
-    let is_extreme = value < least || value > greatest;
-    is_extreme.then(|| format!("the value {value:e}: ratios need values from {least:e} to {greatest:e}"))
+    (!(least..=greatest).contains(&value)).then_some(UnmatchedReason::NoRatio { side, value, least, greatest })
 }

@@ -9,7 +9,11 @@ use super::{bootstrap, detectable, rank_test, signed_rank, welch};
 use crate::median::{median_of_sorted, sorted};
 use crate::thresholds::{BOOTSTRAP_UNITS, COVERAGE, POWER};
 use faultline_model::direction::Direction;
-use faultline_model::workload_comparison::{Answer, Bounded, Method, Side, SuiteComparison, WorkloadComparison};
+use faultline_model::said::Said;
+use faultline_model::unmatched::Letter;
+use faultline_model::workload_comparison::{
+    Answer, Bounded, Caution, Method, Side, SuiteComparison, WorkloadComparison,
+};
 
 /// How to compare.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,8 +42,8 @@ pub fn compare(workloads: &[Workload], settings: &Settings) -> Result<SuiteCompa
         return Err(TwoSampleError::Nothing);
     }
     for workload in workloads {
-        workload.a.check(&workload.name, "first")?;
-        workload.b.check(&workload.name, "second")?;
+        workload.a.check(&workload.name, Letter::A)?;
+        workload.b.check(&workload.name, Letter::B)?;
     }
     let alpha = 1.0 - settings.level;
     let tested: Vec<Tested> =
@@ -116,8 +120,12 @@ impl<'a> Tested<'a> {
             shift: self.shift(alpha),
             ratio_of_medians: self.ratio_of_medians(alpha, settings),
             detectable: self.p.and_then(|_| self.detectable(alpha)),
-            cautions: cautions(self.workload, &self.units, self.method, self.alpha),
+            cautions: self.cautions(),
         }
+    }
+
+    fn cautions(&self) -> Vec<Said<Caution>> {
+        cautions(self.workload, &self.units, self.method, self.alpha).into_iter().map(Said::from).collect()
     }
 
     fn ratio(&self, alpha: f64) -> Option<Bounded> {
@@ -241,7 +249,7 @@ fn improvement(tested: &[Tested<'_>], alpha: f64) -> Option<Bounded> {
 mod tests {
     use super::super::samples::{Boot, Run};
     use super::*;
-    use faultline_model::workload_comparison::{CautionCode, Unit};
+    use faultline_model::workload_comparison::{CautionCode, FewUnits, Unit};
     use proptest::prelude::*;
 
     fn workload(direction: Direction, a: &[f64], b: &[f64]) -> Workload {
@@ -281,7 +289,7 @@ mod tests {
         let compared = only(one);
         assert_eq!((compared.answer, compared.p), (Answer::Undecided, None));
         assert!(compared.ratio.unwrap().high < 0.85, "the interval within these boots is told");
-        assert!(compared.cautions.iter().any(|caution| caution.code == CautionCode::OneBoot));
+        assert!(compared.cautions.iter().any(|caution| caution.code() == CautionCode::OneBoot));
     }
 
     #[test]
@@ -325,25 +333,25 @@ mod tests {
             let compared = only(few);
             assert_eq!((compared.method, compared.answer, compared.p), (Method::None, Answer::Undecided, None));
             assert_eq!((compared.ratio, compared.detectable), (None, None));
-            let caution = compared.cautions.iter().find(|caution| caution.code == CautionCode::FewUnits).unwrap();
-            caution.text.clone()
+            let caution = compared.cautions.iter().find(|caution| caution.code() == CautionCode::FewUnits).unwrap();
+            caution.what.clone()
         };
         let mut five = workload(Direction::Lower, &[], &[]);
         (five.a, five.b) = (blocked(&A[..5]), blocked(&B[..5]));
-        let text = "Blocks that give a pair of values: 5. It takes 6 to show any difference at this level.";
-        assert_eq!(few(five.clone()), text);
+        let few_pairs = |pairs| Caution::FewUnits(FewUnits::Pairs { pairs, needed: 6 });
+        assert_eq!(few(five.clone()), few_pairs(5));
         // As boots of their own.
         for (side, samples) in [("a", &mut five.a), ("b", &mut five.b)] {
             let runs = samples.boots.remove(0).runs.into_iter().enumerate();
             samples.boots =
                 runs.map(|(boot, run)| Boot { id: Some(format!("{side}{boot}")), runs: vec![run] }).collect();
         }
-        assert_eq!(few(five), text);
+        assert_eq!(few(five), few_pairs(5));
         // The first side failed in all blocks in which the second did not.
         let mut apart = workload(Direction::Lower, &[], &[]);
         (apart.a, apart.b) = (blocked(&A), blocked(&B));
         apart.b.boots[0].runs.iter_mut().for_each(|run| run.block = run.block.map(|block| block + 6));
-        assert!(few(apart).contains("a pair of values: 0."));
+        assert_eq!(few(apart), few_pairs(0));
     }
 
     #[test]
@@ -367,7 +375,7 @@ mod tests {
             "load: the first side has the value 1e308: ratios need values from 1e-150 to 1e150"
         );
         let hollow = workload(Direction::Lower, &A, &[]);
-        assert!(matches!(compare(&[hollow], &Settings::default()), Err(TwoSampleError::Empty { side: "second", .. })));
+        assert!(matches!(compare(&[hollow], &Settings::default()), Err(TwoSampleError::Empty { side: Letter::B, .. })));
     }
 
     fn figures(compared: &WorkloadComparison) -> Vec<f64> {

@@ -1,13 +1,13 @@
 //! Counts too coarse for the precision asked of them.
 
 use super::Findings;
-use super::words::{Concerned, percent, worst};
+use super::concerned::{Concerned, worst};
 use crate::gather::CellRepeats;
 use crate::granule::granule;
 use crate::median::median;
 use crate::thresholds::COARSE_SHARE;
 use faultline_model::describe::Style;
-use faultline_model::warning::{Warning, WarningCode};
+use faultline_model::warning::{Warning, WarningKind};
 
 /// A region of interest counted too few operations.
 pub(super) fn coarse(findings: &Findings<'_>) -> Option<Warning> {
@@ -19,15 +19,8 @@ pub(super) fn coarse(findings: &Findings<'_>) -> Option<Warning> {
         }
     }
     let (worst, cells) = worst(coarse)?;
-    let figure = match worst.figure.is_finite() {
-        true => format!("one step of each task's count is up to {} of what a repeat counted", percent(worst.figure)),
-        false => "there are repeats that counted no operation".to_owned(),
-    };
-    Some(Warning {
-        code: WarningCode::CoarseCount,
-        text: format!("Few operations were counted: {figure} ({}). Use a longer window.", worst.cell),
-        cells,
-    })
+    let step_share = Some(worst.figure).filter(|share| share.is_finite());
+    Some(Warning { kind: WarningKind::CoarseCount { step_share, worst: worst.cell }, cells })
 }
 
 /// One granule of each task as a share of the operations of the median repeat; infinite when that counted none.
@@ -42,7 +35,7 @@ mod tests {
     use crate::example;
     use faultline_model::describe::Style;
     use faultline_model::record::RunRecord;
-    use faultline_model::warning::WarningCode::CoarseCount;
+    use faultline_model::warning::{WarningCode::CoarseCount, WarningKind};
 
     /// A run of one task whose counts are multiples of `granule`, about `operations` in a window.
     fn run(operations: u64, granule: u64) -> RunRecord {
@@ -59,7 +52,8 @@ mod tests {
     #[test]
     fn few_operations_are_told_and_many_not() {
         let warnings = of(&run(60, 1), CoarseCount);
-        assert!(warnings[0].text.contains("1.6 %"), "{}", warnings[0].text);
+        let WarningKind::CoarseCount { step_share: Some(share), .. } = warnings[0].kind else { panic!("{warnings:?}") };
+        assert!((share - 0.016).abs() < 0.001, "{share}");
         assert!(of(&run(600, 1), CoarseCount).is_empty());
     }
 
@@ -78,7 +72,7 @@ mod tests {
     #[test]
     fn no_operation_at_all_is_told_without_a_figure() {
         let record = example::Run::new(&["load"]).rate(|_, _| 0).record();
-        assert!(of(&record, CoarseCount)[0].text.contains("no operation"));
+        assert!(matches!(of(&record, CoarseCount)[0].kind, WarningKind::CoarseCount { step_share: None, .. }));
     }
 
     #[test]

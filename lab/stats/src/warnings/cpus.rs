@@ -1,51 +1,28 @@
 //! CPUs against tasks: a quota, one CPU only, more tasks than CPUs, more tasks than cores.
 
 use super::Findings;
-use super::words::number;
 use faultline_model::cell::Cell;
-use faultline_model::warning::{Warning, WarningCode};
+use faultline_model::warning::{Warning, WarningKind};
 
 /// A control group allows less CPU time than the CPUs at hand, and there are cells that may need more than it allows.
 pub(super) fn quota(findings: &Findings<'_>) -> Option<Warning> {
     let quota = findings.cpus.quota?;
     let binds = findings.cpus.at_hand().is_none_or(|cpus| quota < f64::from(cpus));
     let cells = planned(findings, |tasks| binds && f64::from(tasks) >= quota);
-    (!cells.is_empty()).then(|| Warning {
-        code: WarningCode::CpuQuota,
-        text: format!(
-            "A control group allows the CPU time of {quota:.2} CPUs; {} with as many tasks or more may have been \
-             held up. Lift the limit.",
-            number(cells.len(), "cell")
-        ),
-        cells,
-    })
+    (!cells.is_empty()).then_some(Warning { kind: WarningKind::CpuQuota { cpus: quota }, cells })
 }
 
 /// One CPU only.
 pub(super) fn one_cpu(findings: &Findings<'_>) -> Option<Warning> {
-    (findings.cpus.at_hand() == Some(1)).then(|| Warning {
-        code: WarningCode::OneCpu,
-        text: "There is one CPU to run on: nothing can be said about scaling. Allow more CPUs, or measure on a \
-         machine that has them."
-            .to_owned(),
-        cells: Vec::new(),
-    })
+    (findings.cpus.at_hand() == Some(1)).then(|| Warning { kind: WarningKind::OneCpu, cells: Vec::new() })
 }
 
 /// More tasks than CPUs.
 pub(super) fn oversubscribed(findings: &Findings<'_>) -> Option<Warning> {
     let cpus = findings.cpus.at_hand()?;
     let cells = planned(findings, |tasks| tasks > cpus);
-    let most = cells.iter().map(|cell| cell.tasks).max()?;
-    Some(Warning {
-        code: WarningCode::Oversubscribed,
-        text: format!(
-            "Up to {most} tasks ran on {}: they took turns, and an efficiency below 1 is no fault of the system. \
-             Judge scaling by the points of {cpus} tasks and fewer.",
-            number(cpus as usize, "CPU")
-        ),
-        cells,
-    })
+    let most_tasks = cells.iter().map(|cell| cell.tasks).max()?;
+    Some(Warning { kind: WarningKind::Oversubscribed { most_tasks, cpus }, cells })
 }
 
 /// More tasks than cores, yet not more than CPUs.
@@ -53,16 +30,8 @@ pub(super) fn shared_cores(findings: &Findings<'_>) -> Option<Warning> {
     let cores = findings.cpus.cores?;
     let cpus = findings.cpus.at_hand().unwrap_or(u32::MAX);
     let cells = planned(findings, |tasks| tasks > cores && tasks <= cpus);
-    let most = cells.iter().map(|cell| cell.tasks).max()?;
-    Some(Warning {
-        code: WarningCode::SharedCores,
-        text: format!(
-            "Up to {most} tasks ran on {}: some shared one, which costs speed whatever the system does. \
-             Judge scaling by the points of {cores} tasks and fewer.",
-            number(cores as usize, "physical core")
-        ),
-        cells,
-    })
+    let most_tasks = cells.iter().map(|cell| cell.tasks).max()?;
+    Some(Warning { kind: WarningKind::SharedCores { most_tasks, cores }, cells })
 }
 
 /// The planned cells whose number of tasks is concerned.

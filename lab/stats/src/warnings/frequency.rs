@@ -2,7 +2,7 @@
 
 use super::Findings;
 use faultline_model::facts::{FactValue, Facts};
-use faultline_model::warning::{Warning, WarningCode};
+use faultline_model::warning::{FrequencyReason, Warning, WarningKind};
 
 /// The one governor that holds a frequency, as Linux calls it.
 const STEADY_GOVERNOR: &str = "performance";
@@ -10,31 +10,22 @@ const STEADY_GOVERNOR: &str = "performance";
 /// The frequency may change: boost is on, or the governor is not the steady one.
 pub(super) fn frequency_scaling(findings: &Findings<'_>) -> Option<Warning> {
     let reasons = findings.record.all_facts().map(reasons).find(|reasons| !reasons.is_empty())?;
-    Some(Warning {
-        code: WarningCode::FrequencyScaling,
-        text: format!(
-            "The CPUs' frequency may change under way: {}. One task may run at a higher frequency than many, which \
-             makes scaling look worse. \
-             Hold the frequency, and run again.",
-            reasons.join(", ")
-        ),
-        cells: Vec::new(),
-    })
+    Some(Warning { kind: WarningKind::FrequencyScaling { reasons }, cells: Vec::new() })
 }
 
-fn reasons(facts: &Facts) -> Vec<String> {
+fn reasons(facts: &Facts) -> Vec<FrequencyReason> {
     let flag = |key: &str| facts.0.get(key) == Some(&FactValue::Flag(true));
     let governor = facts.get_text("cpu.governor");
     let mut reasons = Vec::new();
     match governor {
         Some(governor) if governor != STEADY_GOVERNOR => {
-            reasons.push(format!("the governor is '{governor}', not '{STEADY_GOVERNOR}'"));
+            reasons.push(FrequencyReason::Governor { name: governor.to_owned(), steady: STEADY_GOVERNOR.to_owned() });
         }
-        None if flag("cpu.frequency_scaling") => reasons.push("frequency scaling is on".to_owned()),
+        None if flag("cpu.frequency_scaling") => reasons.push(FrequencyReason::Scaling),
         _ => {}
     }
     if flag("cpu.boost") {
-        reasons.push("boost is on".to_owned());
+        reasons.push(FrequencyReason::Boost);
     }
     reasons
 }
@@ -44,12 +35,15 @@ mod tests {
     use super::super::tests::{of, with_fact};
     use faultline_model::facts::FactValue;
     use faultline_model::warning::WarningCode::FrequencyScaling;
+    use faultline_model::warning::{FrequencyReason, WarningKind};
 
     #[test]
     fn another_governor_or_boost_is_told() {
+        let governor = FrequencyReason::Governor { name: "schedutil".into(), steady: "performance".into() };
         let warnings = of(&with_fact("cpu.governor", FactValue::Text("schedutil".into())), FrequencyScaling);
-        assert!(warnings[0].text.contains("'schedutil'"), "{}", warnings[0].text);
-        assert_eq!(of(&with_fact("cpu.boost", FactValue::Flag(true)), FrequencyScaling).len(), 1);
+        assert_eq!(warnings[0].kind, WarningKind::FrequencyScaling { reasons: vec![governor] });
+        let warnings = of(&with_fact("cpu.boost", FactValue::Flag(true)), FrequencyScaling);
+        assert_eq!(warnings[0].kind, WarningKind::FrequencyScaling { reasons: vec![FrequencyReason::Boost] });
     }
 
     #[test]

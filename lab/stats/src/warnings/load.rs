@@ -2,7 +2,7 @@
 //! what the tasks did.
 
 use super::Findings;
-use super::words::{Concerned, worst};
+use super::concerned::{Concerned, worst};
 use crate::gather::CellRepeats;
 use crate::granule::granule;
 use crate::repeat::{Repeat, length_ns};
@@ -10,7 +10,7 @@ use crate::shares::MachineTime;
 use crate::thresholds::{LOAD_AVERAGE, OTHERS_CPUS, TICK_NS};
 use faultline_model::cell::Cell;
 use faultline_model::describe::Style;
-use faultline_model::warning::{Warning, WarningCode};
+use faultline_model::warning::{Load, Warning, WarningKind};
 
 /// A session began on a machine that was busy.
 pub(super) fn at_start(findings: &Findings<'_>) -> Option<Warning> {
@@ -20,17 +20,10 @@ pub(super) fn at_start(findings: &Findings<'_>) -> Option<Warning> {
         .filter(|load| load.is_finite())
         .max_by(f64::total_cmp);
     let others = facts().filter_map(|facts| facts.get_count("load.runnable_others")).max();
-    let average = average
-        .filter(|&load| load > LOAD_AVERAGE)
-        .map(|load| format!("the load average of the last minute was {load:.2}"));
-    let others = others.filter(|&others| others > 0).map(|others| match others {
-        1 => "1 other task was ready to run".to_owned(),
-        _ => format!("{others} other tasks were ready to run"),
-    });
-    let seen: Vec<String> = average.into_iter().chain(others).collect();
-    (!seen.is_empty()).then(|| Warning {
-        code: WarningCode::Load,
-        text: format!("At the start {}. Stop other work, wait a minute and run again.", seen.join(" and ")),
+    let load_average = average.filter(|&load| load > LOAD_AVERAGE);
+    let runnable_others = others.filter(|&others| others > 0);
+    (load_average.is_some() || runnable_others.is_some()).then(|| Warning {
+        kind: WarningKind::Load(Load::AtStart { load_average, runnable_others }),
         cells: Vec::new(),
     })
 }
@@ -38,15 +31,8 @@ pub(super) fn at_start(findings: &Findings<'_>) -> Option<Warning> {
 /// Others used CPU time during the region of interest.
 pub(super) fn under_way(findings: &Findings<'_>) -> Option<Warning> {
     let (worst, cells) = worst(busy(findings))?;
-    Some(Warning {
-        code: WarningCode::Load,
-        text: format!(
-            "Other processes or kernel threads used CPU time while tasks were measured, up to {:.2} of a CPU ({}). \
-             Stop them, or measure on a machine that does nothing else.",
-            worst.figure, worst.cell
-        ),
-        cells,
-    })
+    let kind = WarningKind::Load(Load::UnderWay { others_cpus: worst.figure, worst: worst.cell });
+    Some(Warning { kind, cells })
 }
 
 /// The greatest part of a CPU that others used, beyond what is allowed, and the cell that it was taken from.
@@ -122,6 +108,7 @@ mod tests {
     use faultline_model::protocol::{Measure, UsageScope};
     use faultline_model::record::RunRecord;
     use faultline_model::warning::WarningCode::Load;
+    use faultline_model::warning::{Load as Seen, Warning, WarningKind};
 
     const SECOND_NS: i64 = 1_000_000_000;
 
@@ -129,9 +116,11 @@ mod tests {
     fn a_busy_start_is_told_and_a_quiet_one_not() {
         assert!(of(&with_fact("load.one_minute", FactValue::Real(0.5)), Load).is_empty());
         let warnings = of(&with_fact("load.one_minute", FactValue::Real(1.84)), Load);
-        assert!(warnings[0].text.contains("was 1.84"), "{}", warnings[0].text);
+        let seen = Seen::AtStart { load_average: Some(1.84), runnable_others: None };
+        assert_eq!(warnings[0].kind, WarningKind::Load(seen));
         let warnings = of(&with_fact("load.runnable_others", FactValue::Count(3)), Load);
-        assert!(warnings[0].text.contains("3 other tasks"), "{}", warnings[0].text);
+        let seen = Seen::AtStart { load_average: None, runnable_others: Some(3) };
+        assert_eq!(warnings[0].kind, WarningKind::Load(seen));
     }
 
     /// A run of one task that used 6 s each time, while the machine of four CPUs was busy for `others_ns` more in the
@@ -148,11 +137,17 @@ mod tests {
         record
     }
 
+    /// What others used, in CPUs, and during which cell.
+    fn under_way(warning: &Warning) -> (String, String) {
+        let WarningKind::Load(Seen::UnderWay { others_cpus, worst }) = &warning.kind else { panic!("{warning:?}") };
+        (format!("{others_cpus:.2}"), worst.to_string())
+    }
+
     #[test]
     fn others_under_way_are_told_with_their_cells() {
         assert!(of(&run(6 * SECOND_NS / 25), Load).is_empty());
         let warnings = of(&run(3 * SECOND_NS), Load);
-        assert!(warnings[0].text.contains("0.50 of a CPU (load:base×2)"), "{}", warnings[0].text);
+        assert_eq!(under_way(&warnings[0]), ("0.50".to_owned(), "load:base×2".to_owned()));
         assert_eq!(warnings[0].cells.len(), 1);
     }
 
@@ -178,7 +173,7 @@ mod tests {
         }
         // 27 s of CPU time on four CPUs are 6.75 s.
         let warnings = of(&record, Load);
-        assert!(warnings[0].text.contains("0.44 of a CPU"), "{}", warnings[0].text);
+        assert_eq!(under_way(&warnings[0]).0, "0.44");
     }
 
     #[test]

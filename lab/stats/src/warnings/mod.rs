@@ -1,6 +1,7 @@
 //! What may make the figures lie: one file per kind of reason, each gives at most one warning per code, with all the
 //! cells that it concerns.
 
+mod concerned;
 mod count;
 mod cpus;
 mod frequency;
@@ -11,11 +12,9 @@ mod steal;
 mod surroundings;
 mod virtualised;
 mod warm_up;
-mod words;
 
 pub(crate) use load::most_by_others;
 pub(crate) use steal::most_stolen;
-pub(crate) use words::percent;
 
 use crate::gather::CaseCells;
 use crate::machine::Cpus;
@@ -77,7 +76,7 @@ mod tests {
 
     /// The warnings of one code that a record gives.
     pub(super) fn of(record: &RunRecord, code: WarningCode) -> Vec<Warning> {
-        summarise(record).warnings.into_iter().filter(|warning| warning.code == code).collect()
+        summarise(record).warnings.into_iter().map(|said| said.what).filter(|warning| warning.code() == code).collect()
     }
 
     /// The quiet example, with one fact set to another value.

@@ -1,26 +1,17 @@
 //! CPU time that a hypervisor took away during the region of interest.
 
 use super::Findings;
-use super::words::{Concerned, percent, worst};
+use super::concerned::{Concerned, worst};
 use crate::gather::CellRepeats;
 use crate::shares::MachineTime;
 use crate::thresholds::{STEAL_SHARE, TICK_NS};
 use faultline_model::cell::Cell;
-use faultline_model::warning::{Warning, WarningCode};
+use faultline_model::warning::{Warning, WarningKind};
 
 /// A hypervisor took CPU time away.
 pub(super) fn steal(findings: &Findings<'_>) -> Option<Warning> {
     let (worst, cells) = worst(robbed(findings))?;
-    Some(Warning {
-        code: WarningCode::Steal,
-        text: format!(
-            "A hypervisor took up to {} of the machine's CPU time away ({}). Measure on a host of your own, or when \
-             its other guests are quiet.",
-            percent(worst.figure),
-            worst.cell
-        ),
-        cells,
-    })
+    Some(Warning { kind: WarningKind::Steal { share: worst.figure, worst: worst.cell }, cells })
 }
 
 /// The greatest share that was taken away, beyond what is allowed, and the cell that it was taken from.
@@ -52,7 +43,7 @@ mod tests {
     use super::super::tests::of;
     use crate::example;
     use faultline_model::record::RunRecord;
-    use faultline_model::warning::WarningCode::Steal;
+    use faultline_model::warning::{WarningCode::Steal, WarningKind};
 
     fn run(steal_ns: i64, idle_ns: i64) -> RunRecord {
         let mut record = example::Run::new(&["load"]).record();
@@ -66,7 +57,7 @@ mod tests {
     fn more_than_a_hundredth_is_told() {
         assert!(of(&run(10_000_000, 990_000_000), Steal).is_empty());
         let warnings = of(&run(30_000_000, 970_000_000), Steal);
-        assert!(warnings[0].text.contains("3.0 %"), "{}", warnings[0].text);
+        assert!(matches!(warnings[0].kind, WarningKind::Steal { share: 0.03, .. }), "{warnings:?}");
         assert_eq!(warnings[0].cells.len(), 2);
     }
 

@@ -2,14 +2,11 @@
 
 use super::Findings;
 use faultline_model::facts::{FactValue, Facts};
-use faultline_model::warning::{Warning, WarningCode};
+use faultline_model::warning::{Warning, WarningKind};
 use std::collections::BTreeSet;
 
 /// Facts that change by themselves, by the beginning of their keys. All others have to stay as they are.
 const MOMENTARY: [&str; 2] = ["load.", "memory.available_bytes"];
-
-/// Keys that are named before the rest is counted.
-const NAMED_KEYS: usize = 6;
 
 /// The machine, its kernel, its boot or what it runs changed between sessions.
 pub(super) fn changed(findings: &Findings<'_>) -> Option<Warning> {
@@ -21,20 +18,9 @@ pub(super) fn changed(findings: &Findings<'_>) -> Option<Warning> {
     if keys.is_empty() {
         return None;
     }
-    let mut named: Vec<String> = keys.iter().take(NAMED_KEYS).map(|key| (*key).to_owned()).collect();
-    if keys.len() > NAMED_KEYS {
-        named.push(format!("{} more", keys.len() - NAMED_KEYS));
-    }
-    Some(Warning {
-        code: WarningCode::ChangedSurroundings,
-        text: format!(
-            "The run's {} sessions differ in {}: its figures mix them. Run it anew in one session, without a \
-             restart between.",
-            findings.record.sessions.len(),
-            named.join(", ")
-        ),
-        cells: Vec::new(),
-    })
+    let sessions = findings.record.sessions.len() as u32;
+    let keys = keys.into_iter().map(str::to_owned).collect();
+    Some(Warning { kind: WarningKind::ChangedSurroundings { sessions, keys }, cells: Vec::new() })
 }
 
 /// Keys of what has to stay as it is whose values are not the same.
@@ -58,7 +44,7 @@ mod tests {
     use crate::example;
     use faultline_model::record::{RunRecord, Session};
     use faultline_model::time::UnixMillis;
-    use faultline_model::warning::WarningCode::ChangedSurroundings;
+    use faultline_model::warning::{WarningCode::ChangedSurroundings, WarningKind};
 
     fn resumed() -> RunRecord {
         let mut record = example::Run::new(&["load"]).record();
@@ -72,7 +58,8 @@ mod tests {
         record.sessions[1].facts[0].text("boot.id", "second");
         record.sessions[1].facts[0].0.remove("kernel.release");
         let warnings = of(&record, ChangedSurroundings);
-        assert!(warnings[0].text.contains("2 sessions differ in boot.id, kernel.release:"), "{}", warnings[0].text);
+        let keys = ["boot.id", "kernel.release"].map(str::to_owned).into();
+        assert_eq!(warnings[0].kind, WarningKind::ChangedSurroundings { sessions: 2, keys });
     }
 
     #[test]
@@ -81,14 +68,5 @@ mod tests {
         record.sessions[1].facts[0].real("load.one_minute", 0.4);
         record.sessions[1].facts[0].count("memory.available_bytes", 1 << 30);
         assert!(of(&record, ChangedSurroundings).is_empty());
-    }
-
-    #[test]
-    fn many_keys_are_counted() {
-        let mut record = resumed();
-        for index in 0..9 {
-            record.sessions[1].facts[0].count(&format!("cpu.made_up_{index}"), 1);
-        }
-        assert!(of(&record, ChangedSurroundings)[0].text.contains("cpu.made_up_5, 3 more"));
     }
 }

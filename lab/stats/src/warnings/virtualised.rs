@@ -2,7 +2,7 @@
 
 use super::Findings;
 use faultline_model::facts::Facts;
-use faultline_model::warning::{Warning, WarningCode};
+use faultline_model::warning::{Virtualisation, Warning, WarningKind};
 
 /// What `virtualisation.kind` says on bare metal.
 const BARE_METAL: &str = "none";
@@ -10,37 +10,23 @@ const BARE_METAL: &str = "none";
 /// What `emulator.accelerator` says where instructions are translated (docs/FORMATS.md §4).
 const EMULATED: &str = "tcg";
 
-const EMULATED_TEXT: &str = "The machine is emulated: its rates, and how they scale, are the emulator's on this host's CPUs, not those of any \
-     hardware. Lay its figures beside its own on the same host only; `faultline lens kernel` counts what does not depend on the host.";
-
 /// The machine is virtual, or the run is in a container.
 pub(super) fn virtualised(findings: &Findings<'_>) -> Option<Warning> {
-    let text = findings.record.all_facts().find_map(text)?;
-    Some(Warning { code: WarningCode::Virtualised, text, cells: Vec::new() })
+    let how = findings.record.all_facts().find_map(how)?;
+    Some(Warning { kind: WarningKind::Virtualised(how), cells: Vec::new() })
 }
 
-fn text(facts: &Facts) -> Option<String> {
+fn how(facts: &Facts) -> Option<Virtualisation> {
     if facts.get_text("emulator.accelerator") == Some(EMULATED) {
-        return Some(EMULATED_TEXT.to_owned());
+        return Some(Virtualisation::Emulated);
     }
     let kind = facts.get_text("virtualisation.kind").filter(|kind| *kind != BARE_METAL);
-    let hypervisor = facts.get_text("virtualisation.hypervisor");
-    match (kind, hypervisor) {
+    match (kind, facts.get_text("virtualisation.hypervisor")) {
         (None, None) => None,
-        (Some("container"), None) => Some(
-            "The run is in a container: others may share its CPUs, and the machine's counters and time shares are \
-             those of all of them. \
-             Measure outside where that matters."
-                .to_owned(),
-        ),
+        (Some("container"), None) => Some(Virtualisation::Container),
         (kind, hypervisor) => {
-            let names: Vec<&str> = [kind, hypervisor].into_iter().flatten().collect();
-            Some(format!(
-                "The machine is virtual ({}): its CPUs may be shared or moved, and page faults and messages between \
-                 CPUs cost more than on bare \
-                 metal. Lay its figures beside its own only, or measure on bare metal.",
-                names.join(", ")
-            ))
+            let names = [kind, hypervisor].into_iter().flatten().map(str::to_owned).collect();
+            Some(Virtualisation::Hypervisor { names })
         }
     }
 }
@@ -49,20 +35,30 @@ fn text(facts: &Facts) -> Option<String> {
 mod tests {
     use super::super::tests::{of, with_fact};
     use faultline_model::facts::FactValue;
-    use faultline_model::warning::WarningCode::Virtualised;
+    use faultline_model::record::RunRecord;
+    use faultline_model::warning::{Virtualisation, WarningCode::Virtualised, WarningKind};
+
+    fn how(record: &RunRecord) -> Virtualisation {
+        let WarningKind::Virtualised(how) = of(record, Virtualised).remove(0).kind else { unreachable!() };
+        how
+    }
+
+    fn hypervisor(names: &[&str]) -> Virtualisation {
+        Virtualisation::Hypervisor { names: names.iter().map(|name| (*name).to_owned()).collect() }
+    }
 
     #[test]
     fn a_virtual_machine_is_told_with_its_name() {
         let mut record = with_fact("virtualisation.kind", FactValue::Text("hypervisor".into()));
-        assert!(of(&record, Virtualised)[0].text.contains("is virtual (hypervisor)"));
+        assert_eq!(how(&record), hypervisor(&["hypervisor"]));
         record.sessions[0].facts[0].text("virtualisation.hypervisor", "KVM");
-        assert!(of(&record, Virtualised)[0].text.contains("is virtual (hypervisor, KVM)"));
+        assert_eq!(how(&record), hypervisor(&["hypervisor", "KVM"]));
     }
 
     #[test]
     fn a_container_is_no_virtual_machine() {
         let record = with_fact("virtualisation.kind", FactValue::Text("container".into()));
-        assert!(of(&record, Virtualised)[0].text.contains("in a container"));
+        assert_eq!(how(&record), Virtualisation::Container);
     }
 
     #[test]
@@ -70,10 +66,9 @@ mod tests {
         let mut record = with_fact("virtualisation.kind", FactValue::Text("hypervisor".into()));
         record.sessions[0].facts[0].text("virtualisation.hypervisor", "QEMU, TCG");
         record.sessions[0].facts[0].text("emulator.accelerator", "tcg");
-        let warnings = of(&record, Virtualised);
-        assert!(warnings[0].text.contains("are the emulator's") && !warnings[0].text.contains("bare metal"));
+        assert_eq!(how(&record), Virtualisation::Emulated);
         record.sessions[0].facts[0].text("emulator.accelerator", "kvm");
-        assert!(of(&record, Virtualised)[0].text.contains("is virtual"), "the host's own CPUs execute it");
+        assert_eq!(how(&record), hypervisor(&["hypervisor", "QEMU, TCG"]), "the host's own CPUs execute it");
     }
 
     #[test]

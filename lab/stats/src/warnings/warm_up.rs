@@ -1,26 +1,20 @@
 //! A warm-up that was too short.
 
 use super::Findings;
-use super::words::{number, percent};
 use crate::warm_up::unsettled as unsettled_cases;
-use faultline_model::warning::{Warning, WarningCode};
+use faultline_model::warning::{Warning, WarningKind};
 
 /// The rate still moved when the region of interest began.
 pub(super) fn unsettled(findings: &Findings<'_>) -> Option<Warning> {
     let moved = unsettled_cases(findings.cases);
     let worst = moved.iter().max_by(|a, b| a.change.abs().total_cmp(&b.change.abs()))?;
     let concerned = || moved.iter().map(|moved| &findings.cases[moved.case]);
-    let than = if worst.change < 0.0 { "slower" } else { "faster" };
     Some(Warning {
-        code: WarningCode::UnsettledWarmUp,
-        text: format!(
-            "The rate of {} still moved when the region of interest began: its first third was up to {} {than} than \
-             the rest ({}). \
-             Use a longer warm-up.",
-            number(moved.len(), "curve"),
-            percent(worst.change.abs()),
-            findings.cases[worst.case].case
-        ),
+        kind: WarningKind::UnsettledWarmUp {
+            curves: moved.len() as u32,
+            change: worst.change,
+            worst: findings.cases[worst.case].case.clone(),
+        },
         cells: concerned().flat_map(|case| case.cells.iter().map(|cell| case.cell(cell.tasks))).collect(),
     })
 }
@@ -30,7 +24,12 @@ mod tests {
     use super::super::tests::of;
     use crate::example;
     use faultline_model::record::RunRecord;
-    use faultline_model::warning::WarningCode::UnsettledWarmUp;
+    use faultline_model::warning::{Warning, WarningCode::UnsettledWarmUp, WarningKind};
+
+    fn change(warning: &Warning) -> f64 {
+        let WarningKind::UnsettledWarmUp { change, .. } = warning.kind else { panic!("{warning:?}") };
+        change
+    }
 
     /// A run whose first interval counts another share of the operations in every repeat, or in every other one.
     fn run(share: f64, every: usize) -> RunRecord {
@@ -46,9 +45,9 @@ mod tests {
     #[test]
     fn a_rate_that_rises_in_every_repeat_is_told() {
         let warnings = of(&run(0.5, 1), UnsettledWarmUp);
-        assert!(warnings[0].text.contains("25.0 % slower"), "{}", warnings[0].text);
+        assert!((change(&warnings[0]) + 0.25).abs() < 0.001, "{warnings:?}");
         assert_eq!(warnings[0].cells.len(), 2);
-        assert!(of(&run(1.5, 1), UnsettledWarmUp)[0].text.contains("25.0 % faster"));
+        assert!((change(&of(&run(1.5, 1), UnsettledWarmUp)[0]) - 0.25).abs() < 0.001);
     }
 
     #[test]

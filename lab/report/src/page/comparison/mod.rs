@@ -9,10 +9,11 @@ use crate::comparison::change::{Change, level};
 use crate::comparison::{legend, sequential, words};
 use crate::moment;
 use crate::one_line::one_line;
+use crate::sentences::worded_comparison;
 use crate::style::UNICODE;
 use crate::table::Form;
-use faultline_model::comparison::{Comparison, Described, Details};
-use faultline_model::workload_comparison::{Answer, WorkloadComparison};
+use faultline_model::comparison::{ComparedWorkload, Comparison, Described};
+use faultline_model::workload_comparison::Answer;
 use maud::{Markup, html as markup};
 
 /// The page of a comparison as HTML. Nothing in it is loaded from elsewhere, and its content security policy forbids to.
@@ -28,7 +29,13 @@ pub fn comparison_html(compared: &Comparison) -> String {
         (surroundings::looks(compared))
         (reading(compared))
     };
-    document(&title, ("#workloads", "Skip to the workloads"), masthead(compared, &title), parts, compared)
+    document(
+        &title,
+        ("#workloads", "Skip to the workloads"),
+        masthead(compared, &title),
+        parts,
+        &worded_comparison(compared),
+    )
 }
 
 fn masthead(compared: &Comparison, title: &str) -> Markup {
@@ -73,7 +80,7 @@ fn overview(compared: &Comparison) -> Markup {
     markup! {
         section #overview aria-labelledby="overview-title" {
             h2 #overview-title { "Did it change?" }
-            @if compared.suite.workloads.is_empty() {
+            @if compared.workloads.is_empty() {
                 p.nothing { "There is nothing that both sides have." }
             } @else {
                 p.tally {
@@ -113,19 +120,19 @@ fn rows(compared: &Comparison) -> Markup {
         th.number scope="col" { "system B" }
     };
     let body = markup! {
-        @for (index, (comparison, details)) in words::rows(compared).enumerate() { (row(comparison, details, index, leveled)) }
+        @for (index, workload) in compared.workloads.iter().enumerate() { (row(workload, index, leveled)) }
     };
     table("All workloads, B against A", true, head, body)
 }
 
-fn row(comparison: &WorkloadComparison, details: Option<&Details>, index: usize, leveled: bool) -> Markup {
+fn row(ComparedWorkload { comparison, details }: &ComparedWorkload, index: usize, leveled: bool) -> Markup {
     let change = Change::of(comparison);
     let medians = words::medians(comparison, &one_line(&comparison.unit), &UNICODE);
-    let share = |side: usize| details.and_then(|details| details.system_share[side]);
+    let share = |side: usize| details.system_share[side];
     markup! {
         tr data-workload=(index) {
             th scope="row" { a href={ "#workload-" (index) } { (one_line(&comparison.name)) } }
-            td.number { (details.and_then(|details| details.tasks).map_or_else(value::none, value::count)) }
+            td.number { (details.tasks.map_or_else(value::none, value::count)) }
             td.number { (value::data(comparison.a.median, &medians[0])) }
             td.number { (value::data(comparison.b.median, &medians[1])) }
             td.number { (change.map_or_else(value::none, |change| value::data(change.value, &change.words(&UNICODE)))) }
@@ -154,10 +161,8 @@ fn workloads(compared: &Comparison) -> Markup {
     markup! {
         section #workloads aria-labelledby="workloads-title" {
             h2 #workloads-title { "Workloads" }
-            @if compared.suite.workloads.is_empty() { p.nothing { "No workload was compared." } }
-            @for (index, (comparison, details)) in words::rows(compared).enumerate() {
-                (workload::card(comparison, details, index))
-            }
+            @if compared.workloads.is_empty() { p.nothing { "No workload was compared." } }
+            @for (index, workload) in compared.workloads.iter().enumerate() { (workload::card(workload, index)) }
         }
     }
 }

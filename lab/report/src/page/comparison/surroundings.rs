@@ -75,7 +75,7 @@ pub(super) fn unmatched(compared: &Comparison) -> Markup {
         @if !compared.unmatched.is_empty() {
             section #unmatched aria-labelledby="unmatched-title" {
                 h2 #unmatched-title { "Not compared" }
-                ul.shortfalls { @for text in &compared.unmatched { li { (one_line(text)) } } }
+                ul.shortfalls { @for unmatched in &compared.unmatched { li { (one_line(&unmatched.to_string())) } } }
             }
         }
     }

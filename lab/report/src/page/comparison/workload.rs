@@ -8,7 +8,7 @@ use crate::one_line::one_line;
 use crate::page::document::table;
 use crate::page::value;
 use crate::style::{Tone, UNICODE};
-use faultline_model::comparison::{CounterDifference, Details};
+use faultline_model::comparison::{ComparedWorkload, CounterDifference, Details};
 use faultline_model::workload_comparison::{Answer, Bounded, Method, Side, WorkloadComparison};
 use maud::{Markup, html as markup};
 
@@ -16,42 +16,35 @@ use maud::{Markup, html as markup};
 const COUNTERS: usize = 12;
 
 /// The workload's card.
-pub(super) fn card(comparison: &WorkloadComparison, details: Option<&Details>, index: usize) -> Markup {
-    let name = words::name(comparison, details);
+pub(super) fn card(workload: &ComparedWorkload, index: usize) -> Markup {
+    let ComparedWorkload { comparison, details } = workload;
+    let name = words::name(workload);
     let title = format!("workload-{index}-title");
     let answer = words::answer(comparison, &UNICODE);
     markup! {
         article.curve id={ "workload-" (index) } aria-labelledby=(title) {
             header {
                 h3 id=(title) { (name) }
-                p.verdict { (badge(comparison.answer)) span.basis { (basis(comparison, &answer)) } }
+                p.verdict { (badge(comparison.answer)) span.basis { (words::basis(comparison, &UNICODE)) } }
                 p.about { (one_line(&comparison.unit)) ", " (comparison.direction.word()) " is better; n " (words::units(comparison)) }
             }
-            @if let Some(details) = details { (figures(&name, &answer, details)) }
+            (figures(&name, &answer, details))
             @for (letter, failures) in failures(details) {
                 p.shortfall { b { (letter) ": " } (failures) }
             }
-            @if let Some(details) = details { (counters(&name, &details.counters)) }
+            (counters(&name, &details.counters))
             details {
                 summary { "All figures of " (name) }
                 (sides(comparison, details, &name))
                 (test(comparison))
-                @if let Some(details) = details { (values(comparison, details, &name)) }
+                (values(comparison, details, &name))
             }
         }
     }
 }
 
-/// What follows the answer's own word.
-fn basis<'a>(comparison: &WorkloadComparison, answer: &'a str) -> &'a str {
-    match comparison.answer {
-        Answer::NoDifference => answer.split_once("; ").map_or("", |(_, rest)| rest),
-        _ => answer.split_once(": ").map_or("", |(_, rest)| rest),
-    }
-}
-
-fn failures(details: Option<&Details>) -> Vec<(&'static str, String)> {
-    let sides = details.into_iter().flat_map(|details| ["A", "B"].into_iter().zip(&details.failures));
+fn failures(details: &Details) -> Vec<(&'static str, String)> {
+    let sides = ["A", "B"].into_iter().zip(&details.failures);
     sides
         .filter(|(_, failures)| !failures.is_empty())
         .map(|(letter, failures)| {
@@ -110,7 +103,7 @@ fn counters(name: &str, counters: &[CounterDifference]) -> Markup {
 }
 
 /// What each side consists of.
-fn sides(comparison: &WorkloadComparison, details: Option<&Details>, name: &str) -> Markup {
+fn sides(comparison: &WorkloadComparison, details: &Details, name: &str) -> Markup {
     let head = markup! {
         th scope="col" { "side" }
         @for column in ["boots", "runs", "intervals", "values", "median", "mean", "system"] { th.number scope="col" { (column) } }
@@ -118,7 +111,7 @@ fn sides(comparison: &WorkloadComparison, details: Option<&Details>, name: &str)
     };
     let unit = one_line(&comparison.unit);
     let row = |index: usize, letter: &str, side: &Side| {
-        let share = details.and_then(|details| details.system_share[index]);
+        let share = details.system_share[index];
         markup! {
             tr data-side=(letter) {
                 th scope="row" { (letter) }

@@ -1,10 +1,10 @@
 //! What the comparison of a machine with itself says.
 
 use super::super::unmeasured::Unmeasured;
-use super::told;
+use super::{percent, told};
 use crate::thresholds::COARSE_DETECTABLE;
-use crate::warnings::percent;
-use faultline_model::comparison::{Advice, Comparison, Details};
+use faultline_model::comparison::{Advice, ComparedWorkload, Comparison, Details};
+use faultline_model::failure::Failure;
 use faultline_model::workload_comparison::{Answer, CautionCode, WorkloadComparison};
 
 /// What to do about a workload that fails.
@@ -64,7 +64,7 @@ pub(super) fn shapes(compared: &Comparison) -> Vec<Advice> {
         ),
     ];
     let shape = |(code, what, remedy): (CautionCode, &str, &str)| {
-        let cautioned = |workload: &WorkloadComparison| workload.cautions.iter().any(|caution| caution.code == code);
+        let cautioned = |workload: &WorkloadComparison| workload.cautions.iter().any(|caution| caution.code() == code);
         let names: Vec<String> =
             named(compared).filter(|named| cautioned(named.workload)).map(|named| named.name).collect();
         (!names.is_empty()).then(|| told(format!("values of {} {what}", names.join(", ")), remedy))
@@ -97,7 +97,7 @@ struct Named<'a> {
 struct Failures<'a> {
     /// `twice`, `4 times`.
     times: String,
-    first: &'a str,
+    first: &'a Failure,
 }
 
 impl<'a> Named<'a> {
@@ -116,7 +116,7 @@ impl<'a> Named<'a> {
 
 /// All workloads.
 fn named(compared: &Comparison) -> impl Iterator<Item = Named<'_>> {
-    compared.suite.workloads.iter().zip(&compared.details).map(|(workload, details)| {
+    compared.workloads.iter().map(|ComparedWorkload { comparison: workload, details }| {
         let tasks = details.tasks.map_or_else(String::new, |tasks| format!("×{tasks}"));
         Named { name: format!("{}{tasks}", workload.name), workload, details }
     })

@@ -28,6 +28,11 @@ pub(super) fn advice(compared: &Comparison, record: &RunRecord, unmeasured: &[Un
     advice
 }
 
+/// A share as a percentage with one decimal: `3.2 %`.
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
 fn told(finding: impl Into<String>, remedy: impl Into<String>) -> Advice {
     Advice { finding: finding.into(), remedy: remedy.into() }
 }

@@ -1,8 +1,8 @@
 //! Who or what else was seen to take from the machine.
 
-use super::told;
+use super::{percent, told};
 use crate::thresholds::LOAD_AVERAGE;
-use crate::warnings::{Findings, most_by_others, most_stolen, percent};
+use crate::warnings::{Findings, most_by_others, most_stolen};
 use faultline_model::comparison::Advice;
 use faultline_model::record::Attempt;
 

@@ -1,16 +1,6 @@
-//! Figures and cells in the words of a warning.
+//! The cells that a warning concerns, and the worst of them.
 
 use faultline_model::cell::Cell;
-
-/// A share as a percentage with one decimal: `3.2 %`.
-pub(crate) fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
-}
-
-/// A number of things: `1 cell`, `2 cells`.
-pub(super) fn number(count: usize, thing: &str) -> String {
-    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
-}
 
 /// A cell and the figure that it is concerned by.
 #[derive(Debug, Clone)]

@@ -1,0 +1,77 @@
+//! What gave no figure, as data.
+
+use crate::outcome::Outcome;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// An execution without a figure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The block that it was of, from 0; none where it has none, as of what another tool ran.
+    pub block: Option<u32>,
+    /// Why there is no figure.
+    #[serde(flatten)]
+    pub cause: FailureCause,
+}
+
+/// Why an execution gave no figure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "cause", rename_all = "kebab-case")]
+pub enum FailureCause {
+    /// It did not end well.
+    Ended {
+        /// How it ended.
+        outcome: Outcome,
+    },
+    /// It ended well, and what it printed makes no figure.
+    NoFigure,
+    /// It ended well, and counted no operation.
+    NoOperation,
+    /// It ended well, and the lens left no report.
+    NoReport,
+    /// Another tool says so.
+    Told {
+        /// What that tool says.
+        words: String,
+    },
+}
+
+/// One line for people: `repeat 2: no end within its limit of 4.0 s; killed`.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.block {
+            Some(block) => write!(f, "repeat {}: {}", u64::from(block) + 1, self.cause),
+            None => self.cause.fmt(f),
+        }
+    }
+}
+
+/// One line for people, without the repeat.
+impl fmt::Display for FailureCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FailureCause::Ended { outcome } => outcome.fmt(f),
+            FailureCause::NoFigure => f.write_str("done, but without a usable figure"),
+            FailureCause::NoOperation => f.write_str("done, but without any operation"),
+            FailureCause::NoReport => f.write_str("done, but the lens left no report"),
+            FailureCause::Told { words } => f.write_str(words),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_has_its_outcome_in_json_and_its_repeat_in_words() {
+        let cause = FailureCause::Ended { outcome: Outcome::TimedOut { limit_ms: 1500 } };
+        let failure = Failure { block: Some(0), cause };
+        assert_eq!(failure.to_string(), "repeat 1: no end within its limit of 1.5 s; killed");
+        let json = serde_json::to_string(&failure).unwrap();
+        assert_eq!(json, r#"{"block":0,"cause":"ended","outcome":{"kind":"timed_out","limit_ms":1500}}"#);
+        assert_eq!(serde_json::from_str::<Failure>(&json).unwrap(), failure);
+        let told = Failure { block: None, cause: FailureCause::Told { words: "hung".to_owned() } };
+        assert_eq!(told.to_string(), "hung");
+    }
+}

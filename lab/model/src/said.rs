@@ -1,0 +1,53 @@
+//! What is said as data, and beside it the words for people, where they have been written.
+
+use serde::{Deserialize, Serialize};
+use std::ops::Deref;
+
+/// A statement. `stats` makes it as data alone; `report` adds the words in what it writes for programs (JSON, the page's data), so that who reads
+/// that needs no words of his own. Two statements are equal when their data are.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Said<T> {
+    /// The statement.
+    #[serde(flatten)]
+    pub what: T,
+    /// The same in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+impl<T> From<T> for Said<T> {
+    fn from(what: T) -> Self {
+        Said { what, text: None }
+    }
+}
+
+impl<T> Deref for Said<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.what
+    }
+}
+
+impl<T: PartialEq> PartialEq for Said<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.what == other.what
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::{Case, TaskMode};
+
+    #[test]
+    fn words_stand_beside_the_data_and_are_not_compared() {
+        let case = Case { workload: "w".into(), variant: "v".into(), mode: TaskMode::Thread };
+        let plain = Said::from(case);
+        let told = Said { text: Some("words".to_owned()), ..plain.clone() };
+        let json = serde_json::to_string(&told).unwrap();
+        assert_eq!(json, r#"{"workload":"w","variant":"v","mode":"thread","text":"words"}"#);
+        assert_eq!(serde_json::from_str::<Said<Case>>(&json).unwrap(), plain);
+        assert!(!serde_json::to_string(&plain).unwrap().contains("text"));
+    }
+}

@@ -1,0 +1,175 @@
+//! What two sides hold and can't be compared, as data.
+
+use crate::failure::Failure;
+use serde::{Deserialize, Deserializer, Serialize};
+use std::fmt;
+
+/// A series, or a part of one, that isn't compared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Unmatched {
+    /// Name of the case, without its number of tasks.
+    pub name: String,
+    /// Number of tasks, where it has one.
+    pub tasks: Option<u32>,
+    /// What of it was measured, where it isn't the one thing that matters.
+    pub measure: Option<String>,
+    /// Why it isn't compared.
+    #[serde(flatten)]
+    pub reason: UnmatchedReason,
+}
+
+/// One of the two sides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Letter {
+    /// The first.
+    A,
+    /// The second.
+    B,
+}
+
+/// Why something isn't compared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+pub enum UnmatchedReason {
+    /// The other side hasn't it.
+    OneSideOnly {
+        /// The side that has it.
+        side: Letter,
+    },
+    /// The sides' units differ.
+    UnitsDiffer {
+        /// The units; empty where one isn't known.
+        units: [String; 2],
+    },
+    /// The sides don't agree on which way is better.
+    DirectionsDiffer,
+    /// Nobody knows which way is better.
+    DirectionUnknown,
+    /// A side has no value.
+    NoValue {
+        /// That side.
+        side: Letter,
+        /// The first failure there, where there is one.
+        failure: Option<Failure>,
+    },
+    /// A side has a value that no ratio can be made of.
+    NoRatio {
+        /// That side.
+        side: Letter,
+        /// The value; in JSON `null` when it is not finite.
+        #[serde(deserialize_with = "not_a_number_when_null")]
+        value: f64,
+        /// The least value that a ratio can be made of.
+        least: f64,
+        /// The greatest.
+        greatest: f64,
+    },
+    /// The two runs of a block are of different boots; all other blocks are compared.
+    SplitBlock {
+        /// The block, from 0.
+        block: u32,
+    },
+    /// No law of scaling fits the case; its workloads are compared.
+    NoLaw {
+        /// Why.
+        why: String,
+    },
+}
+
+impl Letter {
+    /// `first` or `second`.
+    pub fn ordinal(self) -> &'static str {
+        match self {
+            Letter::A => "first",
+            Letter::B => "second",
+        }
+    }
+}
+
+/// One line for people: `zero_fill:base×4: on the first side only`.
+impl fmt::Display for Unmatched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if matches!(self.reason, UnmatchedReason::NoLaw { .. }) {
+            f.write_str("law of scaling of ")?;
+        }
+        f.write_str(&self.name)?;
+        if let Some(measure) = &self.measure {
+            write!(f, " {measure}")?;
+        }
+        if let Some(tasks) = self.tasks {
+            write!(f, "×{tasks}")?;
+        }
+        if let UnmatchedReason::SplitBlock { block } = self.reason {
+            write!(f, ", block {}", u64::from(block) + 1)?;
+        }
+        write!(f, ": {}", self.reason)
+    }
+}
+
+/// Why, without what it is about.
+impl fmt::Display for UnmatchedReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            UnmatchedReason::OneSideOnly { side } => write!(f, "on the {} side only", side.ordinal()),
+            UnmatchedReason::UnitsDiffer { units } => {
+                let word = |unit: &String| if unit.is_empty() { "unknown".to_owned() } else { format!("'{unit}'") };
+                let [a, b] = units.each_ref().map(word);
+                write!(f, "the units differ: {a} and {b}")
+            }
+            UnmatchedReason::DirectionsDiffer => f.write_str("the sides don't agree on which way is better"),
+            UnmatchedReason::DirectionUnknown => f.write_str("it isn't known which way is better"),
+            UnmatchedReason::NoValue { side, failure: None } => {
+                write!(f, "the {} side has no value", side.ordinal())
+            }
+            UnmatchedReason::NoValue { side, failure: Some(failure) } => {
+                write!(f, "the {} side has no value ({failure})", side.ordinal())
+            }
+            UnmatchedReason::NoRatio { side, value, least, greatest } => {
+                write!(f, "the {} side has the value ", side.ordinal())?;
+                match value.is_finite() && *value > 0.0 {
+                    true => write!(f, "{value:e}: ratios need values from {least:e} to {greatest:e}"),
+                    false => write!(f, "{value}: ratios need finite values above 0"),
+                }
+            }
+            UnmatchedReason::SplitBlock { .. } => f.write_str("its runs are of different boots"),
+            UnmatchedReason::NoLaw { why } => f.write_str(why),
+        }
+    }
+}
+
+fn not_a_number_when_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_has_its_words() {
+        let words =
+            |reason| Unmatched { name: "x".into(), tasks: Some(2), measure: Some("idle".into()), reason }.to_string();
+        assert_eq!(words(UnmatchedReason::OneSideOnly { side: Letter::B }), "x idle×2: on the second side only");
+        let block = UnmatchedReason::SplitBlock { block: 5 };
+        assert_eq!(words(block), "x idle×2, block 6: its runs are of different boots");
+        let units = UnmatchedReason::UnitsDiffer { units: ["s".into(), String::new()] };
+        assert_eq!(words(units), "x idle×2: the units differ: 's' and unknown");
+        let hung = Failure { block: None, cause: crate::failure::FailureCause::Told { words: "hung".into() } };
+        let reason = UnmatchedReason::NoValue { side: Letter::A, failure: Some(hung) };
+        assert_eq!(words(reason), "x idle×2: the first side has no value (hung)");
+        let law = UnmatchedReason::NoLaw { why: "too few".into() };
+        let law = Unmatched { name: "x".into(), tasks: None, measure: None, reason: law };
+        assert_eq!(law.to_string(), "law of scaling of x: too few");
+    }
+
+    #[test]
+    fn a_value_that_is_no_number_survives_json_as_such() {
+        let reason = UnmatchedReason::NoRatio { side: Letter::B, value: f64::INFINITY, least: 1e-150, greatest: 1e150 };
+        let one = Unmatched { name: "x".into(), tasks: Some(1), measure: None, reason };
+        let json = serde_json::to_string(&one).unwrap();
+        assert!(json.contains(r#""tasks":1,"measure":null,"reason":"no-ratio","side":"b","value":null"#), "{json}");
+        let back: Unmatched = serde_json::from_str(&json).unwrap();
+        assert!(matches!(back.reason, UnmatchedReason::NoRatio { value, .. } if value.is_nan()));
+    }
+}

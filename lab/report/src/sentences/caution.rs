@@ -1,0 +1,129 @@
+//! Cautions about a comparison: what was seen, and what to do.
+
+use super::named;
+use faultline_model::workload_comparison::{Caution, Drift, FewUnits, Groups, OneBoot, Unit};
+
+/// One or two sentences.
+pub fn caution(caution: &Caution) -> String {
+    match caution {
+        Caution::FewUnits(few) => few_units(few),
+        Caution::OneBoot { boots } => one_boot(*boots).to_owned(),
+        Caution::NotInterleaved => {
+            "One side was measured after the other: what changed on the machine meanwhile counts as a difference. \
+             Mix the sides in random order."
+                .to_owned()
+        }
+        Caution::Drift { a, b } => of_either(a, b, |way| {
+            let way = match way {
+                Drift::Rise => "rise",
+                Drift::Fall => "fall",
+            };
+            format!(
+                "{way} from run to run. Random order keeps that from counting as a difference, but it widens the interval."
+            )
+        }),
+        Caution::Bimodal { a, b } => of_either(a, b, |Groups { up_to, from }| {
+            format!(
+                "fall into two groups, up to {up_to:.4e} and from {from:.4e} on: there are two states, and the median is in either \
+                 by chance. Find out what they are."
+            )
+        }),
+        Caution::DifferentFacts { keys } => {
+            let (named, more) = named(keys);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            format!("The sides' machines differ in {named}{more}: each of these may be the cause of a difference.")
+        }
+    }
+}
+
+fn few_units(few: &FewUnits) -> String {
+    let name = |unit: &Unit| match unit {
+        Unit::Boot => "boots",
+        Unit::Run => "runs",
+    };
+    match few {
+        FewUnits::Pairs { pairs, needed } => format!(
+            "Blocks that give a pair of values: {pairs}. It takes {needed} to show any difference at this level."
+        ),
+        FewUnits::ForRanks { unit, a, b } => {
+            let name = name(unit);
+            format!(
+                "{a} and {b} {name} are too few for a test of ranks: the answer takes the noise for about log-normal. \
+                 Make 6 {name} or more on each side."
+            )
+        }
+        FewUnits::ForAnyTest { unit, a, b } => {
+            format!("{a} and {b} {} can't show any difference at this level. Make 6 or more on each side.", name(unit))
+        }
+        FewUnits::NoLook { measured, first_look } => {
+            format!("No look was due yet: {measured} of the {first_look} blocks before the first look are measured.")
+        }
+    }
+}
+
+fn one_boot(boots: OneBoot) -> &'static str {
+    match boots {
+        OneBoot::Shared => "Both sides ran in one boot: another boot may give another difference.",
+        OneBoot::Unknown => {
+            "It isn't known in how many boots the values were taken: the interval holds what runs change, not what boots do."
+        }
+        OneBoot::Confounded => {
+            "A side was seen in one boot only, which the other doesn't share: what that boot changed can't be told from what \
+             you changed. Boot each side 3 times or more."
+        }
+    }
+}
+
+/// A sentence about each side of which there is something to say, the first one first.
+fn of_either<T>(a: &Option<T>, b: &Option<T>, words: impl Fn(&T) -> String) -> String {
+    let told = [("first", a), ("second", b)]
+        .into_iter()
+        .filter_map(|(name, side)| Some(format!("The {name} side's values {}", words(side.as_ref()?))));
+    told.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_few_values_are_counted() {
+        let few = |few| caution(&Caution::FewUnits(few));
+        let (unit, a, b) = (Unit::Boot, 3, 4);
+        assert_eq!(
+            few(FewUnits::Pairs { pairs: 5, needed: 6 }),
+            "Blocks that give a pair of values: 5. It takes 6 to show any difference at this level."
+        );
+        assert!(few(FewUnits::ForRanks { unit, a, b }).starts_with("3 and 4 boots are too few for a test of ranks"));
+        assert!(few(FewUnits::ForAnyTest { unit, a, b }).starts_with("3 and 4 boots can't show any difference"));
+        assert_eq!(
+            few(FewUnits::NoLook { measured: 8, first_look: 9 }),
+            "No look was due yet: 8 of the 9 blocks before the first look are measured."
+        );
+    }
+
+    #[test]
+    fn each_side_has_its_sentence() {
+        let both = Caution::Drift { a: Some(Drift::Rise), b: Some(Drift::Fall) };
+        let words = caution(&both);
+        assert!(
+            words.starts_with("The first side's values rise from run to run.")
+                && words.contains(" The second side's values fall")
+        );
+        let one = Caution::Bimodal { a: None, b: Some(Groups { up_to: 2.5, from: 4.0 }) };
+        assert!(
+            caution(&one)
+                .starts_with("The second side's values fall into two groups, up to 2.5000e0 and from 4.0000e0 on")
+        );
+    }
+
+    #[test]
+    fn many_keys_are_counted() {
+        let keys = |count: usize| (0..count).map(|index| format!("k{index}")).collect();
+        assert!(
+            caution(&Caution::DifferentFacts { keys: keys(8) })
+                .contains("differ in k0, k1, k2, k3, k4, k5 and 2 more: each")
+        );
+        assert!(caution(&Caution::DifferentFacts { keys: keys(1) }).contains("differ in k0: each"));
+    }
+}

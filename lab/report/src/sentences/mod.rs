@@ -1,0 +1,28 @@
+//! What is said in words of what `stats` found: the last step, and the one place where these words stand. They are the same in tables, in Markdown,
+//! on the page, and beside the data in JSON.
+
+mod caution;
+mod warning;
+mod worded;
+
+pub use caution::caution;
+pub(crate) use warning::warning;
+pub use worded::worded_cautions;
+pub(crate) use worded::{worded_comparison, worded_fitness, worded_run};
+
+/// A number of things: `1 cell`, `2 cells`.
+fn number(count: usize, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+}
+
+/// A share as a percentage with one decimal: `3.2 %`.
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// The first few keys by name, the rest by number.
+fn named(keys: &[String]) -> (String, usize) {
+    const NAMED: usize = 6;
+    let (named, rest) = keys.split_at(keys.len().min(NAMED));
+    (named.join(", "), rest.len())
+}

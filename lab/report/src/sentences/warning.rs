@@ -1,0 +1,228 @@
+//! Warnings about a run: what was seen, and what to do.
+
+use super::{named, number, percent};
+use faultline_model::warning::{FrequencyReason, Load, Virtualisation, Warning, WarningKind};
+
+/// One or two sentences.
+pub(crate) fn warning(warning: &Warning) -> String {
+    let cells = warning.cells.len();
+    match &warning.kind {
+        WarningKind::Load(load) => self::load(load),
+        WarningKind::Steal { share, worst } => format!(
+            "A hypervisor took up to {} of the machine's CPU time away ({worst}). Measure on a host of your own, or when \
+             its other guests are quiet.",
+            percent(*share)
+        ),
+        WarningKind::FrequencyScaling { reasons } => format!(
+            "The CPUs' frequency may change under way: {}. One task may run at a higher frequency than many, which \
+             makes scaling look worse. Hold the frequency, and run again.",
+            reasons.iter().map(frequency_reason).collect::<Vec<_>>().join(", ")
+        ),
+        WarningKind::Virtualised(how) => virtualised(how),
+        WarningKind::CpuQuota { cpus } => format!(
+            "A control group allows the CPU time of {cpus:.2} CPUs; {} with as many tasks or more may have been \
+             held up. Lift the limit.",
+            number(cells, "cell")
+        ),
+        WarningKind::OneCpu => "There is one CPU to run on: nothing can be said about scaling. Allow more CPUs, or \
+             measure on a machine that has them."
+            .to_owned(),
+        WarningKind::Oversubscribed { most_tasks, cpus } => format!(
+            "Up to {most_tasks} tasks ran on {}: they took turns, and an efficiency below 1 is no fault of the system. \
+             Judge scaling by the points of {cpus} tasks and fewer.",
+            number(*cpus as usize, "CPU")
+        ),
+        WarningKind::SharedCores { most_tasks, cores } => format!(
+            "Up to {most_tasks} tasks ran on {}: some shared one, which costs speed whatever the system does. \
+             Judge scaling by the points of {cores} tasks and fewer.",
+            number(*cores as usize, "physical core")
+        ),
+        WarningKind::UnsettledWarmUp { curves, change, worst } => format!(
+            "The rate of {} still moved when the region of interest began: its first third was up to {} {} than \
+             the rest ({worst}). Use a longer warm-up.",
+            number(*curves as usize, "curve"),
+            percent(change.abs()),
+            if *change < 0.0 { "slower" } else { "faster" },
+        ),
+        WarningKind::FewRepeats { fewest, coverage, enough, wanted } => format!(
+            "Fewer than {enough} repeats stand behind {}; the interval of {fewest} covers the true median with {} only. \
+             Use {enough} repeats or more for {}.",
+            number(cells, "point"),
+            percent(*coverage),
+            percent(*wanted)
+        ),
+        WarningKind::CoarseCount { step_share, worst } => {
+            let figure = match step_share {
+                Some(share) => {
+                    format!("one step of each task's count is up to {} of what a repeat counted", percent(*share))
+                }
+                None => "there are repeats that counted no operation".to_owned(),
+            };
+            format!("Few operations were counted: {figure} ({worst}). Use a longer window.")
+        }
+        WarningKind::Noisy { limit, half_width, worst } => {
+            let figure = match half_width {
+                Some(half_width) => format!("at most ±{}", percent(*half_width)),
+                None => "in one beyond any percentage, as the median is 0 or next to it".to_owned(),
+            };
+            format!(
+                "Repeats differ: the interval of {} is wider than ±{} of its median, {figure} ({worst}). \
+                 Quieten the machine, or use more repeats or a longer window.",
+                number(cells, "point"),
+                percent(*limit),
+            )
+        }
+        WarningKind::Incomplete { planned, failed, unsupported, skipped, open, resumable } => {
+            let parts = [
+                (failed, "failed"),
+                (unsupported, "unsupported here"),
+                (skipped, "skipped, as the time was used up"),
+                (open, "not ended"),
+            ];
+            let parts = parts.iter().filter(|(count, _)| **count > 0).map(|(count, what)| format!("{count} {what}"));
+            let advice = match (*open > 0, *resumable) {
+                (true, false) => "Runs under the lens are not resumed: run anew what is missing.",
+                (true, true) => "Resume the run to complete it.",
+                (false, _) => "Their points rest on fewer repeats, or are missing; see the reasons beside them.",
+            };
+            format!("Of {planned} planned executions: {}. {advice}", parts.collect::<Vec<_>>().join("; "))
+        }
+        WarningKind::ChangedSurroundings { sessions, keys } => {
+            let (named, more) = named(keys);
+            let more = if more > 0 { format!(", {more} more") } else { String::new() };
+            format!(
+                "The run's {sessions} sessions differ in {named}{more}: its figures mix them. Run it anew in one session, \
+                 without a restart between."
+            )
+        }
+    }
+}
+
+fn load(load: &Load) -> String {
+    match load {
+        Load::AtStart { load_average, runnable_others } => {
+            let average = load_average.map(|load| format!("the load average of the last minute was {load:.2}"));
+            let others = runnable_others.map(|others| match others {
+                1 => "1 other task was ready to run".to_owned(),
+                _ => format!("{others} other tasks were ready to run"),
+            });
+            let seen: Vec<String> = average.into_iter().chain(others).collect();
+            format!("At the start {}. Stop other work, wait a minute and run again.", seen.join(" and "))
+        }
+        Load::UnderWay { others_cpus, worst } => format!(
+            "Other processes or kernel threads used CPU time while tasks were measured, up to {others_cpus:.2} of a CPU \
+             ({worst}). Stop them, or measure on a machine that does nothing else."
+        ),
+    }
+}
+
+fn frequency_reason(reason: &FrequencyReason) -> String {
+    match reason {
+        FrequencyReason::Governor { name, steady } => format!("the governor is '{name}', not '{steady}'"),
+        FrequencyReason::Scaling => "frequency scaling is on".to_owned(),
+        FrequencyReason::Boost => "boost is on".to_owned(),
+    }
+}
+
+fn virtualised(how: &Virtualisation) -> String {
+    match how {
+        Virtualisation::Emulated => "The machine is emulated: its rates, and how they scale, are the emulator's on this host's CPUs, \
+             not those of any hardware. Lay its figures beside its own on the same host only; `faultline lens kernel` counts what \
+             does not depend on the host."
+            .to_owned(),
+        Virtualisation::Container => "The run is in a container: others may share its CPUs, and the machine's counters and time shares \
+             are those of all of them. Measure outside where that matters."
+            .to_owned(),
+        Virtualisation::Hypervisor { names } => format!(
+            "The machine is virtual ({}): its CPUs may be shared or moved, and page faults and messages between CPUs cost more \
+             than on bare metal. Lay its figures beside its own only, or measure on bare metal.",
+            names.join(", ")
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faultline_model::cell::{Case, Cell, TaskMode};
+
+    fn words(kind: WarningKind, cells: u32) -> String {
+        let cells = (1..=cells).map(|tasks| Cell { case: case(), tasks }).collect();
+        warning(&Warning { kind, cells })
+    }
+
+    fn case() -> Case {
+        Case { workload: "load".into(), variant: "base".into(), mode: TaskMode::Process }
+    }
+
+    fn worst() -> Cell {
+        Cell { case: case(), tasks: 2 }
+    }
+
+    #[test]
+    fn figures_and_cells_stand_in_the_sentences() {
+        let load = Load::AtStart { load_average: Some(1.84), runnable_others: Some(1) };
+        assert_eq!(
+            words(WarningKind::Load(load), 0),
+            "At the start the load average of the last minute was 1.84 and 1 other task was ready to run. Stop other work, wait a \
+             minute and run again."
+        );
+        let under_way = Load::UnderWay { others_cpus: 0.5, worst: worst() };
+        assert!(words(WarningKind::Load(under_way), 1).contains("up to 0.50 of a CPU (load:base×2). Stop them"));
+        assert!(words(WarningKind::CpuQuota { cpus: 2.5 }, 2).contains("of 2.50 CPUs; 2 cells with as many"));
+        let few = WarningKind::FewRepeats { fewest: 5, coverage: 0.9375, enough: 6, wanted: 0.95 };
+        assert_eq!(
+            words(few, 1),
+            "Fewer than 6 repeats stand behind 1 point; the interval of 5 covers the true median with 93.8 % only. Use 6 repeats or \
+             more for 95.0 %."
+        );
+        let slower = WarningKind::UnsettledWarmUp { curves: 1, change: -0.25, worst: case() };
+        assert!(words(slower, 2).contains("The rate of 1 curve still moved"));
+        let slower = WarningKind::UnsettledWarmUp { curves: 2, change: -0.25, worst: case() };
+        assert!(words(slower, 2).contains("was up to 25.0 % slower than the rest (load:base)."));
+    }
+
+    #[test]
+    fn what_has_no_figure_is_told_without_one() {
+        let nothing = WarningKind::CoarseCount { step_share: None, worst: worst() };
+        assert!(words(nothing, 1).contains("counted no operation (load:base×2)"));
+        let beyond = WarningKind::Noisy { limit: 0.05, half_width: None, worst: worst() };
+        assert!(
+            words(beyond, 1).contains("of 1 point is wider than ±5.0 % of its median, in one beyond any percentage")
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_told_by_reason_with_what_to_do() {
+        let told = |open, resumable| {
+            let (planned, failed, unsupported, skipped) = (12, 1, 0, 1);
+            words(WarningKind::Incomplete { planned, failed, unsupported, skipped, open, resumable }, 1)
+        };
+        assert_eq!(
+            told(1, true),
+            "Of 12 planned executions: 1 failed; 1 skipped, as the time was used up; 1 not ended. Resume the run to complete it."
+        );
+        assert!(told(1, false).ends_with("Runs under the lens are not resumed: run anew what is missing."));
+        assert!(told(0, false).ends_with("see the reasons beside them."));
+    }
+
+    #[test]
+    fn many_keys_are_counted() {
+        let keys = |count: usize| (0..count).map(|index| format!("key.{index}")).collect();
+        let changed = WarningKind::ChangedSurroundings { sessions: 2, keys: keys(9) };
+        assert!(
+            words(changed, 0).contains("2 sessions differ in key.0, key.1, key.2, key.3, key.4, key.5, 3 more: its")
+        );
+        let changed = WarningKind::ChangedSurroundings { sessions: 2, keys: keys(2) };
+        assert!(words(changed, 0).contains("differ in key.0, key.1: its"));
+    }
+
+    #[test]
+    fn a_virtual_machine_is_named() {
+        let names = ["hypervisor", "KVM"].map(str::to_owned).into();
+        assert!(
+            words(WarningKind::Virtualised(Virtualisation::Hypervisor { names }), 0)
+                .contains("is virtual (hypervisor, KVM):")
+        );
+    }
+}

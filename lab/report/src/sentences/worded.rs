@@ -1,0 +1,50 @@
+//! What is written for programs, with its words: JSON, and the data in the page.
+
+use super::{caution, warning};
+use faultline_model::comparison::{Comparison, Fitness};
+use faultline_model::failure::Failure;
+use faultline_model::said::Said;
+use faultline_model::summary::RunSummary;
+use faultline_model::workload_comparison::Caution;
+
+/// A run's summary with its words.
+pub(crate) fn worded_run(summary: &RunSummary) -> RunSummary {
+    let mut worded = summary.clone();
+    each(&mut worded.warnings, warning);
+    for point in worded.curves.iter_mut().flat_map(|curve| &mut curve.points) {
+        each(&mut point.failures, Failure::to_string);
+    }
+    for point in worded.lens.iter_mut().flat_map(|lens| &mut lens.curves).flat_map(|curve| &mut curve.points) {
+        each(&mut point.failures, |failure| failure.cause.to_string());
+    }
+    worded
+}
+
+/// A comparison with its words.
+pub(crate) fn worded_comparison(compared: &Comparison) -> Comparison {
+    let mut worded = compared.clone();
+    for workload in &mut worded.workloads {
+        each(&mut workload.comparison.cautions, caution);
+        workload.details.failures.iter_mut().for_each(|side| each(side, Failure::to_string));
+    }
+    each(&mut worded.unmatched, ToString::to_string);
+    worded
+}
+
+/// Cautions with their words.
+pub fn worded_cautions(mut cautions: Vec<Said<Caution>>) -> Vec<Said<Caution>> {
+    each(&mut cautions, caution);
+    cautions
+}
+
+/// The answer about a machine with its words.
+pub(crate) fn worded_fitness(fitness: &Fitness) -> Fitness {
+    Fitness { compared: worded_comparison(&fitness.compared), ..fitness.clone() }
+}
+
+/// Writes the words of each statement beside it.
+fn each<T>(said: &mut [Said<T>], words: impl Fn(&T) -> String) {
+    for one in said {
+        one.text = Some(words(&one.what));
+    }
+}
