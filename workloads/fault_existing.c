@@ -125,10 +125,11 @@ static void conclude(const struct plan *plan, const struct region *region)
 }
 
 static const struct variant variants[] = {
-    [SHARED] = {"shared", "all tasks read the same pages", MODES_BOTH, MODE_PROCESS, 0},
-    [SHARED_WRITE] = {"shared-write", "all tasks write the same pages", MODES_BOTH, MODE_PROCESS, 0},
-    [OWN] = {"own", "each task reads pages of its own", MODES_BOTH, MODE_PROCESS, 0},
-    [OWN_WRITE] = {"own-write", "each task writes pages of its own", MODES_BOTH, MODE_PROCESS, 0},
+    [SHARED] = {"shared", "all tasks read the same pages",
+                MODES_BOTH, MODE_PROCESS, 0, QUICK(MODE_PROCESS) | FULL(MODE_PROCESS)},
+    [SHARED_WRITE] = {"shared-write", "all tasks write the same pages", MODES_BOTH, MODE_PROCESS, 0, FULL(MODE_PROCESS)},
+    [OWN] = {"own", "each task reads pages of its own", MODES_BOTH, MODE_PROCESS, 0, QUICK(MODE_PROCESS) | FULL(MODE_PROCESS)},
+    [OWN_WRITE] = {"own-write", "each task writes pages of its own", MODES_BOTH, MODE_PROCESS, 0, FULL(MODE_PROCESS)},
 };
 
 const struct workload fault_existing = {
@@ -139,6 +140,8 @@ const struct workload fault_existing = {
     .window_ms = 200,
     .default_size = UINT64_C(16) << 20,
     .size_text = "bytes of the object, shared or each",
+    .place = 30,
+    .lens_operations = 1024,
     .variants = variants,
     .variant_count = sizeof variants / sizeof variants[0],
     .state_bytes = sizeof(struct existing_state),

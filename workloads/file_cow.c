@@ -96,8 +96,8 @@ static void conclude(const struct plan *plan, const struct region *region)
 }
 
 static const struct variant variants[] = {
-    [SAME] = {"same", "all tasks map the same file", MODES_BOTH, MODE_PROCESS, 0},
-    [OWN] = {"own", "each task maps a file of its own", MODES_BOTH, MODE_PROCESS, 0},
+    [SAME] = {"same", "all tasks map the same file", MODES_BOTH, MODE_PROCESS, 0, QUICK(MODE_PROCESS) | FULL(MODE_PROCESS)},
+    [OWN] = {"own", "each task maps a file of its own", MODES_BOTH, MODE_PROCESS, 0, QUICK(MODE_PROCESS) | FULL(MODE_PROCESS)},
 };
 
 const struct workload file_cow = {
@@ -108,6 +108,8 @@ const struct workload file_cow = {
     .window_ms = 200,
     .default_size = UINT64_C(4) << 20,
     .size_text = "bytes of the file",
+    .place = 40,
+    .lens_operations = 2048,
     .variants = variants,
     .variant_count = sizeof variants / sizeof variants[0],
     .needs_scratch = true,

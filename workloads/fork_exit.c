@@ -49,8 +49,8 @@ static uint64_t batch(struct task *task, uint64_t limit)
 }
 
 static const struct variant variants[] = {
-    [SMALL] = {"small", "small parent", MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0},
-    [LARGE] = {"large", "parent that has touched --size bytes", MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0},
+    [SMALL] = {"small", "small parent", MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0, QUICK(MODE_PROCESS) | FULL(MODE_PROCESS)},
+    [LARGE] = {"large", "parent that has touched --size bytes", MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0, FULL(MODE_PROCESS)},
 };
 
 const struct workload fork_exit = {
@@ -61,6 +61,8 @@ const struct workload fork_exit = {
     .window_ms = 300,
     .default_size = UINT64_C(64) << 20,
     .size_text = "bytes that a large parent has touched",
+    .place = 60,
+    .lens_operations = 64,
     .variants = variants,
     .variant_count = sizeof variants / sizeof variants[0],
     .setup = setup,

@@ -26,8 +26,8 @@ static uint64_t batch(struct task *task, uint64_t limit)
 }
 
 static const struct variant variants[] = {
-    {"threads", "threads of one process", MODE_BIT(MODE_THREAD), MODE_THREAD, 0},
-    {"processes", "each task a process", MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0},
+    {"threads", "threads of one process", MODE_BIT(MODE_THREAD), MODE_THREAD, 0, QUICK(MODE_THREAD) | FULL(MODE_THREAD)},
+    {"processes", "each task a process", MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0, QUICK(MODE_PROCESS) | FULL(MODE_PROCESS)},
 };
 
 const struct workload map_churn = {
@@ -38,6 +38,8 @@ const struct workload map_churn = {
     .window_ms = 200,
     .default_size = UINT64_C(64) << 10,
     .size_text = "bytes mapped at a time",
+    .place = 70,
+    .lens_operations = 1024,
     .variants = variants,
     .variant_count = sizeof variants / sizeof variants[0],
     .batch = batch,

@@ -81,9 +81,12 @@ static uint64_t batch(struct task *task, uint64_t limit)
 }
 
 static const struct variant variants[] = {
-    [DISTINCT] = {"distinct", "one element, in a directory of its own for each task", MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0},
-    [SHARED_DIR] = {"shared-dir", "two elements: a directory that all share, a file for each", MODES_BOTH, MODE_PROCESS, 0},
-    [DEEP] = {"deep", "nine elements: eight directories that all share, a file for each", MODES_BOTH, MODE_PROCESS, 0},
+    [DISTINCT] = {"distinct", "one element, in a directory of its own for each task",
+                  MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0, QUICK(MODE_PROCESS) | FULL(MODE_PROCESS)},
+    [SHARED_DIR] = {"shared-dir", "two elements: a directory that all share, a file for each",
+                    MODES_BOTH, MODE_PROCESS, 0, QUICK(MODE_PROCESS) | FULL(MODE_PROCESS)},
+    [DEEP] = {"deep", "nine elements: eight directories that all share, a file for each",
+              MODES_BOTH, MODE_PROCESS, 0, FULL(MODE_PROCESS)},
 };
 
 const struct workload path_stat = {
@@ -92,6 +95,8 @@ const struct workload path_stat = {
     .operation = "stat",
     .unit = "stat/s",
     .window_ms = 200,
+    .place = 50,
+    .lens_operations = 4096,
     .variants = variants,
     .variant_count = sizeof variants / sizeof variants[0],
     .needs_scratch = true,

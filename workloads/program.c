@@ -75,7 +75,7 @@ static const struct workload_option options[] = {
 };
 
 static const struct variant variants[] = {
-    {"given", "the command after --, as many copies as tasks", MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0},
+    {"given", "the command after --, as many copies as tasks", MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0, 0},
 };
 
 const struct workload program = {

@@ -81,8 +81,9 @@ static uint64_t batch(struct task *task, uint64_t limit)
 }
 
 static const struct variant variants[] = {
-    {"threads", "threads of one process, each its own pages", MODE_BIT(MODE_THREAD), MODE_THREAD, 0},
-    {"processes", "each task a process", MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0},
+    {"threads", "threads of one process, each its own pages",
+     MODE_BIT(MODE_THREAD), MODE_THREAD, 0, QUICK(MODE_THREAD) | FULL(MODE_THREAD)},
+    {"processes", "each task a process", MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0, FULL(MODE_PROCESS)},
 };
 
 const struct workload protect_churn = {
@@ -93,6 +94,8 @@ const struct workload protect_churn = {
     .window_ms = 200,
     .default_size = 4096,
     .size_text = "bytes protected at a time, rounded up to whole pages",
+    .place = 80,
+    .lens_operations = 1024,
     .variants = variants,
     .variant_count = sizeof variants / sizeof variants[0],
     .state_bytes = sizeof(struct protect_state),

@@ -134,10 +134,14 @@ static int become_errno(unsigned index)
 }
 
 static const struct variant variants[] = {
-    [STATIC_DISTINCT] = {"static-distinct", "static, each task its own copy of the file", MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0},
-    [STATIC_SHARED] = {"static-shared", "static, one file for all tasks", MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0},
-    [DYNAMIC_DISTINCT] = {"dynamic-distinct", "dynamic, each task its own copy of the file", MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0},
-    [DYNAMIC_SHARED] = {"dynamic-shared", "dynamic, one file for all tasks", MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0},
+    [STATIC_DISTINCT] = {"static-distinct", "static, each task its own copy of the file",
+                         MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0, QUICK(MODE_PROCESS) | FULL(MODE_PROCESS)},
+    [STATIC_SHARED] = {"static-shared", "static, one file for all tasks",
+                       MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0, QUICK(MODE_PROCESS) | FULL(MODE_PROCESS)},
+    [DYNAMIC_DISTINCT] = {"dynamic-distinct", "dynamic, each task its own copy of the file",
+                          MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0, QUICK(MODE_PROCESS) | FULL(MODE_PROCESS)},
+    [DYNAMIC_SHARED] = {"dynamic-shared", "dynamic, one file for all tasks",
+                        MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0, QUICK(MODE_PROCESS) | FULL(MODE_PROCESS)},
 };
 
 const struct workload self_exec = {
@@ -146,6 +150,8 @@ const struct workload self_exec = {
     .operation = "exec",
     .unit = "exec/s",
     .window_ms = 300,
+    .place = 10,
+    .lens_operations = 32,
     .variants = variants,
     .variant_count = sizeof variants / sizeof variants[0],
     .needs_scratch = true,

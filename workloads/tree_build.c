@@ -241,8 +241,9 @@ static const struct workload_option options[] = {
 };
 
 static const struct variant variants[] = {
-    [GENERATED] = {"generated", "a tree made by rule, built by make -jTASKS", MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0},
-    [GIVEN] = {"given", "--tree DIR, built by the command after --", MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0},
+    [GENERATED] = {"generated", "a tree made by rule, built by make -jTASKS",
+                   MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0, QUICK(MODE_PROCESS) | FULL(MODE_PROCESS)},
+    [GIVEN] = {"given", "--tree DIR, built by the command after --", MODE_BIT(MODE_PROCESS), MODE_PROCESS, 0, 0},
 };
 
 const struct workload tree_build = {
@@ -255,6 +256,7 @@ const struct workload tree_build = {
     .window_ms = 2000,
     .default_size = 16,
     .size_text = "C files in a generated tree",
+    .place = 100,
     .variants = variants,
     .variant_count = sizeof variants / sizeof variants[0],
     .options = options,

@@ -143,8 +143,9 @@ static void conclude(const struct plan *plan, const struct region *region)
 }
 
 static const struct variant variants[] = {
-    [BASE] = {"base", "base pages: huge pages declined where the system knows them", MODES_BOTH, MODE_PROCESS, 0},
-    [HUGE] = {"huge", "huge pages of 2 MiB, by madvise", MODES_BOTH, MODE_PROCESS, UINT64_C(16) << 20},
+    [BASE] = {"base", "base pages: huge pages declined where the system knows them",
+              MODES_BOTH, MODE_PROCESS, 0, QUICK(MODE_PROCESS) | FULL(MODE_PROCESS)},
+    [HUGE] = {"huge", "huge pages of 2 MiB, by madvise", MODES_BOTH, MODE_PROCESS, UINT64_C(16) << 20, FULL(MODE_PROCESS)},
 };
 
 const struct workload zero_fill = {
@@ -155,6 +156,8 @@ const struct workload zero_fill = {
     .window_ms = 200,
     .default_size = UINT64_C(4) << 20,
     .size_text = "bytes that each task maps at a time; huge: 16777216",
+    .place = 20,
+    .lens_operations = 4096,
     .variants = variants,
     .variant_count = sizeof variants / sizeof variants[0],
     .refuse = refuse,

@@ -32,10 +32,15 @@ enum { PAIRS = 40, LONG_PAIRS = 200, WINDOW_MS = 45 };
 
 static const double limit = 0.03;
 
-extern const struct workload zero_fill, fault_existing, file_cow, path_stat, fork_exit, map_churn, protect_churn;
+/* All workloads, which the build names in WORKLOADS. */
+#define WORKLOAD(name) extern const struct workload name;
+WORKLOADS
+#undef WORKLOAD
 
 static const struct workload *const workloads[] = {
-    &zero_fill, &fault_existing, &file_cow, &path_stat, &fork_exit, &map_churn, &protect_churn,
+#define WORKLOAD(name) &name,
+    WORKLOADS
+#undef WORKLOAD
 };
 
 static uint64_t random_state;

@@ -15,6 +15,22 @@ static const char *modes_text(const struct variant *variant)
     return variant->modes == MODE_BIT(MODE_PROCESS) ? "process" : "thread";
 }
 
+/* Each variant that belongs to the suite, with its mode there. */
+static void print_suite(const struct workload *workload, enum suite suite)
+{
+    static const char *const names[SUITE_COUNT] = {[SUITE_QUICK] = "quick", [SUITE_FULL] = "full"};
+    static const char *const modes[] = {[MODE_PROCESS] = "process", [MODE_THREAD] = "thread"};
+    char members[512] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < workload->variant_count; i++)
+        for (unsigned mode = MODE_PROCESS; mode <= MODE_THREAD; mode++)
+            if ((workload->variants[i].suites & SUITE_BIT(suite, mode)) != 0 && length < sizeof members)
+                length += (size_t)snprintf(members + length, sizeof members - length, " %s/%s", workload->variants[i].name,
+                                           modes[mode]);
+    /* The suite full goes by name. */
+    protocol_line("suite %s %u%s", names[suite], suite == SUITE_QUICK ? workload->place : 0, members);
+}
+
 _Noreturn void describe_print(const struct workload *workload)
 {
     protocol_line("faultline-describe 1 %s", workload->name);
@@ -29,6 +45,10 @@ _Noreturn void describe_print(const struct workload *workload)
     for (size_t i = 0; i < workload->variant_count; i++)
         protocol_line("variant %s %s %s", workload->variants[i].name, modes_text(&workload->variants[i]),
                       workload->variants[i].text);
+    if (workload->lens_operations > 0)
+        protocol_line("lens_operations %" PRIu64, workload->lens_operations);
+    for (enum suite suite = SUITE_QUICK; suite < SUITE_COUNT; suite++)
+        print_suite(workload, suite);
     protocol_line("end");
     exit(0);
 }

@@ -18,6 +18,13 @@ enum task_mode { MODE_PROCESS, MODE_THREAD };
 
 enum style { STYLE_LOOP, STYLE_ONCE };
 
+enum suite { SUITE_QUICK, SUITE_FULL, SUITE_COUNT };
+
+/* Membership of a suite, with tasks of that mode. */
+#define SUITE_BIT(suite, mode) (1u << (2 * (suite) + (mode)))
+#define QUICK(mode) SUITE_BIT(SUITE_QUICK, mode)
+#define FULL(mode) SUITE_BIT(SUITE_FULL, mode)
+
 struct workload;
 struct region;
 
@@ -27,6 +34,7 @@ struct variant {
     unsigned modes;               /* MODE_BITs of the modes it allows */
     enum task_mode default_mode;
     uint64_t default_size;        /* 0: the workload's */
+    unsigned suites;              /* SUITE_BITs; 0 for what needs something of the user's */
 };
 
 /* One execution as it was asked for. Nothing changes it after the command line has been read. */
@@ -76,6 +84,9 @@ struct workload {
     unsigned window_ms;           /* shortest window that makes sense */
     uint64_t default_size;        /* 0: --size has no meaning */
     const char *size_text;
+    unsigned place;               /* among the workloads of the suite quick, the smallest first */
+    uint64_t lens_operations;     /* usual number per task when the lens counts: enough that set-up does not show, little
+                                     enough that a machine of 32 CPUs ends within minutes; 0: the lab's own */
     const struct variant *variants;
     size_t variant_count;         /* the first is the default */
     const struct workload_option *options;

@@ -141,14 +141,22 @@ DESCRIBE = re.compile(
     rf"window_ms {NUMBER}\n"
     rf"(size {NUMBER} {TEXT}\n)?"
     rf"(?P<variants>(variant [a-z-]+ (process|thread|process,thread|thread,process) {TEXT}\n)+)"
+    rf"(lens_operations (?P<lens_operations>[1-9]\d*)\n)?"
+    r"(?P<suites>(suite (quick|full) \d+( [a-z-]+/(process|thread))*\n){2})"
     r"end\n"
 )
 
 
 def parse_describe(text):
-    """(name, style, [(variant, [mode…])])"""
+    """(match, [(variant, [mode…])])"""
     match = DESCRIBE.fullmatch(text)
     if match is None:
         raise Broken(f"not a description: {text!r}")
     variants = [line.split(" ")[1:3] for line in match["variants"].splitlines()]
     return match, [(name, modes.split(",")) for name, modes in variants]
+
+
+def parse_suites(match):
+    """{suite: (place, [variant/mode…])}"""
+    lines = [line.split(" ")[1:] for line in match["suites"].splitlines()]
+    return {name: (int(place), members) for name, place, *members in lines}

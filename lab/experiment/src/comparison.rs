@@ -147,6 +147,7 @@ fn follow(
             targets: Targets::new(&targets),
             settings: &record.settings,
             subjects: &record.subjects,
+            workloads: &record.workloads,
             items: &items,
             budget: budget.map(|budget| budget.saturating_sub(began.elapsed())),
             limit,

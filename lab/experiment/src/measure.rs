@@ -92,6 +92,7 @@ pub(crate) fn to_the_end(
         targets: Targets::new(&targets),
         settings: &record.settings,
         subjects: &record.subjects,
+        workloads: &record.workloads,
         items: &items,
         budget: record.settings.timed().and_then(|timed| timed.budget_ms).map(Duration::from_millis),
         limit: limit(limit_ms, &record),

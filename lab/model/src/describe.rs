@@ -28,6 +28,26 @@ pub struct VariantInfo {
     pub text: String,
 }
 
+/// What of a workload belongs to a suite.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SuitePart {
+    /// The suite's name.
+    pub suite: String,
+    /// Where the workload stands among those of the suite: the smallest first, equal ones by name.
+    pub place: u32,
+    /// Its variants there, in their order; may be empty.
+    pub members: Vec<SuiteMember>,
+}
+
+/// A variant that belongs to a suite.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SuiteMember {
+    /// The variant's name.
+    pub variant: String,
+    /// What its tasks are there.
+    pub mode: TaskMode,
+}
+
 /// A workload as it describes itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkloadInfo {
@@ -49,12 +69,23 @@ pub struct WorkloadInfo {
     pub size: Option<(u64, String)>,
     /// Its variants; the first is the default. Never empty.
     pub variants: Vec<VariantInfo>,
+    /// Usual number of operations per task under the lens; at least 1. None where the workload does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lens_operations: Option<u64>,
+    /// What of it belongs to which suite, each suite once. Empty for a program of an older build, which does not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suites: Vec<SuitePart>,
 }
 
 impl WorkloadInfo {
     /// The variant of that name.
     pub fn variant(&self, name: &str) -> Option<&VariantInfo> {
         self.variants.iter().find(|variant| variant.name == name)
+    }
+
+    /// What of it belongs to that suite; none where it does not say.
+    pub fn part_of(&self, suite: &str) -> Option<&SuitePart> {
+        self.suites.iter().find(|part| part.suite == suite)
     }
 }
 
@@ -103,6 +134,8 @@ struct Draft {
     window_ms: Option<u64>,
     size: Option<(u64, String)>,
     variants: Vec<VariantInfo>,
+    lens_operations: Option<u64>,
+    suites: Vec<SuitePart>,
 }
 
 impl Draft {
@@ -117,6 +150,8 @@ impl Draft {
             window_ms: None,
             size: None,
             variants: Vec::new(),
+            lens_operations: None,
+            suites: Vec::new(),
         }
     }
 
@@ -142,6 +177,11 @@ impl Draft {
                 self.size = Some((number(value)?, text.to_owned()));
             }
             "variant" => self.variants.push(variant(rest)?),
+            "lens_operations" => {
+                self.lens_operations = Some(number(rest)?).filter(|&number| number > 0);
+                self.lens_operations.ok_or("'lens_operations' is at least 1")?;
+            }
+            "suite" => self.suites.push(suite_part(rest)?),
             _ => return Err(format!("unknown key '{key}'")),
         }
         Ok(())
@@ -151,6 +191,7 @@ impl Draft {
         if self.variants.is_empty() {
             return Err("no variant".to_owned());
         }
+        self.check_suites()?;
         Ok(WorkloadInfo {
             name: self.name,
             summary: self.summary.ok_or("no summary")?,
@@ -161,7 +202,25 @@ impl Draft {
             window_ms: self.window_ms.ok_or("no window_ms")?,
             size: self.size,
             variants: self.variants,
+            lens_operations: self.lens_operations,
+            suites: self.suites,
         })
+    }
+
+    /// Refuses a suite that is named twice, and members that are not there.
+    fn check_suites(&self) -> Result<(), String> {
+        for (index, part) in self.suites.iter().enumerate() {
+            if self.suites[..index].iter().any(|other| other.suite == part.suite) {
+                return Err(format!("a second suite '{}'", part.suite));
+            }
+            let is_there = |member: &&SuiteMember| {
+                self.variants.iter().any(|info| info.name == member.variant && info.modes.contains(&member.mode))
+            };
+            if let Some(SuiteMember { variant, mode }) = part.members.iter().find(|member| !is_there(member)) {
+                return Err(format!("suite '{}' has '{variant}/{}', which is no variant", part.suite, mode.word()));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -169,15 +228,28 @@ fn number(word: &str) -> Result<u64, String> {
     word.parse().map_err(|_| format!("'{word}' is not a number"))
 }
 
+fn mode(word: &str) -> Result<TaskMode, String> {
+    TaskMode::from_word(word).ok_or_else(|| format!("unknown mode '{word}'"))
+}
+
+fn suite_part(rest: &str) -> Result<SuitePart, String> {
+    let mut words = rest.split(' ');
+    let suite = words.next().filter(|name| !name.is_empty()).ok_or("a suite without a name")?.to_owned();
+    let place = words.next().ok_or("a suite without a place")?;
+    let place = place.parse().map_err(|_| format!("'{place}' is not a number"))?;
+    let members = words.map(suite_member).collect::<Result<_, _>>()?;
+    Ok(SuitePart { suite, place, members })
+}
+
+fn suite_member(word: &str) -> Result<SuiteMember, String> {
+    let (variant, word) = word.split_once('/').ok_or_else(|| format!("'{word}' is not VARIANT/MODE"))?;
+    Ok(SuiteMember { variant: variant.to_owned(), mode: mode(word)? })
+}
+
 fn variant(rest: &str) -> Result<VariantInfo, String> {
     let mut words = rest.splitn(3, ' ');
     let name = words.next().filter(|name| !name.is_empty()).ok_or("a variant without a name")?;
-    let modes = words
-        .next()
-        .ok_or("a variant without a mode")?
-        .split(',')
-        .map(|word| TaskMode::from_word(word).ok_or_else(|| format!("unknown mode '{word}'")))
-        .collect::<Result<Vec<_>, _>>()?;
+    let modes = words.next().ok_or("a variant without a mode")?.split(',').map(mode).collect::<Result<Vec<_>, _>>()?;
     Ok(VariantInfo { name: name.to_owned(), modes, text: words.next().unwrap_or("").to_owned() })
 }
 
@@ -187,7 +259,8 @@ mod tests {
 
     const SAMPLE: &str = "faultline-describe 1 zero_fill\nsummary first touch of a page\noperation fault\nunit fault/s\n\
         direction higher\nstyle loop\nwindow_ms 100\nsize 4194304 bytes mapped\nvariant base process,thread base pages\n\
-        variant huge process,thread huge pages\nend\n";
+        variant huge process,thread huge pages\nlens_operations 4096\nsuite quick 20 base/process\n\
+        suite full 0 base/process huge/process huge/thread\nend\n";
 
     #[test]
     fn a_description_is_read_whole() {
@@ -196,6 +269,47 @@ mod tests {
         assert_eq!(info.style, Style::Loop);
         assert_eq!(info.size, Some((4_194_304, "bytes mapped".to_owned())));
         assert_eq!(info.variant("huge").unwrap().modes, [TaskMode::Process, TaskMode::Thread]);
+        assert_eq!(info.lens_operations, Some(4096));
+        let quick = info.part_of("quick").unwrap();
+        assert_eq!((quick.place, quick.members.len()), (20, 1));
+        let full = &info.part_of("full").unwrap().members;
+        assert_eq!(full[2], SuiteMember { variant: "huge".into(), mode: TaskMode::Thread });
+    }
+
+    /// Without suites and operations: what programs print that were built before workloads said them.
+    fn of_an_older_build() -> String {
+        let is_newer = |line: &&str| line.starts_with("suite ") || line.starts_with("lens_operations ");
+        SAMPLE.lines().filter(|line| !is_newer(line)).map(|line| format!("{line}\n")).collect()
+    }
+
+    #[test]
+    fn a_description_of_an_older_build_is_read() {
+        let info = parse(&of_an_older_build()).unwrap();
+        assert_eq!((info.lens_operations, info.suites.len()), (None, 0));
+        assert_eq!(info.variants.len(), 2);
+    }
+
+    #[test]
+    fn a_description_stored_before_suites_were_said_is_read() {
+        let info = parse(&of_an_older_build()).unwrap();
+        let stored = serde_json::to_string(&info).unwrap();
+        assert!(!stored.contains("suites") && !stored.contains("lens_operations"));
+        assert_eq!(serde_json::from_str::<WorkloadInfo>(&stored).unwrap(), info);
+    }
+
+    #[test]
+    fn a_suite_holds_what_is_there_and_comes_once() {
+        let problem = |from: &str, to: &str| parse(&SAMPLE.replace(from, to)).unwrap_err().problem;
+        assert_eq!(
+            problem("20 base/process", "20 bass/process"),
+            "suite 'quick' has 'bass/process', which is no variant"
+        );
+        assert_eq!(problem("20 base/process", "20 base"), "'base' is not VARIANT/MODE");
+        assert_eq!(problem("20 base/process", "first base/process"), "'first' is not a number");
+        assert_eq!(problem("suite full", "suite quick"), "a second suite 'quick'");
+        assert_eq!(problem("lens_operations 4096", "lens_operations 0"), "'lens_operations' is at least 1");
+        let with_one_mode = SAMPLE.replace("huge process,thread", "huge process");
+        assert_eq!(parse(&with_one_mode).unwrap_err().problem, "suite 'full' has 'huge/thread', which is no variant");
     }
 
     #[test]

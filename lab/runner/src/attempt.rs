@@ -82,7 +82,7 @@ fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
     if let Some(size) = settings.size {
         option("size", size.to_string());
     }
-    match (item.timing, lens::operations_of(settings, item)) {
+    match (item.timing, lens::operations_of(run, item)) {
         (Some(_), _) => {}
         (None, Some(operations)) => option("ops", operations.to_string()),
         (None, None) => option("copies", settings.timed().map_or(1, |timed| timed.copies).to_string()),

@@ -4,7 +4,6 @@
 mod attempt;
 mod kernel;
 mod model;
-mod operations;
 mod plan;
 mod program;
 mod report_file;

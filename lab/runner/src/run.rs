@@ -3,6 +3,7 @@
 use crate::lens::Lens;
 use crate::observer::{Observer, RunProgress};
 use crate::{attempt, plan};
+use faultline_model::describe::WorkloadInfo;
 use faultline_model::journal::{Journal, JournalError};
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{PlanItem, Settings};
@@ -46,6 +47,8 @@ pub struct PlannedRun<'a> {
     pub settings: &'a Settings,
     /// What is measured.
     pub subjects: &'a [Subject],
+    /// The workloads as they described themselves when it was planned.
+    pub workloads: &'a [WorkloadInfo],
     /// The items that are still to run, in order.
     pub items: &'a [PlanItem],
     /// No item begins after this long.
@@ -231,6 +234,7 @@ mod tests {
             targets: Targets::new(&targets),
             settings: &plan.settings,
             subjects: &[Subject::as_is(faultline_model::machine::Machine::Host)],
+            workloads: &workloads(),
             items: &plan.items,
             budget: None,
             limit: None,

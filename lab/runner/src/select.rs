@@ -10,38 +10,53 @@ const ALIKE: f64 = 0.75;
 
 /// The cases that a request asks for, each once, in the order in which they are shown.
 pub(crate) fn cases(request: &Request, workloads: &[WorkloadInfo]) -> Result<Vec<Case>, RequestError> {
-    let mut pairs = Vec::new();
+    let mut cases = Vec::new();
     if request.workloads.is_empty() {
-        pairs = request.suite.unwrap_or_default().cases(workloads);
+        cases = suite(request, workloads)?;
     }
     for name in &request.workloads {
-        pairs.extend(expand(name, workloads, request.tree.is_some())?);
+        for (workload, variant) in expand(name, workloads, request.tree.is_some())? {
+            cases.push(case(&workload, &variant, request, workloads)?);
+        }
     }
-    if !request.command_given && pairs.iter().any(|(name, _)| name == GIVEN_COMMAND.0) {
+    if !request.command_given && cases.iter().any(|case| case.workload == GIVEN_COMMAND.0) {
         return Err(RequestError::new(
             format!("'{}' needs a command to run", GIVEN_COMMAND.0),
             "two commands are compared by `faultline compare --a './old' --b './new'`",
         ));
     }
     if request.tree.is_some() && request.workloads.is_empty() {
-        pairs.push((GIVEN_TREE.0.to_owned(), GIVEN_TREE.1.to_owned()));
+        cases.push(case(GIVEN_TREE.0, GIVEN_TREE.1, request, workloads)?);
     }
-    check_tree(request, &pairs)?;
-    let mut cases = Vec::new();
-    for (workload, variant) in pairs {
-        let case = case(&workload, &variant, request, workloads)?;
-        if !cases.contains(&case) {
-            cases.push(case);
+    check_tree(request, &cases)?;
+    let mut once = Vec::new();
+    for case in cases {
+        if !once.contains(&case) {
+            once.push(case);
         }
+    }
+    Ok(once)
+}
+
+/// The suite's cases. A suite of none would measure nothing.
+fn suite(request: &Request, workloads: &[WorkloadInfo]) -> Result<Vec<Case>, RequestError> {
+    let suite = request.suite.unwrap_or_default();
+    let cases = suite.cases(workloads, request.mode);
+    if cases.is_empty() {
+        return Err(RequestError::new(
+            format!("none of the workloads here says that it belongs to the suite {}", suite.name()),
+            "name workloads, or build them anew with `make build`, for guests with `make guest`",
+        ));
     }
     Ok(cases)
 }
 
 /// What is asked of `tree_build` must not be lost because it is not run.
-fn check_tree(request: &Request, pairs: &[(String, String)]) -> Result<(), RequestError> {
-    let builds = |variant: Option<&str>| {
-        pairs.iter().any(|(name, other)| name == GIVEN_TREE.0 && variant.is_none_or(|variant| other == variant))
+fn check_tree(request: &Request, cases: &[Case]) -> Result<(), RequestError> {
+    let is_built = |case: &Case, variant: Option<&str>| {
+        case.workload == GIVEN_TREE.0 && variant.is_none_or(|name| case.variant == name)
     };
+    let builds = |variant: Option<&str>| cases.iter().any(|case| is_built(case, variant));
     if request.tree.is_some() && !builds(Some(GIVEN_TREE.1)) {
         return Err(RequestError::new("--tree is given, but none of the workloads builds it", "add `tree_build`"));
     }
@@ -79,7 +94,8 @@ fn case(workload: &str, variant: &str, request: &Request, workloads: &[WorkloadI
     let variant = find_variant(info, variant)?;
     let mode = match request.mode {
         Some(mode) if variant.modes.contains(&mode) => mode,
-        // A mode asked for a whole suite holds for those that can; asked for a workload by name, it must be possible.
+        // A mode asked for a whole suite holds for those that can, a tree beside it included; for a workload by name, it must
+        // be possible.
         Some(mode) if !request.workloads.is_empty() => {
             return Err(RequestError::new(
                 format!("{workload}:{} has no {} mode", variant.name, mode.word()),
@@ -161,6 +177,12 @@ mod tests {
         assert_eq!(error("zero_fill:bse"), "zero_fill has no variant 'bse'; did you mean 'zero_fill:base'?");
         assert_eq!(error("zero_fill:q"), "zero_fill has no variant 'q'; it has base, huge");
         assert!(error("tree_build:given").starts_with("'tree_build:given' needs a tree to build"));
+    }
+
+    #[test]
+    fn a_suite_without_workloads_is_refused() {
+        let error = cases(&Request::default(), &workloads()).unwrap_err();
+        assert_eq!(error.problem, "none of the workloads here says that it belongs to the suite quick");
     }
 
     #[test]

@@ -1,6 +1,7 @@
-//! The suites: which workloads, how long, how often.
+//! The suites: how long, how often. Which workloads belong to them is for the workloads to say.
 
-use faultline_model::describe::WorkloadInfo;
+use faultline_model::cell::{Case, TaskMode};
+use faultline_model::describe::{SuiteMember, SuitePart, WorkloadInfo};
 
 /// A named choice of workloads with its timing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,21 +22,6 @@ pub(crate) struct SuiteTiming {
     pub(crate) repeats: u32,
 }
 
-/// What `quick` runs. Six repeats are the fewest whose median has an interval of 95 % without assumptions on the noise, so
-/// windows are short rather than repeats few.
-const QUICK: &[(&str, &[&str])] = &[
-    ("self_exec", &["static-distinct", "static-shared", "dynamic-distinct", "dynamic-shared"]),
-    ("zero_fill", &["base"]),
-    ("fault_existing", &["shared", "own"]),
-    ("file_cow", &["same", "own"]),
-    ("path_stat", &["distinct", "shared-dir"]),
-    ("fork_exit", &["small"]),
-    ("map_churn", &["threads", "processes"]),
-    ("protect_churn", &["threads"]),
-    ("compile", &["small-c"]),
-    ("tree_build", &["generated"]),
-];
-
 /// Needs a tree of the user's; part of a suite only when there is one.
 pub(crate) const GIVEN_TREE: (&str, &str) = ("tree_build", "given");
 
@@ -53,25 +39,95 @@ impl Suite {
 
     pub(crate) fn timing(self) -> SuiteTiming {
         match self {
+            // Six repeats are the fewest whose median has an interval of 95 % without assumptions on the noise, so windows are
+            // short rather than repeats few.
             Suite::Quick => SuiteTiming { warmup_ms: 100, window_ms: 300, interval_ms: 50, repeats: 6 },
             Suite::Full => SuiteTiming { warmup_ms: 500, window_ms: 2000, interval_ms: 100, repeats: 10 },
         }
     }
 
-    /// Workloads and variants, in the order in which they are shown.
-    pub(crate) fn cases(self, workloads: &[WorkloadInfo]) -> Vec<(String, String)> {
-        let pair = |workload: &str, variant: &str| (workload.to_owned(), variant.to_owned());
-        match self {
-            Suite::Quick => {
-                QUICK.iter().flat_map(|(name, variants)| variants.iter().map(|variant| pair(name, variant))).collect()
-            }
-            Suite::Full => {
-                let all = workloads.iter().flat_map(|info| info.variants.iter().map(|v| pair(&info.name, &v.name)));
-                let is_given = |workload: &str, variant: &str| {
-                    [GIVEN_TREE, GIVEN_COMMAND].iter().any(|&(name, given)| (name, given) == (workload, variant))
-                };
-                all.filter(|(workload, variant)| !is_given(workload, variant)).collect()
+    /// Its cases, in the order in which they are shown. `mode`: what tasks are to be, for those that can be either.
+    pub(crate) fn cases(self, workloads: &[WorkloadInfo], mode: Option<TaskMode>) -> Vec<Case> {
+        let mut parts: Vec<_> = workloads.iter().map(|info| (info, self.part(info))).collect();
+        // Those of equal places stay in their order.
+        parts.sort_by_key(|(_, part)| part.place);
+        let mut cases = Vec::new();
+        for (info, part) in parts {
+            for SuiteMember { variant, mode: usual } in part.members {
+                let asked = mode.filter(|mode| info.variant(&variant).is_some_and(|info| info.modes.contains(mode)));
+                let case = Case { workload: info.name.clone(), variant, mode: asked.unwrap_or(usual) };
+                if !cases.contains(&case) {
+                    cases.push(case);
+                }
             }
         }
+        cases
+    }
+
+    /// What of the workload belongs to the suite. A program of an older build doesn't say: it belongs to `full`, with all that
+    /// can run as it is.
+    fn part(self, info: &WorkloadInfo) -> SuitePart {
+        let unsaid = |members| SuitePart { suite: self.name().to_owned(), place: 0, members };
+        match (info.part_of(self.name()), self) {
+            (Some(part), _) => part.clone(),
+            (None, Suite::Full) if info.suites.is_empty() => unsaid(every_variant(info)),
+            (None, _) => unsaid(Vec::new()),
+        }
+    }
+}
+
+/// Each variant in its default mode, but for those that need something of the user's.
+fn every_variant(info: &WorkloadInfo) -> Vec<SuiteMember> {
+    let is_given = |variant: &str| [GIVEN_TREE, GIVEN_COMMAND].contains(&(info.name.as_str(), variant));
+    let own = info.variants.iter().filter(|variant| !is_given(&variant.name));
+    own.map(|variant| SuiteMember { variant: variant.name.clone(), mode: variant.modes[0] }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faultline_model::describe;
+
+    /// A workload of two variants that says `suites`.
+    fn workload(name: &str, suites: &str) -> WorkloadInfo {
+        let text = format!(
+            "faultline-describe 1 {name}\nsummary s\noperation turn\nunit turn/s\ndirection higher\nstyle loop\nwindow_ms 100\n\
+             variant one process,thread s\nvariant given process s\n{suites}end\n"
+        );
+        describe::parse(&text).unwrap()
+    }
+
+    fn cases(suite: Suite, workloads: &[WorkloadInfo], mode: Option<TaskMode>) -> Vec<String> {
+        let shown = |case: &Case| format!("{case}/{}", case.mode.word());
+        suite.cases(workloads, mode).iter().map(shown).collect()
+    }
+
+    #[test]
+    fn workloads_say_their_place_and_equal_places_go_by_name() {
+        let workloads = [
+            workload("a", "suite quick 30 one/process\nsuite full 0 one/process given/process\n"),
+            workload("b", "suite quick 7 given/process one/thread\nsuite full 0 one/process\n"),
+            workload("c", "suite quick 0\nsuite full 0\n"),
+        ];
+        assert_eq!(cases(Suite::Quick, &workloads, None), ["b:given/process", "b:one/thread", "a:one/process"]);
+        assert_eq!(cases(Suite::Full, &workloads, None), ["a:one/process", "a:given/process", "b:one/process"]);
+    }
+
+    #[test]
+    fn a_mode_holds_for_those_that_can() {
+        let both = workload("a", "suite quick 1 one/process one/thread given/process\nsuite full 0\n");
+        assert_eq!(
+            cases(Suite::Quick, std::slice::from_ref(&both), None),
+            ["a:one/process", "a:one/thread", "a:given/process"]
+        );
+        assert_eq!(cases(Suite::Quick, &[both], Some(TaskMode::Thread)), ["a:one/thread", "a:given/process"]);
+    }
+
+    #[test]
+    fn programs_of_an_older_build_are_in_full_but_for_what_is_given() {
+        let workloads = ["a", "program", "tree_build"].map(|name| workload(name, ""));
+        let full = ["a:one/process", "a:given/process", "program:one/process", "tree_build:one/process"];
+        assert_eq!(cases(Suite::Full, &workloads, None), full);
+        assert!(cases(Suite::Quick, &workloads, None).is_empty());
     }
 }

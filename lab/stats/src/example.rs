@@ -183,5 +183,7 @@ pub(crate) fn workload(name: &str) -> WorkloadInfo {
         window_ms: 1000,
         size: None,
         variants: vec![VariantInfo { name: "base".into(), modes, text: "plain turns".into() }],
+        lens_operations: None,
+        suites: Vec::new(),
     }
 }

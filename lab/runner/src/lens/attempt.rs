@@ -1,6 +1,5 @@
 //! One attempt under the lens: what the workload says is checked and saved as always, then the reading is saved beside it.
 
-use super::operations::operations_per_task;
 use super::{Counted, Lens, Watched};
 use crate::attempt::{Attempted, Reader, outcome_of};
 use crate::observer::Observer;
@@ -13,6 +12,9 @@ use faultline_symbols::name_reading;
 use faultline_targets::{Execution, StopFlag};
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
+
+/// Operations of each task, where neither the user nor the workload says.
+const USUAL_OPERATIONS: u64 = 256;
 
 /// Executes `item` as `attempt`. The error is that of the journal alone.
 #[allow(clippy::too_many_arguments, reason = "what an attempt without the lens takes, and the lens")]
@@ -85,8 +87,9 @@ fn program_operations(settings: &Settings, item: &PlanItem) -> u64 {
     asked.map_or(1, |each| each.saturating_mul(item.cell.tasks.into()))
 }
 
-/// Operations that each task of an item is to do under the lens; none without it.
-pub(crate) fn operations_of(settings: &Settings, item: &PlanItem) -> Option<u64> {
-    let lens = settings.lens()?;
-    Some(operations_per_task(lens.operations_per_task, &item.cell.case.workload))
+/// Operations that each task of an item is to do under the lens: as many as were asked for, or what is usual; none without it.
+pub(crate) fn operations_of(run: &PlannedRun<'_>, item: &PlanItem) -> Option<u64> {
+    let asked = run.settings.lens()?.operations_per_task;
+    let info = run.workloads.iter().find(|info| info.name == item.cell.case.workload);
+    Some(asked.or(info.and_then(|info| info.lens_operations)).unwrap_or(USUAL_OPERATIONS))
 }
