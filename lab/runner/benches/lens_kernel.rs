@@ -105,7 +105,7 @@ fn model() -> MachineModel {
     MachineModel {
         sockets: 1,
         cpus_per_cache: None,
-        costs: *CostTable::by_name(CostTable::DEFAULT).expect("the default costs"),
+        costs: CostTable::default(),
         caches: None,
         quanta: Quanta::default(),
     }

@@ -2,6 +2,7 @@
 
 use crate::tally::Distance;
 use crate::topology::Topology;
+use std::borrow::Cow;
 
 /// Costs in clocks; a clock is the time of one instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,12 +34,12 @@ impl Costs {
 }
 
 /// Times of one machine, from which costs follow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CostTable {
     /// A short word for it.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Where the times come from.
-    pub source: &'static str,
+    pub source: Cow<'static, str>,
     /// Time of an instruction, in picoseconds.
     pub instruction_ps: u32,
     /// Time of a transfer from a CPU that shares the last-level cache, in nanoseconds.
@@ -51,13 +52,20 @@ pub struct CostTable {
     pub memory_ns: u32,
 }
 
+impl Default for CostTable {
+    /// The table [`CostTable::DEFAULT`].
+    fn default() -> Self {
+        PRESETS[0].clone()
+    }
+}
+
 impl CostTable {
-    /// The table that is meant when none is named.
+    /// Name of the table that is meant when none is named: the first.
     pub const DEFAULT: &'static str = "laptop";
 
     /// All tables that come with the model.
     pub fn presets() -> &'static [CostTable] {
-        &PRESETS
+        PRESETS
     }
 
     /// The table of that name.
@@ -81,11 +89,13 @@ impl CostTable {
 /// Times between CPUs are medians of one-way messages by compare-and-swap, as published with the program
 /// `core-to-core-latency` (N. Viennot and contributors, <https://github.com/nviennot/core-to-core-latency>, README). Those of
 /// memory and of an instruction are orders of magnitude: two instructions a nanosecond.
-static PRESETS: [CostTable; 4] = [
+static PRESETS: &[CostTable] = &[
     CostTable {
-        name: "laptop",
-        source: "Intel Core i7-1165G7 (Tiger Lake, 4 cores): 27 ns, core-to-core-latency's README; memory, and all beyond a \
+        name: Cow::Borrowed("laptop"),
+        source: Cow::Borrowed(
+            "Intel Core i7-1165G7 (Tiger Lake, 4 cores): 27 ns, core-to-core-latency's README; memory, and all beyond a \
                  socket, which such a machine doesn't have: order of magnitude",
+        ),
         instruction_ps: 500,
         same_cache_ns: 27,
         same_socket_ns: 27,
@@ -93,9 +103,11 @@ static PRESETS: [CostTable; 4] = [
         memory_ns: 90,
     },
     CostTable {
-        name: "xeon-cascade-lake",
-        source: "two Intel Xeon Platinum 8275CL (24 cores each): 47 and 134 ns, core-to-core-latency's README; memory: order of \
+        name: Cow::Borrowed("xeon-cascade-lake"),
+        source: Cow::Borrowed(
+            "two Intel Xeon Platinum 8275CL (24 cores each): 47 and 134 ns, core-to-core-latency's README; memory: order of \
                  magnitude",
+        ),
         instruction_ps: 500,
         same_cache_ns: 47,
         same_socket_ns: 47,
@@ -103,9 +115,11 @@ static PRESETS: [CostTable; 4] = [
         memory_ns: 90,
     },
     CostTable {
-        name: "xeon-ice-lake",
-        source: "two Intel Xeon Platinum 8375C (32 cores each): 51 and 108 ns, core-to-core-latency's README; memory: order of \
+        name: Cow::Borrowed("xeon-ice-lake"),
+        source: Cow::Borrowed(
+            "two Intel Xeon Platinum 8375C (32 cores each): 51 and 108 ns, core-to-core-latency's README; memory: order of \
                  magnitude",
+        ),
         instruction_ps: 500,
         same_cache_ns: 51,
         same_socket_ns: 51,
@@ -113,9 +127,11 @@ static PRESETS: [CostTable; 4] = [
         memory_ns: 90,
     },
     CostTable {
-        name: "epyc-milan",
-        source: "two AMD EPYC 7R13 (48 cores each, 8 to a cache): 23, 107 and 197 ns, core-to-core-latency's README, where one \
+        name: Cow::Borrowed("epyc-milan"),
+        source: Cow::Borrowed(
+            "two AMD EPYC 7R13 (48 cores each, 8 to a cache): 23, 107 and 197 ns, core-to-core-latency's README, where one \
                  of the sockets is slower within itself; memory: order of magnitude",
+        ),
         instruction_ps: 500,
         same_cache_ns: 23,
         same_socket_ns: 107,
@@ -131,8 +147,8 @@ mod tests {
     #[test]
     fn times_become_clocks_to_the_nearest() {
         let table = CostTable {
-            name: "",
-            source: "",
+            name: Cow::Borrowed(""),
+            source: Cow::Borrowed(""),
             instruction_ps: 400,
             same_cache_ns: 50,
             same_socket_ns: 0,
@@ -156,9 +172,10 @@ mod tests {
 
     #[test]
     fn presets_are_found_by_name_and_grow_with_distance() {
-        assert!(CostTable::by_name(CostTable::DEFAULT).is_some() && CostTable::by_name("abacus").is_none());
+        assert_eq!(CostTable::default().name, CostTable::DEFAULT);
+        assert!(CostTable::by_name("abacus").is_none());
         for table in CostTable::presets() {
-            assert!(std::ptr::eq(CostTable::by_name(table.name).unwrap(), table), "{} twice", table.name);
+            assert!(std::ptr::eq(CostTable::by_name(&table.name).unwrap(), table), "{} twice", table.name);
             assert!(table.same_cache_ns <= table.same_socket_ns && table.same_socket_ns <= table.other_socket_ns);
             assert!(!table.source.is_empty() && table.instruction_ps > 0);
         }

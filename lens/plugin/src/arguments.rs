@@ -155,7 +155,7 @@ impl Arguments {
 
 /// The default table, but for what is given.
 fn costs(count: impl Fn(&'static str) -> Result<Option<u32>, ArgumentError>) -> Result<CostTable, ArgumentError> {
-    let table = CostTable::by_name(CostTable::DEFAULT).copied().unwrap_or(CostTable::presets()[0]);
+    let table = CostTable::default();
     let costs = CostTable {
         instruction_ps: count("instruction_ps")?.unwrap_or(table.instruction_ps),
         same_cache_ns: count("same_cache_ns")?.unwrap_or(table.same_cache_ns),

@@ -53,7 +53,7 @@ impl Calibration {
 /// Times as the model takes them. Distances that this machine doesn't have cost what the next nearer one does; memory is not
 /// measured, and taken from the default table.
 fn table(probe: &Probe) -> CostTable {
-    let default = CostTable::by_name(CostTable::DEFAULT).copied().unwrap_or(CostTable::presets()[0]);
+    let default = CostTable::default();
     let measured = |nearness| probe.median_ns(nearness);
     let near = measured(Nearness::SameCache).or(measured(Nearness::SameCore)).or(measured(Nearness::Unknown));
     let socket = measured(Nearness::SameSocket);
@@ -63,8 +63,8 @@ fn table(probe: &Probe) -> CostTable {
     let other_socket = other.unwrap_or(same_socket).max(same_socket);
     let whole = |value: f64| value.round().clamp(1.0, 1e6) as u32;
     CostTable {
-        name: MEASURED,
-        source: "measured",
+        name: MEASURED.into(),
+        source: "measured".into(),
         instruction_ps: whole(probe.instruction_ps),
         same_cache_ns: whole(same_cache),
         same_socket_ns: whole(same_socket),

@@ -30,8 +30,8 @@ pub(super) fn named(name: &str, places: &Places) -> Result<CostTable, Error> {
     if name == MEASURED {
         return measured(places);
     }
-    CostTable::by_name(name).copied().ok_or_else(|| {
-        let names: Vec<&str> = CostTable::presets().iter().map(|table| table.name).collect();
+    CostTable::by_name(name).cloned().ok_or_else(|| {
+        let names: Vec<&str> = CostTable::presets().iter().map(|table| table.name.as_ref()).collect();
         Error::usage(
             format!("there is no table of costs '{name}'"),
             format!("there are {}, {MEASURED}", names.join(", ")),
@@ -59,9 +59,8 @@ fn measured(places: &Places) -> Result<CostTable, Error> {
             )
         })?;
     Ok(CostTable {
-        name: MEASURED,
-        // One string in the life of the process.
-        source: Box::leak(kept.source.into_boxed_str()),
+        name: MEASURED.into(),
+        source: kept.source.into(),
         instruction_ps: kept.instruction_ps,
         same_cache_ns: kept.same_cache_ns,
         same_socket_ns: kept.same_socket_ns,
