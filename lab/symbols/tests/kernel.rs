@@ -46,8 +46,12 @@ fn report(lines: Value) -> RawReport {
     RawReport::parse(report.to_string().as_bytes()).unwrap()
 }
 
+fn table(text: &str) -> Kallsyms {
+    Kallsyms::new(text.lines().map(|line| line.parse().unwrap())).unwrap()
+}
+
 fn names() -> KernelNames {
-    KernelNames::new(Kallsyms::parse(TABLE).unwrap(), None, &report(json!([])))
+    KernelNames::new(table(TABLE), None, &report(json!([])))
 }
 
 #[test]
@@ -96,7 +100,7 @@ fn memory_without_a_name_has_a_kind() {
 fn randomised_regions_are_not_guessed() {
     let mut raw = report(json!([]));
     raw.direct_map = Some(0xffff_9a12_4000_0000);
-    let names = KernelNames::new(Kallsyms::parse(TABLE).unwrap(), None, &raw);
+    let names = KernelNames::new(table(TABLE), None, &raw);
     assert!(matches!(names.data(0xffff_c900_0001_3e40, Space::Virtual, false), Data::Unknown { .. }));
 }
 
@@ -106,14 +110,14 @@ fn a_vmlinux_adds_members_and_lines_though_the_kernel_was_moved() {
         -Wl,-e,take,--build-id=none,-Ttext=0xffffffff81000000,-Tdata=0xffffffff82000000,-Tbss=0xffffffff82001000";
     let built = Compiled::new("cc", "kernel.c", &options.split_whitespace().collect::<Vec<_>>());
     let moved = 0x0100_0000;
-    let table = format!(
+    let text = format!(
         "{:016x} T _stext\n{:016x} T take\n{:016x} D zone\nffffffff8f000000 B _end\n",
         built.address_of("_stext") + moved,
         built.address_of("take") + moved,
         built.address_of("zone") + moved
     );
     let image = Image::parse(&built.bytes).unwrap();
-    let names = KernelNames::new(Kallsyms::parse(&table).unwrap(), Some(image.into()), &report(json!([])));
+    let names = KernelNames::new(table(&text), Some(image.into()), &report(json!([])));
     let lock = names.data(built.address_of("zone") + moved + 8, Space::Virtual, false);
     assert_eq!(lock.to_string(), "zone.lock.value");
     let code = names.code(built.address_of("take") + moved).unwrap();

@@ -17,7 +17,6 @@ mod symbols;
 
 pub use emulator::Emulator;
 pub use kernel_image::KernelImage;
-pub use symbols::KernelSymbol;
 
 use crate::host::{Host, HostPaths};
 use crate::target::LineSink;
@@ -26,6 +25,7 @@ use boot::{BOOT_TRIALS, Boot, BootEnd, Booted};
 use command_line::CommandLine;
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
+use faultline_model::lens::kernel_symbol::KernelSymbol;
 use faultline_model::machine::{Accelerator, MachineShape};
 use faultline_model::outcome::GuestFailure;
 use frame::Frame;

@@ -12,9 +12,8 @@ use faultline_model::machine::{Accelerator, Guest, Machine, MachineShape, usual_
 use faultline_model::subject::Subject;
 use faultline_runner::lens::{KernelLens, LensRequest, plan_kernel};
 use faultline_symbols::{Image, Kallsyms, SymbolError};
-use faultline_targets::qemu::{Emulator, KernelImage, KernelSymbol, MachineRequest, QemuMachine};
+use faultline_targets::qemu::{Emulator, KernelImage, MachineRequest, QemuMachine};
 use faultline_targets::{StopFlag, Target};
-use std::fmt::Write;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -112,12 +111,7 @@ fn shapes(request: &LensKernelRequest) -> Result<Vec<MachineShape>, Error> {
 
 fn symbols(machine: &QemuMachine, stop: &StopFlag) -> Result<Kallsyms, Error> {
     let symbols = machine.symbols(stop).map_err(|error| or_stopped(error, stop))?;
-    let mut text = String::new();
-    for KernelSymbol { address, kind, name } in &symbols {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{address:016x} {kind} {name}");
-    }
-    Kallsyms::parse(&text).map_err(symbols_failed)
+    Kallsyms::new(symbols).map_err(symbols_failed)
 }
 
 fn symbols_failed(error: SymbolError) -> Error {

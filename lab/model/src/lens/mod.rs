@@ -5,6 +5,7 @@
 pub mod comparison;
 pub mod data;
 pub mod gate;
+pub mod kernel_symbol;
 pub mod raw;
 pub mod reading;
 pub mod settings;

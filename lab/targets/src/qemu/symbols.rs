@@ -2,20 +2,10 @@
 //! every boot of an image, as addresses are not randomised.
 
 use crate::TargetError;
+use faultline_model::lens::kernel_symbol::KernelSymbol;
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-
-/// A symbol of a kernel.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KernelSymbol {
-    /// Its virtual address; of a per-CPU variable, the offset within a CPU's own area.
-    pub address: u64,
-    /// What it is, as `nm` has it: `t` and `T` code, `d` and `D` data, …
-    pub kind: char,
-    /// Its name.
-    pub name: String,
-}
 
 /// Reads what `symbols` frames hold, one after the other (docs/FORMATS.md, "What a guest says").
 #[derive(Debug, Default)]
@@ -54,26 +44,14 @@ impl Decoder {
     }
 }
 
-/// Symbols as they are cached: a line each, as in `/proc/kallsyms`.
-fn read(text: &str) -> Option<Vec<KernelSymbol>> {
-    text.lines()
-        .map(|line| {
-            let mut words = line.split(' ');
-            let address = u64::from_str_radix(words.next()?, 16).ok()?;
-            let kind = words.next()?.chars().next()?;
-            Some(KernelSymbol { address, kind, name: words.next()?.to_owned() })
-        })
-        .collect()
-}
-
 /// Where the symbols of an image are cached.
 fn file(cache: &Path, sha256: &str) -> PathBuf {
     cache.join(format!("kernel-symbols-{sha256}"))
 }
 
-/// The cached symbols of an image; none where there are none that can be read.
+/// The cached symbols of an image, a line each; none where there are none that can be read.
 pub(super) fn cached(cache: &Path, sha256: &str) -> Option<Vec<KernelSymbol>> {
-    read(&fs::read_to_string(file(cache, sha256)).ok()?)
+    fs::read_to_string(file(cache, sha256)).ok()?.lines().map(|line| line.parse().ok()).collect()
 }
 
 /// Caches the symbols of an image: the file appears whole.
@@ -83,7 +61,7 @@ pub(super) fn keep(cache: &Path, sha256: &str, symbols: &[KernelSymbol]) -> Resu
         let file_here = tempfile::NamedTempFile::new_in(cache)?;
         let mut out = BufWriter::new(&file_here);
         for symbol in symbols {
-            writeln!(out, "{:016x} {} {}", symbol.address, symbol.kind, symbol.name)?;
+            writeln!(out, "{symbol}")?;
         }
         out.flush()?;
         drop(out);
