@@ -135,7 +135,7 @@ test-all: test fuzz test-loom test-mixes test-simulated test-guest
 bench-lens: needs-lens needs-guest guest lens
 	cd lens/plugin && $(CARGO) bench --locked
 	$(CARGO) bench --locked -p faultline-coherence --bench access
-	$(CARGO) bench --locked -p faultline-runner --bench lens_kernel
+	$(CARGO) bench --locked -p faultline-targets --bench lens_kernel
 
 # The page-frame allocators beside each other; under the lens; and with LLFree, of which LLFREE names a checkout (else one is fetched).
 bench-frames: needs-build

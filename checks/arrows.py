@@ -14,8 +14,8 @@ import sys
 ALLOWED = {
     "faultline": {"experiment", "literature", "runner", "targets", "stats", "report", "exchange", "model", "coherence"},
     "faultline-experiment": {"runner", "targets", "symbols", "stats", "store", "exchange", "model", "coherence"},
-    "faultline-runner": {"targets", "symbols", "coherence", "model"},
-    "faultline-targets": {"model"},
+    "faultline-runner": {"targets", "symbols", "model"},
+    "faultline-targets": {"coherence", "model"},
     "faultline-stats": {"model"},
     "faultline-store": {"model"},
     "faultline-symbols": {"model"},

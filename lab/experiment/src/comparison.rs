@@ -151,7 +151,7 @@ fn follow(
             items: &items,
             budget: budget.map(|budget| budget.saturating_sub(began.elapsed())),
             limit,
-            lens: None,
+            naming: None,
         };
         let ended = measure::stretch(store, &record, &planned, lab)?;
         if matches!(ended, Stretch::Stopped) {

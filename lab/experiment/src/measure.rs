@@ -6,7 +6,7 @@ use crate::lab::Lab;
 use faultline_model::plan::PlanItem;
 use faultline_model::record::{RunId, RunRecord, Session};
 use faultline_model::time::UnixMillis;
-use faultline_runner::lens::Lens;
+use faultline_runner::lens::Naming;
 use faultline_runner::{Completion, PlannedRun, Targets};
 use faultline_store::Store;
 use faultline_targets::Target;
@@ -82,7 +82,7 @@ pub(crate) fn to_the_end(
     run: RunId,
     target: &dyn Target,
     limit_ms: Option<u64>,
-    lens: Option<&dyn Lens>,
+    naming: Option<&Naming>,
     lab: &mut Lab<'_>,
 ) -> Result<Measured, Error> {
     let record = store.load_run(run)?;
@@ -96,10 +96,10 @@ pub(crate) fn to_the_end(
         items: &items,
         budget: record.settings.timed().and_then(|timed| timed.budget_ms).map(Duration::from_millis),
         limit: limit(limit_ms, &record),
-        lens,
+        naming,
     };
     match stretch(store, &record, &planned, lab)? {
-        Stretch::Stopped => return Ok(Measured::Stopped { run, can_go_on: lens.is_none() }),
+        Stretch::Stopped => return Ok(Measured::Stopped { run, can_go_on: naming.is_none() }),
         Stretch::BudgetUsed(left) => store.skip_items(run, &left)?,
         Stretch::Whole => {}
     }

@@ -107,9 +107,9 @@ impl Places {
         Ok(Host::new(self.host_paths(workloads)?))
     }
 
-    /// This host as far as programs under the lens need it: for its facts; workloads may be missing.
-    pub(crate) fn host_for_facts(&self) -> Result<Host, Error> {
-        Ok(Host::new(self.host_paths(self.workloads.clone().unwrap_or_default())?))
+    /// This host as far as programs under the lens and guests need it: there are facts to be read; its own workloads may be missing.
+    pub(crate) fn paths_for_facts(&self) -> Result<HostPaths, Error> {
+        self.host_paths(self.workloads.clone().unwrap_or_default())
     }
 
     /// This host, nothing of which is to be run.
@@ -130,9 +130,7 @@ impl Places {
             .cache
             .clone()
             .ok_or_else(|| Error::failed("there is no home directory for caches", "set HOME, or XDG_CACHE_HOME"))?;
-        // Of the host there are facts to be read; its own workloads may be missing.
-        let host = self.host_paths(self.workloads.clone().unwrap_or_default())?;
-        Ok(GuestPaths { guest, host, cache })
+        Ok(GuestPaths { guest, host: self.paths_for_facts()?, cache })
     }
 
     fn host_paths(&self, workloads: PathBuf) -> Result<HostPaths, Error> {
@@ -183,7 +181,7 @@ mod tests {
             data: None,
             database: None,
         };
-        assert!(places.host_for_facts().is_ok());
+        assert!(places.paths_for_facts().is_ok());
         assert_eq!(
             places.host().err().map(|error| error.problem),
             Some("the workloads' programs are not beside the command".to_owned())

@@ -371,7 +371,7 @@ fn a_program_runs_in_user_mode_with_a_plugin() {
     let execution = UserExecution {
         keeper: lab::program(),
         scratch: &lab.path("scratch"),
-        plugin: &plugin,
+        plugin: Some(&plugin),
         arguments: &arguments,
         limit: Duration::from_secs(30),
     };

@@ -6,10 +6,10 @@ use crate::run::PlannedRun;
 use faultline_model::describe::Style;
 use faultline_model::journal::{AttemptId, Journal, JournalError};
 use faultline_model::outcome::Outcome;
-use faultline_model::plan::{PinPolicy, PlanItem, Settings};
+use faultline_model::plan::{PinPolicy, PlanItem};
 use faultline_model::protocol::{Event, FailureKind, Interval};
 use faultline_model::setup::Setup;
-use faultline_model::subject::Subject;
+use faultline_model::subject::{Subject, SubjectKind};
 use faultline_model::transcript::{Transcript, TranscriptError};
 use faultline_targets::{Ending, Execution, StopFlag};
 use std::borrow::Cow;
@@ -48,32 +48,64 @@ pub(crate) fn execute(
     stop: &StopFlag,
 ) -> Result<Attempted, JournalError> {
     let execution = execution(run, item);
-    if let Some(lens) = run.lens {
-        return lens::execute(run, lens, item, &execution, attempt, journal, observer, stop);
+    let target = run.targets.of(item);
+    let mut reader = Reader::new(run, item, attempt, journal, observer);
+    let Some(naming) = run.naming else {
+        let ending = target.execute(&execution, &mut |line| reader.take(line), stop);
+        return reader.conclude(ending, execution.limit);
+    };
+    let counted = lens::count(target, &execution, item, &mut |line| reader.take(line), stop);
+    let operations = reader.operations();
+    let outcome = reader.conclude(counted.ending, execution.limit)?.outcome;
+    lens::save_reading(run, item, naming, counted.report, (outcome, operations), attempt, journal)
+}
+
+/// What is executed for the item.
+fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
+    let settings = run.settings;
+    let setup = setup(run.subjects, item);
+    let arguments = match program(run, item) {
+        Some(argv) => program_arguments(argv, item.cell.tasks),
+        None => workload_arguments(run, item, &setup),
+    };
+    let usual = match settings.lens() {
+        Some(_) => LENS_LIMIT,
+        None => limit(item, run.targets.of(item).patience()),
+    };
+    Execution {
+        workload: item.cell.case.workload.clone(),
+        arguments,
+        limit: run.limit.unwrap_or(usual),
+        environment: environment(&setup),
+        system_settings: setup.system_files().collect(),
     }
-    let mut reader = Reader::new(run.settings, item, attempt, journal, observer);
-    let ending = run.targets.of(item).execute(&execution, &mut |line| reader.take(line), stop);
-    reader.conclude(ending, execution.limit)
+}
+
+/// Path and arguments of a program that is no workload, where that is what runs.
+pub(crate) fn program<'a>(run: &PlannedRun<'a>, item: &PlanItem) -> Option<&'a [String]> {
+    match &run.subjects.get(item.subject.at())?.what {
+        // Where time is measured, a workload runs it.
+        SubjectKind::Program { argv } if run.settings.lens().is_some() => Some(argv),
+        _ => None,
+    }
+}
+
+fn program_arguments(argv: &[String], threads: u32) -> Vec<String> {
+    let threads = threads.to_string();
+    argv.iter().skip(1).map(|word| word.replace(lens::THREADS, &threads)).collect()
 }
 
 /// How the item's workload is called (docs/FORMATS.md §3).
-fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
+fn workload_arguments(run: &PlannedRun<'_>, item: &PlanItem, setup: &Setup) -> Vec<String> {
     let settings = run.settings;
-    let target = run.targets.of(item);
-    let setup = setup(run.subjects, item);
     let cell = &item.cell;
     let mut arguments: Vec<String> = Vec::new();
     let mut option = |name: &str, value: String| arguments.extend([format!("--{name}"), value]);
     option("variant", cell.case.variant.clone());
     option("mode", cell.case.mode.word().to_owned());
     option("tasks", cell.tasks.to_string());
-    // Under the lens a machine has a CPU for each task.
-    let all: Vec<u32> = (0..cell.tasks).collect();
-    let (policy, cpus) = match settings.timed() {
-        Some(timed) => (timed.pin, target.cpus()),
-        None => (PinPolicy::Each, all.as_slice()),
-    };
-    option("pin", pin(policy, cpus, cell.tasks));
+    let policy = settings.timed().map_or(PinPolicy::Each, |timed| timed.pin);
+    option("pin", pin(policy, run.targets.of(item).cpus(), cell.tasks));
     if let Some(timing) = item.timing {
         option("warmup-ms", timing.warmup_ms.to_string());
         option("window-ms", timing.window_ms.to_string());
@@ -97,18 +129,7 @@ fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
         arguments.push("--".to_owned());
         arguments.extend(setup.command.iter().cloned());
     }
-    let usual = match settings.lens() {
-        Some(_) => LENS_LIMIT,
-        None => limit(item, target.patience()),
-    };
-    let limit = run.limit.unwrap_or(usual);
-    Execution {
-        workload: cell.case.workload.clone(),
-        arguments,
-        limit,
-        environment: environment(&setup),
-        system_settings: setup.system_files().collect(),
-    }
+    arguments
 }
 
 /// What the item's subject is measured with; nothing of its own where that is not known.
@@ -146,12 +167,13 @@ fn limit(item: &PlanItem, patience: u32) -> Duration {
 }
 
 /// Takes a workload's lines.
-pub(crate) struct Reader<'a> {
+struct Reader<'a> {
     item: &'a PlanItem,
     attempt: AttemptId,
     journal: &'a mut dyn Journal,
     observer: &'a mut dyn Observer,
-    transcript: Transcript,
+    /// Of what speaks the workloads' protocol; the lines of other programs are theirs.
+    transcript: Option<Transcript>,
     rubbish: Option<TranscriptError>,
     journal_error: Option<JournalError>,
     window: Vec<Interval>,
@@ -161,14 +183,14 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(
-        settings: &Settings,
+    fn new(
+        run: &PlannedRun<'_>,
         item: &'a PlanItem,
         attempt: AttemptId,
         journal: &'a mut dyn Journal,
         observer: &'a mut dyn Observer,
     ) -> Self {
-        let is_counted = item.timing.is_none() && settings.lens().is_some();
+        let is_counted = item.timing.is_none() && run.settings.lens().is_some();
         let planned = if is_counted { 1 } else { item.timing.map_or(0, |timing| timing.intervals()) };
         let style = if planned > 0 { Style::Loop } else { Style::Once };
         Reader {
@@ -176,7 +198,7 @@ impl<'a> Reader<'a> {
             attempt,
             journal,
             observer,
-            transcript: Transcript::new(item.cell.clone(), style),
+            transcript: program(run, item).is_none().then(|| Transcript::new(item.cell.clone(), style)),
             rubbish: None,
             journal_error: None,
             window: Vec::new(),
@@ -185,8 +207,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(crate) fn take(&mut self, line: &[u8]) -> ControlFlow<()> {
-        let event = match self.transcript.line(line) {
+    fn take(&mut self, line: &[u8]) -> ControlFlow<()> {
+        let Some(transcript) = &mut self.transcript else { return ControlFlow::Continue(()) };
+        let event = match transcript.line(line) {
             Ok(event) => event,
             Err(error) => {
                 self.rubbish = Some(error);
@@ -216,23 +239,23 @@ impl<'a> Reader<'a> {
     }
 
     /// Operations in the window so far, of all tasks.
-    pub(crate) fn operations(&self) -> u64 {
+    fn operations(&self) -> u64 {
         u64::try_from(self.window.iter().map(Interval::total).sum::<u128>()).unwrap_or(u64::MAX)
     }
 
-    pub(crate) fn conclude(self, ending: Ending, limit: Duration) -> Result<Attempted, JournalError> {
+    fn conclude(self, ending: Ending, limit: Duration) -> Result<Attempted, JournalError> {
         if let Some(error) = self.journal_error {
             return Err(error);
         }
         let value = self.value();
-        let outcome = match (self.rubbish, ending) {
-            (_, Ending::Stopped) => Outcome::Interrupted,
-            (_, Ending::LeftChanged { text }) => Outcome::LeftChanged { text },
-            (Some(error), _) => Outcome::Rubbish { line: error.line, problem: error.problem },
-            (None, Ending::Exited { status, stderr }) => {
-                exited(self.transcript, status, stderr, self.window.len() as u64, self.planned)
+        let outcome = match (self.rubbish, self.transcript, ending) {
+            (_, _, Ending::Stopped) => Outcome::Interrupted,
+            (_, _, Ending::LeftChanged { text }) => Outcome::LeftChanged { text },
+            (Some(error), _, _) => Outcome::Rubbish { line: error.line, problem: error.problem },
+            (None, Some(transcript), Ending::Exited { status, stderr }) => {
+                exited(transcript, status, stderr, self.window.len() as u64, self.planned)
             }
-            (None, ending) => outcome_of(ending, limit),
+            (None, _, ending) => outcome_of(ending, limit),
         };
         let value = value.filter(|_| outcome == Outcome::Done);
         Ok(Attempted { outcome, value })
@@ -246,7 +269,7 @@ impl<'a> Reader<'a> {
 }
 
 /// What an ending is by itself, whatever was said before it.
-pub(crate) fn outcome_of(ending: Ending, limit: Duration) -> Outcome {
+fn outcome_of(ending: Ending, limit: Duration) -> Outcome {
     match ending {
         Ending::Exited { status: 0, .. } => Outcome::Done,
         Ending::Exited { status, stderr } => Outcome::Exited { status, stderr },

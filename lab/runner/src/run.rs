@@ -1,6 +1,6 @@
 //! Runs a plan's items one after the other, until all have ended, a stop is asked for, or the time budget is used up.
 
-use crate::lens::Lens;
+use crate::lens::Naming;
 use crate::observer::{Observer, RunProgress};
 use crate::{attempt, plan};
 use faultline_model::describe::WorkloadInfo;
@@ -55,8 +55,8 @@ pub struct PlannedRun<'a> {
     pub budget: Option<Duration>,
     /// Time limit of each item, instead of one that follows from its timing.
     pub limit: Option<Duration>,
-    /// What counts beside; none to measure time.
-    pub lens: Option<&'a dyn Lens>,
+    /// Names for what is counted by the lens; none to measure time.
+    pub naming: Option<&'a Naming>,
 }
 
 /// Why a run came to an end.
@@ -238,7 +238,7 @@ mod tests {
             items: &plan.items,
             budget: None,
             limit: None,
-            lens: None,
+            naming: None,
         };
         let mut notes = Notes::default();
         let completion = run(&planned, &mut notes, &mut Nobody, &StopFlag::default()).unwrap();

@@ -48,11 +48,6 @@ impl Kallsyms {
         }
         Ok(Kallsyms { table: Table::new(symbols) })
     }
-
-    /// The address of a symbol.
-    pub fn address(&self, name: &str) -> Option<u64> {
-        self.table.address_of(name)
-    }
 }
 
 /// What names code or data, or where a section ends; none for the rest.

@@ -1,8 +1,9 @@
 //! Where a run happens. A target says what machine it is and executes workloads on it, within time limits.
 //!
-//! There are two: this host, and a guest that boots anew for each execution in an emulator. Beside them, any program runs in
-//! the emulator's user mode. What is executed, and what becomes of its output, is for `runner` to say.
+//! There are three: this host, a guest that boots anew for each execution in an emulator, and a program in the emulator's user
+//! mode. The emulated ones can count by the lens (`counting`). What is executed, and what becomes of its output, is for `runner` to say.
 
+pub mod counting;
 mod executable;
 pub mod host;
 mod keep;

@@ -28,8 +28,8 @@ pub struct UserExecution<'a> {
     pub keeper: &'a Path,
     /// Directory in which it gets a scratch directory of its own.
     pub scratch: &'a Path,
-    /// The plugin.
-    pub plugin: &'a Plugin,
+    /// A plugin for the emulator.
+    pub plugin: Option<&'a Plugin>,
     /// The program's arguments.
     pub arguments: &'a [OsString],
     /// It is asked to end when it has not after this long, and killed if it does not.
@@ -84,7 +84,7 @@ impl UserProgram {
             output,
             // It goes on to the program, which may end in order for it.
             grace: plugin::grace(0),
-            ours: execution.plugin.directory.as_deref(),
+            ours: execution.plugin.and_then(|plugin| plugin.directory.as_deref()),
             environment: &[],
             system_settings: &[],
         };
@@ -96,7 +96,9 @@ impl UserProgram {
     }
 
     fn arguments(&self, execution: &UserExecution<'_>) -> Vec<OsString> {
-        let mut arguments = vec!["-plugin".into(), execution.plugin.option(), self.program.clone().into_os_string()];
+        let plugin = execution.plugin.map(|plugin| [OsString::from("-plugin"), plugin.option()]);
+        let mut arguments: Vec<_> = plugin.into_iter().flatten().collect();
+        arguments.push(self.program.clone().into_os_string());
         arguments.extend(execution.arguments.iter().cloned());
         arguments
     }

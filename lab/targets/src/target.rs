@@ -1,5 +1,6 @@
 //! What every target can do.
 
+use crate::counting::Counting;
 use crate::keep::{End, Ended};
 use crate::{StopFlag, system_settings};
 use faultline_model::describe::WorkloadInfo;
@@ -159,6 +160,11 @@ pub trait Target {
 
     /// Executes a workload to its end. When this returns nothing of it runs any more.
     fn execute(&self, execution: &Execution, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending;
+
+    /// Its ability to count by the lens, where it has it.
+    fn counting(&self) -> Option<&dyn Counting> {
+        None
+    }
 }
 
 #[cfg(test)]

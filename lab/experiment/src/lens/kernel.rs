@@ -10,10 +10,11 @@ use crate::observer::{Notice, Observer};
 use crate::target::or_stopped;
 use faultline_model::machine::{Accelerator, Guest, Machine, MachineShape, usual_boot_limit};
 use faultline_model::subject::Subject;
-use faultline_runner::lens::{KernelLens, LensRequest, plan_kernel};
+use faultline_runner::lens::{LensRequest, Naming, plan_kernel};
 use faultline_symbols::{Image, Kallsyms, SymbolError};
+use faultline_targets::Target;
+use faultline_targets::counting::{CountingGuest, Lens};
 use faultline_targets::qemu::{Emulator, KernelImage, MachineRequest, QemuMachine};
-use faultline_targets::{StopFlag, Target};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -22,7 +23,7 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
     let under = &request.under;
     model::check_turns(&under.model)?;
     let machine = model::machine(&under.model, lab.places)?;
-    machine.check(&request.cpus)?;
+    machine.check(&request.cpus).map_err(Error::target_as_usage)?;
     let shapes = shapes(request)?;
     let emulator = Emulator::find().map_err(Error::target_as_usage)?;
     emulator.must_take_plugins().map_err(Error::target_as_usage)?;
@@ -57,21 +58,17 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
     };
     let workloads = first.workloads()?;
     let plan = plan_kernel(&asked, &workloads)?;
-    let symbols = symbols(&first, lab.stop)?;
-    let lens = KernelLens {
-        machines: shapes.iter().map(|&shape| first.with_shape(shape, usual_boot_limit(shape.cpus()))).collect(),
-        model: machine,
-        plugin,
-        scratch,
-        symbols: Rc::new(symbols),
-        vmlinux: vmlinux.map(Rc::new),
-    };
+    let symbols = first.symbols(lab.stop).map_err(|error| or_stopped(error, lab.stop))?;
+    let lens = Lens { plugin, model: machine, scratch };
+    let shapes: Vec<_> = shapes.into_iter().map(|shape| (shape, usual_boot_limit(shape.cpus()))).collect();
+    let target = CountingGuest::new(first, &shapes, lens, &symbols);
+    let symbols = Kallsyms::new(symbols).map_err(symbols_failed)?;
     let run = LensRun {
         plan: &plan,
         subject: &subject,
         workloads: &workloads,
-        target: &first,
-        lens: &lens,
+        target: &target,
+        naming: &Naming::Kernel { symbols: Rc::new(symbols), vmlinux: vmlinux.map(Rc::new) },
         under,
         baseline: baseline.as_ref(),
     };
@@ -107,11 +104,6 @@ fn shapes(request: &LensKernelRequest) -> Result<Vec<MachineShape>, Error> {
         .map(|&cpus| MachineShape::new(cpus, request.under.model.sockets, request.memory_mib))
         .collect::<Result<_, _>>()
         .map_err(|error| Error::usage(error.problem, error.hint))
-}
-
-fn symbols(machine: &QemuMachine, stop: &StopFlag) -> Result<Kallsyms, Error> {
-    let symbols = machine.symbols(stop).map_err(|error| or_stopped(error, stop))?;
-    Kallsyms::new(symbols).map_err(symbols_failed)
 }
 
 fn symbols_failed(error: SymbolError) -> Error {

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::places::Places;
 use faultline_coherence::{Machine, Topology};
 use faultline_model::lens::settings::LensSettings;
-use faultline_runner::lens::{MachineModel, Quanta};
+use faultline_targets::counting::{MachineModel, Quanta};
 use std::path::PathBuf;
 
 /// Well over what any workload needs to notice another CPU's progress.

@@ -9,8 +9,9 @@ use crate::lab::Lab;
 use crate::observer::Notice;
 use faultline_model::machine::Machine;
 use faultline_model::subject::{Subject, SubjectKind};
-use faultline_runner::lens::{ProgramLens, THREADS, plan_program};
+use faultline_runner::lens::{Naming, THREADS, plan_program};
 use faultline_symbols::Image;
+use faultline_targets::counting::{CountingProgram, Lens};
 use faultline_targets::qemu_user::UserProgram;
 use std::path::Path;
 use std::rc::Rc;
@@ -26,8 +27,8 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
     let LensProgramRequest { argv, under, .. } = request;
     let machine = model::machine(&under.model, lab.places)?;
     let threads = threads(request)?;
-    let cpus: Vec<u32> = threads.iter().map(|&threads| ProgramLens::cpus(&machine, threads)).collect();
-    machine.check(&cpus)?;
+    let cpus: Vec<u32> = threads.iter().map(|&threads| CountingProgram::cpus_for(&machine, threads)).collect();
+    machine.check(&cpus).map_err(Error::target_as_usage)?;
     let program = UserProgram::find(Path::new(&argv[0])).map_err(Error::target_as_usage)?;
     let image = image(program.program())?;
     if !image.image.has_symbols() {
@@ -35,27 +36,19 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
     }
     let plugin = model::plugin(lab.places)?;
     let baseline = gates::baseline(&under.gates, lab.places)?;
-    let host = lab.places.host_for_facts()?;
+    let paths = lab.places.paths_for_facts()?;
     let what = SubjectKind::Program { argv: argv.clone() };
     let subject = Subject { what, ..Subject::as_is(Machine::Host) };
     let asked = run::request(under, threads);
     let plan = plan_program(&asked, &name(program.program()))?;
-    let lens = ProgramLens {
-        is_whole: request.whole || !image.has_marks,
-        arguments: argv[1..].to_vec(),
-        program,
-        model: machine,
-        plugin,
-        keeper: lab.places.keeper.clone(),
-        scratch: lab.places.scratch.clone(),
-        image: Rc::new(image.image),
-    };
+    let lens = Lens { plugin, model: machine, scratch: paths.scratch.clone() };
+    let target = CountingProgram::new(program, paths, lens, request.whole || !image.has_marks);
     let run = LensRun {
         plan: &plan,
         subject: &subject,
         workloads: &[],
-        target: &host,
-        lens: &lens,
+        target: &target,
+        naming: &Naming::Program { image: Rc::new(image.image) },
         under,
         baseline: baseline.as_ref(),
     };

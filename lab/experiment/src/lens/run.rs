@@ -11,7 +11,7 @@ use faultline_model::describe::WorkloadInfo;
 use faultline_model::record::RunRecord;
 use faultline_model::subject::Subject;
 use faultline_runner::Plan;
-use faultline_runner::lens::{Lens, LensRequest};
+use faultline_runner::lens::{LensRequest, Naming};
 use faultline_store::NewRun;
 use faultline_targets::Target;
 
@@ -37,10 +37,10 @@ pub(super) struct LensRun<'a> {
     pub(super) subject: &'a Subject,
     /// The workloads as they describe themselves; none for a program.
     pub(super) workloads: &'a [WorkloadInfo],
-    /// The machine whose facts are saved.
+    /// Where it runs, and counts.
     pub(super) target: &'a dyn Target,
-    /// What counts.
-    pub(super) lens: &'a dyn Lens,
+    /// Names for what is counted.
+    pub(super) naming: &'a Naming,
     /// Its name, and what it is held to.
     pub(super) under: &'a UnderLens,
     /// The run that it is held against.
@@ -64,7 +64,7 @@ impl LensRun<'_> {
         };
         let store = &mut database.store;
         let run = store.begin_run(&new)?;
-        let mut measured = measure::to_the_end(store, run, self.target, None, Some(self.lens), lab)?;
+        let mut measured = measure::to_the_end(store, run, self.target, None, Some(self.naming), lab)?;
         if let Measured::Concluded(conclusion) = &mut measured {
             conclusion.gates = gates::hold(&self.under.gates, self.baseline, &conclusion.record);
         }

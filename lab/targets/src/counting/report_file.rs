@@ -1,7 +1,7 @@
 //! The plugin's report as a file: a place for it, and what is in it afterwards.
 
+use crate::Plugin;
 use faultline_model::lens::raw::RawReport;
-use faultline_targets::Plugin;
 use std::path::Path;
 use tempfile::TempDir;
 

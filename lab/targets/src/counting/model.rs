@@ -1,8 +1,7 @@
 //! The machine that the lens models, and how the plugin is told of it.
 
-use crate::RequestError;
+use crate::{Plugin, TargetError};
 use faultline_coherence::{Caches, CostTable, Topology};
-use faultline_targets::Plugin;
 use std::path::{Path, PathBuf};
 
 /// A machine, but for its number of CPUs.
@@ -31,12 +30,14 @@ pub struct Quanta {
 
 impl MachineModel {
     /// Refuses what can't be at one of these numbers of CPUs.
-    pub fn check(&self, cpus: &[u32]) -> Result<(), RequestError> {
+    pub fn check(&self, cpus: &[u32]) -> Result<(), TargetError> {
         let hint = "each socket has as many CPUs as the next, and so has each cache of a socket: 8 CPUs are `--sockets 2 --cpus-per-cache 4`, for example";
         for &cpus in cpus {
             let per_cache = self.cpus_per_cache.unwrap_or(cpus / self.sockets.max(1));
-            Topology::new(cpus, self.sockets, per_cache)
-                .map_err(|error| RequestError::new(format!("impossible machine: {error}"), hint))?;
+            Topology::new(cpus, self.sockets, per_cache).map_err(|error| TargetError {
+                problem: format!("impossible machine: {error}"),
+                hint: hint.to_owned(),
+            })?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use faultline_coherence::CostTable;
 use faultline_model::lens::raw::RawReport;
 use faultline_model::machine::{Accelerator, MachineShape};
 use faultline_model::protocol::{self, Event};
-use faultline_runner::lens::{MachineModel, Quanta};
+use faultline_targets::counting::{MachineModel, Quanta};
 use faultline_targets::host::HostPaths;
 use faultline_targets::qemu::{Emulator, GuestExecution, GuestPaths, KernelImage, MachineRequest, QemuMachine};
 use faultline_targets::{Ending, Execution, Plugin, StopFlag, keeper};

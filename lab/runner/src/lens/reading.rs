@@ -1,0 +1,93 @@
+//! What an attempt that was counted leaves: a reading, saved beside what the workload said.
+
+use super::Naming;
+use crate::attempt::{Attempted, program};
+use crate::run::PlannedRun;
+use faultline_model::journal::{AttemptId, Journal, JournalError};
+use faultline_model::lens::raw::RawReport;
+use faultline_model::lens::reading::Reading;
+use faultline_model::outcome::Outcome;
+use faultline_model::plan::PlanItem;
+use faultline_symbols::name_reading;
+use faultline_targets::counting::Counted;
+use faultline_targets::{Execution, StopFlag, Target};
+use std::num::NonZeroU64;
+use std::ops::ControlFlow;
+
+/// Operations of each task, where neither the user nor the workload says.
+const USUAL_OPERATIONS: u64 = 256;
+
+/// Executes and counts, on a target that can.
+pub(crate) fn count(
+    target: &dyn Target,
+    execution: &Execution,
+    item: &PlanItem,
+    sink: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    stop: &StopFlag,
+) -> Counted {
+    match target.counting() {
+        Some(counting) => counting.count(execution, item.cell.tasks, sink, stop),
+        None => Counted::not_started("the target can't count by the lens".to_owned()),
+    }
+}
+
+/// Saves the reading, if there is one: of an attempt that did not end well, what was counted until then. `operations`: those
+/// that the workload counted.
+pub(crate) fn save_reading(
+    run: &PlannedRun<'_>,
+    item: &PlanItem,
+    naming: &Naming,
+    report: Result<RawReport, String>,
+    (outcome, operations): (Outcome, u64),
+    attempt: AttemptId,
+    journal: &mut dyn Journal,
+) -> Result<Attempted, JournalError> {
+    let operations = program_operations(run, item).unwrap_or(operations);
+    let report = report.and_then(|report| match nothing_counted(&report) {
+        Some(text) => Err(text),
+        None => Ok(report),
+    });
+    let without = |outcome| Ok(Attempted { outcome, value: None });
+    let named = |report: RawReport, operations| {
+        let names = naming.names(&report);
+        name_reading(report, names.as_ref(), operations)
+    };
+    match (report, NonZeroU64::new(operations), outcome) {
+        (Ok(report), Some(operations), Outcome::Done) => {
+            let reading = named(report, operations);
+            journal.record_reading(attempt, &reading)?;
+            Ok(Attempted { outcome: Outcome::Done, value: Some(transfers_per_operation(&reading)) })
+        }
+        (Ok(_), None, Outcome::Done) => without(Outcome::NotCounted { text: "it did no operation".to_owned() }),
+        (Err(text), _, Outcome::Done) => without(Outcome::NotCounted { text }),
+        (Ok(report), _, outcome) => {
+            let reading = named(report, NonZeroU64::MIN);
+            journal.record_reading(attempt, &Reading { is_partial: true, ..reading })?;
+            without(outcome)
+        }
+        (Err(_), _, outcome) => without(outcome),
+    }
+}
+
+fn transfers_per_operation(reading: &Reading) -> f64 {
+    reading.per_operation(reading.totals.transfers)
+}
+
+/// Why a report has nothing in it: it says so among its problems.
+fn nothing_counted(report: &RawReport) -> Option<String> {
+    let problem = || report.problems.first().map(|problem| problem.text.clone());
+    (report.regions == 0).then(|| problem().unwrap_or_else(|| "nothing was counted".to_owned()))
+}
+
+/// Operations of a program: as many for each thread as the user said, or one in all. None of a workload, which counts its own.
+fn program_operations(run: &PlannedRun<'_>, item: &PlanItem) -> Option<u64> {
+    program(run, item)?;
+    Some(run.settings.lens()?.operations_per_task.map_or(1, |each| each.saturating_mul(item.cell.tasks.into())))
+}
+
+/// Operations that each task of an item is to do under the lens: as many as were asked for, or what is usual; none without it.
+pub(crate) fn operations_of(run: &PlannedRun<'_>, item: &PlanItem) -> Option<u64> {
+    let asked = run.settings.lens()?.operations_per_task;
+    let info = run.workloads.iter().find(|info| info.name == item.cell.case.workload);
+    Some(asked.or(info.and_then(|info| info.lens_operations)).unwrap_or(USUAL_OPERATIONS))
+}

@@ -1,0 +1,94 @@
+//! Guests under the lens: a machine for each number of CPUs, a boot for each execution.
+
+use super::{Counted, Counting, Lens};
+use crate::qemu::{GuestExecution, QemuMachine};
+use crate::target::LineSink;
+use crate::{Ending, Execution, StopFlag, Target, TargetError};
+use faultline_model::describe::WorkloadInfo;
+use faultline_model::facts::Facts;
+use faultline_model::lens::kernel_symbol::KernelSymbol;
+use faultline_model::machine::MachineShape;
+use std::time::Duration;
+
+/// The kernel's array of where each CPU's own variables are.
+const PER_CPU_OFFSET: &str = "__per_cpu_offset";
+
+/// A guest that can count.
+#[derive(Debug)]
+pub struct CountingGuest {
+    /// The one that has booted, whose facts are told.
+    first: QemuMachine,
+    machines: Vec<QemuMachine>,
+    /// CPUs of the largest.
+    cpus: Vec<u32>,
+    lens: Lens,
+    per_cpu_offset: Option<u64>,
+}
+
+impl CountingGuest {
+    /// The machine in each of these shapes, with the time that its boot may take. `symbols`: those of its kernel.
+    pub fn new(first: QemuMachine, shapes: &[(MachineShape, Duration)], lens: Lens, symbols: &[KernelSymbol]) -> Self {
+        let machines: Vec<_> = shapes.iter().map(|&(shape, boot_limit)| first.with_shape(shape, boot_limit)).collect();
+        let most = shapes.iter().map(|(shape, _)| shape.cpus()).max().unwrap_or(first.cpus().len() as u32);
+        let per_cpu_offset = symbols.iter().find(|symbol| symbol.name == PER_CPU_OFFSET).map(|symbol| symbol.address);
+        CountingGuest { first, machines, cpus: (0..most).collect(), lens, per_cpu_offset }
+    }
+
+    fn try_count(
+        &self,
+        execution: &Execution,
+        cpus: u32,
+        sink: &mut LineSink<'_>,
+        stop: &StopFlag,
+    ) -> Result<Counted, String> {
+        let machine = self.machines.iter().find(|machine| machine.request().shape.cpus() == cpus);
+        let machine = machine.ok_or_else(|| format!("there is no machine of {cpus} CPUs"))?;
+        let (plugin, file) = self.lens.attached(cpus, false)?;
+        let wanted = GuestExecution { execution, plugin: Some(&plugin), per_cpu_offset: self.per_cpu_offset };
+        let executed = machine.execute_in_guest(&wanted, sink, stop);
+        let report = file.read(&executed.console).map(|mut report| {
+            for (cpu, &offset) in report.cpus.iter_mut().zip(&executed.per_cpu_offsets) {
+                cpu.per_cpu_base = Some(offset);
+            }
+            report
+        });
+        Ok(Counted { ending: executed.ending, report })
+    }
+}
+
+impl Counting for CountingGuest {
+    fn count(&self, execution: &Execution, tasks: u32, sink: &mut LineSink<'_>, stop: &StopFlag) -> Counted {
+        self.try_count(execution, tasks, sink, stop).unwrap_or_else(Counted::not_started)
+    }
+}
+
+impl Target for CountingGuest {
+    fn facts(&self) -> Facts {
+        self.first.facts()
+    }
+
+    fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError> {
+        self.first.workloads()
+    }
+
+    fn cpus(&self) -> &[u32] {
+        &self.cpus
+    }
+
+    fn overhead(&self) -> Duration {
+        self.first.overhead()
+    }
+
+    fn patience(&self) -> u32 {
+        self.machines.iter().map(Target::patience).max().unwrap_or(1)
+    }
+
+    /// On the machine that has booted.
+    fn execute(&self, execution: &Execution, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending {
+        self.first.execute(execution, sink, stop)
+    }
+
+    fn counting(&self) -> Option<&dyn Counting> {
+        Some(self)
+    }
+}

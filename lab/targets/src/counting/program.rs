@@ -1,0 +1,107 @@
+//! A program under the lens, in QEMU's user mode: each of its threads has a CPU.
+
+use super::{Counted, Counting, Lens, MachineModel};
+use crate::host::{Host, HostPaths};
+use crate::qemu_user::{UserExecution, UserProgram};
+use crate::target::LineSink;
+use crate::{Ending, Execution, Plugin, StopFlag, Target, TargetError};
+use faultline_model::describe::WorkloadInfo;
+use faultline_model::facts::Facts;
+use faultline_model::lens::raw::{Problem, RawReport};
+
+/// A program of the user's on this host, that can be counted. An execution's arguments are the program's.
+#[derive(Debug)]
+pub struct CountingProgram {
+    /// The program.
+    program: UserProgram,
+    host: Host,
+    paths: HostPaths,
+    lens: Lens,
+    /// Whether all of a run is counted, not only what lies between marks.
+    is_whole: bool,
+}
+
+impl CountingProgram {
+    /// `is_whole`: all of a run is counted, not only what lies between marks.
+    pub fn new(program: UserProgram, paths: HostPaths, lens: Lens, is_whole: bool) -> Self {
+        CountingProgram { program, host: Host::new(paths.clone()), paths, lens, is_whole }
+    }
+
+    /// CPUs of a machine for that many threads: one for each, and one for the thread that starts them; as many to each socket and
+    /// cache.
+    pub fn cpus_for(model: &MachineModel, threads: u32) -> u32 {
+        let part = model.sockets.max(1).saturating_mul(model.cpus_per_cache.unwrap_or(1).max(1));
+        threads.saturating_add(1).div_ceil(part).saturating_mul(part)
+    }
+
+    fn run(&self, execution: &Execution, plugin: Option<&Plugin>, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending {
+        let arguments: Vec<_> = execution.arguments.iter().map(Into::into).collect();
+        let user = UserExecution {
+            keeper: &self.paths.keeper,
+            scratch: &self.paths.scratch,
+            plugin,
+            arguments: &arguments,
+            limit: execution.limit,
+        };
+        self.program.execute(&user, sink, stop)
+    }
+}
+
+impl Counting for CountingProgram {
+    fn count(&self, execution: &Execution, tasks: u32, sink: &mut LineSink<'_>, stop: &StopFlag) -> Counted {
+        let (plugin, file) = match self.lens.attached(Self::cpus_for(&self.lens.model, tasks), self.is_whole) {
+            Ok(attached) => attached,
+            Err(text) => return Counted::not_started(text),
+        };
+        let ending = self.run(execution, Some(&plugin), sink, stop);
+        let report = file.read(stderr(&ending)).map(with_what_lacks);
+        Counted { ending, report }
+    }
+}
+
+/// What the plugin leaves to be said to people.
+fn with_what_lacks(mut report: RawReport) -> RawReport {
+    for problem in report.problems.iter_mut().filter(|problem| problem.kind == "no_mark") {
+        problem.text.push_str("; `--whole` counts all of a run");
+    }
+    let forked = match report.forks {
+        0 => return report,
+        1 => "once; the process that it started was".to_owned(),
+        forks => format!("{forks} times; the processes that it started were"),
+    };
+    report
+        .problems
+        .push(Problem { kind: "forks".to_owned(), text: format!("the program forked {forked} not counted") });
+    report
+}
+
+fn stderr(ending: &Ending) -> &str {
+    match ending {
+        Ending::Exited { stderr, .. } | Ending::Signalled { stderr, .. } => stderr,
+        _ => "",
+    }
+}
+
+impl Target for CountingProgram {
+    /// Those of this host.
+    fn facts(&self) -> Facts {
+        self.host.facts()
+    }
+
+    /// None: it is no workload.
+    fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError> {
+        Ok(Vec::new())
+    }
+
+    fn cpus(&self) -> &[u32] {
+        self.host.cpus()
+    }
+
+    fn execute(&self, execution: &Execution, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending {
+        self.run(execution, None, sink, stop)
+    }
+
+    fn counting(&self) -> Option<&dyn Counting> {
+        Some(self)
+    }
+}
