@@ -93,7 +93,7 @@ pub(crate) fn go_on(
 fn concluded(store: &Store, run: RunId, followed: Followed) -> Result<Measured, Error> {
     Ok(match followed {
         Followed::ToTheEnd => Measured::Concluded(Box::new(Conclusion::of_saved(store, run)?)),
-        Followed::Stopped => Measured::Stopped { run, can_go_on: true },
+        Followed::Stopped => Measured::Stopped { run },
     })
 }
 

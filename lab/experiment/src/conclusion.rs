@@ -19,10 +19,8 @@ pub enum Measured {
     Concluded(Box<Conclusion>),
     /// It was stopped; what was measured by then is saved.
     Stopped {
-        /// The run.
+        /// The run, which can be resumed.
         run: RunId,
-        /// Whether it can be resumed.
-        can_go_on: bool,
     },
 }
 

@@ -99,7 +99,7 @@ pub(crate) fn to_the_end(
         naming,
     };
     match stretch(store, &record, &planned, lab)? {
-        Stretch::Stopped => return Ok(Measured::Stopped { run, can_go_on: naming.is_none() }),
+        Stretch::Stopped => return Ok(Measured::Stopped { run }),
         Stretch::BudgetUsed(left) => store.skip_items(run, &left)?,
         Stretch::Whole => {}
     }

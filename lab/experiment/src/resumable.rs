@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::measure;
 use faultline_model::record::RunRecord;
-use faultline_model::subject::{Subject, SubjectIndex};
+use faultline_model::subject::{Subject, SubjectIndex, SubjectKind};
 use faultline_targets::Target;
 
 /// A subject of the run, which has to be saved with it.
@@ -20,6 +20,14 @@ pub(crate) fn subject(record: &RunRecord, index: SubjectIndex) -> Result<&Subjec
 pub(crate) fn check(record: &RunRecord, subject: SubjectIndex, target: &dyn Target) -> Result<(), Error> {
     check_workloads(record, subject, target)?;
     check_cpus(record, target)
+}
+
+/// The same as [`check`] of a run under the lens, whose machines have as many CPUs as there are tasks; a program is no workload.
+pub(crate) fn check_workloads_of_lens(record: &RunRecord, target: &dyn Target) -> Result<(), Error> {
+    match subject(record, SubjectIndex::A)?.what {
+        SubjectKind::Program { .. } => Ok(()),
+        SubjectKind::Kernel { .. } | SubjectKind::System => check_workloads(record, SubjectIndex::A, target),
+    }
 }
 
 /// More tasks than CPUs are not run unless it was asked for.

@@ -6,7 +6,7 @@ use crate::database::MeasuringStore;
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::observer::Notice;
-use crate::{measure, resumable, target};
+use crate::{lens, measure, resumable, target};
 use faultline_model::record::{RunId, RunState};
 use faultline_model::subject::SubjectIndex;
 
@@ -34,11 +34,8 @@ pub fn resume(request: &ResumeRequest, lab: &mut Lab<'_>) -> Result<Measured, Er
         lab.observer.notice(&Notice::FinishedAlready { run });
         return Ok(Measured::Concluded(Box::new(Conclusion::of(record, store.path())?)));
     }
-    if record.settings.lens().is_some() {
-        return Err(Error::usage(
-            format!("run {run} counted under the lens, and such runs are not resumed"),
-            "what it counted is kept (`faultline show`); run the rest anew with fewer numbers of CPUs or workloads",
-        ));
+    if let Some(settings) = record.settings.lens() {
+        return lens::go_on(store, &record, settings, request.limit_ms, lab);
     }
     lab.put_back_leftovers()?;
     if record.settings.comparison().is_some() {

@@ -6,7 +6,7 @@ mod lab;
 
 use faultline_model::lens::summary::LensPoint;
 use faultline_model::outcome::{GuestFailure, Outcome};
-use faultline_model::record::{RunId, RunRecord};
+use faultline_model::record::{RunId, RunRecord, RunState};
 use faultline_model::summary::RunSummary;
 use faultline_store::Store;
 use lab::guest::{guest_directory, troubled};
@@ -21,11 +21,15 @@ use std::time::Duration;
 const SHARED: &[&str] = &["fault_existing:shared", "--cpus", "2", "--ops", "64"];
 
 fn command(lab: &Lab, arguments: &[&str]) -> Command {
+    command_of(lab, &[&["lens", "kernel", "--quiet"], arguments].concat())
+}
+
+fn command_of(lab: &Lab, arguments: &[&str]) -> Command {
     guest_directory();
     let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/lens/libfaultline_lens.so");
     assert!(plugin.exists(), "no {}; hint: `make lens`", plugin.display());
-    let mut command = lab.command(&["lens", "kernel", "--quiet"]);
-    command.args(arguments).env("FAULTLINE_LENS_PLUGIN", plugin);
+    let mut command = lab.command(arguments);
+    command.env("FAULTLINE_LENS_PLUGIN", plugin);
     command
 }
 
@@ -175,10 +179,84 @@ fn ctrl_c_leaves_no_emulator_and_what_was_counted() {
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let stopped = child.wait_with_output().unwrap();
     assert_eq!(stopped.status.code(), Some(130), "{}", stderr(&stopped));
-    let said = "stopped; what was measured is saved as run 1\nhint: `faultline show 1` shows it\n";
+    let said = "stopped; what was measured is saved as run 1\nhint: `faultline resume 1` goes on\n";
     assert_eq!(stderr(&stopped), said);
     assert_nothing_left(&lab);
     let record = record(&lab);
     assert!(record.attempts[0].reading.is_some(), "{:?}", record.attempts);
     assert_eq!(record.attempts.last().unwrap().outcome, Some(Outcome::Interrupted));
+    let resumed = command_of(&lab, &["resume", "1", "--quiet"]).output().unwrap();
+    assert_eq!(resumed.status.code(), Some(0), "{}{}", stdout(&resumed), stderr(&resumed));
+    assert_all_counted_alike(&lab, 2);
+    assert_nothing_left(&lab);
+}
+
+/// Each planned execution has one reading, all of the same machine.
+fn assert_all_counted_alike(lab: &Lab, sessions: usize) {
+    let record = record(lab);
+    assert_eq!((record.state, record.sessions.len()), (RunState::Finished, sessions));
+    for item in &record.plan {
+        let of_item = record.attempts.iter().filter(|attempt| attempt.ordinal == item.ordinal);
+        let counted: Vec<_> = of_item.filter(|attempt| attempt.outcome == Some(Outcome::Done)).collect();
+        assert_eq!(counted.len(), 1, "item {}", item.ordinal);
+        let reading = counted[0].reading.as_ref().unwrap();
+        let first = record.attempts[0].reading.as_ref().unwrap();
+        assert_eq!(reading.machine, first.machine, "item {}", item.ordinal);
+        assert_eq!(reading.operations, first.operations, "item {}", item.ordinal);
+    }
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn a_run_that_is_killed_goes_on_with_the_same_kernel_alone() {
+    let lab = Lab::new();
+    let newest = || fs::read_dir("/boot").unwrap().flatten().map(|entry| entry.path());
+    let image = newest().filter(|path| path.to_string_lossy().contains("/vmlinuz-")).max().unwrap();
+    let kernel = lab.path("kernel");
+    fs::copy(&image, &kernel).unwrap();
+    let words = [
+        "zero_fill:base",
+        "--cpus",
+        "2",
+        "--ops",
+        "64",
+        "--repeats",
+        "3",
+        "--sockets",
+        "2",
+        "--costs",
+        "epyc-milan",
+        "--quantum",
+        "2000",
+        "--cache",
+        "1024x8",
+        "--memory",
+        "512",
+        "--append",
+        "loglevel=4",
+        "--kernel",
+        kernel.to_str().unwrap(),
+    ];
+    let child = command(&lab, &words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let counted = || Some(Store::open_existing(&lab.db()).ok()?.load_run(RunId(1)).ok()?.attempts.len());
+    for _ in 0..1200 {
+        if counted().is_some_and(|begun| begun >= 2) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    lab::kill(child);
+    assert_eq!(lab.left_over(), Vec::<String>::new());
+
+    fs::write(&kernel, "another").unwrap();
+    let other = command_of(&lab, &["resume", "1"]).output().unwrap();
+    assert_refused(&other, 1, "/kernel has changed since run 1 began: counts before and after would not compare");
+    fs::copy(&image, &kernel).unwrap();
+    let resumed = command_of(&lab, &["resume", "1", "--quiet"]).output().unwrap();
+    assert_eq!(resumed.status.code(), Some(0), "{}{}", stdout(&resumed), stderr(&resumed));
+    assert_all_counted_alike(&lab, 2);
+    let facts: Vec<_> =
+        record(&lab).sessions.iter().map(|session| session.facts[0].0.get("emulator.arguments").cloned()).collect();
+    assert_eq!(facts[0], facts[1], "another machine");
+    assert_nothing_left(&lab);
 }

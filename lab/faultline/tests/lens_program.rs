@@ -5,9 +5,11 @@
 mod lab;
 
 use faultline_model::lens::comparison::{Difference, LensComparison};
+use faultline_model::lens::raw::{Machine, Scope};
+use faultline_model::lens::reading::Reading;
 use faultline_model::lens::summary::{LensCurve, LensPoint};
 use faultline_model::outcome::Outcome;
-use faultline_model::record::{RunId, RunRecord};
+use faultline_model::record::{RunId, RunRecord, RunState};
 use faultline_model::summary::RunSummary;
 use faultline_store::Store;
 use lab::{Lab, assert_refused, stderr, stdout};
@@ -460,7 +462,7 @@ fn ctrl_c_keeps_what_was_counted() {
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let stopped = child.wait_with_output().unwrap();
     assert_eq!(stopped.status.code(), Some(130), "{}", stderr(&stopped));
-    let said = "stopped; what was measured is saved as run 1\nhint: `faultline show 1` shows it\n";
+    let said = "stopped; what was measured is saved as run 1\nhint: `faultline resume 1` goes on\n";
     assert_eq!(stderr(&stopped), said);
     assert_nothing_left(&lab);
 
@@ -470,8 +472,132 @@ fn ctrl_c_keeps_what_was_counted() {
     assert_eq!(record.attempts.last().unwrap().outcome, Some(Outcome::Interrupted));
     let shown = stdout(&lab.run(&["show"]));
     assert!(shown.contains("1 still to run") && shown.contains("4  no figure: not run"), "{shown}");
-    let resumed = lab.run(&["resume", "1"]);
-    assert_refused(&resumed, 2, "run 1 counted under the lens, and such runs are not resumed");
+    // What hangs still hangs: it gets the limit of the resume.
+    let resumed = command(&lab, &["resume", "--quiet", "--limit", "2s"]).output().unwrap();
+    assert_status(&resumed, 1);
+    let after = self::record(&lab, 1);
+    assert_eq!((after.state, after.sessions.len()), (RunState::Finished, 2));
+    assert_eq!(after.attempts[..record.attempts.len()], record.attempts[..], "what was there stays");
+    let last = after.attempts.last().unwrap().outcome.clone();
+    assert!(matches!(last, Some(Outcome::TimedOut { limit_ms: 2000 })), "{last:?}");
+    assert_nothing_left(&lab);
+}
+
+/// A machine that is another in everything that can be said of it.
+const ODD: &[&str] = &[
+    "--threads-from",
+    "1,2,3",
+    "--repeats",
+    "4",
+    "--ops",
+    "2000",
+    "--seed",
+    "3",
+    "--sockets",
+    "2",
+    "--cpus-per-cache",
+    "1",
+    "--cache",
+    "512x8",
+    "--quantum",
+    "7",
+    "--private-quantum",
+    "90",
+    "--costs",
+    "measured",
+    "--whole",
+];
+
+/// Costs as `faultline lens calibrate` keeps them.
+fn keep_costs(lab: &Lab, other_socket_ns: u32) {
+    let directory = lab.path("data/faultline");
+    fs::create_dir_all(&directory).unwrap();
+    let costs = format!(
+        r#"{{"format": "faultline-costs/1", "source": "a test", "instruction_ps": 400, "same_cache_ns": 21, "same_socket_ns": 43,
+            "other_socket_ns": {other_socket_ns}, "memory_ns": 87}}"#
+    );
+    fs::write(directory.join("costs.json"), costs).unwrap();
+}
+
+#[test]
+fn a_run_that_is_killed_again_and_again_is_counted_whole_on_the_same_machine() {
+    let lab = Lab::new();
+    let counters = counters();
+    let budgets = ["--budget", "counters<=1000@3", "--budget", "counters<=0.0001@3"];
+    let begun = [ODD, &budgets].concat();
+    let begun = arguments(&begun, &[&counters, "{threads}", "2000"]);
+    let resumed = ["resume", "1", "--quiet"];
+    let _one = one_by_one();
+    keep_costs(&lab, 131);
+    let finals = || {
+        let record = Store::open_existing(&lab.db()).ok()?.load_run(RunId(1)).ok()?;
+        Some(record.attempts.iter().filter(|attempt| attempt.outcome.as_ref().is_some_and(Outcome::is_final)).count())
+    };
+    for (kill, words) in [&begun[..], &resumed, &resumed].into_iter().enumerate() {
+        let mut command = command(&lab, words);
+        command.env("XDG_DATA_HOME", lab.path("data")).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().unwrap();
+        lab::await_that("counted executions", || finals().is_some_and(|finals| finals > 2 * kill));
+        lab::kill(child);
+        lab::await_that("an empty scratch directory", || lab.scratch_left().is_empty());
+        assert_nothing_left(&lab);
+        // Measured anew in between: the run keeps those that it began with.
+        keep_costs(&lab, 977);
+    }
+    let killed_at = finals().unwrap();
+    assert!(killed_at < 12, "the kills came too late: {killed_at}");
+    let last = command(&lab, &resumed).output().unwrap();
+    // Held to its gates, of which one is not kept.
+    assert_status(&last, 1);
+    assert!(stderr(&last).contains("1 of 2 limits are kept"), "{}", stderr(&last));
+
+    let record = record(&lab, 1);
+    assert_eq!((record.state, record.sessions.len(), record.plan.len()), (RunState::Finished, 4, 12));
+    for item in &record.plan {
+        let of_item = record.attempts.iter().filter(|attempt| attempt.ordinal == item.ordinal);
+        let counted: Vec<_> = of_item.filter(|attempt| attempt.outcome == Some(Outcome::Done)).collect();
+        assert_eq!(counted.len(), 1, "item {}", item.ordinal);
+        let reading = counted[0].reading.as_ref().unwrap();
+        assert_eq!(reading.scope, Scope::Whole);
+        let first = record.attempts[0].reading.as_ref().unwrap();
+        let machine = |reading: &Reading| Machine { cpus: 0, ..reading.machine.clone() };
+        assert_eq!(machine(reading), machine(first), "item {}", item.ordinal);
+        assert_eq!(reading.machine.other_socket_ns, 131.0);
+    }
+}
+
+#[test]
+fn a_resume_with_something_else_is_refused() {
+    let lab = Lab::new();
+    let (endings, elsewhere) = (endings(), lab.path("elsewhere"));
+    fs::create_dir_all(elsewhere.join("bin")).unwrap();
+    let own = elsewhere.join("bin/endings");
+    fs::copy(&endings, &own).unwrap();
+    let _one = one_by_one();
+    let words = arguments(&[], &["bin/endings", "hang"]);
+    let mut begun = command(&lab, &words);
+    let child = begun.current_dir(&elsewhere).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    lab::await_that("a program under way", || lab.scratch_left().len() == 2);
+    lab::kill(child);
+    lab::await_that("an empty scratch directory", || lab.scratch_left().is_empty());
+
+    let refused = |directory: &Path, problem: &str| {
+        let output = command(&lab, &["resume", "1"]).current_dir(directory).output().unwrap();
+        assert_refused(&output, 1, problem);
+    };
+    refused(&lab.path(""), "and its program may look for files from there");
+    fs::copy(counters(), &own).unwrap();
+    refused(&elsewhere, "bin/endings has changed since run 1 began: counts before and after would not compare");
+    fs::remove_file(&own).unwrap();
+    refused(&elsewhere, "run 1 needs the program /");
+    let record = record(&lab, 1);
+    assert_eq!((record.sessions.len(), record.attempts.len()), (1, 1), "nothing was begun");
+
+    // As an older version saved it.
+    let database = rusqlite::Connection::open(lab.db()).unwrap();
+    database.execute("UPDATE run SET settings = json_remove(settings, '$.kind.again')", []).unwrap();
+    let output = command(&lab, &["resume", "1"]).output().unwrap();
+    assert_refused(&output, 2, "run 1 does not hold what a resume needs: an older version of faultline began it");
 }
 
 /// A directory with some of QEMU's user mode.

@@ -2,20 +2,23 @@
 
 use super::request::LensKernelRequest;
 use super::run::{self, LensRun};
+use super::saved_file::{found_again, saved};
 use super::{gates, model};
 use crate::conclusion::Measured;
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::observer::{Notice, Observer};
 use crate::target::or_stopped;
+use faultline_model::lens::settings::LensAgain;
 use faultline_model::machine::{Accelerator, Guest, Machine, MachineShape, usual_boot_limit};
+use faultline_model::record::RunId;
 use faultline_model::subject::Subject;
 use faultline_runner::lens::{LensRequest, Naming, plan_kernel};
 use faultline_symbols::{Image, Kallsyms, SymbolError};
 use faultline_targets::Target;
-use faultline_targets::counting::{CountingGuest, Lens};
+use faultline_targets::counting::{CountingGuest, Lens, MachineModel};
 use faultline_targets::qemu::{Emulator, KernelImage, MachineRequest, QemuMachine};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// Boots a kernel on modelled machines, counts its workloads' transfers, and concludes.
@@ -24,55 +27,110 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
     model::check_turns(&under.model)?;
     let machine = model::machine(&under.model, lab.places)?;
     machine.check(&request.cpus).map_err(Error::target_as_usage)?;
-    let shapes = shapes(request)?;
-    let emulator = Emulator::find().map_err(Error::target_as_usage)?;
-    emulator.must_take_plugins().map_err(Error::target_as_usage)?;
+    let shapes = shapes(&request.cpus, under.model.sockets, request.memory_mib)?;
+    emulator()?;
     let image = image(request.kernel.as_deref())?;
     let vmlinux = request.vmlinux.as_deref().map(|path| vmlinux(path, lab.observer)).transpose()?;
     let plugin = model::plugin(lab.places)?;
     let baseline = gates::baseline(&under.gates, lab.places)?;
-    let paths = lab.places.guest_paths()?;
-    let scratch = paths.host.scratch.clone();
-
-    let guest = Guest {
-        shape: shapes[0],
-        kernel: Some(image.path.clone()),
-        accelerator: Accelerator::Tcg,
-        boot_limit: usual_boot_limit(shapes[0].cpus()),
-        parameters: request.parameters.clone(),
+    lab.places.guest_paths()?;
+    let (times, cache) = model::times_and_cache(&machine);
+    let again = LensAgain {
+        subject: saved(&image.path)?,
+        plugin: saved(&plugin)?,
+        vmlinux: request.vmlinux.as_deref().map(saved).transpose()?,
+        directory: None,
+        whole: false,
+        memory_mib: request.memory_mib,
+        times,
+        cache,
+        baseline: under.gates.baseline.map(|run| run.0),
     };
-    let boot = MachineRequest {
-        shape: guest.shape,
-        kernel: image,
-        accelerator: guest.accelerator,
-        boot_limit: guest.boot_limit,
-        parameters: guest.parameters.clone(),
-    };
-    let subject = Subject::as_is(Machine::Qemu(guest));
-    let first = QemuMachine::start(boot, paths, emulator, lab.stop).map_err(|error| or_stopped(error, lab.stop))?;
+    let guest = guest(shapes[0], &image, &request.parameters);
+    let subject = Subject::as_is(Machine::Qemu(guest.clone()));
+    let first = boot(guest, image, lab)?;
     let asked = LensRequest {
         workloads: request.workloads.clone(),
         mode: request.mode,
         size: request.size,
-        ..run::request(under, request.cpus.clone())
+        ..run::request(under, request.cpus.clone(), again)
     };
     let workloads = first.workloads()?;
     let plan = plan_kernel(&asked, &workloads)?;
-    let symbols = first.symbols(lab.stop).map_err(|error| or_stopped(error, lab.stop))?;
-    let lens = Lens { plugin, model: machine, scratch };
-    let shapes: Vec<_> = shapes.into_iter().map(|shape| (shape, usual_boot_limit(shape.cpus()))).collect();
-    let target = CountingGuest::new(first, &shapes, lens, &symbols);
-    let symbols = Kallsyms::new(symbols).map_err(symbols_failed)?;
+    let (target, naming) = counting(first, &shapes, machine, plugin, vmlinux, lab)?;
     let run = LensRun {
         plan: &plan,
         subject: &subject,
         workloads: &workloads,
         target: &target,
-        naming: &Naming::Kernel { symbols: Rc::new(symbols), vmlinux: vmlinux.map(Rc::new) },
+        naming: &naming,
         under,
         baseline: baseline.as_ref(),
     };
     run.run(lab)
+}
+
+/// The target of a run that goes on, with names.
+pub(super) fn again(
+    parameters: &[String],
+    cpus: &[u32],
+    again: &LensAgain,
+    model: MachineModel,
+    plugin: PathBuf,
+    run: RunId,
+    lab: &mut Lab<'_>,
+) -> Result<(Box<dyn Target>, Naming), Error> {
+    let image = KernelImage::open(Some(&found_again(&again.subject, "the kernel image", run)?))?;
+    let vmlinux = again.vmlinux.as_ref().map(|file| found_again(file, "the file", run)).transpose()?;
+    let vmlinux = vmlinux.map(|path| Image::read(&path).map_err(symbols_failed)).transpose()?;
+    let shapes = shapes(cpus, model.sockets, again.memory_mib)?;
+    let first = boot(guest(shapes[0], &image, parameters), image, lab)?;
+    let (target, naming) = counting(first, &shapes, model, plugin, vmlinux, lab)?;
+    Ok((Box::new(target), naming))
+}
+
+/// The smallest machine.
+fn guest(shape: MachineShape, image: &KernelImage, parameters: &[String]) -> Guest {
+    Guest {
+        shape,
+        kernel: Some(image.path.clone()),
+        accelerator: Accelerator::Tcg,
+        boot_limit: usual_boot_limit(shape.cpus()),
+        parameters: parameters.to_vec(),
+    }
+}
+
+/// Boots it once.
+fn boot(guest: Guest, kernel: KernelImage, lab: &Lab<'_>) -> Result<QemuMachine, Error> {
+    let emulator = emulator()?;
+    let Guest { shape, accelerator, boot_limit, parameters, .. } = guest;
+    let request = MachineRequest { shape, kernel, accelerator, boot_limit, parameters };
+    let paths = lab.places.guest_paths()?;
+    QemuMachine::start(request, paths, emulator, lab.stop).map_err(|error| or_stopped(error, lab.stop))
+}
+
+/// An emulator that takes plugins.
+fn emulator() -> Result<Emulator, Error> {
+    let emulator = Emulator::find().map_err(Error::target_as_usage)?;
+    emulator.must_take_plugins().map_err(Error::target_as_usage)?;
+    Ok(emulator)
+}
+
+/// The machine in each of the shapes, under the lens, with names.
+fn counting(
+    first: QemuMachine,
+    shapes: &[MachineShape],
+    model: MachineModel,
+    plugin: PathBuf,
+    vmlinux: Option<Image>,
+    lab: &Lab<'_>,
+) -> Result<(CountingGuest, Naming), Error> {
+    let symbols = first.symbols(lab.stop).map_err(|error| or_stopped(error, lab.stop))?;
+    let lens = Lens { plugin, model, scratch: lab.places.scratch.clone() };
+    let shapes: Vec<_> = shapes.iter().map(|&shape| (shape, usual_boot_limit(shape.cpus()))).collect();
+    let target = CountingGuest::new(first, &shapes, lens, &symbols);
+    let symbols = Kallsyms::new(symbols).map_err(symbols_failed)?;
+    Ok((target, Naming::Kernel { symbols: Rc::new(symbols), vmlinux: vmlinux.map(Rc::new) }))
 }
 
 /// The image named, or the system's own.
@@ -96,12 +154,12 @@ fn vmlinux(path: &Path, observer: &mut dyn Observer) -> Result<Image, Error> {
 }
 
 /// A machine for each number of CPUs, the smallest first.
-fn shapes(request: &LensKernelRequest) -> Result<Vec<MachineShape>, Error> {
-    let mut cpus = request.cpus.clone();
+fn shapes(cpus: &[u32], sockets: u32, memory_mib: Option<u64>) -> Result<Vec<MachineShape>, Error> {
+    let mut cpus = cpus.to_vec();
     cpus.sort_unstable();
     cpus.dedup();
     cpus.iter()
-        .map(|&cpus| MachineShape::new(cpus, request.under.model.sockets, request.memory_mib))
+        .map(|&cpus| MachineShape::new(cpus, sockets, memory_mib))
         .collect::<Result<_, _>>()
         .map_err(|error| Error::usage(error.problem, error.hint))
 }

@@ -7,7 +7,9 @@ mod kernel;
 mod model;
 mod program;
 mod request;
+mod resume;
 mod run;
+mod saved_file;
 
 pub use calibrate::{Calibration, calibrate};
 pub use costs::MEASURED;
@@ -15,3 +17,4 @@ pub use gates::under_lens;
 pub use kernel::kernel;
 pub use program::program;
 pub use request::{Gates, LensKernelRequest, LensProgramRequest, ModelRequest, UnderLens};
+pub(crate) use resume::go_on;

@@ -4,8 +4,8 @@ use super::costs;
 use super::request::{ModelRequest, UnderLens};
 use crate::error::Error;
 use crate::places::Places;
-use faultline_coherence::{Machine, Topology};
-use faultline_model::lens::settings::LensSettings;
+use faultline_coherence::{Caches, CostTable, Machine, Topology};
+use faultline_model::lens::settings::{CacheBounds, CostTimes, LensAgain, LensSettings};
 use faultline_targets::counting::{MachineModel, Quanta};
 use std::path::PathBuf;
 
@@ -71,8 +71,35 @@ pub(super) fn check_turns(model: &ModelRequest) -> Result<(), Error> {
     Ok(())
 }
 
+/// What is saved of a machine's model, beside what the request says, so that it can be made again.
+pub(super) fn times_and_cache(model: &MachineModel) -> (CostTimes, Option<CacheBounds>) {
+    let CostTable { instruction_ps, same_cache_ns, same_socket_ns, other_socket_ns, memory_ns, .. } = model.costs;
+    let times = CostTimes { instruction_ps, same_cache_ns, same_socket_ns, other_socket_ns, memory_ns };
+    (times, model.caches.map(|Caches { lines, ways }| CacheBounds { lines, ways }))
+}
+
+/// The machine of a run that goes on.
+pub(super) fn again(settings: &LensSettings, again: &LensAgain) -> MachineModel {
+    let CostTimes { instruction_ps, same_cache_ns, same_socket_ns, other_socket_ns, memory_ns } = again.times;
+    MachineModel {
+        sockets: settings.sockets,
+        cpus_per_cache: settings.cpus_per_cache,
+        costs: CostTable {
+            name: settings.costs.clone().into(),
+            source: "saved with the run".into(),
+            instruction_ps,
+            same_cache_ns,
+            same_socket_ns,
+            other_socket_ns,
+            memory_ns,
+        },
+        caches: again.cache.map(|CacheBounds { lines, ways }| Caches { lines, ways }),
+        quanta: Quanta { contended: settings.quantum, private: settings.private_quantum },
+    }
+}
+
 /// What is saved of the request.
-pub(super) fn settings(under: &UnderLens) -> LensSettings {
+pub(super) fn settings(under: &UnderLens, again: LensAgain) -> LensSettings {
     let UnderLens { model, gates, operations, .. } = under;
     LensSettings {
         sockets: model.sockets,
@@ -82,6 +109,7 @@ pub(super) fn settings(under: &UnderLens) -> LensSettings {
         quantum: model.quantum,
         private_quantum: model.private_quantum,
         budgets: gates.budgets.iter().map(ToString::to_string).collect(),
+        again: Some(Box::new(again)),
     }
 }
 

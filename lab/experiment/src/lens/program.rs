@@ -2,18 +2,22 @@
 
 use super::request::LensProgramRequest;
 use super::run::{self, LensRun};
+use super::saved_file::{found_again, saved};
 use super::{gates, model};
 use crate::conclusion::Measured;
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::observer::Notice;
+use faultline_model::lens::settings::LensAgain;
 use faultline_model::machine::Machine;
+use faultline_model::record::RunId;
 use faultline_model::subject::{Subject, SubjectKind};
 use faultline_runner::lens::{Naming, THREADS, plan_program};
 use faultline_symbols::Image;
-use faultline_targets::counting::{CountingProgram, Lens};
+use faultline_targets::Target;
+use faultline_targets::counting::{CountingProgram, Lens, MachineModel};
 use faultline_targets::qemu_user::UserProgram;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// Numbers of threads, unless the user says otherwise.
@@ -39,10 +43,23 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
     let paths = lab.places.paths_for_facts()?;
     let what = SubjectKind::Program { argv: argv.clone() };
     let subject = Subject { what, ..Subject::as_is(Machine::Host) };
-    let asked = run::request(under, threads);
+    let is_whole = request.whole || !image.has_marks;
+    let (times, cache) = model::times_and_cache(&machine);
+    let again = LensAgain {
+        subject: saved(program.program())?,
+        plugin: saved(&plugin)?,
+        vmlinux: None,
+        directory: Some(directory()?),
+        whole: is_whole,
+        memory_mib: None,
+        times,
+        cache,
+        baseline: under.gates.baseline.map(|run| run.0),
+    };
+    let asked = run::request(under, threads, again);
     let plan = plan_program(&asked, &name(program.program()))?;
     let lens = Lens { plugin, model: machine, scratch: paths.scratch.clone() };
-    let target = CountingProgram::new(program, paths, lens, request.whole || !image.has_marks);
+    let target = CountingProgram::new(program, paths, lens, is_whole);
     let run = LensRun {
         plan: &plan,
         subject: &subject,
@@ -53,6 +70,51 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
         baseline: baseline.as_ref(),
     };
     run.run(lab)
+}
+
+/// The target of a run that goes on, with names.
+pub(super) fn again(
+    argv: &[String],
+    again: &LensAgain,
+    model: MachineModel,
+    plugin: PathBuf,
+    run: RunId,
+    lab: &mut Lab<'_>,
+) -> Result<(Box<dyn Target>, Naming), Error> {
+    check_directory(again, run)?;
+    let file = found_again(&again.subject, "the program", run)?;
+    let named = argv.first().map_or(file.as_path(), Path::new);
+    // By the name that it had: where its arguments lie in memory depends on it.
+    let program = UserProgram::find(named)?;
+    if saved(program.program())? != again.subject {
+        return Err(Error::failed(
+            format!("'{}' is another program now than when run {run} began", named.display()),
+            format!("it was {}; look at PATH", again.subject.path),
+        ));
+    }
+    let image = image(program.program())?;
+    let paths = lab.places.paths_for_facts()?;
+    let lens = Lens { plugin, model, scratch: paths.scratch.clone() };
+    let target = CountingProgram::new(program, paths, lens, again.whole);
+    Ok((Box::new(target), Naming::Program { image: Rc::new(image.image) }))
+}
+
+/// What a program is told may rest on where it runs.
+fn check_directory(again: &LensAgain, run: RunId) -> Result<(), Error> {
+    match &again.directory {
+        Some(began_in) if *began_in != directory()? => Err(Error::failed(
+            format!("run {run} began in {began_in}, and its program may look for files from there"),
+            format!("`cd {began_in}`, then resume it"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn directory() -> Result<String, Error> {
+    let here = std::env::current_dir().map_err(|error| {
+        Error::failed(format!("cannot find out the working directory: {error}"), "change to one that is there")
+    })?;
+    Ok(here.to_string_lossy().into_owned())
 }
 
 /// Numbers of threads to run with.

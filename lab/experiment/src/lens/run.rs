@@ -1,6 +1,6 @@
 //! A run under the lens, once it is known what is to run and where: saved, measured, concluded, held to its gates.
 
-use super::request::UnderLens;
+use super::request::{Gates, UnderLens};
 use super::{gates, model};
 use crate::conclusion::Measured;
 use crate::database::MeasuringStore;
@@ -8,15 +8,16 @@ use crate::error::Error;
 use crate::lab::Lab;
 use crate::measure;
 use faultline_model::describe::WorkloadInfo;
-use faultline_model::record::RunRecord;
+use faultline_model::lens::settings::LensAgain;
+use faultline_model::record::{RunId, RunRecord};
 use faultline_model::subject::Subject;
 use faultline_runner::Plan;
 use faultline_runner::lens::{LensRequest, Naming};
-use faultline_store::NewRun;
+use faultline_store::{NewRun, Store};
 use faultline_targets::Target;
 
 /// What is asked for of a program, and of a kernel without its workloads.
-pub(super) fn request(under: &UnderLens, cpus: Vec<u32>) -> LensRequest {
+pub(super) fn request(under: &UnderLens, cpus: Vec<u32>, again: LensAgain) -> LensRequest {
     LensRequest {
         workloads: Vec::new(),
         mode: None,
@@ -25,7 +26,7 @@ pub(super) fn request(under: &UnderLens, cpus: Vec<u32>) -> LensRequest {
         size: None,
         limit_ms: under.limit_ms,
         seed: under.seed.unwrap_or_else(measure::any_seed),
-        settings: model::settings(under),
+        settings: model::settings(under, again),
     }
 }
 
@@ -64,10 +65,24 @@ impl LensRun<'_> {
         };
         let store = &mut database.store;
         let run = store.begin_run(&new)?;
-        let mut measured = measure::to_the_end(store, run, self.target, None, Some(self.naming), lab)?;
-        if let Measured::Concluded(conclusion) = &mut measured {
-            conclusion.gates = gates::hold(&self.under.gates, self.baseline, &conclusion.record);
-        }
-        Ok(measured)
+        to_the_gates(store, run, self.target, self.naming, None, (&self.under.gates, self.baseline), lab)
     }
+}
+
+/// Counts what is missing of a run, concludes it, and holds it to its gates: budgets, and a baseline where there is one.
+/// `limit_ms`: time limit of each execution in place of the run's own.
+pub(super) fn to_the_gates(
+    store: &mut Store,
+    run: RunId,
+    target: &dyn Target,
+    naming: &Naming,
+    limit_ms: Option<u64>,
+    (gates, baseline): (&Gates, Option<&RunRecord>),
+    lab: &mut Lab<'_>,
+) -> Result<Measured, Error> {
+    let mut measured = measure::to_the_end(store, run, target, limit_ms, Some(naming), lab)?;
+    if let Measured::Concluded(conclusion) = &mut measured {
+        conclusion.gates = gates::hold(gates, baseline, &conclusion.record);
+    }
+    Ok(measured)
 }

@@ -49,12 +49,9 @@ pub(super) fn conduct(
             show(&conclusion, conduct)?;
             Ok(Some(*conclusion))
         }
-        Measured::Stopped { run, can_go_on } => {
+        Measured::Stopped { run } => {
             failure::warn(&format!("stopped; what was measured is saved as run {run}"));
-            failure::warn(&match can_go_on {
-                true => format!("hint: `faultline resume {run}` goes on"),
-                false => format!("hint: `faultline show {run}` shows it"),
-            });
+            failure::warn(&format!("hint: `faultline resume {run}` goes on"));
             Ok(None)
         }
     }

@@ -163,6 +163,7 @@ fn settings() -> LensSettings {
         quantum: None,
         private_quantum: None,
         budgets: Vec::new(),
+        again: None,
     }
 }
 

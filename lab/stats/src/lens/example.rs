@@ -128,6 +128,7 @@ pub(crate) fn record(cells: &[(u32, f64)]) -> RunRecord {
         quantum: None,
         private_quantum: None,
         budgets: Vec::new(),
+        again: None,
     });
     record
 }

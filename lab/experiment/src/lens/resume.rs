@@ -1,0 +1,78 @@
+//! A run under the lens that goes on: the machine and its subject are made again from what was kept, and refused where they have
+//! changed.
+
+use super::request::Gates;
+use super::saved_file::found_again;
+use super::{gates, kernel, model, program, run};
+use crate::conclusion::Measured;
+use crate::error::Error;
+use crate::lab::Lab;
+use crate::{measure, resumable};
+use faultline_model::lens::settings::{LensAgain, LensSettings};
+use faultline_model::record::{RunId, RunRecord};
+use faultline_model::subject::{SubjectIndex, SubjectKind};
+use faultline_runner::lens::Naming;
+use faultline_store::Store;
+use faultline_targets::Target;
+
+/// Counts what is missing of a run, concludes it, and holds it to its gates. `limit_ms`: time limit of each execution in place of
+/// the run's own.
+pub(crate) fn go_on(
+    store: &mut Store,
+    record: &RunRecord,
+    settings: &LensSettings,
+    limit_ms: Option<u64>,
+    lab: &mut Lab<'_>,
+) -> Result<Measured, Error> {
+    let run = record.id;
+    let again = settings.again.as_deref().ok_or_else(|| {
+        Error::usage(
+            format!("run {run} does not hold what a resume needs: an older version of faultline began it"),
+            format!("what it counted is kept (`faultline show {run}`); run the rest anew"),
+        )
+    })?;
+    let gates = gates_of(settings, again, run)?;
+    let baseline = gates::baseline(&gates, lab.places)?;
+    let (target, naming) = counting(record, settings, again, lab)?;
+    resumable::check_workloads_of_lens(record, target.as_ref())?;
+    if lab.stop.is_set() {
+        return Err(Error::stopped());
+    }
+    store.resume_run(run, &measure::session(&[target.as_ref()]))?;
+    run::to_the_gates(store, run, target.as_ref(), &naming, limit_ms, (&gates, baseline.as_ref()), lab)
+}
+
+/// The target that can count, with names, as it was when the run began.
+fn counting(
+    record: &RunRecord,
+    settings: &LensSettings,
+    again: &LensAgain,
+    lab: &mut Lab<'_>,
+) -> Result<(Box<dyn Target>, Naming), Error> {
+    let run = record.id;
+    let plugin = found_again(&again.plugin, "the plugin", run)?;
+    let model = model::again(settings, again);
+    let subject = resumable::subject(record, SubjectIndex::A)?;
+    match (&subject.what, subject.machine.guest()) {
+        (SubjectKind::Program { argv }, _) => program::again(argv, again, model, plugin, run, lab),
+        (SubjectKind::Kernel { .. }, Some(guest)) => {
+            kernel::again(&guest.parameters, &record.settings.cpus, again, model, plugin, run, lab)
+        }
+        _ => Err(Error::failed(
+            format!("run {run} does not say which program or kernel it counted"),
+            "its database was changed by hand; begin another run",
+        )),
+    }
+}
+
+/// What the run is held to.
+fn gates_of(settings: &LensSettings, again: &LensAgain, run: RunId) -> Result<Gates, Error> {
+    let unreadable = |text: &str| {
+        Error::failed(
+            format!("the budget '{text}' of run {run} can't be read"),
+            "resume it with the version of faultline that began it",
+        )
+    };
+    let budgets = settings.budgets.iter().map(|text| text.parse().map_err(|_| unreadable(text)));
+    Ok(Gates { budgets: budgets.collect::<Result<_, _>>()?, baseline: again.baseline.map(RunId) })
+}
