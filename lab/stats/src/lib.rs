@@ -16,6 +16,7 @@ mod interval;
 pub mod lens;
 mod machine;
 mod median;
+mod method;
 mod progress;
 mod repeat;
 pub mod scaling;
@@ -39,4 +40,5 @@ mod example;
 #[cfg(test)]
 mod whole_records;
 
+pub use method::METHOD_VERSION;
 pub use summarise::summarise;

@@ -7,7 +7,7 @@ mod budget;
 mod cells;
 mod compare;
 #[cfg(test)]
-mod example;
+pub(crate) mod example;
 mod figures;
 mod growth;
 mod key;

@@ -1,0 +1,91 @@
+//! The version of the method by which runs are concluded.
+
+/// The version of all that leads from a record to its summary or comparison. A conclusion that another version made is made again.
+///
+/// Raise it by one with every change after which a record of before is concluded otherwise: another figure, interval, verdict, warning or word, or another
+/// form of the conclusion in JSON. The tests of this file see it where their records show it, and say what to do.
+pub const METHOD_VERSION: u32 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::Settings;
+    use crate::sequential::concluded;
+    use crate::{example, lens, summarise};
+    use faultline_model::outcome::Outcome;
+    use faultline_model::record::{RunRecord, RunState};
+    use serde_json::{Value, json};
+
+    /// What the version concludes of the records below.
+    const CONCLUDED: &str = include_str!("method/concluded.json");
+
+    /// A run on a machine that gives reasons to warn, with an item that failed.
+    fn run() -> RunRecord {
+        let rate = |tasks, block| 1_000_003 / u64::from(tasks) + 20_000 * u64::from(block * 7 % 5);
+        let mut record = example::Run::new(&["load", "other"]).tasks(&[1, 2, 4]).rate(rate).record();
+        record.attempts[4].outcome = Some(Outcome::TimedOut { limit_ms: 1500 });
+        record.sessions[0].facts[0].text("cpu.governor", "powersave");
+        record.sessions[0].facts[0].real("load.one_minute", 3.0);
+        record
+    }
+
+    /// A comparison of up to 60 blocks: settled at its first look, or ended by its budget.
+    fn comparison(other: fn(u32, u32) -> u64, blocks: u32) -> RunRecord {
+        let rate = |_, block| 1_000_003 + 40_000 * u64::from(block * 7 % 11);
+        let mut record = example::Run::new(&["load"]).tasks(&[1]).repeats(60).rate(rate).against(other).record();
+        let later = record.plan.iter().filter(|item| item.block >= blocks).map(|item| item.ordinal);
+        record.skipped = later.collect();
+        let skipped = record.skipped.clone();
+        record.attempts.retain(|attempt| !skipped.contains(&attempt.ordinal));
+        record.state = RunState::Finished;
+        record
+    }
+
+    /// The conclusions of all of them, floating-point numbers to nine digits: mathematical libraries differ in the last ones.
+    fn all_concluded() -> Value {
+        let compared = |record: &RunRecord| json!(concluded(record, &Settings::default()).unwrap());
+        let mut all = json!({
+            "run": summarise(&run()),
+            "lens": summarise(&lens::example::record(&[(1, 3.0), (2, 40.0)])),
+            "settled": compared(&comparison(|_, block| 1_500_003 + 40_000 * u64::from(block * 7 % 11), 11)),
+            "budget": compared(&comparison(|_, block| 1_000_033 + 40_000 * u64::from(block * 5 % 11), 20)),
+        });
+        round(&mut all);
+        all
+    }
+
+    fn round(value: &mut Value) {
+        match value {
+            Value::Number(number) if number.is_f64() => {
+                *value = json!(format!("{:.8e}", number.as_f64().unwrap()).parse::<f64>().unwrap());
+            }
+            Value::Array(values) => values.iter_mut().for_each(round),
+            Value::Object(members) => members.values_mut().for_each(round),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn the_version_is_raised_with_whatever_is_concluded_otherwise() {
+        let kept: Value = serde_json::from_str(CONCLUDED).unwrap();
+        let now = all_concluded();
+        for (record, concluded) in now.as_object().unwrap() {
+            assert!(
+                *concluded == kept["concluded"][record],
+                "the record '{record}' is concluded otherwise: raise METHOD_VERSION, then write method/concluded.json anew with \
+                 `cargo test -p faultline-stats write_what_is_concluded -- --ignored`"
+            );
+        }
+        assert_eq!(kept["method"], METHOD_VERSION, "method/concluded.json is of another version");
+    }
+
+    /// Not a test: writes the file with which the one above compares, once the version is raised.
+    #[test]
+    #[ignore = "writes method/concluded.json"]
+    fn write_what_is_concluded() {
+        let kept: Value = serde_json::from_str(CONCLUDED).unwrap();
+        assert!(kept["method"].as_u64() < Some(METHOD_VERSION.into()), "raise METHOD_VERSION first");
+        let text = serde_json::to_string(&json!({"method": METHOD_VERSION, "concluded": all_concluded()})).unwrap();
+        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/src/method/concluded.json"), text + "\n").unwrap();
+    }
+}
