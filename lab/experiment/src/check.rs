@@ -1,7 +1,7 @@
 //! A check: this machine against itself.
 
-use crate::comparison::{LiveComparisonRequest, USUAL_LEVEL, compare};
-use crate::conclusion::Measured;
+use crate::comparison::{LiveComparisonRequest, MeasuredSides, USUAL_LEVEL, measure_sides};
+use crate::conclusion::{Conclusion, Ended, Measured};
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::measure::millis;
@@ -49,8 +49,13 @@ pub fn check(request: &CheckRequest, lab: &mut Lab<'_>) -> Result<Measured, Erro
         seed: None,
         label: Some("check".to_owned()),
     };
-    Ok(match compare(&comparison, lab)? {
-        Measured::Concluded(conclusion) => Measured::Concluded(Box::new(conclusion.into_fitness())),
-        stopped => stopped,
-    })
+    let MeasuredSides { mut database, run, ended } = measure_sides(&comparison, lab)?;
+    match ended {
+        Ended::Stopped => Ok(Measured::Stopped { run }),
+        Ended::ToTheEnd => {
+            let record = database.store.load_run(run)?;
+            let conclusion = Conclusion::of_record(&mut database.store, &record)?.into_fitness(&record);
+            Ok(Measured::Concluded(Box::new(conclusion)))
+        }
+    }
 }

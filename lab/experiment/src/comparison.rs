@@ -1,6 +1,6 @@
 //! A live comparison: both sides by turns in random order, looked at as it goes on, until each workload has its answer or the time is used up.
 
-use crate::conclusion::{Conclusion, Measured};
+use crate::conclusion::{Ended, Measured};
 use crate::database::MeasuringStore;
 use crate::error::Error;
 use crate::lab::Lab;
@@ -9,8 +9,7 @@ use crate::resumable;
 use crate::run::with_usual_pin;
 use crate::sides::{self, Sides};
 use faultline_model::machine::Machine;
-use faultline_model::plan::PlanItem;
-use faultline_model::record::{RunId, RunRecord};
+use faultline_model::record::{RunHead, RunId};
 use faultline_model::subject::SubjectIndex;
 use faultline_runner::{ComparisonRequest, PlannedRun, Request, SideMachine, Targets, plan_comparison};
 use faultline_stats::sequential::{is_hopeless, is_settled, planned_looks, spent_ms};
@@ -41,6 +40,22 @@ pub struct LiveComparisonRequest {
 
 /// Plans a comparison, saves the plan, measures, and concludes.
 pub fn compare(request: &LiveComparisonRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+    let MeasuredSides { mut database, run, ended } = measure_sides(request, lab)?;
+    Measured::of(&ended, &mut database.store, run)
+}
+
+/// A comparison that was measured, and is not concluded yet.
+pub(crate) struct MeasuredSides {
+    /// Where it is saved.
+    pub(crate) database: MeasuringStore,
+    /// Its run.
+    pub(crate) run: RunId,
+    /// How far it was measured.
+    pub(crate) ended: Ended,
+}
+
+/// Plans a comparison, saves the plan, and measures.
+pub(crate) fn measure_sides(request: &LiveComparisonRequest, lab: &mut Lab<'_>) -> Result<MeasuredSides, Error> {
     lab.put_back_leftovers()?;
     let mut comparison = request.comparison.clone();
     comparison.sides.iter_mut().for_each(|side| side.machine = request.machine.clone());
@@ -63,38 +78,32 @@ pub fn compare(request: &LiveComparisonRequest, lab: &mut Lab<'_>) -> Result<Mea
         plan: &plan.items,
         session: &session,
     };
-    let (run, followed) = with_settings(&sides, lab, |lab| {
+    let (run, ended) = with_settings(&sides, lab, |lab| {
         let run = store.begin_run(&new)?;
-        Ok((run, follow(store, run, &sides, None, lab)?))
+        Ok((run, follow(store, &store.load_head(run)?, &sides, None, lab)?))
     })?;
-    concluded(store, run, followed)
+    Ok(MeasuredSides { database, run, ended })
 }
 
 /// Goes on with a comparison that was stopped or killed. `limit_ms`: time limit of each execution in place of the run's own.
 pub(crate) fn go_on(
     store: &mut Store,
-    record: &RunRecord,
+    head: &RunHead,
     limit_ms: Option<u64>,
     lab: &mut Lab<'_>,
 ) -> Result<Measured, Error> {
     let [a, b] = SubjectIndex::SIDES;
-    let mut subjects = [resumable::subject(record, a)?.clone(), resumable::subject(record, b)?.clone()];
+    let mut subjects = [resumable::subject(head, a)?.clone(), resumable::subject(head, b)?.clone()];
     let sides = sides::prepare(&mut subjects, lab)?;
+    let missing = store.missing_items(head.id)?;
     for (side, target) in SubjectIndex::SIDES.into_iter().zip(sides.targets()) {
-        resumable::check(record, side, target)?;
+        resumable::check(head, &missing, side, target)?;
     }
-    let followed = with_settings(&sides, lab, |lab| {
-        store.resume_run(record.id, &measure::session(&sides.targets()))?;
-        follow(store, record.id, &sides, limit_ms, lab)
+    let ended = with_settings(&sides, lab, |lab| {
+        store.resume_run(head.id, &measure::session(&sides.targets()))?;
+        follow(store, &store.load_head(head.id)?, &sides, limit_ms, lab)
     })?;
-    concluded(store, record.id, followed)
-}
-
-fn concluded(store: &Store, run: RunId, followed: Followed) -> Result<Measured, Error> {
-    Ok(match followed {
-        Followed::ToTheEnd => Measured::Concluded(Box::new(Conclusion::of_saved(store, run)?)),
-        Followed::Stopped => Measured::Stopped { run },
-    })
+    Measured::of(&ended, store, head.id)
 }
 
 /// Measures while the settings of this machine that the sides change are ours, and sees at the end that they are as they were.
@@ -113,57 +122,51 @@ fn with_settings<'a, T>(
     came.and_then(|came| released.map(|()| came))
 }
 
-/// How far a comparison was followed.
-enum Followed {
-    /// It is finished.
-    ToTheEnd,
-    /// A stop was asked for.
-    Stopped,
-}
-
 /// Measures from look to look. The record is loaded once for each.
 fn follow(
     store: &mut Store,
-    run: RunId,
+    head: &RunHead,
     sides: &Sides,
     limit_ms: Option<u64>,
     lab: &mut Lab<'_>,
-) -> Result<Followed, Error> {
-    let mut record = store.load_run(run)?;
-    let limit = measure::limit(limit_ms, &record);
+) -> Result<Ended, Error> {
+    let run = head.id;
+    let limit = measure::limit(limit_ms, head);
     // Over all sessions: whoever stopped it may have seen how it stood, and must not have a say in when the time is over.
-    let budget = record
-        .settings
-        .timed()
-        .and_then(|timed| timed.budget_ms)
-        .map(|budget_ms| Duration::from_millis(budget_ms.saturating_sub(spent_ms(&record))));
+    let spent_ms = spent_ms(&head.sessions, &store.attempt_starts(run)?);
+    let budget_ms = head.settings.timed().and_then(|timed| timed.budget_ms);
+    let budget = budget_ms.map(|budget_ms| Duration::from_millis(budget_ms.saturating_sub(spent_ms)));
     let began = Instant::now();
     let targets = sides.targets();
-    let looks: Vec<u32> = planned_looks(&record).iter().map(|look| look.blocks).collect();
-    let first_sight = looks.first().map(|&blocks| blocks.min(HOPELESS_BLOCKS));
-    for blocks in first_sight.into_iter().chain(looks) {
-        let items: Vec<PlanItem> = measure::missing(&record).into_iter().filter(|item| item.block < blocks).collect();
+    let looks = planned_looks(&head.settings, &store.load_plan(run)?);
+    // Before the first look it is seen whether there is any point in going on.
+    let first_sight = looks.first().filter(|look| look.blocks > HOPELESS_BLOCKS).map(|_| (HOPELESS_BLOCKS, false));
+    for (blocks, is_look) in first_sight.into_iter().chain(looks.iter().map(|look| (look.blocks, true))) {
+        let mut items = store.missing_items(run)?;
+        items.retain(|item| item.block < blocks);
         let planned = PlannedRun {
             targets: Targets::new(&targets),
-            settings: &record.settings,
-            subjects: &record.subjects,
-            workloads: &record.workloads,
+            settings: &head.settings,
+            subjects: &head.subjects,
+            workloads: &head.workloads,
             items: &items,
             budget: budget.map(|budget| budget.saturating_sub(began.elapsed())),
             limit,
             naming: None,
         };
-        let ended = measure::stretch(store, &record, &planned, lab)?;
+        let ended = measure::stretch(store, head, &planned, lab)?;
         if matches!(ended, Stretch::Stopped) {
-            return Ok(Followed::Stopped);
+            return Ok(Ended::Stopped);
         }
-        record = store.load_run(run)?;
-        if matches!(ended, Stretch::BudgetUsed(_)) || is_hopeless(&record) || is_settled(&record) {
+        if matches!(ended, Stretch::BudgetUsed(_))
+            || is_hopeless(&store.outcome_counts(run)?)
+            || (is_look && is_settled(&store.load_run(run)?))
+        {
             break;
         }
     }
-    let left: Vec<u32> = measure::missing(&record).iter().map(|item| item.ordinal).collect();
+    let left: Vec<u32> = store.missing_items(run)?.iter().map(|item| item.ordinal).collect();
     store.skip_items(run, &left)?;
     store.finish_run(run)?;
-    Ok(Followed::ToTheEnd)
+    Ok(Ended::ToTheEnd)
 }

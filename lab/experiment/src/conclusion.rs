@@ -1,16 +1,17 @@
 //! What is concluded of a run: figures, a comparison of two sides, or whether the machine is fit. Computed once, from the saved record
-//! alone; every face shows the same value.
+//! alone; every face shows the same value. Of a finished run it is kept in the database until the record or the method changes.
 
 use crate::error::Error;
 use faultline_model::comparison::{Comparison, Fitness};
 use faultline_model::lens::gate::GateReport;
 use faultline_model::outcome::Outcome;
-use faultline_model::record::{RunId, RunRecord};
+use faultline_model::record::{RunHead, RunId, RunRecord, RunState};
 use faultline_model::summary::RunSummary;
+use faultline_stats::METHOD_VERSION;
 use faultline_stats::comparison::Settings;
 use faultline_stats::sequential::concluded;
 use faultline_store::Store;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// How measuring came to its end.
 #[derive(Debug)]
@@ -24,17 +25,27 @@ pub enum Measured {
     },
 }
 
+/// How far a run was measured.
+pub(crate) enum Ended {
+    /// It is finished.
+    ToTheEnd,
+    /// A stop was asked for.
+    Stopped,
+}
+
 /// A run, and what is concluded of it.
 #[derive(Debug)]
 pub struct Conclusion {
-    /// The run as it is saved.
-    pub record: RunRecord,
+    /// The run, without what was measured.
+    pub head: RunHead,
     /// The database that holds it.
     pub database: PathBuf,
     /// What it says.
     pub what: Concluded,
     /// What gates found, where it was held to any.
     pub gates: Vec<GateReport>,
+    /// Attempts that failed in what this machine can do.
+    failed: u32,
 }
 
 /// What a run says.
@@ -48,27 +59,55 @@ pub enum Concluded {
     Fitness(Box<Fitness>),
 }
 
+impl Measured {
+    /// A run that was just measured: concluded if it has ended.
+    pub(crate) fn of(ended: &Ended, store: &mut Store, run: RunId) -> Result<Self, Error> {
+        Ok(match ended {
+            Ended::ToTheEnd => Measured::Concluded(Box::new(Conclusion::of(store, run)?)),
+            Ended::Stopped => Measured::Stopped { run },
+        })
+    }
+}
+
 impl Conclusion {
-    /// Concludes a run of the database at that path.
-    pub(crate) fn of(record: RunRecord, database: &Path) -> Result<Self, Error> {
-        let what = if record.settings.comparison().is_some() {
-            Concluded::Comparison(Box::new(compared(&record)?))
-        } else {
-            Concluded::Figures(Box::new(faultline_stats::summarise(&record)))
+    /// Concludes a run: as it is kept, or else from its record.
+    pub(crate) fn of(store: &mut Store, run: RunId) -> Result<Self, Error> {
+        let head = store.load_head(run)?;
+        let kept = match head.settings.comparison() {
+            Some(_) => store.load_conclusion(run, METHOD_VERSION)?.map(Box::new).map(Concluded::Comparison),
+            None => store.load_conclusion(run, METHOD_VERSION)?.map(Box::new).map(Concluded::Figures),
         };
-        Ok(Conclusion { record, database: database.to_owned(), what, gates: Vec::new() })
+        match kept {
+            Some(what) => Self::put_together(store, head, what),
+            None => Self::of_record(store, &store.load_run(run)?),
+        }
     }
 
-    /// Concludes a run that was just measured.
-    pub(crate) fn of_saved(store: &Store, run: RunId) -> Result<Self, Error> {
-        Self::of(store.load_run(run)?, store.path())
+    /// Concludes a run from its record, and keeps that. Where it can't be kept, it is made again when it is asked for again.
+    pub(crate) fn of_record(store: &mut Store, record: &RunRecord) -> Result<Self, Error> {
+        let is_finished = record.state == RunState::Finished;
+        let what = if record.settings.comparison().is_some() {
+            let comparison = compared(record)?;
+            let _ = is_finished.then(|| store.save_conclusion(record.id, METHOD_VERSION, &comparison));
+            Concluded::Comparison(Box::new(comparison))
+        } else {
+            let summary = faultline_stats::summarise(record);
+            let _ = is_finished.then(|| store.save_conclusion(record.id, METHOD_VERSION, &summary));
+            Concluded::Figures(Box::new(summary))
+        };
+        Self::put_together(store, record.head(), what)
     }
 
-    /// The comparison of a machine with itself, as the answer whether it is fit.
-    pub(crate) fn into_fitness(self) -> Self {
+    fn put_together(store: &Store, head: RunHead, what: Concluded) -> Result<Self, Error> {
+        let failed = store.outcome_counts(head.id)?.iter().map(|ended| ended.failed).sum();
+        Ok(Conclusion { head, database: store.path().to_owned(), what, gates: Vec::new(), failed })
+    }
+
+    /// The comparison of a machine with itself, as the answer whether it is fit. `record`: that of its run.
+    pub(crate) fn into_fitness(self, record: &RunRecord) -> Self {
         let what = match self.what {
             Concluded::Comparison(compared) => {
-                Concluded::Fitness(Box::new(faultline_stats::fitness::fitness(*compared, &self.record)))
+                Concluded::Fitness(Box::new(faultline_stats::fitness::fitness(*compared, record)))
             }
             other => other,
         };
@@ -77,12 +116,12 @@ impl Conclusion {
 
     /// The run.
     pub fn run(&self) -> RunId {
-        self.record.id
+        self.head.id
     }
 
     /// Whether anything failed that this machine can do.
     pub fn any_failed(&self) -> bool {
-        self.record.attempts.iter().filter_map(|attempt| attempt.outcome.as_ref()).any(Outcome::is_failure)
+        self.failed > 0
     }
 
     /// Whether every gate that it was held to is open.
@@ -92,7 +131,7 @@ impl Conclusion {
 }
 
 /// The comparison that a run of two sides holds.
-pub(crate) fn compared(record: &RunRecord) -> Result<Comparison, Error> {
+fn compared(record: &RunRecord) -> Result<Comparison, Error> {
     concluded(record, &Settings::default()).map_err(|error| {
         let why = failed_first(record).map_or_else(String::new, |why| format!("; {why}"));
         Error::failed(

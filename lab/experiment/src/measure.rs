@@ -1,10 +1,9 @@
 //! Measures what is missing of a saved run: a session's beginning, and stretches of items.
 
-use crate::conclusion::{Conclusion, Measured};
+use crate::conclusion::Ended;
 use crate::error::Error;
 use crate::lab::Lab;
-use faultline_model::plan::PlanItem;
-use faultline_model::record::{RunId, RunRecord, Session};
+use faultline_model::record::{RunHead, RunId, Session};
 use faultline_model::time::UnixMillis;
 use faultline_runner::lens::Naming;
 use faultline_runner::{Completion, PlannedRun, Targets};
@@ -33,16 +32,9 @@ pub(crate) fn millis(length: Duration) -> u64 {
     u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The items that have not ended and are not left out.
-pub(crate) fn missing(record: &RunRecord) -> Vec<PlanItem> {
-    let open =
-        |item: &&PlanItem| record.final_attempt(item.ordinal).is_none() && !record.skipped.contains(&item.ordinal);
-    record.plan.iter().filter(open).cloned().collect()
-}
-
 /// Time limit of each execution: the one given now, or the one that the run began with.
-pub(crate) fn limit(given_ms: Option<u64>, record: &RunRecord) -> Option<Duration> {
-    given_ms.or(record.settings.limit_ms).map(Duration::from_millis)
+pub(crate) fn limit(given_ms: Option<u64>, head: &RunHead) -> Option<Duration> {
+    given_ms.or(head.settings.limit_ms).map(Duration::from_millis)
 }
 
 /// How a stretch of items came to its end.
@@ -55,15 +47,15 @@ pub(crate) enum Stretch {
     Stopped,
 }
 
-/// Measures items of `record`, and tells so.
+/// Measures items of a run, and tells so.
 pub(crate) fn stretch(
     store: &mut Store,
-    record: &RunRecord,
+    head: &RunHead,
     planned: &PlannedRun<'_>,
     lab: &mut Lab<'_>,
 ) -> Result<Stretch, Error> {
-    lab.observer.measuring_begins(record);
-    let ran = faultline_runner::run(planned, &mut store.journal(record.id), lab.observer, lab.stop);
+    lab.observer.measuring_begins(head);
+    let ran = faultline_runner::run(planned, &mut store.journal(head.id), lab.observer, lab.stop);
     lab.observer.measuring_ends();
     match ran? {
         Completion::Finished => Ok(Stretch::Whole),
@@ -71,12 +63,12 @@ pub(crate) fn stretch(
         Completion::Stopped => Ok(Stretch::Stopped),
         Completion::LeftChanged(text) => Err(Error::failed(
             text,
-            format!("put it back by hand; what was measured is saved, and `faultline resume {}` goes on", record.id),
+            format!("put it back by hand; what was measured is saved, and `faultline resume {}` goes on", head.id),
         )),
     }
 }
 
-/// Measures what is missing of a run of one target, and concludes it. `limit_ms`: time limit of each execution in place of the run's own.
+/// Measures what is missing of a run of one target. `limit_ms`: time limit of each execution in place of the run's own.
 pub(crate) fn to_the_end(
     store: &mut Store,
     run: RunId,
@@ -84,25 +76,25 @@ pub(crate) fn to_the_end(
     limit_ms: Option<u64>,
     naming: Option<&Naming>,
     lab: &mut Lab<'_>,
-) -> Result<Measured, Error> {
-    let record = store.load_run(run)?;
-    let items = missing(&record);
+) -> Result<Ended, Error> {
+    let head = store.load_head(run)?;
+    let items = store.missing_items(run)?;
     let targets = [target];
     let planned = PlannedRun {
         targets: Targets::new(&targets),
-        settings: &record.settings,
-        subjects: &record.subjects,
-        workloads: &record.workloads,
+        settings: &head.settings,
+        subjects: &head.subjects,
+        workloads: &head.workloads,
         items: &items,
-        budget: record.settings.timed().and_then(|timed| timed.budget_ms).map(Duration::from_millis),
-        limit: limit(limit_ms, &record),
+        budget: head.settings.timed().and_then(|timed| timed.budget_ms).map(Duration::from_millis),
+        limit: limit(limit_ms, &head),
         naming,
     };
-    match stretch(store, &record, &planned, lab)? {
-        Stretch::Stopped => return Ok(Measured::Stopped { run }),
+    match stretch(store, &head, &planned, lab)? {
+        Stretch::Stopped => return Ok(Ended::Stopped),
         Stretch::BudgetUsed(left) => store.skip_items(run, &left)?,
         Stretch::Whole => {}
     }
     store.finish_run(run)?;
-    Ok(Measured::Concluded(Box::new(Conclusion::of_saved(store, run)?)))
+    Ok(Ended::ToTheEnd)
 }

@@ -1,12 +1,12 @@
 //! What an experiment tells while it is under way, for whoever shows it.
 
-use faultline_model::record::{RunId, RunRecord};
+use faultline_model::record::{RunHead, RunId};
 use std::path::PathBuf;
 
 /// Is told what happens, as it happens: items and their figures ([`faultline_runner::Observer`]), which run they belong to, and notices.
 pub trait Observer: faultline_runner::Observer {
     /// Items of this run are measured from now on.
-    fn measuring_begins(&mut self, record: &RunRecord);
+    fn measuring_begins(&mut self, run: &RunHead);
 
     /// No more items are measured for now: the run has ended, or is looked at.
     fn measuring_ends(&mut self);

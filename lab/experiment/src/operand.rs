@@ -1,4 +1,4 @@
-//! What a user's words name: a run by number or label, a file or directory of any format that is known, or figures taken in before; each with
+//! What a user's words name: a run by number, label or commit, a file or directory of any format that is known, or figures taken in before; each with
 //! `@COMMIT` where it holds history.
 
 use crate::database;
@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::places::Places;
 use faultline_exchange::{Files, Format as Foreign};
 use faultline_model::dataset::{Dataset, Series};
-use faultline_model::record::{RunId, RunRecord};
+use faultline_model::record::{RunHead, RunId, RunRecord};
 use faultline_model::subject::SubjectIndex;
 use faultline_stats::datasets;
 use std::io::Read;
@@ -50,15 +50,15 @@ impl Operand {
 
 /// Finds what `text` names. A file goes before a name that is kept in the database.
 pub fn resolve(text: &str, from: Option<Foreign>, places: &Places) -> Result<Operand, Error> {
-    if let Some(source) = whole(text, from, places)? {
-        let name = match &source {
-            Source::Run(record) if record.id.to_string() == text => format!("run {text}"),
+    if let Some(found) = whole(text, from, places)? {
+        let name = match &found {
+            Found::Run(head) if head.id.to_string() == text => format!("run {text}"),
             _ => text.to_owned(),
         };
-        return Ok(Operand { name, source });
+        return Ok(Operand { name, source: found.load(places)? });
     }
     let Some((holder, part)) = text.rsplit_once('@') else { return Err(unknown(text)) };
-    let dataset = match whole(holder, from, places)?.ok_or_else(|| unknown(holder))? {
+    let dataset = match whole(holder, from, places)?.ok_or_else(|| unknown(holder))?.load(places)? {
         Source::Run(record) if record.settings.comparison().is_some() => one_side(&record, part)?,
         source => {
             let dataset = Operand { name: String::new(), source }.dataset();
@@ -91,16 +91,48 @@ fn one_side(record: &RunRecord, side: &str) -> Result<Dataset, Error> {
     }
 }
 
+/// What is there under a name, not loaded yet if it is a run.
+enum Found {
+    /// A run of ours.
+    Run(RunHead),
+    /// What a run measured of one of its subjects: the one built from a commit.
+    Subject(RunHead, SubjectIndex),
+    /// Another tool's figures.
+    Figures(Dataset),
+}
+
+impl Found {
+    fn load(self, places: &Places) -> Result<Source, Error> {
+        let load = |head: &RunHead| database::existing(places)?.load_run(head.id).map_err(Error::from);
+        Ok(match self {
+            Found::Run(head) => Source::Run(Box::new(load(&head)?)),
+            Found::Subject(head, subject) => {
+                let (a, b) = datasets::sides(&load(&head)?);
+                Source::Figures(if subject == SubjectIndex::A { a } else { b })
+            }
+            Found::Figures(dataset) => Source::Figures(dataset),
+        })
+    }
+}
+
+/// The run that `text` names, without what was measured; none if it names something else, or nothing.
+pub(crate) fn run(text: &str, places: &Places) -> Result<Option<RunHead>, Error> {
+    Ok(match whole(text, None, places)? {
+        Some(Found::Run(head)) => Some(head),
+        Some(Found::Subject(..) | Found::Figures(_)) | None => None,
+    })
+}
+
 /// What goes by a name or a run's number, without a part of it.
-fn whole(text: &str, from: Option<Foreign>, places: &Places) -> Result<Option<Source>, Error> {
+fn whole(text: &str, from: Option<Foreign>, places: &Places) -> Result<Option<Found>, Error> {
     match text.parse::<i64>() {
         Ok(number) if from.is_none() => {
-            let loaded = database::existing(places)?.load_run(RunId(number));
+            let loaded = database::existing(places)?.load_head(RunId(number));
             match loaded {
-                Ok(record) => Ok(Some(Source::Run(Box::new(record)))),
+                Ok(head) => Ok(Some(Found::Run(head))),
                 // A commit's name may have no letters.
                 Err(error) if error.not_there => match named(text, from, places)? {
-                    Some(source) => Ok(Some(source)),
+                    Some(found) => Ok(Some(found)),
                     None => Err(error.into()),
                 },
                 Err(error) => Err(error.into()),
@@ -113,27 +145,32 @@ fn whole(text: &str, from: Option<Foreign>, places: &Places) -> Result<Option<So
 fn unknown(text: &str) -> Error {
     Error::usage(
         format!("there is no file, run or import '{text}'"),
-        "a run's number or label (`faultline list`), a file or directory, or a name (`faultline import` lists them)",
+        "a run's number or label (`faultline list`), its commit, a file or directory, or a name (`faultline import` lists them)",
     )
 }
 
-/// What goes by a name, without a commit.
-fn named(name: &str, from: Option<Foreign>, places: &Places) -> Result<Option<Source>, Error> {
+/// What goes by a name: a file, an import, a label, a commit, in this order.
+fn named(name: &str, from: Option<Foreign>, places: &Places) -> Result<Option<Found>, Error> {
     let path = Path::new(name);
     if path.exists() {
-        return Ok(Some(Source::Figures(read(path, from)?.1)));
+        return Ok(Some(Found::Figures(read(path, from)?.1)));
     }
     if !places.database()?.exists() {
         return Ok(None);
     }
     let store = database::existing(places)?;
     if let Some(dataset) = store.load_dataset(name)? {
-        return Ok(Some(Source::Figures(dataset)));
+        return Ok(Some(Found::Figures(dataset)));
     }
-    match store.run_labelled(name)? {
-        Some(run) => Ok(Some(Source::Run(Box::new(store.load_run(run)?)))),
-        None => Ok(None),
+    if let Some(&run) = store.runs_labelled(name)?.first() {
+        return Ok(Some(Found::Run(store.load_head(run)?)));
     }
+    let Some(newest) = store.runs_of_commit(name)?.into_iter().next() else { return Ok(None) };
+    let head = store.load_head(newest.run)?;
+    Ok(Some(match head.settings.comparison() {
+        Some(_) => Found::Subject(head, newest.subject),
+        None => Found::Run(head),
+    }))
 }
 
 /// The figures of a file or directory, and their format.

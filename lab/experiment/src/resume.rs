@@ -29,22 +29,23 @@ pub fn resume(request: &ResumeRequest, lab: &mut Lab<'_>) -> Result<Measured, Er
             Error::failed("every run is finished", "`faultline run` begins another; `faultline list` shows them")
         })?,
     };
-    let record = store.load_run(run)?;
-    if record.state == RunState::Finished {
+    let head = store.load_head(run)?;
+    if head.state == RunState::Finished {
         lab.observer.notice(&Notice::FinishedAlready { run });
-        return Ok(Measured::Concluded(Box::new(Conclusion::of(record, store.path())?)));
+        return Ok(Measured::Concluded(Box::new(Conclusion::of(store, run)?)));
     }
-    if let Some(settings) = record.settings.lens() {
-        return lens::go_on(store, &record, settings, request.limit_ms, lab);
+    if let Some(settings) = head.settings.lens() {
+        return lens::go_on(store, &head, settings, request.limit_ms, lab);
     }
     lab.put_back_leftovers()?;
-    if record.settings.comparison().is_some() {
-        return comparison::go_on(store, &record, request.limit_ms, lab);
+    if head.settings.comparison().is_some() {
+        return comparison::go_on(store, &head, request.limit_ms, lab);
     }
-    let subject = resumable::subject(&record, SubjectIndex::A)?;
+    let subject = resumable::subject(&head, SubjectIndex::A)?;
     let ready = target::ready(&subject.machine, lab.places, lab.stop)?;
     let target = ready.target.as_ref();
-    resumable::check(&record, SubjectIndex::A, target)?;
+    resumable::check(&head, &store.missing_items(run)?, SubjectIndex::A, target)?;
     store.resume_run(run, &measure::session(&[target]))?;
-    measure::to_the_end(store, run, target, request.limit_ms, None, lab)
+    let ended = measure::to_the_end(store, run, target, request.limit_ms, None, lab)?;
+    Measured::of(&ended, store, run)
 }

@@ -8,7 +8,7 @@ use crate::measure;
 use crate::target;
 use faultline_model::machine::Machine;
 use faultline_model::plan::{GivenTree, PinPolicy};
-use faultline_model::subject::Subject;
+use faultline_model::subject::{Commit, Subject};
 use faultline_runner::{Request, plan};
 use faultline_store::NewRun;
 use std::path::PathBuf;
@@ -26,6 +26,8 @@ pub struct RunRequest {
     pub seed: Option<u64>,
     /// A name for people.
     pub label: Option<String>,
+    /// The commit that what is measured was built from, where it is known.
+    pub commit: Option<Commit>,
 }
 
 /// A real source tree to build.
@@ -53,13 +55,14 @@ pub fn run(request: &RunRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let new = NewRun {
         label: request.label.as_deref(),
         settings: &plan.settings,
-        subjects: &[Subject::as_is(ready.machine)],
+        subjects: &[Subject { commit: request.commit.clone(), ..Subject::as_is(ready.machine) }],
         workloads: &workloads,
         plan: &plan.items,
         session: &measure::session(&[target]),
     };
     let run = database.store.begin_run(&new)?;
-    measure::to_the_end(&mut database.store, run, target, None, None, lab)
+    let ended = measure::to_the_end(&mut database.store, run, target, None, None, lab)?;
+    Measured::of(&ended, &mut database.store, run)
 }
 
 /// A request that says where tasks run. OpenBSD has no way to bind a task to a CPU.

@@ -1,21 +1,44 @@
-//! What is in the database: runs, concluded anew from what is saved, and imports.
+//! What is in the database: runs with their conclusions, and imports.
 
-use crate::conclusion::Conclusion;
+use crate::conclusion::{Concluded, Conclusion};
 use crate::database;
 use crate::error::Error;
 use crate::places::Places;
+use faultline_model::facts::Facts;
 use faultline_model::imported::ImportedLine;
 use faultline_model::record::{RunId, RunLine, RunRecord};
+use faultline_model::summary::RunSummary;
+use faultline_store::Store;
 
 /// A run's conclusion; the newest run's unless one is named.
 pub fn conclusion(run: Option<RunId>, places: &Places) -> Result<Conclusion, Error> {
-    let store = database::existing(places)?;
-    Conclusion::of(load_from(&store, run)?, store.path())
+    let mut store = database::existing(places)?;
+    let run = match run {
+        Some(run) => run,
+        None => newest(&store)?,
+    };
+    Conclusion::of(&mut store, run)
 }
 
-/// A run as it is saved; the newest unless one is named.
-pub fn load(run: Option<RunId>, places: &Places) -> Result<RunRecord, Error> {
-    load_from(&database::existing(places)?, run)
+/// A run's figures; of a comparison, those of both sides as one.
+pub fn figures(run: RunId, places: &Places) -> Result<RunSummary, Error> {
+    let mut store = database::existing(places)?;
+    if store.load_head(run)?.settings.comparison().is_none()
+        && let Concluded::Figures(summary) = Conclusion::of(&mut store, run)?.what
+    {
+        return Ok(*summary);
+    }
+    Ok(faultline_stats::summarise(&store.load_run(run)?))
+}
+
+/// A run as it is saved.
+pub(crate) fn load(run: RunId, places: &Places) -> Result<RunRecord, Error> {
+    Ok(database::existing(places)?.load_run(run)?)
+}
+
+/// The facts of the first subject's machine when a run began.
+pub fn facts(run: RunId, places: &Places) -> Result<Facts, Error> {
+    Ok(database::existing(places)?.load_head(run)?.facts().cloned().unwrap_or_default())
 }
 
 /// A line for each run, the oldest first.
@@ -28,12 +51,8 @@ pub fn imports(places: &Places) -> Result<Vec<ImportedLine>, Error> {
     Ok(database::existing(places)?.list_datasets()?)
 }
 
-fn load_from(store: &faultline_store::Store, run: Option<RunId>) -> Result<RunRecord, Error> {
-    let id = match run {
-        Some(id) => id,
-        None => store.newest_run()?.ok_or_else(|| {
-            Error::failed(format!("there is no run in {} yet", store.path().display()), "`faultline run` makes one")
-        })?,
-    };
-    Ok(store.load_run(id)?)
+fn newest(store: &Store) -> Result<RunId, Error> {
+    store.newest_run()?.ok_or_else(|| {
+        Error::failed(format!("there is no run in {} yet", store.path().display()), "`faultline run` makes one")
+    })
 }

@@ -1,10 +1,11 @@
 //! Compares what was measured before: runs, files, imports, commits of either.
 
 use crate::comparison::USUAL_LEVEL;
-use crate::conclusion;
+use crate::conclusion::Concluded;
 use crate::error::Error;
 use crate::operand::{self, Operand, Source};
 use crate::places::Places;
+use crate::stored;
 use faultline_model::comparison::Comparison;
 use faultline_model::direction::Direction;
 use faultline_stats::comparison::{Settings, compare_datasets, compare_runs};
@@ -24,7 +25,7 @@ pub struct StoredComparisonRequest {
 /// Compares, and concludes.
 pub fn compare_stored(request: &StoredComparisonRequest, places: &Places) -> Result<Comparison, Error> {
     match request.what.as_slice() {
-        [one] => again(operand::resolve(one, None, places)?, request.level),
+        [one] => again(one, request.level, places),
         [a, b] => of_two(&operand::resolve(a, None, places)?, &operand::resolve(b, None, places)?, request),
         what => Err(Error::usage(
             format!("there are {} things to compare, and it takes two", what.len()),
@@ -34,10 +35,13 @@ pub fn compare_stored(request: &StoredComparisonRequest, places: &Places) -> Res
 }
 
 /// A run that is a comparison by itself.
-fn again(operand: Operand, level: Option<f64>) -> Result<Comparison, Error> {
-    let Operand { name, source } = operand;
-    let Source::Run(record) = source else { return Err(one_only(&name)) };
-    if record.settings.comparison().is_none() {
+fn again(name: &str, level: Option<f64>, places: &Places) -> Result<Comparison, Error> {
+    let Some(head) = operand::run(name, places)? else {
+        // Whatever else it is, or why it is nothing.
+        return Err(one_only(&operand::resolve(name, None, places)?.name));
+    };
+    let name = if head.id.to_string() == name { format!("run {name}") } else { name.to_owned() };
+    if head.settings.comparison().is_none() {
         return Err(one_only(&name));
     }
     if level.is_some() {
@@ -46,7 +50,10 @@ fn again(operand: Operand, level: Option<f64>) -> Result<Comparison, Error> {
             "measure again with `--level`, as its looks were planned for one",
         ));
     }
-    conclusion::compared(&record)
+    match stored::conclusion(Some(head.id), places)?.what {
+        Concluded::Comparison(comparison) => Ok(*comparison),
+        Concluded::Figures(_) | Concluded::Fitness(_) => Err(one_only(&name)),
+    }
 }
 
 fn one_only(name: &str) -> Error {

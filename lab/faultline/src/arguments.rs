@@ -10,6 +10,7 @@ use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use faultline_model::machine::Machine;
+use faultline_model::subject::Commit;
 use faultline_report::Format;
 use measuring::Measuring;
 use std::path::PathBuf;
@@ -182,6 +183,10 @@ pub(crate) struct Run {
     #[arg(long, value_name = "TEXT")]
     pub(crate) label: Option<String>,
 
+    /// Commit that the measured system was built from, at least 7 digits; `compare` finds the run by it
+    #[arg(long, value_name = "COMMIT", value_parser = commit)]
+    pub(crate) commit: Option<Commit>,
+
     #[command(flatten)]
     pub(crate) machine: OnMachine,
 
@@ -314,6 +319,13 @@ pub(crate) fn run_number(text: &str) -> Result<i64, String> {
 }
 
 /// Below 2^63, so that every reader of JSON and SQL can hold it.
+/// The name of a commit, in full or its first digits.
+pub(crate) fn commit(text: &str) -> Result<Commit, String> {
+    Commit::named(text).ok_or_else(|| {
+        "a commit is named by 7 to 64 hexadecimal digits, as `git rev-parse HEAD` prints them".to_owned()
+    })
+}
+
 pub(crate) fn seed(text: &str) -> Result<u64, String> {
     match text.parse() {
         Ok(seed) if seed <= i64::MAX as u64 => Ok(seed),

@@ -4,7 +4,7 @@ use faultline_experiment::Notice;
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
-use faultline_model::record::{RunId, RunRecord};
+use faultline_model::record::{RunHead, RunId};
 use faultline_runner::{Observer, RunProgress};
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
@@ -27,13 +27,13 @@ impl Shown {
 }
 
 impl faultline_experiment::Observer for Shown {
-    fn measuring_begins(&mut self, record: &RunRecord) {
-        let units = Units { workloads: record.workloads.clone(), under_lens: record.settings.lens().is_some() };
-        let sides = record.settings.comparison().is_some();
+    fn measuring_begins(&mut self, run: &RunHead) {
+        let units = Units { workloads: run.workloads.clone(), under_lens: run.settings.lens().is_some() };
+        let sides = run.settings.comparison().is_some();
         self.run = if self.quiet {
             None
         } else if std::io::stderr().is_terminal() && !is_dumb() {
-            Some(Box::new(Bar::new(record.id, units, sides)))
+            Some(Box::new(Bar::new(run.id, units, sides)))
         } else {
             Some(Box::new(Lines { units, sides }))
         };

@@ -277,12 +277,12 @@ fn files_of_other_tools_are_compared_and_taken_in() {
 }
 
 #[test]
-fn runs_of_two_commits_are_compared_by_their_labels() {
+fn runs_of_two_commits_are_compared_by_the_first_digits_of_their_names() {
     let lab = Lab::new();
     add_load(&lab);
     for (commit, rate) in [("1f3a9c2d7e01", "100000"), ("80d2f11aa34b", "120000")] {
         let run: Vec<&str> =
-            ["run", "-q", "load", "--repeats", "8", "--label", commit].into_iter().chain(SHORT).collect();
+            ["run", "-q", "load", "--repeats", "8", "--commit", commit].into_iter().chain(SHORT).collect();
         assert!(lab.faked(&run).env("RATE", rate).output().unwrap().status.success());
     }
     let found = json(&lab.run(&["compare", "1f3a9c2", "80d2f11", "--format", "json"]));
@@ -290,6 +290,28 @@ fn runs_of_two_commits_are_compared_by_their_labels() {
     assert_eq!((&workload["answer"], &found["b"]["name"]), (&"faster".into(), &"80d2f11aa34b".into()));
     let cautions = workload["cautions"].as_array().unwrap();
     assert!(cautions.iter().any(|caution| caution["code"] == "not-interleaved"), "{cautions:?}");
+    let exported = lab::stdout(&lab.run(&["export", "1f3a9c2d7e01", "--to", "faultline"]));
+    assert!(exported.contains("1f3a9c2d7e01"), "each point is of its commit: {exported}");
+}
+
+#[test]
+fn a_beginning_of_several_commits_is_refused_and_labels_are_none() {
+    let lab = Lab::new();
+    add_load(&lab);
+    let run = |words: &[&str]| {
+        let all: Vec<&str> =
+            ["run", "-q", "load", "--repeats", "1"].iter().chain(words).copied().chain(SHORT).collect();
+        assert!(lab.faked(&all).output().unwrap().status.success());
+    };
+    run(&["--label", "20261121"]);
+    run(&["--label", "20261122"]);
+    run(&["--commit", "1f3a9c2d7e01"]);
+    run(&["--commit", "1f3a9c2e0002"]);
+    let several = "several commits begin with '1f3a9c2': 1f3a9c2d7e01, 1f3a9c2e0002";
+    lab::assert_refused(&lab.run(&["compare", "1f3a9c2", "20261121"]), 2, several);
+    lab::assert_refused(&lab.run(&["compare", "2026112", "1f3a9c2d"]), 2, "there is no run 2026112 in ");
+    let found = json(&lab.run(&["compare", "20261121", "20261122", "--format", "json"]));
+    assert_eq!((&found["a"]["name"], &found["b"]["name"]), (&"20261121".into(), &"20261122".into()));
 }
 
 #[test]

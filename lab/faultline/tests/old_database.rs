@@ -73,13 +73,17 @@ fn assert_holds(now: &Value, then: &Value, place: &str) {
 #[test]
 fn runs_and_comparisons_show_what_they_showed() {
     let lab = old_lab();
-    for (run, table, json) in SHOWN {
+    // First concluded anew, then as it was kept, where the run is finished.
+    for (run, table, json) in SHOWN.into_iter().chain(SHOWN) {
         assert_eq!(said(&lab, &["show", run]), table, "run {run}");
         if let Some(json) = json {
             let now = serde_json::from_str(&said(&lab, &["show", run, "--format", "json"])).unwrap();
             assert_holds(&now, &as_now(serde_json::from_str(json).unwrap()), run);
         }
     }
+    let kept = "SELECT group_concat(run_id) FROM (SELECT run_id FROM conclusion ORDER BY run_id)";
+    let connection = rusqlite::Connection::open(lab.db()).unwrap();
+    assert_eq!(connection.query_row(kept, [], |row| row.get::<_, String>(0)).unwrap(), "1,2,3,5");
 }
 
 #[test]
@@ -88,7 +92,8 @@ fn the_list_and_imported_figures_are_all_there() {
     let list = said(&lab, &["list", "--format", "csv"]);
     assert_eq!(list.lines().count(), 6, "{list}");
     assert!(list.contains("Linux 6.18.44-fc-v445") && list.contains("first"), "{list}");
-    assert!(said(&lab, &["import"]).contains("old-hyperfine"));
+    let imports = said(&lab, &["import", "--format", "csv"]);
+    assert!(imports.contains("old-hyperfine,hyperfine,") && imports.contains(",3,8\n"), "{imports}");
 }
 
 #[test]

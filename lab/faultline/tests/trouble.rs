@@ -214,8 +214,8 @@ fn a_full_disk_ends_the_run_and_a_resume_goes_on() {
         "header; echo interval 2 10000002 100; echo end 10000003
          i=0; while [ $i -lt 400 ]; do echo \"counter some.counter.with.a.long.name.$i 12345\"; i=$((i + 1)); done; echo done",
     );
-    let script = "mkdir $1/disk; mount -t tmpfs -o size=4m tmpfs $1/disk; export FAULTLINE_DB=$1/disk/db.sqlite
-        head -c 3300000 /dev/zero > $1/disk/filler
+    let script = "mkdir $1/disk; mount -t tmpfs -o size=8m tmpfs $1/disk; export FAULTLINE_DB=$1/disk/db.sqlite
+        head -c 7500000 /dev/zero > $1/disk/filler
         $2 run prints --cpus 1 --repeats 60 --warmup 0ms --window 10ms --interval 10ms --quiet 2>&1 && echo not full
         $2 list --format csv
         rm $1/disk/filler

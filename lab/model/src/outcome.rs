@@ -105,6 +105,19 @@ impl Outcome {
     }
 }
 
+/// How many attempts ended in which way. What is under way is not counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OutcomeCounts {
+    /// All planned samples are there.
+    pub done: u32,
+    /// The machine can't do what was asked.
+    pub unsupported: u32,
+    /// [`Outcome::is_failure`].
+    pub failed: u32,
+    /// The run was stopped, or its process killed.
+    pub interrupted: u32,
+}
+
 /// One line for people, without the name of the cell.
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

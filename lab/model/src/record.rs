@@ -101,6 +101,37 @@ impl Session {
     }
 }
 
+/// A run without its plan and what was measured: what was asked for, of what, where.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunHead {
+    /// Its id.
+    pub id: RunId,
+    /// Its label, where it has one.
+    pub label: Option<String>,
+    /// What was asked for.
+    pub settings: Settings,
+    /// What is measured, at least one; each item of the plan belongs to one of them.
+    pub subjects: Vec<Subject>,
+    /// The workloads as they described themselves.
+    pub workloads: Vec<WorkloadInfo>,
+    /// Where it stands.
+    pub state: RunState,
+    /// Its sessions; at least one, the first is the run's start.
+    pub sessions: Vec<Session>,
+}
+
+impl RunHead {
+    /// Facts of its first session, of the first subject's machine.
+    pub fn facts(&self) -> Option<&Facts> {
+        self.sessions.first().and_then(|session| session.facts_of(SubjectIndex::A))
+    }
+
+    /// A subject.
+    pub fn subject(&self, subject: SubjectIndex) -> Option<&Subject> {
+        self.subjects.get(subject.at())
+    }
+}
+
 /// A run, whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
@@ -127,6 +158,25 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
+    /// A run, put together. `skipped`: ordinals of items that were left out.
+    pub fn new(head: RunHead, plan: Vec<PlanItem>, skipped: Vec<u32>, attempts: Vec<Attempt>) -> Self {
+        let RunHead { id, label, settings, subjects, workloads, state, sessions } = head;
+        RunRecord { id, label, settings, subjects, workloads, state, sessions, plan, skipped, attempts }
+    }
+
+    /// The run without its plan and what was measured.
+    pub fn head(&self) -> RunHead {
+        RunHead {
+            id: self.id,
+            label: self.label.clone(),
+            settings: self.settings.clone(),
+            subjects: self.subjects.clone(),
+            workloads: self.workloads.clone(),
+            state: self.state,
+            sessions: self.sessions.clone(),
+        }
+    }
+
     /// When the run began.
     pub fn started(&self) -> UnixMillis {
         self.sessions.first().map_or(UnixMillis(0), |session| session.started)

@@ -28,12 +28,12 @@ fn main() -> io::Result<()> {
         ("lens-empty", lens_fixture::empty()),
     ];
     for (name, run) in &runs {
-        let mut record = fixture::record(run);
+        let mut head = fixture::head(run);
         if let Some(lens) = &run.lens {
-            record.settings.kind = RunKind::Lens(lens.settings.clone());
-            record.subjects[0].what = lens.subject.clone();
+            head.settings.kind = RunKind::Lens(lens.settings.clone());
+            head.subjects[0].what = lens.subject.clone();
         }
-        fs::write(directory.join(format!("{name}.html")), html(run, &record))?;
+        fs::write(directory.join(format!("{name}.html")), html(run, &head))?;
         fs::write(directory.join(format!("{name}.json")), run_table(run, Format::Json, &Style::PLAIN))?;
     }
     for (name, one) in [

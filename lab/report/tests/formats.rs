@@ -62,7 +62,7 @@ fn a_verdict_is_shown_with_the_point_it_rests_on_and_no_other() {
     let table = run_table(&run, Format::Table, &WIDE);
     let line = table.lines().find(|line| line.starts_with(&run.curves[0].case.to_string())).unwrap();
     assert!(line.ends_with("scales: efficiency 98.6 % (97.1 … 100.0 %) at 2 tasks, n 6"), "{line}");
-    let page = html(&run, &fixture::record(&run));
+    let page = html(&run, &fixture::head(&run));
     let row = page.split_once("href=\"#curve-0\"").unwrap().1.split_once("</tr>").unwrap().0;
     assert!(row.contains("<data value=\"2\">2</data>") && row.contains(">98.6 %</data>"), "{row}");
 }
@@ -86,8 +86,8 @@ fn lists() {
     for format in Format::ALL {
         assert_snapshot!(format!("runs_{format}"), runs(&lines(), format, &MEDIUM));
         assert_snapshot!(format!("workloads_{format}"), workloads(&descriptions(), format, &MEDIUM));
-        let record = fixture::record(&fixture::small());
-        assert_snapshot!(format!("facts_{format}"), facts(record.facts().unwrap(), format, &MEDIUM));
+        let head = fixture::head(&fixture::small());
+        assert_snapshot!(format!("facts_{format}"), facts(head.facts().unwrap(), format, &MEDIUM));
     }
 }
 

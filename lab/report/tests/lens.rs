@@ -7,7 +7,7 @@ use faultline_model::lens::comparison::LensComparison;
 use faultline_model::lens::gate::GateReport;
 use faultline_model::machine::Machine;
 use faultline_model::plan::{RunKind, Settings};
-use faultline_model::record::{RunRecord, Session};
+use faultline_model::record::{RunHead, Session};
 use faultline_model::subject::Subject;
 use faultline_model::summary::RunSummary;
 use faultline_report::{Format, Style, budget_table, html, lens_compare_table, run_table};
@@ -16,9 +16,9 @@ use insta::assert_snapshot;
 const WIDE: Style = Style { width: Some(140), colour: false, unicode: true };
 const NARROW: Style = Style { width: Some(80), colour: false, unicode: false };
 
-fn record(summary: &RunSummary) -> RunRecord {
+fn head(summary: &RunSummary) -> RunHead {
     let lens = summary.lens.as_ref().unwrap();
-    RunRecord {
+    RunHead {
         id: summary.run,
         label: summary.label.clone(),
         settings: Settings {
@@ -33,9 +33,6 @@ fn record(summary: &RunSummary) -> RunRecord {
         workloads: Vec::new(),
         state: summary.state,
         sessions: vec![Session { started: summary.started, facts: vec![Default::default()] }],
-        plan: Vec::new(),
-        skipped: Vec::new(),
-        attempts: Vec::new(),
     }
 }
 
@@ -111,7 +108,7 @@ fn what_comes_from_outside_cannot_speak_to_the_terminal() {
 #[test]
 fn the_page_holds_every_case_and_line_and_nothing_to_load() {
     let run = lens_fixture::typical();
-    let page = html(&run, &record(&run));
+    let page = html(&run, &head(&run));
     let lens = run.lens.as_ref().unwrap();
     for curve in &lens.curves {
         assert!(page.contains(&curve.case.to_string()), "{}", curve.case);
@@ -123,13 +120,13 @@ fn the_page_holds_every_case_and_line_and_nothing_to_load() {
         assert!(page.contains(setting), "{setting}");
     }
     assert!(page.contains("default-src 'none'; script-src 'sha256-"));
-    assert_eq!(html(&run, &record(&run)), page);
+    assert_eq!(html(&run, &head(&run)), page);
 }
 
 #[test]
 fn text_from_outside_stays_text_on_the_page() {
     let run = lens_fixture::hostile();
-    let page = html(&run, &record(&run));
+    let page = html(&run, &head(&run));
     assert_eq!(page.matches("<script").count(), 2, "the data and the page's own");
     assert!(!page.contains("<img") && !page.contains("<!--") && !page.contains('\u{1b}'));
 }

@@ -6,7 +6,7 @@ use faultline_model::summary::RunSummary;
 use faultline_report::html;
 
 fn page(run: &RunSummary) -> String {
-    html(run, &fixture::record(run))
+    html(run, &fixture::head(run))
 }
 
 /// The page without what its bundled script and style contain.

@@ -17,9 +17,10 @@ impl Store {
         dataset: &Dataset,
     ) -> Result<(), StoreError> {
         self.write("save the figures in", |transaction| {
+            let points: usize = dataset.series.iter().map(|series| series.points.len()).sum();
             transaction.execute(
-                "INSERT INTO dataset (name, source, imported_ms, json) VALUES (?1, ?2, ?3, ?4)",
-                params![name, source, imported.0, json(dataset)],
+                "INSERT INTO dataset (name, source, imported_ms, json, series, points) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                params![name, source, imported.0, json(dataset), dataset.series.len() as i64, points as i64],
             )?;
             Ok(())
         })
@@ -32,19 +33,18 @@ impl Store {
         loaded.map_err(self.failed("read the figures in"))
     }
 
-    /// The newest of each name, the newest first.
+    /// The newest of each name, the newest first. Reads no figures.
     pub fn list_datasets(&self) -> Result<Vec<ImportedLine>, StoreError> {
-        let query = "SELECT name, source, imported_ms, json FROM dataset
+        let query = "SELECT name, source, imported_ms, series, points FROM dataset
                      WHERE id IN (SELECT max(id) FROM dataset GROUP BY name) ORDER BY id DESC";
         let lines = self.connection.prepare(query).and_then(|mut statement| {
             let lines = statement.query_map([], |row| {
-                let dataset: Dataset = crate::load::from_json(row, 3)?;
                 Ok(ImportedLine {
                     name: row.get(0)?,
                     source: row.get(1)?,
                     imported: UnixMillis(row.get(2)?),
-                    series: dataset.series.len() as u32,
-                    points: dataset.series.iter().map(|series| series.points.len() as u32).sum(),
+                    series: row.get(3)?,
+                    points: row.get(4)?,
                 })
             })?;
             lines.collect()

@@ -4,17 +4,22 @@
 //! nothing is lost (a power cut may take the last moments, never the file). Nothing is altered or dropped once it is
 //! saved: what does not count keeps its samples, with an outcome that says why. What figures mean belongs to `stats`.
 
+mod conclusions;
 mod error;
+mod find;
 mod imports;
-mod labels;
 mod load;
 mod lock;
+mod queries;
 mod run_journal;
 mod schema;
 mod write;
 
+pub use conclusions::Kept;
 pub use error::StoreError;
+pub use find::CommitRun;
 pub use lock::MeasuringLock;
+pub use queries::{CellAttempts, CellValue};
 pub use run_journal::RunJournal;
 pub use write::NewRun;
 

@@ -1,4 +1,4 @@
-//! Reads runs back, whole or as a list.
+//! Reads runs back: whole, without what was measured, or as a list.
 
 use crate::{Store, StoreError};
 use faultline_model::cell::{Case, Cell, TaskMode};
@@ -8,7 +8,7 @@ use faultline_model::lens::raw::LensMode;
 use faultline_model::lens::reading::Reading;
 use faultline_model::plan::{PlanItem, Timing};
 use faultline_model::protocol::{Interval, Measure, Usage, UsageScope};
-use faultline_model::record::{Attempt, RunId, RunLine, RunRecord, RunState, Session};
+use faultline_model::record::{Attempt, RunHead, RunId, RunLine, RunRecord, RunState, Session};
 use faultline_model::subject::{Commit, Subject, SubjectIndex};
 use faultline_model::time::UnixMillis;
 use rusqlite::types::Type;
@@ -23,23 +23,20 @@ impl Store {
         record.ok_or_else(|| StoreError::no_run(run, &self.path))
     }
 
+    /// The run with that id, without its plan and what was measured.
+    pub fn load_head(&self, run: RunId) -> Result<RunHead, StoreError> {
+        let head = read_head(&self.connection, run).map_err(self.failed("read a run from"))?;
+        head.ok_or_else(|| StoreError::no_run(run, &self.path))
+    }
+
+    /// The plan of a run, in its order; empty if there is no such run.
+    pub fn load_plan(&self, run: RunId) -> Result<Vec<PlanItem>, StoreError> {
+        Ok(read_plan(&self.connection, run).map_err(self.failed("read a run from"))?.0)
+    }
+
     /// Every run, the newest first.
     pub fn list_runs(&self) -> Result<Vec<RunLine>, StoreError> {
         read_lines(&self.connection).map_err(self.failed("read the runs from"))
-    }
-
-    /// The run that began last, if there is one.
-    pub fn newest_run(&self) -> Result<Option<RunId>, StoreError> {
-        let newest = "SELECT max(id) FROM run";
-        let id = self.connection.query_row(newest, [], |row| row.get::<_, Option<i64>>(0));
-        Ok(id.map_err(self.failed("read the runs from"))?.map(RunId))
-    }
-
-    /// The run that began last of those that are not finished.
-    pub fn newest_open_run(&self) -> Result<Option<RunId>, StoreError> {
-        let newest = "SELECT max(id) FROM run WHERE finished = 0";
-        let id = self.connection.query_row(newest, [], |row| row.get::<_, Option<i64>>(0));
-        Ok(id.map_err(self.failed("read the runs from"))?.map(RunId))
     }
 }
 
@@ -61,7 +58,7 @@ fn state(finished: bool) -> RunState {
 }
 
 /// All rows of a query about one run.
-fn rows<T>(
+pub(crate) fn rows<T>(
     connection: &Connection,
     query: &str,
     run: RunId,
@@ -73,29 +70,33 @@ fn rows<T>(
 fn read_run(connection: &Connection, run: RunId) -> rusqlite::Result<Option<RunRecord>> {
     // One snapshot for all queries: a run may be writing at the same time.
     let snapshot = connection.unchecked_transaction()?;
-    let head = "SELECT label, settings, workloads, finished FROM run WHERE id = ?1";
-    let record = snapshot
-        .query_row(head, [run.0], |row| {
-            Ok(RunRecord {
-                id: run,
-                label: row.get(0)?,
-                settings: from_json(row, 1)?,
-                subjects: Vec::new(),
-                workloads: from_json(row, 2)?,
-                state: state(row.get(3)?),
-                sessions: Vec::new(),
-                plan: Vec::new(),
-                skipped: Vec::new(),
-                attempts: Vec::new(),
-            })
+    let Some(head) = head_of(&snapshot, run)? else { return Ok(None) };
+    let (plan, skipped) = read_plan(&snapshot, run)?;
+    let attempts = read_attempts(&snapshot, run)?;
+    Ok(Some(RunRecord::new(head, plan, skipped, attempts)))
+}
+
+fn read_head(connection: &Connection, run: RunId) -> rusqlite::Result<Option<RunHead>> {
+    head_of(&*connection.unchecked_transaction()?, run)
+}
+
+fn head_of(snapshot: &Connection, run: RunId) -> rusqlite::Result<Option<RunHead>> {
+    let query = "SELECT label, settings, workloads, finished FROM run WHERE id = ?1";
+    let head = snapshot.query_row(query, [run.0], |row| {
+        Ok(RunHead {
+            id: run,
+            label: row.get(0)?,
+            settings: from_json(row, 1)?,
+            subjects: Vec::new(),
+            workloads: from_json(row, 2)?,
+            state: state(row.get(3)?),
+            sessions: Vec::new(),
         })
-        .optional()?;
-    let Some(mut record) = record else { return Ok(None) };
-    record.subjects = read_subjects(&snapshot, run)?;
-    record.sessions = read_sessions(&snapshot, run)?;
-    (record.plan, record.skipped) = read_plan(&snapshot, run)?;
-    record.attempts = read_attempts(&snapshot, run)?;
-    Ok(Some(record))
+    });
+    let Some(mut head) = head.optional()? else { return Ok(None) };
+    head.subjects = read_subjects(snapshot, run)?;
+    head.sessions = read_sessions(snapshot, run)?;
+    Ok(Some(head))
 }
 
 fn read_subjects(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<Subject>> {
@@ -124,24 +125,26 @@ fn read_sessions(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<Se
 
 fn read_plan(connection: &Connection, run: RunId) -> rusqlite::Result<(Vec<PlanItem>, Vec<u32>)> {
     let query =
-        "SELECT ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, skipped, subject
-                 FROM item WHERE run_id = ?1 ORDER BY ordinal";
-    let items = rows(connection, query, run, |row| {
-        let case = Case { workload: row.get(2)?, variant: row.get(3)?, mode: from_word(row, 4, TaskMode::from_word)? };
-        let timing = match row.get::<_, Option<i64>>(6)? {
-            None => None,
-            Some(warmup_ms) => Some(Timing {
-                warmup_ms: warmup_ms as u64,
-                window_ms: row.get::<_, i64>(7)? as u64,
-                interval_ms: row.get::<_, i64>(8)? as u64,
-            }),
-        };
-        let cell = Cell { case, tasks: row.get(5)? };
-        let subject = SubjectIndex(row.get(10)?);
-        Ok((PlanItem { ordinal: row.get(0)?, block: row.get(1)?, subject, cell, timing }, row.get::<_, bool>(9)?))
-    })?;
+        "SELECT ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, subject, skipped
+         FROM item WHERE run_id = ?1 ORDER BY ordinal";
+    let items = rows(connection, query, run, |row| Ok((item(row)?, row.get::<_, bool>(10)?)))?;
     let skipped = items.iter().filter(|(_, skipped)| *skipped).map(|(item, _)| item.ordinal).collect();
     Ok((items.into_iter().map(|(item, _)| item).collect(), skipped))
+}
+
+/// An item of the plan, from its columns: ordinal, block, workload, variant, mode, tasks, the three times, subject.
+pub(crate) fn item(row: &Row<'_>) -> rusqlite::Result<PlanItem> {
+    let case = Case { workload: row.get(2)?, variant: row.get(3)?, mode: from_word(row, 4, TaskMode::from_word)? };
+    let timing = match row.get::<_, Option<i64>>(6)? {
+        None => None,
+        Some(warmup_ms) => Some(Timing {
+            warmup_ms: warmup_ms as u64,
+            window_ms: row.get::<_, i64>(7)? as u64,
+            interval_ms: row.get::<_, i64>(8)? as u64,
+        }),
+    };
+    let cell = Cell { case, tasks: row.get(5)? };
+    Ok(PlanItem { ordinal: row.get(0)?, block: row.get(1)?, subject: SubjectIndex(row.get(9)?), cell, timing })
 }
 
 fn read_attempts(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<Attempt>> {
@@ -261,11 +264,13 @@ fn read_usage(row: &Row<'_>) -> rusqlite::Result<Usage> {
 fn read_lines(connection: &Connection) -> rusqlite::Result<Vec<RunLine>> {
     let query = r#"
         SELECT run.id, run.label, run.finished, session.started_ms, run.kind, run.suite, run.cpus, run.machine,
-               (SELECT json_extract(what, '$.kind') FROM subject WHERE run_id = run.id AND number = 0),
+               CASE WHEN run.kind = 'lens' THEN
+                   (SELECT json_extract(what, '$.kind') FROM subject WHERE run_id = run.id AND number = 0)
+               END,
                (SELECT count(*) FROM item WHERE run_id = run.id),
                (SELECT count(*) FROM attempt WHERE run_id = run.id AND final = 1),
                (SELECT count(*) FROM attempt WHERE run_id = run.id AND final = 1
-                AND json_extract(outcome, '$.kind') NOT IN ('done', 'unsupported')),
+                AND outcome_kind NOT IN ('done', 'unsupported')),
                (SELECT count(*) FROM item WHERE run_id = run.id AND skipped = 1)
         FROM run JOIN session ON session.run_id = run.id AND session.number = 0
         ORDER BY run.id DESC"#;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const APPLICATION_ID: i64 = 0x464C_544C;
 
 /// How many steps there are.
-const STEPS: usize = 5;
+const STEPS: usize = 6;
 
 /// The first step, which marks the file.
 const FIRST: &str = include_str!("schema/0001_runs.sql");
@@ -26,6 +26,7 @@ fn steps() -> Vec<M<'static>> {
         M::up(include_str!("schema/0003_sides.sql")),
         M::up(include_str!("schema/0004_datasets.sql")),
         M::up_with_hook(include_str!("schema/0005_subjects.sql"), subjects::make),
+        M::up(include_str!("schema/0006_aggregates_and_conclusions.sql")),
     ]
 }
 

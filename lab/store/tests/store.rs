@@ -15,7 +15,7 @@ use faultline_model::record::{RunId, RunState, Session};
 use faultline_model::setup::Setup;
 use faultline_model::subject::{Commit, Subject, SubjectIndex};
 use faultline_model::time::UnixMillis;
-use faultline_store::{MeasuringLock, NewRun, Store};
+use faultline_store::{CellAttempts, MeasuringLock, NewRun, Store};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::path::Path;
@@ -173,33 +173,23 @@ fn of_figures_under_one_name_the_newest_is_meant() {
     let lines = store.list_datasets().unwrap();
     let names: Vec<_> = lines.iter().map(|line| (line.name.as_str(), line.source.as_str(), line.points)).collect();
     assert_eq!(names, [("nightly", "asv", 1), ("other", "go-bench", 1)]);
+    let unreadable = "UPDATE dataset SET json = 'no JSON'";
+    rusqlite::Connection::open(directory.path().join("x.sqlite")).unwrap().execute(unreadable, []).unwrap();
+    assert_eq!(store.list_datasets().unwrap(), lines, "the list reads no figures");
 }
 
 #[test]
-fn a_label_leads_to_the_newest_run_that_has_it() {
+fn the_list_of_runs_reads_no_outcome() {
     let directory = tempfile::tempdir().unwrap();
-    let mut store = Store::open_or_create(&directory.path().join("x.sqlite")).unwrap();
-    begin(&mut store);
-    let newest = begin(&mut store);
-    assert_eq!(store.run_labelled("first").unwrap(), Some(newest));
-    assert_eq!(store.run_labelled("second").unwrap(), None);
-    assert_eq!(store.run_labelled("firs").unwrap(), None, "only commits may be cut short");
-    let mut commit = |label| {
-        let plan = [item(0)];
-        let new = NewRun {
-            label: Some(label),
-            settings: &settings(),
-            subjects: &host(),
-            workloads: &[],
-            plan: &plan,
-            session: &session(1),
-        };
-        store.begin_run(&new).unwrap()
-    };
-    let (one, _) = (commit("1f3a9c2d7e"), commit("1f3a9c2e00"));
-    assert_eq!(store.run_labelled("1f3a9c2d").unwrap(), Some(one));
-    let problem = store.run_labelled("1f3a9c2").unwrap_err().problem;
-    assert_eq!(problem, "several commits begin with '1f3a9c2': 1f3a9c2d7e, 1f3a9c2e00");
+    let path = directory.path().join("x.sqlite");
+    let mut store = Store::open_or_create(&path).unwrap();
+    let run = begin(&mut store);
+    attempt(&mut store, run, 0, Some(Outcome::TimedOut { limit_ms: 1 }));
+    let lines = store.list_runs().unwrap();
+    assert_eq!((lines[0].ended, lines[0].failed), (1, 1));
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("DROP TRIGGER attempt_closed; UPDATE attempt SET outcome = 'no JSON'").unwrap();
+    assert_eq!(store.list_runs().unwrap(), lines);
 }
 
 #[test]
@@ -355,7 +345,7 @@ fn a_database_from_before_the_lens_is_brought_up_to_date_with_all_it_holds() {
         r#"INSERT INTO session VALUES (1, 0, 5, '{"kernel.release":"5.10"}');
            INSERT INTO item VALUES (1, 0, 0, 'zero_fill', 'base', 'process', 1, 10, 100, 50, 0);
            INSERT INTO attempt VALUES (1, 1, 0, 6, 7, '{"kind":"done"}', 1, NULL);
-           INSERT INTO sample VALUES (1, 'window', 0, 2, 3, '[5,6]');"#,
+           INSERT INTO sample VALUES (1, 'window', 0, 2, 4, '[5,6]'), (1, 'warmup', 0, 1, 2, '[9,9]');"#,
     )
     .unwrap();
     drop(old);
@@ -366,6 +356,9 @@ fn a_database_from_before_the_lens_is_brought_up_to_date_with_all_it_holds() {
     assert_eq!((&record.settings, &record.attempts[0].reading), (&self::settings(), &None));
     assert_eq!(record.subjects, host());
     assert_eq!(store.list_runs().unwrap()[0].machine, "5.10");
+    let chosen = CellAttempts { subject: SubjectIndex::A, cell: item(0).cell, blocks: 0..1, begun: None };
+    let values = store.cell_values(RunId(1), &chosen).unwrap();
+    assert_eq!((values[0].intervals, values[0].window_ns, values[0].operations), (1, Some(2), Some(11)));
     let mut journal = store.journal(RunId(1));
     let new = journal.begin_attempt(0, UnixMillis(8)).unwrap();
     journal.record_reading(new, &reading()).unwrap();

@@ -10,7 +10,7 @@ use faultline_stats::lens::{Tolerance, against, check};
 
 /// A run that counted under the lens; refuses one that measured time.
 pub fn under_lens(run: RunId, places: &Places) -> Result<RunRecord, Error> {
-    let record = stored::load(Some(run), places)?;
+    let record = stored::load(run, places)?;
     if record.settings.lens().is_some() {
         return Ok(record);
     }

@@ -47,7 +47,7 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
         baseline: under.gates.baseline.map(|run| run.0),
     };
     let guest = guest(shapes[0], &image, &request.parameters);
-    let subject = Subject::as_is(Machine::Qemu(guest.clone()));
+    let subject = Subject { commit: under.commit.clone(), ..Subject::as_is(Machine::Qemu(guest.clone())) };
     let first = boot(guest, image, lab)?;
     let asked = LensRequest {
         workloads: request.workloads.clone(),

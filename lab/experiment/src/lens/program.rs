@@ -42,7 +42,7 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
     let baseline = gates::baseline(&under.gates, lab.places)?;
     let paths = lab.places.paths_for_facts()?;
     let what = SubjectKind::Program { argv: argv.clone() };
-    let subject = Subject { what, ..Subject::as_is(Machine::Host) };
+    let subject = Subject { what, commit: under.commit.clone(), ..Subject::as_is(Machine::Host) };
     let is_whole = request.whole || !image.has_marks;
     let (times, cache) = model::times_and_cache(&machine);
     let again = LensAgain {

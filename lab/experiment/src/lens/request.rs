@@ -3,6 +3,7 @@
 use faultline_coherence::{Caches, CostTable};
 use faultline_model::cell::TaskMode;
 use faultline_model::record::RunId;
+use faultline_model::subject::Commit;
 use faultline_stats::lens::Budget;
 use std::path::PathBuf;
 
@@ -62,6 +63,8 @@ pub struct UnderLens {
     pub limit_ms: Option<u64>,
     /// A name for people.
     pub label: Option<String>,
+    /// The commit that what is counted was built from, where it is known.
+    pub commit: Option<Commit>,
 }
 
 /// What is asked of workloads in a guest under the lens.

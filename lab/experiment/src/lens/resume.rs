@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::lab::Lab;
 use crate::{measure, resumable};
 use faultline_model::lens::settings::{LensAgain, LensSettings};
-use faultline_model::record::{RunId, RunRecord};
+use faultline_model::record::{RunHead, RunId};
 use faultline_model::subject::{SubjectIndex, SubjectKind};
 use faultline_runner::lens::Naming;
 use faultline_store::Store;
@@ -19,12 +19,12 @@ use faultline_targets::Target;
 /// the run's own.
 pub(crate) fn go_on(
     store: &mut Store,
-    record: &RunRecord,
+    head: &RunHead,
     settings: &LensSettings,
     limit_ms: Option<u64>,
     lab: &mut Lab<'_>,
 ) -> Result<Measured, Error> {
-    let run = record.id;
+    let run = head.id;
     let again = settings.again.as_deref().ok_or_else(|| {
         Error::usage(
             format!("run {run} does not hold what a resume needs: an older version of faultline began it"),
@@ -33,8 +33,8 @@ pub(crate) fn go_on(
     })?;
     let gates = gates_of(settings, again, run)?;
     let baseline = gates::baseline(&gates, lab.places)?;
-    let (target, naming) = counting(record, settings, again, lab)?;
-    resumable::check_workloads_of_lens(record, target.as_ref())?;
+    let (target, naming) = counting(head, settings, again, lab)?;
+    resumable::check_workloads_of_lens(head, &store.missing_items(run)?, target.as_ref())?;
     if lab.stop.is_set() {
         return Err(Error::stopped());
     }
@@ -44,19 +44,19 @@ pub(crate) fn go_on(
 
 /// The target that can count, with names, as it was when the run began.
 fn counting(
-    record: &RunRecord,
+    head: &RunHead,
     settings: &LensSettings,
     again: &LensAgain,
     lab: &mut Lab<'_>,
 ) -> Result<(Box<dyn Target>, Naming), Error> {
-    let run = record.id;
+    let run = head.id;
     let plugin = found_again(&again.plugin, "the plugin", run)?;
     let model = model::again(settings, again);
-    let subject = resumable::subject(record, SubjectIndex::A)?;
+    let subject = resumable::subject(head, SubjectIndex::A)?;
     match (&subject.what, subject.machine.guest()) {
         (SubjectKind::Program { argv }, _) => program::again(argv, again, model, plugin, run, lab),
         (SubjectKind::Kernel { .. }, Some(guest)) => {
-            kernel::again(&guest.parameters, &record.settings.cpus, again, model, plugin, run, lab)
+            kernel::again(&guest.parameters, &head.settings.cpus, again, model, plugin, run, lab)
         }
         _ => Err(Error::failed(
             format!("run {run} does not say which program or kernel it counted"),

@@ -2,7 +2,7 @@
 
 use super::request::{Gates, UnderLens};
 use super::{gates, model};
-use crate::conclusion::Measured;
+use crate::conclusion::{Conclusion, Ended, Measured};
 use crate::database::MeasuringStore;
 use crate::error::Error;
 use crate::lab::Lab;
@@ -80,9 +80,13 @@ pub(super) fn to_the_gates(
     (gates, baseline): (&Gates, Option<&RunRecord>),
     lab: &mut Lab<'_>,
 ) -> Result<Measured, Error> {
-    let mut measured = measure::to_the_end(store, run, target, limit_ms, Some(naming), lab)?;
-    if let Measured::Concluded(conclusion) = &mut measured {
-        conclusion.gates = gates::hold(gates, baseline, &conclusion.record);
+    match measure::to_the_end(store, run, target, limit_ms, Some(naming), lab)? {
+        Ended::Stopped => Ok(Measured::Stopped { run }),
+        Ended::ToTheEnd => {
+            let record = store.load_run(run)?;
+            let mut conclusion = Conclusion::of_record(store, &record)?;
+            conclusion.gates = gates::hold(gates, baseline, &record);
+            Ok(Measured::Concluded(Box::new(conclusion)))
+        }
     }
-    Ok(measured)
 }

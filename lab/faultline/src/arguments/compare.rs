@@ -11,7 +11,7 @@ use std::time::Duration;
 #[command(after_help = "\
 Examples:
   faultline compare 3 4                                two runs of the database
-  faultline compare 1f3a9c2 80d2f11                    two commits: runs that have them as label
+  faultline compare 1f3a9c2 80d2f11                    two commits: the newest runs of them
   faultline compare old.json new.json                  two files of other tools: hyperfine, Go, criterion, asv, …
   faultline compare results.csv@1f3a9c results.csv@80d2 two commits of one file
 Live, side against side in random order, until the answer is there:
@@ -23,7 +23,7 @@ Live, side against side in random order, until the answer is there:
 A variant is a name of faultline.toml, a command with a path, or KEY=VALUE words: env.NAME, sysctl.NAME, /sys/FILE,
 programs (a directory), compiler, on (a machine), kernel (an image), workload, command. Empty, it is the machine as it is.")]
 pub(crate) struct Compare {
-    /// Two of: a run's number or label, a file or directory, each with @COMMIT where it holds history; or, with --a and --b, workloads
+    /// Two of: a run's number, label or commit, a file or directory, each with @COMMIT where it holds history; or, with --a and --b, workloads
     #[arg(value_name = "WHAT")]
     pub(crate) what: Vec<String>,
 

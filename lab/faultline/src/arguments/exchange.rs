@@ -55,7 +55,7 @@ Examples:
   faultline export nightly.json --to otava-csv     from one tool's format to another's
   faultline export 3 --to asv -o results           a directory")]
 pub(crate) struct Export {
-    /// A run's number or label, a file or directory, or a name given at import
+    /// A run's number, label or commit, a file or directory, or a name given at import
     #[arg(value_name = "WHAT")]
     pub(crate) what: String,
 

@@ -1,9 +1,10 @@
 //! Arguments of `faultline lens`.
 
 use super::measuring::Mode;
-use super::{Conduct, FormatArgument, count, run_number, seed, size};
+use super::{Conduct, FormatArgument, commit, count, run_number, seed, size};
 use clap::{Args, Subcommand};
 use faultline_coherence::Caches;
+use faultline_model::subject::Commit;
 use faultline_stats::lens::Budget;
 use std::path::PathBuf;
 
@@ -88,6 +89,10 @@ pub(crate) struct Counting {
     /// Name for the run
     #[arg(long, value_name = "TEXT")]
     pub(crate) label: Option<String>,
+
+    /// Commit that the program or kernel was built from, at least 7 digits; `compare` finds the run by it
+    #[arg(long, value_name = "COMMIT", value_parser = commit)]
+    pub(crate) commit: Option<Commit>,
 }
 
 /// What programs and kernels under the lens take alike.

@@ -14,7 +14,7 @@ pub(crate) fn facts(arguments: &Facts, db: Option<&Path>) -> Result<ExitCode, Fa
             let places = places::with_programs(&arguments.place, db)?;
             faultline_experiment::facts(&arguments.machine.on.clone().unwrap_or_default(), &places)?
         }
-        Some(run) => stored::load(Some(RunId(run)), &places::found(db)?)?.facts().cloned().unwrap_or_default(),
+        Some(run) => stored::facts(RunId(run), &places::found(db)?)?,
     };
     output::print(&faultline_report::facts(&facts, arguments.format.format, &output::style()))?;
     Ok(ExitCode::SUCCESS)

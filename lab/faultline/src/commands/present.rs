@@ -19,7 +19,7 @@ pub(super) fn table(conclusion: &Conclusion, format: Format) -> String {
 /// Its page.
 pub(super) fn page(conclusion: &Conclusion) -> String {
     match &conclusion.what {
-        Concluded::Figures(summary) => faultline_report::html(summary, &conclusion.record),
+        Concluded::Figures(summary) => faultline_report::html(summary, &conclusion.head),
         Concluded::Comparison(comparison) => faultline_report::comparison_html(comparison),
         Concluded::Fitness(fitness) => faultline_report::comparison_html(&fitness.compared),
     }

@@ -14,7 +14,7 @@ pub(crate) fn published(arguments: &Published, db: Option<&Path>) -> Result<Exit
     let name = arguments.name.as_deref();
     let text = match arguments.beside {
         Some(run) => {
-            let summary = faultline_stats::summarise(&stored::load(Some(RunId(run)), &places::found(db)?)?);
+            let summary = stored::figures(RunId(run), &places::found(db)?)?;
             literature::beside(&summary, format, &style)
         }
         None if arguments.compare => literature::answers(name, format, &style).map_err(refused)?,

@@ -21,6 +21,7 @@ pub(crate) fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failur
         machine: arguments.machine.on.clone().unwrap_or_default(),
         seed: arguments.measuring.seed,
         label: arguments.label.clone(),
+        commit: arguments.commit.clone(),
     };
     let places = places::for_measuring(conduct, db)?;
     let concluded = measuring::conduct(conduct, &places, |lab| faultline_experiment::run(&request, lab))?;

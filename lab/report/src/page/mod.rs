@@ -19,13 +19,13 @@ use crate::one_line::one_line;
 use crate::run::legend;
 use crate::sentences::worded_run;
 use crate::style::UNICODE;
-use faultline_model::record::RunRecord;
+use faultline_model::record::RunHead;
 use faultline_model::summary::RunSummary;
 use maud::{Markup, html as markup};
 
-/// The page of a run as HTML: its figures from `summary`, settings and facts from `record`. Nothing in it is loaded from elsewhere, and its
+/// The page of a run as HTML: its figures from `summary`, settings and facts from `head`. Nothing in it is loaded from elsewhere, and its
 /// content security policy forbids to.
-pub fn html(summary: &RunSummary, record: &RunRecord) -> String {
+pub fn html(summary: &RunSummary, head: &RunHead) -> String {
     let title = introduction::title(summary, &UNICODE);
     let parts = markup! {
         @match &summary.lens {
@@ -42,8 +42,8 @@ pub fn html(summary: &RunSummary, record: &RunRecord) -> String {
                 (reading(summary))
             }
         }
-        (surroundings::facts(record))
-        (surroundings::settings(summary, record))
+        (surroundings::facts(head))
+        (surroundings::settings(summary, head))
     };
     let skip = if summary.lens.is_some() { "Skip to the cases" } else { "Skip to the curves" };
     document::document(&title, ("#curves", skip), masthead(summary, &title), parts, &worded_run(summary))

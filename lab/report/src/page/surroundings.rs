@@ -7,7 +7,7 @@ use crate::sentences;
 use faultline_model::facts::FactValue;
 use faultline_model::lens::settings::LensSettings;
 use faultline_model::plan::{PinPolicy, RunKind, Settings, TimedSettings};
-use faultline_model::record::RunRecord;
+use faultline_model::record::RunHead;
 use faultline_model::subject::{SubjectIndex, SubjectKind};
 use faultline_model::summary::RunSummary;
 use maud::{Markup, html as markup};
@@ -33,12 +33,12 @@ pub(crate) fn warnings(summary: &RunSummary) -> Markup {
 }
 
 /// Facts about the machine, by section; a session that began on a changed machine says so.
-pub(crate) fn facts(record: &RunRecord) -> Markup {
-    let sessions = record.sessions.len();
+pub(crate) fn facts(head: &RunHead) -> Markup {
+    let sessions = head.sessions.len();
     markup! {
         section #facts aria-labelledby="facts-title" {
             h2 #facts-title { "Facts" }
-            @match record.facts() {
+            @match head.facts() {
                 None => p.nothing { "Nothing is known of the machine." },
                 Some(facts) => {
                     @if sessions > 1 { p.hint { "At the start of the run; it was resumed " (sessions - 1) " times." } }
@@ -67,25 +67,25 @@ fn sections(facts: &BTreeMap<String, FactValue>) -> BTreeMap<&str, Vec<(&str, &F
 }
 
 /// What was asked for.
-pub(crate) fn settings(summary: &RunSummary, record: &RunRecord) -> Markup {
+pub(crate) fn settings(summary: &RunSummary, head: &RunHead) -> Markup {
     markup! {
         section #settings aria-labelledby="settings-title" {
             h2 #settings-title { "Settings" }
             dl.settings {
-                @for (key, value) in rows(record) { dt { (key) } dd { (one_line(&value)) } }
+                @for (key, value) in rows(head) { dt { (key) } dd { (one_line(&value)) } }
                 dt { "executions" } dd { (introduction::progress(&summary.progress)) }
-                @for session in record.sessions.iter().skip(1) { dt { "resumed" } dd { (moment::words(session.started)) } }
+                @for session in head.sessions.iter().skip(1) { dt { "resumed" } dd { (moment::words(session.started)) } }
                 dt { "format of the JSON" } dd { (summary.format) }
             }
         }
     }
 }
 
-fn rows(record: &RunRecord) -> Vec<(&'static str, String)> {
-    let settings = &record.settings;
+fn rows(head: &RunHead) -> Vec<(&'static str, String)> {
+    let settings = &head.settings;
     let tasks: Vec<String> = settings.cpus.iter().map(u32::to_string).collect();
     match &settings.kind {
-        RunKind::Lens(lens) => lens_rows(record, lens, &tasks.join(", ")),
+        RunKind::Lens(lens) => lens_rows(head, lens, &tasks.join(", ")),
         RunKind::Timed(timed) => timed_rows(settings, timed, &tasks.join(", ")),
         RunKind::Comparison(comparison) => timed_rows(settings, &comparison.timed, &tasks.join(", ")),
     }
@@ -117,9 +117,9 @@ fn timed_rows(settings: &Settings, timed: &TimedSettings, tasks: &str) -> Vec<(&
 }
 
 /// What was asked of the lens. Seed, pinning and window mean nothing there.
-fn lens_rows(record: &RunRecord, lens: &LensSettings, cpus: &str) -> Vec<(&'static str, String)> {
-    let settings = &record.settings;
-    let (subject, words) = match record.subject(SubjectIndex::A).map(|subject| &subject.what) {
+fn lens_rows(head: &RunHead, lens: &LensSettings, cpus: &str) -> Vec<(&'static str, String)> {
+    let settings = &head.settings;
+    let (subject, words) = match head.subject(SubjectIndex::A).map(|subject| &subject.what) {
         Some(SubjectKind::Program { argv }) => ("program", argv.join(" ")),
         Some(SubjectKind::Kernel { image, command_line }) => {
             ("kernel", format!("{image}, command line: {command_line}"))

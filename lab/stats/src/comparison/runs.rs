@@ -125,9 +125,11 @@ fn share(runs: &[MeasuredRun<'_>]) -> Option<Estimate> {
     system_share(&repeats)
 }
 
+/// A run goes by its label, else by the commit that it measured, else by its number.
 fn run_described(record: &RunRecord) -> Described {
+    let commit = || Some(record.subject(SubjectIndex::A)?.commit.as_ref()?.id.clone());
     Described {
-        name: record.label.clone().unwrap_or_else(|| format!("run {}", record.id)),
+        name: record.label.clone().or_else(commit).unwrap_or_else(|| format!("run {}", record.id)),
         setup: Vec::new(),
         run: Some(record.id),
         started: Some(record.started()),

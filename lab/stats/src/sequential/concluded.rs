@@ -2,11 +2,11 @@
 
 use super::answers::{settled, withheld};
 use super::looks::{last_look, looks};
-use crate::comparison::{ComparisonError, Settings, compare_sides, sides_answers};
+use crate::comparison::{self, ComparisonError, compare_sides, sides_answers};
 use crate::progress::{Standing, standings};
 use faultline_model::cell::Cell;
 use faultline_model::comparison::{Comparison, Ended, Look, Sequential};
-use faultline_model::plan::PlanItem;
+use faultline_model::plan::{PlanItem, Settings};
 use faultline_model::record::{RunRecord, RunState};
 use faultline_model::subject::SubjectIndex;
 use faultline_model::workload_comparison::FewUnits;
@@ -20,11 +20,11 @@ use std::collections::BTreeSet;
 /// each workload is cautioned so.
 ///
 /// A workload of which a side failed in every block up to a look isn't waited for: it has no comparison, and [`Comparison::unmatched`] says why.
-pub fn concluded(record: &RunRecord, settings: &Settings) -> Result<Comparison, ComparisonError> {
+pub fn concluded(record: &RunRecord, settings: &comparison::Settings) -> Result<Comparison, ComparisonError> {
     let Some(comparison) = record.settings.comparison() else { return Err(ComparisonError::NoSides(record.id.0)) };
     let mut settings = *settings;
     settings.two_sample.level = comparison.level;
-    let planned = planned_looks(record);
+    let planned = planned_looks(&record.settings, &record.plan);
     let whole = whole_blocks(record);
     let (taken, ended) = taken(record, &planned, whole, |look| {
         Ok(settled(&sides_answers(record, &settings, *look)?, comparison.precision))
@@ -47,7 +47,7 @@ pub fn concluded(record: &RunRecord, settings: &Settings) -> Result<Comparison, 
 /// What is measured, without answers.
 fn before_the_first_look(
     record: &RunRecord,
-    settings: &Settings,
+    settings: &comparison::Settings,
     planned: &[Look],
     whole: u32,
 ) -> Result<Comparison, ComparisonError> {
@@ -59,13 +59,13 @@ fn before_the_first_look(
     Ok(withheld(compare_sides(record, settings, Some(seen))?, no_look))
 }
 
-/// The looks planned for a record: one at the end where none may stop it before, none where it has no sides.
-pub fn planned_looks(record: &RunRecord) -> Vec<Look> {
-    let blocks = record.settings.repeats;
-    match record.settings.comparison() {
+/// The looks planned for a run: one at the end where none may stop it before, none where it has no sides.
+pub fn planned_looks(settings: &Settings, plan: &[PlanItem]) -> Vec<Look> {
+    let blocks = settings.repeats;
+    match settings.comparison() {
         None => Vec::new(),
         Some(comparison) if comparison.precision == 0.0 => vec![Look { blocks, alpha: 1.0 - comparison.level }],
-        Some(comparison) => looks(blocks, workloads(record), comparison.level),
+        Some(comparison) => looks(blocks, workloads(plan), comparison.level),
     }
 }
 
@@ -92,8 +92,8 @@ fn taken(
 }
 
 /// Pairs of cells.
-fn workloads(record: &RunRecord) -> u32 {
-    let first = record.plan.iter().filter(|item| item.subject == SubjectIndex::A);
+fn workloads(plan: &[PlanItem]) -> u32 {
+    let first = plan.iter().filter(|item| item.subject == SubjectIndex::A);
     first.map(|item| &item.cell).collect::<BTreeSet<&Cell>>().len() as u32
 }
 
@@ -132,7 +132,7 @@ mod tests {
     }
 
     fn of(record: &RunRecord) -> (Comparison, Sequential) {
-        let compared = concluded(record, &Settings::default()).unwrap();
+        let compared = concluded(record, &comparison::Settings::default()).unwrap();
         let sequential = compared.sequential.clone().unwrap();
         (compared, sequential)
     }
@@ -174,17 +174,17 @@ mod tests {
     fn before_the_first_look_an_open_record_has_values_and_no_answers() {
         let open = cut(record(true), 8, false);
         let (compared, sequential) = of(&open);
-        let first = planned_looks(&open)[0].blocks;
+        let first = planned_looks(&open.settings, &open.plan)[0].blocks;
         assert!(first > 8);
         assert_eq!((sequential.taken, sequential.ended), (0, Ended::Stopped));
-        assert_eq!(sequential.looks, planned_looks(&open), "none is left out");
+        assert_eq!(sequential.looks, planned_looks(&open.settings, &open.plan), "none is left out");
         let workload = &compared.workloads[0].comparison;
         assert_eq!((workload.answer, workload.method, workload.a.units), (Answer::Undecided, Method::None, 8));
         assert_eq!((workload.p, workload.ratio, workload.shift, workload.detectable), (None, None, None, None));
         let caution = &workload.cautions[0];
         assert_eq!(caution.what, Caution::FewUnits(FewUnits::NoLook { measured: 8, first_look: first }));
         assert_eq!(compared.workloads[0].details.values[0].len(), 8);
-        assert!(concluded(&cut(record(false), 0, false), &Settings::default()).is_err());
+        assert!(concluded(&cut(record(false), 0, false), &comparison::Settings::default()).is_err());
     }
 
     #[test]
@@ -232,6 +232,6 @@ mod tests {
     #[test]
     fn a_run_without_sides_is_none() {
         let record = example::Run::new(&["load"]).record();
-        assert_eq!(concluded(&record, &Settings::default()), Err(ComparisonError::NoSides(1)));
+        assert_eq!(concluded(&record, &comparison::Settings::default()), Err(ComparisonError::NoSides(1)));
     }
 }

@@ -26,6 +26,7 @@ pub(super) fn request(arguments: &Arguments, operations: Option<u64>) -> UnderLe
         operations,
         limit_ms: conduct.limit_ms(),
         label: counting.label.clone(),
+        commit: counting.commit.clone(),
     }
 }
 

@@ -1,0 +1,72 @@
+//! What was concluded of a finished run is shown again without its samples, and made again when another version of the method made it.
+
+mod lab;
+
+use lab::Lab;
+
+/// A run of two repeats that has ended, or was left after its first one.
+fn measured(arguments: &[&str]) -> Lab {
+    let lab = Lab::new();
+    lab.good_fake("good");
+    let short = ["--cpus", "1", "--repeats", "2", "--warmup", "0ms", "--window", "10ms", "--interval", "10ms"];
+    let all: Vec<&str> = ["run", "good", "-q"].into_iter().chain(short).chain(arguments.iter().copied()).collect();
+    let output = lab.faked(&all).output().unwrap();
+    assert!(output.status.success(), "{}", lab::stderr(&output));
+    lab
+}
+
+fn sql(lab: &Lab, statement: &str) {
+    rusqlite::Connection::open(lab.db()).unwrap().execute_batch(statement).unwrap();
+}
+
+fn number(lab: &Lab, query: &str) -> i64 {
+    rusqlite::Connection::open(lab.db()).unwrap().query_row(query, [], |row| row.get(0)).unwrap()
+}
+
+fn shown(lab: &Lab) -> String {
+    lab::stdout(&lab.run(&["show", "--format", "json"]))
+}
+
+#[test]
+fn a_finished_run_is_shown_without_its_samples() {
+    let lab = measured(&[]);
+    let before = shown(&lab);
+    sql(&lab, "DELETE FROM sample");
+    assert_eq!(shown(&lab), before);
+    assert!(lab.run(&["report", "-o", "-"]).status.success());
+    sql(&lab, "DELETE FROM conclusion");
+    assert_ne!(shown(&lab), before, "made again, of what is left");
+}
+
+#[test]
+fn what_another_version_concluded_is_made_again_and_replaced() {
+    let lab = measured(&["--label", "mine"]);
+    let before = shown(&lab);
+    sql(&lab, "UPDATE conclusion SET json = replace(json, 'mine', 'theirs')");
+    assert!(shown(&lab).contains("theirs"), "the kept one is shown");
+    sql(&lab, "UPDATE conclusion SET method = method - 1");
+    assert_eq!(shown(&lab), before);
+    assert_eq!(number(&lab, "SELECT count(*) FROM conclusion WHERE instr(json, 'theirs') = 0"), 1);
+}
+
+#[test]
+fn an_open_run_has_no_conclusion_and_a_resumed_one_has_a_new_one() {
+    let lab = measured(&[]);
+    sql(&lab, "UPDATE run SET finished = 0; UPDATE attempt SET final = 0, outcome = NULL WHERE id = 2");
+    assert_eq!(number(&lab, "SELECT count(*) FROM conclusion"), 0, "the change dropped it");
+    let open = shown(&lab);
+    assert!(open.contains("\"state\": \"open\""), "{open}");
+    assert_eq!(number(&lab, "SELECT count(*) FROM conclusion"), 0, "an open run's is not kept");
+    assert!(lab.faked(&["resume", "-q"]).output().unwrap().status.success());
+    assert_eq!(number(&lab, "SELECT count(*) FROM conclusion WHERE kind = 'figures'"), 1);
+    assert!(shown(&lab).contains("\"done\": 2"));
+}
+
+#[test]
+fn a_failure_is_still_told_by_the_status_of_a_resume_of_what_is_finished() {
+    let lab = Lab::new();
+    lab.fake("bad", "exit 3");
+    let run = ["run", "bad", "-q", "--cpus", "1", "--repeats", "1"];
+    assert_eq!(lab.faked(&run).output().unwrap().status.code(), Some(1));
+    assert_eq!(lab.faked(&["resume", "1", "-q"]).output().unwrap().status.code(), Some(1));
+}

@@ -1,0 +1,52 @@
+//! Conclusions of finished runs, kept with the version of the method that made them.
+//!
+//! They can be made again from the record at any time. Whatever changes a run's record drops what was concluded of it: triggers of the database see to
+//! that (`schema/0006_aggregates_and_conclusions.sql`).
+
+use crate::write::json;
+use crate::{BUSY_TIMEOUT, Store, StoreError};
+use faultline_model::comparison::Comparison;
+use faultline_model::record::RunId;
+use faultline_model::summary::RunSummary;
+use rusqlite::{OptionalExtension, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::time::Duration;
+
+/// What can be concluded of a run.
+pub trait Kept: Serialize + DeserializeOwned {
+    /// The word for it in the database.
+    const KIND: &'static str;
+}
+
+impl Kept for RunSummary {
+    const KIND: &'static str = "figures";
+}
+
+impl Kept for Comparison {
+    const KIND: &'static str = "comparison";
+}
+
+impl Store {
+    /// What that version of the method concluded of a run, if it is kept. What can't be read any more counts as not kept.
+    pub fn load_conclusion<T: Kept>(&self, run: RunId, method: u32) -> Result<Option<T>, StoreError> {
+        let query = "SELECT json FROM conclusion WHERE run_id = ?1 AND kind = ?2 AND method = ?3";
+        let text = self.connection.query_row(query, params![run.0, T::KIND, method], |row| row.get::<_, String>(0));
+        let text = text.optional().map_err(self.failed("read a run from"))?;
+        Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+    }
+
+    /// Keeps what was concluded of a run, in place of what another version concluded. Of a run that is not finished nothing is kept. Does not wait for
+    /// another process that is writing, and is an error then.
+    pub fn save_conclusion<T: Kept>(&mut self, run: RunId, method: u32, conclusion: &T) -> Result<(), StoreError> {
+        let failed = self.failed("save a conclusion in");
+        self.connection.busy_timeout(Duration::ZERO).map_err(&failed)?;
+        let saved = self.connection.execute(
+            "INSERT OR REPLACE INTO conclusion (run_id, kind, method, json)
+             SELECT id, ?2, ?3, ?4 FROM run WHERE id = ?1 AND finished = 1",
+            params![run.0, T::KIND, method, json(conclusion)],
+        );
+        self.connection.busy_timeout(BUSY_TIMEOUT).map_err(&failed)?;
+        saved.map(|_| ()).map_err(&failed)
+    }
+}

@@ -1,0 +1,79 @@
+//! Finds runs: the newest, by label, by the commit of a subject, by when they began.
+
+use crate::{Store, StoreError};
+use faultline_model::record::RunId;
+use faultline_model::subject::{Commit, SubjectIndex};
+use faultline_model::time::UnixMillis;
+use rusqlite::{Params, Row, params};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// A subject of a run that was built from a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitRun {
+    /// The run.
+    pub run: RunId,
+    /// Which of its subjects.
+    pub subject: SubjectIndex,
+    /// The commit's name, as it was given.
+    pub commit: String,
+}
+
+impl Store {
+    /// The run that began last, if there is one.
+    pub fn newest_run(&self) -> Result<Option<RunId>, StoreError> {
+        Ok(self.runs("SELECT id FROM run ORDER BY id DESC LIMIT 1", [])?.first().copied())
+    }
+
+    /// The run that began last of those that are not finished.
+    pub fn newest_open_run(&self) -> Result<Option<RunId>, StoreError> {
+        Ok(self.runs("SELECT id FROM run WHERE finished = 0 ORDER BY id DESC LIMIT 1", [])?.first().copied())
+    }
+
+    /// The runs with exactly that label, the newest first.
+    pub fn runs_labelled(&self, label: &str) -> Result<Vec<RunId>, StoreError> {
+        self.runs("SELECT id FROM run WHERE label = ?1 ORDER BY id DESC", [label])
+    }
+
+    /// The runs that began within `times`, the newest first.
+    pub fn runs_begun(&self, times: Range<UnixMillis>) -> Result<Vec<RunId>, StoreError> {
+        self.runs(
+            "SELECT run_id FROM session WHERE number = 0 AND started_ms >= ?1 AND started_ms < ?2 ORDER BY run_id DESC",
+            params![times.start.0, times.end.0],
+        )
+    }
+
+    /// What was measured of the commit of that name, or of the one commit whose name begins so, the newest first; nothing for what can't be a commit's
+    /// name. An error if several commits begin so.
+    pub fn runs_of_commit(&self, name: &str) -> Result<Vec<CommitRun>, StoreError> {
+        let Some(Commit { id: name, .. }) = Commit::named(name) else { return Ok(Vec::new()) };
+        // After all digits comes "g": what begins with the name lies between, and the index finds it.
+        let query = "SELECT run_id, number, commit_id FROM subject WHERE commit_id >= ?1 AND commit_id < ?1 || 'g'
+                     ORDER BY run_id DESC, number";
+        let mut found = self.found(query, [&name], |row| {
+            Ok(CommitRun { run: RunId(row.get(0)?), subject: SubjectIndex(row.get(1)?), commit: row.get(2)? })
+        })?;
+        if found.iter().any(|one| one.commit == name) {
+            found.retain(|one| one.commit == name);
+        }
+        let commits: BTreeSet<&str> = found.iter().map(|one| one.commit.as_str()).collect();
+        match commits.iter().collect::<Vec<_>>().as_slice() {
+            [one, other, ..] => Err(StoreError::ambiguous(&name, one, other)),
+            _ => Ok(found),
+        }
+    }
+
+    fn runs(&self, query: &str, of: impl Params) -> Result<Vec<RunId>, StoreError> {
+        self.found(query, of, |row| Ok(RunId(row.get(0)?)))
+    }
+
+    fn found<T>(
+        &self,
+        query: &str,
+        of: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let found = self.connection.prepare(query).and_then(|mut statement| statement.query_map(of, read)?.collect());
+        found.map_err(self.failed("read the runs in"))
+    }
+}

@@ -1,0 +1,133 @@
+//! Conclusions are kept of finished runs, for one version of the method, until the record changes.
+
+use faultline_model::cell::{Case, Cell, TaskMode};
+use faultline_model::facts::Facts;
+use faultline_model::journal::Journal;
+use faultline_model::machine::Machine;
+use faultline_model::outcome::Outcome;
+use faultline_model::plan::{PinPolicy, PlanItem, RunKind, Settings, TimedSettings};
+use faultline_model::record::{RunId, RunState, Session};
+use faultline_model::subject::{Subject, SubjectIndex};
+use faultline_model::summary::{Progress, RunSummary};
+use faultline_model::time::UnixMillis;
+use faultline_store::{NewRun, Store};
+use tempfile::TempDir;
+
+fn session() -> Session {
+    Session { started: UnixMillis(1), facts: vec![Facts::default()] }
+}
+
+/// A run of two items, of which one is done.
+fn begun() -> (TempDir, Store, RunId) {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(&directory.path().join("db.sqlite")).unwrap();
+    let case = Case { workload: "load".into(), variant: "base".into(), mode: TaskMode::Process };
+    let cell = Cell { case, tasks: 1 };
+    let item = |ordinal| PlanItem { ordinal, block: 0, subject: SubjectIndex::A, cell: cell.clone(), timing: None };
+    let timed = TimedSettings {
+        suite: None,
+        pin: PinPolicy::Each,
+        oversubscribe: false,
+        budget_ms: None,
+        copies: 1,
+        tree: None,
+    };
+    let kind = RunKind::Timed(timed);
+    let settings = Settings { cpus: vec![1], repeats: 1, seed: 7, limit_ms: None, size: None, kind };
+    let subjects = [Subject::as_is(Machine::Host)];
+    let plan = [item(0), item(1)];
+    let new = NewRun {
+        label: None,
+        settings: &settings,
+        subjects: &subjects,
+        workloads: &[],
+        plan: &plan,
+        session: &session(),
+    };
+    let run = store.begin_run(&new).unwrap();
+    attempt(&mut store, run, 0);
+    (directory, store, run)
+}
+
+fn attempt(store: &mut Store, run: RunId, ordinal: u32) {
+    let mut journal = store.journal(run);
+    let id = journal.begin_attempt(ordinal, UnixMillis(2)).unwrap();
+    journal.end_attempt(id, &Outcome::Done, UnixMillis(3)).unwrap();
+}
+
+fn finished() -> (TempDir, Store, RunId) {
+    let (directory, mut store, run) = begun();
+    store.finish_run(run).unwrap();
+    store.save_conclusion(run, 3, &summary(run)).unwrap();
+    assert_eq!(kept(&store, run), Some(summary(run)));
+    (directory, store, run)
+}
+
+fn summary(run: RunId) -> RunSummary {
+    RunSummary {
+        format: RunSummary::FORMAT.to_owned(),
+        run,
+        label: Some("one third".to_owned()),
+        started: UnixMillis(1),
+        state: RunState::Finished,
+        machine: "m".to_owned(),
+        progress: Progress { planned: 2, done: 1, ..Progress::default() },
+        curves: Vec::new(),
+        warnings: Vec::new(),
+        lens: None,
+    }
+}
+
+fn kept(store: &Store, run: RunId) -> Option<RunSummary> {
+    store.load_conclusion(run, 3).unwrap()
+}
+
+#[test]
+fn of_another_version_there_is_none_and_a_new_one_takes_its_place() {
+    let (_directory, mut store, run) = finished();
+    assert_eq!(store.load_conclusion::<RunSummary>(run, 2).unwrap(), None);
+    store.save_conclusion(run, 4, &summary(run)).unwrap();
+    assert_eq!(kept(&store, run), None);
+    assert_eq!(store.load_conclusion(run, 4).unwrap(), Some(summary(run)));
+}
+
+#[test]
+fn an_open_run_has_none() {
+    let (_directory, mut store, run) = begun();
+    store.save_conclusion(run, 3, &summary(run)).unwrap();
+    assert_eq!(kept(&store, run), None);
+}
+
+#[test]
+fn whatever_changes_the_record_drops_it() {
+    let changes: [fn(&mut Store, RunId); 3] = [
+        |store, run| store.resume_run(run, &session()).unwrap(),
+        |store, run| attempt(store, run, 1),
+        |store, run| store.skip_items(run, &[1]).unwrap(),
+    ];
+    for (change, number) in changes.into_iter().zip(0..) {
+        let (_directory, mut store, run) = finished();
+        change(&mut store, run);
+        assert_eq!(kept(&store, run), None, "change {number}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_any_more_counts_as_none() {
+    let (directory, store, run) = finished();
+    let other = rusqlite::Connection::open(directory.path().join("db.sqlite")).unwrap();
+    other.execute("UPDATE conclusion SET json = '{\"format\": 1}'", []).unwrap();
+    assert_eq!(kept(&store, run), None);
+}
+
+#[test]
+fn nobody_is_waited_for() {
+    let (directory, mut store, run) = finished();
+    let other = rusqlite::Connection::open(directory.path().join("db.sqlite")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let problem = store.save_conclusion(run, 4, &summary(run)).unwrap_err().problem;
+    assert!(problem.ends_with("another process keeps it locked"), "{problem}");
+    assert_eq!(kept(&store, run), Some(summary(run)), "the one that was kept is still there");
+    other.execute_batch("ROLLBACK").unwrap();
+    store.save_conclusion(run, 4, &summary(run)).unwrap();
+}
