@@ -106,8 +106,11 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         .prop_map(|(started, window, measure, outcome)| Drawn { started, window, measure, outcome: Some(outcome) })
 }
 
+/// An item's block, subject and tasks, its attempts, and whether it is skipped.
+type DrawnItem = ((u32, u32, u32), Vec<Drawn>, bool);
+
 /// Items with the attempts at each; nothing is attempted after an attempt that was final.
-fn items() -> impl Strategy<Value = Vec<((u32, u32, u32), Vec<Drawn>, bool)>> {
+fn items() -> impl Strategy<Value = Vec<DrawnItem>> {
     let attempts = vec(drawn(), 0..4).prop_map(|attempts| {
         let is_final = |drawn: &Drawn| drawn.outcome.as_ref().is_some_and(Outcome::is_final);
         let last = attempts.iter().position(is_final).map_or(attempts.len(), |index| index + 1);
