@@ -49,6 +49,11 @@ IMPURE = re.compile(r"""
   | \b(?:SystemTime|Instant)::now\b
   | \b(?:rand::rng|thread_rng|from_entropy|from_os_rng)\b
 """, re.VERBOSE)
+
+# Rooms that go by the clock they are given, so that they can be simulated; and the one file that reads the system's.
+GIVEN_A_CLOCK = {"faultline-experiment", "faultline-runner"}
+SYSTEM_CLOCK = "src/clock.rs"
+CLOCK = re.compile(r"\b(?:SystemTime|Instant)\b")
 TESTS = re.compile(r"^#\[cfg\(test\)\]\n(?:pub(?:\(crate\))? )?mod \w+ \{\n.*?^\}", re.MULTILINE | re.DOTALL)
 
 
@@ -79,6 +84,13 @@ def impurities(name, path, text):
     return [f"{name}: {path} uses {found.group()}" for found in IMPURE.finditer(TESTS.sub("", text))]
 
 
+def clock_readings(name, path, text):
+    """Uses of the system's clock in a room that is given one, as sentences. Its modules of tests may."""
+    if str(path) == SYSTEM_CLOCK:
+        return []
+    return [f"{name}: {path} uses {found.group()}, and is given a clock" for found in CLOCK.finditer(TESTS.sub("", text))]
+
+
 def sources(package):
     """Path and text of each source file of a package's library."""
     from pathlib import Path
@@ -97,6 +109,9 @@ def main():
         if package["name"] in PURE:
             for path, text in sources(package):
                 found += impurities(package["name"], path, text)
+        if package["name"] in GIVEN_A_CLOCK:
+            for path, text in sources(package):
+                found += clock_readings(package["name"], path, text)
     for sentence in found:
         print(f"arrows: {sentence}", file=sys.stderr)
     return 1 if found else 0

@@ -55,6 +55,11 @@ class Arrows(unittest.TestCase):
         self.assertEqual(arrows.impurities("m", "a.rs", tests), [])
         self.assertEqual(len(arrows.impurities("m", "a.rs", tests + "use std::env;")), 1)
 
+    def test_one_file_alone_reads_the_systems_clock(self):
+        text = "use std::time::Instant;"
+        self.assertEqual(arrows.clock_readings("r", "src/run.rs", text), ["r: src/run.rs uses Instant, and is given a clock"])
+        self.assertEqual(arrows.clock_readings("r", "src/clock.rs", text), [])
+
 
 class Licences(unittest.TestCase):
     def test_expressions(self):

@@ -15,7 +15,7 @@ use faultline_runner::{ComparisonRequest, PlannedRun, Request, SideMachine, Targ
 use faultline_stats::sequential::{is_hopeless, is_settled, planned_looks, spent_ms};
 use faultline_store::{NewRun, Store};
 use faultline_targets::{SettingsGuard, Target};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Confidence level where none is asked for.
 pub const USUAL_LEVEL: f64 = 0.95;
@@ -69,7 +69,7 @@ pub(crate) fn measure_sides(request: &LiveComparisonRequest, lab: &mut Lab<'_>) 
 
     let mut database = MeasuringStore::open_or_create(lab.places)?;
     let store = &mut database.store;
-    let session = measure::session(&sides.targets());
+    let session = measure::session(&sides.targets(), lab.clock);
     let new = NewRun {
         label: request.label.as_deref(),
         settings: &plan.settings,
@@ -100,7 +100,7 @@ pub(crate) fn go_on(
         resumable::check(head, &missing, side, target)?;
     }
     let ended = with_settings(&sides, lab, |lab| {
-        store.resume_run(head.id, &measure::session(&sides.targets()))?;
+        store.resume_run(head.id, &measure::session(&sides.targets(), lab.clock))?;
         follow(store, &store.load_head(head.id)?, &sides, limit_ms, lab)
     })?;
     Measured::of(&ended, store, head.id)
@@ -136,7 +136,7 @@ fn follow(
     let spent_ms = spent_ms(&head.sessions, &store.attempt_starts(run)?);
     let budget_ms = head.settings.timed().and_then(|timed| timed.budget_ms);
     let budget = budget_ms.map(|budget_ms| Duration::from_millis(budget_ms.saturating_sub(spent_ms)));
-    let began = Instant::now();
+    let began = lab.clock.monotonic();
     let targets = sides.targets();
     let looks = planned_looks(&head.settings, &store.load_plan(run)?);
     // Before the first look it is seen whether there is any point in going on.
@@ -150,7 +150,7 @@ fn follow(
             subjects: &head.subjects,
             workloads: &head.workloads,
             items: &items,
-            budget: budget.map(|budget| budget.saturating_sub(began.elapsed())),
+            budget: budget.map(|budget| budget.saturating_sub(lab.clock.monotonic() - began)),
             limit,
             naming: None,
         };

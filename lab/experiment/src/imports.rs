@@ -1,10 +1,10 @@
 //! Takes other tools' figures into the database.
 
 use crate::error::Error;
-use crate::measure;
 use crate::operand;
 use crate::places::Places;
 use faultline_exchange::Format;
+use faultline_runner::Clock;
 use faultline_store::Store;
 use std::path::PathBuf;
 
@@ -32,8 +32,8 @@ pub struct Imported {
     pub points: usize,
 }
 
-/// Reads figures and keeps them.
-pub fn import(request: &ImportRequest, places: &Places) -> Result<Imported, Error> {
+/// Reads figures and keeps them, with the time at which they were read.
+pub fn import(request: &ImportRequest, places: &Places, clock: &dyn Clock) -> Result<Imported, Error> {
     let file = &request.file;
     if !file.exists() {
         return Err(Error::usage(
@@ -48,7 +48,7 @@ pub fn import(request: &ImportRequest, places: &Places) -> Result<Imported, Erro
     };
     check_name(&name)?;
     let mut store = Store::open_or_create(places.database()?)?;
-    store.save_dataset(&name, format.name(), measure::now(), &dataset)?;
+    store.save_dataset(&name, format.name(), clock.now(), &dataset)?;
     let points = dataset.series.iter().map(|series| series.points.len()).sum();
     Ok(Imported { name, format, series: dataset.series.len(), points })
 }

@@ -3,12 +3,18 @@
 use crate::error::Error;
 use crate::observer::{Notice, Observer};
 use crate::places::Places;
+use crate::target::Machines;
+use faultline_runner::Clock;
 use faultline_targets::{SettingsGuard, StopFlag};
 
 /// What an experiment works with: given by the face that begins it.
 pub struct Lab<'a> {
     /// Where things are.
     pub places: &'a Places,
+    /// Makes machines ready to be measured. Runs under the lens make their own.
+    pub machines: &'a dyn Machines,
+    /// The clock that budgets go by and whose times are saved.
+    pub clock: &'a dyn Clock,
     /// Ends the experiment when it is set: what is measured by then stays saved.
     pub stop: &'a StopFlag,
     /// Is told what happens.

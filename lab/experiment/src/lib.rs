@@ -1,7 +1,7 @@
 //! Begins, resumes, looks at and concludes measurements: runs, live comparisons, checks, runs under the lens. One room under every face.
 //!
-//! A face makes a request of what its user says, and gives a [`Lab`]: where things are ([`Places`]), what ends it (a stop flag), and whom to
-//! tell ([`Observer`]). It gets back what was concluded, once ([`Measured`], [`Conclusion`]), and shows it. Nothing here prints, takes
+//! A face makes a request of what its user says, and gives a [`Lab`]: where things are ([`Places`]), what makes machines ready
+//! ([`Machines`]), a clock, what ends it (a stop flag), and whom to tell ([`Observer`]). It gets back what was concluded, once ([`Measured`], [`Conclusion`]), and shows it. Nothing here prints, takes
 //! signals, or knows a terminal; what is said is data ([`Notice`], [`Error`]).
 
 mod check;
@@ -39,4 +39,4 @@ pub use places::Places;
 pub use resume::{ResumeRequest, resume};
 pub use run::{RunRequest, TreeRequest, run};
 pub use stored_comparison::{StoredComparisonRequest, compare_stored};
-pub use target::{facts, workloads};
+pub use target::{LocalMachines, Machines, ReadyTarget, facts, workloads};

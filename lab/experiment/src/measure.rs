@@ -4,22 +4,15 @@ use crate::conclusion::Ended;
 use crate::error::Error;
 use crate::lab::Lab;
 use faultline_model::record::{RunHead, RunId, Session};
-use faultline_model::time::UnixMillis;
 use faultline_runner::lens::Naming;
-use faultline_runner::{Completion, PlannedRun, Targets};
+use faultline_runner::{Clock, Completion, PlannedRun, Targets};
 use faultline_store::Store;
 use faultline_targets::Target;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// The subjects' machines as they are now, as a session's beginning.
-pub(crate) fn session(by_subject: &[&dyn Target]) -> Session {
-    Session { started: now(), facts: by_subject.iter().map(|target| target.facts()).collect() }
-}
-
-/// This moment.
-pub(crate) fn now() -> UnixMillis {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    UnixMillis(since.map_or(0, |since| since.as_millis() as i64))
+pub(crate) fn session(by_subject: &[&dyn Target], clock: &dyn Clock) -> Session {
+    Session { started: clock.now(), facts: by_subject.iter().map(|target| target.facts()).collect() }
 }
 
 /// Any number that fits a signed 64-bit integer, so that every reader of JSON and SQL can hold it.
@@ -55,7 +48,7 @@ pub(crate) fn stretch(
     lab: &mut Lab<'_>,
 ) -> Result<Stretch, Error> {
     lab.observer.measuring_begins(head);
-    let ran = faultline_runner::run(planned, &mut store.journal(head.id), lab.observer, lab.stop);
+    let ran = faultline_runner::run(planned, lab.clock, &mut store.journal(head.id), lab.observer, lab.stop);
     lab.observer.measuring_ends();
     match ran? {
         Completion::Finished => Ok(Stretch::Whole),

@@ -6,7 +6,7 @@ use crate::database::MeasuringStore;
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::observer::Notice;
-use crate::{lens, measure, resumable, target};
+use crate::{lens, measure, resumable};
 use faultline_model::record::{RunId, RunState};
 use faultline_model::subject::SubjectIndex;
 
@@ -42,10 +42,10 @@ pub fn resume(request: &ResumeRequest, lab: &mut Lab<'_>) -> Result<Measured, Er
         return comparison::go_on(store, &head, request.limit_ms, lab);
     }
     let subject = resumable::subject(&head, SubjectIndex::A)?;
-    let ready = target::ready(&subject.machine, lab.places, lab.stop)?;
+    let ready = lab.machines.ready(&subject.machine, lab.places, lab.stop)?;
     let target = ready.target.as_ref();
     resumable::check(&head, &store.missing_items(run)?, SubjectIndex::A, target)?;
-    store.resume_run(run, &measure::session(&[target]))?;
+    store.resume_run(run, &measure::session(&[target], lab.clock))?;
     let ended = measure::to_the_end(store, run, target, request.limit_ms, None, lab)?;
     Measured::of(&ended, store, run)
 }

@@ -5,7 +5,6 @@ use crate::database::MeasuringStore;
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::measure;
-use crate::target;
 use faultline_model::machine::Machine;
 use faultline_model::plan::{GivenTree, PinPolicy};
 use faultline_model::subject::{Commit, Subject};
@@ -43,7 +42,7 @@ pub struct TreeRequest {
 pub fn run(request: &RunRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let tree = request.tree.as_ref().map(|tree| given_tree(tree, &request.machine)).transpose()?;
     lab.put_back_leftovers()?;
-    let ready = target::ready(&request.machine, lab.places, lab.stop)?;
+    let ready = lab.machines.ready(&request.machine, lab.places, lab.stop)?;
     let target = ready.target.as_ref();
     let workloads = target.workloads()?;
     let seed = request.seed.unwrap_or_else(measure::any_seed);
@@ -58,7 +57,7 @@ pub fn run(request: &RunRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
         subjects: &[Subject { commit: request.commit.clone(), ..Subject::as_is(ready.machine) }],
         workloads: &workloads,
         plan: &plan.items,
-        session: &measure::session(&[target]),
+        session: &measure::session(&[target], lab.clock),
     };
     let run = database.store.begin_run(&new)?;
     let ended = measure::to_the_end(&mut database.store, run, target, None, None, lab)?;

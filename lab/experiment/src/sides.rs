@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::observer::Notice;
-use crate::target::{self, ReadyTarget};
+use crate::target::ReadyTarget;
 use faultline_model::machine::{Guest, Machine};
 use faultline_model::setup::Setup;
 use faultline_model::subject::Subject;
@@ -103,7 +103,7 @@ fn ready(side: &mut Subject, lab: &mut Lab<'_>, built: &mut Vec<TempDir>) -> Res
         places.workloads = Some(directory.path().to_owned());
         built.push(directory);
     }
-    target::ready(&side.machine, &places, lab.stop)
+    lab.machines.ready(&side.machine, &places, lab.stop)
 }
 
 /// The machine a side asks for, with its kernel; else the one of all.

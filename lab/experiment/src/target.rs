@@ -8,30 +8,41 @@ use faultline_model::machine::{Guest, Machine};
 use faultline_targets::qemu::{Emulator, KernelImage, MachineRequest, QemuMachine};
 use faultline_targets::{StopFlag, Target};
 
+/// Makes machines ready to run workloads.
+pub trait Machines {
+    /// The machine asked for, booted if it is a guest.
+    fn ready(&self, machine: &Machine, places: &Places, stop: &StopFlag) -> Result<ReadyTarget, Error>;
+}
+
 /// A machine that is ready.
-pub(crate) struct ReadyTarget {
+pub struct ReadyTarget {
     /// The machine.
-    pub(crate) target: Box<dyn Target>,
+    pub target: Box<dyn Target>,
     /// What it is, with all that was left open filled in: it leads to the same machine again.
-    pub(crate) machine: Machine,
+    pub machine: Machine,
+}
+
+/// This host, and guests in an emulator on it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LocalMachines;
+
+impl Machines for LocalMachines {
+    fn ready(&self, machine: &Machine, places: &Places, stop: &StopFlag) -> Result<ReadyTarget, Error> {
+        match machine {
+            Machine::Host => Ok(ReadyTarget { target: Box::new(places.host()?), machine: Machine::Host }),
+            Machine::Qemu(guest) => qemu(guest, places, stop),
+        }
+    }
 }
 
 /// Facts about a machine, which is booted for it if it is a guest.
 pub fn facts(machine: &Machine, places: &Places) -> Result<Facts, Error> {
-    Ok(ready(machine, places, &StopFlag::default())?.target.facts())
+    Ok(LocalMachines.ready(machine, places, &StopFlag::default())?.target.facts())
 }
 
 /// The workloads that a machine has, as they describe themselves.
 pub fn workloads(machine: &Machine, places: &Places) -> Result<Vec<WorkloadInfo>, Error> {
-    Ok(ready(machine, places, &StopFlag::default())?.target.workloads()?)
-}
-
-/// The machine asked for, booted if it is a guest.
-pub(crate) fn ready(machine: &Machine, places: &Places, stop: &StopFlag) -> Result<ReadyTarget, Error> {
-    match machine {
-        Machine::Host => Ok(ReadyTarget { target: Box::new(places.host()?), machine: Machine::Host }),
-        Machine::Qemu(guest) => qemu(guest, places, stop),
-    }
+    Ok(LocalMachines.ready(machine, places, &StopFlag::default())?.target.workloads()?)
 }
 
 /// A guest; its kernel's path is saved in full.

@@ -5,6 +5,7 @@
 //! ends the run early. Where samples are kept, and what they mean, is for others.
 
 mod attempt;
+mod clock;
 mod comparison;
 pub mod lens;
 mod observer;
@@ -14,6 +15,7 @@ mod run;
 mod select;
 mod suite;
 
+pub use clock::{Clock, SystemClock};
 pub use comparison::{ComparisonRequest, SideMachine, plan_comparison};
 pub use observer::{Observer, RunProgress};
 pub use plan::{Plan, plan};

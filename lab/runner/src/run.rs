@@ -1,5 +1,6 @@
 //! Runs a plan's items one after the other, until all have ended, a stop is asked for, or the time budget is used up.
 
+use crate::clock::Clock;
 use crate::lens::Naming;
 use crate::observer::{Observer, RunProgress};
 use crate::{attempt, plan};
@@ -8,9 +9,8 @@ use faultline_model::journal::{Journal, JournalError};
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{PlanItem, Settings};
 use faultline_model::subject::Subject;
-use faultline_model::time::UnixMillis;
 use faultline_targets::{StopFlag, Target};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
 
 /// Where items run: a target for each subject, in the order of the subjects; several may share one.
 #[derive(Clone, Copy)]
@@ -75,11 +75,12 @@ pub enum Completion {
 /// Runs the items. The error is that of a journal that can't save: nothing more is run then.
 pub fn run(
     run: &PlannedRun<'_>,
+    clock: &dyn Clock,
     journal: &mut dyn Journal,
     observer: &mut dyn Observer,
     stop: &StopFlag,
 ) -> Result<Completion, JournalError> {
-    let mut pace = Pace::new(run.items, run.targets);
+    let mut pace = Pace::new(run.items, run.targets, clock);
     for (index, item) in run.items.iter().enumerate() {
         if stop.is_set() {
             return Ok(Completion::Stopped);
@@ -88,9 +89,9 @@ pub fn run(
             return Ok(Completion::BudgetUsed(run.items[index..].iter().map(|item| item.ordinal).collect()));
         }
         observer.item_begins(item, &pace.progress());
-        let id = journal.begin_attempt(item.ordinal, now())?;
+        let id = journal.begin_attempt(item.ordinal, clock.now())?;
         let attempted = attempt::execute(run, item, id, journal, observer, stop)?;
-        journal.end_attempt(id, &attempted.outcome, now())?;
+        journal.end_attempt(id, &attempted.outcome, clock.now())?;
         if attempted.outcome == Outcome::Interrupted {
             return Ok(Completion::Stopped);
         }
@@ -103,14 +104,10 @@ pub fn run(
     Ok(Completion::Finished)
 }
 
-fn now() -> UnixMillis {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    UnixMillis(since.map_or(0, |since| since.as_millis() as i64))
-}
-
 /// Keeps count, and estimates what is left from how the time so far compares with what was expected.
 struct Pace<'a> {
-    began: Instant,
+    clock: &'a dyn Clock,
+    began: Duration,
     total: usize,
     ended: usize,
     targets: Targets<'a>,
@@ -119,9 +116,10 @@ struct Pace<'a> {
 }
 
 impl<'a> Pace<'a> {
-    fn new(items: &[PlanItem], targets: Targets<'a>) -> Self {
+    fn new(items: &[PlanItem], targets: Targets<'a>, clock: &'a dyn Clock) -> Self {
         Pace {
-            began: Instant::now(),
+            clock,
+            began: clock.monotonic(),
             total: items.len(),
             ended: 0,
             targets,
@@ -131,7 +129,7 @@ impl<'a> Pace<'a> {
     }
 
     fn elapsed(&self) -> Duration {
-        self.began.elapsed()
+        self.clock.monotonic() - self.began
     }
 
     fn ended(&mut self, item: &PlanItem) {
@@ -156,12 +154,13 @@ impl<'a> Pace<'a> {
 mod tests {
     use super::*;
     use crate::plan::tests::workloads;
-    use crate::{Request, plan::plan};
+    use crate::{Request, SystemClock, plan::plan};
     use faultline_model::describe::WorkloadInfo;
     use faultline_model::facts::Facts;
     use faultline_model::journal::AttemptId;
     use faultline_model::lens::reading::Reading;
     use faultline_model::protocol::Event;
+    use faultline_model::time::UnixMillis;
     use faultline_targets::{Ending, Execution, TargetError};
     use std::cell::Cell;
     use std::ops::ControlFlow;
@@ -241,7 +240,7 @@ mod tests {
             naming: None,
         };
         let mut notes = Notes::default();
-        let completion = run(&planned, &mut notes, &mut Nobody, &StopFlag::default()).unwrap();
+        let completion = run(&planned, &SystemClock::default(), &mut notes, &mut Nobody, &StopFlag::default()).unwrap();
         assert_eq!(completion, Completion::LeftChanged("x can't be set to '1'".to_owned()));
         assert_eq!((machine.executed.get(), notes.0.len(), notes.0[1].is_final()), (2, 2, false));
     }

@@ -2,13 +2,12 @@
 
 use super::costs::{self, Kept, MEASURED};
 use crate::error::Error;
-use crate::lab::Lab;
 use crate::places::Places;
 use crate::target::or_stopped;
 use crate::whole_file;
 use faultline_coherence::CostTable;
-use faultline_targets::Target;
 use faultline_targets::host::ping_pong::{Nearness, Probe, Rounds, probe};
+use faultline_targets::{StopFlag, Target};
 use std::path::PathBuf;
 
 /// What was measured.
@@ -23,9 +22,9 @@ pub struct Calibration {
 }
 
 /// Measures every pair of this machine's CPUs.
-pub fn calibrate(lab: &mut Lab<'_>) -> Result<Calibration, Error> {
-    let host = lab.places.bare_host();
-    let probe = probe(host.cpus(), Rounds::default(), lab.stop).map_err(|error| or_stopped(error, lab.stop))?;
+pub fn calibrate(places: &Places, stop: &StopFlag) -> Result<Calibration, Error> {
+    let host = places.bare_host();
+    let probe = probe(host.cpus(), Rounds::default(), stop).map_err(|error| or_stopped(error, stop))?;
     let table = table(&probe);
     let machine = host.facts().0.get("host.name").map_or_else(String::new, ToString::to_string);
     Ok(Calibration { probe, table, machine })

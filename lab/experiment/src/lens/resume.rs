@@ -38,7 +38,7 @@ pub(crate) fn go_on(
     if lab.stop.is_set() {
         return Err(Error::stopped());
     }
-    store.resume_run(run, &measure::session(&[target.as_ref()]))?;
+    store.resume_run(run, &measure::session(&[target.as_ref()], lab.clock))?;
     run::to_the_gates(store, run, target.as_ref(), &naming, limit_ms, (&gates, baseline.as_ref()), lab)
 }
 

@@ -61,7 +61,7 @@ impl LensRun<'_> {
             subjects: std::slice::from_ref(self.subject),
             workloads: self.workloads,
             plan: &self.plan.items,
-            session: &measure::session(&[self.target]),
+            session: &measure::session(&[self.target], lab.clock),
         };
         let store = &mut database.store;
         let run = store.begin_run(&new)?;

@@ -5,6 +5,7 @@ use crate::failure::{self, Failure};
 use crate::{output, places};
 use faultline_exchange::Written;
 use faultline_experiment::{ImportRequest, Imported, Places, operand, stored};
+use faultline_runner::SystemClock;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -12,7 +13,8 @@ pub(crate) fn import(arguments: &Import, db: Option<&Path>) -> Result<ExitCode, 
     let places = places::found(db)?;
     let Some(file) = arguments.file.clone() else { return list(arguments, &places) };
     let request = ImportRequest { file, from: arguments.from.from, name: arguments.name.clone() };
-    let Imported { name, format, series, points } = faultline_experiment::import(&request, &places)?;
+    let Imported { name, format, series, points } =
+        faultline_experiment::import(&request, &places, &SystemClock::default())?;
     failure::warn(&format!(
         "taken in as '{name}' from {format}: {series} benchmarks, {points} runs",
         format = format.name()

@@ -6,9 +6,9 @@ use crate::arguments::measuring::Measuring;
 use crate::failure::{self, Failure};
 use crate::progress::Shown;
 use crate::{output, signals};
-use faultline_experiment::{Conclusion, Error, Lab, Measured, Places};
+use faultline_experiment::{Conclusion, Error, Lab, LocalMachines, Measured, Places};
 use faultline_report::Format;
-use faultline_runner::Request;
+use faultline_runner::{Request, SystemClock};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -43,7 +43,9 @@ pub(super) fn conduct(
 ) -> Result<Option<Conclusion>, Failure> {
     let stop = signals::stop_flag()?;
     let mut shown = Shown::new(conduct.quiet);
-    let measured = experiment(&mut Lab { places, stop: &stop, observer: &mut shown })?;
+    let clock = SystemClock::default();
+    let mut lab = Lab { places, machines: &LocalMachines, clock: &clock, stop: &stop, observer: &mut shown };
+    let measured = experiment(&mut lab)?;
     match measured {
         Measured::Concluded(conclusion) => {
             show(&conclusion, conduct)?;

@@ -2,9 +2,7 @@
 
 use crate::arguments::lens::Calibrate;
 use crate::failure::{self, Failure};
-use crate::progress::Shown;
 use crate::{output, places, signals};
-use faultline_experiment::Lab;
 use faultline_experiment::lens::{self, Calibration, MEASURED};
 use faultline_model::facts::Facts;
 use faultline_targets::host::ping_pong::Nearness;
@@ -13,8 +11,7 @@ use std::process::ExitCode;
 pub(super) fn calibrate(arguments: &Calibrate) -> Result<ExitCode, Failure> {
     let places = places::found(None)?;
     let stop = signals::stop_flag()?;
-    let mut shown = Shown::new(false);
-    let calibration = lens::calibrate(&mut Lab { places: &places, stop: &stop, observer: &mut shown })?;
+    let calibration = lens::calibrate(&places, &stop)?;
     output::print(&faultline_report::facts(&words(&calibration), arguments.format.format, &output::style()))?;
     if !arguments.dry_run {
         let file = calibration.keep(&places)?;
