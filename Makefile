@@ -118,9 +118,10 @@ test-mixes: needs-build
 	RUSTFLAGS="--cfg shuttle" $(CARGO) test --release --locked -p faultline-frames --lib --target-dir target/shuttle mixes
 	$(CARGO) test --release --locked -p faultline-frames --test stress -- --ignored
 
-# Error rates and power of the statistics over thousands of simulated comparisons, curves and series.
+# Error rates and power of the statistics over thousands of simulated comparisons, curves and series; experiments with faults from many more seeds.
 test-simulated: needs-build
 	$(CARGO) test --release --locked -p faultline-stats -- --include-ignored
+	FAULTLINE_SEEDS=20000 $(CARGO) test --release --locked -p faultline-simulation
 
 # README's two commands where nothing is installed but what it asks for.
 SUITE := bookworm

@@ -14,6 +14,7 @@ import sys
 ALLOWED = {
     "faultline": {"experiment", "literature", "runner", "targets", "stats", "report", "exchange", "model", "coherence"},
     "faultline-experiment": {"runner", "targets", "symbols", "stats", "store", "exchange", "model", "coherence"},
+    "faultline-simulation": {"experiment", "runner", "targets", "stats", "store", "model"},
     "faultline-runner": {"targets", "symbols", "model"},
     "faultline-targets": {"coherence", "model"},
     "faultline-stats": {"model"},

@@ -60,6 +60,12 @@ class Arrows(unittest.TestCase):
         self.assertEqual(arrows.clock_readings("r", "src/run.rs", text), ["r: src/run.rs uses Instant, and is given a clock"])
         self.assertEqual(arrows.clock_readings("r", "src/clock.rs", text), [])
 
+    def test_the_simulation_is_for_tests_alone(self):
+        simulation = package("faultline-simulation", "faultline-experiment")
+        room = package("faultline-experiment", "faultline-simulation")
+        found = arrows.crossings({"packages": [simulation, room]})
+        self.assertEqual(found, ["faultline-experiment → faultline-simulation: this arrow does not point down"])
+
 
 class Licences(unittest.TestCase):
     def test_expressions(self):

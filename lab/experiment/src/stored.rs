@@ -32,7 +32,7 @@ pub fn figures(run: RunId, places: &Places) -> Result<RunSummary, Error> {
 }
 
 /// A run as it is saved.
-pub(crate) fn load(run: RunId, places: &Places) -> Result<RunRecord, Error> {
+pub fn load(run: RunId, places: &Places) -> Result<RunRecord, Error> {
     Ok(database::existing(places)?.load_run(run)?)
 }
 

@@ -1,0 +1,214 @@
+//! What the simulated target knows to be true, kept apart from the product: every execution with what it printed, what was acknowledged of it, and
+//! what has to be recorded.
+
+use crate::script::{Expected, Script};
+use crate::workload::EXECUTION;
+use faultline_model::outcome::Outcome;
+use faultline_model::protocol::Interval;
+use faultline_model::record::{Attempt, RunRecord};
+use std::time::Duration;
+
+/// One execution.
+#[derive(Debug)]
+struct Execution {
+    ordinal: u32,
+    expected: Expected,
+    /// The intervals that it prints, if nothing comes between.
+    intervals: Vec<Interval>,
+    /// How many of them were taken, and so have to be saved.
+    acknowledged: usize,
+    /// Whether the number that tells it from others was taken.
+    is_known: bool,
+    /// The outcome that the runner told of, after it had saved it.
+    told: Option<Outcome>,
+    /// It was stopped, or its life ended, before its outcome was told.
+    is_cut_short: bool,
+}
+
+/// A stretch from the first item of a life to its end.
+#[derive(Debug, Clone, Copy)]
+struct Stretch {
+    began: Duration,
+    last_item: Duration,
+}
+
+/// All executions, and what time they took.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    executions: Vec<Execution>,
+    item: Option<u32>,
+    stretches: Vec<Stretch>,
+    is_measuring: bool,
+    /// What should not have happened, in words.
+    violations: Vec<String>,
+}
+
+impl Ledger {
+    /// A life begins.
+    pub(crate) fn life_begins(&mut self) {
+        self.is_measuring = false;
+        self.item = None;
+    }
+
+    /// A life has ended, however.
+    pub(crate) fn life_ended(&mut self) {
+        if let Some(last) = self.executions.last_mut().filter(|last| last.told.is_none()) {
+            last.is_cut_short = true;
+        }
+    }
+
+    /// Items are measured from now on.
+    pub(crate) fn measuring_begins(&mut self, at: Duration) {
+        if !self.is_measuring {
+            self.is_measuring = true;
+            self.stretches.push(Stretch { began: at, last_item: at });
+        }
+    }
+
+    /// An item is about to begin.
+    pub(crate) fn item_begins(&mut self, ordinal: u32) {
+        let told = |execution: &&Execution| execution.ordinal == ordinal && execution.told.is_some();
+        if let Some(execution) = self.executions.iter().find(told) {
+            let outcome = execution.told.clone();
+            self.violation(format!("item {ordinal} begins again, although it ended: {outcome:?}"));
+        }
+        self.item = Some(ordinal);
+    }
+
+    /// An execution begins: its number.
+    pub(crate) fn begins(&mut self, script: &Script) {
+        let Some(ordinal) = self.item else { return self.violation("an execution of no item".to_owned()) };
+        self.executions.push(Execution {
+            ordinal,
+            expected: script.expected.clone(),
+            intervals: script.lines.iter().filter_map(|line| line.interval.clone()).collect(),
+            acknowledged: 0,
+            is_known: false,
+            told: None,
+            is_cut_short: false,
+        });
+    }
+
+    /// The attempt of the execution under way is saved, from this time on.
+    pub(crate) fn attempt_is_saved(&mut self, at: Duration) {
+        if let Some(stretch) = self.stretches.last_mut() {
+            stretch.last_item = at;
+        }
+    }
+
+    /// The number of the next execution.
+    pub(crate) fn next(&self) -> u64 {
+        self.executions.len() as u64
+    }
+
+    /// A line of the execution under way was taken.
+    pub(crate) fn line_taken(&mut self, is_interval: bool, is_number: bool) {
+        if let Some(last) = self.executions.last_mut() {
+            last.acknowledged += usize::from(is_interval);
+            last.is_known |= is_number;
+        }
+    }
+
+    /// The execution under way was stopped.
+    pub(crate) fn stopped(&mut self) {
+        if let Some(last) = self.executions.last_mut() {
+            last.is_cut_short = true;
+        }
+    }
+
+    /// The item has ended, and its outcome is saved.
+    pub(crate) fn item_ends(&mut self, ordinal: u32, outcome: &Outcome) {
+        match self.executions.last_mut() {
+            Some(last) if last.ordinal == ordinal => last.told = Some(outcome.clone()),
+            _ => self.violation(format!("item {ordinal} ends, and did not run")),
+        }
+    }
+
+    /// Notes what should not have happened.
+    pub(crate) fn violation(&mut self, text: String) {
+        self.violations.push(text);
+    }
+
+    /// The first thing that should not have happened.
+    pub(crate) fn first_violation(&self) -> Result<(), String> {
+        self.violations.first().map_or(Ok(()), |text| Err(text.clone()))
+    }
+
+    /// Time since items began to be measured in this life.
+    pub(crate) fn in_this_life(&self, now: Duration) -> Duration {
+        self.stretches.last().filter(|_| self.is_measuring).map_or(Duration::ZERO, |stretch| now - stretch.began)
+    }
+
+    /// Time that earlier lives took, each from its first item's begin to its last item's.
+    pub(crate) fn in_earlier_lives(&self) -> Duration {
+        let earlier = self.stretches.len().saturating_sub(usize::from(self.is_measuring));
+        self.stretches[..earlier].iter().map(|stretch| stretch.last_item - stretch.began).sum()
+    }
+
+    /// How many lives measured.
+    pub(crate) fn measuring_lives(&self) -> usize {
+        self.stretches.len()
+    }
+
+    /// Whether the last execution of this life was to leave the system changed.
+    pub(crate) fn last_left_changed(&self) -> bool {
+        let last = self.executions.last().filter(|_| self.item.is_some()).map(|execution| &execution.expected);
+        matches!(last, Some(Expected::Exactly(Outcome::LeftChanged { .. })))
+    }
+
+    /// Holds what is saved against what is true.
+    pub(crate) fn check(&self, record: &RunRecord) -> Result<(), String> {
+        let mut found = vec![false; self.executions.len()];
+        for attempt in &record.attempts {
+            match number(attempt) {
+                Some(number) => {
+                    let execution = self.executions.get(number).ok_or("an attempt that was never executed")?;
+                    if std::mem::replace(&mut found[number], true) {
+                        return Err(format!("two attempts say to be execution {number}"));
+                    }
+                    check_attempt(execution, attempt).map_err(|why| format!("execution {number}: {why}"))?;
+                }
+                None if attempt.window.is_empty() && attempt.warmup.is_empty() => {}
+                None => return Err(format!("attempt {} has samples of no execution", attempt.id.0)),
+            }
+        }
+        let lost = self.executions.iter().zip(found).position(|(execution, found)| execution.is_known && !found);
+        lost.map_or(Ok(()), |number| Err(format!("execution {number} was acknowledged and is not saved")))
+    }
+}
+
+fn number(attempt: &Attempt) -> Option<usize> {
+    attempt.notes.get(EXECUTION)?.parse().ok()
+}
+
+fn check_attempt(execution: &Execution, attempt: &Attempt) -> Result<(), String> {
+    if attempt.ordinal != execution.ordinal {
+        return Err(format!("it is saved as item {} and was item {}", attempt.ordinal, execution.ordinal));
+    }
+    check_samples(execution, attempt)?;
+    match (&attempt.outcome, &execution.told) {
+        (Some(saved), Some(told)) if saved != told => Err(format!("saved as {saved:?}, told as {told:?}")),
+        (None, Some(told)) => Err(format!("its outcome was told and is not saved: {told:?}")),
+        (Some(Outcome::Interrupted), None) if execution.is_cut_short => Ok(()),
+        (Some(saved), _) if !execution.expected.is_met_by(saved) => {
+            Err(format!("saved as {saved:?}, and {:?} was expected", execution.expected))
+        }
+        (None, None) if !execution.is_cut_short => Err("it has no outcome".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+/// What was acknowledged is saved, and nothing that wasn't printed; the interval at which it was cut short may be there or not.
+fn check_samples(execution: &Execution, attempt: &Attempt) -> Result<(), String> {
+    let saved: Vec<&Interval> = attempt.warmup.iter().chain(&attempt.window).collect();
+    let printed: Vec<&Interval> = execution.intervals.iter().collect();
+    let room = usize::from(execution.is_cut_short);
+    let range = execution.acknowledged..=(execution.acknowledged + room).min(printed.len());
+    if !range.contains(&saved.len()) {
+        return Err(format!("{} intervals are saved, and {} were acknowledged", saved.len(), execution.acknowledged));
+    }
+    if saved != printed[..saved.len()] {
+        return Err(format!("saved are {saved:?}, printed were {printed:?}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,290 @@
+//! An experiment through all its lives: begun, ended by whatever befalls it, and resumed until it is concluded.
+
+use crate::death::{DATABASE, Killed};
+use crate::observer::Watcher;
+use crate::refusal::{self, REFUSED};
+use crate::scenario::Difference;
+use crate::target::SimulatedMachines;
+use crate::world::{Troubles, World};
+use crate::{ending, record};
+use faultline_experiment::{Conclusion, Error, ErrorKind, Lab, Measured, Places, ResumeRequest, resume, stored};
+use faultline_model::outcome::Outcome;
+use faultline_model::record::{RunId, RunRecord};
+use faultline_store::Store;
+use rand::Rng;
+use std::collections::HashSet;
+use std::fmt::Display;
+use std::mem::{Discriminant, discriminant};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::OnceLock;
+
+/// A file system in memory, where there is one.
+const IN_MEMORY: &str = "/dev/shm";
+
+/// Moments of a life at most: later troubles come to none.
+const MOMENTS: f64 = 1000.0;
+
+/// Samples after which a database refuses to save at the latest: no more than most experiments have.
+const SAMPLES: u32 = 60;
+
+/// What came of a seed.
+#[derive(Debug, Clone, Default)]
+pub struct Account {
+    /// Lives in all.
+    pub lives: u32,
+    /// Lives that ended by a kill.
+    pub killed: u32,
+    /// Kills in the middle of a write.
+    pub torn: u32,
+    /// Lives that were stopped.
+    pub stopped: u32,
+    /// Lives whose database refused to save.
+    pub refused: u32,
+    /// Lives that ended as the system was left changed.
+    pub left_changed: u32,
+    /// Items planned.
+    pub items: usize,
+    /// Attempts at them.
+    pub attempts: usize,
+    /// The kinds of outcomes that were recorded.
+    pub outcomes: HashSet<Discriminant<Outcome>>,
+    /// What a comparison said; none of a plain run, and where nothing could be compared.
+    pub answered: Option<Answered>,
+}
+
+/// What a comparison said.
+#[derive(Debug, Clone, Copy)]
+pub struct Answered {
+    /// What is true.
+    pub difference: Difference,
+    /// Whether a difference was found.
+    pub found: bool,
+}
+
+/// How a life ended.
+enum End {
+    /// With what the experiment has to say.
+    Concluded(Box<Conclusion>),
+    /// The experiment is finished, and its sides can't be compared.
+    Incomparable(String),
+    /// Before the experiment had come to its end.
+    Early,
+}
+
+/// Simulates the experiment of a seed from its beginning to its end. The error says what did not hold.
+pub fn simulate(seed: u64) -> Result<Account, String> {
+    let memory = Path::new(IN_MEMORY);
+    let above = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+    let root = tempfile::Builder::new().prefix("faultline-simulation-").tempdir_in(above).map_err(in_words)?;
+    let world = Rc::new(World::new(seed, root.path()).map_err(in_words)?);
+    if world.scenario.has_database {
+        std::fs::write(world.disk.database(), empty_database(root.path())?).map_err(in_words)?;
+    }
+    let machines = SimulatedMachines(world.clone());
+    let lives = Lives { world, machines, run: None, record: None, account: Account::default() };
+    lives.until_concluded()
+}
+
+fn in_words(error: impl Display) -> String {
+    error.to_string()
+}
+
+/// A database without runs, made once.
+fn empty_database(root: &Path) -> Result<&'static [u8], String> {
+    static EMPTY: OnceLock<Result<Vec<u8>, String>> = OnceLock::new();
+    let make = || {
+        let path = root.join(DATABASE);
+        drop(Store::open_or_create(&path).map_err(in_words)?);
+        std::fs::read(&path).map_err(in_words)
+    };
+    EMPTY.get_or_init(make).as_deref().map_err(Clone::clone)
+}
+
+struct Lives {
+    world: Rc<World>,
+    machines: SimulatedMachines,
+    run: Option<RunId>,
+    /// The run as it was saved after the last life.
+    record: Option<RunRecord>,
+    account: Account,
+}
+
+impl Lives {
+    fn until_concluded(mut self) -> Result<Account, String> {
+        let troubled = self.world.scenario.troubled_lives;
+        for life in 0..=troubled {
+            let end = if life < troubled { self.troubled_life()? } else { self.life(Troubles::default(), None)? };
+            self.look()?;
+            match end {
+                End::Concluded(conclusion) => return self.concluded(&conclusion),
+                End::Incomparable(problem) => return self.incomparable(&problem),
+                End::Early => {}
+            }
+        }
+        Err("it ended early, and nothing befell it".to_owned())
+    }
+
+    /// A life that something befalls.
+    fn troubled_life(&mut self) -> Result<End, String> {
+        let world = self.world.clone();
+        // As many within the first few moments as within the first hundreds.
+        let moment = |share: f64| {
+            world.draw(|random| random.random_bool(share).then(|| MOMENTS.powf(random.random::<f64>()) as u32))
+        };
+        let troubles = Troubles {
+            killed_at: moment(0.7),
+            stopped_at: moment(0.2),
+            clock_set_at: moment(0.2),
+            may_leave_changed: true,
+        };
+        let samples = world.draw(|random| random.random_bool(0.3).then(|| random.random_range(0..SAMPLES)));
+        let refused_after = samples.filter(|_| world.disk.database().exists());
+        self.life(troubles, refused_after)
+    }
+
+    /// `refused_after`: samples that the database takes before it refuses to save.
+    fn life(&mut self, troubles: Troubles, refused_after: Option<u32>) -> Result<End, String> {
+        let world = self.world.clone();
+        if let Some(samples) = refused_after {
+            world.draw(|random| refusal::begin(&world.disk.database(), samples, random)).map_err(in_words)?;
+        }
+        let lived = self.live(troubles);
+        world.ledger.borrow_mut().life_ended();
+        if refused_after.is_some() {
+            refusal::end(&world.disk.database()).map_err(in_words)?;
+        }
+        self.account.lives += 1;
+        match lived {
+            None => {
+                self.account.killed += 1;
+                Ok(End::Early)
+            }
+            Some(Ok(Measured::Concluded(conclusion))) => Ok(End::Concluded(conclusion)),
+            Some(Ok(Measured::Stopped { .. })) if world.is_stopped() => {
+                self.account.stopped += 1;
+                Ok(End::Early)
+            }
+            Some(Ok(Measured::Stopped { .. })) => Err("it stopped, and nobody asked for it".to_owned()),
+            Some(Err(error)) => self.failed(&error, troubles, refused_after.is_some()),
+        }
+    }
+
+    /// What the product does in one life; none if it was killed. A panic of its own is handed on.
+    fn live(&self, troubles: Troubles) -> Option<Result<Measured, Error>> {
+        let (world, places) = (&self.world, self.places());
+        let stop = world.begin_life(troubles);
+        let mut observer = Watcher(world.clone());
+        let is_named = world.draw(|random| random.random_bool(0.5));
+        let lived = catch_unwind(AssertUnwindSafe(|| {
+            let mut lab = Lab {
+                places: &places,
+                machines: &self.machines,
+                clock: &world.clock,
+                stop: &stop,
+                observer: &mut observer,
+            };
+            match self.run {
+                None => world.scenario.begin(&mut lab),
+                Some(run) => resume(&ResumeRequest { run: is_named.then_some(run), limit_ms: None }, &mut lab),
+            }
+        }));
+        match lived {
+            Ok(measured) => Some(measured),
+            Err(payload) if payload.is::<Killed>() => None,
+            Err(payload) => std::panic::resume_unwind(payload),
+        }
+    }
+
+    /// An error is right where its cause was injected.
+    fn failed(&mut self, error: &Error, troubles: Troubles, may_refuse: bool) -> Result<End, String> {
+        if may_refuse && error.problem.contains(REFUSED) {
+            self.account.refused += 1;
+            return Ok(End::Early);
+        }
+        if troubles.may_leave_changed && self.world.ledger.borrow().last_left_changed() {
+            self.account.left_changed += 1;
+            return Ok(End::Early);
+        }
+        if error.kind == ErrorKind::Stopped && self.world.is_stopped() {
+            self.account.stopped += 1;
+            return Ok(End::Early);
+        }
+        if self.world.scenario.is_comparison() && error.problem.contains("can't be compared") {
+            return Ok(End::Incomparable(error.problem.clone()));
+        }
+        Err(format!("it failed: {}", error.problem))
+    }
+
+    fn places(&self) -> Places {
+        Places {
+            keeper: "/".into(),
+            workloads: None,
+            sources: None,
+            guest: None,
+            plugin: None,
+            scratch: "/".into(),
+            cache: None,
+            data: None,
+            database: Some(self.world.disk.database()),
+        }
+    }
+
+    /// Opens the database as the last life left it, and checks what it holds.
+    fn look(&mut self) -> Result<(), String> {
+        let ledger = self.world.ledger.borrow();
+        ledger.first_violation()?;
+        let places = self.places();
+        let runs =
+            if self.world.disk.database().exists() { stored::runs(&places).map_err(in_words)? } else { Vec::new() };
+        let id = match runs.as_slice() {
+            [] if self.run.is_none() && ledger.measuring_lives() == 0 => return Ok(()),
+            [line] => line.id,
+            other => return Err(format!("there are {} runs", other.len())),
+        };
+        self.run = Some(id);
+        let saved = stored::load(id, &places).map_err(in_words)?;
+        record::check(&saved)?;
+        if let Some(before) = &self.record {
+            record::check_kept(before, &saved)?;
+        }
+        ledger.check(&saved)?;
+        self.record = Some(saved);
+        Ok(())
+    }
+
+    fn concluded(mut self, conclusion: &Conclusion) -> Result<Account, String> {
+        let record = self.finished()?;
+        if conclusion.head != record.head() {
+            return Err("it is concluded from something else than what is saved".to_owned());
+        }
+        let again = stored::conclusion(self.run, &self.places()).map_err(in_words)?;
+        let (first, second) = (format!("{:?}", conclusion.what), format!("{:?}", again.what));
+        if first != second {
+            return Err(format!("concluded was {first}, and from the database comes {second}"));
+        }
+        self.account.answered = ending::answered(&self.world, &record, &conclusion.what)?;
+        Ok(self.account)
+    }
+
+    fn incomparable(mut self, problem: &str) -> Result<Account, String> {
+        self.finished()?;
+        match stored::conclusion(self.run, &self.places()) {
+            Err(error) if error.problem == problem => Ok(self.account),
+            Err(error) => Err(format!("'{problem}' was said, and from the database comes '{}'", error.problem)),
+            Ok(_) => Err(format!("'{problem}' was said, and from the database comes a comparison")),
+        }
+    }
+
+    /// The run as it is saved, which has to be at its end.
+    fn finished(&mut self) -> Result<RunRecord, String> {
+        let record = self.record.take().ok_or("it is concluded and not saved")?;
+        ending::check(&self.world, &record)?;
+        (self.account.items, self.account.attempts) = (record.plan.len(), record.attempts.len());
+        self.account.torn = self.world.disk.torn();
+        let outcomes = record.attempts.iter().filter_map(|attempt| attempt.outcome.as_ref());
+        self.account.outcomes = outcomes.map(discriminant).collect();
+        Ok(record)
+    }
+}

@@ -1,0 +1,38 @@
+//! A database that refuses to save, as one on a full disk does: a trigger of ours in it.
+
+use rand::seq::IndexedRandom;
+use rand_chacha::ChaCha8Rng;
+use rusqlite::Connection;
+use std::path::Path;
+
+/// What the database says.
+pub(crate) const REFUSED: &str = "refused by the simulation";
+
+/// What may be refused: every way in which a run is written.
+const WRITES: [&str; 8] = [
+    "INSERT ON sample",
+    "INSERT ON note",
+    "INSERT ON counter",
+    "INSERT ON attempt",
+    "UPDATE ON attempt",
+    "INSERT ON session",
+    "UPDATE ON item",
+    "UPDATE ON run",
+];
+
+/// Has the database refuse any one kind of write, once it holds `samples` more than now.
+pub(crate) fn begin(database: &Path, samples: u32, random: &mut ChaCha8Rng) -> rusqlite::Result<()> {
+    let Some(write) = WRITES.choose(random) else { return Ok(()) };
+    let connection = Connection::open(database)?;
+    let there: i64 = connection.query_row("SELECT count(*) FROM sample", [], |row| row.get(0))?;
+    connection.execute_batch(&format!(
+        "CREATE TRIGGER refusal BEFORE {write} WHEN (SELECT count(*) FROM sample) >= {}
+         BEGIN SELECT RAISE(ABORT, '{REFUSED}'); END",
+        there + i64::from(samples)
+    ))
+}
+
+/// Lets it save again.
+pub(crate) fn end(database: &Path) -> rusqlite::Result<()> {
+    Connection::open(database)?.execute_batch("DROP TRIGGER IF EXISTS refusal")
+}

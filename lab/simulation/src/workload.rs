@@ -1,0 +1,170 @@
+//! Workloads as data: how they describe themselves, how fast they are, and what they print (docs/FORMATS.md §1).
+
+use crate::script::{Expected, Line, Script};
+use faultline_model::cell::TaskMode;
+use faultline_model::describe::{Style, VariantInfo, WorkloadInfo};
+use faultline_model::direction::Direction;
+use faultline_model::outcome::Outcome;
+use faultline_model::protocol::Interval;
+use faultline_targets::{Ending, Execution};
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use std::time::Duration;
+
+/// The variable of the environment by which a subject is made faster: a factor of its rates.
+pub(crate) const SPEED: &str = "FAULTLINE_SIMULATED_SPEED";
+
+/// The note by which an execution is found again among what was saved.
+pub(crate) const EXECUTION: &str = "execution";
+
+/// Operations per second of one task.
+const RATE: f64 = 1e6;
+
+/// Relative standard deviation of a workload's rate between executions, and between intervals.
+const NOISE: f64 = 0.01;
+
+/// From the program's start until its tasks wait.
+const SET_UP: Duration = Duration::from_millis(20);
+
+/// How long a workload that runs once takes.
+const ONCE_S: f64 = 0.5;
+
+/// The workloads there are: two loops, and one that runs once.
+pub(crate) fn all() -> Vec<WorkloadInfo> {
+    let variant = |name: &str, modes: &[TaskMode]| VariantInfo {
+        name: name.to_owned(),
+        modes: modes.to_vec(),
+        text: "simulated".to_owned(),
+    };
+    let looping = |name: &str, variants| WorkloadInfo {
+        name: name.to_owned(),
+        summary: "simulated".to_owned(),
+        operation: "turn".to_owned(),
+        unit: "turn/s".to_owned(),
+        direction: Direction::Higher,
+        style: Style::Loop,
+        window_ms: 100,
+        size: None,
+        variants,
+        lens_operations: None,
+        suites: Vec::new(),
+    };
+    let both = [TaskMode::Process, TaskMode::Thread];
+    let once = WorkloadInfo {
+        operation: "build".to_owned(),
+        unit: "s".to_owned(),
+        direction: Direction::Lower,
+        style: Style::Once,
+        window_ms: 0,
+        ..looping("assemble", vec![variant("plain", &both)])
+    };
+    vec![
+        once,
+        looping("shuffle", vec![variant("near", &both), variant("far", &[TaskMode::Thread])]),
+        looping("spin", vec![variant("plain", &both)]),
+    ]
+}
+
+/// The call of a workload's program, read (docs/FORMATS.md §3).
+struct Call<'a> {
+    execution: &'a Execution,
+    tasks: usize,
+}
+
+impl<'a> Call<'a> {
+    fn new(execution: &'a Execution) -> Self {
+        let mut call = Call { execution, tasks: 1 };
+        call.tasks = call.number("--tasks").unwrap_or(1) as usize;
+        call
+    }
+
+    fn option(&self, name: &str) -> Option<&'a str> {
+        let arguments = &self.execution.arguments;
+        let at = arguments.iter().position(|argument| argument == name)?;
+        arguments.get(at + 1).map(String::as_str)
+    }
+
+    fn number(&self, name: &str) -> Option<u64> {
+        self.option(name)?.parse().ok()
+    }
+
+    fn speed(&self) -> f64 {
+        let set = self.execution.environment.iter().find(|(name, _)| name == SPEED);
+        set.and_then(|(_, value)| value.parse().ok()).unwrap_or(1.0)
+    }
+}
+
+/// An execution that ends well. `number` tells it from every other.
+pub(crate) fn script(info: &WorkloadInfo, execution: &Execution, number: u64, random: &mut ChaCha8Rng) -> Script {
+    let call = Call::new(execution);
+    let rate = RATE * call.speed() * noisy(random);
+    let mut lines = header(info, &call, number);
+    let mut at = SET_UP;
+    lines.push(Line { takes: SET_UP, ..Line::new(format!("ready {}", at.as_nanos())) });
+    match info.style {
+        Style::Loop => intervals(&call, rate, &mut at, &mut lines, random),
+        Style::Once => once(rate, &mut at, &mut lines),
+    }
+    lines.push(Line::new("done"));
+    Script {
+        lines,
+        ending: Ending::Exited { status: 0, stderr: String::new() },
+        hangs: false,
+        expected: Expected::Exactly(Outcome::Done),
+    }
+}
+
+fn header(info: &WorkloadInfo, call: &Call<'_>, number: u64) -> Vec<Line> {
+    let word = |name| call.option(name).unwrap_or_default();
+    [
+        format!("faultline-workload 1 {}", info.name),
+        format!("note {EXECUTION} {number}"),
+        format!("variant {}", word("--variant")),
+        format!("operation {}", info.operation),
+        format!("unit {}", info.unit),
+        format!("direction {}", info.direction.word()),
+        format!("mode {}", word("--mode")),
+        format!("tasks {}", call.tasks),
+    ]
+    .map(Line::new)
+    .into()
+}
+
+fn intervals(call: &Call<'_>, rate: f64, at: &mut Duration, lines: &mut Vec<Line>, random: &mut ChaCha8Rng) {
+    let phase = |name| Duration::from_millis(call.number(name).unwrap_or_default());
+    let length = phase("--interval-ms");
+    let mut stretch = |word: &str, phase: Duration, at: &mut Duration, lines: &mut Vec<Line>| {
+        for _ in 0..phase.as_nanos() / length.as_nanos().max(1) {
+            let mut count = || (rate * length.as_secs_f64() * noisy(random)) as u64;
+            let operations: Vec<u64> = (0..call.tasks).map(|_| count()).collect();
+            let (from_ns, to_ns) = (at.as_nanos() as u64, (*at + length).as_nanos() as u64);
+            let counts: Vec<String> = operations.iter().map(u64::to_string).collect();
+            let text = format!("{word} {from_ns} {to_ns} {}", counts.join(" "));
+            let interval = Some(Interval { from_ns, to_ns, operations });
+            lines.push(Line { takes: length, interval, ..Line::new(text) });
+            *at += length;
+        }
+    };
+    stretch("warmup", phase("--warmup-ms"), at, lines);
+    lines.push(Line::new(format!("begin {}", at.as_nanos())));
+    stretch("interval", phase("--window-ms"), at, lines);
+    lines.push(Line::new(format!("end {}", at.as_nanos())));
+    lines.push(Line::new(
+        "usage window user_ns=1000 system_ns=9000 minor_faults=10 major_faults=0 voluntary_switches=1 involuntary_switches=2",
+    ));
+    lines.push(Line::new(format!("counter vmstat.pgfault {}", random.random_range(1..1000))));
+}
+
+fn once(rate: f64, at: &mut Duration, lines: &mut Vec<Line>) {
+    lines.push(Line::new(format!("begin {}", at.as_nanos())));
+    let takes = Duration::from_secs_f64(ONCE_S * RATE / rate);
+    *at += takes;
+    lines.push(Line { takes, ..Line::new(format!("end {}", at.as_nanos())) });
+    lines.push(Line::new(format!("measure real_s s lower {}", takes.as_secs_f64())));
+}
+
+/// About 1: the sum of three uniform numbers is nearly normal, with a standard deviation of a half.
+fn noisy(random: &mut ChaCha8Rng) -> f64 {
+    let sum: f64 = (0..3).map(|_| random.random::<f64>()).sum();
+    1.0 + 2.0 * NOISE * (sum - 1.5)
+}

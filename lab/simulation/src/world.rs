@@ -1,0 +1,176 @@
+//! The world of one seed: its time, its files, what befalls the life under way, and what is true.
+
+use crate::clock::SimulatedClock;
+use crate::death::{Disk, Killed, Moment};
+use crate::fault::Fault;
+use crate::ledger::Ledger;
+use crate::scenario::Scenario;
+use faultline_model::facts::Facts;
+use faultline_runner::Clock;
+use faultline_targets::StopFlag;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::panic::resume_unwind;
+use std::path::Path;
+use std::time::Duration;
+
+/// Wall clocks are set by up to a day.
+const LONGEST_JUMP_MS: i64 = 86_400_000;
+
+/// What befalls a life, by the number of the moment at which it does.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Troubles {
+    /// The process is killed.
+    pub(crate) killed_at: Option<u32>,
+    /// A stop is asked for.
+    pub(crate) stopped_at: Option<u32>,
+    /// The wall clock is set.
+    pub(crate) clock_set_at: Option<u32>,
+    /// Faults may leave the system changed.
+    pub(crate) may_leave_changed: bool,
+}
+
+/// One seed's world.
+#[derive(Debug)]
+pub(crate) struct World {
+    /// Its time.
+    pub(crate) clock: SimulatedClock,
+    /// Its files.
+    pub(crate) disk: Disk,
+    /// What is true.
+    pub(crate) ledger: RefCell<Ledger>,
+    /// The experiment.
+    pub(crate) scenario: Scenario,
+    random: RefCell<ChaCha8Rng>,
+    troubles: Cell<Troubles>,
+    moments: Cell<u32>,
+    boots: Cell<u32>,
+    stop: RefCell<StopFlag>,
+    budget_used: Cell<bool>,
+}
+
+impl World {
+    /// The world of a seed, with its files below `root`.
+    pub(crate) fn new(seed: u64, root: &Path) -> io::Result<Self> {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        Ok(World {
+            clock: SimulatedClock::default(),
+            disk: Disk::new(root)?,
+            ledger: RefCell::default(),
+            scenario: Scenario::of(seed, &mut random),
+            random: RefCell::new(random),
+            troubles: Cell::default(),
+            moments: Cell::new(0),
+            boots: Cell::new(1),
+            stop: RefCell::default(),
+            budget_used: Cell::new(false),
+        })
+    }
+
+    /// Draws something.
+    pub(crate) fn draw<T>(&self, draw: impl FnOnce(&mut ChaCha8Rng) -> T) -> T {
+        draw(&mut self.random.borrow_mut())
+    }
+
+    /// A life begins, some time after the last one: perhaps after a reboot. Its stop flag.
+    pub(crate) fn begin_life(&self, troubles: Troubles) -> StopFlag {
+        self.clock.pass(Duration::from_secs(self.draw(|random| random.random_range(1..1000))));
+        if self.draw(|random| random.random_bool(0.2)) {
+            self.boots.set(self.boots.get() + 1);
+        }
+        self.troubles.set(troubles);
+        self.moments.set(0);
+        self.disk.note_log();
+        self.ledger.borrow_mut().life_begins();
+        self.stop.replace(StopFlag::default());
+        self.stop.borrow().clone()
+    }
+
+    /// A moment at which something may befall this life. A kill does not return.
+    pub(crate) fn moment(&self, moment: Moment) {
+        let number = self.moments.replace(self.moments.get() + 1);
+        let troubles = self.troubles.get();
+        if troubles.clock_set_at == Some(number) {
+            self.clock.jump(self.draw(|random| random.random_range(-LONGEST_JUMP_MS..LONGEST_JUMP_MS)));
+        }
+        if troubles.stopped_at == Some(number) {
+            self.stop.borrow().set();
+        }
+        if troubles.killed_at == Some(number) {
+            self.draw(|random| self.disk.leave(moment, random)).expect("the simulation's files can be copied");
+            resume_unwind(Box::new(Killed));
+        }
+        if troubles.killed_at == Some(number + 1) {
+            self.disk.note_log();
+        }
+    }
+
+    /// Whether a stop was asked for in this life.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.borrow().is_set()
+    }
+
+    /// What befalls the next execution of a subject's, if anything.
+    pub(crate) fn fault(&self, speed_is_set: bool) -> Option<Fault> {
+        let share = if speed_is_set { self.scenario.fault_share_b } else { self.scenario.fault_share };
+        let may_leave_changed = self.troubles.get().may_leave_changed;
+        self.draw(|random| random.random_bool(share).then(|| Fault::any(may_leave_changed, random)))
+    }
+
+    /// The name of the boot under way.
+    pub(crate) fn boot(&self) -> String {
+        format!("boot-{}", self.boots.get())
+    }
+
+    /// The simulated machine, as it is now.
+    pub(crate) fn facts(&self) -> Facts {
+        let mut facts = Facts::default();
+        facts.text("host.name", "simulated");
+        facts.text("kernel.name", "Simulated");
+        facts.text("kernel.release", "1.0");
+        facts.text("boot.id", self.boot());
+        facts.count("cpu.logical", 2);
+        facts.count("cpu.usable", 2);
+        facts.real("load.one_minute", 0.0);
+        facts
+    }
+
+    /// Notes whether the budget is used up by now. Its end is rounded to milliseconds.
+    pub(crate) fn note_budget(&self) {
+        let near = Duration::from_millis(2 * self.ledger.borrow().measuring_lives() as u64);
+        let is_unknown = self.scenario.is_comparison() && self.clock.has_jumped();
+        if self.scenario.budget().is_some_and(|budget| is_unknown || self.spent() + near + near >= budget) {
+            self.budget_used.set(true);
+        }
+    }
+
+    /// Whether the budget was used up when measuring ended, in any life.
+    pub(crate) fn was_budget_used(&self) -> bool {
+        self.budget_used.get()
+    }
+
+    /// Checks that another item may begin now, by the budget.
+    pub(crate) fn check_budget(&self) {
+        let Some(budget) = self.scenario.budget() else { return };
+        let spent = self.spent();
+        if spent >= budget {
+            let text = format!("an item begins after {spent:?}, with a budget of {budget:?}");
+            self.ledger.borrow_mut().violation(text);
+        }
+    }
+
+    /// Time that counts against the budget at least, by now: of a comparison, that of its earlier lives too. While nobody has set the wall clock, by
+    /// which the product knows those.
+    pub(crate) fn spent(&self) -> Duration {
+        let ledger = self.ledger.borrow();
+        let in_this_life = ledger.in_this_life(self.clock.monotonic());
+        if !self.scenario.is_comparison() || self.clock.has_jumped() {
+            return in_this_life;
+        }
+        // The product counts in whole milliseconds.
+        let rounded = Duration::from_millis(2 * ledger.measuring_lives() as u64);
+        in_this_life + ledger.in_earlier_lives().saturating_sub(rounded)
+    }
+}

@@ -1,0 +1,130 @@
+//! A thousand experiments, each from a seed, in which all goes wrong that can. A seed that fails is printed with the command that repeats it.
+
+use faultline_simulation::{Account, Difference, simulate};
+use std::collections::HashSet;
+use std::panic::catch_unwind;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Instant;
+
+/// The first seed of a usual round.
+const FIRST_SEED: u64 = 20_270_101;
+
+/// Seeds of a usual round.
+const SEEDS: u64 = 1000;
+
+/// Kinds of outcomes there are, but for what the lens alone records.
+const OUTCOMES: usize = 11;
+
+/// How many seeds to try, in place of the usual number.
+const SEEDS_VARIABLE: &str = "FAULTLINE_SEEDS";
+
+/// The first seed, in place of the usual one; alone if no number of seeds is given.
+const SEED_VARIABLE: &str = "FAULTLINE_SEED";
+
+#[test]
+fn what_is_saved_and_concluded_holds_whatever_befalls_it() {
+    let (first, count) = match (number(SEED_VARIABLE), number(SEEDS_VARIABLE)) {
+        (None, None) => (FIRST_SEED, SEEDS),
+        (None, Some(count)) => (FIRST_SEED, count),
+        (Some(seed), count) => (seed, count.unwrap_or(1)),
+    };
+    let began = Instant::now();
+    let came = simulate_all(first, count);
+    let failed: Vec<&(u64, Result<Account, String>)> = came.iter().filter(|(_, came)| came.is_err()).collect();
+    for (seed, why) in failed.iter().filter_map(|(seed, came)| Some((seed, came.as_ref().err()?))) {
+        println!("seed {seed}: {why}\n    repeat: {SEED_VARIABLE}={seed} cargo test -p faultline-simulation");
+    }
+    let accounts: Vec<Account> = came.iter().filter_map(|(_, came)| came.as_ref().ok().cloned()).collect();
+    println!("{}; {:.1} s", words(first, &accounts), began.elapsed().as_secs_f64());
+    assert!(failed.is_empty(), "{} of {count} seeds failed", failed.len());
+    check_answers(&accounts);
+    if (first, count) == (FIRST_SEED, SEEDS) {
+        check_that_much_befell(&accounts);
+    }
+}
+
+fn number(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} takes a number, not '{text}'")))
+}
+
+/// All seeds, by as many threads as there are CPUs; in the order of the seeds.
+fn simulate_all(first: u64, count: u64) -> Vec<(u64, Result<Account, String>)> {
+    let next = AtomicU64::new(first);
+    let work = || {
+        let mut came = Vec::new();
+        loop {
+            // Relaxed: it hands out numbers, and nothing else is shared.
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= first + count {
+                return came;
+            }
+            came.push((seed, one(seed)));
+        }
+    };
+    let mut came = thread::scope(|scope| {
+        let cpus = thread::available_parallelism().map_or(1, usize::from);
+        let threads: Vec<_> = (0..cpus).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("a seed's panic is caught")).collect::<Vec<_>>()
+    });
+    came.sort_unstable_by_key(|(seed, _)| *seed);
+    came
+}
+
+fn one(seed: u64) -> Result<Account, String> {
+    catch_unwind(|| simulate(seed)).unwrap_or_else(|_| Err("it panicked, as is said above".to_owned()))
+}
+
+fn words(first: u64, accounts: &[Account]) -> String {
+    let sum = |count: fn(&Account) -> u32| accounts.iter().map(count).sum::<u32>();
+    format!(
+        "{} seeds from {first}: {} lives, {} killed ({} within a write), {} stopped, {} refused by the database, {} left changed; {} attempts at {} items",
+        accounts.len(),
+        sum(|account| account.lives),
+        sum(|account| account.killed),
+        sum(|account| account.torn),
+        sum(|account| account.stopped),
+        sum(|account| account.refused),
+        sum(|account| account.left_changed),
+        accounts.iter().map(|account| account.attempts).sum::<usize>(),
+        accounts.iter().map(|account| account.items).sum::<usize>(),
+    )
+}
+
+/// Equal sides differ in no more comparisons than the level allows, as far as these many can tell.
+fn check_answers(accounts: &[Account]) {
+    let found = |is_equal: bool| {
+        let answered = accounts.iter().filter_map(|account| account.answered);
+        let these: Vec<bool> = answered
+            .filter(|answered| (answered.difference == Difference::None) == is_equal)
+            .map(|answered| answered.found)
+            .collect();
+        (these.iter().filter(|&&found| found).count(), these.len())
+    };
+    let ((falsely, equal), (rightly, different)) = (found(true), found(false));
+    println!(
+        "equal sides were told apart in {falsely} of {equal} comparisons, different ones in {rightly} of {different}"
+    );
+    let expected = 0.05 * equal as f64;
+    let allowed = expected + 4.0 * (expected * 0.95).sqrt() + 1.0;
+    assert!((falsely as f64) <= allowed, "{falsely} of {equal} comparisons of equal sides found a difference");
+}
+
+/// A simulation in which little goes wrong shows little.
+fn check_that_much_befell(accounts: &[Account]) {
+    let sum = |count: fn(&Account) -> u32| accounts.iter().map(count).sum::<u32>();
+    for (what, count) in [
+        ("kills", sum(|account| account.killed)),
+        ("kills within a write", sum(|account| account.torn)),
+        ("stops", sum(|account| account.stopped)),
+        ("refusals", sum(|account| account.refused)),
+        ("systems left changed", sum(|account| account.left_changed)),
+    ] {
+        assert!(count >= 20, "only {count} {what}");
+    }
+    let outcomes: HashSet<_> = accounts.iter().flat_map(|account| &account.outcomes).collect();
+    assert_eq!(outcomes.len(), OUTCOMES, "kinds of outcomes that were recorded");
+    let found = accounts.iter().filter_map(|account| account.answered).any(|answered| answered.found);
+    assert!(found, "no difference was found");
+}
