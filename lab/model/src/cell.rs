@@ -5,6 +5,7 @@ use std::fmt;
 
 /// What a task is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub enum TaskMode {
     /// A process of its own, with its own address space.
@@ -34,6 +35,7 @@ impl TaskMode {
 
 /// A workload's variant and what its tasks are: what one scaling curve shows.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Case {
     /// The workload's name, as its program is called.
     pub workload: String,
@@ -51,6 +53,7 @@ impl fmt::Display for Case {
 
 /// One point of a curve: a case at a number of tasks.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Cell {
     /// What runs.
     #[serde(flatten)]

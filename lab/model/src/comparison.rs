@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 /// A comparison with its surroundings. `format` is [`Comparison::FORMAT`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Comparison {
     /// Name and version of this structure.
     pub format: String,
@@ -47,6 +48,7 @@ impl Comparison {
 
 /// What one side is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Described {
     /// Its name: that of a setup, a run, a file or a commit.
     pub name: String,
@@ -62,6 +64,7 @@ pub struct Described {
 
 /// One workload of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ComparedWorkload {
     /// The answer.
     #[serde(flatten)]
@@ -73,6 +76,7 @@ pub struct ComparedWorkload {
 
 /// What stands behind a workload's comparison. Arrays hold the first side, then the second.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Details {
     /// Number of tasks, where it is known.
     pub tasks: Option<u32>,
@@ -88,6 +92,7 @@ pub struct Details {
 
 /// A kernel counter that differs between the sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct CounterDifference {
     /// The counter's name: `vmstat.pgfault`.
     pub name: String,
@@ -101,6 +106,7 @@ pub struct CounterDifference {
 
 /// Both sides' laws of scaling for one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ScaledCase {
     /// The case's name, without its number of tasks.
     pub name: String,
@@ -112,6 +118,7 @@ pub struct ScaledCase {
 
 /// A fact that differs, or that only one side has.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct FactDifference {
     /// The fact's dotted key.
     pub key: String,
@@ -123,6 +130,7 @@ pub struct FactDifference {
 
 /// How a comparison that looks at its data as they come keeps its level (docs/METHODOLOGY.md).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Sequential {
     /// Chance with which no difference is falsely said, over all workloads and all looks.
     pub level: f64,
@@ -138,6 +146,7 @@ pub struct Sequential {
 
 /// One look at the data.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Look {
     /// Blocks measured before it.
     pub blocks: u32,
@@ -147,6 +156,7 @@ pub struct Look {
 
 /// Why a live comparison ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
     /// Each workload that could be measured has its answer: a difference, or an interval that is narrow enough.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Which way a figure gets better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// More is better: rates.

@@ -6,6 +6,7 @@ use std::fmt;
 
 /// A fact's value. Sizes are in bytes, times in nanoseconds, frequencies in hertz; the key ends in the unit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(untagged)]
 pub enum FactValue {
     /// Yes or no.

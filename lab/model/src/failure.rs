@@ -6,6 +6,7 @@ use std::fmt;
 
 /// An execution without a figure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Failure {
     /// The block that it was of, from 0; none where it has none, as of what another tool ran.
     pub block: Option<u32>,
@@ -16,6 +17,7 @@ pub struct Failure {
 
 /// Why an execution gave no figure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "cause", rename_all = "kebab-case")]
 pub enum FailureCause {
     /// It did not end well.

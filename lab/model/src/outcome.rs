@@ -5,6 +5,7 @@ use std::fmt;
 
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Outcome {
     /// All planned samples are there.
@@ -81,6 +82,7 @@ pub enum Outcome {
 
 /// How a guest can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum GuestFailure {
     /// It did not come up.

@@ -16,6 +16,7 @@ use std::fmt;
 
 /// Names a run within a store; shown to people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(transparent)]
 pub struct RunId(pub i64);
 
@@ -27,6 +28,7 @@ impl fmt::Display for RunId {
 
 /// Where a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
     /// Begun and not ended: under way, stopped or killed. It can be resumed.

@@ -6,12 +6,14 @@ use std::ops::Deref;
 /// A statement. `stats` makes it as data alone; `report` adds the words in what it writes for programs (JSON, the page's data), so that who reads
 /// that needs no words of his own. Two statements are equal when their data are.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Said<T> {
     /// The statement.
     #[serde(flatten)]
     pub what: T,
     /// The same in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(as = "String"))]
     pub text: Option<String>,
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A law of throughput over the number of CPUs n.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub enum Law {
     /// Amdahl's: λn / (1 + σ(n − 1)).
@@ -86,6 +87,7 @@ pub struct Scaling {
 
 /// Which way a parameter went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum Move {
     /// It is smaller on the second side.
@@ -98,6 +100,7 @@ pub enum Move {
 
 /// A parameter on both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ParameterChange {
     /// On the first side.
     pub a: f64,
@@ -113,6 +116,7 @@ pub struct ParameterChange {
 
 /// Two fits of one law side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ScalingComparison {
     /// The law.
     pub law: Law,

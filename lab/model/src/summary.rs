@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 /// A median with an interval. The unit is that of what was estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Estimate {
     /// Median of the values.
     pub median: f64,
@@ -28,6 +29,7 @@ pub struct Estimate {
 
 /// Where the machine's CPU time went during the region of interest, as shares of all its CPUs' time; together 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct TimeShares {
     /// User mode.
     pub user: f64,
@@ -41,6 +43,7 @@ pub struct TimeShares {
 
 /// A figure beside the main one: `user_s`, `processes`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct SideFigure {
     /// Its name.
     pub name: String,
@@ -54,6 +57,7 @@ pub struct SideFigure {
 
 /// One cell's figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Point {
     /// Number of tasks.
     pub tasks: u32,
@@ -81,6 +85,7 @@ pub struct Point {
 
 /// Whether a curve scales.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Efficiency is high, interval included.
@@ -110,6 +115,7 @@ impl Verdict {
 
 /// What a verdict rests on: one of the curve's points.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct VerdictBasis {
     /// The point's number of tasks, each of which has a CPU's whole time.
     pub tasks: u32,
@@ -119,6 +125,7 @@ pub struct VerdictBasis {
 
 /// Whether a curve scales, and what says so.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct CurveVerdict {
     /// The verdict.
     pub verdict: Verdict,
@@ -134,6 +141,7 @@ impl CurveVerdict {
 
 /// A case over numbers of tasks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Curve {
     /// Workload, variant, mode.
     #[serde(flatten)]
@@ -166,6 +174,7 @@ impl Curve {
 
 /// How much of the plan is there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Progress {
     /// Items of the plan.
     pub planned: u32,
@@ -181,6 +190,7 @@ pub struct Progress {
 
 /// A run, summed up. `format` is [`RunSummary::FORMAT`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct RunSummary {
     /// Name and version of this structure, for readers of JSON.
     pub format: String,
@@ -202,6 +212,7 @@ pub struct RunSummary {
     pub warnings: Vec<Said<Warning>>,
     /// Figures of a run under the lens, which has no curves of time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub lens: Option<LensSummary>,
 }
 

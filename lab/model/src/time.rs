@@ -4,5 +4,6 @@ use serde::{Deserialize, Serialize};
 
 /// Milliseconds since 1970-01-01T00:00:00Z, leap seconds left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(transparent)]
 pub struct UnixMillis(pub i64);

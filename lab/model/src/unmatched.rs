@@ -6,6 +6,7 @@ use std::fmt;
 
 /// A series, or a part of one, that isn't compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Unmatched {
     /// Name of the case, without its number of tasks.
     pub name: String,
@@ -20,6 +21,7 @@ pub struct Unmatched {
 
 /// One of the two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub enum Letter {
     /// The first.
@@ -30,6 +32,7 @@ pub enum Letter {
 
 /// Why something isn't compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum UnmatchedReason {
     /// The other side hasn't it.

@@ -7,6 +7,7 @@ use strum::{EnumDiscriminants, IntoStaticStr, VariantArray};
 
 /// A warning about a run, or about some of its cells.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Warning {
     /// What was seen.
     #[serde(flatten)]
@@ -24,6 +25,7 @@ impl Warning {
 
 /// What a warning is about, with what was seen. Shares are of 1. [`WarningCode`] are the same without the values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, EnumDiscriminants)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "code", rename_all = "kebab-case")]
 #[strum_discriminants(name(WarningCode), doc = "What a warning is about.")]
 #[strum_discriminants(derive(PartialOrd, Ord, Hash, VariantArray, IntoStaticStr))]
@@ -128,6 +130,7 @@ pub enum WarningKind {
 
 /// When others used CPU time, and how much.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "when", rename_all = "kebab-case")]
 pub enum Load {
     /// Before a session.
@@ -148,6 +151,7 @@ pub enum Load {
 
 /// Why a frequency may change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum FrequencyReason {
     /// The governor is another than the one that holds it.
@@ -165,6 +169,7 @@ pub enum FrequencyReason {
 
 /// In which way a machine is virtual.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "how", rename_all = "kebab-case")]
 pub enum Virtualisation {
     /// Its instructions are translated.

@@ -7,6 +7,7 @@ use strum::{EnumDiscriminants, IntoStaticStr, VariantArray};
 
 /// A figure with an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Bounded {
     /// The estimate.
     pub value: f64,
@@ -20,6 +21,7 @@ pub struct Bounded {
 
 /// What counts as one independent value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
     /// A boot: the median of its runs.
@@ -30,6 +32,7 @@ pub enum Unit {
 
 /// The test that decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// Wilcoxon's test of signed ranks, of the differences within blocks; interval of Tukey.
@@ -44,6 +47,7 @@ pub enum Method {
 
 /// The answer about one workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// The second side is better: a higher rate, or a lower time.
@@ -58,6 +62,7 @@ pub enum Answer {
 
 /// What one side consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Side {
     /// Boots.
     pub boots: u32,
@@ -76,6 +81,7 @@ pub struct Side {
 /// A warning about a comparison, with what was seen. [`CautionCode`] are the same without the values. `stats` finds it
 /// (`stats/src/two_sample/cautions.rs`), `report` finds the words (`report/src/sentences/caution.rs`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, EnumDiscriminants)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "code", rename_all = "kebab-case")]
 #[strum_discriminants(name(CautionCode), doc = "What a comparison's warning is about.")]
 #[strum_discriminants(derive(PartialOrd, Ord, Hash, VariantArray, IntoStaticStr))]
@@ -113,6 +119,7 @@ pub enum Caution {
 
 /// Of what there is too little.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "why", rename_all = "kebab-case")]
 pub enum FewUnits {
     /// Blocks that give a pair of values.
@@ -151,6 +158,7 @@ pub enum FewUnits {
 
 /// What is known of the boots where they are no several ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum OneBoot {
     /// Both sides ran in one and the same.
@@ -163,6 +171,7 @@ pub enum OneBoot {
 
 /// Where values go over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub enum Drift {
     /// Up.
@@ -173,6 +182,7 @@ pub enum Drift {
 
 /// Two groups of values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Groups {
     /// The greatest value of the lower group.
     pub up_to: f64,
@@ -196,6 +206,7 @@ impl CautionCode {
 
 /// One workload on both sides. Ratios are the second side's value over the first's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct WorkloadComparison {
     /// Name of the workload.
     pub name: String,

@@ -122,6 +122,7 @@ pub struct Program {
 
 /// What makes the counts less than what was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Problem {
     /// A word for programs: `no_mark`, `too_many_threads`, `stall`.
     pub kind: String,
@@ -140,6 +141,7 @@ pub struct ByCause {
 
 /// Transfers by how far the line came.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ByDistance {
     /// From a CPU that shares a cache.
     pub same_cache: u64,
@@ -197,6 +199,7 @@ pub struct CpuTotals {
 
 /// Transfers of a line to one CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct CpuTransfers {
     /// The CPU.
     pub cpu: u32,

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 /// Code that moves lines, the instructions of one place put together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Place {
     /// Function and source line where known, else function, else address.
     pub name: String,
@@ -28,6 +29,7 @@ pub struct Place {
 
 /// Data within a line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Held {
     /// Its name.
     pub name: String,
@@ -39,6 +41,7 @@ pub struct Held {
 
 /// A line that moved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LineFigures {
     /// What it holds where most transfers began.
     pub name: String,
@@ -60,6 +63,7 @@ pub struct LineFigures {
 
 /// How far a CPU had come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct CpuClock {
     /// The CPU.
     pub cpu: u32,
@@ -70,6 +74,7 @@ pub struct CpuClock {
 /// What was counted in an attempt until it was cut short. Transfers here, of lines and code too, are counts, not per operation: how many
 /// operations there were is not known.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct CutShort {
     /// How the attempt ended.
     pub ending: Outcome,
@@ -87,6 +92,7 @@ pub struct CutShort {
 
 /// One cell's figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LensPoint {
     /// Number of CPUs, and of tasks.
     pub cpus: u32,
@@ -123,6 +129,7 @@ pub struct LensPoint {
 
 /// How transfers grow with CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum Growth {
     /// By about as much with each doubling.
@@ -149,6 +156,7 @@ impl Growth {
 
 /// From the smallest to the greatest number of CPUs of at least two that has a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Reach {
     /// The smallest number.
     pub from_cpus: u32,
@@ -164,6 +172,7 @@ pub struct Reach {
 
 /// What transfers per operation do as CPUs are added.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum LensVerdict {
     /// They stay as they are.
@@ -218,6 +227,7 @@ impl LensVerdict {
 
 /// A case over numbers of CPUs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LensCurve {
     /// Workload, variant, mode.
     #[serde(flatten)]
@@ -234,10 +244,13 @@ pub struct LensCurve {
 
 /// A lens run, summed up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LensSummary {
     /// What ran.
+    #[cfg_attr(feature = "typescript", ts(type = "unknown"))]
     pub subject: SubjectKind,
     /// What was asked for.
+    #[cfg_attr(feature = "typescript", ts(type = "unknown"))]
     pub settings: LensSettings,
     /// Curves, in the order of the plan.
     pub curves: Vec<LensCurve>,

@@ -4,10 +4,10 @@ import * as Plot from '@observablehq/plot'
 import type { Drawing } from './explorer'
 import { tick } from './figure'
 import { silent, STYLE } from './frame'
+import type { Curve } from './model'
 import { seriesOf, unitOf, type Mark, type Series } from './series'
 import { shortEnd } from './shorten'
 import type { State, View } from './state'
-import type { Curve } from './summary'
 
 const HEIGHT = 300
 

@@ -1,50 +1,13 @@
-// A comparison as it stands in the page: what its JSON looks like, and the improvements that its ratios say.
+// What a comparison's data say: how much better, under which name.
 
-import type { Estimate, Summary } from './summary'
+import type { Answer, Bounded, Comparison, ComparedWorkload, RunSummary } from './model'
 
-export interface Bounded {
-  value: number
-  low: number
-  high: number
-  level: number
-}
-
-export interface Side {
-  units: number
-  median: number
-}
-
-export type Answer = 'faster' | 'slower' | 'no-difference' | 'undecided'
-
-export interface Workload {
-  name: string
-  unit: string
-  direction: 'higher' | 'lower'
-  a: Side
-  b: Side
-  independent: 'boot' | 'run'
-  answer: Answer
-  p_corrected: number | null
-  ratio: Bounded | null
-  detectable: number | null
-  tasks: number | null
-  /** The first side's values, then the second's, in the order of their measurement. */
-  values: [number[], number[]]
-  system_share: [Estimate | null, Estimate | null]
-}
-
-export interface Compared {
-  format: string
-  workloads: Workload[]
-  improvement: Bounded | null
-}
-
-export function isCompared(data: Summary | Compared): data is Compared {
+export function isCompared(data: RunSummary | Comparison): data is Comparison {
   return data.format.startsWith('faultline-comparison/')
 }
 
 /** How many times better the second side is: above 1 it is better. Nothing where it is undecided: whatever its ratio, it is no finding. */
-export function improvementOf(workload: Workload): Bounded | null {
+export function improvementOf(workload: ComparedWorkload): Bounded | null {
   const ratio = workload.ratio
   if (!ratio || workload.answer === 'undecided') return null
   if (workload.direction === 'higher') return ratio
@@ -54,7 +17,7 @@ export function improvementOf(workload: Workload): Bounded | null {
 export const ANSWERS: Record<Answer, string> = { faster: 'faster', slower: 'slower', 'no-difference': 'no difference', undecided: 'undecided' }
 
 /** `zero_fill:base at 4`. */
-export function nameOf(workload: Workload): string {
+export function nameOf(workload: ComparedWorkload): string {
   return workload.tasks ? `${workload.name} at ${workload.tasks}` : workload.name
 }
 

@@ -1,13 +1,14 @@
 // The charts of a comparison: how much better each workload is, and for each of them its values.
 
-import { nameOf, type Compared } from './compared'
+import { nameOf } from './compared'
 import { describeValue, drawDistribution } from './distribution'
 import { Explorer } from './explorer'
 import { describeRow, drawForest, rowsOf } from './forest'
+import type { Comparison } from './model'
 import { drawOrder } from './order'
 import { placesOf } from './places'
 
-export function showComparison(compared: Compared): void {
+export function showComparison(compared: Comparison): void {
   const forest = document.querySelector<HTMLElement>('.forest .chart')
   const rows = rowsOf(compared)
   if (forest) new Explorer(forest, { draw: (width) => drawForest(rows, width), describe: describeRow })

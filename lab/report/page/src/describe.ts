@@ -1,9 +1,9 @@
 // What the box beside a point of a curve says: the view's own figure first, then the others.
 
 import { percent, quantity, span } from './figure'
+import type { Curve, Estimate } from './model'
 import { unitOf, type Mark } from './series'
 import { VIEWS, type View } from './state'
-import type { Curve, Estimate } from './summary'
 import type { Description } from './tooltip'
 
 export function describe(curve: Curve, view: View, mark: Mark): Description {
@@ -25,7 +25,7 @@ function rows(curve: Curve, view: View, mark: Mark): [string, string][] {
   if (base) rows.push(['base', 'speed-up and efficiency are reckoned from here'])
   if (point.value) rows.push(['n', `${point.value.n} ${point.value.n === 1 ? 'repeat' : 'repeats'}`])
   if (point.system_share) rows.push(['system', `${percent(point.system_share.median)} of the tasks' CPU time`])
-  for (const [text, count] of counted(point.failures.map((failure) => failure.text))) rows.push(['failed', count > 1 ? `${text} (${count}×)` : text])
+  for (const [text, count] of counted(point.failures.map((failure) => failure.text ?? failure.cause))) rows.push(['failed', count > 1 ? `${text} (${count}×)` : text])
   return rows
 }
 

@@ -1,10 +1,10 @@
 // Draws the values of both sides as strips, and above them the share of values up to each place. Knows nothing of pointer and keyboard.
 
 import * as Plot from '@observablehq/plot'
-import type { Workload } from './compared'
 import type { Drawing } from './explorer'
 import { percent, quantity, tickBetween } from './figure'
 import { silent, STYLE } from './frame'
+import type { ComparedWorkload } from './model'
 import { LETTERS, LOOKS, reachOf, type Letter, type Place } from './places'
 import { shortEnd } from './shorten'
 import type { Description } from './tooltip'
@@ -20,7 +20,7 @@ function steps(places: Place[], side: Letter, [low, high]: [number, number]): { 
   return [{ value: low, share: 0 }, ...values.map((value, index) => ({ value, share: (index + 1) / values.length })), { value: high, share: 1 }]
 }
 
-export function drawDistribution(workload: Workload, places: Place[], width: number): Drawing<Place> | null {
+export function drawDistribution(workload: ComparedWorkload, places: Place[], width: number): Drawing<Place> | null {
   if (places.length === 0) return null
   const reach = reachOf(places)
   const marks = places.toSorted((a, b) => a.value - b.value)
@@ -50,7 +50,7 @@ export function drawDistribution(workload: Workload, places: Place[], width: num
 }
 
 /** What is told of a value, in this chart and in that of the order. */
-export function describeValue(name: string, workload: Workload, place: Place): Description {
+export function describeValue(name: string, workload: ComparedWorkload, place: Place): Description {
   const median = (place.side === 'A' ? workload.a : workload.b).median
   return {
     heading: `${place.side}, ${workload.independent} ${place.order}`,

@@ -1,10 +1,11 @@
 // Draws how much better the second side is: a row for each workload, on an axis of ratios. Knows nothing of pointer and keyboard.
 
 import * as Plot from '@observablehq/plot'
-import { ANSWERS, change, improvementOf, nameOf, type Answer, type Bounded, type Compared, type Workload } from './compared'
+import { ANSWERS, change, improvementOf, nameOf } from './compared'
 import type { Drawing } from './explorer'
 import { quantity } from './figure'
 import { silent, STYLE } from './frame'
+import type { Answer, Bounded, ComparedWorkload, Comparison } from './model'
 import { shortMiddle } from './shorten'
 import type { Description } from './tooltip'
 
@@ -14,7 +15,7 @@ export interface Row {
   name: string
   improvement: Bounded | null
   /** None for the mean of all. */
-  workload: Workload | null
+  workload: ComparedWorkload | null
 }
 
 const COLOURS: Record<Answer, string> = { faster: 'var(--good)', slower: 'var(--bad)', 'no-difference': 'var(--muted)', undecided: 'var(--muted)' }
@@ -25,7 +26,7 @@ const TICK_ROOM = 58
 /** Narrower than this, names stand above their rows. */
 const NARROW = 560
 
-export function rowsOf(compared: Compared): Row[] {
+export function rowsOf(compared: Comparison): Row[] {
   const rows: Row[] = compared.workloads.map((workload, index) => ({
     index, name: nameOf(workload), improvement: improvementOf(workload), workload,
   }))

@@ -5,8 +5,8 @@ import { spaced } from './chart'
 import type { Drawing } from './explorer'
 import { percent, quantity, tick } from './figure'
 import { silent, STYLE } from './frame'
+import type { LensCurve, LensPoint } from './model'
 import { shortEnd } from './shorten'
-import type { LensCurve, LensPoint } from './summary'
 import type { Description } from './tooltip'
 
 const HEIGHT = 260
@@ -55,6 +55,6 @@ export function describeGrowth(curve: LensCurve, point: LensPoint): Description 
   if (point.instructions) rows.push(['instructions', `${quantity(point.instructions.median, '')} per ${curve.operation}`])
   if (point.rate) rows.push(['predicted', quantity(point.rate.median, `${curve.operation}/s`)])
   if (point.speedup !== null) rows.push(['speed-up', quantity(point.speedup, '')])
-  for (const failure of point.failures) rows.push(['failed', failure.text])
+  for (const failure of point.failures) rows.push(['failed', failure.text ?? failure.cause])
   return { heading: `${point.cpus} ${point.cpus === 1 ? 'CPU' : 'CPUs'}`, rows }
 }

@@ -3,9 +3,9 @@
 import { Explorer } from './explorer'
 import { drawGrowth, describeGrowth } from './growth'
 import { drawMap, describeField, fieldsOf } from './map'
-import type { Lens, LensCurve } from './summary'
+import type { LensCurve, LensSummary } from './model'
 
-export function exploreLens(lens: Lens): void {
+export function exploreLens(lens: LensSummary): void {
   lens.curves.forEach((curve, index) => {
     const card = document.getElementById(`curve-${index}`)
     const chart = card?.querySelector<HTMLElement>('.scaling .chart')

@@ -1,15 +1,15 @@
 // Brings the page to life: the tables are there without it; this adds charts, controls, sorting and links.
 
-import { isCompared, type Compared } from './compared'
+import { isCompared } from './compared'
 import { showComparison } from './comparison'
 import { readData } from './data'
 import { wireDownload, wireLinks } from './links'
+import type { Comparison, RunSummary } from './model'
 import { wirePrint } from './printing'
 import { showRun } from './run'
 import { makeSortable } from './sorting'
-import type { Summary } from './summary'
 
-const data = readData<Summary | Compared>()
+const data = readData<RunSummary | Comparison>()
 document.documentElement.classList.add('live')
 document.querySelectorAll<HTMLTableElement>('table.sortable').forEach(makeSortable)
 if (isCompared(data)) {

@@ -4,14 +4,14 @@ import * as Plot from '@observablehq/plot'
 import type { Drawing } from './explorer'
 import { percent, quantity } from './figure'
 import { silent, STYLE } from './frame'
+import type { LensPoint, LineFigures } from './model'
 import { shortMiddle } from './shorten'
-import type { LensLine, LensPoint } from './summary'
 import type { Description } from './tooltip'
 
 /** What one CPU fetched of one line. */
 export interface Field {
   row: number
-  line: LensLine
+  line: LineFigures
   cpu: number
   transfers: number
 }

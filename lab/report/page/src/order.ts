@@ -1,16 +1,16 @@
 // Draws the values of both sides in the order of their measurement. Knows nothing of pointer and keyboard.
 
 import * as Plot from '@observablehq/plot'
-import type { Workload } from './compared'
 import type { Drawing } from './explorer'
 import { tickBetween } from './figure'
 import { silent, STYLE } from './frame'
+import type { ComparedWorkload } from './model'
 import { LETTERS, LOOKS, reachOf, type Letter, type Place } from './places'
 import { shortEnd } from './shorten'
 
 const HEIGHT = 300
 
-export function drawOrder(workload: Workload, places: Place[], width: number): Drawing<Place> | null {
+export function drawOrder(workload: ComparedWorkload, places: Place[], width: number): Drawing<Place> | null {
   if (places.length === 0) return null
   const reach = reachOf(places)
   const last = Math.max(...places.map(({ order }) => order))

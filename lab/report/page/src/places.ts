@@ -1,6 +1,6 @@
 // The single values of a comparison, with their side and their place in time; and how the sides look in every chart.
 
-import type { Workload } from './compared'
+import type { ComparedWorkload } from './model'
 
 export type Letter = 'A' | 'B'
 
@@ -20,7 +20,7 @@ export const LOOKS: Record<Letter, { colour: string; symbol: 'circle' | 'diamond
   B: { colour: 'var(--side-b)', symbol: 'diamond', dashes: '' },
 }
 
-export function placesOf({ values: sides }: Workload): Place[] {
+export function placesOf({ values: sides }: ComparedWorkload): Place[] {
   return LETTERS.flatMap((side, index) =>
     sides[index].map((value, order) => ({ side, order: order + 1, value })).filter(({ value }) => Number.isFinite(value)),
   )

@@ -5,10 +5,11 @@ import { describe } from './describe'
 import { Explorer } from './explorer'
 import { exploreLens } from './lens'
 import { goTo } from './links'
+import type { Curve, RunSummary } from './model'
 import { printed } from './printing'
 import type { Mark } from './series'
 import { Store, type State } from './state'
-import { curveKey, type Curve, type Summary } from './summary'
+import { curveKey } from './summary'
 import { buildToolbar } from './toolbar'
 
 interface Card {
@@ -19,7 +20,7 @@ interface Card {
 }
 
 /** Adds to the page of a run its charts and controls. */
-export function showRun(summary: Summary): void {
+export function showRun(summary: RunSummary): void {
   const store = new Store()
   const cards = summary.curves.flatMap((curve, index) => cardOf(curve, index, store) ?? [])
   const bar = document.getElementById('toolbar')

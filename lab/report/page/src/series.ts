@@ -1,6 +1,6 @@
 // A curve's points in one of the three views: values with intervals, repeats, and the ideal line from the base.
 
-import type { Curve, Estimate, Point } from './summary'
+import type { Curve, Estimate, Point } from './model'
 import type { View } from './state'
 
 /** A point that can be drawn. */
