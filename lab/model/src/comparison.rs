@@ -1,11 +1,11 @@
 //! All that is shown of a comparison: the answers, what stands behind them, and what else differs. Computed by `stats`, shown by `report`.
 
+use crate::estimate::Estimate;
 use crate::facts::FactValue;
 use crate::failure::Failure;
 use crate::record::RunId;
 use crate::said::Said;
 use crate::scaling::ScalingComparison;
-use crate::summary::Estimate;
 use crate::time::UnixMillis;
 use crate::unmatched::Unmatched;
 use crate::workload_comparison::{Bounded, WorkloadComparison};

@@ -9,6 +9,7 @@ pub mod comparison;
 pub mod dataset;
 pub mod describe;
 pub mod direction;
+pub mod estimate;
 pub mod facts;
 pub mod failure;
 pub mod imported;

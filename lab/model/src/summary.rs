@@ -2,6 +2,7 @@
 
 use crate::cell::{Case, Cell};
 use crate::direction::Direction;
+use crate::estimate::Estimate;
 use crate::failure::Failure;
 use crate::lens::summary::LensSummary;
 use crate::record::{RunId, RunState};
@@ -10,22 +11,6 @@ use crate::time::UnixMillis;
 use crate::warning::Warning;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// A median with an interval. The unit is that of what was estimated.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub struct Estimate {
-    /// Median of the values.
-    pub median: f64,
-    /// Lower end of the interval.
-    pub low: f64,
-    /// Upper end of the interval.
-    pub high: f64,
-    /// Probability with which such an interval covers the true median, for this number of values: 0…1.
-    pub coverage: f64,
-    /// How many values stand behind it: repeats, not intervals.
-    pub n: u32,
-}
 
 /// Where the machine's CPU time went during the region of interest, as shares of all its CPUs' time; together 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

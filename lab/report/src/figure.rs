@@ -1,7 +1,7 @@
 //! Numbers in words: four significant digits, SI prefixes, units, and intervals in the same scale as their median.
 
 use crate::style::Signs;
-use faultline_model::summary::Estimate;
+use faultline_model::estimate::Estimate;
 
 /// Significant digits of a figure.
 const DIGITS: i32 = 4;

@@ -1,6 +1,5 @@
 //! What holds at the end: every item has ended or was left out for a reason, and a comparison looked when it was to look.
 
-use crate::lives::Answered;
 use crate::record::has_ended;
 use crate::scenario::Difference;
 use crate::world::World;
@@ -9,6 +8,15 @@ use faultline_model::comparison::{ComparedWorkload, Comparison, Ended, Sequentia
 use faultline_model::record::{RunRecord, RunState};
 use faultline_model::workload_comparison::Answer;
 use faultline_stats::sequential::planned_looks;
+
+/// What a comparison said.
+#[derive(Debug, Clone, Copy)]
+pub struct Answered {
+    /// What is true.
+    pub difference: Difference,
+    /// Whether a difference was found.
+    pub found: bool,
+}
 
 /// Checks a finished run.
 pub(crate) fn check(world: &World, record: &RunRecord) -> Result<(), String> {

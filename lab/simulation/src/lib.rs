@@ -21,5 +21,6 @@ mod workload;
 mod world;
 
 pub use clock::SimulatedClock;
-pub use lives::{Account, Answered, simulate};
+pub use ending::Answered;
+pub use lives::{Account, simulate};
 pub use scenario::Difference;

@@ -1,9 +1,9 @@
 //! An experiment through all its lives: begun, ended by whatever befalls it, and resumed until it is concluded.
 
 use crate::death::{DATABASE, Killed};
+use crate::ending::Answered;
 use crate::observer::Watcher;
 use crate::refusal::{self, REFUSED};
-use crate::scenario::Difference;
 use crate::target::SimulatedMachines;
 use crate::world::{Troubles, World};
 use crate::{ending, record};
@@ -52,15 +52,6 @@ pub struct Account {
     pub outcomes: HashSet<Discriminant<Outcome>>,
     /// What a comparison said; none of a plain run, and where nothing could be compared.
     pub answered: Option<Answered>,
-}
-
-/// What a comparison said.
-#[derive(Debug, Clone, Copy)]
-pub struct Answered {
-    /// What is true.
-    pub difference: Difference,
-    /// Whether a difference was found.
-    pub found: bool,
 }
 
 /// How a life ended.

@@ -5,7 +5,7 @@
 
 use crate::median::{median_of_sorted, sorted};
 use crate::thresholds::COVERAGE;
-use faultline_model::summary::Estimate;
+use faultline_model::estimate::Estimate;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 /// Median of `values` with the narrowest interval of equal tails [x₍ₖ₎, x₍ₙ₊₁₋ₖ₎] whose coverage of the true median

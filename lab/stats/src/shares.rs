@@ -3,8 +3,9 @@
 use crate::interval::estimate;
 use crate::median::median;
 use crate::repeat::Repeat;
+use faultline_model::estimate::Estimate;
 use faultline_model::record::Attempt;
-use faultline_model::summary::{Estimate, TimeShares};
+use faultline_model::summary::TimeShares;
 
 /// The kernel's share of the CPU time that the tasks used, 0…1, over the repeats that say how much they used.
 pub(crate) fn system_share(repeats: &[Repeat<'_>]) -> Option<Estimate> {

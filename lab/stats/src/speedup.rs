@@ -6,7 +6,7 @@
 use crate::gather::CellRepeats;
 use crate::interval::{estimate, scaled};
 use faultline_model::direction::Direction;
-use faultline_model::summary::Estimate;
+use faultline_model::estimate::Estimate;
 use std::collections::BTreeMap;
 
 /// The cell that speed-up is reckoned from: that of the fewest tasks with a value to divide by.

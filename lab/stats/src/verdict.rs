@@ -1,7 +1,8 @@
 //! Whether a curve scales: the verdict from the interval of its efficiency.
 
 use crate::thresholds::{LOST_GAIN, SCALES_EFFICIENCY, VERDICT_REPEATS};
-use faultline_model::summary::{CurveVerdict, Estimate, Point, Verdict, VerdictBasis};
+use faultline_model::estimate::Estimate;
+use faultline_model::summary::{CurveVerdict, Point, Verdict, VerdictBasis};
 
 /// The verdict at the greatest number of tasks that have CPUs of their own: at most `own_cpus`, or any number where
 /// that isn't known.

@@ -42,16 +42,24 @@ enum Got {
     Moved { distance: Distance, foreign: Bytes },
 }
 
-impl<'m> Cpu<'m> {
-    pub(crate) fn new(machine: &'m Machine, id: CpuId) -> Self {
+impl Machine {
+    /// The CPU of that number, with an empty cache. Ask once for each: two of one number would not know of each other's
+    /// copies.
+    ///
+    /// # Panics
+    /// If the topology has no such CPU.
+    pub fn cpu(&self, id: CpuId) -> Cpu<'_> {
+        assert!(id < self.topology().cpus(), "CPU {id} of {}", self.topology().cpus());
         Cpu {
-            recent: Recent::new(machine.lines().nowhere()),
+            recent: Recent::new(self.lines().nowhere()),
             held: Held::new(),
-            cache: machine.caches().map(Cache::new),
-            core: Core { machine, id, tally: Tally::default(), transfers: 0, capacity_misses: 0 },
+            cache: self.caches().map(Cache::new),
+            core: Core { machine: self, id, tally: Tally::default(), transfers: 0, capacity_misses: 0 },
         }
     }
+}
 
+impl<'m> Cpu<'m> {
     /// Carries out an access; returns the clocks that its transfers and capacity misses cost: 0 almost always.
     #[inline]
     pub fn access(&mut self, access: &Access) -> u64 {

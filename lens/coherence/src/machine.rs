@@ -2,9 +2,8 @@
 
 use crate::cache::{Caches, CachesError};
 use crate::costs::Costs;
-use crate::cpu::Cpu;
 use crate::table::Table;
-use crate::topology::{CpuId, Topology};
+use crate::topology::Topology;
 
 /// A machine. Its CPUs borrow it, each for a thread of its own.
 #[derive(Debug)]
@@ -24,16 +23,6 @@ impl Machine {
     /// A machine whose caches hold nothing; without `caches` they are infinite.
     pub fn with(topology: Topology, costs: Costs, caches: Option<Caches>) -> Result<Self, CachesError> {
         Ok(Machine { costs, caches: caches.map(Caches::check).transpose()?, ..Machine::new(topology) })
-    }
-
-    /// The CPU of that number, with an empty cache. Ask once for each: two of one number would not know of each other's
-    /// copies.
-    ///
-    /// # Panics
-    /// If the topology has no such CPU.
-    pub fn cpu(&self, id: CpuId) -> Cpu<'_> {
-        assert!(id < self.topology.cpus(), "CPU {id} of {}", self.topology.cpus());
-        Cpu::new(self, id)
     }
 
     /// Where the CPUs are.

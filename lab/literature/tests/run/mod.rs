@@ -2,8 +2,9 @@
 
 use faultline_model::cell::{Case, TaskMode};
 use faultline_model::direction::Direction;
+use faultline_model::estimate::Estimate;
 use faultline_model::record::{RunId, RunState};
-use faultline_model::summary::{Curve, CurveVerdict, Estimate, Point, Progress, RunSummary, SideFigure, Verdict};
+use faultline_model::summary::{Curve, CurveVerdict, Point, Progress, RunSummary, SideFigure, Verdict};
 use faultline_model::time::UnixMillis;
 use std::collections::BTreeMap;
 

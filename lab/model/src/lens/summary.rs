@@ -2,13 +2,13 @@
 //! by `report`.
 
 use crate::cell::Case;
+use crate::estimate::Estimate;
 use crate::failure::Failure;
 use crate::lens::raw::{ByDistance, CpuTransfers, Problem};
 use crate::lens::settings::LensSettings;
 use crate::outcome::Outcome;
 use crate::said::Said;
 use crate::subject::SubjectKind;
-use crate::summary::Estimate;
 use serde::{Deserialize, Serialize};
 
 /// Code that moves lines, the instructions of one place put together.

@@ -8,7 +8,7 @@ use crate::one_line::one_line;
 use crate::style::{Signs, UNICODE};
 use crate::table::{self, Form, Table};
 use faultline_model::comparison::{ComparedWorkload, Comparison, Details};
-use faultline_model::summary::Estimate;
+use faultline_model::estimate::Estimate;
 use faultline_model::workload_comparison::{Bounded, Method, Unit, WorkloadComparison};
 
 /// A workload with what it belongs to.

@@ -6,8 +6,9 @@ use crate::lens::words;
 use crate::moment;
 use crate::style::Signs;
 use crate::table::{self, Form, Table, number};
+use faultline_model::estimate::Estimate;
 use faultline_model::lens::summary::{LensCurve, LensPoint};
-use faultline_model::summary::{Estimate, RunSummary};
+use faultline_model::summary::RunSummary;
 
 /// A point with what it belongs to.
 pub(super) struct Row<'a> {

@@ -6,8 +6,8 @@ use crate::one_line::one_line;
 use crate::page::document::table;
 use crate::page::value;
 use crate::style::{Tone, UNICODE};
+use faultline_model::estimate::Estimate;
 use faultline_model::lens::summary::{LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Place};
-use faultline_model::summary::Estimate;
 use maud::{Markup, html as markup};
 
 /// The first answer: a row per case.

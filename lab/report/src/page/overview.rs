@@ -3,7 +3,8 @@
 use crate::introduction;
 use crate::one_line::one_line;
 use crate::page::value;
-use faultline_model::summary::{Curve, Estimate, RunSummary, Verdict};
+use faultline_model::estimate::Estimate;
+use faultline_model::summary::{Curve, RunSummary, Verdict};
 use maud::{Markup, html as markup};
 
 /// Verdicts in the order in which they are counted up.

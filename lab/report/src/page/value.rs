@@ -2,7 +2,7 @@
 
 use crate::figure::{self, Scale};
 use crate::style::UNICODE;
-use faultline_model::summary::Estimate;
+use faultline_model::estimate::Estimate;
 use maud::{Markup, html as markup};
 
 /// What stands where there is no figure.

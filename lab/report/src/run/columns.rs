@@ -7,7 +7,8 @@ use crate::moment;
 use crate::run::words;
 use crate::style::Signs;
 use crate::table::{self, Form, Table, number};
-use faultline_model::summary::{Curve, Estimate, Point, RunSummary, TimeShares};
+use faultline_model::estimate::Estimate;
+use faultline_model::summary::{Curve, Point, RunSummary, TimeShares};
 
 /// A point with what it belongs to.
 pub(super) struct Row<'a> {

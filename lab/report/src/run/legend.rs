@@ -1,6 +1,7 @@
 //! What the columns of a run's table mean, in sentences; with the coverages that its intervals really have.
 
-use faultline_model::summary::{Estimate, Point, RunSummary};
+use faultline_model::estimate::Estimate;
+use faultline_model::summary::{Point, RunSummary};
 use std::collections::BTreeSet;
 
 /// The sentences of the legend, for the run's own numbers of repeats.

@@ -5,12 +5,12 @@ use faultline_model::comparison::{
     Sequential,
 };
 use faultline_model::direction::Direction;
+use faultline_model::estimate::Estimate;
 use faultline_model::facts::FactValue;
 use faultline_model::failure::{Failure, FailureCause};
 use faultline_model::record::RunId;
 use faultline_model::said::Said;
 use faultline_model::scaling::{Law, Move, ParameterChange, ScalingComparison};
-use faultline_model::summary::Estimate;
 use faultline_model::time::UnixMillis;
 use faultline_model::unmatched::{Letter, Unmatched, UnmatchedReason};
 use faultline_model::workload_comparison::{

@@ -1,6 +1,7 @@
 //! Made-up runs under the lens. The figures are invented, fixed, and mean nothing.
 
 use faultline_model::cell::{Case, TaskMode};
+use faultline_model::estimate::Estimate;
 use faultline_model::failure::{Failure, FailureCause};
 use faultline_model::lens::raw::{ByDistance, CpuTransfers, Problem};
 use faultline_model::lens::settings::LensSettings;
@@ -11,7 +12,7 @@ use faultline_model::outcome::Outcome;
 use faultline_model::record::{RunId, RunState};
 use faultline_model::said::Said;
 use faultline_model::subject::SubjectKind;
-use faultline_model::summary::{Estimate, Progress, RunSummary};
+use faultline_model::summary::{Progress, RunSummary};
 use faultline_model::time::UnixMillis;
 use faultline_model::warning::{Warning, WarningKind};
 

@@ -1,7 +1,7 @@
 //! Operations of different size on the two sides: a fault of 2 MiB isn't one of 4 KiB, and their rates say nothing. Bytes per second do.
 
-use super::datasets::Plain;
 use super::pairs::pairs;
+use super::recorded::Plain;
 use crate::datasets::{MeasuredRun, Measurement};
 use faultline_model::dataset::{Measured, Series};
 use std::collections::BTreeSet;

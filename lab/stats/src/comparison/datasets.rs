@@ -2,13 +2,13 @@
 
 use super::paired::{details, samples};
 use super::pairs::{Pair, pairs, unmatched};
+use super::recorded::{Plain, Recorded};
 use super::scaling::scaled_cases;
 use super::{ComparisonError, Settings};
 use crate::machine::{self, lasting_differences};
 use crate::two_sample::{Workload, compare, units};
 use faultline_model::comparison::{ComparedWorkload, Comparison, Described};
-use faultline_model::dataset::{Dataset, Measured};
-use faultline_model::failure::{Failure, FailureCause};
+use faultline_model::dataset::Dataset;
 use faultline_model::said::Said;
 use faultline_model::unmatched::{Unmatched, UnmatchedReason};
 use faultline_model::workload_comparison::WorkloadComparison;
@@ -32,33 +32,6 @@ fn described(name: &str, dataset: &Dataset) -> Described {
         run: None,
         started: None,
         machine: known.then(|| machine::line(Some(&dataset.facts))),
-    }
-}
-
-/// What is known of datasets beside what they hold. Sides are 0 and 1.
-pub(crate) trait Recorded {
-    /// The block of a point, by side, series and place in it.
-    fn block(&self, side: usize, series: usize, point: usize) -> Option<u32>;
-    /// What of a series gave no value, by side and series.
-    fn failures(&self, side: usize, series: usize) -> Vec<Failure>;
-}
-
-/// Datasets of which nothing else is known.
-pub(super) struct Plain<'a>(pub(super) [&'a Dataset; 2]);
-
-impl Recorded for Plain<'_> {
-    fn block(&self, _: usize, _: usize, _: usize) -> Option<u32> {
-        None
-    }
-
-    fn failures(&self, side: usize, series: usize) -> Vec<Failure> {
-        let told = |measured: &Measured| match measured {
-            Measured::Missing(words) => {
-                Some(Failure { block: None, cause: FailureCause::Told { words: words.clone() } })
-            }
-            Measured::Values(_) | Measured::Summary(_) => None,
-        };
-        self.0[side].series[series].points.iter().filter_map(|point| told(&point.measured)).collect()
     }
 }
 
@@ -121,8 +94,10 @@ fn workload(pair: &Pair, [a, b]: [&Dataset; 2], recorded: &dyn Recorded) -> Work
 #[cfg(test)]
 mod tests {
     use super::*;
+    use faultline_model::dataset::Measured;
     use faultline_model::dataset::{DataPoint, Series, Summed};
     use faultline_model::direction::Direction;
+    use faultline_model::failure::{Failure, FailureCause};
     use faultline_model::unmatched::Letter;
     use faultline_model::workload_comparison::{Answer, CautionCode, Unit};
 

@@ -8,6 +8,7 @@ mod counters;
 mod datasets;
 mod paired;
 mod pairs;
+mod recorded;
 mod runs;
 mod scaling;
 

@@ -1,6 +1,6 @@
 //! Which series of two sides belong together.
 
-use super::datasets::Recorded;
+use super::recorded::Recorded;
 use crate::two_sample::no_ratio;
 use faultline_model::dataset::{Dataset, Series};
 use faultline_model::direction::Direction;
@@ -106,7 +106,7 @@ fn usable(series: &Series, side: Letter, first_failure: FirstFailure<'_>) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comparison::datasets::Plain;
+    use crate::comparison::recorded::Plain;
     use faultline_model::dataset::{DataPoint, Measured};
 
     fn series(name: &str, tasks: u32, unit: &str) -> Series {

@@ -2,8 +2,9 @@
 
 use super::bytes::in_bytes;
 use super::counters::counters;
-use super::datasets::{Recorded, paired};
+use super::datasets::paired;
 use super::pairs::Pair;
+use super::recorded::Recorded;
 use super::{ComparisonError, Settings};
 use crate::datasets::{Chosen, Coarse, MeasuredRun, Measurement, measurement};
 use crate::machine;
@@ -11,10 +12,10 @@ use crate::repeat::Repeat;
 use crate::shares::system_share;
 use crate::two_sample;
 use faultline_model::comparison::{ComparedWorkload, Comparison, Described, Look};
+use faultline_model::estimate::Estimate;
 use faultline_model::failure::Failure;
 use faultline_model::record::RunRecord;
 use faultline_model::subject::SubjectIndex;
-use faultline_model::summary::Estimate;
 use faultline_model::workload_comparison::WorkloadComparison;
 use std::collections::BTreeSet;
 

@@ -5,7 +5,7 @@ use super::concerned::{Concerned, worst};
 use crate::interval::fewest_values;
 use crate::thresholds::{COVERAGE, NOISY_SHARE};
 use faultline_model::cell::Cell;
-use faultline_model::summary::Estimate;
+use faultline_model::estimate::Estimate;
 use faultline_model::warning::{Warning, WarningKind};
 
 /// Too few repeats for an interval of [`COVERAGE`].

@@ -1,0 +1,31 @@
+//! What is known of two datasets beside the values that they hold.
+
+use faultline_model::dataset::{Dataset, Measured};
+use faultline_model::failure::{Failure, FailureCause};
+
+/// What is known of datasets beside what they hold. Sides are 0 and 1.
+pub(crate) trait Recorded {
+    /// The block of a point, by side, series and place in it.
+    fn block(&self, side: usize, series: usize, point: usize) -> Option<u32>;
+    /// What of a series gave no value, by side and series.
+    fn failures(&self, side: usize, series: usize) -> Vec<Failure>;
+}
+
+/// Datasets of which nothing else is known.
+pub(super) struct Plain<'a>(pub(super) [&'a Dataset; 2]);
+
+impl Recorded for Plain<'_> {
+    fn block(&self, _: usize, _: usize, _: usize) -> Option<u32> {
+        None
+    }
+
+    fn failures(&self, side: usize, series: usize) -> Vec<Failure> {
+        let told = |measured: &Measured| match measured {
+            Measured::Missing(words) => {
+                Some(Failure { block: None, cause: FailureCause::Told { words: words.clone() } })
+            }
+            Measured::Values(_) | Measured::Summary(_) => None,
+        };
+        self.0[side].series[series].points.iter().filter_map(|point| told(&point.measured)).collect()
+    }
+}
