@@ -6,6 +6,7 @@
 //! its designs to [`run`] as further [`Subject`]s.
 
 mod arguments;
+mod benchmark;
 mod bulk;
 mod faults;
 mod fragmentation;

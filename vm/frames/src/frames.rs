@@ -3,7 +3,8 @@
 use crate::census::Census;
 use crate::config::{Config, DomainId};
 use crate::contiguous::Refused;
-use crate::counters::{CounterTable, Counters, Event};
+use crate::counter_table::CounterTable;
+use crate::counters::{Counters, Event};
 use crate::cpu::{CurrentCpu, PinnedCpu};
 use crate::error::{BatchError, ConfigError, GetError, PutError};
 use crate::frame::{FrameNumber, RangeRequest, ZeroedFrame};

@@ -36,6 +36,7 @@ mod cache;
 mod census;
 mod config;
 mod contiguous;
+mod counter_table;
 mod counters;
 mod cpu;
 mod domain;
@@ -56,7 +57,8 @@ mod zeroed;
 
 pub use census::Census;
 pub use config::{Config, DomainId, MOST_CPUS, MOST_DOMAINS, MemoryArea, Policy};
-pub use counters::{CounterTable, Counters, Event};
+pub use counter_table::CounterTable;
+pub use counters::{Counters, Event};
 pub use cpu::{CurrentCpu, FixedCpu, PinnedCpu};
 pub use error::{BatchError, ConfigError, GetError, PutError};
 pub use frame::{FRAME_BYTES, FrameNumber, HUGE_FRAMES, RangeRequest, ZeroedFrame};

@@ -1,6 +1,6 @@
 //! `bulk`: all threads get N frames each; when all are done, each puts its own, the last one first.
 
-use super::subject::{Figures, Metric, Shape};
+use super::benchmark::{Figures, Metric, Shape};
 use super::threads::{Span, per_operation_ns, with_design};
 use crate::Design;
 

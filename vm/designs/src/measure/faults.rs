@@ -1,7 +1,7 @@
 //! A mix like that of page faults: a task begins, gets from 1 to 64 frames one by one, writes a line of 64 bytes of each as it comes, and
 //! gives all back at once when it ends. The figure is per frame: get, write, and its part of the end.
 
-use super::subject::{Figures, Metric, Shape};
+use super::benchmark::{Figures, Metric, Shape};
 use super::threads::{Span, per_operation_ns, with_design};
 use crate::Design;
 use rand::{Rng, SeedableRng};

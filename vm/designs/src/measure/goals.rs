@@ -1,8 +1,8 @@
 //! What our own allocator has to reach beside its peers in the same run, and whether it did.
 
+use super::benchmark::Metric;
 use super::rounds::Leavings;
 use super::samples::{Samples, Spread};
-use super::subject::Metric;
 
 const OURS: &str = "ours";
 const LLFREE: &str = "llfree";

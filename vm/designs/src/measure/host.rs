@@ -4,7 +4,7 @@
 //! `bulk`: touch all pages, unmap them · `repeat`: touch a page and give it back with `MADV_DONTNEED` · `fault`: map, touch and unmap as
 //! many pages as a task has. It has no `rand`: memory can't be unmapped for another process.
 
-use super::subject::{Bench, Figures, Metric, Shape};
+use super::benchmark::{Bench, Figures, Metric, Shape};
 use super::threads::{Span, per_operation_ns, pinned};
 use rustix::io::Result;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};

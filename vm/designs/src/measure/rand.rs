@@ -1,7 +1,7 @@
 //! `rand`: each thread gets N frames; one shuffles those of all and deals them out; each puts what it was dealt. Nearly all frames
 //! that are put were another CPU's, when there are several.
 
-use super::subject::{Figures, Metric, Shape};
+use super::benchmark::{Figures, Metric, Shape};
 use super::threads::{Span, per_operation_ns, with_design};
 use crate::{Design, Frame};
 use rand::SeedableRng;

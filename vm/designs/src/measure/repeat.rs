@@ -1,6 +1,6 @@
 //! `repeat`: each thread holds N frames, then N times gets one and puts it at once. The figure is per pair.
 
-use super::subject::{Figures, Metric, Shape};
+use super::benchmark::{Figures, Metric, Shape};
 use super::threads::{Span, per_operation_ns, with_design};
 use crate::Design;
 use std::hint::black_box;

@@ -1,9 +1,10 @@
 //! The order of a run: in each round every subject takes every benchmark on every number of threads, beginning with another one, so
 //! that what disturbs the host for a while falls on all alike.
 
+use super::benchmark::{Bench, Pages, Shape};
 use super::fragmentation::{Left, Trace};
 use super::samples::Samples;
-use super::subject::{Bench, Pages, Shape, Subject};
+use super::subject::Subject;
 use std::time::Instant;
 
 /// What is measured, and how much of it.

@@ -1,6 +1,6 @@
 //! The samples of a run, and what is said of them: median and quartiles, and ratios between subjects round by round.
 
-use super::subject::Metric;
+use super::benchmark::Metric;
 
 /// A sample: which figure of which subject on how many threads, in which round.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,83 +1,9 @@
 //! What is measured: a design, or the host's kernel.
 
+use super::benchmark::{Bench, Figures, Shape};
 use super::fragmentation::{self, Left, Trace};
 use super::{bulk, faults, host, rand, repeat};
 use crate::Design;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-/// A figure of the benchmarks, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Metric {
-    BulkGet,
-    BulkPut,
-    Repeat,
-    RandGet,
-    RandPut,
-    Fault,
-}
-
-impl Metric {
-    pub(super) const ALL: [Metric; 6] =
-        [Metric::BulkGet, Metric::BulkPut, Metric::Repeat, Metric::RandGet, Metric::RandPut, Metric::Fault];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Metric::BulkGet => "bulk get",
-            Metric::BulkPut => "bulk put",
-            Metric::Repeat => "repeat",
-            Metric::RandGet => "rand get",
-            Metric::RandPut => "rand put",
-            Metric::Fault => "fault",
-        }
-    }
-}
-
-/// A benchmark, which gives one figure or two at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Bench {
-    Bulk,
-    Repeat,
-    Rand,
-    Faults,
-}
-
-impl Bench {
-    pub(super) const ALL: [Bench; 4] = [Bench::Bulk, Bench::Repeat, Bench::Rand, Bench::Faults];
-}
-
-/// Figures of one sample.
-pub(super) type Figures = Vec<(Metric, f64)>;
-
-/// On what a sample is taken.
-pub(super) struct Shape<'p> {
-    /// Frames of the allocator.
-    pub(super) frames: usize,
-    pub(super) threads: usize,
-    pub(super) pages: &'p Pages,
-    pub(super) seed: u64,
-}
-
-impl Shape<'_> {
-    /// Frames that each thread works on.
-    pub(super) fn frames_of_thread(&self) -> usize {
-        self.frames / self.threads / 2
-    }
-}
-
-/// What frames hold, in a model of one line of 64 bytes for each.
-pub(super) struct Pages(Vec<[AtomicU64; 8]>);
-
-impl Pages {
-    pub(super) fn of(frames: usize) -> Self {
-        Pages((0..frames).map(|_| Default::default()).collect())
-    }
-
-    /// Writes all of a frame's line. Relaxed: plain stores of the one who has the frame.
-    #[inline]
-    pub(super) fn write(&self, frame: crate::Frame, value: u64) {
-        self.0[frame.index()].iter().for_each(|word| word.store(value, Relaxed));
-    }
-}
 
 /// One that is measured.
 pub struct Subject {

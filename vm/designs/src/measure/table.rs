@@ -1,9 +1,10 @@
 //! The run in words: a table for each number of threads, one of the mixed runs, and what came of the goals.
 
+use super::benchmark::Metric;
 use super::fragmentation::{Left, Trace};
 use super::rounds::{Leavings, Plan};
 use super::samples::{Samples, Spread};
-use super::subject::{Metric, Subject};
+use super::subject::Subject;
 use super::threads::usable_cpus;
 use crate::BLOCK_FRAMES;
 

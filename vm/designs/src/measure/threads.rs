@@ -1,6 +1,6 @@
 //! The threads of a sample, each on a CPU of the host, and how long what they do takes.
 
-use super::subject::Shape;
+use super::benchmark::Shape;
 use crate::{Cpu, Design, Memory};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::sync::Barrier;
