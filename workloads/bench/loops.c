@@ -24,6 +24,7 @@
 #include "bench/median.h"
 #include "bench/side.h"
 #include "harness/clock.h"
+#include "harness/ending.h"
 #include "harness/failure.h"
 #include "harness/lifetime.h"
 #include "harness/pin.h"
@@ -217,5 +218,5 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < bare_loop_count; i++)
         if (argc < 3 || strcmp(bare_loops[i].workload, argv[2]) == 0)
             all_within = judge(i) && all_within;
-    lifetime_exit(all_within ? 0 : 1);
+    ending_exit(all_within ? 0 : 1);
 }

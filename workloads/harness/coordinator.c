@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "ending.h"
 #include "failure.h"
 #include "faultline_mark.h"
 #include "interrupts.h"
@@ -216,6 +217,6 @@ void coordinator_run(const struct plan *plan)
     counters_print(&region.before, &region.after);
     if (workload->conclude != NULL)
         workload->conclude(plan, &region);
-    lifetime_end();
+    ending_clear_away();
     protocol_line("done");
 }

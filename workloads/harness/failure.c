@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lifetime.h"
+#include "ending.h"
 #include "protocol.h"
 
 enum { TEXT_BYTES = 512 };
@@ -14,7 +14,7 @@ static _Noreturn void report(const char *kind, const char *step, int error, cons
 {
     protocol_line("failure %s %s %d %s", kind, step, error, text);
     fprintf(stderr, "%s: %s\n", step, text);
-    lifetime_exit(status);
+    ending_exit(status);
 }
 
 void failure_arguments(const char *hint, const char *format, ...)
@@ -24,7 +24,7 @@ void failure_arguments(const char *hint, const char *format, ...)
     vfprintf(stderr, format, arguments);
     va_end(arguments);
     fprintf(stderr, "\nhint: %s\n", hint);
-    lifetime_exit(EXIT_BAD_ARGUMENTS);
+    ending_exit(EXIT_BAD_ARGUMENTS);
 }
 
 void failure_os(const char *step, int error)

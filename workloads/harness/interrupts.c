@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "clock.h"
-#include "lifetime.h"
+#include "ending.h"
 
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
 enum { ENDING_SIGNALS = sizeof ending_signals / sizeof ending_signals[0] };
@@ -66,14 +66,14 @@ void interrupts_restore(void)
 
 static _Noreturn void die_of(int signal_number)
 {
-    lifetime_end();
+    ending_clear_away();
     signal(signal_number, SIG_DFL);
     sigset_t only;
     sigemptyset(&only);
     sigaddset(&only, signal_number);
     raise(signal_number);
     sigprocmask(SIG_UNBLOCK, &only, NULL);
-    lifetime_exit(128 + signal_number); /* not reached: the default action of these signals is to end the process */
+    ending_exit(128 + signal_number); /* not reached: the default action of these signals is to end the process */
 }
 
 void interrupts_wait(uint64_t deadline_ns, int fd)

@@ -3,14 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #if defined(__linux__)
@@ -19,63 +16,13 @@
 #include <sys/procctl.h>
 #endif
 
-#include "clock.h"
+#include "ending.h"
 #include "failure.h"
 #include "interrupts.h"
 #include "orphans.h"
 
-enum { OPEN_DIRECTORIES = 32, REMOVAL_PASSES = 16, REMOVALS_BY_GUARD = 20, WAITS_FOR_GROUP = 10 };
-
-#define REAP_LIMIT_NS (10 * NS_PER_S)
-
-static char *scratch;
 static pid_t guard;
 static int guard_pipe = -1;
-static int spare = -1; /* a descriptor to give up when a directory must be opened and there is no other */
-
-static void sleep_ms(long ms)
-{
-    struct timespec rest = {.tv_nsec = ms * 1000000L};
-    nanosleep(&rest, NULL);
-}
-
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *position)
-{
-    (void)status;
-    (void)kind;
-    (void)position;
-    remove(path); /* a failure shows when its directory can't be removed */
-    return 0;
-}
-
-static int open_to_ourselves(const char *path, const struct stat *status, int kind, struct FTW *position)
-{
-    (void)status;
-    (void)position;
-    if (kind == FTW_D || kind == FTW_DNR)
-        chmod(path, 0700); /* a failure shows when it can't be removed */
-    return 0;
-}
-
-static void walk_scratch(int (*visit)(const char *, const struct stat *, int, struct FTW *), int flags)
-{
-    if (nftw(scratch, visit, OPEN_DIRECTORIES, flags | FTW_PHYS) != 0 && (errno == EMFILE || errno == ENFILE))
-        nftw(scratch, visit, 1, flags | FTW_PHYS);
-}
-
-static bool remove_scratch(void)
-{
-    if (spare >= 0)
-        close(spare);
-    spare = -1;
-    walk_scratch(remove_entry, FTW_DEPTH);
-    /* What a build made read-only refuses to lose entries. Each pass opens one more level that could not be read at all. */
-    for (int pass = 0; pass < REMOVAL_PASSES && access(scratch, F_OK) == 0; pass++) {
-        walk_scratch(open_to_ourselves, 0);
-        walk_scratch(remove_entry, FTW_DEPTH);
-    }
-    return access(scratch, F_OK) != 0;
-}
 
 void lifetime_make_scratch(const char *parent, const char *name)
 {
@@ -90,13 +37,12 @@ void lifetime_make_scratch(const char *parent, const char *name)
     free(absolute);
     if (mkdtemp(path) == NULL)
         failure_os("scratch", errno);
-    scratch = path;
-    spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ending_owns_scratch(path);
 }
 
 const char *lifetime_scratch(void)
 {
-    return scratch;
+    return ending_scratch();
 }
 
 /* Standard streams up to `last` become /dev/null, so that a reader of ours sees their end when we end. */
@@ -110,12 +56,6 @@ static void detach_streams(int last)
             dup2(null, stream);
     if (null > STDERR_FILENO)
         close(null);
-}
-
-static void remove_scratch_soon(void)
-{
-    for (int attempt = 0; scratch != NULL && attempt < REMOVALS_BY_GUARD && !remove_scratch(); attempt++)
-        sleep_ms(20); /* the killed take a moment to die */
 }
 
 static _Noreturn void guard_main(int pipe_end)
@@ -136,13 +76,13 @@ static _Noreturn void guard_main(int pipe_end)
     if (remover == 0) {
         setpgid(0, 0);
         kill(-group, SIGKILL);
-        remove_scratch_soon();
+        ending_remove_scratch_soon();
         _exit(0);
     }
     if (remover > 0)
         waitpid(remover, NULL, 0); /* killed meanwhile */
     kill(0, SIGTERM);              /* no child could be had: most die of this and stop writing */
-    remove_scratch_soon();
+    ending_remove_scratch_soon();
     kill(0, SIGKILL);
     _exit(EXIT_SYSTEM_CALL); /* not reached */
 }
@@ -165,6 +105,7 @@ void lifetime_start_guard(void)
     close(ends[0]);
     setpgid(pid, pid); /* here too: whichever runs first makes the group before any task joins it */
     guard = pid;
+    ending_owns_group(guard);
     guard_pipe = ends[1];
 }
 
@@ -187,8 +128,7 @@ pid_t lifetime_fork(void)
     pid_t pid = fork();
     if (pid == 0) {
         close(guard_pipe);
-        if (spare >= 0)
-            close(spare);
+        ending_is_the_parents();
         if (setpgid(0, guard) != 0)
             _exit(EXIT_SYSTEM_CALL); /* the guard has been killed: nothing would end us */
         die_with(parent);
@@ -198,37 +138,4 @@ pid_t lifetime_fork(void)
         setpgid(pid, guard); /* fails when the child has done it and gone on to exec; the child makes sure */
     }
     return pid;
-}
-
-void lifetime_end(void)
-{
-    if (guard > 0) {
-        /* The guard leads the group of all children and their children, and dies with them. */
-        kill(-guard, SIGKILL);
-        guard = 0;
-        uint64_t deadline_ns = clock_now_ns() + REAP_LIMIT_NS;
-        unsigned waits = 0;
-        for (;;) {
-            pid_t pid = waitpid(-1, NULL, WNOHANG);
-            if ((pid < 0 && errno != EINTR) || clock_now_ns() > deadline_ns)
-                break;
-            if (pid != 0)
-                continue;
-            sleep_ms(1);
-            if (++waits > WAITS_FOR_GROUP) /* what is still there has left the group */
-                orphans_kill();
-        }
-    }
-    if (scratch != NULL) {
-        if (!remove_scratch())
-            fprintf(stderr, "cannot remove %s: %s\n", scratch, strerror(errno));
-        free(scratch);
-        scratch = NULL;
-    }
-}
-
-void lifetime_exit(int status)
-{
-    lifetime_end();
-    exit(status);
 }

@@ -1,5 +1,5 @@
 /*
- * What must not outlive the execution: child processes and the scratch directory.
+ * What must not outlive the execution: child processes and the scratch directory. Made here, cleared away by ending.h.
  *
  * All children live in one process group led by a guard, a process that sleeps on a pipe whose other end only the
  * coordinator holds. However the coordinator dies, the guard wakes and has a child of its own, outside the group, end the
@@ -23,11 +23,5 @@ const char *lifetime_scratch(void);
  * can promise that by itself. Returns as fork() does.
  */
 pid_t lifetime_fork(void);
-
-/* Kills every child, reaps them and removes the scratch directory. Safe to call twice. */
-void lifetime_end(void);
-
-/* lifetime_end() and exit. */
-_Noreturn void lifetime_exit(int status);
 
 #endif

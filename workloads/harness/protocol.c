@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ending.h"
 #include "failure.h"
-#include "lifetime.h"
 
 enum { LINE_BYTES = 65536 };
 
@@ -30,7 +30,7 @@ static void write_line(size_t length)
             written += (size_t)n;
         } else if (errno != EINTR) {
             fprintf(stderr, "cannot write to standard output: %s\n", strerror(errno));
-            lifetime_exit(EXIT_SYSTEM_CALL);
+            ending_exit(EXIT_SYSTEM_CALL);
         }
     }
 }
