@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the arrows between the rooms: which crate may depend on which (ARCHITECTURE.md, "The arrows").
+"""Holds the arrows between the rooms: which crate may depend on which (ARCHITECTURE.md, "Dependencies between crates").
 
 Reads `cargo metadata` of this workspace, prints each arrow that is not allowed, and ends with 1 if there is one. A crate that
 the table does not know is an error too: a new room says where it stands. Dependencies for tests and builds count as well,
