@@ -1,13 +1,13 @@
-//! One word for each block of 512 frames: whose home it is, whether it is reserved, whether it is one huge frame.
+//! One word per block of 512 frames: the block's home, whether it is reserved, and whether it is one huge frame.
 //!
-//! Read at every put, written once per reservation and huge frame: its line stays with all CPUs.
+//! Every put reads it. It is written once per reservation and per huge frame, so its line stays shared by all CPUs.
 //!
 //! | bits | meaning |
 //! |---|---|
 //! | 0–15 | home: number + 1 of the CPU that reserved the block last, 0 if none did |
 //! | 16–23 | domain; never changes |
 //! | 29 | some of its frames lie in a hole, so that it is never huge; never changes |
-//! | 30 | reserved: its home parks free frames of it, and nobody else looks for some here while there are others |
+//! | 30 | reserved: its home parks free frames of it, and other CPUs take frames here only if they find none elsewhere |
 //! | 31 | huge: given out as one huge frame; its frames are closed |
 
 use crate::config::DomainId;
@@ -60,7 +60,8 @@ impl BlockWord {
         Self(AtomicU32::new(u32::from(domain.0) << DOMAIN_SHIFT | if is_holed { HOLED } else { 0 }))
     }
 
-    /// For the home or the domain, of which an old value does no harm: a frame then goes another way, just as well.
+    /// For the home or the domain. An old value does no harm: the frame then takes another route that is equally
+    /// correct.
     #[inline(always)]
     pub(crate) fn glance(&self) -> Block {
         // Relaxed: see above.
@@ -74,7 +75,8 @@ impl BlockWord {
         Block(self.0.load(SeqCst))
     }
 
-    /// Reserves it for a CPU and makes it its home; false if it is reserved or huge.
+    /// Reserves the block for a CPU and makes that CPU its home. Returns false if the block is already reserved or
+    /// huge.
     pub(crate) fn reserve(&self, cpu: u32) -> bool {
         // Relaxed: a guess that the compare-and-swap checks.
         let mut old = self.0.load(Relaxed);
@@ -82,7 +84,7 @@ impl BlockWord {
             if old & (RESERVED | HUGE) != 0 {
                 return false;
             }
-            // SeqCst: after the index's bits were taken, before the block's words are looked at; see `range_layer`.
+            // SeqCst: after the removal of the index's bits, before the check of the block's words; see `range_layer`.
             match self.0.compare_exchange_weak(old, old & !HOME | (cpu + 1) | RESERVED, SeqCst, Relaxed) {
                 Ok(_) => return true,
                 Err(found) => old = found,
@@ -92,17 +94,17 @@ impl BlockWord {
 
     /// Ends the reservation; the home stays.
     pub(crate) fn leave(&self) {
-        // SeqCst: comes before the look at the block's words; see `range_layer`.
+        // SeqCst: before the check of the block's words; see `range_layer`.
         self.0.fetch_and(!RESERVED, SeqCst);
     }
 
-    /// Marks it huge. The caller has closed all its frames.
+    /// Sets the huge bit. The caller has closed all frames of the block.
     pub(crate) fn make_huge(&self) {
-        // SeqCst, as all changes of this word: they are one sequence that others' decisions rest on.
+        // SeqCst, like all changes of this word: they form one sequence on which the decisions of other CPUs rest.
         self.0.fetch_or(HUGE, SeqCst);
     }
 
-    /// Takes the mark away; false if it was not there. Of two who put the same huge frame one alone sees it.
+    /// Clears the huge bit. Returns false if it was not set. If two CPUs put the same huge frame, only one gets true.
     pub(crate) fn end_huge(&self) -> bool {
         // SeqCst: as in `make_huge`.
         self.0.fetch_and(!HUGE, SeqCst) & HUGE != 0

@@ -1,4 +1,4 @@
-//! A CPU's own cache: the current magazine, which it alone touches, and the stock behind it.
+//! A CPU's own cache: the current magazine, which only this CPU touches, and the stock behind it.
 
 use crate::config::{DomainId, MOST_DOMAINS};
 use crate::counters::CpuCounts;
@@ -7,17 +7,18 @@ use crate::stock::{MAGAZINE, STOCK_MOST, Stock};
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering::Relaxed};
 
-/// Magazines that a stock begins with.
+/// Magazines that a stock starts with.
 const STOCK_FIRST: u32 = 2;
 
-/// Puts in a row for which room is not looked for after a no: half a magazine.
+/// After a failed search for room, skip the search for the next 15 puts (half a magazine).
 const UNASKED: u32 = MAGAZINE as u32 / 2 - 1;
 
-/// Fields: \[c] written by its CPU alone, plainly, though others may read them for figures; \[p] by its CPU and whoever ages
-/// caches, where a lost change does no harm; \[s] see [`Stock`]; \[I] immutable. What others write is on lines of its own.
+/// Fields: \[c] written only by the cache's CPU, with plain stores, though others may read them for figures; \[p]
+/// written by its CPU and by whoever ages caches, where a lost change does no harm; \[s] see [`Stock`]; \[I] immutable.
+/// Data that others write is on separate lines.
 ///
-/// Orderings: relaxed, all of \[c] and \[p]: a CPU sees its own writes in order, and one that takes another's place (see
-/// `Frames::drain_offline`) has been made to see them by whoever took that one offline.
+/// Orderings: all of \[c] and \[p] are relaxed. A CPU sees its own writes in order. If another CPU acts in its place
+/// (see `Frames::drain_offline`), whoever took the first CPU offline has made its writes visible there.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub(crate) struct Cache {
@@ -25,25 +26,25 @@ pub(crate) struct Cache {
     length: AtomicU32,
     /// \[c] The block reserved, plus 1; 0: none.
     reserved: AtomicU32,
-    /// \[c] The next word of it to look at.
+    /// \[c] The next word of the reserved block to look at.
     cursor: AtomicU32,
-    /// \[c] Frames went back to the range layer since the last refill from there.
+    /// \[c] Frames went back to the range layer since the last refill.
     overflowed: AtomicBool,
-    /// \[c] Puts left for which nobody looks whether room can be made.
+    /// \[c] Number of puts for which the search for room is still skipped.
     unasked: AtomicU32,
     /// \[I]
     pub(crate) domain: DomainId,
-    /// \[I] Blocks to look at first.
+    /// \[I] Blocks to search first.
     pub(crate) share: (u32, u32),
     /// \[c]
     current: [AtomicU32; MAGAZINE],
     /// \[c]
     pub(crate) counts: CpuCounts,
-    /// \[c] Change of each domain's free frames that its count does not know yet.
+    /// \[c] Changes of each domain's number of free frames that have not been reported to the domain's count.
     unreported: [AtomicI32; MOST_DOMAINS],
     /// \[s]
     pub(crate) stock: Stock,
-    /// \[p] Places of the stock in use.
+    /// \[p] Maximum number of places of the stock in use.
     limit: AtomicU32,
     /// \[p] Set at each refill, cleared when caches age.
     pub(crate) busy: AtomicBool,
@@ -92,7 +93,7 @@ impl Cache {
         self.length.load(Relaxed)
     }
 
-    /// Without room, nothing: callers have looked.
+    /// If there is no room, does nothing; callers check first.
     #[inline(always)]
     pub(crate) fn push(&self, offset: Offset) {
         let length = self.length.load(Relaxed);
@@ -102,7 +103,7 @@ impl Cache {
         }
     }
 
-    /// Moves the current magazine, which is full, into the stock; false if that has no place.
+    /// Moves the current magazine, which is full, into the stock. Returns false if the stock has no place.
     pub(crate) fn push_to_stock(&self) -> bool {
         let pushed = self.stock.push(self.limit.load(Relaxed) as usize, |index| self.at(index));
         if pushed {
@@ -111,7 +112,7 @@ impl Cache {
         pushed
     }
 
-    /// Makes a magazine of the stock the current one, which is empty; false if the stock has none.
+    /// Makes a magazine of the stock the current one, which is empty. Returns false if the stock has none.
     pub(crate) fn pop_from_stock(&self) -> bool {
         let Some(frames) = self.stock.pop(0) else { return false };
         for offset in frames {
@@ -124,22 +125,22 @@ impl Cache {
         self.current.get(index).map_or(0, |slot| slot.load(Relaxed))
     }
 
-    /// Whether the frames of the current magazine, which is full, seem to be of one word or two that are neighbours: those put
-    /// first, last and between are.
+    /// Whether the frames of the current magazine, which is full, seem to belong to one word or to two neighbouring
+    /// words. Checks only the frames that were put first, last and in the middle.
     fn lies_close(&self) -> bool {
         let word = |index: usize| word_of(self.at(index));
         let last = word(MAGAZINE - 1);
         (word(0).abs_diff(last) <= 1) & (word(MAGAZINE / 2).abs_diff(last) <= 1)
     }
 
-    /// Takes all frames of the current magazine out; the array's rest is of no meaning.
+    /// Takes all frames out of the current magazine. The rest of the returned array has no meaning.
     pub(crate) fn take_all(&self) -> ([Offset; MAGAZINE], usize) {
         let length = self.length() as usize;
         self.length.store(0, Relaxed);
         (core::array::from_fn(|index| self.at(index)), length)
     }
 
-    /// The block that it refills from, and the words of it not looked at yet.
+    /// The reserved block, and its words that were not looked at yet.
     pub(crate) fn reservation(&self) -> Option<(u32, Range<u32>)> {
         let block = self.reserved.load(Relaxed).checked_sub(1)?;
         Some((block, self.cursor.load(Relaxed)..WORDS_PER_BLOCK))
@@ -150,19 +151,20 @@ impl Cache {
         self.cursor.store(0, Relaxed);
     }
 
-    /// All words of the block reserved before this one have been looked at.
+    /// All words of the reserved block before `word` have been looked at.
     pub(crate) fn set_cursor(&self, word: u32) {
         self.cursor.store(word, Relaxed);
     }
 
-    /// Frames of a word were freed: if it is of the block reserved, it is worth another look.
+    /// Frames of a word were freed. If the word belongs to the reserved block, it is looked at again.
     pub(crate) fn turn_back(&self, block: u32, word: u32) {
         if self.reserved.load(Relaxed) == block + 1 && self.cursor.load(Relaxed) > word {
             self.cursor.store(word, Relaxed);
         }
     }
 
-    /// Adds to what a domain's count does not know yet; what is beyond `slop` either way is the caller's to report.
+    /// Adds to the unreported change of a domain. Returns a sum beyond `slop` in either direction, which the caller
+    /// must report.
     #[inline(always)]
     pub(crate) fn add_unreported(&self, domain: DomainId, change: i32, slop: i32) -> Option<i32> {
         let unreported = self.unreported.get(usize::from(domain.0))?;
@@ -176,14 +178,14 @@ impl Cache {
         self.unreported.get(usize::from(domain.0)).map_or(0, |change| change.load(Relaxed))
     }
 
-    /// Whether frames have gone back to the range layer for want of a place.
+    /// Notes whether frames have gone back to the range layer because the cache was full.
     #[inline]
     pub(crate) fn note_overflow(&self, overflow: bool) {
         self.overflowed.store(self.overflowed.load(Relaxed) | overflow, Relaxed);
     }
 
-    /// Whether room can be made in the current magazine, which is full: the stock seems to have a place, or the frames lie
-    /// close together. After a no it is not looked for again the next few times.
+    /// Whether room can be made in the current magazine, which is full: the stock seems to have a place, or the frames
+    /// lie close together. After a negative answer the check is skipped the next few times.
     #[inline]
     pub(crate) fn may_make_room(&self) -> bool {
         let unasked = self.unasked.load(Relaxed);
@@ -196,7 +198,8 @@ impl Cache {
         may
     }
 
-    /// A refill from the range layer: if frames went back there since the last one, a larger stock had spared both.
+    /// Notes a refill from the range layer. If frames went back there since the last refill, a larger stock would have
+    /// avoided both, so its limit grows.
     pub(crate) fn note_refill(&self, stock_most: u8) {
         self.busy.store(true, Relaxed);
         if self.overflowed.load(Relaxed) {
@@ -208,7 +211,7 @@ impl Cache {
         }
     }
 
-    /// Lowers the stock's limit by one unless there were refills since the last time. Returns the limit.
+    /// Lowers the stock's limit by one, unless there were refills since the last call. Returns the limit.
     pub(crate) fn age(&self) -> usize {
         let limit = self.limit.load(Relaxed);
         if self.busy.load(Relaxed) {

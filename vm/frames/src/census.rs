@@ -1,4 +1,4 @@
-//! A count of all frames by state, word by word: exact while nothing moves.
+//! Counts all frames by state, word by word. Exact while no call is under way.
 
 use crate::pool::Pool;
 use crate::state::FRAMES_PER_BLOCK;
@@ -8,15 +8,16 @@ use crate::state::FRAMES_PER_BLOCK;
 pub struct Census {
     /// In the range layer.
     pub free: u64,
-    /// In caches, and zeroed ones kept apart.
+    /// In caches, and zeroed frames in their slots.
     pub parked: u64,
-    /// Users', got singly or in ranges.
+    /// Taken by users, singly or in ranges.
     pub taken: u64,
-    /// Users', got as huge frames.
+    /// Taken by users, as huge frames.
     pub huge: u64,
     /// In holes.
     pub absent: u64,
-    /// Blocks of which all frames are free: huge frames that could be had. Not frames, and counted in `free` too.
+    /// Blocks whose frames are all free: huge frames that could be allocated. A number of blocks, not frames; their
+    /// frames also count as `free`.
     pub whole_blocks: u64,
 }
 

@@ -1,41 +1,42 @@
-//! What the caller says: memory, CPUs, policy. Checked here, once.
+//! The caller's configuration: memory, CPUs, policy. It is checked here, once.
 
 use crate::error::ConfigError;
 use crate::frame::{FRAME_BYTES, FrameNumber, HUGE_FRAMES};
 
-/// Most CPUs: their numbers share a word with a block's marks.
+/// Maximum number of CPUs: a CPU's number shares a word with a block's flags.
 pub const MOST_CPUS: usize = u16::MAX as usize - 1;
 
-/// Most domains: what a CPU has not yet reported of each fits two cache lines.
+/// Maximum number of domains: a CPU's unreported changes for all of them fit two cache lines.
 pub const MOST_DOMAINS: usize = 32;
 
 /// A NUMA domain, numbered from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DomainId(pub u8);
 
-/// A contiguous piece of memory of one domain. What lies between areas is a hole.
+/// A contiguous piece of memory of one domain. The gaps between areas are holes.
 ///
-/// Domains are told apart by 2 MiB: where two meet inside, the one of the lowest frame counts.
+/// Domains are distinguished in units of 2 MiB. Where two domains meet within a unit, the domain of its lowest frame
+/// counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryArea {
     /// Lowest frame.
     pub first: FrameNumber,
     /// Length in frames.
     pub frames: u64,
-    /// Whose memory it is.
+    /// The domain that it belongs to.
     pub domain: DomainId,
 }
 
-/// What to keep where. Frames, unless said otherwise.
+/// How many frames to keep in which places. In frames, unless stated otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// Most magazines that a CPU has in stock beside the current one: up to 4.
+    /// Maximum number of magazines in a CPU's stock, in addition to the current one: up to 4.
     pub stock_most: u8,
-    /// Most frames kept zeroed, for each domain.
+    /// Maximum number of frames kept zeroed, for each domain.
     pub zeroed_most: u32,
-    /// Low mark of each domain: with fewer left in the range layer the hook is called. 0: never.
+    /// Low watermark of each domain: if the range layer has fewer free frames, the hook is called. 0: never.
     pub low: u64,
-    /// Min mark of each domain: what is left below is for urgent callers. 0: none.
+    /// Min watermark of each domain: only urgent callers get the frames below it. 0: none.
     pub min: u64,
 }
 
@@ -45,18 +46,18 @@ impl Default for Policy {
     }
 }
 
-/// A machine.
+/// The configuration of a machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Config<'a> {
     /// Memory, in any order, without overlaps.
     pub memory: &'a [MemoryArea],
     /// Domain of each CPU; a CPU's number is its index.
     pub cpus: &'a [DomainId],
-    /// What to keep where.
+    /// How many frames to keep in which places.
     pub policy: Policy,
 }
 
-/// Memory as the metadata cover it.
+/// The memory that the metadata covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
     /// Lowest frame, rounded down to a block.
@@ -66,7 +67,7 @@ pub(crate) struct Span {
 }
 
 impl Config<'_> {
-    /// Checks all of it.
+    /// Checks the whole configuration.
     pub(crate) fn span(&self) -> Result<Span, ConfigError> {
         if self.cpus.is_empty() || self.cpus.len() > MOST_CPUS {
             return Err(ConfigError::Cpus);
@@ -98,7 +99,7 @@ impl Config<'_> {
             return Err(ConfigError::NoMemory);
         }
         let base = lowest / HUGE_FRAMES * HUGE_FRAMES;
-        // Some room below 2³², so that an offset plus one is an offset still.
+        // Some room below 2³², so that an offset plus one is still an offset.
         if end - base > u64::from(u32::MAX) - 2 * HUGE_FRAMES {
             return Err(ConfigError::TooFarApart);
         }
@@ -108,7 +109,7 @@ impl Config<'_> {
 }
 
 impl MemoryArea {
-    /// One past its highest frame; areas that wrap have been refused.
+    /// One past its highest frame. Areas whose addresses wrap around have been rejected before.
     pub(crate) fn end(&self) -> u64 {
         self.first.0.saturating_add(self.frames)
     }

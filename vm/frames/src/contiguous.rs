@@ -1,6 +1,7 @@
-//! Contiguous ranges: found by a look at the words, parked word by word, given back if one frame was lost on the way.
+//! Contiguous ranges: finds one by reading the words, parks it word by word, and gives it back if a frame was lost on
+//! the way.
 //!
-//! A slow path: it reads memory's words in order. Of blocks that are whole it breaks one only if no other range fits.
+//! This is a slow path: it reads the words of memory in order. It breaks a whole block only if no other range fits.
 
 use crate::config::{DomainId, MOST_DOMAINS};
 use crate::counters::Event;
@@ -12,7 +13,7 @@ use crate::state::{ALL_LANES, FRAMES_PER_BLOCK, FRAMES_PER_WORD, Lanes, Offset, 
 use core::cell::Cell;
 use core::ops::Range;
 
-/// Frames of each word that a range covers: the word's first frame, and which.
+/// The frames of each word that a range covers: the word's first such frame, and the set of them.
 fn words_of(range: Range<u64>) -> impl Iterator<Item = (Offset, Lanes)> {
     let per_word = u64::from(FRAMES_PER_WORD);
     (range.start / per_word..range.end.div_ceil(per_word)).map(move |word| {
@@ -32,28 +33,28 @@ impl RangeRequest {
             && (self.boundary == 0 || self.boundary.is_power_of_two() && self.boundary >= self.frames)
     }
 
-    /// The lowest number at or after `first` at which such a range may begin.
+    /// The lowest number at or after `first` at which the range may begin.
     fn next_place(&self, first: u64) -> Option<u64> {
         let aligned = first.checked_next_multiple_of(self.alignment)?;
         let last = aligned.checked_add(self.frames - 1)?;
         if self.boundary == 0 || aligned / self.boundary == last / self.boundary {
             return Some(aligned);
         }
-        // The boundary is a power of two that holds the range, so that at its next multiple none is crossed; and if the
-        // alignment is larger still, each aligned number is such a multiple.
+        // The boundary is a power of two that is at least as long as the range, so a range at its next multiple crosses
+        // none. If the alignment is larger still, each aligned number is such a multiple.
         aligned.checked_next_multiple_of(self.boundary)?.checked_next_multiple_of(self.alignment)
     }
 }
 
 impl<'m> Pool<'m> {
-    /// Takes a range; the offset of its first frame.
+    /// Takes a range; returns the offset of its first frame.
     pub(crate) fn get_range(&self, local: &Local<'m>, request: &RangeRequest) -> Result<Offset, GetError> {
         if !request.is_sound() {
             return Err(GetError::BadRequest);
         }
         let kept = Cell::new(false);
         let got = self.range_by_look(local, request, &kept).or_else(|| {
-            // What caches hold may be all that is missing.
+            // Frames in caches may be all that is missing.
             self.drain_all(local);
             kept.set(false);
             self.range_by_look(local, request, &kept)
@@ -66,13 +67,13 @@ impl<'m> Pool<'m> {
         Ok(first)
     }
 
-    /// `kept` is set if there was one, but for the min mark.
+    /// Sets `kept` if a range exists but the min watermark forbids it.
     fn range_by_look(&self, local: &Local<'m>, request: &RangeRequest, kept: &Cell<bool>) -> Option<Offset> {
         let broken = if request.frames < HUGE_FRAMES { self.range_in(local, request, true, kept) } else { None };
         broken.or_else(|| self.range_in(local, request, false, kept))
     }
 
-    /// Takes the lowest range that fits; `spare_whole`: none that lies in whole blocks.
+    /// Takes the lowest range that fits. `spare_whole`: only ranges that touch no whole block.
     fn range_in(
         &self,
         local: &Local<'m>,
@@ -101,7 +102,8 @@ impl<'m> Pool<'m> {
         None
     }
 
-    /// The last offset at which such a range can't begin because of a min mark, if this one is kept back by one.
+    /// If a min watermark forbids this range: the last offset at which a range of this length would be forbidden for
+    /// the same reason.
     fn kept_back(&self, range: &Range<u64>) -> Option<u64> {
         let per_block = u64::from(FRAMES_PER_BLOCK);
         let domain_at = |offset: u64| self.block(offset as Offset).map(|block| block.glance().domain());
@@ -119,10 +121,11 @@ impl<'m> Pool<'m> {
             *sum += end - from;
             let left = self.allowance(domain, Urgency::Normal, *sum);
             if left < end - from {
-                // Later ranges have no fewer of this run's frames until they begin so near its end.
+                // A range that begins later has no fewer frames of this domain's run, until it begins this close to the
+                // run's end.
                 kept = kept.max(Some(run_end(from, domain, u64::from(self.span)) - left - 1));
             } else if left < *sum {
-                // Each frame that a range begins later spares the domain one at most.
+                // For each frame that a range begins later, it takes at most one frame less from the domain.
                 kept = kept.max(Some(range.start + (*sum - left) - 1));
             }
             from = end;
@@ -130,7 +133,7 @@ impl<'m> Pool<'m> {
         kept
     }
 
-    /// The last frame because of which the range can't be had; none if it seems free.
+    /// The last frame that prevents the range from being taken; none if the range seems free.
     fn blocked(&self, range: Range<u64>, spare_whole: bool) -> Option<u64> {
         let taken = words_of(range.clone()).filter_map(|(first, lanes)| {
             let missing = lanes & !self.state_word(first).map_or(0, |word| word.load().free());
@@ -145,7 +148,7 @@ impl<'m> Pool<'m> {
         })
     }
 
-    /// Parks all of a range or nothing; then the offset of a frame that was not free.
+    /// Parks all of a range or nothing; in that case returns the offset of a frame that was not free.
     fn park_range(&self, local: &Local<'m>, range: Range<u64>) -> Result<(), u64> {
         for (first, lanes) in words_of(range.clone()) {
             let Some(word) = self.state_word(first) else { return Err(u64::from(first)) };
@@ -153,7 +156,7 @@ impl<'m> Pool<'m> {
                 for (first, lanes) in words_of(range.start..u64::from(first).max(range.start)) {
                     if let Some(word) = self.state_word(first) {
                         let after = word.free_parked(lanes);
-                        // Nothing had been taken off the count.
+                        // Nothing had been subtracted from the count.
                         self.note_freed(local, first, after, 0);
                     }
                 }
@@ -163,7 +166,7 @@ impl<'m> Pool<'m> {
         Ok(())
     }
 
-    /// Makes a parked range the caller's, and sees to the blocks that it broke.
+    /// Turns a parked range into a taken one, and updates the index for the blocks that it broke.
     fn take_range(&self, local: &Local<'m>, range: Range<u64>) {
         for (first, lanes) in words_of(range.clone()) {
             let (Some(word), Some(block)) = (self.state_word(first), self.block(first)) else { return };
@@ -184,7 +187,7 @@ impl<'m> Pool<'m> {
         let mut refused = Refused::default();
         let (low, high) = (self.base, self.base + u64::from(self.span));
         let end = first.0.saturating_add(frames);
-        // `clamp` would panic if `high` were below `low`, which the compiler can't rule out.
+        // `clamp` would panic if `high` were below `low`, and the compiler cannot exclude that.
         let range = first.0.max(low).min(high)..end.max(low).min(high);
         let outside = frames - (range.end - range.start);
         if outside > 0 {
@@ -202,7 +205,7 @@ impl<'m> Pool<'m> {
         refused.result(local)
     }
 
-    /// taken → free, for frames of a word that the caller says are its own. Returns how many were.
+    /// taken → free, for frames of a word that the caller claims to own. Returns how many were freed.
     pub(crate) fn free_lanes(&self, local: &Local<'m>, first: Offset, lanes: Lanes, refused: &mut Refused) -> u64 {
         let word_first = first / FRAMES_PER_WORD * FRAMES_PER_WORD;
         let Some(word) = self.state_word(first) else { return 0 };
@@ -220,7 +223,7 @@ impl<'m> Pool<'m> {
     }
 }
 
-/// What was refused so far.
+/// The refusals so far.
 #[derive(Debug, Default)]
 pub(crate) struct Refused(Option<BatchError>);
 

@@ -4,13 +4,13 @@ use crate::cache::Cache;
 use crate::counters::{Counters, Event};
 use core::fmt::{self, Display};
 
-/// All CPUs' counts, a line each, and how full their caches are.
+/// All CPUs' counts, one line per CPU, and how full their caches are.
 #[derive(Debug, Clone, Copy)]
 pub struct CounterTable<'m> {
     pub(crate) caches: &'m [Cache],
 }
 
-/// Columns: heading, and the events of which it is the sum.
+/// Columns: heading, and the events whose sum it shows.
 const COLUMNS: [(&str, &[Event]); 10] = [
     ("hits", &[Event::GetHit]),
     ("misses", &[Event::GetMiss]),

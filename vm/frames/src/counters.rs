@@ -1,6 +1,7 @@
-//! What each CPU counts, in lines that it alone writes; summed by whoever reads.
+//! Counters of each CPU, on lines that only this CPU writes. The reader adds them up.
 //!
-//! A count is a plain load and store: no CPU but its own writes it. All are relaxed: nothing rests on them.
+//! A count is a plain load and store, because only its own CPU writes it. All orderings are relaxed: no other data
+//! depends on the counts.
 
 use core::fmt::{self, Display};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -12,10 +13,10 @@ macro_rules! events {
         pub enum Event { $($(#[doc = $doc])+ $name,)+ }
 
         impl Event {
-            /// All of them, in the order in which they are shown.
+            /// All of them, in the order of output.
             pub const ALL: [Self; [$($words),+].len()] = [$(Self::$name),+];
 
-            /// What the count is of.
+            /// What the counter counts.
             pub const fn words(self) -> &'static str {
                 match self { $(Self::$name => $words,)+ }
             }
@@ -26,11 +27,11 @@ macro_rules! events {
 events! {
     /// Frames got from the current magazine.
     GetHit => "frames got from the cache",
-    /// Gets that found the current magazine empty, the failed ones too.
+    /// Gets that found the current magazine empty, including those that failed.
     GetMiss => "gets that found the magazine empty",
     /// Frames put into the current magazine.
     PutHit => "frames put into the cache",
-    /// Frames of the CPU's own blocks put straight into the range layer, for want of room.
+    /// Frames of the CPU's own blocks put straight into the range layer, because the cache was full.
     PutMiss => "frames put that the cache had no room for",
     /// Frames of another CPU's blocks, put straight into the range layer.
     ForeignPut => "frames of other CPUs' blocks put back",
@@ -38,21 +39,21 @@ events! {
     BatchPut => "frames put back in batches",
     /// Magazines moved into the stock.
     Stocked => "magazines put into the stock",
-    /// Magazines moved out of it again.
+    /// Magazines moved out of the stock again.
     Restocked => "magazines taken from the stock",
     /// Refills from the range layer.
     Refill => "refills from the range layer",
-    /// Frames that they brought from the CPU's own domain.
+    /// Frames that refills brought from the CPU's own domain.
     LocalFrame => "frames refilled from the own domain",
-    /// Frames that they brought from other domains.
+    /// Frames that refills brought from other domains.
     RemoteFrame => "frames refilled from other domains",
     /// Blocks reserved to refill from.
     Reservation => "blocks reserved",
-    /// Looks at all memory, for want of better.
+    /// Scans of all memory, as a last resort.
     Scan => "scans of all memory",
     /// Drains of caches into the range layer.
     Drain => "drains into the range layer",
-    /// Frames that they brought back.
+    /// Frames that drains freed.
     DrainedFrame => "frames drained",
     /// Huge frames got.
     HugeGet => "huge frames got",
@@ -62,13 +63,13 @@ events! {
     RangeGet => "frames got in ranges",
     /// Frames put in ranges.
     RangePut => "frames put back in ranges",
-    /// Frames got zeroed already.
+    /// Frames got that were already zeroed.
     ZeroedHit => "frames got zeroed already",
-    /// Frames that whoever got them had to zero.
+    /// Frames that the caller had to zero itself.
     ZeroedMiss => "frames got that had to be zeroed",
     /// Gets of any kind that found nothing.
     Exhausted => "gets that found nothing",
-    /// Frames refused: put twice, foreign, in the wrong size, out of range.
+    /// Frames refused: put twice, not allocated, in the wrong size, out of range.
     Refused => "frames refused",
 }
 
@@ -95,11 +96,11 @@ impl CpuCounts {
     }
 }
 
-/// Counts since the start, of a CPU or of all; as printed, one count a line.
+/// Counts since the start, of one CPU or of all. Printed with one count per line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counters {
     counts: [u64; EVENTS],
-    /// Frames that lie in caches now: magazines and stock.
+    /// Frames that are in caches now: magazines and stock.
     pub held: u64,
 }
 

@@ -1,15 +1,16 @@
-//! Domains: where each one's memory lies, which share of it is a CPU's own, and how many of its frames are free.
+//! Domains: where their memory lies, which share of it belongs to a CPU, and how many of their frames are free.
 
 use crate::config::{Config, DomainId};
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicI64};
 
-/// Blocks to a line of an index: shares of many lines begin at whole ones.
+/// Blocks per line of an index. Large shares begin at a line boundary.
 const BLOCKS_PER_LINE: u32 = 512;
-/// Lines that a share must have for that.
+/// Minimum length of a share, in lines, for that.
 const LINES_WORTH_ALIGNING: u32 = 8;
 
-/// Blocks of a domain: all from its lowest to its highest. Others' may lie between; the blocks' words tell.
+/// Blocks of a domain: the range from its lowest to its highest. Blocks of other domains may lie between; the blocks'
+/// words tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) first: u32,
@@ -47,13 +48,13 @@ pub(crate) fn share_of(config: &Config<'_>, cpu: usize, domain: DomainId, extent
     extent.share(same(config.cpus.get(..cpu).unwrap_or(&[])), same(config.cpus))
 }
 
-/// Fields: \[a] atomic, written by all CPUs, seldom.
+/// Fields: \[a] atomic; written by all CPUs, but seldom.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub(crate) struct Domain {
-    /// \[a] Free frames of the range layer, up to what CPUs have not reported.
+    /// \[a] Free frames of the range layer, except for changes that CPUs have not reported yet.
     pub(crate) free: AtomicI64,
-    /// \[a] The hook has been called, and free frames have not been at the low mark since.
+    /// \[a] The hook has been called, and the free frames have not reached the low watermark since.
     pub(crate) below_low: AtomicBool,
 }
 

@@ -1,18 +1,18 @@
-//! Errors, which are values: none of them has changed anything.
+//! Errors, as values. A refused frame or request changes nothing.
 
 use crate::frame::FrameNumber;
 use core::error::Error;
 use core::fmt::{self, Display};
 
-/// Why no frame was got.
+/// Why a get failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GetError {
-    /// A look at all memory found nothing fit, and what caches held was drained before.
+    /// A scan of all memory found no suitable frames, even after the caches were drained.
     Exhausted,
-    /// What is left below the min mark is for [`Urgency::Reserve`](crate::Urgency::Reserve) alone.
+    /// The frames below the min watermark are reserved for [`Urgency::Reserve`](crate::Urgency::Reserve).
     AtMinimum,
-    /// The request is not one: no frames, or an alignment or boundary that is no power of two or too small.
+    /// The request is invalid: no frames, or an alignment or boundary that is not a power of two or too small.
     BadRequest,
     /// The CPU's number is not one of the configuration.
     NoSuchCpu,
@@ -37,15 +37,15 @@ impl Error for GetError {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PutError {
-    /// Its number is beyond all memory of the configuration.
+    /// Its number lies beyond all memory of the configuration.
     OutOfRange,
     /// It lies in a hole between memory areas, or was never handed to the allocator.
     Absent,
-    /// Nobody has it: it was put before.
+    /// It is not allocated: it was put before.
     AlreadyFree,
-    /// It was got as part of a huge frame and is put alone, or the other way round.
+    /// It was got as part of a huge frame and is put as a single one, or the other way round.
     WrongOrder,
-    /// A huge frame begins at a multiple of [`HUGE_FRAMES`](crate::HUGE_FRAMES).
+    /// It is not aligned: a huge frame begins at a multiple of [`HUGE_FRAMES`](crate::HUGE_FRAMES).
     Misaligned,
     /// The CPU's number is not one of the configuration.
     NoSuchCpu,
@@ -66,12 +66,12 @@ impl Display for PutError {
 
 impl Error for PutError {}
 
-/// Frames of a batch or range that were not taken back; all others were.
+/// The frames of a batch or range that were refused; all others were taken back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchError {
     /// How many were refused.
     pub refused: u64,
-    /// The first that was found.
+    /// The first refused frame.
     pub frame: FrameNumber,
     /// Why.
     pub error: PutError,
@@ -85,7 +85,7 @@ impl Display for BatchError {
 
 impl Error for BatchError {}
 
-/// Why a configuration can't be had.
+/// Why a configuration is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -95,15 +95,15 @@ pub enum ConfigError {
     Overlap(usize),
     /// A frame's address has more than 64 bits.
     NoAddress,
-    /// From the lowest frame to the highest it is more than 2³² - 1024 frames (16 TiB).
+    /// More than 2³² - 1024 frames (16 TiB) from the lowest frame to the highest.
     TooFarApart,
     /// No CPU, or more than [`MOST_CPUS`](crate::MOST_CPUS).
     Cpus,
     /// A domain's number is not below [`MOST_DOMAINS`](crate::MOST_DOMAINS).
     Domains,
-    /// The policy's min mark is above its low mark.
+    /// The policy's min watermark is above its low watermark.
     Marks,
-    /// The memory for metadata is shorter than the layout says, once aligned.
+    /// The memory for metadata is smaller than the layout requires, after alignment.
     MetadataTooSmall,
 }
 

@@ -1,14 +1,14 @@
-//! Frame numbers, and how frames are counted together.
+//! Frame numbers, and types for frames that belong together.
 
 use crate::state::{FRAMES_PER_WORD, WORDS_PER_BLOCK};
 
 /// Bytes of a frame.
 pub const FRAME_BYTES: u64 = 4096;
 
-/// Frames of a huge frame, which begins at a multiple of them: 512, together 2 MiB.
+/// Number of frames of a huge frame: 512, together 2 MiB. A huge frame begins at a multiple of this.
 pub const HUGE_FRAMES: u64 = (FRAMES_PER_WORD * WORDS_PER_BLOCK) as u64;
 
-/// A frame's physical address divided by [`FRAME_BYTES`]; of a huge frame or a range, the first one's.
+/// A frame's physical address divided by [`FRAME_BYTES`]. For a huge frame or a range: that of its first frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct FrameNumber(pub u64);
@@ -28,29 +28,29 @@ impl FrameNumber {
 /// A frame, and whether it is known to hold nothing but zeroes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZeroedFrame {
-    /// Which.
+    /// The frame.
     pub number: FrameNumber,
-    /// False: whoever got it must zero it.
+    /// If false, the caller must zero it.
     pub zeroed: bool,
 }
 
-/// What is asked of a contiguous range. All in frames.
+/// The requirements for a contiguous range. All in frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RangeRequest {
     /// Length, at least 1.
     pub frames: u64,
-    /// No frame is below it.
+    /// Low bound: the range has no frame below it.
     pub low: FrameNumber,
-    /// No frame is at it or above.
+    /// High bound: the range has no frame at it or above.
     pub high: FrameNumber,
-    /// The first frame's number is a multiple of it: a power of two.
+    /// The first frame's number is a multiple of this power of two.
     pub alignment: u64,
-    /// The range crosses no multiple of it: a power of two not below `frames`; or 0, no such limit.
+    /// The range crosses no multiple of this power of two, which is at least `frames`. 0: no such limit.
     pub boundary: u64,
 }
 
 impl RangeRequest {
-    /// That many frames, anywhere.
+    /// `frames` frames, anywhere.
     pub const fn of(frames: u64) -> Self {
         Self { frames, low: FrameNumber(0), high: FrameNumber(u64::MAX), alignment: 1, boundary: 0 }
     }

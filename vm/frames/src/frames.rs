@@ -1,4 +1,4 @@
-//! The allocator as callers see it. The way of a hit is here; all else is the layers'.
+//! The allocator as callers see it. The hit paths are here; the rest is in the layers.
 
 use crate::census::Census;
 use crate::config::{Config, DomainId};
@@ -17,12 +17,12 @@ use core::alloc::Layout;
 use core::cell::Cell;
 use core::mem::MaybeUninit;
 
-/// Frames of a batch looked at together for those of the same word.
+/// Size of the groups of a batch within which frames of the same word are put together.
 const BATCH: usize = 64;
 
 /// All page frames of a machine.
 ///
-/// Shared by all CPUs; calls may be made at any time from any of them. `'m` is the metadata's memory.
+/// All CPUs share it, and any CPU may call it at any time. `'m` is the lifetime of the metadata's memory.
 pub struct Frames<'m, C> {
     pool: Pool<'m>,
     hook: Option<&'m dyn LowMemory>,
@@ -36,35 +36,37 @@ impl<C> core::fmt::Debug for Frames<'_, C> {
 }
 
 impl Frames<'static, ()> {
-    /// Memory that the metadata need: 0.0063 % of what lies between the lowest frame and the highest, and 1.3 KiB per CPU.
+    /// Memory that the metadata needs: 0.0063 % of the memory between the lowest frame and the highest, and 1.3 KiB per
+    /// CPU. Fails if the configuration is invalid.
     pub fn layout(config: &Config<'_>) -> Result<Layout, ConfigError> {
         metadata::layout(config)
     }
 }
 
 impl<'m, C: CurrentCpu> Frames<'m, C> {
-    /// All memory of the configuration, free. `metadata` is best laid out as [`Frames::layout`] says; 127 bytes more do for
-    /// any alignment. It must not be of that memory itself: leave it out of the areas.
+    /// All memory of the configuration, free. `metadata` should have the layout that [`Frames::layout`] returns; with
+    /// any alignment, 127 bytes more are enough. It must not be part of the configured memory: leave it out of the
+    /// areas. Fails if the configuration is invalid or `metadata` is too small.
     pub fn new(config: &Config<'_>, metadata: &'m mut [MaybeUninit<u8>], cpu: C) -> Result<Self, ConfigError> {
         Ok(Self { pool: metadata::build(config, metadata)?, hook: None, cpu })
     }
 
-    /// With a hook for the page daemon. Handles that [`on`](Self::on) has made before have none.
+    /// Sets a hook for the page daemon. Handles that [`on`](Self::on) has made before do not have it.
     pub fn with_hook(self, hook: &'m dyn LowMemory) -> Self {
         Self { hook: Some(hook), ..self }
     }
 
-    /// The same frames for callers that know their CPU in another way.
+    /// The same frames, for callers that determine their CPU in another way.
     pub fn on<D: CurrentCpu>(&self, cpu: D) -> Frames<'m, D> {
         Frames { pool: self.pool, hook: self.hook, cpu }
     }
 
-    /// Runs with the caller held to its CPU, and calls the hook afterwards if that is called for.
+    /// Runs with the caller pinned to its CPU. Afterwards calls the hook if a domain fell below its low watermark.
     fn held<R>(&self, run: impl FnOnce(&Pool<'m>, &Local<'m>) -> R) -> Option<R> {
         self.held_by(self.cpu.pin(), run)
     }
 
-    /// As `held`, for a caller that is held already.
+    /// As `held`, for a caller that is already pinned.
     #[inline]
     fn held_by<R>(&self, pinned: C::Pinned, run: impl FnOnce(&Pool<'m>, &Local<'m>) -> R) -> Option<R> {
         let number = pinned.number();
@@ -77,7 +79,7 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         Some(result)
     }
 
-    /// `crossed`: for which domains, a bit each.
+    /// `crossed`: the domains to call it for, one bit each.
     #[cold]
     fn call_hook(&self, crossed: u32) {
         let Some(hook) = self.hook else { return };
@@ -86,13 +88,14 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         }
     }
 
-    /// A frame. In most cases one that this CPU has put before, from its own cache.
+    /// Returns a frame: in most cases one that this CPU has put before, from its own cache. Fails if no frame is free,
+    /// or if the free ones are reserved for urgent callers.
     #[inline]
     pub fn get(&self) -> Result<FrameNumber, GetError> {
         self.get_as(Urgency::Normal)
     }
 
-    /// A frame, for an urgent caller perhaps.
+    /// Returns a frame. With [`Urgency::Reserve`] it may go below the min watermark.
     #[inline]
     pub fn get_as(&self, urgency: Urgency) -> Result<FrameNumber, GetError> {
         let pinned = self.cpu.pin();
@@ -140,8 +143,9 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         .unwrap_or(Err(PutError::NoSuchCpu))
     }
 
-    /// Takes frames back straight into the range layer: one step for all that lie in the same word, best if sorted. For what
-    /// an exiting process had. All are taken back but those that the error counts.
+    /// Takes frames back straight into the range layer, with one step for all frames of the same word. Sorted input is
+    /// best. Meant for the memory of an exiting process. The error counts the frames that were refused; all others are
+    /// taken back.
     pub fn put_batch(&self, frames: &[FrameNumber]) -> Result<(), BatchError> {
         let no_cpu = BatchError {
             refused: frames.len() as u64,
@@ -151,7 +155,7 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         self.held(|pool, local| pool.put_batch(local, frames)).unwrap_or(Err(no_cpu))
     }
 
-    /// A huge frame: [`HUGE_FRAMES`](crate::HUGE_FRAMES) frames from a multiple of that on, to be put as one.
+    /// Returns a huge frame: [`HUGE_FRAMES`](crate::HUGE_FRAMES) frames from a multiple of that on, to be put as one.
     pub fn get_huge(&self) -> Result<FrameNumber, GetError> {
         self.held(|pool, local| Ok(pool.number(pool.get_huge(local, Urgency::Normal)?)))
             .unwrap_or(Err(GetError::NoSuchCpu))
@@ -163,12 +167,12 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
             .unwrap_or(Err(PutError::NoSuchCpu))
     }
 
-    /// A contiguous range; its first frame. Its frames may be put one by one, in parts, or as a whole.
+    /// Returns the first frame of a contiguous range. Its frames may be put one by one, in parts, or as a whole.
     pub fn get_range(&self, request: &RangeRequest) -> Result<FrameNumber, GetError> {
         self.held(|pool, local| Ok(pool.number(pool.get_range(local, request)?))).unwrap_or(Err(GetError::NoSuchCpu))
     }
 
-    /// Takes a contiguous range back. All its frames are but those that the error counts.
+    /// Takes a contiguous range back. The error counts the frames that were refused; all others are taken back.
     pub fn put_range(&self, first: FrameNumber, frames: u64) -> Result<(), BatchError> {
         self.held(|pool, local| pool.put_range(local, first, frames)).unwrap_or(Err(BatchError {
             refused: frames,
@@ -177,7 +181,7 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         }))
     }
 
-    /// A frame, zeroed already if the CPU's domain has one kept.
+    /// Returns a frame, already zeroed if the CPU's domain keeps one.
     pub fn get_zeroed(&self) -> Result<ZeroedFrame, GetError> {
         let kept = self.held(|pool, local| {
             let kept = pool.get_zeroed(local);
@@ -190,15 +194,16 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         }
     }
 
-    /// Zeroes frames by `zero` until `most` more are kept for the CPU's domain, or all slots are full, or none can be got
-    /// without a drain. Returns how many. For a background thread: the caller is not held to its CPU while it zeroes.
+    /// Zeroes frames with `zero` until `most` more are kept for the CPU's domain, all slots are full, or no frame is
+    /// available without a drain. Returns how many. For a background thread: the caller is not pinned to its CPU while
+    /// it zeroes.
     pub fn fill_zeroed(&self, most: u64, mut zero: impl FnMut(FrameNumber)) -> u64 {
         let mut filled = 0;
         while filled < most {
             let Some(offset) = self.held(|pool, local| pool.get_to_zero(local)).flatten() else { break };
             zero(self.pool.number(offset));
             if self.held(|pool, local| pool.keep_zeroed(local, offset)) != Some(true) {
-                // It is ours; it can only be taken back.
+                // The frame is ours, so the put is not refused.
                 let _ = self.put(self.pool.number(offset));
                 break;
             }
@@ -207,50 +212,51 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         filled
     }
 
-    /// Empties all CPUs' caches but for their current magazines, this CPU's too, and the zeroed frames, into the range layer.
-    /// At most 32 frames are left to each other CPU, and 32 more to one that is just moving a magazine. Stops nobody. Returns
-    /// the frames freed.
+    /// Empties all CPUs' stocks, this CPU's current magazine and the slots of zeroed frames into the range layer. Each
+    /// other CPU keeps at most 32 frames, and 32 more if it is moving a magazine at that moment. Stops no CPU. Returns
+    /// the number of frames freed.
     pub fn drain(&self) -> u64 {
         self.held(|pool, local| pool.drain_all(local)).unwrap_or(0)
     }
 
-    /// Empties all that this CPU holds, its reserved block too: for a CPU that goes idle for long. Returns the frames freed.
+    /// Empties everything that this CPU holds, including its reserved block: for a CPU that goes idle for long. Returns
+    /// the number of frames freed.
     pub fn drain_own(&self) -> u64 {
         self.held(|pool, local| pool.drain_whole(local, local.cache)).unwrap_or(0)
     }
 
-    /// Empties all that another CPU holds. Returns the frames freed.
+    /// Empties everything that another CPU holds. Returns the number of frames freed.
     ///
     /// # Safety
-    /// That CPU is offline: it makes no calls until this returns, and what it did before is seen here.
+    /// That CPU is offline: it makes no calls until this returns, and its earlier writes are visible here.
     pub unsafe fn drain_offline(&self, cpu: u32) -> u64 {
         self.held(|pool, local| pool.caches.get(cpu as usize).map_or(0, |cache| pool.drain_whole(local, cache)))
             .unwrap_or(0)
     }
 
-    /// Lowers the stock of CPUs that have not refilled since the last time. For the page daemon, every second or so. Returns
-    /// the frames freed.
+    /// Lowers the stock limit of CPUs that have not refilled since the last call. For the page daemon, about once per
+    /// second. Returns the number of frames freed.
     pub fn age(&self) -> u64 {
         self.held(|pool, local| pool.age(local)).unwrap_or(0)
     }
 
-    /// Frames that no user has, those in caches too. Exact while nothing moves.
+    /// Frames that no user has, including those in caches. Exact while no call is under way.
     pub fn free(&self) -> u64 {
         let range_layer: u64 = self.pool.domain_ids().map(|domain| self.pool.free_in(domain)).sum();
         range_layer + self.counters().held + self.pool.zeroed_held()
     }
 
-    /// Free frames of a domain in the range layer, those in caches not counted. Exact while nothing moves.
+    /// Free frames of a domain in the range layer, without those in caches. Exact while no call is under way.
     pub fn free_in(&self, domain: DomainId) -> u64 {
         self.pool.free_in(domain)
     }
 
-    /// All frames by state: a look at every word.
+    /// All frames by state. Reads every word.
     pub fn census(&self) -> Census {
         self.pool.census()
     }
 
-    /// All CPUs' counts, summed.
+    /// The sum of all CPUs' counts.
     pub fn counters(&self) -> Counters {
         self.pool
             .caches
@@ -270,7 +276,7 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
 }
 
 impl<'m> Pool<'m> {
-    /// The current magazine is empty: gets another, and a frame from it.
+    /// The current magazine is empty: gets another one, and a frame from it.
     fn get_missed(&self, local: &Local<'m>, urgency: Urgency) -> Result<FrameNumber, GetError> {
         local.count(Event::GetMiss, 1);
         if local.cache.pop_from_stock() {
@@ -283,11 +289,11 @@ impl<'m> Pool<'m> {
         Ok(self.number(offset))
     }
 
-    /// A foreign frame, a full magazine, or an error.
+    /// Handles a foreign frame, a full magazine, or an error.
     ///
-    /// With no room for it a frame of one's own goes straight into the range layer as a foreign one does: one step now, where
-    /// making room would cost one later. Whether it is one's own is asked last: frames that come back in no order would have
-    /// the CPU guess wrong half the time.
+    /// If there is no room for it, a frame of a block whose home is this CPU goes straight into the range layer, as a
+    /// foreign frame does: one step now, where making room would cost one later. Whether this CPU is the home is tested
+    /// last: if frames come back in random order, the CPU would mispredict that branch half the time.
     fn put_missed(&self, local: &Local<'m>, frame: FrameNumber) -> Result<(), PutError> {
         let offset = self.offset(frame).ok_or(PutError::OutOfRange)?;
         let is_home = self.block(offset).ok_or(PutError::OutOfRange)?.glance().is_home_of(local.number);
@@ -306,8 +312,8 @@ impl<'m> Pool<'m> {
         Ok(())
     }
 
-    /// Moves the current magazine, which is full, into the stock; or if its frames lie close together, back to the range layer,
-    /// which takes a step or two for all of it.
+    /// Moves the current magazine, which is full, into the stock. If the stock has no place, moves the frames back to
+    /// the range layer; as they lie close together, this takes a step or two for all of them.
     fn make_room(&self, local: &Local<'m>) {
         if local.cache.push_to_stock() {
             local.count(Event::Stocked, 1);

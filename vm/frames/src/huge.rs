@@ -1,7 +1,8 @@
-//! Huge frames: whole blocks, their frames closed word by word, and the block's word marked.
+//! Huge frames: whole blocks, whose frames are closed word by word, and whose block word has the huge bit.
 //!
-//! The mark says whose turn it is: it is set after the last word is closed, and taken away before the first is opened again,
-//! by the one who puts the huge frame. A single frame of it that is put by mistake is seen to be closed.
+//! The huge bit decides who may act. It is set after the last word is closed. The CPU that puts the huge frame clears
+//! it before it opens the first word again. If a single frame of a huge frame is put by mistake, its state is closed
+//! and the put is refused.
 
 use crate::counters::Event;
 use crate::error::{GetError, PutError};
@@ -13,11 +14,11 @@ use crate::state::{FRAMES_PER_BLOCK, Offset, State, lane_of};
 use core::ops::Range;
 
 impl<'m> Pool<'m> {
-    /// Takes a whole block: from the end of the own share, which refills come to last; then from the own domain, the others,
-    /// and from anywhere.
+    /// Takes a whole block. Tries the end of this CPU's share, which refills use last; then its domain, the other
+    /// domains, and finally any block.
     pub(crate) fn get_huge(&self, local: &Local<'m>, urgency: Urgency) -> Result<Offset, GetError> {
         let got = self.huge_by_index(local, urgency).or_else(|| {
-            // What caches hold may be all that is missing.
+            // Frames in caches may be all that is missing.
             self.drain_all(local);
             self.huge_by_index(local, urgency).or_else(|| self.huge_from_anywhere(local, urgency))
         });
@@ -60,7 +61,7 @@ impl<'m> Pool<'m> {
         None
     }
 
-    /// Blocks that are reserved though whole, or whole without their bit.
+    /// Takes a block that is whole but reserved, or whole without its index bit.
     fn huge_from_anywhere(&self, local: &Local<'m>, urgency: Urgency) -> Option<u32> {
         local.count(Event::Scan, 1);
         self.blocks_of(|domain| self.allowance(domain, urgency, HUGE_FRAMES) >= HUGE_FRAMES)
@@ -68,7 +69,7 @@ impl<'m> Pool<'m> {
             .find(|&block| self.words(block).iter().all(|word| word.load().is_all_free()) && self.close(block))
     }
 
-    /// Closes all of a block, or nothing.
+    /// Closes all words of a block, or none.
     fn close(&self, block: u32) -> bool {
         let words = self.words(block);
         let closed = words.iter().take_while(|word| word.close()).count();
@@ -103,7 +104,7 @@ impl<'m> Pool<'m> {
             return Err(match state {
                 Some(State::Free | State::Parked) => PutError::AlreadyFree,
                 Some(State::Taken) => PutError::WrongOrder,
-                // Just being got, or put by another.
+                // Another CPU is getting or putting it at this moment.
                 Some(State::Closed) if !word.glance().is_holed() => PutError::AlreadyFree,
                 Some(State::Closed) | None => PutError::Absent,
             });

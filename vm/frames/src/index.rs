@@ -1,4 +1,4 @@
-//! A bit per block: hints where to look. What they say is checked against the blocks' words.
+//! One bit per block: hints where to look for free frames. The blocks' words decide whether a hint is right.
 
 use crate::primitive::AtomicU64;
 use core::ops::Range;
@@ -10,13 +10,13 @@ const BITS: u32 = u64::BITS;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Index<'m>(pub(crate) &'m [AtomicU64]);
 
-/// Words that an index of so many blocks needs.
+/// Number of words of an index for `blocks` blocks.
 pub(crate) fn words(blocks: u32) -> usize {
     blocks.div_ceil(BITS) as usize
 }
 
-// Orderings: SeqCst throughout. A block's bit, its word and its frames' words are different words that two CPUs may write
-// and then look at crosswise; see `range_layer`.
+// Orderings: SeqCst throughout. A block's bit, its word and its frames' words are different words. Two CPUs may each
+// write one and then read the other's; see `range_layer`.
 impl Index<'_> {
     #[inline]
     fn word(&self, block: u32) -> Option<(&AtomicU64, u64)> {
@@ -28,7 +28,7 @@ impl Index<'_> {
         self.word(block).is_some_and(|(word, bit)| word.load(SeqCst) & bit != 0)
     }
 
-    /// Looks first, so that a bit that is there already costs no write.
+    /// Reads first, so that setting a bit that is already set costs no write.
     #[inline]
     pub(crate) fn insert(&self, block: u32) {
         if let Some((word, bit)) = self.word(block)
@@ -38,13 +38,13 @@ impl Index<'_> {
         }
     }
 
-    /// True if it was there, for one of all who remove it at once.
+    /// Returns true if the bit was set. If several CPUs remove it at once, only one gets true.
     pub(crate) fn remove(&self, block: u32) -> bool {
         self.word(block)
             .is_some_and(|(word, bit)| word.load(SeqCst) & bit != 0 && word.fetch_and(!bit, SeqCst) & bit != 0)
     }
 
-    /// Bits of a word, counted from block 0; blocks outside of `within` left out.
+    /// Bits of a word, counted from block 0, restricted to the blocks of `within`.
     fn bits(&self, word: u32, within: &Range<u32>) -> u64 {
         let bits = self.0.get(word as usize).map_or(0, |word| word.load(SeqCst));
         let first = word * BITS;
@@ -54,7 +54,7 @@ impl Index<'_> {
         bits & keep(above) & !keep(below)
     }
 
-    /// The lowest at or after `within.start` that is here and not in `except`.
+    /// The lowest block at or after `within.start` that is in this index and not in `except`.
     pub(crate) fn first(&self, within: Range<u32>, except: Option<Index<'_>>) -> Option<u32> {
         (within.start / BITS..within.end.div_ceil(BITS)).find_map(|word| {
             let bits = self.bits(word, &within) & !except.map_or(0, |except| except.bits(word, &within));
@@ -62,7 +62,7 @@ impl Index<'_> {
         })
     }
 
-    /// The highest below `within.end`.
+    /// The highest block below `within.end` that is in this index.
     pub(crate) fn last(&self, within: Range<u32>) -> Option<u32> {
         (within.start / BITS..within.end.div_ceil(BITS)).rev().find_map(|word| {
             let bits = self.bits(word, &within);

@@ -1,9 +1,11 @@
-//! Interleavings of two or three CPUs on memory of one or two blocks, as `loom` explores them: all with few interruptions.
+//! Interleavings of two or three CPUs on memory of one or two blocks, explored by `loom`: all that have few
+//! preemptions.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test --release -p faultline-frames --lib interleavings`
 //!
-//! Magazines hold 2 frames here and blocks 64, of which the tests' memory has a few; the rest is a hole. What is held: a frame
-//! has one user, a mistake is an error for one of two, and when all is over each free frame is found by way of the index.
+//! Here magazines hold 2 frames and blocks 64. The tests' memory has only a few frames of each block; the rest is a
+//! hole. The tests check that a frame has one user, that of two conflicting calls one gets an error, and that at the
+//! end each free frame can be found through the index.
 
 use crate::config::{Config, DomainId, MemoryArea, Policy};
 use crate::counters::Event;
@@ -16,13 +18,13 @@ use loom::thread;
 use std::collections::BTreeSet;
 use std::vec::Vec;
 
-/// Most times that a CPU is interrupted though it could go on.
+/// Maximum number of preemptions.
 const MOST_INTERRUPTIONS: usize = 3;
 
 type Cpu = Frames<'static, FixedCpu>;
 type Result = std::result::Result<(), PutError>;
 
-/// A machine of so many CPUs. The first so many frames of each block are there.
+/// A machine with `cpus` CPUs. Of each block, only the given number of frames exists, from its beginning.
 fn boot(blocks: &[u64], cpus: usize, stock_most: u8) -> Vec<Cpu> {
     let area = |(block, frames): (u64, &u64)| MemoryArea {
         first: FrameNumber(block * HUGE_FRAMES),
@@ -35,7 +37,7 @@ fn boot(blocks: &[u64], cpus: usize, stock_most: u8) -> Vec<Cpu> {
     let config = Config { memory: &memory, cpus: &cpus, policy };
     let mut metadata = Vec::new();
     metadata.resize(Frames::layout(&config).unwrap().size() + 127, MaybeUninit::uninit());
-    // SAFETY: each number has one handle, which one thread has at a time.
+    // SAFETY: each number has one handle, which only one thread has at a time.
     let cpu = |number: usize| unsafe { FixedCpu::new(number as u32) };
     let first = Frames::new(&config, metadata.leak(), cpu(0)).unwrap();
     (0..cpus.len()).map(|number| first.on(cpu(number))).collect()
@@ -57,7 +59,7 @@ fn start<T: 'static>(cpu: Cpu, part: impl FnOnce(&Cpu) -> T + 'static) -> thread
     })
 }
 
-/// When nothing moves any more: every free frame can be had by CPU 0 without a scan of all memory.
+/// At the end, with no call under way: CPU 0 can get every free frame without a scan of all memory.
 fn all_found(cpus: &[Cpu], taken: u64) {
     for cpu in cpus {
         cpu.drain_own();
@@ -73,7 +75,7 @@ fn all_found(cpus: &[Cpu], taken: u64) {
     assert_eq!(cpus[0].counters().of(Event::Scan), scans, "a free frame was lost to the index");
 }
 
-/// One frame put by two CPUs at once: it is taken back once.
+/// Two CPUs put one frame at once: it is taken back once.
 #[test]
 fn a_double_put() {
     explore(|| {
@@ -88,7 +90,8 @@ fn a_double_put() {
     });
 }
 
-/// A foreign frame comes back to a block without free frames while its home leaves it: one of them sees to the index.
+/// A foreign frame comes back to a block without free frames while its home leaves the block: one of the two updates
+/// the index.
 #[test]
 fn a_foreign_put_and_a_leave() {
     explore(|| {
@@ -102,7 +105,8 @@ fn a_foreign_put_and_a_leave() {
     });
 }
 
-/// A foreign frame comes back to a block that is full, left, and just being reserved by way of an old bit or a new one.
+/// A foreign frame comes back to a block that has no free frames, has been left, and is just being reserved through an
+/// old bit or a new one.
 #[test]
 fn a_foreign_put_and_a_reservation() {
     explore(|| {
@@ -130,13 +134,13 @@ fn a_stock_and_a_drain() {
         cpus[0].put(frames[0]).unwrap();
         cpus[0].put(frames[1]).unwrap();
         let drainer = start(cpus.pop().unwrap(), |cpu| cpu.drain());
-        // The first finds the magazine full.
+        // The first put finds the magazine full.
         cpus[0].put(frames[2]).unwrap();
         let mut taken = BTreeSet::from([frames[3]]);
         for _ in 0..3 {
             match cpus[0].get() {
                 Ok(frame) => assert!(taken.insert(frame), "a frame is given out twice"),
-                // What the drainer has in hand is neither here nor there.
+                // Frames that the drain is moving are in neither place.
                 Err(error) => assert_eq!(error, GetError::Exhausted),
             }
         }
@@ -146,7 +150,7 @@ fn a_stock_and_a_drain() {
     });
 }
 
-/// Two CPUs drain a third one's magazine: it is freed once.
+/// Two CPUs drain a third CPU's magazine: it is freed once.
 #[test]
 fn two_drains() {
     explore(|| {
@@ -162,7 +166,7 @@ fn two_drains() {
     });
 }
 
-/// Two CPUs refill from the same block: one reserves it, the other takes what is left wherever it is.
+/// Two CPUs refill from the same block: one reserves it, the other takes what is left, wherever it is.
 #[test]
 fn two_refills() {
     explore(|| {
@@ -179,7 +183,7 @@ fn two_refills() {
     });
 }
 
-/// A huge frame is claimed while another CPU refills from the same block: one has it.
+/// A CPU claims a huge frame while another refills from the same block: one of them gets it.
 #[test]
 fn a_huge_get_and_a_refill() {
     explore(|| {
@@ -187,7 +191,7 @@ fn a_huge_get_and_a_refill() {
         let other = start(cpus.pop().unwrap(), |cpu| cpu.get());
         let huge = cpus[0].get_huge();
         let (other, single) = other.join().unwrap();
-        // Each may find the other in the midst of it, and both then nothing: the claim of a block that fails gives it back.
+        // Each may meet the other half-way, and then both get nothing: a failed claim of a block gives everything back.
         assert!(huge.is_err() || single.is_err());
         if huge == Ok(FrameNumber(0)) {
             assert_eq!(cpus[0].put_huge(FrameNumber(0)), Ok(()));
@@ -196,7 +200,7 @@ fn a_huge_get_and_a_refill() {
     });
 }
 
-/// Two CPUs put the same huge frame, and a third one of its frames by mistake.
+/// Two CPUs put the same huge frame, and one of them also puts one of its frames, by mistake.
 #[test]
 fn a_double_put_of_a_huge_frame() {
     explore(|| {
@@ -212,7 +216,7 @@ fn a_double_put_of_a_huge_frame() {
     });
 }
 
-/// A huge frame comes back while another CPU looks for frames: they are not lost, whoever sees to the index.
+/// A huge frame comes back while another CPU looks for frames: no frame is lost, whichever CPU updates the index.
 #[test]
 fn a_huge_put_and_a_get() {
     explore(|| {
@@ -226,7 +230,7 @@ fn a_huge_put_and_a_get() {
     });
 }
 
-/// Two ranges that overlap: one is had, or both one after the other; what was parked in vain is free again.
+/// Two overlapping ranges: at most one of them is taken; frames that were parked in vain are free again.
 #[test]
 fn two_ranges_that_overlap() {
     explore(|| {

@@ -1,11 +1,16 @@
 //! Page frames for many CPUs: single frames of 4 KiB, huge frames of 2 MiB, contiguous ranges. Needs no heap and no lock.
 //!
-//! Layers, from the hot one down: a CPU's cache, of which a hit touches no line that another CPU writes, its counters included
-//! (`cache`); magazines in stock, which any CPU may drain (`stock`, `drain`); each CPU's share of its domain (`domain`); the
-//! range layer, which finds single frames, huge frames and ranges by lock-free steps (`state`, `block`, `index`,
-//! `range_layer`, `huge`, `contiguous`). Beside them: `pressure`, `zeroed`, `counters`.
+//! Layers, from the hot path down:
 //!
-//! What is left out: frames' contents are never touched; nothing is ever moved; memory can't be added later.
+//! - a CPU's cache (`cache`). A hit touches no line that another CPU writes, including its counters;
+//! - magazines in stock, which any CPU may drain (`stock`, `drain`);
+//! - each CPU's share of its domain (`domain`);
+//! - the range layer, which finds single frames, huge frames and ranges by lock-free steps (`state`, `block`, `index`,
+//!   `range_layer`, `huge`, `contiguous`).
+//!
+//! Also: `pressure`, `zeroed`, `counters`.
+//!
+//! Limits: the allocator never touches the contents of frames, never moves a frame, and cannot add memory later.
 //!
 //! ```
 //! use core::mem::MaybeUninit;

@@ -1,4 +1,4 @@
-//! The caller's memory, carved into the layers' arrays, and what they begin with.
+//! Carves the caller's memory into the layers' arrays, and fills in their initial values.
 
 use crate::block::BlockWord;
 use crate::cache::Cache;
@@ -13,7 +13,7 @@ use crate::state::{FRAMES_PER_BLOCK, FRAMES_PER_WORD, StateWord, WORDS_PER_BLOCK
 use core::alloc::{Layout, LayoutError};
 use core::mem::MaybeUninit;
 
-/// Two cache lines: what many CPUs fetch at once.
+/// Two cache lines: many CPUs fetch lines in pairs.
 const ALIGNMENT: usize = 128;
 
 /// Length of each array.
@@ -38,7 +38,7 @@ impl Lengths {
         }
     }
 
-    /// All arrays, in the order in which they are carved; each begins at a line pair, and so ends at one.
+    /// All arrays, in the order in which they are carved. Each begins at a pair of lines, and so ends at one.
     fn layout(&self) -> Result<Layout, LayoutError> {
         let arrays = [
             Layout::array::<StateWord>(self.states)?,
@@ -58,18 +58,18 @@ impl Lengths {
     }
 }
 
-/// Memory that the metadata need.
+/// Memory that the metadata needs.
 pub(crate) fn layout(config: &Config<'_>) -> Result<Layout, ConfigError> {
     Lengths::of(config, config.span()?).layout().map_err(|_| ConfigError::TooFarApart)
 }
 
-/// What is left of the caller's memory.
+/// The part of the caller's memory that is not carved yet.
 struct Carver<'m> {
     rest: &'m mut [MaybeUninit<u8>],
 }
 
 impl<'m> Carver<'m> {
-    /// An array of `length`, each element made by its index.
+    /// An array of `length`. `make` makes each element from its index.
     fn carve<T>(&mut self, length: usize, mut make: impl FnMut(usize) -> T) -> Result<&'m [T], ConfigError> {
         let too_small = ConfigError::MetadataTooSmall;
         let rest = core::mem::take(&mut self.rest);
@@ -80,17 +80,17 @@ impl<'m> Carver<'m> {
         self.rest = rest;
         let first = array.as_mut_ptr().cast::<T>();
         for index in 0..length {
-            // SAFETY: 1. `array` holds `length` elements of T from `first` on, and `index` is below. 2. It is aligned to T, as
-            // `skip` has seen to. 3. It is borrowed mutably, so that nobody else looks.
+            // SAFETY: 1. `array` holds `length` elements of T from `first` on, and `index` is below `length`. 2. It is
+            // aligned to T, because `skip` has aligned it. 3. It is borrowed mutably, so nobody else reads it.
             unsafe { first.add(index).write(make(index)) };
         }
-        // SAFETY: 1. As above; and all `length` elements have been written. 2. The memory is borrowed for 'm, mutably, and no
-        // other reference to this part of it is left, so that it may be shared for as long.
+        // SAFETY: 1. As above; and all `length` elements have been written. 2. The memory is borrowed for 'm, mutably,
+        // and no other reference to this part of it exists any more, so it may be shared for that long.
         Ok(unsafe { core::slice::from_raw_parts(first, length) })
     }
 }
 
-/// A word of states as memory begins: free where there is memory.
+/// The initial value of a state word: free where there is memory.
 fn first_word(config: &Config<'_>, base: u64, word: usize) -> Word {
     let first = base + word as u64 * u64::from(FRAMES_PER_WORD);
     let mut state = Word::CLOSED.0;
@@ -104,14 +104,14 @@ fn first_word(config: &Config<'_>, base: u64, word: usize) -> Word {
     Word(state)
 }
 
-/// The domain of a block: that of its lowest frame; of a block in a hole, 0, which nobody asks for.
+/// The domain of a block: that of its lowest frame. For a block in a hole it is 0; nobody asks for it.
 fn first_domain(config: &Config<'_>, base: u64, block: usize) -> DomainId {
     let first = base + block as u64 * HUGE_FRAMES;
     let areas = config.memory.iter().filter(|area| area.first.0 < first + HUGE_FRAMES && first < area.end());
     areas.min_by_key(|area| area.first).map_or(DomainId(0), |area| area.domain)
 }
 
-/// Carves the arrays, and fills them with memory as it begins: all of it free.
+/// Carves the arrays, and fills them with the initial state of memory: all of it free.
 pub(crate) fn build<'m>(config: &Config<'_>, memory: &'m mut [MaybeUninit<u8>]) -> Result<Pool<'m>, ConfigError> {
     let span = config.span()?;
     let lengths = Lengths::of(config, span);

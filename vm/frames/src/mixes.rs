@@ -1,5 +1,5 @@
-//! Mixes of all operations by a few CPUs, in random orders as `shuttle` schedules them. A run is its seed: a failure prints the
-//! schedule too, which `shuttle::replay` repeats.
+//! Mixes of all operations by a few CPUs, in random schedules of `shuttle`. The seed determines a run. A failure also
+//! prints the schedule, which `shuttle::replay` repeats.
 //!
 //! `RUSTFLAGS="--cfg shuttle" cargo test --release -p faultline-frames --lib mixes`
 
@@ -20,7 +20,7 @@ const CPUS: usize = 4;
 const SCHEDULES: usize = 400;
 const STEPS: usize = 240;
 
-/// Frames that users have, with how many from there on; shared, so that frames are put by other CPUs than got them.
+/// Frames that users have, each with its length. The list is shared, so CPUs put frames that other CPUs got.
 type Users = Arc<Mutex<BTreeMap<FrameNumber, u64>>>;
 
 fn config<'a>(memory: &'a [MemoryArea], cpus: &'a [DomainId]) -> Config<'a> {
@@ -102,7 +102,7 @@ fn mix(seed: u64) {
     let config = config(&memory, &cpus);
     let mut metadata = Vec::new();
     metadata.resize(Frames::layout(&config).unwrap().size() + 127, MaybeUninit::uninit());
-    // SAFETY: each number has one handle at a time, which one thread has.
+    // SAFETY: each number has one handle at a time, which only one thread has.
     let cpu = |number: usize| unsafe { FixedCpu::new(number as u32) };
     let first = Frames::new(&config, metadata.leak(), cpu(0)).unwrap();
     let users = Users::default();

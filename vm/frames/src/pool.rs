@@ -1,4 +1,4 @@
-//! All layers' shared data. Each layer is an `impl` in a file of its own.
+//! The data that all layers share. Each layer is an `impl` in its own file.
 
 use crate::block::BlockWord;
 use crate::cache::Cache;
@@ -12,33 +12,33 @@ use crate::primitive::AtomicU32;
 use crate::state::{FRAMES_PER_BLOCK, Offset, State, StateWord, WORDS_PER_BLOCK, word_of};
 use core::cell::Cell;
 
-/// References alone, themselves immutable: what is written lies on lines of the metadata.
+/// Only references, which never change. All mutable data lies on lines of the metadata.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pool<'m> {
     /// Number of the lowest frame.
     pub(crate) base: u64,
-    /// Frames from there on, holes and all.
+    /// Frames from there on, including holes.
     pub(crate) span: u32,
     pub(crate) policy: Policy,
     pub(crate) states: &'m [StateWord],
     pub(crate) blocks: &'m [BlockWord],
     /// Blocks with free frames that nobody has reserved.
     pub(crate) open: Index<'m>,
-    /// Those of which all frames are free.
+    /// Of these, the blocks whose frames are all free.
     pub(crate) whole: Index<'m>,
     pub(crate) caches: &'m [Cache],
     pub(crate) extents: &'m [Extent],
     pub(crate) domains: &'m [Domain],
-    /// Slots for zeroed frames, `policy.zeroed_most` for each domain: 0 or an offset plus 1.
+    /// Slots for zeroed frames, `policy.zeroed_most` for each domain: 0, or an offset plus 1.
     pub(crate) zeroed: &'m [AtomicU32],
 }
 
-/// The CPU that a call is held to.
+/// The CPU that a call is pinned to.
 #[derive(Debug)]
 pub(crate) struct Local<'m> {
     pub(crate) number: u32,
     pub(crate) cache: &'m Cache,
-    /// Domains that have come below their low mark in this call, a bit each.
+    /// Domains that have fallen below their low watermark in this call, one bit each.
     pub(crate) crossed: Cell<u32>,
 }
 

@@ -1,6 +1,7 @@
-//! Atomics: those of the machine, or of a tool that explores interleavings of them.
+//! Atomics: the machine's, or those of a tool that explores interleavings.
 //!
-//! What one CPU alone writes and what only counts is not explored: those files use `core`'s atomics at once.
+//! Data that only one CPU writes, and data that only counts, is not explored: those files use `core`'s atomics
+//! directly.
 
 #[cfg(all(loom, test))]
 pub(crate) use loom::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
@@ -10,10 +11,10 @@ pub(crate) use shuttle::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 #[cfg(not(all(any(loom, shuttle), test)))]
 pub(crate) use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
-/// Stands between a sequentially consistent write and a sequentially consistent read of another word, for loom alone.
+/// Placed between a sequentially consistent write and a sequentially consistent read of another word, for loom only.
 ///
-/// The language gives all such operations one order; loom takes them for acquire and release, and would let both sides of a
-/// handshake overlook each other. It does model fences. Elsewhere this is nothing.
+/// The language guarantees one order of all such operations. Loom treats them as acquire and release, so both sides of
+/// a handshake could miss each other. Loom does model fences. Without loom this does nothing.
 #[inline(always)]
 pub(crate) fn order_for_loom() {
     #[cfg(all(loom, test))]

@@ -1,15 +1,18 @@
-//! The range layer: all memory's free frames, for all CPUs, without a lock.
+//! The range layer: the free frames of all memory, shared by all CPUs without a lock.
 //!
-//! A CPU reserves a block and parks its free frames word by word; when it has been through, it leaves the block and reserves
-//! another. An unreserved block with free frames has a bit in an index. That holds by a handshake of two writes and two
-//! looks, all sequentially consistent:
+//! A CPU reserves a block and parks its free frames word by word. After the last word it leaves the block and reserves
+//! another. Each block that is not reserved and has free frames has a bit in an index. A handshake of two writes and
+//! two reads, all sequentially consistent, ensures this:
 //!
-//! - who frees a frame writes the frame's word, then looks at the block's word; unless that says reserved, it sees to the bit;
-//! - who leaves a block writes the block's word, then looks at the frames' words; if one is free, it sees to the bit.
+//! - A CPU that frees a frame writes the frame's word, then reads the block's word. If the block is not reserved, this
+//!   CPU sets the bit.
+//! - A CPU that leaves a block writes the block's word, then reads the frames' words. If one is free, this CPU sets the
+//!   bit.
 //!
-//! In the one order of these four either the freer finds the block left, or the leaver finds the frame free. Who removes a bit
-//! goes on to reserve the block; if it is reserved already, its holder has yet to leave. So a removed bit is followed by a look
-//! as well. Bits without free frames do occur, and cost whoever follows them a look.
+//! In the single order of these four operations, either the CPU that frees sees that the block was left, or the CPU
+//! that leaves sees the free frame. A CPU that removes a bit then tries to reserve the block. If the block is already
+//! reserved, its holder has yet to leave it. So every removal of a bit is also followed by a check. Bits of blocks
+//! without free frames do occur; following one costs a check.
 
 use crate::config::DomainId;
 use crate::counters::Event;
@@ -21,23 +24,24 @@ use crate::state::{ALL_LANES, FRAMES_PER_BLOCK, FRAMES_PER_WORD, Lanes, Offset, 
 use crate::stock::MAGAZINE;
 use core::ops::Range;
 
-/// Free frames that make another CPU's block worth more than a whole one of the own share: a quarter of it. With fewer, the
-/// frames that its last home still has out would all come back foreign, for little gain.
+/// A block of another CPU with at least this many free frames (a quarter) is preferred to a whole block of this CPU's
+/// share. With fewer, the frames that its last home still has out would all come back as foreign frames, for little
+/// gain.
 const WORTH_TAKING_OVER: u32 = FRAMES_PER_BLOCK / 4;
-/// Broken blocks looked at for the fullest, each time one is reserved: that lets the emptier ones become whole. More keep a
-/// little more memory whole, and cost two cache lines each.
+/// Number of partly free blocks that are searched for the fullest one at each reservation, so that emptier ones can
+/// become whole. More would keep slightly more memory whole, at two cache lines each.
 const LOOKS: usize = 32;
-/// A refill that has so many frames looks no further.
+/// A refill that has this many frames stops searching.
 const ENOUGH: u32 = MAGAZINE as u32 / 2;
 
 /// Which blocks to look for.
 #[derive(Debug, Clone, Copy)]
 enum Look {
-    /// Broken ones: some frames free, not all.
+    /// Partly free: some frames free, not all.
     Open,
-    /// Broken ones with at least a quarter of their frames free.
+    /// Partly free, with at least a quarter of the frames free.
     Roomy,
-    /// Those of which all frames are free.
+    /// Whole: all frames free.
     Whole,
 }
 
@@ -47,13 +51,13 @@ impl<'m> Pool<'m> {
         if self.refill_from_blocks(local, urgency) {
             return Ok(());
         }
-        // What others keep in stock, and zeroed frames, before giving up.
+        // Before giving up: the other CPUs' stocks, and the zeroed frames.
         self.drain_stocks(local);
         self.drain_zeroed(local);
         self.refill_from_anywhere(local, urgency)
     }
 
-    /// As `refill`, but takes nothing out of caches, nor looks at all memory; false if it found nothing.
+    /// As `refill`, but neither drains caches nor scans all memory. Returns false if it found nothing.
     pub(crate) fn refill_from_blocks(&self, local: &Local<'m>, urgency: Urgency) -> bool {
         local.count(Event::Refill, 1);
         local.cache.note_refill(self.policy.stock_most);
@@ -82,7 +86,7 @@ impl<'m> Pool<'m> {
             }
             let lanes = word.park_free(ALL_LANES, most - got);
             got += self.push_lanes(local, block * FRAMES_PER_BLOCK + index as u32 * FRAMES_PER_WORD, lanes);
-            // One that may have more is looked at again.
+            // A word that may have more free frames is read again next time.
             local.cache.set_cursor(index as u32 + u32::from(got < most));
         }
         self.note_parked(local, domain, got);
@@ -110,7 +114,7 @@ impl<'m> Pool<'m> {
         }
     }
 
-    /// Ends the reservation of a block, which its holder has forgotten.
+    /// Ends the reservation of a block. Its holder no longer refers to it.
     pub(crate) fn leave(&self, block: u32) {
         if let Some(word) = self.blocks.get(block as usize) {
             word.leave();
@@ -119,7 +123,7 @@ impl<'m> Pool<'m> {
         }
     }
 
-    /// Reserves a block with free frames: from the own share, then the own domain, then the others.
+    /// Reserves a block with free frames: from this CPU's share, then its domain, then the other domains.
     fn find_another(&self, local: &Local<'m>, urgency: Urgency) -> Option<u32> {
         let own = local.cache.domain;
         let share = local.cache.share.0..local.cache.share.1;
@@ -141,13 +145,13 @@ impl<'m> Pool<'m> {
         })
     }
 
-    /// All domains but one, beginning after it.
+    /// All domains but `own`, starting with the one after it.
     pub(crate) fn others(&self, own: DomainId) -> impl Iterator<Item = DomainId> + use<> {
         let count = self.domains.len() as u8;
         (own.0 + 1..count).chain(0..own.0.min(count)).map(DomainId)
     }
 
-    /// Reserves such a block of a domain: of some broken ones the fullest, of whole ones the lowest.
+    /// Reserves a block of a domain: the fullest of some partly free ones, or the lowest whole one.
     fn reserve_one(&self, local: &Local<'m>, domain: DomainId, within: Range<u32>, look: Look) -> Option<u32> {
         loop {
             let block = match look {
@@ -187,13 +191,13 @@ impl<'m> Pool<'m> {
         self.words(block).iter().map(|word| word.load().free().count_ones()).sum()
     }
 
-    /// Follows a block's bit: removes it, and reserves the block unless another was faster.
+    /// Follows a block's bit: removes it, and reserves the block unless another CPU was faster.
     fn reserve(&self, local: &Local<'m>, block: u32) -> bool {
         let (open, whole) = (self.open.remove(block), self.whole.remove(block));
         (open || whole) && self.blocks.get(block as usize).is_some_and(|word| word.reserve(local.number))
     }
 
-    /// Last resort: takes free frames wherever they are, from blocks reserved by others too.
+    /// Last resort: takes free frames wherever they are, even from blocks that other CPUs have reserved.
     fn refill_from_anywhere(&self, local: &Local<'m>, urgency: Urgency) -> Result<(), GetError> {
         local.count(Event::Scan, 1);
         let mut kept = false;
@@ -211,7 +215,7 @@ impl<'m> Pool<'m> {
         Err(if kept { GetError::AtMinimum } else { GetError::Exhausted })
     }
 
-    /// Blocks of such domains, with their domain.
+    /// Blocks of the domains that `such` selects, with their domain.
     pub(crate) fn blocks_of(&self, such: impl Fn(DomainId) -> bool) -> impl Iterator<Item = (u32, DomainId)> {
         (0..).zip(self.blocks.iter().map(|word| word.glance().domain())).filter(move |(_, domain)| such(*domain))
     }
@@ -232,7 +236,7 @@ impl<'m> Pool<'m> {
         got
     }
 
-    /// Frees parked frames that the caller holds: one step for all of a word.
+    /// Frees parked frames that the caller holds, with one step for all frames of a word.
     pub(crate) fn free_parked(&self, local: &Local<'m>, frames: &[Offset]) {
         each_word(frames, |first, lanes| {
             if let Some(word) = self.state_word(first) {
@@ -242,7 +246,8 @@ impl<'m> Pool<'m> {
         });
     }
 
-    /// Frames of a word were freed: accounts for them, and sees to the block's bit. The word's state after.
+    /// Frames of a word were freed: accounts for them, and sets the block's bit if needed. `after`: the word's state
+    /// after that.
     #[inline]
     pub(crate) fn note_freed(&self, local: &Local<'m>, first: Offset, after: Word, count: u32) {
         let block = first / FRAMES_PER_BLOCK;
@@ -259,7 +264,7 @@ impl<'m> Pool<'m> {
         }
     }
 
-    /// Sees to an unreserved block's bits. Comes after whatever may have changed them.
+    /// Sets an unreserved block's bits. Call it after every step that may have changed them.
     #[inline(never)]
     pub(crate) fn publish(&self, block: u32) {
         if self.blocks.get(block as usize).is_none_or(|word| word.load().is_reserved()) {
@@ -278,7 +283,8 @@ impl<'m> Pool<'m> {
             if any {
                 self.open.insert(block);
             }
-            // It may have become whole since, and have been said to be: then that was undone, and we look again.
+            // The block may have become whole meanwhile, and another CPU may have set its bit. We have then just
+            // removed that bit, so check again.
             if !self.whole.remove(block) {
                 return;
             }
@@ -286,8 +292,8 @@ impl<'m> Pool<'m> {
     }
 }
 
-/// Calls `each` for the frames of each word: the index of one of them, and all of them. A frame that comes twice is called
-/// for twice.
+/// Calls `each` for each word with the index of one of its frames and the set of all of them. A frame that occurs twice
+/// leads to two calls.
 pub(crate) fn each_word(frames: &[Offset], mut each: impl FnMut(Offset, Lanes)) {
     for chunk in frames.chunks(u64::BITS as usize) {
         let mut left = u64::MAX >> (u64::BITS as usize - chunk.len());

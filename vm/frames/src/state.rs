@@ -1,37 +1,37 @@
-//! The state of each frame: 2 bits, in words of 32 frames. Who may change what, and by which single step.
+//! The state of each frame: 2 bits, in words of 32 frames. Who may change a state, and by which single step.
 //!
-//! | bits | state | whose |
+//! | bits | state | owner |
 //! |---|---|---|
-//! | 00 | free | the range layer's: any CPU may park it |
-//! | 01 | taken | a user's, until it is put |
-//! | 11 | parked | its holder's: the CPU cache, magazine, slot or call that parked it; nobody else changes it |
-//! | 10 | closed | nobody's: in a hole, or part of a huge frame, whose block says so |
+//! | 00 | free | the range layer: any CPU may park it |
+//! | 01 | taken | a user, until it is put |
+//! | 11 | parked | its holder: the CPU cache, magazine, slot or call that parked it; nobody else changes it |
+//! | 10 | closed | nobody: in a hole, or part of a huge frame, as its block's word says |
 //!
-//! Every step from free or taken is a compare-and-swap, since others may take it too: that is how a frame that is put twice
-//! is seen. A parked frame is its holder's alone, so that its bits can be flipped unseen.
+//! Every step from free or taken is a compare-and-swap, because other CPUs may try the same step. This is how a double
+//! free is detected. A parked frame belongs to its holder alone, so the holder can flip its bits without a check.
 //!
-//! Orderings: putting a frame releases what its user wrote in it, and getting it acquires that: each step on a frame is a
-//! read-modify-write of its word, so that the one continues the other's release sequence, whatever lies between. Steps that
-//! make frames free or park free ones are sequentially consistent, as the handshake with a block's reservation needs (see
-//! `range_layer`).
+//! Orderings: putting a frame releases what its user wrote in it, and getting it acquires that. Each step on a frame is
+//! a read-modify-write of its word, so the later step continues the release sequence of the earlier one, whatever lies
+//! between them. Steps that make frames free, or park free ones, are sequentially consistent, as the handshake with a
+//! block's reservation requires (see `range_layer`).
 
 use crate::primitive::AtomicU64;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 
-/// Frames of a word.
+/// Number of frames in a word.
 pub(crate) const FRAMES_PER_WORD: u32 = 32;
-/// Words of a block: two cache lines, fetched as a pair by many CPUs.
+/// Number of words of a block: two cache lines, which many CPUs fetch as a pair.
 #[cfg(not(all(loom, test)))]
 pub(crate) const WORDS_PER_BLOCK: u32 = 16;
-/// Few, to explore all interleavings.
+/// Small, so that all interleavings can be explored.
 #[cfg(all(loom, test))]
 pub(crate) const WORDS_PER_BLOCK: u32 = 2;
-/// Frames of a block, which is what a huge frame is made of.
+/// Number of frames of a block. A huge frame is a whole block.
 pub(crate) const FRAMES_PER_BLOCK: u32 = FRAMES_PER_WORD * WORDS_PER_BLOCK;
 
 /// A frame's distance from the lowest one.
 pub(crate) type Offset = u32;
-/// Some frames of a word: the lower bit of each one's pair.
+/// A set of frames of a word: the lower bit of each frame's pair of bits.
 pub(crate) type Lanes = u64;
 
 /// All frames of a word.
@@ -51,7 +51,7 @@ pub(crate) enum State {
 pub(crate) struct Word(pub(crate) u64);
 
 impl Word {
-    /// All frames of a word that lies in a hole.
+    /// The value of a word whose frames all lie in a hole.
     pub(crate) const CLOSED: Self = Self(ALL_LANES << 1);
 
     #[inline]
@@ -118,10 +118,11 @@ impl StateWord {
         Self(AtomicU64::new(word.0))
     }
 
-    /// What it holds, in the one order of all that makes frames free or reserves blocks.
+    /// The word's value, in the single order of all steps that make frames free or reserve blocks.
     #[inline]
     pub(crate) fn load(&self) -> Word {
-        // SeqCst: pairs with `free_*`, which a scan after a reservation's end must not overlook; see `range_layer`.
+        // SeqCst: pairs with `free_*`. A scan after the end of a reservation must not miss what these wrote; see
+        // `range_layer`.
         Word(self.0.load(SeqCst))
     }
 
@@ -136,7 +137,8 @@ impl StateWord {
                 return 0;
             }
             let lanes = lowest(free, most);
-            // SeqCst: pairs with the loads of others that look for free frames. Also acquires what users wrote before.
+            // SeqCst: pairs with the loads of other CPUs that look for free frames. Also acquires what users wrote
+            // before.
             match self.0.compare_exchange_weak(old, old | lanes | lanes << 1, SeqCst, Relaxed) {
                 Ok(_) => return lanes,
                 Err(found) => old = found,
@@ -144,7 +146,7 @@ impl StateWord {
         }
     }
 
-    /// free → parked, for all of `lanes` or none. Returns those that were not free.
+    /// free → parked, for all of `lanes` or none. Otherwise returns those that were not free.
     pub(crate) fn park_all(&self, lanes: Lanes) -> Result<(), Lanes> {
         let mut old = self.0.load(Relaxed);
         loop {
@@ -163,12 +165,12 @@ impl StateWord {
     /// parked → taken. The caller holds them.
     #[inline(always)]
     pub(crate) fn take_parked(&self, lanes: Lanes) {
-        // Acquire: what the last user wrote, released by `park_taken` or `free_taken`. The old value tells nothing: the bits
-        // were set, and are the caller's to clear.
+        // Acquire: what the last user wrote, released by `park_taken` or `free_taken`. The old value is not needed: the
+        // bits were set, and only the caller may clear them.
         self.0.fetch_and(!(lanes << 1), Acquire);
     }
 
-    /// taken → parked, or the state that the frame is in.
+    /// taken → parked. Otherwise returns the state that the frame is in.
     #[inline(always)]
     pub(crate) fn park_taken(&self, lane: Lanes) -> Result<(), State> {
         // Relaxed: a guess that the compare-and-swap checks.
@@ -185,18 +187,18 @@ impl StateWord {
         }
     }
 
-    /// taken → free, for those of `lanes` that are taken. Returns the word before and which they were.
+    /// taken → free, for those of `lanes` that are taken. Returns the previous word, and which frames were freed.
     #[inline(always)]
     pub(crate) fn free_taken(&self, lanes: Lanes) -> (Word, Lanes) {
-        // A guess: that all are taken. A wrong one costs a second try on a line that is here by then; looking first would
-        // fetch a line that another CPU wrote twice, to read it and then to write it.
+        // A guess: that all frames of the word are taken. A wrong guess costs a second try on a line that has arrived
+        // by then. Reading first would fetch a line that another CPU wrote twice: once to read it and once to write it.
         let mut old = ALL_LANES;
         loop {
             let taken = Word(old).taken() & lanes;
             if taken == 0 {
                 return (Word(old), 0);
             }
-            // SeqCst: comes before the look at the block's reservation; see `range_layer`. Also releases what users wrote.
+            // SeqCst: before the check of the block's reservation; see `range_layer`. Also releases what users wrote.
             match self.0.compare_exchange_weak(old, old ^ taken, SeqCst, Relaxed) {
                 Ok(_) => return (Word(old), taken),
                 Err(found) => old = found,
@@ -214,7 +216,7 @@ impl StateWord {
 
     /// free → closed, the whole word or nothing.
     pub(crate) fn close(&self) -> bool {
-        // AcqRel, and that is enough: see `huge`, where the block's word says the rest.
+        // AcqRel is enough: see `huge`, where the block's word settles the rest.
         self.0.compare_exchange(0, Word::CLOSED.0, AcqRel, Relaxed).is_ok()
     }
 

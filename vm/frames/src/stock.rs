@@ -1,33 +1,35 @@
-//! Further magazines of a CPU, full or empty. Any CPU may empty a full one without stopping the CPU whose it is.
+//! Further magazines of a CPU, full or empty. Any CPU may empty a full one without stopping the CPU that owns it.
 //!
-//! A magazine's state is its lock: whoever makes it busy has it, and nobody waits for it; a busy one is passed over.
+//! The state of a magazine is its lock. The CPU that sets it to busy holds the magazine. Nobody waits for a busy
+//! magazine; it is skipped.
 
 use crate::primitive::{AtomicU8, AtomicU32};
 use crate::state::Offset;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// Frames of a magazine: as many as one step on a word can move. Large enough that the range layer is met once in 32
-/// operations; small enough that what a CPU keeps when all is drained is 128 KiB.
+/// Frames of a magazine: as many as one step on a state word can move. It is large enough that only one operation in 32
+/// reaches the range layer. It is small enough that a CPU keeps only 128 KiB after a drain.
 #[cfg(not(all(loom, test)))]
 pub(crate) const MAGAZINE: usize = 32;
-/// Few, to explore all interleavings.
+/// Small, so that all interleavings can be explored.
 #[cfg(all(loom, test))]
 pub(crate) const MAGAZINE: usize = 2;
 
-/// Most magazines in stock: 512 KiB, the refills of 128 frames saved.
+/// Maximum number of magazines in stock: 512 KiB, or the refills of 128 frames saved.
 pub(crate) const STOCK_MOST: usize = 4;
 
 const EMPTY: u8 = 0;
 const BUSY: u8 = 1;
 const FULL: u8 = 2;
 
-/// Fields: \[s] changed by compare-and-swap from empty or full to busy, and by who did that; \[b] by who made it busy.
+/// Fields: \[s] changed by compare-and-swap from empty or full to busy, then by the CPU that did so; \[b] by the CPU
+/// that set the state to busy.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub(crate) struct Stock {
     /// \[s]
     states: [AtomicU8; STOCK_MOST],
-    /// \[b] Orderings: relaxed, all; the state's hand them over.
+    /// \[b] Orderings: all relaxed. The orderings of the state hand these fields over.
     magazines: [[AtomicU32; MAGAZINE]; STOCK_MOST],
 }
 
@@ -43,22 +45,22 @@ impl Stock {
         self.states.iter().zip(&self.magazines)
     }
 
-    /// Makes a magazine busy that was `from`.
+    /// Sets a magazine from state `from` to busy.
     fn seize(state: &AtomicU8, from: u8) -> bool {
-        // Relaxed: a look that spares the write where it would fail. Acquire: what the last holder did to the frames' array,
-        // which its store in `hand_over` released.
+        // Relaxed: a check that avoids the write where it would fail. Acquire: what the last holder wrote to the array
+        // of frames and released by its store in `hand_over`.
         state.load(Relaxed) == from && state.compare_exchange(from, BUSY, Acquire, Relaxed).is_ok()
     }
 
     fn hand_over(state: &AtomicU8, to: u8) {
-        // Release: what we did to the frames' array, for who seizes it next.
+        // Release: what we wrote to the array of frames, for the next CPU that seizes it.
         state.store(to, Release);
     }
 
-    /// Whether one of the first `limit` places is empty, as far as can be seen.
+    /// Whether one of the first `limit` places is empty, at the moment of the check.
     #[inline]
     pub(crate) fn has_place(&self, limit: usize) -> bool {
-        // Relaxed: a look, with no claim on the place.
+        // Relaxed: only a hint; it claims no place.
         self.states.iter().take(limit).any(|state| state.load(Relaxed) == EMPTY)
     }
 
@@ -85,9 +87,9 @@ impl Stock {
         })
     }
 
-    /// Frames in full magazines, while others may change that.
+    /// Frames in full magazines. Others may change that meanwhile.
     pub(crate) fn held(&self) -> u64 {
-        // Relaxed: a figure to read, with no claim on the frames.
+        // Relaxed: a figure to read; it claims no frames.
         self.states.iter().filter(|state| state.load(Relaxed) == FULL).count() as u64 * MAGAZINE as u64
     }
 }

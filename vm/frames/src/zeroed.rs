@@ -1,4 +1,4 @@
-//! Zeroed frames: some kept apart for each domain, in slots that any CPU may fill or empty.
+//! Zeroed frames: each domain keeps some, in slots that any CPU may fill or empty.
 
 use crate::config::DomainId;
 use crate::counters::Event;
@@ -16,19 +16,20 @@ impl<'m> Pool<'m> {
 
     /// Takes one of a domain's zeroed frames out of its slot, still parked.
     fn take_zeroed(slots: &[AtomicU32]) -> Option<Offset> {
-        // Relaxed: a look that spares the write where there is nothing. AcqRel: what `keep_zeroed` released, zeroes included.
+        // Relaxed: a check that avoids the write to an empty slot. AcqRel: what `keep_zeroed` released, zeroes
+        // included.
         slots.iter().find_map(|slot| (slot.load(Relaxed) != 0).then(|| slot.swap(0, AcqRel))?.checked_sub(1))
     }
 
-    /// A zeroed frame of the own domain, now taken.
+    /// Takes a zeroed frame of this CPU's domain.
     pub(crate) fn get_zeroed(&self, local: &Local<'m>) -> Option<Offset> {
         let offset = Self::take_zeroed(self.zeroed_of(local.cache.domain))?;
         self.state_word(offset)?.take_parked(lane_of(offset));
         Some(offset)
     }
 
-    /// A frame to zero, now taken, if the own domain has a slot empty. Never by a drain: that would take from others' caches, and
-    /// the frames zeroed before.
+    /// Takes a frame to zero, if this CPU's domain has an empty slot. It never drains: a drain would empty other CPUs'
+    /// caches, and free the frames that are already zeroed.
     pub(crate) fn get_to_zero(&self, local: &Local<'m>) -> Option<Offset> {
         if self.zeroed_of(local.cache.domain).iter().all(|slot| slot.load(Relaxed) != 0) {
             return None;
@@ -48,13 +49,14 @@ impl<'m> Pool<'m> {
         Some(offset)
     }
 
-    /// Keeps a frame that its user has zeroed; false if all slots are full, and the frame is the user's still.
+    /// Keeps a frame that its user has zeroed. Returns false if all slots are full; the frame then still belongs to the
+    /// user.
     pub(crate) fn keep_zeroed(&self, local: &Local<'m>, offset: Offset) -> bool {
         let Some(word) = self.state_word(offset) else { return false };
         if word.park_taken(lane_of(offset)).is_err() {
             return false;
         }
-        // Release: the zeroes, for who takes the frame. A failure tells only that the slot is full.
+        // Release: the zeroes, for the CPU that takes the frame. A failure only means that the slot is full.
         let kept = self
             .zeroed_of(local.cache.domain)
             .iter()
@@ -68,7 +70,7 @@ impl<'m> Pool<'m> {
     /// Frees all zeroed frames. Returns how many.
     pub(crate) fn drain_zeroed(&self, local: &Local<'m>) -> u64 {
         let mut freed = 0;
-        // Each slot once: those filled again meanwhile must not keep us here.
+        // Each slot once: slots that others fill meanwhile must not hold us in this loop.
         for slot in self.zeroed.chunks(1) {
             if let Some(offset) = Self::take_zeroed(slot) {
                 self.free_parked(local, &[offset]);
