@@ -7,7 +7,7 @@
 //! | 0–15 | home: number + 1 of the CPU that reserved the block last, 0 if none did |
 //! | 16–23 | domain; never changes |
 //! | 29 | some of its frames lie in a hole, so that it is never huge; never changes |
-//! | 30 | reserved: its home parks free frames of it, and other CPUs take frames here only if they find none elsewhere |
+//! | 30 | reserved: its home parks free frames of it; other CPUs take frames here only if they find none elsewhere |
 //! | 31 | huge: given out as one huge frame; its frames are closed |
 
 use crate::config::DomainId;

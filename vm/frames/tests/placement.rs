@@ -1,4 +1,4 @@
-//! Which frames are given out: shares, domains, huge frames kept whole; and mistakes that are seen.
+//! Which frames are given out: shares, domains, huge frames kept whole; and mistakes that are detected.
 
 mod machine;
 
@@ -25,7 +25,7 @@ fn local_comes_before_remote() {
         frames[cpu].put_batch(&got).unwrap();
     }
     let got: Vec<FrameNumber> = (0..4096 + 100).map_while(|_| frames[3].get().ok()).collect();
-    // CPU 2 has a magazine, and a block reserved, which others leave to it while there are more.
+    // CPU 2 has a magazine and a reserved block. Others leave these frames to it while there are other frames.
     assert!(got[..4096 - 32 - 512].iter().all(|frame| frame.0 >= 8192));
     assert!(got.last().unwrap().0 < 4096, "then from the other domain");
     assert!(frames[3].counters_of(3).unwrap().of(Event::RemoteFrame) > 0);
@@ -116,7 +116,7 @@ fn configurations_that_can_not_be() {
     assert_eq!(layout(&[area(0, 1, 0)], &one, Policy { low: 1, min: 2, ..policy }), Err(ConfigError::Marks));
     let config = Config { memory: &[area(0, 1, 0)], cpus: &one, policy };
     let mut metadata = vec![MaybeUninit::uninit(); Frames::layout(&config).unwrap().size() - 1];
-    // SAFETY: there is no other.
+    // SAFETY: there is no other handle.
     let frames = Frames::new(&config, &mut metadata, unsafe { FixedCpu::new(0) });
     assert_eq!(frames.err(), Some(ConfigError::MetadataTooSmall));
 }

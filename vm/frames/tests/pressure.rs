@@ -1,4 +1,4 @@
-//! Marks, the hook, urgency, zeroed frames.
+//! Watermarks, the hook, urgency, zeroed frames.
 
 mod machine;
 
@@ -6,7 +6,7 @@ use faultline_frames::{DomainId, Event, FrameNumber, GetError, HUGE_FRAMES, LowM
 use machine::{Machine, area};
 use std::sync::Mutex;
 
-/// Remembers its calls.
+/// Records its calls.
 #[derive(Default)]
 struct Calls(Mutex<Vec<(DomainId, u64)>>);
 
@@ -97,7 +97,7 @@ fn ranges_leave_each_domain_its_min() {
     assert_eq!(range(0, 2560, 1800), Ok(FrameNumber(300)), "a place that ends in the next domain");
 }
 
-/// A look at each of its places would take minutes.
+/// Checking each of its places one by one would take minutes.
 #[test]
 #[cfg_attr(miri, ignore = "much memory")]
 fn a_range_that_a_mark_forbids_is_refused_at_once() {
@@ -123,7 +123,7 @@ fn zeroed_frames_are_kept_apart_until_they_are_wanted() {
     let first = frames[1].get_zeroed().unwrap();
     assert!(first.zeroed && zeroed.contains(&first.number));
     assert_eq!(frames[1].counters().of(Event::ZeroedHit), 1);
-    // Under pressure they are frames like others.
+    // Under pressure they are used like other frames.
     let got = std::iter::from_fn(|| frames[1].get().ok()).count() as u64;
     assert!(got >= machine.frames() - 2 - 32, "{got}");
     assert!(frames[1].get_zeroed().is_err());

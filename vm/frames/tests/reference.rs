@@ -1,7 +1,8 @@
-//! Random sequences of all operations from several CPUs, errors too, against a plain list of who has which frame.
+//! Random sequences of all operations from several CPUs, including mistakes, compared with a plain list of who has
+//! which frame.
 //!
-//! After each step the allocator's answer is held against the list: a frame given out was nobody's, an error is the one due,
-//! and all frames are accounted for.
+//! After each step the allocator's answer is checked against the list: a frame that was given out belonged to nobody,
+//! an error is the expected one, and all frames are accounted for.
 
 mod machine;
 
@@ -14,10 +15,10 @@ use proptest::prelude::*;
 /// Who has a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
-    /// Nobody, or a cache.
+    /// Nobody: free or in a cache.
     Allocator,
     User,
-    /// As part of a huge frame.
+    /// A user, as part of a huge frame.
     HugeUser,
     Hole,
 }
@@ -51,7 +52,7 @@ impl Reference {
         }
     }
 
-    /// Takes a single frame back, or says which errors are right.
+    /// Takes a single frame back, or returns the expected errors.
     fn put(&mut self, frame: FrameNumber) -> Result<(), &'static [PutError]> {
         match self.owner(frame.0) {
             Owner::User => {
@@ -98,7 +99,7 @@ impl Reference {
 enum Step {
     Get(u16),
     GetZeroed,
-    /// Puts frames that users have, chosen by number, by the CPU that runs.
+    /// Puts frames that users have, chosen by number, on the CPU that runs.
     Put(Vec<prop::sample::Index>),
     PutBatch(Vec<prop::sample::Index>, bool),
     PutAnything(u64),
@@ -246,7 +247,7 @@ impl Run<'_> {
                 }
             }
             Step::PutHugeAnything(number) => {
-                // Every other one may be a huge frame's.
+                // Every second frame may belong to a huge frame.
                 let frame = FrameNumber(if number % 2 == 0 { number / HUGE_FRAMES * HUGE_FRAMES } else { *number });
                 let result = self.frames[cpu].put_huge(frame);
                 match self.reference.put_huge(frame) {
@@ -265,14 +266,14 @@ impl Run<'_> {
                 Err(GetError::BadRequest) => assert!(request.boundary != 0 && request.boundary < request.frames),
                 Err(error) => {
                     assert_eq!(error, GetError::Exhausted);
-                    // Others' current magazines are out of reach; empty them, and see.
+                    // The current magazines of other CPUs are out of reach: empty them and try again.
                     for frames in &self.frames {
                         frames.drain_own();
                     }
                     let possible = self.reference.has_range(request);
                     assert_eq!(self.frames[cpu].get_range(request).is_ok(), possible, "{request:?}");
                     if possible {
-                        // Which it was is not known: look for what the allocator says is taken.
+                        // The list does not know which frame it was: look for one that the allocator reports as taken.
                         self.recount();
                     }
                 }
@@ -305,7 +306,7 @@ impl Run<'_> {
             }
             Step::DrainOffline(index) => {
                 let other = index.index(self.frames.len());
-                // SAFETY: no call on that CPU runs: there is one thread.
+                // SAFETY: there is only one thread, so no call on that CPU runs.
                 unsafe { self.frames[cpu].drain_offline(other as u32) };
                 assert_eq!(self.frames[cpu].counters_of(other as u32).unwrap().held, 0);
             }
@@ -313,7 +314,7 @@ impl Run<'_> {
         }
     }
 
-    /// Puts back what users do not know to have: the range got by a second try.
+    /// Puts back a range that the list does not know: the one that the second attempt got.
     fn recount(&mut self) {
         let known = self.reference.count(Owner::User);
         let before = self.frames[0].census().taken;
@@ -344,7 +345,7 @@ proptest! {
         steps in prop::collection::vec((0..3_usize, step()), 1..if cfg!(miri) { 12 } else { 60 }),
         stock_most in 0..5_u8,
     ) {
-        // Two domains; a hole in the midst, a ragged begin, a ragged end.
+        // Two domains; a hole in the middle; memory that begins and ends within a block.
         let machine = Machine {
             memory: vec![area(40, 1000, 0), area(1100, 900, 0), area(2048, END - 2048, 1)],
             cpus: vec![DomainId(0), DomainId(1), DomainId(0)],
@@ -357,7 +358,7 @@ proptest! {
             run.take(*cpu, step);
             run.check();
         }
-        // All comes back, and all of it can be had again as what it was.
+        // All frames come back, and all of them can be allocated again in the same form.
         for frame in core::mem::take(&mut run.singles) {
             prop_assert_eq!(run.frames[0].put(frame), Ok(()));
         }

@@ -1,4 +1,4 @@
-//! What CPUs keep back when all is drained: at most 32 frames each, idle ones too; nothing, once they are offline.
+//! What CPUs keep after a drain: at most 32 frames each, even when idle; nothing once they are offline.
 
 mod machine;
 
@@ -6,10 +6,10 @@ use faultline_frames::{FixedCpu, FrameNumber, Frames, GetError, Policy};
 use machine::Machine;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// A magazine: what a drain leaves a CPU.
+/// A magazine: what a CPU keeps after a drain.
 const KEPT: u64 = 32;
 
-/// Has each CPU fill its cache as far as it goes.
+/// Makes each CPU fill its cache to the limit.
 fn fill_caches(frames: &[Frames<'_, FixedCpu>], each: usize) {
     for frames in frames {
         let got: Vec<FrameNumber> = (0..each).map(|_| frames.get().unwrap()).collect();
@@ -47,19 +47,20 @@ fn a_cpu_that_goes_idle_or_offline_keeps_nothing() {
     let frames = machine.boot(&mut metadata);
     fill_caches(&frames, 600);
     frames[1].drain_own();
-    // SAFETY: nothing else runs.
+    // SAFETY: no other call runs.
     unsafe { frames[0].drain_offline(2) };
     assert_eq!(held(&frames)[1..3], [0, 0]);
     assert!(held(&frames)[0] > KEPT && held(&frames)[3] > KEPT);
-    // What CPU 2 had is others' again: all but the frames in caches can be had by CPU 1.
+    // Others can use what CPU 2 had: CPU 1 can get all frames but those in caches.
     let in_caches: u64 = held(&frames).iter().sum();
     let got = std::iter::from_fn(|| frames[1].get().ok()).count() as u64;
     assert!(got >= machine.frames() - in_caches);
-    // And a CPU that comes back begins anew.
+    // And a CPU that comes back starts from scratch.
     assert_eq!(frames[2].get(), Err(GetError::Exhausted));
 }
 
-/// Drains go on while CPUs work; whatever they are at, a drain leaves them a magazine, and one that they are just moving.
+/// Drains go on while CPUs work. Whatever the CPUs do, a drain leaves each of them at most a magazine, and one that is
+/// being moved.
 #[test]
 fn busy_cpus_keep_two_magazines_at_most() {
     let machine = Machine::flat(0, 16 * 512, 3);
@@ -73,7 +74,7 @@ fn busy_cpus_keep_two_magazines_at_most() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut mine = Vec::new();
-            // Relaxed: a flag that nothing else rests on.
+            // Relaxed: a flag; no other data depends on it.
             while !done.load(Relaxed) {
                 mine.extend((0..200).map_while(|_| busy.get().ok()));
                 mine.drain(..).for_each(|frame| busy.put(frame).unwrap());
@@ -81,7 +82,7 @@ fn busy_cpus_keep_two_magazines_at_most() {
         });
         for _ in 0..if cfg!(miri) { 3 } else { 300 } {
             drainer.drain();
-            // The idle CPU's bound holds at once; the busy one's stock may be filled again as soon as it is empty.
+            // The idle CPU's bound holds at once. The busy CPU's stock may be refilled as soon as it is empty.
             assert!(drainer.counters_of(2).unwrap().held <= KEPT);
             std::thread::yield_now();
         }
@@ -98,10 +99,10 @@ fn stocks_shrink_with_age_and_grow_with_use() {
     let machine = Machine::flat(0, 64 * 512, 2).with_policy(Policy { stock_most: 4, ..Policy::default() });
     let mut metadata = machine.metadata();
     let frames = machine.boot(&mut metadata);
-    // Rounds of more frames than the stock holds: each overflows and refills.
+    // Each round uses more frames than the stock holds, so it overflows and refills.
     (0..4).for_each(|_| fill_caches(&frames[..1], 600));
     assert_eq!(held(&frames)[0], 5 * KEPT);
-    // The first call sees that the CPU was busy.
+    // The first call finds that the CPU was busy.
     let freed: Vec<u64> = (0..6).map(|_| frames[1].age()).collect();
     assert_eq!(freed, [0, KEPT, KEPT, KEPT, KEPT, 0]);
     assert_eq!(held(&frames)[0], KEPT);

@@ -1,6 +1,7 @@
-//! Threads mix all operations for a while; at quiet points every frame is found exactly once.
+//! Threads mix all operations for a while. At quiet points every frame is found exactly once.
 //!
-//! More threads than CPUs, so that one is interrupted anywhere. `cargo test --release --test stress -- --ignored`
+//! There are more threads than CPUs, so a thread may be preempted anywhere. `cargo test --release --test stress --
+//! --ignored`
 
 mod machine;
 
@@ -17,10 +18,10 @@ use std::time::{Duration, Instant};
 
 const THREADS: usize = 4;
 const SEED: u64 = 0x5eed_f4a3;
-/// Operations between two quiet points, each thread's.
+/// Operations of each thread between two quiet points.
 const STEPS: usize = 2000;
 
-/// What a thread's users have. Extents are first frame and length.
+/// What a thread's users hold. Extents are first frame and length.
 #[derive(Default)]
 struct Held {
     singles: Vec<FrameNumber>,
@@ -36,7 +37,7 @@ impl Held {
     }
 }
 
-/// Takes some of a list, from anywhere in it.
+/// Takes some entries of a list, from anywhere in it.
 fn some(list: &mut Vec<FrameNumber>, most: usize, random: &mut SmallRng) -> Vec<FrameNumber> {
     (0..most.min(list.len())).map(|_| list.swap_remove(random.random_range(0..list.len()))).collect()
 }
@@ -47,7 +48,7 @@ fn step(frames: &Frames<'_, FixedCpu>, held: &mut Held, others: &Mutex<Vec<Frame
         0..6 => held.singles.extend((0..count).map_while(|_| frames.get().ok())),
         6..10 => some(&mut held.singles, count, random).into_iter().for_each(|frame| frames.put(frame).unwrap()),
         10 => frames.put_batch(&some(&mut held.singles, count, random)).unwrap(),
-        // To other threads, and from them: foreign frames.
+        // Pass frames to other threads and take theirs: these are foreign frames.
         11..13 => others.lock().unwrap().extend(some(&mut held.singles, count, random)),
         13..15 => {
             let foreign = some(&mut others.lock().unwrap(), count, random);
@@ -79,7 +80,7 @@ fn step(frames: &Frames<'_, FixedCpu>, held: &mut Held, others: &Mutex<Vec<Frame
     }
 }
 
-/// All threads wait: each frame is some user's once, or the allocator's.
+/// All threads wait: each frame belongs to exactly one user, or to the allocator.
 fn check(frames: &Frames<'_, FixedCpu>, held: &[Mutex<Held>], others: &Mutex<Vec<FrameNumber>>, total: u64) {
     let mut extents: Vec<(u64, u64)> = others.lock().unwrap().iter().map(|frame| (frame.0, 1)).collect();
     held.iter().for_each(|held| extents.extend(held.lock().unwrap().extents()));
@@ -132,7 +133,7 @@ fn mix(duration: Duration) {
         threads.into_iter().map(|thread| thread.join().unwrap()).sum()
     });
     assert!(rounds >= THREADS, "a quiet point at least");
-    // All comes back, and every frame can be had once more.
+    // All frames come back, and every frame can be allocated once more.
     for held in &held {
         let held = std::mem::take(&mut *held.lock().unwrap());
         cpus[0].put_batch(&held.singles).unwrap();

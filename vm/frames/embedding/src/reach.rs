@@ -1,10 +1,10 @@
-//! Calls that the example has no use for, so that `check.sh` can link them as well. A kernel needs nothing of this.
+//! Calls that the example does not use, so that `check.sh` can link them too. A kernel does not need this file.
 
 use crate::cpu::ThisCpu;
 use core::fmt::{self, Write};
 use faultline_frames::{DomainId, FrameNumber, Frames, RangeRequest, Urgency};
 
-/// Counts what is printed.
+/// Counts the bytes that are printed.
 struct Length(usize);
 
 impl Write for Length {
@@ -14,7 +14,7 @@ impl Write for Length {
     }
 }
 
-/// Makes each of them once, with what the caller chose, so that nothing is known of it here.
+/// Calls each of them once. The arguments come from the caller, so that the compiler knows nothing about them.
 #[unsafe(no_mangle)]
 pub extern "C" fn frames_reach(frames: &Frames<'static, ThisCpu>, number: u64, range: &RangeRequest) -> u64 {
     let frame = FrameNumber(number);

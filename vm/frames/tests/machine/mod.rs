@@ -4,7 +4,7 @@
 use faultline_frames::{Config, DomainId, FixedCpu, FrameNumber, Frames, MemoryArea, Policy};
 use std::mem::MaybeUninit;
 
-/// What a test's machine is made of.
+/// The parameters of a test's machine.
 #[derive(Debug, Clone)]
 pub struct Machine {
     pub memory: Vec<MemoryArea>,
@@ -18,7 +18,7 @@ pub fn area(first: u64, frames: u64, domain: u8) -> MemoryArea {
 }
 
 impl Machine {
-    /// So many CPUs, all of one domain with `frames` frames from `first` on.
+    /// `cpus` CPUs, all in one domain with `frames` frames from `first` on.
     pub fn flat(first: u64, frames: u64, cpus: usize) -> Self {
         Self { memory: vec![area(first, frames, 0)], cpus: vec![DomainId(0); cpus], policy: Policy::default() }
     }
@@ -42,7 +42,7 @@ impl Machine {
 
     /// A handle for each CPU.
     pub fn boot<'m>(&self, metadata: &'m mut [MaybeUninit<u8>]) -> Vec<Frames<'m, FixedCpu>> {
-        // SAFETY: each number has one handle, and a handle is used by one thread at a time.
+        // SAFETY: each number has one handle, and one thread at a time uses a handle.
         let cpu = |number: usize| unsafe { FixedCpu::new(number as u32) };
         let first = Frames::new(&self.config(), metadata, cpu(0)).unwrap();
         (0..self.cpus.len()).map(|number| first.on(cpu(number))).collect()
