@@ -1,4 +1,4 @@
-//! The designs of this crate beside each other: `cargo bench -p faultline-frame-designs --bench frames -- --help`.
+//! Compares the designs of this crate: `cargo bench -p faultline-frame-designs --bench frames -- --help`.
 
 use faultline_frame_designs::measure::{Subject, run};
 use faultline_frame_designs::{Array16, ColourQueues, GlobalMutex, Magazines, Ours, SpinBuddy, SpinList};

@@ -1,5 +1,5 @@
-//! Transfers of cache lines per operation, of all designs, as the lens counts them: a table in Markdown on standard output. Minutes.
-//! Needs the plugin (`make lens`) and qemu-x86_64 (Debian: qemu-user).
+//! Cache-line transfers per operation of all designs, as counted by the lens: a Markdown table on standard output.
+//! Takes minutes. Needs the plugin (`make lens`) and qemu-x86_64 (Debian: qemu-user).
 //!
 //! `cargo bench -p faultline-frame-designs --bench transfers -- --help`
 
@@ -22,10 +22,10 @@ const DESIGNS: [&str; 7] = [
     SpinList::NAME,
 ];
 
-/// Frames that a thread holds at most.
+/// Maximum number of frames that a thread holds.
 const DEPTHS: [u64; 3] = [1, 16, 256];
 
-/// Transfers of cache lines per operation, of all designs
+/// Cache-line transfers per operation of all designs
 #[derive(Debug, Parser)]
 #[command(name = "transfers", max_term_width = 100)]
 struct Arguments {
@@ -41,7 +41,7 @@ struct Arguments {
     #[arg(long, value_name = "NAME,NAME,…", value_delimiter = ',', value_parser = PossibleValuesParser::new(DESIGNS), default_values = DESIGNS, hide_default_value = true)]
     only: Vec<String>,
 
-    /// What `cargo bench` adds
+    /// Passed by `cargo bench`
     #[arg(long, hide = true)]
     bench: bool,
 }

@@ -1,10 +1,11 @@
 //! One array of 16 frames per CPU over the global mutex: the cache that was proposed for OpenBSD early in 2024.
 //!
-//! A get from an empty array refills it to 15, all under one hold of the mutex; one place stays free, so that a put that follows
-//! doesn't drain at once. A put into a full array drains all of it, under one hold. The page daemon drains the array of the CPU it
-//! runs on, and no other: [`Design::drain`]. Three counters: hits, misses, frames held; here each CPU has its own.
+//! A get from an empty array refills it to 15 under one hold of the mutex. One place stays free, so that a following
+//! put does not drain at once. A put into a full array drains the whole array under one hold. The page daemon drains
+//! only the array of the CPU on which it runs: [`Design::drain`]. There are three counters: hits, misses, frames held;
+//! here each CPU has its own.
 //!
-//! Left out: memory with bounds, which passes the array by.
+//! Left out: requests for memory within bounds, which bypass the array.
 
 use crate::own::{Own, Padded, for_each_cpu};
 use crate::{Counters, Design, Frame, GlobalMutex, Memory};
@@ -38,7 +39,7 @@ impl Default for Array {
     }
 }
 
-/// Written by their CPU alone, so a load and a store do. Relaxed: they are statistics, and order nothing.
+/// Written only by their CPU, so a plain load and store are enough. Relaxed: they are statistics and order nothing.
 #[derive(Debug, Default)]
 struct Counts {
     hits: AtomicU64,
@@ -90,7 +91,7 @@ impl Design for Array16 {
             counts.held.store(array.length as u64, Relaxed);
             Some(array.frames[array.length])
         };
-        // SAFETY: the caller's promise about its CPU; `get` doesn't call back.
+        // SAFETY: the caller's promise about its CPU; `get` does not call back.
         unsafe { array.with(get) }
     }
 

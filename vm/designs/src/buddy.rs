@@ -1,5 +1,5 @@
-//! The crate `buddy_system_allocator` under a spinlock, as its own documentation uses it: a tree of free blocks for each power of
-//! two. Small kernels in Rust take it for their frames.
+//! The crate `buddy_system_allocator` under a spinlock, as its own documentation uses it: a tree of free blocks for
+//! each power of two. Small kernels in Rust use it for their frames.
 
 use crate::{BLOCK_FRAMES, Design, Frame, Memory};
 use buddy_system_allocator::LockedFrameAllocator;
@@ -11,7 +11,7 @@ pub struct SpinBuddy {
 
 impl SpinBuddy {
     fn take(&self, frames: usize) -> Option<Frame> {
-        // Numbers are below those given to `new`, which are of 32 bits.
+        // The numbers are below those given to `new`, which have 32 bits.
         self.frames.lock().alloc(frames).map(|first| Frame(first as u32))
     }
 }

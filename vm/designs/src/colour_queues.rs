@@ -1,15 +1,17 @@
-//! 1024 queues of free pages by colour, parted among sockets and their CPUs: DragonFly's `vm_page.c`.
+//! 1024 queues of free pages by colour, divided among sockets and their CPUs: DragonFly's `vm_page.c`.
 //!
-//! A frame's colour is its number, its number / 1024 and its number / 1024² combined by exclusive or, and of that the lowest ten
-//! bits; with several sockets, folded into the part of its own. It goes back to the queue of its colour, whoever frees it. A CPU
-//! looks first in its go-to group, which is 1024 / CPUs queues wide, at the place that the page's index in its object says; if
-//! that queue is empty, in aligned windows of 16, 32, 64 … queues around it, up to all. Each queue has a spinlock and gives the page
-//! that came last; each page has one too, tried and never waited for under a queue's.
+//! A frame's colour is the exclusive or of its number, its number / 1024 and its number / 1024², of which the lowest
+//! ten bits are used. With several sockets it is folded into the socket's part of the queues. A frame goes back to the
+//! queue of its colour, whoever frees it. A CPU looks first in its own group, which is 1024 / CPUs queues wide, at the
+//! place given by the page's index in its object. If that queue is empty, it looks in aligned windows of 16, 32, 64 …
+//! queues around it, up to all queues. Each queue has a spinlock and is last in, first out. Each page has a lock too;
+//! under a queue's lock it is only tried, never waited for.
 //!
-//! The count of free pages is kept per CPU and added to the global one once it has changed by more than a slop.
+//! The count of free pages is kept per CPU, and added to the global count once it has changed by more than a tolerance.
 //!
-//! Here there are no objects: the index counts a CPU's own gets. A group narrower than 8 queues is widened to 8, shared with its
-//! neighbours. Left out: the other 5 types of queues, the page daemon, the search's memory of the last queue found.
+//! There are no objects here: the index counts a CPU's own gets. A group narrower than 8 queues is widened to 8, shared
+//! with its neighbours. Left out: the other 5 types of queues, the page daemon, the search's memory of the last queue
+//! found.
 
 use crate::own::{Own, Padded, for_each_cpu};
 use crate::{Design, Frame, Memory};
@@ -19,12 +21,12 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::Relaxed};
 const QUEUES: usize = 1024;
 const NARROWEST_GROUP: usize = 8;
 const FIRST_WINDOW: usize = 16;
-/// How far a CPU's count may be off before it is rolled up.
+/// How far a CPU's count may be off before it is added to the global one.
 const SLOP: i32 = 128;
 /// No frame.
 const END: u32 = u32::MAX;
 
-/// Colour queues parted among CPUs.
+/// Colour queues, divided among CPUs.
 #[derive(Debug)]
 pub struct ColourQueues {
     memory: Memory,
@@ -38,15 +40,15 @@ pub struct ColourQueues {
 #[derive(Debug)]
 struct Page {
     lock: Mutex<()>,
-    /// The page after it in its queue. Relaxed: written and read under the queue's lock.
+    /// The next page in its queue. Relaxed: written and read under the queue's lock.
     next: AtomicU32,
 }
 
 #[derive(Debug)]
 struct Queue {
     lock: Mutex<()>,
-    /// Written under the lock. It is looked at without, to pass by an empty queue; Relaxed, since whoever finds one looks again
-    /// under the lock, and whoever misses one finds it as if it had come a moment earlier.
+    /// Written under the lock. It is also read without the lock, to skip an empty queue. Relaxed: a CPU that sees a
+    /// page checks again under the lock; a CPU that misses one behaves as if it had been added a moment later.
     head: AtomicU32,
 }
 
@@ -58,16 +60,16 @@ impl Default for Queue {
 
 #[derive(Debug, Default)]
 struct PerCpu {
-    /// Stands for the page's index in its object.
+    /// Replaces the page's index in its object.
     index: usize,
-    /// Change of the count of free pages that isn't in the global one yet.
+    /// Change of the count of free pages that is not in the global count yet.
     unreported: i32,
 }
 
 impl ColourQueues {
-    /// Free pages, but for what the CPUs have not reported yet.
+    /// Free pages, except for changes that CPUs have not reported yet.
     pub fn free(&self) -> i64 {
-        // Relaxed: a count, off by the slop anyway.
+        // Relaxed: a count that is only accurate to within the tolerance anyway.
         self.free.0.load(Relaxed)
     }
 
@@ -80,7 +82,7 @@ impl ColourQueues {
         socket * share + colour % share
     }
 
-    /// Where a CPU looks first.
+    /// The queue in which a CPU looks first.
     fn go_to(&self, cpu: usize, index: usize) -> usize {
         let share = QUEUES / self.memory.sockets;
         let cpus_per_socket = self.memory.cpus.div_ceil(self.memory.sockets);
@@ -102,7 +104,7 @@ impl ColourQueues {
         loop {
             let number = link.load(Relaxed);
             let page = self.pages.get(number as usize)?;
-            // One that is being put still has its page locked.
+            // A page that is being put is still locked.
             if let Some(_page_lock) = page.lock.try_lock() {
                 link.store(page.next.load(Relaxed), Relaxed);
                 return Some(Frame(number));
@@ -111,7 +113,7 @@ impl ColourQueues {
         }
     }
 
-    /// Looks in the go-to queue, then in ever wider windows around it.
+    /// Looks in the preferred queue, then in ever wider windows around it.
     fn search(&self, start: usize) -> Option<Frame> {
         if let found @ Some(_) = self.take(start) {
             return found;
@@ -172,7 +174,7 @@ impl Design for ColourQueues {
             self.count(own, -1);
             Some(frame)
         };
-        // SAFETY: the caller's promise about its CPU; `get` doesn't call back.
+        // SAFETY: the caller's promise about its CPU; `get` does not call back.
         unsafe { self.cpus[cpu].0.with(get) }
     }
 
@@ -232,7 +234,7 @@ mod tests {
         let design = ColourQueues::new(&memory(1, 1));
         let get = |count| {
             for _ in 0..count {
-                // SAFETY: this thread alone, and CPU 0 is there.
+                // SAFETY: there is only this thread, and CPU 0 exists.
                 unsafe { design.get(0) }.unwrap();
             }
         };

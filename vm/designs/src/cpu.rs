@@ -1,10 +1,10 @@
-//! A CPU of a design: the promise about its number, made once, and safe calls from then on.
+//! A CPU of a design: the promise about its number is made once, and then calls are safe.
 
 use crate::{Design, Frame};
 
-/// A CPU, for the thread that has it.
+/// A CPU, owned by one thread.
 ///
-/// Frames come from it as numbers, so a number can be put twice by mistake: that is for the caller to avoid, as in a kernel.
+/// It returns frames as numbers, so a number can be put twice by mistake. The caller must avoid that, as in a kernel.
 #[derive(Debug)]
 pub struct Cpu<'d, D> {
     design: &'d D,
@@ -15,8 +15,8 @@ impl<'d, D: Design> Cpu<'d, D> {
     /// The CPU of that number.
     ///
     /// # Safety
-    /// 1. `number` is below `Memory::cpus`; 2. at most one `Cpu` of a design has it at a time; 3. through it and the others of
-    ///    the design only frames are put that were got and not put since.
+    /// 1. `number` is below `Memory::cpus`; 2. at most one `Cpu` of a design has it at a time; 3. only frames that were
+    ///    got and not put since are put through it and the design's other `Cpu`s.
     pub unsafe fn new(design: &'d D, number: usize) -> Self {
         Cpu { design, number }
     }
@@ -24,7 +24,7 @@ impl<'d, D: Design> Cpu<'d, D> {
     /// See [`Design::get`].
     #[inline]
     pub fn get(&mut self) -> Option<Frame> {
-        // SAFETY: `new`'s promise: the number is a CPU's, and ours alone, while we are borrowed mutably.
+        // SAFETY: `new`'s promise: the number belongs to a CPU, and only to us, while we are borrowed mutably.
         unsafe { self.design.get(self.number) }
     }
 

@@ -1,4 +1,4 @@
-//! What a page-frame allocator is here: the trait that all designs share, and the words of it.
+//! Defines a page-frame allocator: the trait that all designs implement, and its types.
 
 /// Number of a frame of 4 KiB, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -11,17 +11,18 @@ impl Frame {
     }
 }
 
-/// Frames in a huge frame of 2 MiB, which begins at a multiple of as many.
+/// Number of frames in a huge frame of 2 MiB, which begins at a multiple of this number.
 pub const BLOCK_FRAMES: usize = 512;
 
-/// What a design is given: frames `0..frames`, all free, the sockets' shares one after the other and of the same size.
+/// The memory that a design manages: frames `0..frames`, all free. The sockets' parts follow each other and are of
+/// equal size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
     /// Number of frames, a multiple of [`BLOCK_FRAMES`] times `sockets`.
     pub frames: usize,
-    /// CPUs that will call, `0..cpus`: first all of a socket, then the next socket's.
+    /// CPUs that will call, `0..cpus`: first all CPUs of a socket, then those of the next one.
     pub cpus: usize,
-    /// Sockets.
+    /// Number of sockets.
     pub sockets: usize,
 }
 
@@ -32,12 +33,12 @@ impl Memory {
     }
 }
 
-/// What a design counts, over all CPUs.
+/// What a design counts, summed over all CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
-    /// Gets that a CPU's cache served by itself.
+    /// Gets that a CPU's cache served.
     pub hits: u64,
-    /// Gets for which it had to be refilled.
+    /// Gets for which the cache had to be refilled.
     pub misses: u64,
     /// Frames in the CPUs' caches now.
     pub held: u64,
@@ -45,36 +46,36 @@ pub struct Counters {
 
 /// A page-frame allocator.
 ///
-/// A frame is given out to at most one user at a time. Running out of frames is an ordinary answer.
+/// A frame is given out to at most one user at a time. Running out of frames is an ordinary result.
 pub trait Design: Sync + Sized {
     /// Name in tables and arguments.
     const NAME: &'static str;
 
-    /// Whether frames of 2 MiB can be had: [`get_huge`](Design::get_huge).
+    /// Whether the design can allocate frames of 2 MiB: [`get_huge`](Design::get_huge).
     const HAS_HUGE: bool = false;
 
     /// An allocator of that memory, all of it free.
     fn new(memory: &Memory) -> Self;
 
-    /// A frame; none if there is none but those that other CPUs' caches hold, of which there are at most
-    /// [`held_most`](Design::held_most) to a CPU.
+    /// Returns a frame. Returns none if the only free frames are in the caches of other CPUs, each of which holds at
+    /// most [`held_most`](Design::held_most).
     ///
     /// # Safety
     /// 1. `cpu` is below `Memory::cpus`; 2. no other call with the same `cpu` runs meanwhile, as in a kernel that keeps
-    ///    interrupts off; calls by several threads with one `cpu`, after each other, are ordered by something that
-    ///    synchronises.
+    ///    interrupts off; calls by several threads with one `cpu`, one after the other, are ordered by some
+    ///    synchronisation.
     unsafe fn get(&self, cpu: usize) -> Option<Frame>;
 
     /// Takes a frame back.
     ///
     /// # Safety
-    /// As for [`get`](Design::get); and `frame` was got from this design, by whichever CPU, and not put since.
+    /// As for [`get`](Design::get). Also, `frame` was got from this design, by any CPU, and not put since.
     unsafe fn put(&self, cpu: usize, frame: Frame);
 
     /// Takes frames back, as when a process ends.
     ///
     /// # Safety
-    /// As for [`put`](Design::put), for each of them; and no frame is there twice.
+    /// As for [`put`](Design::put), for each of them; and no frame occurs twice.
     unsafe fn put_batch(&self, cpu: usize, frames: &[Frame]) {
         for &frame in frames {
             // SAFETY: the caller's promise.
@@ -82,7 +83,8 @@ pub trait Design: Sync + Sized {
         }
     }
 
-    /// The first of 512 frames that begin at a multiple of 512; none if there are none together, or no such thing.
+    /// Returns the first of 512 frames that begin at a multiple of 512. Returns none if no such frames are free, or if
+    /// the design has no huge frames.
     ///
     /// # Safety
     /// As for [`get`](Design::get).
@@ -96,18 +98,18 @@ pub trait Design: Sync + Sized {
     /// As for [`put`](Design::put), with a frame that came from [`get_huge`](Design::get_huge).
     unsafe fn put_huge(&self, _cpu: usize, _first: Frame) {}
 
-    /// Gives back what the CPU's cache holds.
+    /// Frees the frames in the CPU's cache.
     ///
     /// # Safety
     /// As for [`get`](Design::get).
     unsafe fn drain(&self, _cpu: usize) {}
 
-    /// Most frames that a CPU's cache holds back from other CPUs' gets.
+    /// Maximum number of frames in a CPU's cache that other CPUs cannot get.
     fn held_most(&self) -> usize {
         0
     }
 
-    /// What was counted so far; none if the design counts nothing.
+    /// The counts so far; none if the design counts nothing.
     fn counters(&self) -> Option<Counters> {
         None
     }

@@ -1,4 +1,4 @@
-//! A last-in-first-out list of free frames, linked through a number for each frame. Whoever has one locks it.
+//! A last-in-first-out list of free frames, linked through one number per frame. The owner locks it.
 
 use crate::Frame;
 
@@ -8,13 +8,13 @@ const END: u32 = u32::MAX;
 /// A list of frames.
 #[derive(Debug)]
 pub(crate) struct FreeList {
-    /// By frame in the list: the one after it, or `END`.
+    /// For each frame in the list: the next one, or `END`.
     next: Box<[u32]>,
     head: u32,
 }
 
 impl FreeList {
-    /// All of that many frames, the lowest first.
+    /// A list of that many frames, the lowest first.
     pub(crate) fn of(frames: usize) -> Self {
         let last = u32::try_from(frames).expect("frames have numbers of 32 bits");
         assert!(last != END, "the last number means none");
@@ -30,7 +30,7 @@ impl FreeList {
         Some(Frame(frame))
     }
 
-    /// Puts a frame first.
+    /// Puts a frame at the front.
     #[inline]
     pub(crate) fn push(&mut self, frame: Frame) {
         self.next[frame.index()] = self.head;

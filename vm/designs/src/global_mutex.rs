@@ -1,8 +1,8 @@
-//! One mutex over one list: what a kernel has before it does anything about its page allocator. A thread that finds it taken
-//! sleeps.
+//! One mutex over one list: what a kernel starts with, before it optimises its page allocator. A thread that finds the
+//! mutex taken sleeps.
 //!
-//! Stands for OpenBSD's page allocator before its per-CPU caches (one mutex over all of `uvm_pmemrange`), with a list in place
-//! of its trees. That mutex spins; how that does is [`SpinList`](crate::SpinList).
+//! It represents OpenBSD's page allocator before its per-CPU caches (one mutex over all of `uvm_pmemrange`), with a
+//! list instead of its trees. OpenBSD's mutex spins; [`SpinList`](crate::SpinList) shows how that performs.
 
 use crate::free_list::FreeList;
 use crate::{Design, Frame, Memory};
@@ -15,9 +15,9 @@ pub struct GlobalMutex {
 }
 
 impl GlobalMutex {
-    /// The list, locked: for what stands on it and moves several frames at once.
+    /// The locked list, for designs that build on it and move several frames at once.
     pub(crate) fn lock(&self) -> MutexGuard<'_, FreeList> {
-        // A thread that panicked under the lock left a list that is whole: it is changed by single stores of its head.
+        // If a thread panicked under the lock, the list is still intact: it is changed by single stores to its head.
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

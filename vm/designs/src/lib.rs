@@ -1,8 +1,8 @@
-//! Page-frame allocators of the literature beside our own, behind one trait: to compare, and to learn from.
+//! Page-frame allocators from the literature and our own, behind one trait, for comparison and study.
 //!
-//! Each is as small as it can be and still do what its source does to shared lines and locks; the head of its file names the
-//! source and says what is left out. They run in host threads, not in a kernel: what a kernel does by keeping interrupts off is
-//! the caller's promise here ([`Design::get`]).
+//! Each is as small as possible while it treats shared lines and locks as its source does. The comment at the top of
+//! its file names the source and lists what is left out. They run in host threads, not in a kernel. Where a kernel
+//! keeps interrupts off, the caller makes a promise instead ([`Design::get`]).
 //!
 //! | design | per CPU | below |
 //! |---|---|---|
@@ -12,9 +12,9 @@
 //! | [`Magazines`] | two magazines of 8, counted globally | the list under the mutex |
 //! | [`ColourQueues`] | its part of 1024 queues | the other parts |
 //! | [`SpinBuddy`] | nothing | a buddy system under a spinlock |
-//! | [`Ours`] | magazines of 32, and blocks to refill from | a lock-free range layer |
+//! | [`Ours`] | magazines of 32, and a reserved block to refill from | a lock-free range layer |
 //!
-//! [`measure`] is the benchmarks, [`trial`] what every design has to stand.
+//! [`measure`] has the benchmarks, [`trial`] the tests that every design must pass.
 
 mod array16;
 mod buddy;

@@ -1,13 +1,14 @@
 //! Two magazines of 8 frames per CPU over the global mutex: the cache that OpenBSD got in May 2024 (`uvm_pmemrange.c`).
 //!
-//! A get takes from the active magazine. If that is empty it takes the other; if both are empty it counts a miss and refills the
-//! other with 8 under one hold of the mutex; then the two change places. If there are no 8 frames, one comes straight from the list.
-//! A put into a full active magazine frees the other one whole, if it isn't empty, and then they change places.
+//! A get takes from the active magazine. If that is empty it takes from the other one. If both are empty it counts a
+//! miss and refills the other magazine with 8 frames under one hold of the mutex. Then the two swap. If there are no 8
+//! frames, one comes straight from the list. If the active magazine is full, a put frees all of the other one, unless
+//! that is empty; then the two swap.
 //!
-//! Its counters (hits, misses, frames held) are global and atomic: a hit writes two shared words and a put one, so a cache that
-//! takes no lock still moves lines between all CPUs. They stay so here; that is what there is to see.
+//! The counters (hits, misses, frames held) are global and atomic. A hit writes two shared words and a put one. So a
+//! cache that takes no lock still moves lines between all CPUs. We keep them, because this is the point of this design.
 //!
-//! Left out: memory with bounds, which passes the magazines by; waiting for the page daemon.
+//! Left out: requests for memory within bounds, which bypass the magazines; waiting for the page daemon.
 
 use crate::own::{Own, Padded, for_each_cpu};
 use crate::{Counters, Design, Frame, GlobalMutex, Memory};
@@ -23,7 +24,8 @@ pub struct Magazines {
     global: Padded<GlobalMutex>,
 }
 
-/// Side by side, as members of one structure (`uvmexp`), and apart from all else. Relaxed: statistics, which order nothing.
+/// Next to each other, as members of one structure (`uvmexp`), and apart from all other data. Relaxed: statistics,
+/// which order nothing.
 #[derive(Debug, Default)]
 struct Counts {
     hits: AtomicU64,
@@ -122,7 +124,7 @@ impl Design for Magazines {
     }
 
     unsafe fn get(&self, cpu: usize) -> Option<Frame> {
-        // SAFETY: the caller's promise about its CPU; `take` doesn't call back.
+        // SAFETY: the caller's promise about its CPU; `take` does not call back.
         unsafe { self.cpus[cpu].0.with(|pair| self.take(pair)) }
     }
 

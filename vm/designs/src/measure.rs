@@ -1,9 +1,9 @@
-//! The benchmarks: what a get and a put cost in nanoseconds, all designs in one run, by turns, and how many huge frames are left
-//! whole after a long mixed run.
+//! The benchmarks: the cost of a get and a put in nanoseconds, with all designs interleaved in one run; and how many
+//! huge frames stay whole in a long mixed run.
 //!
-//! `bulk`, `repeat` and `rand` are those of LLFree's evaluation (Wrenger et al., USENIX ATC 2023): each of `threads` threads works on
-//! N = frames / threads / 2 frames, and each sample begins with a fresh allocator. A benchmark of another crate joins in by handing
-//! its designs to [`run`] as further [`Subject`]s.
+//! `bulk`, `repeat` and `rand` come from LLFree's evaluation (Wrenger et al., USENIX ATC 2023). Each of `threads`
+//! threads works on N = frames / threads / 2 frames, and each sample starts with a fresh allocator. A benchmark of
+//! another crate passes its designs to [`run`] as further [`Subject`]s.
 
 mod arguments;
 mod benchmark;

@@ -1,4 +1,4 @@
-//! Zeroed memory for an allocator's own records, at an address that stays, given back when its holder goes.
+//! Zeroed memory for an allocator's own records, at a fixed address, freed when its holder is dropped.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::mem::MaybeUninit;
@@ -11,9 +11,9 @@ pub struct Metadata {
     layout: Layout,
 }
 
-// SAFETY: it is memory and nothing else; who may use it when is settled by `lend`.
+// SAFETY: it is only memory; `lend` settles who may use it when.
 unsafe impl Send for Metadata {}
-// SAFETY: as above; nothing can be done through a shared reference.
+// SAFETY: as above; a shared reference gives no access to the memory.
 unsafe impl Sync for Metadata {}
 
 impl Metadata {
@@ -28,10 +28,10 @@ impl Metadata {
         Metadata { first: NonNull::new(first).unwrap_or_else(|| handle_alloc_error(layout)), layout }
     }
 
-    /// All of it, for as long as the caller says.
+    /// All of the memory, for a lifetime that the caller chooses.
     ///
     /// # Safety
-    /// 1. It is lent once; 2. whoever has it is gone before `self` is.
+    /// 1. It is lent once; 2. the borrower is gone before `self` is.
     pub unsafe fn lend<'m>(&mut self) -> &'m mut [MaybeUninit<u8>] {
         // SAFETY: 1. allocated with that size; 2. nobody else has it, and it lives long enough, as the caller promises.
         unsafe { std::slice::from_raw_parts_mut(self.first.cast().as_ptr(), self.layout.size()) }
@@ -40,7 +40,7 @@ impl Metadata {
 
 impl Drop for Metadata {
     fn drop(&mut self) {
-        // SAFETY: allocated by `new` with this layout; who was lent it is gone.
+        // SAFETY: allocated by `new` with this layout; the borrower is gone.
         unsafe { dealloc(self.first.as_ptr(), self.layout) }
     }
 }

@@ -1,4 +1,4 @@
-//! Our own: `faultline-frames`, per-CPU magazines over a lock-free range layer.
+//! Our own design: `faultline-frames`, per-CPU magazines over a lock-free range layer.
 
 use crate::metadata::Metadata;
 use crate::{Counters, Design, Frame, Memory};
@@ -6,13 +6,13 @@ use faultline_frames::{Config, DomainId, Event, FixedCpu, FrameNumber, Frames, M
 
 /// Frames of a magazine.
 const MAGAZINE: usize = 32;
-/// Frames converted together.
+/// Frames converted in one go.
 const BATCH: usize = 64;
 
 /// Our own allocator.
 #[derive(Debug)]
 pub struct Ours {
-    // Before what it stands on: fields are dropped in this order.
+    // Declared before the memory that it uses: fields are dropped in this order.
     frames: Frames<'static, FixedCpu>,
     stock_most: u8,
     _metadata: Metadata,
@@ -34,7 +34,7 @@ fn number(frame: Frame) -> FrameNumber {
     FrameNumber(frame.0.into())
 }
 
-/// Of a frame that `new` gave to the allocator, so that it has 32 bits.
+/// For a frame that `new` gave to the allocator, so its number fits 32 bits.
 fn frame(number: FrameNumber) -> Frame {
     Frame(number.0 as u32)
 }
@@ -55,9 +55,9 @@ impl Design for Ours {
         let cpus: Vec<DomainId> = (0..memory.cpus).map(|cpu| DomainId((cpu / cpus_per_socket) as u8)).collect();
         let config = Config { memory: &areas, cpus: &cpus, policy: Policy::default() };
         let mut metadata = Metadata::new(Frames::layout(&config).expect("a sound configuration"));
-        // SAFETY: 1. lent once; 2. to `frames`, which is dropped first and whose copies live no longer than calls.
+        // SAFETY: 1. lent once; 2. to `frames`, which is dropped first and whose copies live no longer than a call.
         let lent = unsafe { metadata.lend() };
-        // SAFETY: it makes no calls; those are made by what `on` returns.
+        // SAFETY: this handle makes no calls; the handles that `on` returns make them.
         let none = unsafe { FixedCpu::new(0) };
         let frames = Frames::new(&config, lent, none).expect("a sound configuration");
         Ours { frames, stock_most: config.policy.stock_most, _metadata: metadata }

@@ -1,4 +1,4 @@
-//! One spinlock over one list: the usual peer of measurements, fastest of all on one CPU.
+//! One spinlock over one list: the usual baseline of measurements, and the fastest design on one CPU.
 
 use crate::free_list::FreeList;
 use crate::{Design, Frame, Memory};

@@ -1,6 +1,7 @@
-//! What every design has to stand: any sequence of operations beside a plain bitmap, and threads that pass frames to each other.
+//! The tests that every design must pass: any sequence of operations, checked against a plain bitmap; and threads that
+//! pass frames to each other.
 //!
-//! A failure is a sentence. Nothing here knows how a design works, beyond what the trait promises.
+//! A failure is a sentence. Nothing here depends on how a design works, beyond what the trait promises.
 
 use crate::{BLOCK_FRAMES, Cpu, Design, Frame, Memory};
 use rand::{Rng, SeedableRng};
@@ -9,47 +10,47 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Barrier, Mutex, PoisonError};
 
-/// An operation of a sequence. Numbers are taken modulo what there is: CPUs, frames held.
+/// An operation of a sequence. Numbers are taken modulo the number of CPUs or of frames held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// Gets that many frames.
     Get {
-        /// On which CPU.
+        /// The CPU.
         cpu: usize,
-        /// How many.
+        /// Number of frames.
         count: usize,
     },
     /// Puts that many held frames.
     Put {
-        /// On which CPU.
+        /// The CPU.
         cpu: usize,
-        /// Which is the first.
+        /// The first one.
         pick: usize,
-        /// How many, or as many as are held.
+        /// Number of frames, at most as many as are held.
         count: usize,
         /// All at once.
         batch: bool,
     },
     /// Gets a huge frame.
     GetHuge {
-        /// On which CPU.
+        /// The CPU.
         cpu: usize,
     },
     /// Puts a held huge frame.
     PutHuge {
-        /// On which CPU.
+        /// The CPU.
         cpu: usize,
-        /// Which.
+        /// The huge frame.
         pick: usize,
     },
     /// Drains a CPU.
     Drain {
-        /// Which.
+        /// The CPU.
         cpu: usize,
     },
 }
 
-/// Who holds what, as the user knows it.
+/// Who holds what, as the users know it.
 struct Reference {
     is_held: Vec<bool>,
     frames: Vec<Frame>,
@@ -80,11 +81,11 @@ impl Reference {
     }
 }
 
-/// Carries out a sequence by one thread, and compares each answer with a bitmap; at the end all frames are got that nobody
+/// Executes a sequence with one thread, and compares each answer with a bitmap. At the end gets all frames that nobody
 /// holds, each once.
 pub fn beside_bitmap<D: Design>(memory: &Memory, steps: &[Step]) -> Result<(), String> {
     let design = D::new(memory);
-    // SAFETY: 1. numbers below `cpus`; 2. each once; 3. the reference puts what was got, once.
+    // SAFETY: 1. numbers are below `cpus`; 2. each is used once; 3. the reference puts what was got, once.
     let mut cpus: Vec<Cpu<'_, D>> = (0..memory.cpus).map(|number| unsafe { Cpu::new(&design, number) }).collect();
     let mut reference = Reference::new(memory.frames);
     for step in steps {
@@ -147,7 +148,7 @@ fn carry_out<D: Design>(
     Ok(())
 }
 
-/// Gets all frames that are left, with nothing in any other CPU's cache.
+/// Gets all remaining frames, while no other CPU's cache holds any.
 fn take_rest<D: Design>(cpu: &mut Cpu<'_, D>, reference: &mut Reference) -> Result<(), String> {
     while let Some(frame) = cpu.get() {
         reference.give(frame, 1)?;
@@ -158,11 +159,11 @@ fn take_rest<D: Design>(cpu: &mut Cpu<'_, D>, reference: &mut Reference) -> Resu
     }
 }
 
-/// With all frames put and all CPUs drained, each block is whole: as many huge frames as there are blocks, if the design has
-/// them.
+/// After all frames were put and all CPUs drained, each block is whole: there are as many huge frames as blocks, if the
+/// design has huge frames.
 pub fn whole_again<D: Design>(memory: &Memory) -> Result<(), String> {
     let design = D::new(memory);
-    // SAFETY: 1. numbers below `cpus`; 2. each once; 3. puts below are of what was got.
+    // SAFETY: 1. numbers are below `cpus`; 2. each is used once; 3. the puts below are of frames that were got.
     let mut cpus: Vec<Cpu<'_, D>> = (0..memory.cpus).map(|number| unsafe { Cpu::new(&design, number) }).collect();
     let frames: Vec<Frame> = std::iter::from_fn(|| cpus[0].get()).collect();
     let all = cpus.len();
@@ -173,11 +174,11 @@ pub fn whole_again<D: Design>(memory: &Memory) -> Result<(), String> {
     if huge == expected { Ok(()) } else { Err(format!("{huge} huge frames of {expected}")) }
 }
 
-/// What threads pass to each other, and who has what.
+/// The frames that threads pass to each other, and who has which.
 struct Exchange {
-    /// By frame: 1 + the thread that has it, or 0.
+    /// For each frame: 1 + the thread that has it, or 0.
     ///
-    /// Relaxed: the frames' handing over is ordered by the design and by `passed`; each word is checked by itself.
+    /// Relaxed: the design and `passed` order the handing over of frames; each word is checked by itself.
     owners: Vec<AtomicU32>,
     passed: Vec<Mutex<Vec<Frame>>>,
     quiet: Barrier,
@@ -196,8 +197,8 @@ impl Exchange {
     }
 }
 
-/// Threads get and put frames, part of them those of others, and meet from time to time. Then all frames are put, and got again by
-/// one CPU: each is there, once.
+/// Threads get and put frames, some of them those of other threads, and meet from time to time. Then all frames are
+/// put, and one CPU gets all of them again, each once.
 pub fn exactly_once<D: Design>(memory: &Memory, rounds: usize, operations: usize, seed: u64) -> Result<(), String> {
     let design = D::new(memory);
     let exchange = Exchange {
@@ -209,14 +210,14 @@ pub fn exactly_once<D: Design>(memory: &Memory, rounds: usize, operations: usize
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..memory.cpus)
             .map(|number| {
-                // SAFETY: 1. a number below `cpus`; 2. for one thread each; until all have met for the last time; 3. a thread puts
-                // what it got or was passed by who got it, and forgets it.
+                // SAFETY: 1. a number below `cpus`; 2. used by one thread, until all have met for the last time; 3. a
+                // thread puts what it got, or was passed by the thread that got it, and then forgets it.
                 let mut cpu = unsafe { Cpu::new(design, number) };
                 scope.spawn(move || {
                     let mut random = ChaCha8Rng::seed_from_u64(seed ^ (number as u64) << 32);
                     let mut result = Ok(());
                     for _ in 0..rounds {
-                        // All of them, whatever was found: the others wait for this thread.
+                        // Wait at every meeting, whatever was found: the other threads wait for this one.
                         let round = round(memory, number, &mut cpu, exchange, operations, &mut random);
                         result = result.and(round);
                     }
@@ -252,9 +253,9 @@ fn round<D: Design>(
     mixed.and(put).and(counted)
 }
 
-/// A panic as an error, so that the thread goes on to where the others wait for it.
+/// Turns a panic into an error, so that the thread continues to the next meeting, where the others wait for it.
 fn no_panic(run: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
-    // What is left behind by a panic is only counted and put from then on, after a failure that is reported.
+    // What a panic leaves behind is only counted and put from then on, after the failure was reported.
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err("a panic".to_owned()))
 }
 

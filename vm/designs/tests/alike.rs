@@ -1,4 +1,4 @@
-//! All designs stand the same trials.
+//! All designs pass the same tests.
 
 mod steps;
 
@@ -19,11 +19,11 @@ fn any_sequence_agrees_with_the_bitmap<D: Design>() {
 }
 
 fn no_frame_is_lost_or_given_twice_between_threads<D: Design>() {
-    // Three to two CPUs of the host: they are interrupted in the midst of operations.
+    // Three threads for every two host CPUs, so that threads are preempted in the middle of operations.
     exactly_once::<D>(&MEMORY, 20, 10_000, 0x5eed).unwrap_or_else(|error| panic!("{}: {error}", D::NAME));
 }
 
-/// Every trial for a design.
+/// Every test for one design.
 macro_rules! alike {
     ($($module:ident: $design:ty),* $(,)?) => {$(
         mod $module {
@@ -57,7 +57,7 @@ alike! {
     spin_list: SpinList,
 }
 
-/// A design that gives every frame out twice.
+/// A faulty design that gives every frame out twice.
 struct Twice(SpinList, AtomicU64);
 
 impl Design for Twice {
@@ -95,7 +95,7 @@ fn the_trials_find_a_design_that_loses_frames() {
     assert_eq!(error, "9 frames are lost");
 }
 
-/// A design that drops what is put.
+/// A faulty design that drops every frame that is put.
 struct Loser(SpinList);
 
 impl Design for Loser {
@@ -113,14 +113,14 @@ impl Design for Loser {
     unsafe fn put(&self, _cpu: usize, _frame: Frame) {}
 }
 
-/// The rules of the caches over the global mutex, as their counters tell them.
+/// The rules of the caches over the global mutex, as observed through their counters.
 mod rules {
     use super::*;
     use faultline_frame_designs::{Counters, Cpu};
 
     fn with<D: Design>(run: impl FnOnce(&D, &mut Cpu<'_, D>)) {
         let design = D::new(&MEMORY);
-        // SAFETY: CPU 0, once; the frames put below were got.
+        // SAFETY: CPU 0, used once; the frames put below were got.
         let mut cpu = unsafe { Cpu::new(&design, 0) };
         run(&design, &mut cpu);
     }
@@ -154,10 +154,10 @@ mod rules {
             assert_eq!(design.counters(), Some(Counters { hits: 0, misses: 1, held: 7 }));
             frames.append(&mut get(cpu, 8));
             assert_eq!(design.counters(), Some(Counters { hits: 7, misses: 2, held: 7 }));
-            // The active one is full after the first, the other after 9.
+            // The active magazine is full after the first put, the other one after 9 puts.
             frames.drain(..9).for_each(|frame| cpu.put(frame));
             assert_eq!(design.counters().unwrap().held, 16);
-            // The active one is full again: the other is freed whole.
+            // The active magazine is full again: the other one is freed completely.
             let mut more = get(cpu, 16);
             assert_eq!(design.counters(), Some(Counters { hits: 7 + 15, misses: 2, held: 0 }));
             more.append(&mut get(cpu, 1));
@@ -169,7 +169,7 @@ mod rules {
     #[test]
     fn the_last_frames_come_past_the_magazines() {
         with::<Magazines>(|design, cpu| {
-            // SAFETY: CPU 1, once; it puts nothing.
+            // SAFETY: CPU 1, used once; it puts nothing.
             let mut other = unsafe { Cpu::new(design, 1) };
             get(&mut other, 1);
             other.drain();

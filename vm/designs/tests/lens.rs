@@ -1,12 +1,12 @@
-//! Transfers of cache lines per operation, as the lens counts them: budgets for our own allocator, and that the lens would see what
-//! moves lines.
+//! Cache-line transfers per operation, as counted by the lens: budgets for our own allocator, and a check that the lens
+//! detects moving lines.
 
 mod under_lens;
 
 use under_lens::{busiest, count, puts};
 
-/// No line moves: not one, whatever the number of operations. Frames are held by one, as many as fit a magazine, and more than
-/// all magazines hold.
+/// No line moves, whatever the number of operations. Tested with one frame held, with as many as fit a magazine, and
+/// with more than all magazines hold.
 #[track_caller]
 fn assert_local_moves_nothing(threads: u64, operations: u64, depth: u64) {
     let counted = count("ours", "local", threads, operations, depth);
@@ -42,10 +42,10 @@ fn ours_moves_no_line_for_a_get_and_put_at_32_threads() {
 #[test]
 #[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn ours_moves_little_more_than_one_line_for_a_foreign_put() {
-    // With two threads each puts all that the other had: a line moves once for its 256 frames.
+    // With two threads each puts all frames that the other got: a line moves once for its 256 frames.
     for (threads, operations, at_least) in [(2, 4096, 0.0), (8, 2048, 0.5), (32, 256, 0.5)] {
         let per_frame = puts("ours", "foreign", threads, operations);
-        // Less would mean that the frames were not other CPUs'.
+        // A smaller value would mean that the frames did not come from other CPUs.
         assert!((at_least..=1.2).contains(&per_frame), "{threads} threads: {per_frame:.3}");
     }
 }

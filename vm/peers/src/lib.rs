@@ -1,4 +1,4 @@
-//! Peers of our page-frame allocator that are taken from elsewhere: LLFree (Wrenger et al., USENIX ATC 2023), as one of the
+//! External peers of our page-frame allocator: LLFree (Wrenger et al., USENIX ATC 2023), as one of the
 //! [designs](faultline_frame_designs).
 
 mod llfree;

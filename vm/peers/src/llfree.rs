@@ -1,10 +1,11 @@
-//! LLFree as its own evaluation sets it up: two classes, for single and for huge frames, with a reservation of each for every CPU.
+//! LLFree as its own evaluation configures it: two classes, for single and for huge frames, with one reservation per
+//! CPU for each class.
 
 use faultline_frame_designs::{BLOCK_FRAMES, Design, Frame, Memory, Metadata};
 use llfree::{Alloc, Class, Classing, FrameId, HUGE_ORDER, Init, LLFree, MetaData, Request};
 use std::alloc::Layout;
 
-/// What its records are aligned to.
+/// The alignment of its records.
 const ALIGNMENT: usize = 128;
 
 const SINGLE: Class = Class(0);
@@ -15,7 +16,7 @@ const _: () = assert!(1 << HUGE_ORDER == BLOCK_FRAMES);
 /// LLFree.
 #[derive(Debug)]
 pub struct LlFree {
-    // Before what it stands on: fields are dropped in this order.
+    // Declared before the memory that it uses: fields are dropped in this order.
     allocator: LLFree<'static>,
     _metadata: [Metadata; 3],
 }
@@ -24,12 +25,12 @@ fn metadata(bytes: usize) -> Metadata {
     Metadata::new(Layout::from_size_align(bytes.max(1), ALIGNMENT).expect("a size that memory has"))
 }
 
-/// All of it as bytes.
+/// All of the memory as bytes.
 ///
 /// # Safety
 /// As for [`Metadata::lend`].
 unsafe fn lend(metadata: &mut Metadata) -> &'static mut [u8] {
-    // SAFETY: 1. the caller's promise; 2. it is zeroed, so bytes are what it holds.
+    // SAFETY: 1. the caller's promise; 2. it is zeroed, so all bytes are initialised.
     unsafe { &mut *(std::ptr::from_mut(metadata.lend()) as *mut [u8]) }
 }
 
@@ -75,7 +76,7 @@ impl Design for LlFree {
         self.allocator.put(FrameId(first.index()), huge(cpu)).expect("a huge frame that was got");
     }
 
-    /// Of all CPUs: it has no other.
+    /// Drains all CPUs: LLFree has no other drain.
     unsafe fn drain(&self, _cpu: usize) {
         self.allocator.drain();
     }

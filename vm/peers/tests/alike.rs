@@ -1,4 +1,4 @@
-//! LLFree stands the same trials as the designs.
+//! LLFree passes the same tests as the designs.
 
 #[path = "../../designs/tests/steps/mod.rs"]
 mod steps;

@@ -9,7 +9,7 @@ use clap::Parser;
 use clap::builder::RangedU64ValueParser;
 use std::process::ExitCode;
 
-/// Benchmarks of page-frame allocators: all designs in one run, by turns
+/// Benchmarks of page-frame allocators, with all designs interleaved in one run
 #[derive(Debug, Parser)]
 #[command(
     name = "frames",
@@ -21,15 +21,15 @@ Examples:
   cargo bench -p faultline-frame-designs --bench frames -- --threads 2 --rounds 31 --mixed-runs 0 --only ours,spin-list"
 )]
 struct Arguments {
-    /// Fewer rounds, less memory, shorter mixed runs: figures to look at, not to keep
+    /// Fewer rounds, less memory, shorter mixed runs: for a first impression only
     #[arg(long)]
     quick: bool,
 
-    /// Rounds, beside one that is thrown away [default: 11, quick 3]
+    /// Rounds, in addition to one warm-up round that is discarded [default: 11, quick 3]
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1000))]
     rounds: Option<usize>,
 
-    /// Numbers of threads; more than there are CPUs take turns on them
+    /// Numbers of threads; if there are more threads than CPUs, they share them
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = [1, 2, 8], value_parser = RangedU64ValueParser::<usize>::new().range(1..=64))]
     threads: Vec<usize>,
 
@@ -37,7 +37,7 @@ struct Arguments {
     #[arg(long, value_name = "MIB", value_parser = RangedU64ValueParser::<usize>::new().range(64..=1 << 20))]
     memory_mib: Option<usize>,
 
-    /// Seed of what is random [default: 1]
+    /// Seed of the random numbers [default: 1]
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
     seed: u64,
 
@@ -45,11 +45,11 @@ struct Arguments {
     #[arg(long, value_name = "NAME,NAME,…", value_delimiter = ',')]
     only: Vec<String>,
 
-    /// How often each kind of mixed run is made; 0: not at all [default: 3, quick 1]
+    /// Number of mixed runs of each kind; 0: none [default: 3, quick 1]
     #[arg(long, value_name = "N")]
     mixed_runs: Option<u64>,
 
-    /// What `cargo bench` adds
+    /// Passed by `cargo bench`
     #[arg(long, hide = true)]
     bench: bool,
 }
@@ -75,8 +75,8 @@ impl Arguments {
     }
 }
 
-/// Reads the command line, measures, and prints tables on standard output; progress goes to standard error. `designs` are measured in
-/// that order, and the host's kernel last.
+/// Parses the command line, measures, and prints tables on standard output; progress goes to standard error. Measures
+/// `designs` in the given order, and the host's kernel last.
 pub fn run(mut designs: Vec<Subject>) -> ExitCode {
     let arguments = Arguments::parse();
     designs.push(Subject::host());

@@ -29,7 +29,7 @@ impl Metric {
     }
 }
 
-/// A benchmark, which gives one figure or two at once.
+/// A benchmark. It gives one or two figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bench {
     Bulk,
@@ -45,9 +45,9 @@ impl Bench {
 /// Figures of one sample.
 pub(super) type Figures = Vec<(Metric, f64)>;
 
-/// On what a sample is taken.
+/// The parameters of a sample.
 pub(super) struct Shape<'p> {
-    /// Frames of the allocator.
+    /// Frames that the allocator has.
     pub(super) frames: usize,
     pub(super) threads: usize,
     pub(super) pages: &'p Pages,
@@ -61,7 +61,7 @@ impl Shape<'_> {
     }
 }
 
-/// What frames hold, in a model of one line of 64 bytes for each.
+/// The contents of frames, modelled as one line of 64 bytes per frame.
 pub(super) struct Pages(Vec<[AtomicU64; 8]>);
 
 impl Pages {
@@ -69,7 +69,7 @@ impl Pages {
         Pages((0..frames).map(|_| Default::default()).collect())
     }
 
-    /// Writes all of a frame's line. Relaxed: plain stores of the one who has the frame.
+    /// Writes all of a frame's line. Relaxed: only the owner of the frame stores to it.
     #[inline]
     pub(super) fn write(&self, frame: crate::Frame, value: u64) {
         self.0[frame.index()].iter().for_each(|word| word.store(value, Relaxed));

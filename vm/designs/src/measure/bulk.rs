@@ -1,4 +1,4 @@
-//! `bulk`: all threads get N frames each; when all are done, each puts its own, the last one first.
+//! `bulk`: all threads get N frames each. When all are done, each puts its own in reverse order.
 
 use super::benchmark::{Figures, Metric, Shape};
 use super::threads::{Span, per_operation_ns, with_design};

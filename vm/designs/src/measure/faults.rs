@@ -1,5 +1,5 @@
-//! A mix like that of page faults: a task begins, gets from 1 to 64 frames one by one, writes a line of 64 bytes of each as it comes, and
-//! gives all back at once when it ends. The figure is per frame: get, write, and its part of the end.
+//! A mix similar to page faults: a task begins, gets 1 to 64 frames one by one, writes a line of 64 bytes in each when
+//! it gets it, and puts all of them when it ends. The figure is per frame: get, write, and its part of the end.
 
 use super::benchmark::{Figures, Metric, Shape};
 use super::threads::{Span, per_operation_ns, with_design};
@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 
 const TASK_FRAMES_MOST: usize = 64;
 
-/// Sizes of tasks, together as many frames as asked for.
+/// Sizes of tasks whose sum is the requested number of frames.
 fn tasks(frames: usize, seed: u64) -> Vec<usize> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut left = frames;

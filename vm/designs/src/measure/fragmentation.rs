@@ -1,46 +1,48 @@
-//! How many huge frames stay whole: a long mixed run, the same for all designs, and what of the free memory is left in whole blocks.
+//! How many huge frames stay whole: a long mixed run, the same for all designs, and how much of the free memory then
+//! lies in whole blocks.
 //!
-//! It is one thread by turns on several CPUs, so that the run is the same each time. Three kinds of users, as on a server: tasks that
-//! grow in bursts to some size, live, and end at once, on another CPU at times; pages of files and the kernel, got one by one and given
-//! back one by one in random order; and, in the second form of the run, tasks whose memory is huge frames where there are any. Memory
-//! is from a half to nine tenths full, up and down. At the end tasks end until less than half is in use, and all CPUs drain.
+//! One thread plays several CPUs in turn, so the run is the same each time. There are three kinds of users, as on a
+//! server: tasks that grow in bursts to some size, live, and end at once, sometimes on another CPU; pages of files and
+//! the kernel, got one by one and put one by one in random order; and, in the second form of the run, tasks that use
+//! huge frames where available. Memory use goes up and down between a half and nine tenths. At the end, tasks end until
+//! less than half is in use, and all CPUs drain.
 //!
-//! An hour on a busy machine is some ten thousand frames a second: 36 million gets.
+//! A busy machine gets some ten thousand frames per second: 36 million in an hour.
 
 use crate::{BLOCK_FRAMES, Cpu, Design, Frame, Memory};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 const CPUS: usize = 4;
-/// How many tasks there are at a time, at most.
+/// Maximum number of tasks at a time.
 const TASKS: usize = 400;
 
 /// A mixed run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Trace {
     pub(super) frames: usize,
-    /// How many frames are got, roughly.
+    /// Approximate number of frames to get.
     pub(super) gets: usize,
     /// Whether some tasks ask for huge frames.
     pub(super) huge: bool,
     pub(super) seed: u64,
 }
 
-/// What is left at its end.
+/// The state of memory at the end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Left {
     /// Frames that nobody uses.
     pub(super) free: usize,
-    /// Blocks of which nobody uses a frame.
+    /// Blocks without a used frame.
     pub(super) whole: usize,
-    /// Huge frames that can be had, of a design that has them.
+    /// Number of huge frames that can be allocated, if the design has them.
     pub(super) huge: Option<usize>,
     /// Gets of huge frames that were refused during the run.
     pub(super) refused: usize,
 }
 
 impl Left {
-    /// The part of the free frames that lies in whole blocks.
+    /// The fraction of the free frames that lies in whole blocks.
     pub(super) fn share(&self) -> f64 {
         (self.whole * BLOCK_FRAMES) as f64 / self.free.max(1) as f64
     }
@@ -48,7 +50,7 @@ impl Left {
 
 struct Task {
     cpu: usize,
-    /// Frames that it will have when it is grown.
+    /// Number of frames that it will have when it is fully grown.
     size: usize,
     frames: Vec<Frame>,
     huge: Vec<Frame>,
@@ -71,7 +73,7 @@ struct Run<'d, D> {
     refused: usize,
 }
 
-/// Carries out the run.
+/// Executes the run.
 pub(super) fn mixed_run<D: Design>(trace: &Trace) -> Left {
     let design = D::new(&Memory::of_one_socket(trace.frames, CPUS));
     let mut run = Run {
@@ -98,7 +100,7 @@ impl<D: Design> Run<'_, D> {
         let full = self.trace.frames / 10 * self.tenths();
         match self.random.random_range(0..100) {
             _ if self.used > full => self.shrink(),
-            // Pages of files and the kernel are around a third of it.
+            // Pages of files and the kernel are about a third of the memory in use.
             0..50 if self.random.random_range(0..full * 2 / 3) < self.singles.len() => self.put_singles(8),
             0..50 => self.get_singles(),
             50..54 if self.tasks.len() < TASKS => self.begin_task(),
@@ -113,7 +115,7 @@ impl<D: Design> Run<'_, D> {
         }
     }
 
-    /// How full memory may be: up and down nine times, then a quiet time.
+    /// The limit of memory use: up and down nine times, then a quiet phase.
     fn tenths(&self) -> usize {
         match self.got * 20 / self.trace.gets {
             18.. => 4,
@@ -137,7 +139,7 @@ impl<D: Design> Run<'_, D> {
         }
     }
 
-    /// Up to `most`, in random order.
+    /// Puts up to `most` of them, in random order.
     fn put_singles(&mut self, most: usize) {
         let cpu = self.random.random_range(0..CPUS);
         for _ in 0..self.random.random_range(1..=most).min(self.singles.len()) {
@@ -147,7 +149,7 @@ impl<D: Design> Run<'_, D> {
         }
     }
 
-    /// From 16 frames to a sixty-fourth of the memory, small ones more often.
+    /// From 16 frames to 1/64 of the memory; small tasks are more frequent.
     fn begin_task(&mut self) {
         let doublings = (self.trace.frames / 64 / 32).ilog2();
         let size = self.random.random_range(16..32) << self.random.random_range(0..=doublings);
@@ -164,7 +166,7 @@ impl<D: Design> Run<'_, D> {
         let Task { cpu, size, .. } = self.tasks[number];
         let missing = size.saturating_sub(self.tasks[number].has());
         if missing == 0 {
-            // Grown: it ends one in 64 times that it is looked at.
+            // A grown task ends with a chance of 1 in 64 each time that it is visited.
             if self.random.random_range(0..64) == 0 {
                 self.end_task(number);
             }
@@ -178,7 +180,7 @@ impl<D: Design> Run<'_, D> {
                     self.got += BLOCK_FRAMES;
                     return;
                 }
-                // In its place as many single frames, so that the run goes on as for any other design.
+                // Takes as many single frames instead, so that the run continues as for any other design.
                 None => {
                     self.refused += 1;
                     return self.give_task(number, BLOCK_FRAMES);
@@ -203,7 +205,7 @@ impl<D: Design> Run<'_, D> {
         task.huge.iter().for_each(|&first| self.cpus[cpu].put_huge(first));
     }
 
-    /// Memory is full: a task ends, or if there is none, pages of files go.
+    /// Memory is full: a task ends, or if there is none, file pages are put.
     fn shrink(&mut self) {
         if self.tasks.is_empty() {
             return self.put_singles(512);

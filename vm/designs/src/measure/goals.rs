@@ -1,4 +1,4 @@
-//! What our own allocator has to reach beside its peers in the same run, and whether it did.
+//! The goals of our own allocator relative to its peers in the same run, and whether it reached them.
 
 use super::benchmark::Metric;
 use super::rounds::Leavings;
@@ -8,7 +8,7 @@ const OURS: &str = "ours";
 const LLFREE: &str = "llfree";
 const BUDDY: &str = "spin-buddy";
 
-/// A time by a peer's.
+/// A goal for the ratio of our time to a peer's.
 struct Goal {
     words: &'static str,
     metrics: &'static [Metric],
@@ -39,7 +39,7 @@ const GOALS: &[Goal] = &[
     Goal { words: "rand put", metrics: &[Metric::RandPut], threads: 2, peer: LLFREE, most: 0.7 },
 ];
 
-/// What came of the goals, a sentence each.
+/// The result for each goal, one sentence each.
 pub(super) fn verdicts(samples: &Samples, leavings: &[Leavings]) -> Vec<String> {
     let times = GOALS.iter().map(|goal| time_verdict(samples, goal));
     let whole = leavings.iter().flat_map(|left| [LLFREE, BUDDY].map(|peer| whole_verdict(left, peer)));
@@ -59,7 +59,7 @@ fn time_verdict(samples: &Samples, goal: &Goal) -> String {
     }
 }
 
-/// None if the run hasn't both.
+/// None if the run lacks one of the two.
 fn whole_verdict(leavings: &Leavings, peer: &str) -> Option<String> {
     let whole = |name: &str| {
         let (_, left) = leavings.iter().find(|(subject, _)| *subject == name)?;

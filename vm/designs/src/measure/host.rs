@@ -1,8 +1,9 @@
-//! The host's kernel as a line to compare with: anonymous memory in base pages, mapped, touched, unmapped. It does much more than
-//! hand out frames: a fault, a page table's entry, a cleared page. At most 256 MiB at a time.
+//! The host's kernel, for comparison: anonymous memory in base pages is mapped, touched and unmapped. This is much more
+//! than handing out frames: a fault, a page-table entry, a cleared page. At most 256 MiB at a time.
 //!
-//! `bulk`: touch all pages, unmap them · `repeat`: touch a page and give it back with `MADV_DONTNEED` · `fault`: map, touch and unmap as
-//! many pages as a task has. It has no `rand`: memory can't be unmapped for another process.
+//! `bulk`: touch all pages, unmap them · `repeat`: touch a page and give it back with `MADV_DONTNEED` · `fault`: map,
+//! touch and unmap as many pages as a task has. There is no `rand`, because a process cannot unmap the memory of
+//! another.
 
 use super::benchmark::{Bench, Figures, Metric, Shape};
 use super::threads::{Span, per_operation_ns, pinned};
@@ -14,7 +15,7 @@ const PAGE_BYTES: usize = 4096;
 const PAGES_MOST: usize = 65_536;
 const TASK_PAGES: usize = 32;
 
-/// None for what the host's kernel can't do, or refuses.
+/// None if the host's kernel cannot do it, or refuses.
 pub(super) fn sample(bench: Bench, shape: &Shape<'_>) -> Option<Figures> {
     let pages = shape.frames_of_thread().min(PAGES_MOST / shape.threads);
     match bench {
@@ -25,7 +26,7 @@ pub(super) fn sample(bench: Bench, shape: &Shape<'_>) -> Option<Figures> {
     }
 }
 
-/// Memory of our own, in base pages.
+/// Memory of this process, in base pages.
 struct Mapping {
     first: *mut c_void,
     pages: usize,
@@ -38,14 +39,14 @@ impl Mapping {
         // SAFETY: the kernel picks an address where nothing is.
         let first = unsafe { mmap_anonymous(std::ptr::null_mut(), pages * PAGE_BYTES, protection, flags)? };
         let mapping = Mapping { first, pages };
-        // SAFETY: the mapping is ours, whole, and this changes no contents.
+        // SAFETY: the whole mapping is ours, and this changes no contents.
         unsafe { madvise(first, pages * PAGE_BYTES, Advice::LinuxNoHugepage)? };
         Ok(mapping)
     }
 
     fn touch(&self, page: usize) {
         assert!(page < self.pages);
-        // SAFETY: 1. within the mapping; 2. which no reference points into; 3. aligned, as pages are.
+        // SAFETY: 1. within the mapping; 2. no reference points into it; 3. aligned, as pages are.
         unsafe { self.first.cast::<u64>().add(page * PAGE_BYTES / size_of::<u64>()).write_volatile(1) };
     }
 
@@ -54,14 +55,15 @@ impl Mapping {
     }
 
     fn give_back(&self) -> Result<()> {
-        // SAFETY: the mapping is ours, whole, and nobody expects its contents to stay.
+        // SAFETY: the whole mapping is ours, and nobody expects its contents to stay.
         unsafe { madvise(self.first, self.pages * PAGE_BYTES, Advice::LinuxDontNeed) }
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, whole, and no reference points into it. It can't fail for one that is there.
+        // SAFETY: the whole mapping is ours, and no reference points into it. The call cannot fail for an existing
+        // mapping.
         let _ = unsafe { munmap(self.first, self.pages * PAGE_BYTES) };
     }
 }

@@ -1,5 +1,5 @@
-//! `rand`: each thread gets N frames; one shuffles those of all and deals them out; each puts what it was dealt. Nearly all frames
-//! that are put were another CPU's, when there are several.
+//! `rand`: each thread gets N frames; one thread shuffles all of them and deals them out; each puts what it was dealt.
+//! With several threads, nearly all frames that a thread puts came from another CPU.
 
 use super::benchmark::{Figures, Metric, Shape};
 use super::threads::{Span, per_operation_ns, with_design};

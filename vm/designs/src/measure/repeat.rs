@@ -1,4 +1,4 @@
-//! `repeat`: each thread holds N frames, then N times gets one and puts it at once. The figure is per pair.
+//! `repeat`: each thread holds N frames, then gets and puts one frame N times. The figure is per pair.
 
 use super::benchmark::{Figures, Metric, Shape};
 use super::threads::{Span, per_operation_ns, with_design};

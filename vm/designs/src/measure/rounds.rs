@@ -1,5 +1,5 @@
-//! The order of a run: in each round every subject takes every benchmark on every number of threads, beginning with another one, so
-//! that what disturbs the host for a while falls on all alike.
+//! The order of a run. In each round every subject takes every benchmark on every number of threads, starting with a
+//! different subject each time. So a temporary disturbance of the host affects all of them equally.
 
 use super::benchmark::{Bench, Pages, Shape};
 use super::fragmentation::{Left, Trace};
@@ -7,7 +7,7 @@ use super::samples::Samples;
 use super::subject::Subject;
 use std::time::Instant;
 
-/// What is measured, and how much of it.
+/// What is measured, and how much.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) rounds: usize,
@@ -19,10 +19,10 @@ pub(super) struct Plan {
     pub(super) seed: u64,
 }
 
-/// What is left after mixed runs of a kind, by subject and seed.
+/// The results of mixed runs of one kind, by subject and seed.
 pub(super) type Leavings = Vec<(&'static str, Vec<Left>)>;
 
-/// Takes all samples; a first round of each is thrown away. Progress goes to standard error.
+/// Takes all samples. The first round of each is discarded. Progress goes to standard error.
 pub(super) fn take(plan: &Plan, subjects: &[Subject]) -> Samples {
     let pages = Pages::of(plan.frames);
     let mut samples = Samples::default();
@@ -46,7 +46,7 @@ pub(super) fn take(plan: &Plan, subjects: &[Subject]) -> Samples {
     samples
 }
 
-/// Carries out the mixed runs.
+/// Runs the mixed runs.
 pub(super) fn mix(plan: &Plan, subjects: &[Subject]) -> Vec<(Trace, Leavings)> {
     let mut all = Vec::new();
     for trace in &plan.mixed_runs {

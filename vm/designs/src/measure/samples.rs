@@ -1,8 +1,8 @@
-//! The samples of a run, and what is said of them: median and quartiles, and ratios between subjects round by round.
+//! The samples of a run, and their statistics: median and quartiles, and ratios between subjects by round.
 
 use super::benchmark::Metric;
 
-/// A sample: which figure of which subject on how many threads, in which round.
+/// Identifies a sample: which figure of which subject on how many threads, in which round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Sample {
     subject: &'static str,
@@ -16,7 +16,7 @@ struct Sample {
 #[derive(Debug, Default)]
 pub(super) struct Samples(Vec<Sample>);
 
-/// The middle of some numbers, and the quartiles around it.
+/// The median of some numbers, and the quartiles around it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Spread {
     pub(super) quarter: f64,
@@ -26,11 +26,11 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// None of no numbers.
+    /// None if there are no numbers.
     pub(super) fn of(mut numbers: Vec<f64>) -> Option<Self> {
         numbers.sort_by(f64::total_cmp);
         let last = numbers.len().checked_sub(1)?;
-        // Between two of them where it falls between them.
+        // Interpolates between two numbers if the quantile lies between them.
         let at = |part: f64| {
             let place = part * last as f64;
             let (below, above) = (numbers[place.floor() as usize], numbers[place.ceil() as usize]);
@@ -50,8 +50,8 @@ impl Samples {
         Spread::of(self.by_round(subject, &[metric], threads).into_iter().map(|(_, ns)| ns).collect())
     }
 
-    /// A figure of one subject by that of another, round by round, since both meet the same disturbances then. Several figures are
-    /// added up first.
+    /// The ratio of one subject's figure to another's, round by round, because both meet the same disturbances within a
+    /// round. If there are several figures, they are summed first.
     pub(super) fn ratio(&self, of: &str, to: &str, metrics: &[Metric], threads: usize) -> Option<Spread> {
         let peers = self.by_round(to, metrics, threads);
         let ratio =
@@ -59,7 +59,7 @@ impl Samples {
         Spread::of(self.by_round(of, metrics, threads).into_iter().filter_map(ratio).collect())
     }
 
-    /// By round, the sum of the figures, where all of them are there.
+    /// For each round that has all the figures, their sum.
     fn by_round(&self, subject: &str, metrics: &[Metric], threads: usize) -> Vec<(usize, f64)> {
         let rounds = self.0.iter().map(|sample| sample.round + 1).max().unwrap_or(0);
         let of = |round, metric| {

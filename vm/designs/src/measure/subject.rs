@@ -5,11 +5,11 @@ use super::fragmentation::{self, Left, Trace};
 use super::{bulk, faults, host, rand, repeat};
 use crate::Design;
 
-/// One that is measured.
+/// A subject of the measurement.
 pub struct Subject {
     pub(super) name: &'static str,
     pub(super) sample: fn(Bench, &Shape<'_>) -> Option<Figures>,
-    /// None for what has no frames of its own.
+    /// None if the subject has no frames of its own.
     pub(super) mixed_run: Option<fn(&Trace) -> Left>,
     pub(super) has_huge: bool,
 }
@@ -25,7 +25,7 @@ impl Subject {
         }
     }
 
-    /// The kernel that runs us, as a line to compare with: it maps, faults and clears pages too.
+    /// The host's kernel, for comparison: it also maps, faults and clears pages.
     pub(super) fn host() -> Self {
         Subject { name: "host kernel", sample: host::sample, mixed_run: None, has_huge: false }
     }

@@ -1,4 +1,4 @@
-//! The run in words: a table for each number of threads, one of the mixed runs, and what came of the goals.
+//! The output of a run: a table for each number of threads, one of the mixed runs, and the results of the goals.
 
 use super::benchmark::Metric;
 use super::fragmentation::{Left, Trace};
@@ -11,7 +11,7 @@ use crate::BLOCK_FRAMES;
 const NAME_WIDTH: usize = 15;
 const CELL_WIDTH: usize = 21;
 
-/// All figures of the samples. Cells are a median and the quartiles around it.
+/// All figures of the samples. A cell has a median and the quartiles around it.
 pub(super) fn of_samples(samples: &Samples, plan: &Plan, subjects: &[Subject]) -> String {
     plan.threads.iter().map(|&threads| of_threads(samples, plan, subjects, threads)).collect()
 }
@@ -41,7 +41,7 @@ fn cell(spread: Option<Spread>) -> String {
     }
 }
 
-/// What the mixed runs left.
+/// The results of the mixed runs.
 pub(super) fn of_mixed_runs(runs: &[(Trace, Leavings)]) -> String {
     runs.iter().map(|(trace, leavings)| of_mixed_run(trace, leavings)).collect()
 }

@@ -1,4 +1,4 @@
-//! The threads of a sample, each on a CPU of the host, and how long what they do takes.
+//! The threads of a sample, each on its own host CPU, and their timing.
 
 use super::benchmark::Shape;
 use crate::{Cpu, Design, Memory};
@@ -6,7 +6,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-/// When a thread did something.
+/// The start and end of what a thread did.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
     begin: Instant,
@@ -22,7 +22,7 @@ impl Span {
     }
 }
 
-/// Numbers of the host's CPUs that we may use; those of the process, so ask before threads are pinned.
+/// Host CPUs that this process may use. Call it before threads are pinned.
 pub(super) fn usable_cpus() -> Vec<usize> {
     let set = sched_getaffinity(None).unwrap_or_else(|_| {
         let mut one = CpuSet::new();
@@ -32,20 +32,21 @@ pub(super) fn usable_cpus() -> Vec<usize> {
     (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
 }
 
-/// A fresh design, and a thread for each of its CPUs, pinned to the host's CPUs by turns. Returns what each thread returned.
+/// Makes a fresh design and a thread for each of its CPUs, pinned to the host's CPUs in turn. Returns the results of
+/// the threads.
 pub(super) fn with_design<D: Design, R: Send>(
     shape: &Shape<'_>,
     run: impl Fn(Cpu<'_, D>, &Barrier) -> R + Sync,
 ) -> Vec<R> {
     let design = D::new(&Memory::of_one_socket(shape.frames, shape.threads));
     pinned(shape.threads, |number, barrier| {
-        // SAFETY: 1. numbers are below `threads`, which are the CPUs; 2. each thread has another one; 3. the benchmarks put what
-        // they got, once.
+        // SAFETY: 1. numbers are below `threads`, which is the number of CPUs; 2. each thread has a different one; 3.
+        // the benchmarks put what they got, once.
         run(unsafe { Cpu::new(&design, number) }, barrier)
     })
 }
 
-/// That many threads, pinned to the host's CPUs by turns, with a barrier for all of them.
+/// Runs that many threads, pinned to the host's CPUs in turn, with a barrier for all of them.
 pub(super) fn pinned<R: Send>(threads: usize, run: impl Fn(usize, &Barrier) -> R + Sync) -> Vec<R> {
     let barrier = Barrier::new(threads);
     let usable = usable_cpus();
@@ -56,7 +57,7 @@ pub(super) fn pinned<R: Send>(threads: usize, run: impl Fn(usize, &Barrier) -> R
                 scope.spawn(move || {
                     let mut set = CpuSet::new();
                     set.set(usable[number % usable.len()]);
-                    // Where it isn't allowed, the scheduler places the thread as it likes.
+                    // If pinning is not allowed, the scheduler places the thread as it likes.
                     let _ = sched_setaffinity(None, &set);
                     run(number, barrier)
                 })
@@ -66,11 +67,11 @@ pub(super) fn pinned<R: Send>(threads: usize, run: impl Fn(usize, &Barrier) -> R
     })
 }
 
-/// Nanoseconds per operation, of which each thread did `operations` in its span.
+/// Nanoseconds per operation, if each thread did `operations` in its span.
 ///
-/// With a CPU of the host for each thread it is the mean of the threads' own times, as in LLFree's evaluation. With more threads than
-/// CPUs a thread's own time says most about when the others ran; it is then the time from the first beginning to the last end, of
-/// all CPUs, by all operations.
+/// With a host CPU for each thread, this is the mean of the threads' own times, as in LLFree's evaluation. With more
+/// threads than CPUs, a thread's own time mostly depends on when the others ran. Then it is the CPU time of all CPUs,
+/// from the first start to the last end, divided by all operations.
 pub(super) fn per_operation_ns(spans: &[Span], operations: usize) -> f64 {
     let cpus = usable_cpus().len();
     let nanoseconds = if spans.len() <= cpus {

@@ -1,22 +1,23 @@
-//! Runs `frames_loop` in QEMU's user mode with the lens's plugin, and reads what was counted. Needs the plugin (`make lens`, or its
-//! place in `FAULTLINE_LENS_PLUGIN`) and qemu-x86_64 (Debian: qemu-user).
+//! Runs `frames_loop` in QEMU's user mode with the lens's plugin, and reads the counts. Needs the plugin (`make lens`,
+//! or its path in `FAULTLINE_LENS_PLUGIN`) and qemu-x86_64 (Debian: qemu-user).
 //!
-//! Counted is the steady state, after a warm-up; the threads' own meeting place is taken away, by its address.
+//! Only the steady state is counted, after a warm-up. Transfers of the threads' own synchronisation data are
+//! subtracted, by its address.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-/// What came of a run.
+/// The result of a run.
 pub struct Counted {
-    /// Without those of the meeting place.
+    /// Without those of the synchronisation data.
     pub transfers: u64,
     /// Of all threads.
     pub operations: u64,
-    /// Gets that a cache served, of designs that count them.
+    /// Gets that a cache served, for designs that count them.
     pub hits: Option<u64>,
-    /// The plugin's.
+    /// The plugin's report.
     pub report: Value,
 }
 
@@ -27,7 +28,7 @@ impl Counted {
     }
 }
 
-/// Runs one at a time: they keep all CPUs of a small host busy.
+/// Runs one program at a time, because a run keeps all CPUs of a small host busy.
 pub fn count(design: &str, pattern: &str, threads: u64, operations: u64, depth: u64) -> Counted {
     static ONE_BY_ONE: Mutex<()> = Mutex::new(());
     let _one = ONE_BY_ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -36,7 +37,7 @@ pub fn count(design: &str, pattern: &str, threads: u64, operations: u64, depth: 
     assert!(plugin.exists(), "no {}; hint: `make lens`", plugin.display());
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("report.json");
-    // A CPU for each thread, and one for that which starts them.
+    // One CPU for each thread, and one for the thread that starts them.
     let plugin = format!("{},cpus={},output={}", plugin.display(), threads + 1, path.display());
     let output = Command::new("timeout")
         .args(["--signal=KILL", "300", "qemu-x86_64", "-plugin", &plugin, env!("CARGO_BIN_EXE_frames_loop")])
@@ -62,7 +63,7 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
-/// The numbers behind a word.
+/// The numbers that follow a word.
 fn words(text: &str, first: &str) -> Option<Vec<u64>> {
     let line = text.lines().find_map(|line| line.strip_prefix(first))?;
     Some(line.split_whitespace().map(|word| word.parse().unwrap()).collect())
@@ -82,7 +83,7 @@ pub fn busiest(report: &Value) -> String {
     lines.map(text).collect()
 }
 
-/// Transfers per frame of the puts alone: all of the pattern, less the same without the puts.
+/// Transfers per frame of the puts alone: those of the pattern minus those of the same pattern without puts.
 pub fn puts(design: &str, pattern: &str, threads: u64, operations: u64) -> f64 {
     let all = count(design, pattern, threads, operations, 1).per_operation();
     all - count(design, "dealt", threads, operations, 1).per_operation()

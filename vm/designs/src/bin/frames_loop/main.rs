@@ -1,7 +1,8 @@
-//! Threads that get and put frames of a design, for `faultline lens program`: what lies between the marks is counted.
+//! Threads that get and put frames of a design, for `faultline lens program`: the lens counts what lies between the
+//! region marks.
 //!
-//! Prints `team ADDRESS BYTES`, where the threads' own meeting place lies, so that its transfers can be told from the design's; and
-//! `counters HITS MISSES HELD` of a design that counts.
+//! Prints `team ADDRESS BYTES`, the location of the data that the threads share for synchronisation, so that its
+//! transfers can be separated from the design's; and `counters HITS MISSES HELD`, if the design counts.
 
 mod marks;
 mod patterns;
@@ -29,27 +30,27 @@ Examples:
 Designs: ours, global-mutex, array-16, magazines-2x8, colour-queues, spin-buddy, spin-list"
 )]
 struct Arguments {
-    /// Which design
+    /// The design
     #[arg(long, value_name = "NAME", default_value = "ours")]
     design: String,
 
-    /// What the threads do
+    /// The pattern of the threads
     #[arg(long, value_enum, default_value = "local")]
     pattern: Pattern,
 
-    /// Threads, each a CPU of the design
+    /// Number of threads, each a CPU of the design
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = RangedU64ValueParser::<usize>::new().range(1..=256))]
     threads: usize,
 
-    /// Operations of each thread
+    /// Number of operations of each thread
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = RangedU64ValueParser::<usize>::new().range(1..=10_000_000))]
     ops: usize,
 
-    /// Frames that a thread holds at most, of `local`; divides the operations
+    /// Maximum number of frames that a thread holds, for `local`; divides the operations
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = RangedU64ValueParser::<usize>::new().range(1..=100_000))]
     depth: usize,
 
-    /// Sockets, a power of two that divides the threads
+    /// Number of sockets, a power of two that divides the threads
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = RangedU64ValueParser::<usize>::new().range(1..=64))]
     sockets: usize,
 }

@@ -1,9 +1,10 @@
-//! The region of interest, marked in the instruction stream as in `workloads/harness/faultline_mark.h`: instructions that change
-//! nothing, known to who watches the stream.
+//! The region marks, as in `workloads/harness/faultline_mark.h`: instructions that change nothing, and that an observer
+//! of the instruction stream recognises.
 
 use std::arch::asm;
 
-/// The region begins. A function of its own, since what follows a mark within its block of instructions isn't counted.
+/// The region begins. It is a separate function, because what follows a mark within its translation block is not
+/// counted.
 #[inline(never)]
 pub(crate) fn region_begin() {
     // SAFETY: `nopl 0x00464101(%rax)` reads nothing and writes nothing.

@@ -1,4 +1,4 @@
-//! What the threads do in the region of interest, each on a CPU of its own.
+//! What the threads do in the region of interest, each on its own CPU.
 
 use crate::stack::Stack;
 use crate::team::Team;
@@ -8,19 +8,19 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use std::sync::OnceLock;
 
-/// What is done how often.
+/// How often a pattern repeats what.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Task {
     pub(crate) pattern: Pattern,
     pub(crate) threads: usize,
     pub(crate) sockets: usize,
-    /// Operations of each thread.
+    /// Number of operations of each thread.
     pub(crate) operations: usize,
-    /// Of `local`: frames that a thread holds at most.
+    /// For `local`: maximum number of frames that a thread holds.
     pub(crate) depth: usize,
 }
 
-/// A way to use frames.
+/// A pattern of use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Pattern {
     /// Each thread gets `--depth` frames and puts them, over and over, warmed up; an operation is a get and its put
@@ -29,24 +29,24 @@ pub(crate) enum Pattern {
     Foreign,
     /// The same, with what a thread was dealt put in batches of 64
     ForeignBatch,
-    /// The same without the puts, to be taken away from the two above
+    /// The same without the puts; subtract it from the two above
     Dealt,
 }
 
-/// Rounds before the region, so that caches are as they stay.
+/// Rounds before the region, so that caches reach their steady state.
 const WARM_UP_ROUNDS: usize = 8;
 const BATCH: usize = 64;
 
-/// By thread, the frames that it got, shuffled: written once, then read alone.
+/// For each thread, the frames that it got, shuffled: written once, then only read.
 type Hands = [OnceLock<Vec<Frame>>];
 
-/// Runs the threads on a fresh design. Returns what that counted.
+/// Runs the threads on a fresh design. Returns the design's counts.
 pub(crate) fn run<D: Design>(task: &Task, team: &Team) -> Option<Counters> {
     let (each, blocks) = match task.pattern {
         Pattern::Local => (task.depth, task.sockets),
         _ => (task.operations, task.sockets),
     };
-    // Four times what is held, and some blocks for each thread.
+    // Four times what is held, plus some blocks for each thread.
     let frames = (task.threads * (each * 4).max(8 * BLOCK_FRAMES)).next_multiple_of(BLOCK_FRAMES * blocks);
     let design = D::new(&Memory { frames, cpus: task.threads, sockets: task.sockets });
     let hands: Vec<OnceLock<Vec<Frame>>> = (0..task.threads).map(|_| OnceLock::new()).collect();
@@ -54,8 +54,8 @@ pub(crate) fn run<D: Design>(task: &Task, team: &Team) -> Option<Counters> {
         for number in 0..task.threads {
             let (design, hands) = (&design, &hands[..]);
             scope.spawn(move || {
-                // SAFETY: 1. a number below `threads`; 2. each thread has another; 3. the patterns put what they got or were
-                // dealt, once.
+                // SAFETY: 1. a number below `threads`; 2. each thread has a different one; 3. the patterns put what
+                // they got or were dealt, once.
                 let cpu = unsafe { Cpu::new(design, number) };
                 match task.pattern {
                     Pattern::Local => local(task, cpu, team),
@@ -107,13 +107,13 @@ fn foreign<D: Design>(task: &Task, number: usize, mut cpu: Cpu<'_, D>, hands: &H
     team.end();
 }
 
-/// Each thread deals its frames to the others in turn, one by one; so those of several owners come mixed.
+/// Each thread deals its frames to the others in turn, one by one, so each receives frames of several owners, mixed.
 fn pick_up(task: &Task, number: usize, hands: &Hands, dealt: &mut Vec<Frame>) {
     let others = (task.threads - 1).max(1);
     for first in (0..task.operations).step_by(others) {
         for step in 1..=others {
             let owner = (number + step) % task.threads;
-            // Of that owner's, the one that is our turn: we are `threads - step` behind it.
+            // From that owner's frames, those of our turn: we are `threads - step` behind it.
             let place = first + (task.threads - step).saturating_sub(1);
             dealt.extend(hands[owner].get().and_then(|hand| hand.get(place)));
         }

@@ -1,4 +1,4 @@
-//! A thread's own stack of frames, on lines of its own: two threads' small vectors may share one.
+//! A thread's own stack of frames, on separate lines: the small vectors of two threads might share a line.
 
 use faultline_frame_designs::Frame;
 
@@ -16,7 +16,7 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    /// Empty, with room for that many.
+    /// Empty, with room for `most` frames.
     pub(crate) fn of(most: usize) -> Self {
         Stack { lines: vec![Line([Frame(0); LINE_FRAMES]); most.div_ceil(LINE_FRAMES)], length: 0 }
     }
