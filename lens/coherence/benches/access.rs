@@ -1,5 +1,5 @@
-//! What an access costs the host, in nanoseconds: where most end (hits), and where the rest go. Medians over samples that
-//! take turns, so that a disturbance of the host falls on all cases alike.
+//! The host's cost of an access in nanoseconds: for hits, as most accesses are, and for the other cases. Medians over
+//! interleaved samples, so that a disturbance of the host affects all cases equally.
 //!
 //! `cargo bench -p faultline-coherence`; no arguments.
 
@@ -16,14 +16,14 @@ fn access(address: u64, kind: Kind) -> Access {
     Access { address, size: 8, kind, site: address, user: false, contents: false }
 }
 
-/// One way of using the model; each call of `sample` returns the nanoseconds per access of one sample.
+/// A case; each call of `sample` returns the nanoseconds per access of one sample.
 struct Case {
     name: &'static str,
     sample: Box<dyn FnMut() -> f64>,
 }
 
 fn machine(cpus: u32) -> &'static Machine {
-    // Never freed: cases borrow it as long as the process lives.
+    // Never freed: cases borrow it for the life of the process.
     Box::leak(Box::new(Machine::new(Topology::new(cpus, 1, cpus).unwrap())))
 }
 
@@ -33,7 +33,7 @@ fn per_access(count: usize, run: impl FnOnce()) -> f64 {
     begin.elapsed().as_nanos() as f64 / count as f64
 }
 
-/// `rounds` times over the same accesses by one CPU.
+/// One CPU repeats the same accesses `rounds` times.
 fn repeated(name: &'static str, accesses: Vec<Access>, rounds: usize) -> Case {
     let mut cpu = machine(2).cpu(0);
     let pass = move |cpu: &mut Cpu<'_>| {
@@ -58,7 +58,7 @@ fn lines(count: u64, kind: Kind) -> Vec<Access> {
     (0..count).map(|line| access(0x10_0000 + line * 64, kind)).collect()
 }
 
-/// Two thirds reads, in random order, over a few hundred lines of a few dozen pages.
+/// Two thirds are reads, in random order, over a few hundred lines of a few dozen pages.
 fn mixed() -> Vec<Access> {
     let mut random = ChaCha8Rng::seed_from_u64(7);
     let lines: Vec<u64> =
@@ -71,7 +71,7 @@ fn mixed() -> Vec<Access> {
     (0..20_000).map(one).collect()
 }
 
-/// Lines that nobody has touched before: another page for each 64.
+/// Lines that nobody has touched before: a new page for each 64.
 fn first_touch() -> Case {
     let mut cpu = machine(2).cpu(0);
     let mut next = 0x1000_0000;
@@ -86,7 +86,7 @@ fn first_touch() -> Case {
     Case { name: "first write to a line", sample: Box::new(sample) }
 }
 
-/// Two CPUs by turns, on one thread of the host: every access moves a line.
+/// Two CPUs alternate on one host thread: every access moves a line.
 fn by_turns(name: &'static str, first: Kind, second: Kind, lines: u64) -> Case {
     let machine = machine(2);
     let (mut one, mut other) = (machine.cpu(0), machine.cpu(1));
@@ -103,7 +103,7 @@ fn by_turns(name: &'static str, first: Kind, second: Kind, lines: u64) -> Case {
     Case { name, sample: Box::new(sample) }
 }
 
-/// Two threads at once, each a CPU: `address` says what the CPU touches in a step.
+/// Two concurrent threads, each a CPU. `address` returns the address that the CPU touches in a step.
 fn at_once(name: &'static str, kind: Kind, address: fn(u64, u64) -> u64) -> Case {
     let machine = machine(2);
     let mut cpus = [machine.cpu(0), machine.cpu(1)];

@@ -1,16 +1,16 @@
-//! What a CPU does to memory: one load, store or read-modify-write.
+//! One access of a CPU to memory: a load, store or read-modify-write.
 
-/// Bytes of a cache line.
+/// Bytes per cache line.
 pub const LINE_BYTES: u64 = 64;
 
-/// What an access does.
+/// The kind of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Reads.
     Read,
     /// Writes.
     Write,
-    /// Reads and writes as one, with the line held between: what a lock prefix asks for.
+    /// Reads and writes in one step, while the CPU keeps the line: what a lock prefix requests.
     Atomic,
 }
 
@@ -19,24 +19,25 @@ pub enum Kind {
 pub struct Access {
     /// First byte, in one address space that all CPUs share: a physical address, or a virtual one of a single process.
     pub address: u64,
-    /// How many bytes; at least 1, at most 64.
+    /// Size in bytes; at least 1, at most 64.
     pub size: u8,
-    /// What it does.
+    /// What the access does.
     pub kind: Kind,
-    /// The instruction that does it, by its address or any other number that names it.
+    /// The instruction, identified by its address or any other number.
     pub site: u64,
-    /// Whether in user mode.
+    /// Whether the CPU is in user mode.
     pub user: bool,
-    /// Whether through a mapping of user space: what it touches is the contents of a page and no data structure of a kernel.
+    /// Whether the address is in a mapping of user space: the access then touches the contents of a page and not a data
+    /// structure of the kernel.
     pub contents: bool,
 }
 
 /// The part of an access that falls into one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// Number of the line: its address by [`LINE_BYTES`].
+    /// Number of the line: its address divided by [`LINE_BYTES`].
     pub line: u64,
-    /// The bytes concerned: bit *i* for byte *i* of the line. Never 0.
+    /// The bytes that the access touches: bit *i* for byte *i* of the line. Never 0.
     pub bytes: u64,
 }
 
@@ -46,24 +47,24 @@ impl Part {
         self.bytes.trailing_zeros() as u8
     }
 
-    /// How many bytes.
+    /// Number of bytes.
     pub(crate) fn size(self) -> u8 {
         self.bytes.count_ones() as u8
     }
 }
 
 impl Access {
-    /// The access as one part, if its size is possible and it stays within a line: almost always.
+    /// The access as one part, if its size is valid and it stays within a line. This is almost always the case.
     #[inline]
     pub fn only_part(&self) -> Option<Part> {
         let offset = self.address % LINE_BYTES;
         let size = u64::from(self.size);
-        // A size of 0 wraps round and is refused with those that are too long.
+        // A size of 0 wraps around and is rejected together with sizes that are too large.
         (size.wrapping_sub(1) < LINE_BYTES - offset)
             .then(|| Part { line: self.address / LINE_BYTES, bytes: (!0 >> (LINE_BYTES - size)) << offset })
     }
 
-    /// The parts of the access, one for each line. A size that is not possible is taken for the nearest that is.
+    /// The parts of the access, one for each line. An invalid size is replaced by the nearest valid one.
     pub(crate) fn parts(&self) -> (Part, Option<Part>) {
         let line = self.address / LINE_BYTES;
         let offset = (self.address % LINE_BYTES) as u32;

@@ -1,19 +1,19 @@
-//! A bounded cache: which lines one CPU has room for.
+//! A bounded cache: determines which lines one CPU has room for.
 //!
-//! Set-associative; in each set the line that was fetched longest ago goes first (first in, first out). Hits don't change
-//! the order, so that they need not come here. A line that another CPU's write took away keeps its way, as an invalid one
-//! does that nobody looked at, until its turn comes or it is fetched again.
+//! It is set-associative. In each set the line that was fetched longest ago is evicted first (first in, first out).
+//! Hits do not change the order, so they need no call here. A line that another CPU's write invalidated keeps its way
+//! until it is its turn to be evicted or it is fetched again, like an invalid line that nobody reuses.
 
 /// Size of each CPU's private cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caches {
-    /// Lines that it holds.
+    /// Number of lines that it holds.
     pub lines: u32,
-    /// Lines to a set.
+    /// Lines per set.
     pub ways: u32,
 }
 
-/// A cache that can't be.
+/// Why a cache size is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CachesError {
     /// No line, or too many.
@@ -22,15 +22,15 @@ pub enum CachesError {
     /// No way, or too many.
     #[error("{0} ways: from 1 to {max} are possible", max = Caches::MOST_WAYS)]
     Ways(u32),
-    /// The lines don't divide into sets.
+    /// The number of lines is not a multiple of the number of ways.
     #[error("{0} lines don't divide into sets of {1} ways")]
     Uneven(u32, u32),
 }
 
 impl Caches {
-    /// Most lines: 1 GiB.
+    /// Maximum number of lines: 1 GiB.
     pub const MOST_LINES: u32 = 1 << 24;
-    /// Most ways.
+    /// Maximum number of ways.
     pub const MOST_WAYS: u32 = 64;
 
     pub(crate) fn check(self) -> Result<Self, CachesError> {
@@ -47,24 +47,24 @@ impl Caches {
     }
 }
 
-/// No line: numbers of lines are addresses by 64, so none is as great.
+/// No line. Line numbers are addresses divided by 64, so none is this large.
 const NOTHING: u64 = u64::MAX;
 
 /// One CPU's cache.
 #[derive(Debug)]
 pub(crate) struct Cache {
-    /// Set after set; in each the line fetched last comes first.
+    /// Set after set; within a set, the most recently fetched line comes first.
     lines: Box<[u64]>,
     ways: usize,
 }
 
 impl Cache {
-    /// An empty cache of a size that was checked.
+    /// An empty cache of a valid size.
     pub(crate) fn new(caches: Caches) -> Self {
         Cache { lines: vec![NOTHING; caches.lines as usize].into(), ways: caches.ways as usize }
     }
 
-    /// Puts in a line that was fetched; returns the one that has to go for it.
+    /// Inserts a fetched line. Returns the line that is evicted for it.
     pub(crate) fn put(&mut self, line: u64) -> Option<u64> {
         let sets = (self.lines.len() / self.ways) as u64;
         let first = (line % sets) as usize * self.ways;
@@ -86,7 +86,7 @@ mod tests {
         let mut cache = Cache::new(Caches { lines: 4, ways: 2 });
         assert_eq!([0, 2, 1].map(|line| cache.put(line)), [None; 3]);
         assert_eq!(cache.put(4), Some(0));
-        // Fetched again, so that 4 is the older one.
+        // Fetched again, so 4 is now the older one.
         assert_eq!(cache.put(2), None);
         assert_eq!(cache.put(6), Some(4));
         assert_eq!(cache.put(3), None);

@@ -1,10 +1,10 @@
-//! What a transfer costs, by how far a line comes: in clocks for the model, and as tables of times with their source.
+//! The cost of a transfer by distance: in clocks for the model, and as tables of times with their sources.
 
 use crate::tally::Distance;
 use crate::topology::Topology;
 use std::borrow::Cow;
 
-/// Costs in clocks; a clock is the time of one instruction.
+/// Costs in clocks. A clock is the time of one instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Costs {
     /// A line from a CPU that shares the last-level cache.
@@ -13,16 +13,16 @@ pub struct Costs {
     pub same_socket: u64,
     /// A line from another socket.
     pub other_socket: u64,
-    /// A line from memory, where a bounded cache had put it.
+    /// A line from memory, after a bounded cache had evicted it.
     pub memory: u64,
 }
 
 impl Costs {
-    /// One clock each: costs count what happened.
+    /// One clock each: costs then count the transfers.
     pub const ONE_EACH: Costs = Costs { same_cache: 1, same_socket: 1, other_socket: 1, memory: 1 };
 
-    /// The cost of a transfer. Copies taken back from several at once cost as much as from the farthest CPU that the
-    /// machine has: a line's state doesn't say who they all are, and a write waits for the last answer.
+    /// The cost of a transfer. Taking copies back from several holders costs as much as from the farthest CPU of the
+    /// machine: a line's state does not list all holders, and a write waits for the last reply.
     pub(crate) fn of(&self, distance: Distance, topology: &Topology) -> u64 {
         match distance {
             Distance::SameCache => self.same_cache,
@@ -33,12 +33,12 @@ impl Costs {
     }
 }
 
-/// Times of one machine, from which costs follow.
+/// The times of one machine, from which costs are computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CostTable {
-    /// A short word for it.
+    /// A short name for it.
     pub name: Cow<'static, str>,
-    /// Where the times come from.
+    /// The source of the times.
     pub source: Cow<'static, str>,
     /// Time of an instruction, in picoseconds.
     pub instruction_ps: u32,
@@ -60,7 +60,7 @@ impl Default for CostTable {
 }
 
 impl CostTable {
-    /// Name of the table that is meant when none is named: the first.
+    /// Name of the default table: the first.
     pub const DEFAULT: &'static str = "laptop";
 
     /// All tables that come with the model.
@@ -68,12 +68,12 @@ impl CostTable {
         PRESETS
     }
 
-    /// The table of that name.
+    /// The table with that name.
     pub fn by_name(name: &str) -> Option<&'static CostTable> {
         PRESETS.iter().find(|table| table.name == name)
     }
 
-    /// The times in clocks, to the nearest; none is below one. An instruction of 0 ps is taken for one of 1 ps.
+    /// The times in clocks, rounded; none is below one. An instruction of 0 ps counts as one of 1 ps.
     pub fn costs(&self) -> Costs {
         let instruction_ps = u64::from(self.instruction_ps).max(1);
         let clocks = |ns: u32| ((u64::from(ns) * 1000 + instruction_ps / 2) / instruction_ps).max(1);
@@ -87,8 +87,8 @@ impl CostTable {
 }
 
 /// Times between CPUs are medians of one-way messages by compare-and-swap, as published with the program
-/// `core-to-core-latency` (N. Viennot and contributors, <https://github.com/nviennot/core-to-core-latency>, README). Those of
-/// memory and of an instruction are orders of magnitude: two instructions a nanosecond.
+/// `core-to-core-latency` (N. Viennot and contributors, <https://github.com/nviennot/core-to-core-latency>, README).
+/// The times of memory and of an instruction are orders of magnitude: two instructions per nanosecond.
 static PRESETS: &[CostTable] = &[
     CostTable {
         name: Cow::Borrowed("laptop"),

@@ -1,4 +1,4 @@
-//! One CPU: which lines it holds, in which version, and what its accesses cost.
+//! One CPU: which lines it holds, in which version, and the cost of its accesses.
 
 use crate::access::{Access, Kind, Part};
 use crate::cache::Cache;
@@ -15,12 +15,12 @@ use crate::word::{Readers, Version, Word};
 pub struct Cpu<'m> {
     recent: Recent<'m>,
     held: Held<'m>,
-    /// None if it has room for everything.
+    /// None if the cache is unbounded.
     cache: Option<Cache>,
     core: Core<'m>,
 }
 
-/// The CPU but for its memory of lines: what carries out accesses to one, and counts.
+/// A CPU without its record of lines: executes accesses on one line's entry, and counts.
 #[derive(Debug)]
 struct Core<'m> {
     machine: &'m Machine,
@@ -30,15 +30,16 @@ struct Core<'m> {
     capacity_misses: u64,
 }
 
-/// What came of making a line readable, or one's own to write.
+/// The outcome of making a line readable or owned.
 enum Got {
     /// Nothing had to be fetched.
     Hit,
-    /// Nobody had written it, and nobody else had it or a copy was all that was wanted.
+    /// Nobody had written the line, and either nobody else had it or only a copy was needed.
     Cold,
-    /// It came from memory, where a bounded cache had put it.
+    /// It came from memory, where a bounded cache had evicted it to.
     Refetched,
-    /// Others had it. `foreign`: bytes that they wrote since this CPU held the line, or wrote or read and now lose.
+    /// Others had it. `foreign`: bytes that they wrote since this CPU held the line, or that they wrote or read and now
+    /// lose.
     Moved { distance: Distance, foreign: Bytes },
 }
 
@@ -60,7 +61,7 @@ impl Machine {
 }
 
 impl<'m> Cpu<'m> {
-    /// Carries out an access; returns the clocks that its transfers and capacity misses cost: 0 almost always.
+    /// Executes an access. Returns the clocks that its transfers and capacity misses cost; almost always 0.
     #[inline]
     pub fn access(&mut self, access: &Access) -> u64 {
         match access.only_part() {
@@ -69,16 +70,17 @@ impl<'m> Cpu<'m> {
         }
     }
 
-    /// The bytes of a line (bit *i* for byte *i*) that this CPU may read, and those that it may write, without changing anything
-    /// or costing anything, as long as no other CPU touches the line and no bounded cache drops it. None at all is always a true answer.
+    /// Bytes of a line (bit *i* for byte *i*) that this CPU may read, and bytes that it may write, without changing the
+    /// model and at no cost, as long as no other CPU touches the line and no bounded cache drops it. Returning no bytes
+    /// is always correct.
     ///
-    /// So who runs one CPU at a time may leave out such accesses until another CPU's turn.
+    /// A caller that runs one CPU at a time may skip such accesses until another CPU's turn.
     pub fn settled(&self, line: u64) -> (u64, u64) {
         let entry = self.recent.entry(line);
         if entry.number == line { entry.settled() } else { (0, 0) }
     }
 
-    /// What has been counted.
+    /// The counts.
     pub fn tally(&self) -> &Tally {
         &self.core.tally
     }
@@ -124,7 +126,7 @@ impl<'m> Cpu<'m> {
         cost
     }
 
-    /// Drops another line for one that was fetched, if the cache has no more room.
+    /// Evicts another line for a fetched one, if the cache is full.
     fn make_room(&mut self, line: u64) {
         let Some(gone) = self.cache.as_mut().and_then(|cache| cache.put(line)) else { return };
         let Core { machine, id, .. } = self.core;
@@ -134,7 +136,7 @@ impl<'m> Cpu<'m> {
             false => self.held.load(gone, id, || machine.lines().group(gone)).0,
         };
         if entry.line().drop_copy(id) {
-            // An owner's reading was not noted: if it comes back it is a reader like others.
+            // The owner's reads were not recorded. If it fetches the line again, it is an ordinary reader.
             entry.noted_read = 0;
         }
         self.held.save(&entry, Copy::Dropped);
@@ -145,7 +147,7 @@ impl<'m> Cpu<'m> {
 }
 
 impl<'m> Core<'m> {
-    /// Carries out a part of an access on its line's entry; returns what it cost, and whether the line had to be fetched.
+    /// Executes a part of an access on its line's entry. Returns the cost, and whether the line had to be fetched.
     fn touch(&mut self, access: &Access, part: Part, entry: &mut Entry<'m>, copy: Copy) -> (u64, bool) {
         let (got, is_miss) = match access.kind {
             Kind::Read => self.read(entry, copy, part.bytes),
@@ -185,7 +187,7 @@ impl<'m> Core<'m> {
         (got, true)
     }
 
-    /// An owner's reading is nobody's concern; a reader's is that of whoever writes next.
+    /// An owner's reads affect nobody; a reader's reads matter to the CPU that writes next.
     fn note_read(&self, entry: &mut Entry<'m>, word: Word, bytes: Bytes) {
         if word.owner() == Some(self.id) {
             entry.noted_read = !entry.foreign;
@@ -227,7 +229,7 @@ impl<'m> Core<'m> {
         let got = match losers {
             Some(distance) => {
                 let stamped = entry.group.stamps(entry.number).map_or(0, |stamps| stamps.since(before));
-                // What the owner wrote and now loses, this CPU may have read already: both use it all the same.
+                // This CPU may have read what the owner wrote and now loses: the two share it nevertheless.
                 let is_anothers = word.owner().is_some_and(|owner| owner != self.id);
                 let by_owner = if is_anothers { past.written } else { 0 };
                 Got::Moved { distance, foreign: past.lost | stamped | by_owner }
@@ -239,7 +241,8 @@ impl<'m> Core<'m> {
         (got, !had)
     }
 
-    /// Where those are who lose the line when this CPU writes to it in the state `word`; none if nobody does.
+    /// The distance to the CPUs that lose the line when this CPU writes to it in the state `word`. None if no CPU loses
+    /// it.
     fn losers(&self, word: Word) -> Option<Distance> {
         let others = |cpu: &CpuId| *cpu != self.id;
         let owner = word.owner().filter(others);
@@ -287,7 +290,7 @@ impl<'m> Core<'m> {
         self.machine.costs().memory
     }
 
-    /// A line that came by what looked like false sharing is still held, and `bytes` of it are touched.
+    /// The line came by a suspected false-sharing transfer and is still held; the access touches `bytes` of it.
     fn settle(&mut self, entry: &mut Entry<'m>, bytes: Bytes) {
         if bytes & entry.foreign != 0 {
             self.tally.correct(&entry.suspected());
@@ -296,13 +299,13 @@ impl<'m> Core<'m> {
     }
 }
 
-/// Whether a CPU with such a copy has the line, as it was found.
+/// Whether a CPU with such a copy has the line in the state in which it was found.
 fn has(copy: Copy, entry: &Entry<'_>, word: Word) -> bool {
     copy == Copy::Held && entry.version() == word.version()
 }
 
-/// Whether a line that a CPU did not have, and that was found in the state `word`, came from memory because of a cache's bounds:
-/// the CPU itself had dropped it and nobody wrote it since, or who wrote it last has dropped it.
+/// Whether a line that a CPU did not have, found in the state `word`, came from memory because of a cache's bounds: the
+/// CPU itself had dropped it and nobody has written it since, or its last writer has dropped it.
 fn is_from_memory(copy: Copy, before: Version, word: Word) -> bool {
     let dropped_it = copy == Copy::Dropped && before == word.version();
     dropped_it || word.owner().is_none() && word.version() > 0

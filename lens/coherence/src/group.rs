@@ -1,4 +1,4 @@
-//! The 64 lines of a base page, together: whoever touches one soon touches its neighbours.
+//! The 64 lines of a base page, kept together: a CPU that touches one soon touches its neighbours.
 
 use crate::line::Line;
 use crate::stamps::Stamps;
@@ -6,22 +6,23 @@ use std::array;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Lines of a group.
+/// Number of lines in a group.
 const LINES: usize = 64;
 
-/// The lines, made when the first is touched, and never moved.
+/// The lines, created when the first is touched, and never moved.
 #[derive(Debug)]
 pub(crate) struct Group {
     number: u64,
     lines: [Line; LINES],
-    /// Made when one of the lines first changes its version, and in it those of each line likewise: most never do.
+    /// Created when one of the lines first changes its version, and within it the stamps of each line likewise. Most
+    /// lines never need them.
     stamps: OnceLock<Box<[OnceLock<Box<Stamps>>; LINES]>>,
-    /// Somebody came through a mapping of user space.
+    /// The page was reached through a mapping of user space.
     is_contents: AtomicBool,
 }
 
 impl Group {
-    /// Lines that nobody has touched.
+    /// A group of untouched lines.
     pub(crate) fn new(number: u64) -> Self {
         Group {
             number,
@@ -31,7 +32,7 @@ impl Group {
         }
     }
 
-    /// The number of a line's group.
+    /// The group number of a line.
     pub(crate) fn number_of(line: u64) -> u64 {
         line / LINES as u64
     }
@@ -41,30 +42,30 @@ impl Group {
         self.number
     }
 
-    /// The line of that number, which must be one of its own.
+    /// The line with that number, which must belong to this group.
     #[inline]
     pub(crate) fn line(&self, number: u64) -> &Line {
         &self.lines[number as usize % LINES]
     }
 
-    /// When the bytes of a line were written; none if its version never changed.
+    /// The versions in which a line's bytes were written. None if its version never changed.
     pub(crate) fn stamps(&self, number: u64) -> Option<&Stamps> {
         self.stamps.get()?[number as usize % LINES].get().map(|stamps| &**stamps)
     }
 
-    /// The same; there from now on.
+    /// As `stamps`, but creates them if needed.
     pub(crate) fn stamps_or_new(&self, number: u64) -> &Stamps {
         let all = self.stamps.get_or_init(|| Box::new([const { OnceLock::new() }; LINES]));
         all[number as usize % LINES].get_or_init(|| Box::new(Stamps::new()))
     }
 
-    /// Notes that the page was reached through a mapping of user space.
+    /// Records that the page was reached through a mapping of user space.
     pub(crate) fn mark_contents(&self) {
-        // Relaxed: the flag is read when all is over, and says nothing of other data.
+        // Relaxed: the flag is read at the end, and no other data depends on it.
         self.is_contents.store(true, Relaxed);
     }
 
-    /// Whether it was.
+    /// Whether the page was reached through a mapping of user space.
     pub(crate) fn is_contents(&self) -> bool {
         // Relaxed: see `mark_contents`.
         self.is_contents.load(Relaxed)

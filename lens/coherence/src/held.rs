@@ -1,4 +1,4 @@
-//! Every line that a CPU ever held, with what it must remember when it has no time for it.
+//! Every line that a CPU ever held, with what the CPU must remember of it while it is not in the table of recent lines.
 
 use crate::group::Group;
 use crate::line::Bytes;
@@ -6,24 +6,25 @@ use crate::recent::Entry;
 use crate::topology::CpuId;
 use rustc_hash::FxHashMap;
 
-/// Whether a CPU has a copy of a line, be it outdated.
+/// Whether a CPU has a copy of a line, possibly an outdated one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Copy {
-    /// It never had.
+    /// It never had one.
     Never,
-    /// It had no room for it any more.
+    /// It had to drop it because its cache was full.
     Dropped,
-    /// It has, as long as the line's version is still the one that it fetched.
+    /// It has one, as long as the line's version is still the one that it fetched.
     Held,
 }
 
-/// Lines of a chunk: few enough for a page of which little is used, enough to look up seldom where all is.
+/// Lines per chunk: few enough for a page that is little used, enough to make look-ups rare on a page that is fully
+/// used.
 const CHUNK_LINES: u64 = 16;
 
 /// The lines, in chunks of neighbours.
 #[derive(Debug)]
 pub(crate) struct Held<'m> {
-    /// Where the chunk of a number is.
+    /// The place of the chunk with a given number.
     places: FxHashMap<u64, u32>,
     chunks: Vec<Chunk<'m>>,
 }
@@ -36,19 +37,19 @@ struct Chunk<'m> {
 
 #[derive(Debug, Clone, Copy)]
 struct Kept {
-    /// Version by 4, and the copy.
+    /// Version · 4 + the copy.
     version_and_copy: u64,
     /// See [`Entry`].
     noted_read: Bytes,
 }
 
 impl<'m> Held<'m> {
-    /// No lines.
+    /// Holds no lines.
     pub(crate) fn new() -> Self {
         Held { places: FxHashMap::default(), chunks: Vec::new() }
     }
 
-    /// The entry of a line, and whether there is a copy. `find` finds the group of one that is new here.
+    /// The entry of a line, and whether there is a copy. `find` returns the group of a line that is new here.
     pub(crate) fn load(&mut self, line: u64, cpu: CpuId, find: impl FnOnce() -> &'m Group) -> (Entry<'m>, Copy) {
         let chunk = self.chunk(line, find);
         let kept = chunk.lines[(line % CHUNK_LINES) as usize];
@@ -57,8 +58,8 @@ impl<'m> Held<'m> {
         (entry, kept.copy())
     }
 
-    /// Keeps what must be remembered of an entry that loses its place, and what became of the copy. A suspicion is forgotten:
-    /// the transfer stays counted as false sharing.
+    /// Saves what must be remembered of an entry that is evicted from the table, and the state of the copy. A suspected
+    /// transfer is forgotten: it stays counted as false sharing.
     pub(crate) fn save(&mut self, entry: &Entry<'m>, copy: Copy) {
         let chunk = self.chunk(entry.number, || entry.group);
         chunk.lines[(entry.number % CHUNK_LINES) as usize] =

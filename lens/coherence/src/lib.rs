@@ -1,17 +1,18 @@
-//! A model of cache coherence: counts, per access, the cache lines that move between CPUs because one of them wrote.
+//! A model of cache coherence. Counts, for each access, the cache lines that move between CPUs because one of them
+//! wrote.
 //!
-//! Caches are private, write-back, and infinite unless they are [bounded](Caches); a line is 64 bytes. What is modelled is
-//! who may hold a line and who wrote it last, which decides exactly when a transfer is needed (the invalidation protocols of
-//! the MSI family agree on it), and what it costs by [how far](Distance) the line comes. What is left out: prefetching,
-//! bandwidth, the order in which a real machine's store buffers let others see a write. The model knows nothing of emulators,
+//! Caches are private, write-back, and infinite unless they are [bounded](Caches). A line is 64 bytes. The model tracks
+//! who may hold a line and who wrote it last. This determines exactly when a transfer is needed (the invalidation
+//! protocols of the MSI family agree on it), and its cost by [distance](Distance). Left out: prefetching, bandwidth,
+//! and the order in which a real machine's store buffers make writes visible. The model knows nothing of emulators,
 //! symbols or the lab.
 //!
-//! A line that a bounded cache had no room for, once dirty, is written back to memory. Fetching it from there is a *capacity
-//! miss* and no transfer; so is fetching a line that the CPU itself dropped and that nobody wrote since. The first fetch of
-//! a line that nobody wrote costs nothing.
+//! When a bounded cache evicts a dirty line, the line is written back to memory. Fetching it from there is a *capacity
+//! miss*, not a transfer. So is fetching a line that the CPU itself dropped and that nobody has written since. The
+//! first fetch of a line that nobody wrote costs nothing.
 //!
-//! Each CPU is driven by one thread through its own [`Cpu`]; lines are shared between them without locks. Most accesses end
-//! at an entry of a small table of the CPU's own and one relaxed load.
+//! One thread drives each CPU through its own [`Cpu`]. The CPUs share the lines without locks. Most accesses finish
+//! after one entry of a small table of the CPU and one relaxed load.
 //!
 //! ```
 //! use faultline_coherence::{Access, Kind, Machine, Topology};

@@ -1,11 +1,11 @@
-//! The machine: a topology, what its transfers cost, and the lines that its CPUs share.
+//! The machine: a topology, the cost of its transfers, and the lines that its CPUs share.
 
 use crate::cache::{Caches, CachesError};
 use crate::costs::Costs;
 use crate::table::Table;
 use crate::topology::Topology;
 
-/// A machine. Its CPUs borrow it, each for a thread of its own.
+/// A machine. Its CPUs borrow it; each belongs to one thread.
 #[derive(Debug)]
 pub struct Machine {
     topology: Topology,
@@ -15,27 +15,27 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine of infinite caches that hold nothing, where each transfer costs one clock.
+    /// A machine with infinite, empty caches, where each transfer costs one clock.
     pub fn new(topology: Topology) -> Self {
         Machine { topology, costs: Costs::ONE_EACH, caches: None, lines: Table::new() }
     }
 
-    /// A machine whose caches hold nothing; without `caches` they are infinite.
+    /// A machine with empty caches; without `caches` they are infinite.
     pub fn with(topology: Topology, costs: Costs, caches: Option<Caches>) -> Result<Self, CachesError> {
         Ok(Machine { costs, caches: caches.map(Caches::check).transpose()?, ..Machine::new(topology) })
     }
 
-    /// Where the CPUs are.
+    /// The topology.
     pub fn topology(&self) -> &Topology {
         &self.topology
     }
 
-    /// What its transfers cost.
+    /// The cost of its transfers.
     pub fn costs(&self) -> &Costs {
         &self.costs
     }
 
-    /// The size of its caches; none if they are infinite.
+    /// The size of its caches. None if they are infinite.
     pub fn caches(&self) -> Option<Caches> {
         self.caches
     }

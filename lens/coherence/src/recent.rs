@@ -1,4 +1,4 @@
-//! The lines that a CPU has touched lately: a direct-mapped table at which most accesses end.
+//! The lines that a CPU has touched recently: a direct-mapped table in which most accesses finish.
 
 use crate::access::{Access, Kind, Part};
 use crate::group::Group;
@@ -7,42 +7,44 @@ use crate::tally::{Cause, Distance, Key};
 use crate::topology::CpuId;
 use crate::word::{Version, Word};
 
-/// Entries. With half as many the lines of a few dozen pages already push each other out; twice as many gain little more.
+/// Number of entries. With half as many, the lines of a few dozen pages already evict each other; twice as many improve
+/// little.
 const ENTRIES: usize = 2048;
 
-/// The number of no line: they are addresses by 64, so none is as great.
+/// Number of no line. Line numbers are addresses divided by 64, so none is this large.
 const NOTHING: u64 = u64::MAX;
 
-/// A line lately touched, as this CPU holds it: one line of the host's.
+/// A recently touched line, as this CPU holds it. Fits one host line.
 ///
-/// A byte of `foreign` is neither in `noted_read` nor in `noted_written`, so that the first access to it is seen.
+/// No byte of `foreign` is in `noted_read` or `noted_written`, so the first access to it is noticed.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(crate) struct Entry<'m> {
-    /// The line.
+    /// Number of the line.
     pub(crate) number: u64,
-    /// Where it is.
+    /// The group that the line belongs to.
     pub(crate) group: &'m Group,
-    /// Its word in the version that the CPU holds, as it is if the CPU owns it alone.
+    /// The word that the line has if this CPU owns it alone in the version that it holds.
     own: Word,
-    /// Bytes whose reading needs no note any more: the line knows of them, or the CPU owns it.
+    /// Bytes whose reads need not be recorded any more: the line has them recorded, or the CPU owns it.
     pub(crate) noted_read: Bytes,
-    /// Bytes whose writing needs no note any more.
+    /// Bytes whose writes need not be recorded any more.
     pub(crate) noted_written: Bytes,
-    /// Bytes by which the transfer that brought the line, false sharing so far, turns out as true sharing; else 0.
+    /// Bytes whose access proves that the transfer that brought the line is true sharing; until then it counts as false
+    /// sharing. 0 if there is no such question.
     pub(crate) foreign: Bytes,
     /// With `how`, the key of that transfer.
     site: u64,
     how: How,
-    /// The line's page is known to be contents.
+    /// The page is already recorded as contents.
     pub(crate) is_contents: bool,
-    /// What the CPU must keep of this entry is kept elsewhere already.
+    /// What must be remembered of this entry has already been saved elsewhere.
     pub(crate) is_saved: bool,
 }
 
 const _: () = assert!(size_of::<Entry<'_>>() == 64);
 
-/// A transfer's key but for line and site.
+/// A transfer's key without line and site.
 #[derive(Debug, Clone, Copy)]
 struct How {
     cause: Cause,
@@ -54,7 +56,7 @@ struct How {
 }
 
 impl<'m> Entry<'m> {
-    /// A line that the CPU held last in `version`, or never.
+    /// A line that the CPU last held in `version`, or never.
     pub(crate) fn new(number: u64, group: &'m Group, cpu: CpuId, version: Version) -> Self {
         let (cause, distance) = (Cause::Read, Distance::SameCache);
         Entry {
@@ -71,12 +73,12 @@ impl<'m> Entry<'m> {
         }
     }
 
-    /// Whether it is none: a place in which no line has been yet.
+    /// Whether no line has been in this place yet.
     pub(crate) fn is_empty(&self) -> bool {
         self.number == NOTHING
     }
 
-    /// Makes it none.
+    /// Makes the place empty.
     pub(crate) fn clear(&mut self) {
         self.number = NOTHING;
     }
@@ -87,26 +89,26 @@ impl<'m> Entry<'m> {
         self.group.line(self.number)
     }
 
-    /// The version in which the CPU held it last.
+    /// The version in which the CPU last held the line.
     pub(crate) fn version(&self) -> Version {
         self.own.version()
     }
 
-    /// The CPU holds another version, of which nothing is noted.
+    /// The CPU holds another version, of which nothing is recorded yet.
     pub(crate) fn hold(&mut self, version: Version, cpu: CpuId) {
         self.own = Word::exclusive(version, cpu);
         (self.noted_read, self.noted_written, self.foreign) = (0, 0, 0);
         self.is_saved = false;
     }
 
-    /// The CPU holds the version after the one that it had, and nobody else was concerned.
+    /// The CPU holds the next version after its own, and no other CPU was affected.
     pub(crate) fn upgrade(&mut self, version: Version, cpu: CpuId) {
         self.own = Word::exclusive(version, cpu);
         (self.noted_read, self.noted_written) = (!self.foreign, 0);
         self.is_saved = false;
     }
 
-    /// The transfer that brought the line is false sharing unless one of `foreign` is touched.
+    /// The transfer that brought the line is false sharing unless a byte of `foreign` is touched.
     pub(crate) fn suspect(&mut self, key: &Key, foreign: Bytes) {
         let Key { line: _, site, cause, atomic, user, distance, offset, size } = *key;
         (self.site, self.how) = (site, How { cause, distance, atomic, user, offset, size });
@@ -115,13 +117,13 @@ impl<'m> Entry<'m> {
         self.noted_written &= !foreign;
     }
 
-    /// The key of the transfer under suspicion.
+    /// The key of the suspected transfer.
     pub(crate) fn suspected(&self) -> Key {
         let How { cause, distance, atomic, user, offset, size } = self.how;
         Key { line: self.number, site: self.site, cause, atomic, user, distance, offset, size }
     }
 
-    /// The bytes whose reading, and those whose writing, changes nothing as the line is now.
+    /// The bytes that can be read, and those that can be written, without any change in the line's present state.
     pub(crate) fn settled(&self) -> (Bytes, Bytes) {
         let word = self.line().word();
         let read = if word.is_same_version(self.own) { self.noted_read } else { 0 };
@@ -153,24 +155,24 @@ impl<'m> Recent<'m> {
         Recent(entries)
     }
 
-    /// Whether the access changes nothing, as far as the table can tell.
+    /// Whether the access changes nothing, as far as the table knows.
     #[inline]
     pub(crate) fn suffices(&self, access: &Access, part: Part) -> bool {
         self.0[slot(part.line)].suffices(access, part)
     }
 
-    /// What is in the place of a line.
+    /// The entry in the place of a line.
     pub(crate) fn entry(&self, line: u64) -> &Entry<'m> {
         &self.0[slot(line)]
     }
 
-    /// The place of a line, with the entry that is in it: that line's, another's, or none.
+    /// The place of a line. Its entry may belong to that line, to another one, or to none.
     pub(crate) fn place(&mut self, line: u64) -> &mut Entry<'m> {
         &mut self.0[slot(line)]
     }
 }
 
-/// The place of a line. Folded, so that the first lines of pages don't all meet in a few places.
+/// The index of a line's place. Hashed, so that the first lines of pages do not collide in a few places.
 #[inline]
 fn slot(line: u64) -> usize {
     (line ^ line >> ENTRIES.trailing_zeros()) as usize % ENTRIES

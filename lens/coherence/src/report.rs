@@ -1,4 +1,4 @@
-//! All CPUs' tallies put together: totals, and the lines and sites with most transfers.
+//! Combines the tallies of all CPUs: totals, and the lines and sites with most transfers.
 
 use crate::machine::Machine;
 use crate::tally::{Cause, Count, Distance, Key, Tally};
@@ -9,23 +9,22 @@ use std::collections::BTreeMap;
 /// A line's transfers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineReport {
-    /// Number of the line: its address by 64.
+    /// Number of the line: its address divided by 64.
     pub line: u64,
     /// All transfers of it.
     pub count: Count,
     /// Transfers to each CPU that fetched it, by CPU.
     pub by_cpu: BTreeMap<CpuId, u64>,
-    /// Transfers by each instruction, the most first.
+    /// Transfers by each instruction, most first.
     pub by_site: Vec<(u64, u64)>,
-    /// Transfers by the bytes of the line that the accesses which needed them touched: first byte, number of bytes, transfers;
-    /// the most first.
+    /// Transfers by the bytes of the line that the access touched: first byte, number of bytes, transfers; most first.
     pub by_offset: Vec<(u8, u8, u64)>,
     /// Whether its page was reached through a mapping of user space.
     pub contents: bool,
-    /// Clocks that it was on its way, one transfer after the other: a line is at one place at a time. Of the reads as many count as
-    /// there were writes, since copies for the reads between two writes can be on their way at once. No machine can be
-    /// done with all that was asked of the line sooner (the bottleneck's bound of Denning and Buzen, "The operational analysis of
-    /// queueing network models", 1978).
+    /// Sum of its transfers' costs in clocks, one transfer after the other, because a line is in one place at a time.
+    /// At most as many reads count as there were writes, because the copies for the reads between two writes can be on
+    /// their way at once. No machine can complete all accesses to the line sooner (the bottleneck bound of Denning and
+    /// Buzen, "The operational analysis of queueing network models", 1978).
     pub occupied: u64,
 }
 
@@ -34,7 +33,7 @@ pub struct LineReport {
 pub struct SiteReport {
     /// The instruction.
     pub site: u64,
-    /// All transfers that it needed.
+    /// All transfers that it caused.
     pub count: Count,
 }
 
@@ -47,20 +46,20 @@ pub struct Report {
     pub by_cause: BTreeMap<Cause, u64>,
     /// By distance.
     pub by_distance: BTreeMap<Distance, u64>,
-    /// By read-modify-writes.
+    /// Transfers by read-modify-writes.
     pub atomic: u64,
-    /// In user mode.
+    /// Transfers in user mode.
     pub user: u64,
-    /// Of lines whose page was reached through a mapping of user space.
+    /// Transfers of lines whose page was reached through a mapping of user space.
     pub contents: u64,
-    /// Every line that moved, the most transfers first, then by number.
+    /// Every line that moved, sorted by transfers, most first, then by number.
     pub lines: Vec<LineReport>,
-    /// Every instruction that made one move, the most transfers first, then by address.
+    /// Every instruction that made a line move, sorted by transfers, most first, then by address.
     pub sites: Vec<SiteReport>,
 }
 
 impl Report {
-    /// Puts tallies of a machine's CPUs together, each with the CPU that it is of.
+    /// Combines the tallies of a machine's CPUs, each with its CPU's number.
     pub fn new<'a>(machine: &Machine, tallies: impl IntoIterator<Item = (CpuId, &'a Tally)>) -> Self {
         let mut report = Report::default();
         let mut lines: BTreeMap<u64, LineSums> = BTreeMap::new();
@@ -90,7 +89,7 @@ impl Report {
     }
 }
 
-/// What becomes a line's report.
+/// A line's report in the making.
 #[derive(Default)]
 struct LineSums {
     count: Count,

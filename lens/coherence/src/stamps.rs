@@ -1,23 +1,24 @@
-//! When each byte of a line was last written, by version: for telling true from false sharing.
+//! Records in which version each byte of a line was last written, to distinguish true from false sharing.
 
 use crate::line::Bytes;
 use crate::word::Version;
 use std::array;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// For each byte the version in which it was last written, the current one left out; 0 is never.
+/// For each byte, the version in which it was last written, without the current one; 0 is never.
 ///
-/// Relaxed throughout: the owner of the line writes, and a CPU that races with it misjudges one transfer's sharing at worst.
+/// Relaxed throughout: the owner of the line writes. A CPU that races with it misclassifies one transfer's sharing at
+/// worst.
 #[derive(Debug)]
 pub(crate) struct Stamps([AtomicU64; 64]);
 
 impl Stamps {
-    /// Nothing written.
+    /// No byte written.
     pub(crate) fn new() -> Self {
         Stamps(array::from_fn(|_| AtomicU64::new(0)))
     }
 
-    /// Notes that `bytes` were written in `version`.
+    /// Records that `bytes` were written in `version`.
     pub(crate) fn set(&self, mut bytes: Bytes, version: Version) {
         while bytes != 0 {
             // Relaxed: see the struct.

@@ -1,10 +1,10 @@
-//! All lines there are, found by number without a lock: buckets of chains that only grow.
+//! All lines, found by number without a lock: buckets with chains that only grow.
 
 use crate::group::Group;
 use std::sync::OnceLock;
 
-/// Buckets. A guest of 4 GiB has 2²⁰ groups: if all were touched, chains would be 16 long, and only the first access of a CPU
-/// to a line walks one.
+/// Number of buckets. A guest of 4 GiB has 2²⁰ groups. If all were touched, chains would be 16 long, and only a CPU's
+/// first access to a line walks one.
 const BUCKETS: usize = 1 << 16;
 
 type Link = OnceLock<Box<Chained>>;
@@ -27,12 +27,12 @@ impl Table {
         Table { buckets: (0..BUCKETS).map(|_| Link::new()).collect(), nowhere: Group::new(u64::MAX) }
     }
 
-    /// The group of the line of that number; there from now on.
+    /// The group of the line with that number; created if needed.
     pub(crate) fn group(&self, line: u64) -> &Group {
         let number = Group::number_of(line);
         let mut link = &self.buckets[bucket(number)];
         loop {
-            // Another CPU may put its own group here first; then ours belongs further down the chain.
+            // Another CPU may insert its own group here first; then ours goes further down the chain.
             let chained = link.get_or_init(|| Box::new(Chained { group: Group::new(number), next: Link::new() }));
             if chained.group.number() == number {
                 return &chained.group;
@@ -41,13 +41,13 @@ impl Table {
         }
     }
 
-    /// A group of no lines that exist, for who must name one and has none.
+    /// A group of lines that do not exist, for callers that need some group.
     pub(crate) fn nowhere(&self) -> &Group {
         &self.nowhere
     }
 }
 
-/// Frees a chain link by link: a long one would overflow the stack if each group dropped the next.
+/// Frees a chain link by link: if each group dropped the next, a long chain would overflow the stack.
 impl Drop for Table {
     fn drop(&mut self) {
         for bucket in &mut self.buckets {

@@ -1,4 +1,4 @@
-//! What one CPU has counted: its transfers, by line and by where in the code.
+//! The counts of one CPU: its transfers, by line and by place in the code.
 
 use crate::topology::{CpuId, Topology};
 use rustc_hash::FxHashMap;
@@ -9,11 +9,11 @@ use std::hash::{Hash, Hasher};
 pub enum Cause {
     /// Read of a line that another CPU wrote.
     Read,
-    /// Write to a line that other CPUs hold.
+    /// Write to a line that other CPUs hold: an invalidation of their copies.
     Write,
 }
 
-/// How far it came.
+/// The distance that a line came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Distance {
     /// From a CPU that shares the last-level cache.
@@ -22,8 +22,8 @@ pub enum Distance {
     SameSocket,
     /// From another socket.
     OtherSocket,
-    /// From several holders at once: their copies were taken back, wherever they were. Costs as much as the farthest CPU of
-    /// the machine.
+    /// From several holders at once: their copies were taken back, wherever they were. Costs as much as from the
+    /// farthest CPU of the machine.
     Several,
 }
 
@@ -39,34 +39,34 @@ impl Distance {
         }
     }
 
-    /// The farthest that a machine has.
+    /// The largest distance in a machine.
     pub(crate) fn farthest(topology: &Topology) -> Self {
         Distance::between(topology, 0, topology.cpus() - 1)
     }
 }
 
-/// What transfers are told apart by.
+/// What distinguishes transfers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
-    /// Number of the line: its address by 64.
+    /// Number of the line: its address divided by 64.
     pub line: u64,
     /// The instruction.
     pub site: u64,
-    /// Why.
+    /// The cause.
     pub cause: Cause,
     /// Whether by a read-modify-write.
     pub atomic: bool,
     /// Whether in user mode.
     pub user: bool,
-    /// How far.
+    /// The distance.
     pub distance: Distance,
     /// The first byte of the line that the access touched.
     pub offset: u8,
-    /// How many bytes of the line it touched.
+    /// Number of bytes of the line that it touched.
     pub size: u8,
 }
 
-/// Its small fields are hashed as one word: each of its own would be a round of the hash.
+/// The small fields are hashed as one word: hashing each separately would cost a round each.
 impl Hash for Key {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let small =
@@ -76,15 +76,15 @@ impl Hash for Key {
     }
 }
 
-/// Transfers of one key. Sharing is *true* when the CPU, while it holds the line, comes to a byte that another wrote since it
-/// held the line last, or, when it takes the line to write, to one that another wrote or read before it lost the line; and *false* when it
-/// never does (after Dubois et al., "The detection and elimination of useless misses
-/// in multiprocessors", ISCA 1993).
+/// Transfers of one key. Sharing is *true* if the CPU, while it holds the line, touches a byte that another CPU wrote
+/// since it last held the line. If it takes the line to write, a byte that another CPU wrote or read before it lost the
+/// line counts too. Sharing is *false* if the CPU never does (after Dubois et al., "The detection and elimination of
+/// useless misses in multiprocessors", ISCA 1993).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Count {
-    /// With true sharing.
+    /// Transfers with true sharing.
     pub true_sharing: u64,
-    /// With false sharing.
+    /// Transfers with false sharing.
     pub false_sharing: u64,
 }
 
@@ -102,8 +102,8 @@ impl Count {
 
 /// Transfers by key.
 ///
-/// A change is noted first, and entered when some have gathered: counts lie far apart in memory, and a loop over many waits for several
-/// of them at once, where each change by itself would wait for its own.
+/// Changes are collected first and entered in batches. The counts are far apart in memory: a loop over many changes
+/// overlaps their cache misses, where single changes would wait one by one.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
     counts: Counts,
@@ -112,19 +112,19 @@ pub struct Tally {
 
 type Counts = FxHashMap<Key, Count>;
 
-/// Changes that are entered together; they fit the first-level cache.
+/// Number of changes per batch. A batch fits the first-level cache.
 const GATHERED: usize = 128;
 
 #[derive(Debug, Clone, Copy)]
 enum Change {
     True,
     False,
-    /// What looked like false sharing was true sharing after all.
+    /// A suspected false-sharing transfer turned out to be true sharing.
     Corrected,
 }
 
 impl Tally {
-    /// Every key with its count, in no order.
+    /// Every key with its count, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (Key, Count)> {
         let mut counts = self.counts.clone();
         enter(&mut counts, &self.noted);
@@ -140,7 +140,7 @@ impl Tally {
         self.note(key, if is_true { Change::True } else { Change::False });
     }
 
-    /// A transfer that looked like false sharing was true sharing after all.
+    /// A suspected false-sharing transfer turned out to be true sharing.
     pub(crate) fn correct(&mut self, key: &Key) {
         self.note(*key, Change::Corrected);
     }

@@ -1,9 +1,9 @@
-//! Where CPUs are: which share a cache, which a socket.
+//! The topology: which CPUs share a cache, and which share a socket.
 
 /// Number of a CPU, from 0.
 pub type CpuId = u16;
 
-/// CPUs, evenly spread: first all of a cache, then all caches of a socket, then the next socket.
+/// CPUs, evenly distributed: first all CPUs of a cache, then all caches of a socket, then the next socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Topology {
     cpus: CpuId,
@@ -11,7 +11,7 @@ pub struct Topology {
     cpus_per_cache: CpuId,
 }
 
-/// A topology that can't be.
+/// Why a topology is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TopologyError {
     /// No CPU, or too many.
@@ -20,18 +20,18 @@ pub enum TopologyError {
     /// No socket, or too many.
     #[error("{0} sockets: from 1 to {max} are possible", max = Topology::MOST_SOCKETS)]
     Sockets(u32),
-    /// The CPUs don't divide among the sockets.
+    /// The number of CPUs is not a multiple of the number of sockets.
     #[error("{0} CPUs don't divide evenly among {1} sockets")]
     Uneven(u32, u32),
-    /// The CPUs of a socket don't divide among caches.
+    /// The CPUs of a socket cannot be divided evenly among caches.
     #[error("{0} CPUs to a socket don't divide evenly among caches of {1} CPUs each")]
     UnevenCaches(u32, u32),
 }
 
 impl Topology {
-    /// Most CPUs: what fits the fields of a line's word.
+    /// Maximum number of CPUs: what fits the fields of a line's word.
     pub const MOST_CPUS: u32 = 4094;
-    /// Most sockets.
+    /// Maximum number of sockets.
     pub const MOST_SOCKETS: u32 = 64;
 
     /// `cpus` CPUs on `sockets` sockets, of which `cpus_per_cache` share a last-level cache.
@@ -66,7 +66,7 @@ impl Topology {
         self.cpus / self.cpus_per_socket
     }
 
-    /// CPUs to a last-level cache.
+    /// CPUs per last-level cache.
     pub fn cpus_per_cache(&self) -> CpuId {
         self.cpus_per_cache
     }
@@ -76,7 +76,7 @@ impl Topology {
         cpu / self.cpus_per_socket
     }
 
-    /// The last-level cache of a CPU, from 0 over the whole machine.
+    /// The last-level cache of a CPU, numbered from 0 over the whole machine.
     pub fn cache(&self, cpu: CpuId) -> u16 {
         cpu / self.cpus_per_cache
     }

@@ -1,17 +1,17 @@
-//! The state of a line in one word, so that one compare-and-swap moves it on.
+//! The state of a line in one word, so that one compare-and-swap changes it.
 //!
 //! | bits | field | meaning |
 //! |---|---|---|
-//! | 0…11 | owner | 1 + the CPU that wrote the line last, which holds it; 0 if nobody wrote it, or who did has written it back |
-//! | 12…23 | reader | who else fetched it since: 0 nobody; 1 + the CPU if it is one; 4095 several |
-//! | 24…63 | version | grows by one with every change of owner, and with every write after others have fetched the line |
+//! | 0…11 | owner | 1 + the CPU that wrote the line last and holds it; 0: nobody wrote it, or the writer wrote it back |
+//! | 12…23 | reader | who else has fetched it since: 0 nobody; 1 + the CPU if it is one; 4095 several |
+//! | 24…63 | version | grows by one with each change of owner, and with each write after others have fetched the line |
 //!
-//! A CPU holds a line exactly if the version that it fetched, which it remembers itself, is the line's version, and it has not
-//! dropped it since for want of room. So the word need not list the holders, and any number of CPUs fits. Within a version
-//! nothing is written any more once somebody has fetched the line: such a write begins the next version. Nor is anything
-//! once it was written back: there is no owner to do it.
+//! A CPU remembers the version that it fetched. It holds the line exactly if this is the line's current version and it
+//! has not dropped the line since for lack of room. So the word need not list the holders, and any number of CPUs fits.
+//! Within a version nothing is written after another CPU has fetched the line: such a write begins the next version.
+//! Nor is anything written after the line was written back, because it has no owner then.
 //!
-//! Who drops a line that it did not write tells nobody, as is usual in hardware: it stays a reader in the word.
+//! A CPU that drops a line which it did not write tells nobody, as is usual in hardware. It stays a reader in the word.
 
 use crate::topology::CpuId;
 
@@ -23,7 +23,7 @@ const FIELD: u64 = (1 << FIELD_BITS) - 1;
 const SEVERAL: u64 = FIELD;
 const VERSION_SHIFT: u32 = 2 * FIELD_BITS;
 
-/// Who else than the owner has fetched the line in its version.
+/// Who has fetched the line in its version, apart from the owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Readers {
     Nobody,
@@ -53,23 +53,23 @@ impl Word {
         self.0 >> VERSION_SHIFT
     }
 
-    /// The word of a line in `version` that `cpu` holds alone: it may write without asking anybody.
+    /// The word of a line in `version` that only `cpu` holds: it may write without any transfer.
     pub(crate) fn exclusive(version: Version, cpu: CpuId) -> Self {
         Word(version << VERSION_SHIFT | (u64::from(cpu) + 1))
     }
 
-    /// Whether `cpu` may write without asking anybody.
+    /// Whether `cpu` may write without any transfer.
     pub(crate) fn is_exclusive_to(self, cpu: CpuId) -> bool {
         self.owner() == Some(cpu) && self.readers() == Readers::Nobody
     }
 
-    /// Whether both are of the same version.
+    /// Whether both words have the same version.
     #[inline]
     pub(crate) fn is_same_version(self, other: Word) -> bool {
         (self.0 ^ other.0) >> VERSION_SHIFT == 0
     }
 
-    /// After `cpu`, which did not hold it, has fetched it.
+    /// The word after `cpu`, which did not hold the line, has fetched it.
     pub(crate) fn read_by(self, cpu: CpuId) -> Self {
         let reader = match self.readers() {
             Readers::Nobody => u64::from(cpu) + 1,
@@ -79,12 +79,12 @@ impl Word {
         Word(self.0 & !(FIELD << FIELD_BITS) | reader << FIELD_BITS)
     }
 
-    /// After `cpu` has made it its own to write.
+    /// The word after `cpu` has taken the line to write.
     pub(crate) fn written_by(self, cpu: CpuId) -> Self {
         Word::exclusive(self.version() + 1, cpu)
     }
 
-    /// After its owner has written it back to memory and dropped it.
+    /// The word after the owner has written the line back to memory and dropped it.
     pub(crate) fn written_back(self) -> Self {
         Word(self.0 & !FIELD)
     }

@@ -1,5 +1,5 @@
-//! Random accesses by a few CPUs to a few lines: every single one must cost what the plain model says, and the sharing must
-//! be judged alike.
+//! Random accesses by a few CPUs to a few lines. Each access must cost what the plain model says, and both must agree
+//! on the sharing.
 
 mod reference;
 
@@ -20,13 +20,13 @@ fn steps(lines: u64, most: usize) -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec((0..CPUS, 0..lines, 0u64..4, 0u8..3), 1..most)
 }
 
-/// Whether the judgements on sharing must be the same.
+/// Whether both models must agree on the sharing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lines {
-    /// Neighbours.
+    /// Lines next to each other.
     Near,
-    /// So far apart that they take each other's place among those lately touched. Whoever lost its place has forgotten that it
-    /// was under suspicion, and stays with false sharing.
+    /// Lines so far apart that they evict each other from the table of recent lines. An evicted entry forgets its
+    /// suspected transfer, which then stays false sharing.
     Far,
 }
 
@@ -71,8 +71,8 @@ fn agree(
     Ok(())
 }
 
-/// The same steps, each CPU's a few at a time, with every access carried out or with those left out that are settled: all must end
-/// alike.
+/// The same steps, a few at a time for each CPU: once with every access executed, once without those that are settled.
+/// Both must give the same result.
 fn settled_accesses_matter_to_nobody(turns: Vec<(u16, Vec<Step>)>) -> Result<(), TestCaseError> {
     let outcome = |leaves_out: bool| {
         let machine = Machine::new(Topology::new(CPUS.into(), 1, CPUS.into()).unwrap());

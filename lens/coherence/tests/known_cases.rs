@@ -1,5 +1,5 @@
-//! Cases whose transfers can be derived on paper, run step by step in a seeded random order of CPUs, as a fine interleaving
-//! would have it.
+//! Cases whose transfers can be derived on paper, run step by step in a seeded random order of CPUs, as in a fine
+//! interleaving.
 
 use faultline_coherence::{Access, Caches, Costs, Cpu, Distance, Kind, Machine, Report, Topology};
 use rand::SeedableRng;
@@ -10,7 +10,7 @@ fn access(address: u64, kind: Kind) -> Access {
     Access { address, size: 8, kind, site: address, user: true, contents: false }
 }
 
-/// Lets CPUs step in random order, each `rounds` times over; returns the report.
+/// Lets CPUs step in random order, `rounds` times each. Returns the report.
 fn run(cpus: u16, rounds: u64, mut step: impl FnMut(&mut Cpu<'_>, u64)) -> Report {
     let machine = Machine::new(Topology::new(cpus.into(), 1, cpus.into()).unwrap());
     let mut all: Vec<Cpu<'_>> = (0..cpus).map(|id| machine.cpu(id)).collect();
@@ -33,7 +33,7 @@ fn a_shared_counter_moves_whenever_another_cpu_comes() {
         let report = run(cpus, 1000, |cpu, _| {
             cpu.access(&access(0x1000, Kind::Atomic));
         });
-        // Two steps in a row by the same CPU move nothing: one in `cpus`.
+        // Two consecutive steps of the same CPU move nothing: one in `cpus`.
         let expected = 1.0 - 1.0 / f64::from(cpus);
         assert!((per_step(&report, cpus, 1000) - expected).abs() < 0.03, "{cpus} CPUs");
         assert_eq!(report.count.false_sharing, 0);
@@ -103,8 +103,9 @@ fn handing_over(waiters: u16, poll: impl Fn(&mut Cpu<'_>), release: impl Fn(&mut
     report.count.total() as f64 / f64::from(rounds * cpus)
 }
 
-/// Mellor-Crummey and Scott, "Algorithms for scalable synchronization on shared-memory multiprocessors", ACM TOCS 1991: with
-/// a ticket lock every release makes all waiters fetch the line again; with an MCS lock each waits on a line of its own.
+/// Mellor-Crummey and Scott, "Algorithms for scalable synchronization on shared-memory multiprocessors", ACM TOCS 1991:
+/// with a ticket lock every release makes all waiters fetch the line again; with an MCS lock each waiter spins on its
+/// own line.
 #[test]
 fn a_ticket_lock_grows_with_its_waiters_and_an_mcs_lock_does_not() {
     let ticket = |waiters| {
@@ -134,9 +135,10 @@ fn a_ticket_lock_grows_with_its_waiters_and_an_mcs_lock_does_not() {
     assert!(mcs(31) < 2.1, "{}", mcs(31));
 }
 
-/// A ring of one producer and one consumer, 8 slots to a line, both ends on lines of their own, each caching the other's end and
-/// looking again only when the ring seems full or empty. Driven in lockstep, an item at a time, the consumer looks again for each item: a
-/// fetch of the tail's line by the consumer, then its taking back by the producer; the slot's line likewise. Four in all.
+/// A ring of one producer and one consumer with 8 slots per line. Head and tail have their own lines. Each end caches
+/// the other's position and reads it again only when the ring seems full or empty. In lockstep, one item at a time, the
+/// consumer must read it for each item: the consumer fetches the tail's line, then the producer takes it back. The
+/// slot's line behaves in the same way. That makes four transfers.
 #[test]
 fn a_ring_in_lockstep_costs_what_paper_says() {
     let machine = Machine::new(Topology::new(2, 1, 2).unwrap());
@@ -189,7 +191,7 @@ fn a_transfer_costs_what_its_distance_does() {
     let mut cpus: Vec<Cpu<'_>> = (0..8).map(|id| machine.cpu(id)).collect();
     let mut write = |cpu: usize, kind| cpus[cpu].access(&access(0x1000, kind));
     assert_eq!([0, 1, 3, 4].map(|cpu| write(cpu, Kind::Write)), [0, 40, 90, 250]);
-    // Taken back from two CPUs of the same cache: as far as the machine goes.
+    // Taken back from two CPUs of the same cache: counts as the machine's largest distance.
     assert_eq!([write(5, Kind::Read), write(5, Kind::Write)], [40, 40]);
     assert_eq!([write(4, Kind::Read), write(6, Kind::Write)], [40, 250]);
     assert_eq!(cpus.iter().map(Cpu::transfers).sum::<u64>(), 7);
@@ -226,7 +228,7 @@ fn a_page_is_contents_once_it_was_reached_from_user_space() {
     let machine = Machine::new(Topology::new(2, 1, 2).unwrap());
     let (mut one, mut other) = (machine.cpu(0), machine.cpu(1));
     let page = |offset: u64, kind| access(0x7000 + offset, kind);
-    // The kernel clears the page; the process then finds all of it in the cache.
+    // The kernel clears the page. The process then finds all of it in the cache.
     one.access(&page(0, Kind::Write));
     one.access(&page(64, Kind::Write));
     let moved = |one: &Cpu<'_>, other: &Cpu<'_>| {
@@ -248,11 +250,11 @@ fn a_small_cache_writes_back_and_fetches_again() {
     let (mut one, mut other) = (machine.cpu(0), machine.cpu(1));
     let (a, b) = (0x1000, 0x2000);
     assert_eq!(one.access(&access(a, Kind::Write)), 0);
-    // The line is pushed out and written back, so that both fetch it from memory.
+    // The line is evicted and written back, so both CPUs fetch it from memory.
     assert_eq!(one.access(&access(b, Kind::Read)), 0);
     assert_eq!(other.access(&access(a, Kind::Read)), 3);
     assert_eq!(one.access(&access(a, Kind::Read)), 3);
-    // Two have it, though one has no room for anything else: its write takes it from the other.
+    // Two CPUs have it. One of them has no room for any other line, and its write still takes it from the other.
     assert_eq!(one.access(&access(a, Kind::Write)), 10);
     assert_eq!(other.access(&access(a, Kind::Read)), 10);
     assert_eq!((one.capacity_misses(), other.capacity_misses()), (1, 1));
@@ -264,9 +266,9 @@ fn a_line_fetched_again_stays_when_it_loses_its_place_among_the_recent() {
     let machine = Machine::with(Topology::new(1, 1, 1).unwrap(), costs, Some(Caches { lines: 2, ways: 2 })).unwrap();
     let mut cpu = machine.cpu(0);
     let mut read = |line: u64| cpu.access(&access(line << 46, Kind::Read));
-    // The third pushes the first out of the cache, which then pushes out the second.
+    // The third evicts the first from the cache, and then the first evicts the second.
     assert_eq!([1, 2, 3, 1].map(&mut read), [0, 0, 0, 3]);
-    // Both in the cache now, in turn in the same place of the table.
+    // Both are in the cache now, and alternate in the same place of the table.
     assert_eq!([3, 1, 3, 1].map(&mut read), [0; 4]);
 }
 
@@ -278,7 +280,7 @@ fn suspicion_outlives_a_write_that_concerns_nobody() {
     one.access(&access(0x1000, Kind::Write));
     assert_eq!(other.access(&access(0x1008, Kind::Read)), 1);
     one.access(&access(0x2000, Kind::Read));
-    // The first CPU has written the line back, so the second, which has it, is alone with it.
+    // The first CPU has written the line back, so the second CPU, which has it, is the only holder.
     assert_eq!(other.access(&access(0x1008, Kind::Write)), 0);
     let true_sharing = |cpu: &Cpu<'_>| cpu.tally().iter().map(|(_, count)| count.true_sharing).sum::<u64>();
     assert_eq!(true_sharing(&other), 0);
@@ -294,7 +296,7 @@ fn a_line_is_at_one_place_at_a_time() {
     for cpu in &mut cpus {
         cpu.access(&access(0x1000, Kind::Atomic));
     }
-    // A line that one writes and three read: the copies can be on their way at once.
+    // One CPU writes the line and three read it: their copies can be on their way at once.
     cpus[0].access(&access(0x2000, Kind::Write));
     for cpu in &mut cpus[1..] {
         cpu.access(&access(0x2000, Kind::Read));

@@ -1,11 +1,11 @@
-//! Interleavings of a few CPUs' accesses to one line, as `loom` explores them, stale relaxed loads included: all with few
-//! interruptions.
+//! Interleavings of a few CPUs' accesses to one line, explored by `loom`, including stale relaxed loads: all that have
+//! few preemptions.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test --release -p faultline-coherence --lib interleavings`
 //!
-//! What is held: every version is begun by one CPU; what the writer that ends a version finds in the word is exactly who has
-//! fetched it and whether its owner still has it; and so a write is a transfer exactly if another had the line, and a read
-//! is counted once for each version that the CPU did not have.
+//! The tests check three things. Each version is begun by exactly one CPU. The word that the writer finds when it ends
+//! a version says exactly who has fetched it and whether its owner still has it. So a write is a transfer exactly if
+//! another CPU had the line, and a read is counted once for each version that the CPU did not have.
 
 use super::Line;
 use crate::topology::CpuId;
@@ -18,11 +18,11 @@ use std::collections::{BTreeMap, BTreeSet};
 enum Step {
     Read,
     Write,
-    /// For want of room.
+    /// Because its cache is full.
     Drop,
 }
 
-/// What a CPU did, with the word that it found.
+/// A step of a CPU, with the word that it found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Deed {
     Fetched(Word),
@@ -31,7 +31,7 @@ enum Deed {
     WroteBack(Version),
 }
 
-/// Lets a CPU go through its steps, remembering what it holds as a CPU of the model does.
+/// Executes a CPU's steps, and remembers what it holds as a CPU of the model does.
 fn run(line: &Line, cpu: CpuId, steps: &[Step]) -> Vec<Deed> {
     let mut held: Option<Version> = None;
     let mut deeds = Vec::new();
@@ -97,7 +97,7 @@ fn check(deeds: &[(CpuId, Deed)], last: Word) {
     }
 }
 
-/// Most times that a CPU is interrupted though it could go on; without a bound three CPUs take hours.
+/// Maximum number of preemptions. Without a bound, three CPUs take hours.
 const MOST_INTERRUPTIONS: usize = 3;
 
 fn explore(scripts: &'static [&'static [Step]]) {

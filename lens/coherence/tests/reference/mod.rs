@@ -1,32 +1,33 @@
-//! The same machine written the plain way: for each line the set of holders and, for each byte, when it was written and by
-//! whom. Slow and sequential; what the real one is held against.
+//! A plain version of the same machine: for each line the set of holders and, for each byte, when it was written and by
+//! whom. It is slow and sequential, and serves as the reference for the real one.
 
 use std::collections::{HashMap, HashSet};
 
 #[derive(Default)]
 struct Line {
-    /// Who has the line in its cache.
+    /// The CPUs that have the line in their cache.
     holders: HashSet<u16>,
-    /// Who is believed to: those who dropped it unwritten told nobody.
+    /// The CPUs that are believed to have it: those that dropped an unwritten line told nobody.
     believed: HashSet<u16>,
-    /// Who dropped it, and nobody wrote it since.
+    /// The CPUs that dropped it while nobody has written it since.
     dropped: HashSet<u16>,
-    /// The last writer; none while the line was never written, or once it was written back.
+    /// The last writer. None if the line was never written, or was written back.
     writer: Option<u16>,
     is_written: bool,
-    /// For each byte, when it was written last, by the count of all accesses.
+    /// For each byte, the time of its last write, in number of accesses.
     written_at: HashMap<u64, u64>,
-    /// Since when each CPU has not held the line: the time of its last touch while it did.
+    /// For each CPU, since when it does not hold the line: the time of its last touch while it did.
     last_held: HashMap<u16, u64>,
-    /// Bytes that each CPU has read since the line was taken by its last writer, that one left out.
+    /// Bytes that each CPU has read since the last writer took the line, without that writer's own reads.
     read_by: HashMap<u16, HashSet<u64>>,
     /// Bytes that the last writer has written since it took the line.
     written_by_writer: HashSet<u64>,
-    /// For each CPU the open question whether its last transfer was false sharing, and the bytes that would settle it.
+    /// For each CPU: whether its last transfer may still turn out to be true sharing, and the bytes that would decide
+    /// it.
     open: HashMap<u16, HashSet<u64>>,
 }
 
-/// What an access needed.
+/// The outcome of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needed {
     Nothing,
@@ -45,16 +46,16 @@ pub struct Sums {
 #[derive(Default)]
 pub struct Reference {
     lines: HashMap<u64, Line>,
-    /// For each CPU the lines in its cache, those fetched last at the end, taken away ones among them.
+    /// For each CPU the lines in its cache, most recently fetched last, including those that were taken away.
     caches: HashMap<u16, Vec<u64>>,
-    /// Sets and ways; none if there is room for everything.
+    /// Sets and ways. None if the cache is unbounded.
     bounds: Option<(u64, usize)>,
     now: u64,
     pub sums: Sums,
 }
 
 impl Reference {
-    /// A machine with caches of so many sets of so many ways.
+    /// A machine with caches of `sets` sets with `ways` ways.
     pub fn bounded(sets: u64, ways: usize) -> Self {
         Reference { bounds: Some((sets, ways)), ..Reference::default() }
     }
