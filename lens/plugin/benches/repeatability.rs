@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The same programs five times over: how much transfers, instructions and the predicted time differ from run to run. Ends with
-//! 1 if transfers or instructions differ by more than 1 %; a busy host, on which CPUs can't be kept in step, makes them.
+//! Runs the same programs five times, and measures how much transfers, instructions and the predicted time differ
+//! between runs. Exits with 1 if transfers or instructions differ by more than 1 %. They do on a busy host, where CPUs
+//! cannot be kept in step.
 
 #[path = "../tests/lens/emulator.rs"]
 #[allow(dead_code, reason = "the tests use the rest of it")]
@@ -9,12 +10,12 @@ mod emulator;
 use emulator::{Outcome, number, run};
 use std::process::ExitCode;
 
-/// Greatest standard deviation by mean.
+/// Largest standard deviation allowed, relative to the mean.
 const ALLOWED: f64 = 0.01;
 
 const RUNS: usize = 5;
 
-/// Standard deviation by mean, of a sample.
+/// Standard deviation of a sample, relative to its mean.
 fn variation(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

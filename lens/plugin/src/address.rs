@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Where an access goes: from what QEMU reports to an address that all CPUs share.
+//! Where an access goes: maps what QEMU reports to an address that all CPUs share.
 
 use crate::qemu::{MemoryInfo, Qemu};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// How addresses are to be understood.
+/// How to interpret addresses.
 #[derive(Debug)]
 pub(crate) enum AddressSpace {
-    /// One process: its virtual addresses are what its threads share. Memory that it maps at two addresses counts as two.
+    /// One process: its threads share its virtual addresses. Memory that it maps at two addresses counts as two.
     Process,
     /// A kernel with its processes.
     Kernel(DirectMap),
@@ -21,27 +21,28 @@ pub(crate) struct Place {
     pub(crate) contents: bool,
 }
 
-/// From here on addresses are the kernel's.
+/// From here on addresses belong to the kernel.
 pub(crate) const KERNEL: u64 = 1 << 63;
 
-/// Where Linux on x86-64 with four levels of page tables and without randomisation maps all memory
+/// Where Linux on x86-64 maps all memory, with four levels of page tables and without randomisation
 /// (Documentation/x86/x86_64/mm.rst).
 pub(crate) const DIRECT_MAP: u64 = 0xffff_8880_0000_0000;
 
-/// From here on the kernel maps single pages at fixed addresses, among them registers of interrupt controllers.
+/// From here on the kernel maps single pages at fixed addresses, including registers of interrupt controllers.
 const FIXED_MAP: u64 = 0xffff_ffff_ff00_0000;
 
 const CHUNK_SHIFT: u32 = 21;
 const CHUNK_BYTES: u64 = 1 << CHUNK_SHIFT;
 
-/// Memory of a guest that the table covers: 1 TiB.
+/// Size of a guest's memory that the table covers: 1 TiB.
 const MOST_CHUNKS: usize = 1 << (40 - CHUNK_SHIFT);
 
-/// For each chunk of the direct map, where it is by QEMU's numbers. Learnt at a chunk's first access, since a look-up for each
-/// would cost more than all the rest. Chunk 0, with its holes for devices, is never learnt.
+/// For each chunk of the direct map, its address in QEMU's numbering. It is learnt at the chunk's first access, because
+/// a look-up for each access would cost more than everything else. Chunk 0, with its holes for devices, is never
+/// learnt.
 #[derive(Debug)]
 pub(crate) struct DirectMap {
-    /// Number of the chunk's first byte, with bit 0 set; 0 while not known.
+    /// Number of the chunk's first byte, with bit 0 set. 0: not known yet.
     chunks: Box<[AtomicU64]>,
 }
 
@@ -55,7 +56,7 @@ impl DirectMap {
         let Some(chunk) = self.chunks.get((offset >> CHUNK_SHIFT) as usize) else {
             return qemu.memory_address(info, address);
         };
-        // Relaxed: whoever learns a chunk stores the same number.
+        // Relaxed: all CPUs that learn a chunk store the same number.
         match chunk.load(Relaxed) {
             0 => {
                 let found = qemu.memory_address(info, address)?;
@@ -69,7 +70,8 @@ impl DirectMap {
         }
     }
 
-    /// The guest's physical address of a byte by QEMU's number, if its chunk was learnt; else the number.
+    /// The guest's physical address of the byte with QEMU's number `number`, if its chunk was learnt; otherwise
+    /// `number`.
     pub(crate) fn physical(&self, number: u64) -> u64 {
         let first = (number & !(CHUNK_BYTES - 1)) | 1;
         // Relaxed: see `locate`.
@@ -79,10 +81,10 @@ impl DirectMap {
 }
 
 impl AddressSpace {
-    /// Where an access goes; none if not to memory. To be called in its callback.
+    /// Where an access goes. None if it does not go to memory. Call it only in the access's callback.
     ///
-    /// The kernel's own addresses outside the direct map are taken as they are: what is there (its image, stacks, the array of page
-    /// descriptors) is not reached in another way.
+    /// The kernel's own addresses outside the direct map are not translated: nothing else maps what is there (its
+    /// image, stacks, the array of page descriptors).
     #[inline]
     pub(crate) fn locate(&self, qemu: &Qemu, info: MemoryInfo, address: u64) -> Option<Place> {
         let kernel_place = |address| Some(Place { address, contents: false });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The plugin's arguments, `key=value` each: read and checked, nothing else.
+//! Parses and checks the plugin's arguments, each `key=value`. Does nothing else.
 
 use crate::lockstep::Quanta;
 use faultline_coherence::{Caches, CachesError, CostTable, Machine, Topology, TopologyError};
@@ -7,30 +7,30 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What the caller asked for.
+/// The caller's request.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Arguments {
     /// The modelled machine.
     pub(crate) topology: Topology,
-    /// Number of its sockets; the topology was made from it.
+    /// Number of its sockets, as used for the topology.
     pub(crate) sockets: u32,
-    /// CPUs to a last-level cache.
+    /// CPUs per last-level cache.
     pub(crate) cpus_per_cache: u32,
-    /// How far a CPU may run ahead of the slowest, in units of the virtual clock (an instruction is 1).
+    /// How far a CPU may run ahead of the slowest, in clocks (an instruction is 1).
     pub(crate) quanta: Quanta,
-    /// What an instruction and a transfer cost.
+    /// The cost of an instruction and of a transfer.
     pub(crate) costs: CostTable,
-    /// Bounds of each CPU's cache.
+    /// Size of each CPU's cache, if bounded.
     pub(crate) caches: Option<Caches>,
-    /// Where the report goes.
+    /// The path of the report.
     pub(crate) output: PathBuf,
-    /// Whether to count the whole run and ignore marks.
+    /// Whether to count the whole run and ignore region marks.
     pub(crate) whole: bool,
-    /// How long the slowest CPU may stand still while others wait for it.
+    /// How long the slowest CPU may make no progress while others wait for it.
     pub(crate) stall: Duration,
 }
 
-/// An argument that can't be.
+/// Why an argument is rejected.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub(crate) enum ArgumentError {
     #[error("{0}: not of the form key=value")]
@@ -81,23 +81,24 @@ const KEYS: [&str; 15] = [
     "stall_seconds",
 ];
 
-/// For programs. The first is well below the cost of a transfer: else a CPU that got a contended line would use it again and again
-/// before the next one's turn. The second is what work on private lines bears without crawling; a CPU that spins on its own copy of
-/// a line sees a change late by as much.
+/// For programs. The first is well below the cost of a transfer. Otherwise a CPU that got a contended line would use it
+/// again and again before the next CPU's turn. The second is as small as work on private lines allows without becoming
+/// very slow; a CPU that spins on its own copy of a line sees a change late by as much.
 pub(crate) const PROGRAM_QUANTA: Quanta = Quanta { contended: 5, private: 200 };
 
-/// For kernels: a fraction of a page fault. Turns end where the emulator's blocks do, so a finer one costs hardly more, but below
-/// [`LEAST_KERNEL_QUANTUM`] means nothing any more.
+/// For kernels: a fraction of a page fault. Turns end at the ends of translation blocks, so a finer quantum costs
+/// hardly more, but a value below [`LEAST_KERNEL_QUANTUM`] would have no effect.
 pub(crate) const KERNEL_QUANTA: Quanta = Quanta { contended: 1000, private: 1000 };
 
-/// A CPU has a turn of one block at least in each round, so a quantum must be longer than what a block may cost with its transfers.
+/// A CPU runs at least one translation block in each round, so a quantum must be longer than the largest cost of a
+/// block with its transfers.
 pub(crate) const LEAST_KERNEL_QUANTUM: u64 = 500;
 
 const DEFAULT_STALL_SECONDS: u64 = 10;
 const MOST_STALL_SECONDS: u64 = 86_400;
 
 impl Arguments {
-    /// Reads the arguments. `usual`: the quanta unless they are given.
+    /// Parses the arguments. `usual`: the default quanta.
     pub(crate) fn parse<'a>(
         arguments: impl IntoIterator<Item = &'a str>,
         usual: Quanta,
@@ -135,7 +136,7 @@ impl Arguments {
         })
     }
 
-    /// Whether a machine that runs by turns can keep to the quanta. The error says what is the matter.
+    /// Whether a machine whose CPUs take turns can observe the quanta. The error says why not.
     pub(crate) fn check_turns(&self) -> Result<(), ArgumentError> {
         let Quanta { contended, private } = self.quanta;
         if contended < LEAST_KERNEL_QUANTUM {
@@ -147,13 +148,13 @@ impl Arguments {
         Ok(())
     }
 
-    /// The machine to count on. The error is that of caches that can't be.
+    /// The machine to count on. Fails if the cache size is invalid.
     pub(crate) fn machine(&self) -> Result<Machine, ArgumentError> {
         Ok(Machine::with(self.topology, self.costs.costs(), self.caches)?)
     }
 }
 
-/// The default table, but for what is given.
+/// The default table, with the given values replaced.
 fn costs(count: impl Fn(&'static str) -> Result<Option<u32>, ArgumentError>) -> Result<CostTable, ArgumentError> {
     let table = CostTable::default();
     let costs = CostTable {
@@ -175,7 +176,8 @@ fn caches(lines: Option<u32>, ways: Option<u32>) -> Result<Option<Caches>, Argum
     }
 }
 
-/// Of two quanta of which one is given, the other is as near to the usual as it can be; where the usual are one, they stay one.
+/// If only one of the two quanta is given, the other one is as close to its default as possible. If the defaults are
+/// equal, both stay equal.
 fn quanta(contended: Option<u64>, private: Option<u64>, usual: Quanta) -> Result<Quanta, ArgumentError> {
     let contended = contended.unwrap_or(usual.contended.min(private.unwrap_or(u64::MAX)));
     let is_one = usual.private == usual.contended;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What QEMU calls while it runs the program, and how that is registered. A panic ends the process, since these are
-//! `extern "C"`; none is expected.
+//! The functions that QEMU calls while it runs the program, and their registration. They are `extern "C"`, so a panic
+//! ends the process; none is expected.
 
 use crate::instruction::{self, Mark};
 use crate::lens::{LENS, Lens, Watched, say};
@@ -11,11 +11,13 @@ use crate::site::Site;
 use crate::system_call::SystemCall;
 use std::ffi::{c_uint, c_void};
 
-/// Registers what is to be called from now on: at installation, and after the reset at the first begin mark, when no CPU runs.
+/// Registers the callbacks that apply from now on: at installation, and after the reset at the first begin mark, when
+/// no CPU runs.
 ///
-/// After the end mark everything stays registered, and only stops counting. A reset then would free what QEMU 7.2 may still
-/// look at: an instruction that leaves its block from within a helper, as `syscall` and `pause` do, leaves the CPU's pointer to the
-/// instruction's memory callbacks set, and the next helper of an instruction without callbacks of its own would follow it.
+/// After the end mark everything stays registered, and only the counting stops. A reset then would free data that QEMU
+/// 7.2 may still read: an instruction that leaves its translation block from within a helper, as `syscall` and `pause`
+/// do, leaves the CPU's pointer to the instruction's memory callbacks set, and the next helper of an instruction
+/// without its own callbacks would follow that pointer.
 pub(crate) fn register(lens: &Lens) {
     if lens.watched != Watched::Kernel {
         lens.qemu.on_system_call(lens.id, on_system_call);
@@ -36,12 +38,12 @@ extern "C" fn on_reset(_id: PluginId) {
     }
 }
 
-/// Before the first region: nothing but a begin mark is instrumented.
+/// Before the first region: only a begin mark is instrumented.
 extern "C" fn watch_for_mark(_id: PluginId, block: *mut Block) {
     let Some(lens) = LENS.get() else { return };
     lens.note_program();
     let mut buffer = [0; 16];
-    // SAFETY: `block` is what this callback got, and the instructions are used within it.
+    // SAFETY: `block` is what this callback got, and the instructions are used only within it.
     unsafe {
         for instruction in lens.qemu.instructions(block) {
             if instruction::mark(lens.qemu.bytes(instruction, &mut buffer)) == Some(Mark::Begin) {
@@ -51,20 +53,22 @@ extern "C" fn watch_for_mark(_id: PluginId, block: *mut Block) {
     }
 }
 
-/// From then on: every block, access and mark, and where a machine's CPU waits.
+/// After that: every translation block, access and region mark is instrumented, and the places where a machine's CPU
+/// waits.
 extern "C" fn instrument(_id: PluginId, block: *mut Block) {
     let Some(lens) = LENS.get() else { return };
     lens.note_program();
     let mut buffer = [0; 16];
     let mut is_first = true;
     let on_access = if lens.watched == Watched::Kernel { on_access_in_turn } else { on_access };
-    // SAFETY: `block` is what this callback got, and the instructions are used within it.
+    // SAFETY: `block` is what this callback got, and the instructions are used only within it.
     unsafe {
         let instructions = lens.qemu.instructions(block);
         let length = instructions.len();
         for instruction in instructions {
             let bytes = lens.qemu.bytes(instruction, &mut buffer);
-            // A block of a repeated instruction alone is QEMU's way to go round: the instruction has begun in the block before.
+            // A block that consists of one repeated instruction is how QEMU loops: the instruction began in the
+            // previous block.
             if is_first && !(length == 1 && instruction::is_repeated(bytes)) {
                 lens.qemu.on_block(block, on_block, length);
             }
@@ -156,16 +160,16 @@ extern "C" fn on_system_call(
 
 extern "C" fn on_system_call_return(_id: PluginId, cpu: c_uint, number: i64, result: i64) {
     let Some(lens) = LENS.get() else { return };
-    // Both calls are told apart by the number: a new thread is one, whatever its id.
+    // The call's number tells whether it creates a thread. A new thread counts as one, whatever its id.
     let is_thread = matches!(number, 56 | 120 | 435);
     lens.end_waking(cpu, if is_thread { result.min(1) } else { result });
     lens.resume(cpu);
 }
 
-/// The program has ended: the report is written, but not by its forks, nor if the program could not even be loaded.
+/// The program has ended: writes the report. Forks write none, and neither does a program that could not be loaded.
 extern "C" fn on_exit(_id: PluginId, _data: *mut c_void) {
     let Some(lens) = LENS.get().filter(|lens| !lens.is_child()) else { return };
-    // No code was ever translated: the program could not be loaded.
+    // No code was ever translated, so the program could not be loaded.
     if lens.watched != Watched::Kernel && lens.program.get().is_none() {
         return;
     }

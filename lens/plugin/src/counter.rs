@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What one CPU counts: its part of the cache model, its instructions and its accesses.
+//! The counts of one CPU: its part of the cache model, its instructions and its accesses.
 
 use crate::site::Site;
 use faultline_coherence::{Access, Cpu, Kind};
 
-/// One CPU's counts.
+/// The counts of one CPU.
 #[derive(Debug)]
 pub(crate) struct Counter {
     /// Its caches and transfers.
     pub(crate) cpu: Cpu<'static>,
-    /// Instructions begun.
+    /// Instructions started.
     pub(crate) instructions: u64,
     /// Accesses to memory; an atomic read-modify-write is one.
     pub(crate) accesses: u64,
-    /// An atomic instruction has loaded from that address and will store to it.
+    /// An atomic instruction has loaded from this address and will store to it.
     store_to_come: Option<(Site, u64)>,
 }
 
 impl Counter {
-    /// Nothing counted.
+    /// All counts are zero.
     pub(crate) fn new(cpu: Cpu<'static>) -> Self {
         Counter { cpu, instructions: 0, accesses: 0, store_to_come: None }
     }
 
-    /// What a load or store of an instruction is; none if it is the second half of an access that began before.
+    /// The kind of access of an instruction's load or store. None if it is the second half of an access that began
+    /// before.
     ///
-    /// QEMU reports an atomic read-modify-write as one store when several threads run, since a helper of its own carries it out,
-    /// and as a load and then a store while there is but one. Either counts as one atomic access, at its first event.
+    /// When several threads run, QEMU executes an atomic read-modify-write in a helper and reports one store. While
+    /// there is only one thread, it reports a load and then a store. Both count as one atomic access, at the first
+    /// event.
     #[inline]
     pub(crate) fn kind(&mut self, site: Site, address: u64, is_store: bool) -> Option<Kind> {
         match (site.is_atomic, is_store) {
@@ -43,7 +45,7 @@ impl Counter {
         }
     }
 
-    /// Counts an access; returns what it cost in clocks: nothing, if the CPU's own cache has the line as it must be.
+    /// Counts an access. Returns its cost in clocks: 0 if the CPU's own cache has the line in the necessary state.
     #[inline]
     pub(crate) fn access(&mut self, access: &Access) -> u64 {
         self.accesses += 1;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Processes that the program starts. QEMU carries out a fork by forking itself, plugin included; the child must neither count
-//! nor write the parent's report.
+//! Processes that the program starts. QEMU executes a fork by forking itself, including the plugin. The child must
+//! neither count nor write the parent's report.
 
 use crate::lens::LENS;
 use std::io;
 
-/// Has forks of this process noted, in the parent and in the child.
+/// Registers handlers that record forks of this process, in the parent and in the child.
 pub(crate) fn watch() -> io::Result<()> {
-    // SAFETY: the handlers are functions of this library, which is never unloaded; what they do, a child with one thread
-    // may do right after a fork: they store to atomics.
+    // SAFETY: the handlers are functions of this library, which is never unloaded. They only store to atomics, which a
+    // child with one thread may do right after a fork.
     match unsafe { libc::pthread_atfork(None, Some(in_parent), Some(in_child)) } {
         0 => Ok(()),
         error => Err(io::Error::from_raw_os_error(error)),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The plugin's entry: checks what it is asked for and where it runs, then registers the first callbacks.
+//! The plugin's entry point: checks the arguments and the emulator, then registers the first callbacks.
 
 use crate::arguments::{ArgumentError, Arguments, KERNEL_QUANTA, PROGRAM_QUANTA};
 use crate::callbacks;
@@ -12,7 +12,7 @@ use std::ffi::{CStr, c_char, c_int};
 use std::io;
 use std::path::PathBuf;
 
-/// Why the plugin can't be installed.
+/// Why the plugin cannot be installed.
 #[derive(Debug, thiserror::Error)]
 enum InstallError {
     #[error("an argument is not UTF-8")]

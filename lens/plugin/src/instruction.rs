@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the bytes of an x86 instruction say that matters here: whether it is a mark, whether it waits, and whether it is a
-//! read-modify-write that no other CPU can come between. Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, chapter 2
-//! (prefixes) and the entries HLT, LOCK, MWAIT, PAUSE and XCHG.
+//! Decodes what the lens needs from the bytes of an x86 instruction: whether it is a region mark, whether it waits, and
+//! whether it is an atomic read-modify-write. Source: Intel 64 and IA-32 Architectures Software Developer's Manual,
+//! volume 2, chapter 2 (prefixes) and the entries HLT, LOCK, MWAIT, PAUSE and XCHG.
 
-/// An end of the region of interest.
+/// The beginning or the end of the region of interest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
     Begin,
     End,
 }
 
-/// The mark that an instruction is: `nopl 0x00464101(%rax)` or `…02(%rax)`.
+/// The region mark that an instruction is, if any: `nopl 0x00464101(%rax)` or `…02(%rax)`.
 pub(crate) fn mark(bytes: &[u8]) -> Option<Mark> {
     match bytes {
         [0x0f, 0x1f, 0x80, 0x01, 0x41, 0x46, 0x00] => Some(Mark::Begin),
@@ -24,7 +24,7 @@ pub(crate) fn waits(bytes: &[u8]) -> bool {
     matches!(bytes, [0xf3, 0x90] | [0xf4] | [0x0f, 0x01, 0xc9])
 }
 
-/// Whether an instruction is a string instruction that repeats itself: `rep stos`, `rep movs` and their like.
+/// Whether an instruction is a repeated string instruction: `rep stos`, `rep movs` and the like.
 pub(crate) fn is_repeated(bytes: &[u8]) -> bool {
     let legacy = bytes.iter().take_while(|byte| is_legacy_prefix(**byte)).count();
     let (prefixes, rest) = bytes.split_at(legacy);
@@ -36,8 +36,8 @@ pub(crate) fn is_repeated(bytes: &[u8]) -> bool {
     is_string && prefixes.iter().any(|prefix| matches!(prefix, 0xf2 | 0xf3))
 }
 
-/// Whether an instruction, if it accesses memory, does so as an atomic read-modify-write: it has a lock prefix, or it is an
-/// `xchg` with memory, which needs none. `is_64_bit`: whether 40…4f are REX prefixes.
+/// Whether an instruction's memory access, if it has one, is an atomic read-modify-write. It is if the instruction has
+/// a lock prefix, or is an `xchg` with memory, which needs no prefix. `is_64_bit`: whether 40…4f are REX prefixes.
 pub(crate) fn is_atomic(bytes: &[u8], is_64_bit: bool) -> bool {
     let legacy = bytes.iter().take_while(|byte| is_legacy_prefix(**byte)).count();
     let (prefixes, mut rest) = bytes.split_at(legacy);

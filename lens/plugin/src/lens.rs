@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the callbacks share: the counters, the clocks, and whether anything is counted at the moment.
+//! State that the callbacks share: the counters, the clocks, and whether anything is counted at the moment.
 
 use crate::address::{AddressSpace, DirectMap, KERNEL};
 use crate::arguments::Arguments;
@@ -17,14 +17,14 @@ use std::io::Write;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
-/// The lens of this process; there from installation on.
+/// The lens of this process; set at installation.
 pub(crate) static LENS: OnceLock<Lens> = OnceLock::new();
 
-/// Everything the callbacks share.
+/// Everything that the callbacks share.
 ///
-/// The flags are atomics with relaxed ordering: a thread that sees one late counts a few blocks more or fewer at a mark. What
-/// must not be seen late is ordered by QEMU: it re-registers callbacks and calls the last one with all CPUs stopped, under
-/// its own locks.
+/// The flags are atomics with relaxed ordering: a thread that sees one late counts a few translation blocks more or
+/// fewer at a mark. QEMU orders what must not be seen late: it re-registers callbacks, and calls the last one, with all
+/// CPUs stopped, under its own locks.
 pub(crate) struct Lens {
     pub(crate) qemu: Qemu,
     pub(crate) id: PluginId,
@@ -32,22 +32,22 @@ pub(crate) struct Lens {
     pub(crate) watched: Watched,
     pub(crate) machine: &'static Machine,
     pub(crate) pace: Pace,
-    /// Set once the program's first code is translated; in it none if QEMU doesn't tell.
+    /// Set when the program's first code is translated; contains none if QEMU does not tell.
     pub(crate) program: OnceLock<Option<Program>>,
     pub(crate) space: AddressSpace,
     event_words: EventWords,
     counters: Box<[CounterCell]>,
-    /// By CPU: whether its thread runs the program's own code, as far as its system calls tell.
+    /// For each CPU, whether its thread runs the program's own code, according to its system calls.
     is_running: Box<[AtomicBool]>,
-    /// Whether accesses count now.
+    /// Whether accesses are counted at the moment.
     is_counting: AtomicBool,
-    /// Whether callbacks for all accesses are wanted: from the first begin mark on.
+    /// Whether callbacks for all accesses are needed: from the first begin mark on.
     is_instrumenting: AtomicBool,
-    /// This process was forked from the one that is counted.
+    /// This process is a fork of the one that is counted.
     is_child: AtomicBool,
     regions: AtomicU32,
     forks: AtomicU32,
-    /// 1 + the greatest number of a thread for which there was no CPU.
+    /// 1 + the highest number of a thread for which there was no CPU.
     threads_beyond: AtomicU32,
 }
 
@@ -66,29 +66,30 @@ impl Watched {
     }
 }
 
-/// One CPU's counter, on cache lines of its own.
+/// One CPU's counter, on separate cache lines.
 #[repr(align(128))]
 struct CounterCell(UnsafeCell<Counter>);
 
-// SAFETY: 1. a counter is touched in the callbacks of its vCPU, which QEMU calls on the thread that runs it, one at a time; they
-// don't nest, since none calls back into the emulation; 2. when a thread has ended and its number goes to a new one, QEMU's lock
-// around its list of CPUs lies between the two; 3. the report reads counters in the exit callback, before which QEMU stops all
-// CPUs and drops all other callbacks (`qemu_plugin_user_exit`); of a machine, see `OneThread`.
+// SAFETY: 1. a counter is touched in the callbacks of its vCPU, which QEMU calls on the thread that runs it, one at a
+// time; they do not nest, because none calls back into the emulation; 2. when a thread has ended and its number goes to
+// a new one, QEMU's lock around its list of CPUs lies between the two; 3. the report reads counters in the exit
+// callback, before which QEMU stops all CPUs and drops all other callbacks (`qemu_plugin_user_exit`); for a machine,
+// see `OneThread`.
 unsafe impl Sync for CounterCell {}
 
 /// Facts about the run for the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// Regions of interest begun; 0 if no mark was seen.
+    /// Number of regions of interest begun; 0 if no mark was seen.
     pub(crate) regions: u32,
-    /// Processes that the program forked; not counted.
+    /// Processes that the program forked; they are not counted.
     pub(crate) forks: u32,
-    /// Threads that the machine would have needed CPUs for, if it had too few.
+    /// If the machine had too few CPUs: the number of threads that would have needed one.
     pub(crate) threads_beyond: Option<u32>,
 }
 
 impl Lens {
-    /// A lens that doesn't count yet.
+    /// A lens that does not count yet.
     pub(crate) fn new(
         qemu: Qemu,
         id: PluginId,
@@ -124,7 +125,7 @@ impl Lens {
         }
     }
 
-    /// Code is being translated, so a program is loaded by now.
+    /// Code is being translated, so the program is loaded.
     pub(crate) fn note_program(&self) {
         if self.watched == Watched::Kernel {
             return;
@@ -132,33 +133,33 @@ impl Lens {
         self.program.get_or_init(|| self.qemu.program().map(|(path, code)| Program::new(path, code)));
     }
 
-    /// A begin mark was executed before anything was instrumented. Whether it is the first, so that the callbacks must be
-    /// registered anew.
+    /// A begin mark was executed before anything was instrumented. Returns whether it is the first, so that the
+    /// callbacks must be registered anew.
     pub(crate) fn arm(&self) -> bool {
         // Relaxed, both: see the struct.
         !self.is_child.load(Relaxed) && !self.is_instrumenting.swap(true, Relaxed)
     }
 
-    /// Whether callbacks for all accesses are wanted.
+    /// Whether callbacks for all accesses are needed.
     pub(crate) fn is_instrumenting(&self) -> bool {
         // Relaxed: see the struct.
         self.is_instrumenting.load(Relaxed)
     }
 
-    /// Begins to count.
+    /// Starts counting.
     pub(crate) fn start(&self) {
         // Relaxed, all: see the struct.
         if self.is_child.load(Relaxed) || self.is_counting.load(Relaxed) {
             return;
         }
         let busy = self.is_running.iter().enumerate().filter(|(_, is_running)| is_running.load(Relaxed));
-        // SAFETY: a mark's callback is a CPU's; else this is installation or reset.
+        // SAFETY: a mark's callback is a CPU's; otherwise this is installation or reset.
         unsafe { self.pace.begin(busy.map(|(cpu, _)| cpu)) };
         self.regions.fetch_add(1, Relaxed);
         self.is_counting.store(true, Relaxed);
     }
 
-    /// Ends counting; those who wait go on.
+    /// Ends counting; waiting CPUs continue.
     pub(crate) fn stop(&self) {
         // Relaxed: see the struct.
         if self.is_counting.swap(false, Relaxed) {
@@ -167,11 +168,11 @@ impl Lens {
         }
     }
 
-    /// A CPU begins a block of that many instructions.
+    /// A CPU begins a translation block of that many instructions.
     #[inline]
     pub(crate) fn begin_block(&self, cpu: u32, instructions: u64) {
         let Some(cell) = self.counting_cell(cpu) else { return };
-        // SAFETY: this thread runs the CPU, see `CounterCell`.
+        // SAFETY: this thread runs the CPU; see `CounterCell`.
         unsafe { (*cell.0.get()).instructions += instructions };
         match &self.pace {
             Pace::Threads(lockstep) => {
@@ -200,7 +201,7 @@ impl Lens {
     #[inline]
     pub(crate) fn access(&self, cpu: u32, info: u32, address: u64, site: Site) {
         let (Some(cell), Pace::Threads(lockstep)) = (self.counting_cell(cpu), &self.pace) else { return };
-        // SAFETY: this thread runs the CPU, see `CounterCell`.
+        // SAFETY: this thread runs the CPU; see `CounterCell`.
         let counter = unsafe { &mut *cell.0.get() };
         let (size, is_store) = self.event_words.meaning(&self.qemu, info);
         let Some(kind) = counter.kind(site, address, is_store) else { return };
@@ -213,17 +214,19 @@ impl Lens {
 
     /// A machine's CPU accesses memory.
     ///
-    /// Nearly all accesses end here, so this has no calls. That it is the CPU's turn implies that accesses count.
+    /// Nearly all accesses finish here, so this function makes no calls. If it is the CPU's turn, accesses are being
+    /// counted.
     #[inline]
     pub(crate) fn access_in_turn(&self, cpu: u32, info: u32, address: u64, site: Site) {
         if let (Some(cell), Pace::Turns(turns, _)) = (self.counters.get(cpu as usize), &self.pace)
             && let Some((size, is_store)) = self.event_words.known(info)
             // SAFETY: this is a CPU's callback, and what is lent is given back in this line.
             && unsafe { turns.lend() }.has_settled(cpu as usize, address, size, is_store)
-            // An atomic access may be the second half of one. A user's address may lead elsewhere within a turn; the kernel's don't.
+            // An atomic access may be the second half of one. A user address may lead elsewhere within a turn; kernel
+            // addresses do not.
             && address >= KERNEL && !site.is_atomic
         {
-            // SAFETY: this thread runs the CPU, see `CounterCell`.
+            // SAFETY: this thread runs the CPU; see `CounterCell`.
             unsafe { (*cell.0.get()).accesses += 1 };
             return;
         }
@@ -234,11 +237,11 @@ impl Lens {
     #[inline(never)]
     fn access_in_turn_closely(&self, cpu: u32, info: u32, address: u64, site: Site) {
         let (Some(cell), Pace::Turns(turns, scheduler)) = (self.counting_cell(cpu), &self.pace) else { return };
-        // SAFETY: this thread runs the CPU, see `CounterCell`.
+        // SAFETY: this thread runs the CPU; see `CounterCell`.
         let counter = unsafe { &mut *cell.0.get() };
         // SAFETY: this is a CPU's callback, and what is lent is given back at its end.
         let turns = unsafe { turns.lend() };
-        // A string instruction may go on in a turn that no block has begun.
+        // A string instruction may continue in a turn in which no translation block has begun.
         if turns.is_over(cpu as usize) && turns.advance(cpu as usize, 0) {
             scheduler.end_turn(cpu);
         }
@@ -278,32 +281,34 @@ impl Lens {
         }
     }
 
-    /// A CPU is back from a system call that has made `woken` others busy, if it was one of those; an error is below 0.
+    /// A CPU is back from a system call that has made `woken` others busy, if the call was one of those; a negative
+    /// value is an error.
     pub(crate) fn end_waking(&self, cpu: u32, woken: i64) {
         if let (Some(_), Pace::Threads(lockstep)) = (self.counting_cell(cpu), &self.pace) {
             lockstep.end_waking(cpu as usize, u32::try_from(woken).unwrap_or(0));
         }
     }
 
-    /// A CPU is back from the operating system. In the clocks' eyes it is busy from its next block on.
+    /// A CPU is back from the operating system. For the clocks it is busy from its next translation block on.
     pub(crate) fn resume(&self, cpu: u32) {
         self.set_running(cpu, true);
     }
 
     fn set_running(&self, cpu: u32, value: bool) {
         if let Some(is_running) = self.is_running.get(cpu as usize) {
-            // Relaxed: one that is seen late counts as idle until its first block.
+            // Relaxed: a CPU whose flag is seen late counts as idle until its first block.
             is_running.store(value, Relaxed);
         }
     }
 
-    /// The process has forked, and goes on.
+    /// The process has forked, and continues.
     pub(crate) fn note_fork(&self) {
         // Relaxed: a count.
         self.forks.fetch_add(1, Relaxed);
     }
 
-    /// This process is the fork. It must not take the lockstep's lock: a thread that is not here may have held it.
+    /// This process is the fork. It must not take the lockstep's lock: a thread that does not exist here may have held
+    /// it.
     pub(crate) fn become_child(&self) {
         // Relaxed, both: the child has one thread.
         self.is_child.store(true, Relaxed);
@@ -330,9 +335,9 @@ impl Lens {
     /// All counters, by CPU.
     ///
     /// # Safety
-    /// To be called in the exit callback alone.
+    /// Call it only in the exit callback.
     pub(crate) unsafe fn counters(&self) -> Vec<&Counter> {
-        // SAFETY: no other callback runs any more, as the caller promises, see `CounterCell`.
+        // SAFETY: no other callback runs any more, as the caller promises; see `CounterCell`.
         self.counters.iter().map(|cell| unsafe { &*cell.0.get() }).collect()
     }
 
@@ -351,7 +356,7 @@ impl Lens {
 
     #[cold]
     fn refuse_thread(&self, cpu: u32) {
-        // Relaxed: of threads that race here, one sees 0 and speaks.
+        // Relaxed: of several threads that race here, one sees 0 and prints the message.
         if self.threads_beyond.fetch_max(cpu + 1, Relaxed) == 0 {
             let cpus = self.counters.len();
             say(format_args!(
@@ -370,7 +375,7 @@ impl Lens {
     }
 }
 
-/// One line on standard error. The program may have closed it, so failing to write is no error.
+/// Prints one line on standard error. The program may have closed it, so a failed write is not an error.
 pub(crate) fn say(what: impl Display) {
     let _ = writeln!(std::io::stderr(), "faultline lens: {what}");
 }

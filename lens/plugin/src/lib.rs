@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A TCG plugin for QEMU that counts the cache lines which move between CPUs, in a program under QEMU's user mode or in a whole
-//! machine with its kernel.
+//! A TCG plugin for QEMU. It counts the cache lines that move between CPUs, in a program under QEMU's user mode or in a
+//! whole machine with its kernel.
 //!
-//! Between a begin and an end mark in the program (or for its whole run) every memory access goes to a model of the CPUs'
-//! caches, `faultline-coherence`; what it counts is written as JSON when the program ends. The CPUs are kept in step by virtual
-//! clocks, so that they interleave finely on a host with few CPUs. See the README for arguments, output and limits.
+//! Between a begin and an end mark in the program (or for its whole run) every memory access goes to a model of the
+//! CPUs' caches, `faultline-coherence`. When the program ends, the counts are written as JSON. Virtual clocks keep the
+//! CPUs in step, so they interleave finely on a host with few CPUs. See the README for arguments, output and limits.
 //!
-//! - `qemu`: QEMU's C interface, and nothing else; `install`, `callbacks`: what QEMU calls.
-//! - `arguments`, `instruction`, `site`, `lockstep`, `turns`, `settled`, `system_call`, `report`: plain logic, tested without QEMU.
-//! - `lens`: what the callbacks share; `pace`: what keeps CPUs in step, which is `lockstep` or `turns`; `counter`: what one CPU counts; `address`: where its accesses go.
+//! - `qemu`: QEMU's C interface only; `install`, `callbacks`: the functions that QEMU calls.
+//! - `arguments`, `instruction`, `site`, `lockstep`, `turns`, `settled`, `system_call`, `report`: plain logic, tested
+//!   without QEMU.
+//! - `lens`: what the callbacks share; `pace`: keeps CPUs in step with `lockstep` or `turns`; `counter`: the counts of
+//!   one CPU; `address`: where its accesses go.
 //! - `program`, `output`, `fork`: the program's file, the report's file, and processes that the program starts.
 
 mod address;

@@ -1,52 +1,58 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Keeps CPUs in step by virtual clocks: none runs ahead of the slowest busy one by more than a quantum. Knows nothing of QEMU.
+//! Keeps CPUs in step by virtual clocks: no CPU runs ahead of the slowest busy one by more than a quantum. Knows
+//! nothing of QEMU.
 //!
-//! A CPU's clock counts its instructions and what its transfers cost. With *m* the least clock of the other busy CPUs, a CPU may
-//! go on while its own is below *m* + quantum; at exactly that, the one of lower number goes. So a quantum of 0 puts all CPUs
-//! into one order, and one runs at a time. Who may not go on sleeps until whoever changes that wakes it.
+//! A CPU's clock counts its instructions and the cost of its transfers. Let *m* be the lowest clock of the other busy
+//! CPUs. A CPU may continue while its own clock is below *m* + quantum; at exactly that value, the CPU with the lower
+//! number continues. So a quantum of 0 puts all CPUs into one order, and one runs at a time. A CPU that may not
+//! continue sleeps until another CPU changes that and wakes it.
 //!
-//! There are two quanta, since a hand-over between the host's threads costs thousands of times what an instruction does. The order of
-//! accesses matters where lines are contended, and there lines move. So the small quantum holds for a CPU while its last
-//! transfer is no longer ago than the large quantum, and the large one holds after that.
+//! There are two quanta, because a hand-over between host threads costs thousands of times as much as an instruction.
+//! The order of accesses matters where lines are contended, and there lines move. So the small quantum applies to a CPU
+//! as long as its last transfer is no longer ago than the large quantum. After that the large one applies.
 //!
-//! A CPU that waits is let go when it may run for half a quantum or is itself the slowest: waking it for less would cost more
-//! than it runs. Whoever lets it go sets its limit too, so that it need not ask again.
+//! A waiting CPU is released when it may run for half a quantum or is itself the slowest: a wake-up for less would cost
+//! more than the CPU then runs. The CPU that releases it also sets its limit, so it need not ask again.
 //!
-//! Idle CPUs hold nobody up. One that becomes busy starts at the *virtual time*, the greatest value that the least busy clock
-//! has had: it was idle until then.
+//! Idle CPUs hold up nobody. A CPU that becomes busy starts at the *virtual time*, the highest value so far of the
+//! lowest busy clock: it was idle until then.
 //!
-//! A CPU that another has just made busy (a sleeping thread that is woken, a new one) does not run until the host lets it, and by
-//! then the others might have done all there was to contend for. So it is *expected*: until it is there, nobody runs ahead
-//! of the clock at which it was woken by more than a quantum, for [`PATIENCE_WITH_EXPECTED`] ticks at most.
+//! A CPU that another CPU has just made busy (a sleeping thread that is woken, a new thread) does not run until the
+//! host schedules it. By then the others might have finished all contended work. So it is *expected*: until it arrives,
+//! no CPU runs ahead of the clock at which it was woken by more than a quantum, for [`PATIENCE_WITH_EXPECTED`] ticks at
+//! most.
 //!
-//! No wait is without end. A CPU that waits inside the emulator keeps it from stopping all CPUs, which it must now and then, and
-//! which may be what the slowest CPU waits for. So when the slowest has not moved for a [`TICK`], a waiting CPU goes on for one
-//! block all the same, which is counted. When it has not moved for as many ticks as make up the stall time, stepping is given up.
-//! Ticks are counted, not read from a clock, so that a process that is stopped and continued is not taken for one that stalls.
+//! Every wait is bounded. A CPU that waits inside the emulator prevents the emulator from stopping all CPUs. The
+//! emulator must do that now and then, and the slowest CPU may be waiting for it. So if the slowest CPU has not moved
+//! for a [`TICK`], a waiting CPU continues for one translation block out of turn; this is counted. If it has not moved
+//! for as many ticks as make up the stall time, stepping is given up. Ticks are counted, not read from a clock, so a
+//! process that is stopped and continued does not look like one that stalls.
 //!
-//! Clocks and limits are atomics with relaxed ordering: nothing but their own values rests on them. A clock is written by its CPU
-//! alone and only grows, so an old value seen by another makes it wait longer, never run too far; every step passes through the
-//! mutex, which brings values up to date. A limit that its CPU sees late lets it run a block or two more.
+//! Clocks and limits are atomics with relaxed ordering, because no other data depends on their values. A clock is
+//! written only by its CPU and only grows. An old value seen by another CPU makes that CPU wait longer, never run too
+//! far. Every step passes through the mutex, which brings the values up to date. A CPU that sees a limit late runs a
+//! block or two more.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// How long a CPU waits for the slowest to move before it goes on for a block. Several of a host's scheduling slices.
+/// How long a CPU waits for the slowest to move before it continues for one block. It covers several time slices of a
+/// host's scheduler.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Ticks for which CPUs wait for those that are expected; whoever comes later has been held up by something else.
+/// Number of ticks for which CPUs wait for expected ones. A CPU that comes later has been held up by something else.
 const PATIENCE_WITH_EXPECTED: u64 = 10;
 
-/// Stands for CPUs that are expected: it goes after all others of its clock.
+/// Represents the expected CPUs. It comes after all others with the same clock.
 const EXPECTED: usize = usize::MAX;
 
 /// The CPUs' clocks, and who waits.
 #[derive(Debug)]
 pub(crate) struct Lockstep {
     quanta: Quanta,
-    /// Ticks that make up the stall time.
+    /// Number of ticks in the stall time.
     patience: u64,
     slots: Box<[Slot]>,
     state: Mutex<State>,
@@ -57,24 +63,24 @@ pub(crate) struct Lockstep {
 pub(crate) struct Quanta {
     /// For a while after a transfer, and after becoming busy.
     pub(crate) contended: u64,
-    /// Later, and how long that while is.
+    /// After that. It is also the length of that while.
     pub(crate) private: u64,
 }
 
-/// One CPU's part, on cache lines of its own.
+/// The data of one CPU, on separate cache lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Slot {
     clock: AtomicU64,
-    /// Below it the CPU goes on without asking.
+    /// Below this clock the CPU continues without asking.
     limit: AtomicU64,
-    /// From which clock on the private quantum holds.
+    /// From this clock on the private quantum applies.
     private_from: AtomicU64,
-    /// The slowest other CPU's clock when the limit was set; a quantum above it, this CPU must stop.
+    /// The slowest other CPU's clock when the limit was set. A quantum above it, this CPU must stop.
     slowest: AtomicU64,
-    /// 1 + how many CPUs had become busy when this one began to wake others; 0 while it does not.
+    /// While this CPU wakes others: 1 + the number of arrivals when it began to. Otherwise 0.
     woke_from: AtomicU64,
-    /// Set by whoever ends the CPU's wait.
+    /// Set by the thread that ends the CPU's wait.
     is_let_go: AtomicBool,
 }
 
@@ -82,19 +88,19 @@ struct Slot {
 enum Status {
     #[default]
     Idle,
-    /// Runs, or was told that it may.
+    /// Runs, or has been released.
     Running,
     Waiting,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Patience {
-    /// The slowest CPU when the count began.
+    /// The slowest CPU at the start of the count.
     slowest: Option<Turn>,
     ticks: u64,
 }
 
-/// A busy CPU with its clock, ordered by who goes first.
+/// A busy CPU with its clock, ordered by which one goes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Turn {
     clock: u64,
@@ -117,7 +123,7 @@ impl Front {
         }
     }
 
-    /// The slowest but for `cpu`.
+    /// The slowest CPU other than `cpu`.
     fn before(&self, cpu: usize) -> Option<Turn> {
         self.slowest.filter(|slowest| slowest.cpu != cpu).or(self.next)
     }
@@ -128,42 +134,42 @@ struct State {
     is_stepping: bool,
     status: Box<[Status]>,
     patience: Box<[Patience]>,
-    /// The threads of CPUs that wait.
+    /// The threads of waiting CPUs.
     sleepers: Box<[Option<Thread>]>,
-    /// Threads to wake once the mutex is free.
+    /// Threads to wake after the mutex is released.
     to_wake: Vec<Thread>,
-    /// Times that a CPU became busy.
+    /// How often a CPU has become busy.
     arrivals: u64,
-    /// CPUs that are expected to become busy, and the clock that the first of them was woken at.
+    /// Number of CPUs that are expected to become busy, and the lowest clock at which one of them was woken.
     expected: u32,
     expected_at: u64,
-    /// CPUs from this one on have never been busy.
+    /// CPUs from this number on have never been busy.
     end: usize,
     virtual_time: u64,
     forced: u64,
     stall: Option<Stall>,
 }
 
-/// Stepping was given up: a CPU stood still while others waited for it.
+/// Stepping was given up: a CPU made no progress while others waited for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stall {
-    /// The one that stood still.
+    /// The CPU that made no progress.
     pub(crate) cpu: usize,
     /// Its clock.
     pub(crate) clock: u64,
 }
 
-/// How stepping went.
+/// Statistics of stepping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stepping {
-    /// Times that a CPU went on for a block though it was not its turn.
+    /// How often a CPU continued for one block out of turn.
     pub(crate) forced: u64,
     /// Set if stepping was given up.
     pub(crate) stall: Option<Stall>,
 }
 
 impl Lockstep {
-    /// For that many CPUs, none of them busy, not stepping yet.
+    /// For `cpus` CPUs, none of them busy; not stepping yet.
     pub(crate) fn new(cpus: usize, quanta: Quanta, stall: Duration) -> Self {
         Lockstep {
             quanta,
@@ -186,7 +192,7 @@ impl Lockstep {
         }
     }
 
-    /// Begins to step, with those CPUs busy; all others count as idle until they run.
+    /// Begins stepping with the CPUs in `busy`. All others count as idle until they run.
     pub(crate) fn begin(&self, busy: impl IntoIterator<Item = usize>) {
         self.with(|state| {
             state.is_stepping = state.stall.is_none();
@@ -201,26 +207,27 @@ impl Lockstep {
         });
     }
 
-    /// Ends stepping; whoever waits goes on.
+    /// Ends stepping; waiting CPUs continue.
     pub(crate) fn end(&self) {
         self.with(|state| self.release(state));
     }
 
-    /// Adds a block's instructions to a CPU's clock, and waits for its turn if need be. To be called by the thread that runs the CPU.
-    /// Returns the stall if this call gave up stepping because of it.
+    /// Adds a block's instructions to a CPU's clock, and waits for its turn if necessary. Only the thread that runs the
+    /// CPU may call it. If this call gave up stepping, returns the stall.
     pub(crate) fn advance(&self, cpu: usize, instructions: u64) -> Option<Stall> {
         let slot = &self.slots[cpu];
-        // Relaxed, all three: see the file's head.
+        // Relaxed, all three: see the comment at the top.
         let clock = slot.clock.load(Relaxed) + instructions;
         slot.clock.store(clock, Relaxed);
         if clock < slot.limit.load(Relaxed) { None } else { self.step(cpu) }
     }
 
-    /// Adds what a transfer cost. From now on the small quantum holds, so the limit may come nearer. To be called by the thread that
-    /// runs the CPU.
+    /// Adds the cost of a transfer. From now on the small quantum applies, so the limit may move closer. Only the
+    /// thread that runs the CPU may call it.
     pub(crate) fn pay(&self, cpu: usize, cost: u64) {
         let slot = &self.slots[cpu];
-        // Relaxed, all: see the file's head. A limit that another CPU sets at the same moment may get lost; the next one won't.
+        // Relaxed, all: see the comment at the top. A limit that another CPU sets at the same moment may get lost; the
+        // next one is not.
         let clock = slot.clock.load(Relaxed) + cost;
         slot.clock.store(clock, Relaxed);
         if self.quanta.contended == self.quanta.private {
@@ -233,14 +240,14 @@ impl Lockstep {
         }
     }
 
-    /// The CPU may sleep from now on; it is busy again when it advances.
+    /// The CPU may sleep from now on. It is busy again when it advances.
     pub(crate) fn rest(&self, cpu: usize) {
         self.with(|state| {
             if state.status[cpu] == Status::Idle {
                 return;
             }
             state.status[cpu] = Status::Idle;
-            // The next block asks, and is busy by that.
+            // Its next block asks for permission, and thereby makes it busy.
             self.set_limit(cpu, 0);
             if self.front(state).slowest.is_none() {
                 state.virtual_time = state.virtual_time.max(self.clock(cpu));
@@ -252,11 +259,12 @@ impl Lockstep {
     /// The CPU may make others busy from now on.
     pub(crate) fn begin_waking(&self, cpu: usize) {
         let arrivals = self.with(|state| state.arrivals);
-        // Relaxed: of this CPU's thread alone.
+        // Relaxed: only this CPU's thread uses it.
         self.slots[cpu].woke_from.store(arrivals + 1, Relaxed);
     }
 
-    /// It has made `woken` others busy, of which some may be there by now; nothing if it was not about to.
+    /// The CPU has made `woken` others busy; some of them may have arrived already. Does nothing without a preceding
+    /// `begin_waking`.
     pub(crate) fn end_waking(&self, cpu: usize, woken: u32) {
         // Relaxed: as above.
         let Some(from) = self.slots[cpu].woke_from.swap(0, Relaxed).checked_sub(1) else { return };
@@ -269,7 +277,7 @@ impl Lockstep {
             let clock = self.clock(cpu);
             state.expected_at = if state.expected == 0 { clock } else { state.expected_at.min(clock) };
             state.expected = state.expected.saturating_add(expected);
-            // Whoever runs must look again: the limits know nothing of them.
+            // Running CPUs must check again: their limits do not consider the expected ones.
             for other in (0..state.end).filter(|&other| state.status[other] == Status::Running) {
                 self.set_limit(other, 0);
             }
@@ -278,17 +286,17 @@ impl Lockstep {
 
     /// A CPU's clock.
     pub(crate) fn clock(&self, cpu: usize) -> u64 {
-        // Relaxed: see the file's head.
+        // Relaxed: see the comment at the top.
         self.slots[cpu].clock.load(Relaxed)
     }
 
-    /// How it went so far.
+    /// Statistics so far.
     pub(crate) fn stepping(&self) -> Stepping {
         self.with(|state| Stepping { forced: state.forced, stall: state.stall })
     }
 
-    /// Does something with the state, then wakes those who may go on. A panic elsewhere leaves the state usable: no change to it is
-    /// left half done.
+    /// Runs `action` on the state, then wakes the threads that may continue. After a panic elsewhere the state is still
+    /// usable: no change to it is left half done.
     fn with<R>(&self, action: impl FnOnce(&mut State) -> R) -> R {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let result = action(&mut state);
@@ -308,7 +316,7 @@ impl Lockstep {
         stall
     }
 
-    /// A CPU has reached its limit. Whether it may go on; else it must sleep.
+    /// A CPU has reached its limit. Returns whether it may continue; otherwise it must sleep.
     fn ask(&self, state: &mut State, cpu: usize) -> bool {
         self.enter(state, cpu);
         let front = self.let_go_all(state);
@@ -322,17 +330,17 @@ impl Lockstep {
         }
         state.status[cpu] = Status::Waiting;
         state.sleepers[cpu] = Some(thread::current());
-        // Relaxed: set again under the mutex alone.
+        // Relaxed: it is set again only under the mutex.
         self.slots[cpu].is_let_go.store(false, Relaxed);
         self.watch(state, cpu);
         false
     }
 
-    /// Sleeps until let go, or for a tick. Whether let go.
+    /// Sleeps until released, or for a tick. Returns whether it was released.
     fn sleep(&self, cpu: usize) -> bool {
         let began = Instant::now();
         loop {
-            // Relaxed: waking orders it, and a limit seen late is asked about again.
+            // Relaxed: the wake-up orders it, and a release that is seen late is found in the next check.
             if self.slots[cpu].is_let_go.load(Relaxed) {
                 return true;
             }
@@ -343,12 +351,12 @@ impl Lockstep {
         }
     }
 
-    /// A tick has passed. Whether the CPU goes on: it was let go just now, or nothing else moves.
+    /// A tick has passed. Returns whether the CPU continues: it was released just now, or nothing else moves.
     fn lose_patience(&self, state: &mut State, cpu: usize, stall: &mut Option<Stall>) -> bool {
         if state.status[cpu] != Status::Waiting {
             return true;
         }
-        // Clocks may have moved on since anybody looked.
+        // Clocks may have advanced since the last check.
         let front = self.let_go_all(state);
         if state.status[cpu] != Status::Waiting {
             return true;
@@ -366,7 +374,7 @@ impl Lockstep {
         true
     }
 
-    /// Makes an idle CPU busy. Those that ran without a bound, or with a later one, must look sooner.
+    /// Makes an idle CPU busy. CPUs that run without a limit, or with a later one, must check sooner.
     fn enter(&self, state: &mut State, cpu: usize) {
         if state.status[cpu] != Status::Idle {
             return;
@@ -376,16 +384,16 @@ impl Lockstep {
         state.arrivals += 1;
         state.expected = state.expected.saturating_sub(1);
         let clock = self.clock(cpu).max(state.virtual_time);
-        // Relaxed: see the file's head.
+        // Relaxed: see the comment at the top.
         self.slots[cpu].clock.store(clock, Relaxed);
-        // Relaxed: see the file's head. Threads that begin together mostly wait for a word of one of them: that must not find
-        // them as far apart as the host's scheduling would have them.
+        // Relaxed: see the comment at the top. Threads that begin together mostly wait for a message from one of them.
+        // When it comes, their clocks should not be as far apart as the host's scheduling makes them.
         self.slots[cpu].private_from.store(clock.saturating_add(self.quanta.private), Relaxed);
         for other in (0..state.end).filter(|&other| other != cpu && state.status[other] == Status::Running) {
             let bound = self.ahead_of(Turn { clock, cpu }, other);
-            // Relaxed, both: limits change under the mutex alone.
+            // Relaxed, both: limits change only under the mutex.
             if bound < self.slots[other].limit.load(Relaxed) {
-                // Relaxed: see the file's head.
+                // Relaxed: see the comment at the top.
                 self.slots[other].slowest.store(clock, Relaxed);
                 self.set_limit(other, bound);
             }
@@ -405,44 +413,44 @@ impl Lockstep {
     }
 
     fn quantum(&self, cpu: usize) -> u64 {
-        // Relaxed: see the file's head.
+        // Relaxed: see the comment at the top.
         let is_private = self.clock(cpu) >= self.slots[cpu].private_from.load(Relaxed);
         if is_private { self.quanta.private } else { self.quanta.contended }
     }
 
-    /// Below which clock `cpu` may run while `slowest` is where it is.
+    /// `cpu` may run below this clock while `slowest` stays where it is.
     fn ahead_of(&self, slowest: Turn, cpu: usize) -> u64 {
         slowest.clock.saturating_add(self.quantum(cpu)).saturating_add(u64::from(cpu < slowest.cpu))
     }
 
-    /// Below which clock `cpu` may run.
+    /// `cpu` may run below this clock.
     fn bound(&self, front: &Front, cpu: usize) -> u64 {
         front.before(cpu).map_or(u64::MAX, |slowest| self.ahead_of(slowest, cpu))
     }
 
-    /// Whether it is worth while to let `cpu` run.
+    /// Whether releasing `cpu` is worth the cost.
     fn may_run(&self, front: &Front, cpu: usize) -> bool {
         let left = self.bound(front, cpu).saturating_sub(self.clock(cpu));
         left >= (self.quantum(cpu) / 2).max(1) || front.slowest.is_some_and(|slowest| slowest.cpu == cpu)
     }
 
-    /// Sets a CPU's limit: it steps again after a quantum, since others may be able to go on by then.
+    /// Sets a CPU's limit. It asks again after at most a quantum, because others may be able to continue by then.
     fn let_run(&self, front: &Front, cpu: usize) {
         let bound = self.bound(front, cpu);
         let quantum = self.quantum(cpu);
         let is_bare = bound == u64::MAX || quantum == 0;
         let limit = if is_bare { bound } else { bound.min(self.clock(cpu).saturating_add(quantum)) };
-        // Relaxed: see the file's head.
+        // Relaxed: see the comment at the top.
         self.slots[cpu].slowest.store(front.before(cpu).map_or(u64::MAX, |slowest| slowest.clock), Relaxed);
         self.set_limit(cpu, limit);
     }
 
     fn set_limit(&self, cpu: usize, limit: u64) {
-        // Relaxed: see the file's head.
+        // Relaxed: see the comment at the top.
         self.slots[cpu].limit.store(limit, Relaxed);
     }
 
-    /// Lets those go who may. Returns who is slowest.
+    /// Releases all waiting CPUs that may run. Returns the two slowest CPUs.
     fn let_go_all(&self, state: &mut State) -> Front {
         let front = self.front(state);
         let Some(slowest) = front.slowest else { return front };
@@ -463,7 +471,7 @@ impl Lockstep {
         state.to_wake.extend(state.sleepers[cpu].take());
     }
 
-    /// Whether the slowest CPU has moved since `cpu` looked last; notes where it is now.
+    /// Whether the slowest CPU has moved since `cpu` last checked. Records where it is now.
     fn watch(&self, state: &mut State, cpu: usize) -> bool {
         let slowest = self.front(state).slowest;
         let moved = state.patience[cpu].slowest != slowest;
@@ -473,7 +481,7 @@ impl Lockstep {
         moved
     }
 
-    /// Lets a CPU go on for a block out of turn, or gives up stepping.
+    /// Lets a CPU continue for one block out of turn, or gives up stepping.
     fn force(&self, state: &mut State, cpu: usize) -> Option<Stall> {
         state.forced += 1;
         state.status[cpu] = Status::Running;
@@ -508,7 +516,7 @@ mod tests {
         Quanta { contended: quantum, private: quantum }
     }
 
-    /// Steps CPUs of the given costs per block until each has done `blocks`; returns the order of the blocks.
+    /// Steps CPUs with the given costs per block until each has done `blocks`. Returns the order of the blocks.
     fn run(quantum: u64, costs: &[u64], blocks: usize) -> Vec<usize> {
         let lockstep = Lockstep::new(costs.len(), same(quantum), LONG);
         lockstep.begin(0..costs.len());

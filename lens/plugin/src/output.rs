@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The report's file: whole or not there. It is written beside its place and renamed.
+//! The report's file: either complete or absent. It is written next to its final name and then renamed.
 
 use serde_json::Value;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// Whether a file can be made there, without leaving one.
+/// Whether a file can be created there. Leaves none behind.
 pub(crate) fn check(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
@@ -14,7 +14,7 @@ pub(crate) fn check(path: &Path) -> io::Result<()> {
     NamedTempFile::new_in(directory(path)).map(drop)
 }
 
-/// Writes the report; a file of that name is replaced.
+/// Writes the report. Replaces an existing file with that name.
 pub(crate) fn write(path: &Path, report: &Value) -> io::Result<()> {
     let mut file = NamedTempFile::new_in(directory(path))?;
     let mut writer = BufWriter::new(&mut file);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The program's file and where it was loaded, so that addresses can be given names by whoever reads the report.
+//! The program's file and its load address, so that a reader of the report can find names for addresses.
 
 use object::{Object, ObjectSegment, SegmentFlags, elf};
 use std::ffi::{CStr, OsStr};
@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 /// The program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Program {
-    /// Its file, as it was given.
+    /// Its file, as given on the command line.
     pub(crate) path: PathBuf,
-    /// What to take from an address to get that of the file's symbols; none if the file can't be read.
+    /// Subtract it from an address to get the address in the file's symbols. None if the file cannot be read.
     pub(crate) load_base: Option<u64>,
 }
 
 impl Program {
-    /// The program of that path, whose code begins at `code` in memory.
+    /// The program at that path, whose code begins at `code` in memory.
     pub(crate) fn new(path: &CStr, code: u64) -> Self {
         let path = Path::new(OsStr::from_bytes(path.to_bytes())).to_path_buf();
         let bytes = std::fs::read(&path).ok();
@@ -25,7 +25,7 @@ impl Program {
     }
 }
 
-/// Where the code begins by the file's own addresses: at its lowest executable segment, as QEMU has it.
+/// The address in the file at which the code begins: its lowest executable segment, as in QEMU.
 fn first_code(bytes: &[u8]) -> Option<u64> {
     let file = object::File::parse(bytes).ok()?;
     let is_code = |flags| matches!(flags, SegmentFlags::Elf { p_flags } if p_flags & elf::PF_X != 0);

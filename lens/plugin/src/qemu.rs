@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! QEMU's plugin interface: its types, its functions, and which version of it is there. No logic of the lens.
+//! QEMU's plugin interface: its types, its functions, and which version is present. Contains no logic of the lens.
 //!
-//! The functions are looked up in the running process by name. So the plugin loads into any QEMU, says in its own words what
-//! is missing, and needs no header of a particular version. Source: `include/qemu/qemu-plugin.h` of QEMU 7.2 (interface
-//! version 1) and its version notes for later ones: from 2 on the number of the interface that a plugin names must be at
-//! least 2, from 3 on `qemu_plugin_insn_data` copies into a buffer of the caller's.
+//! The functions are looked up by name in the running process. So the plugin loads into any QEMU, prints its own
+//! message about what is missing, and needs no header of a particular version. Source: `include/qemu/qemu-plugin.h` of
+//! QEMU 7.2 (interface version 1) and its version notes for later ones: from 2 on, the interface number that a plugin
+//! names must be at least 2; from 3 on, `qemu_plugin_insn_data` copies into a buffer of the caller.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::marker::PhantomData;
 use std::mem::transmute_copy;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
-/// Number that QEMU gave this plugin.
+/// The number that QEMU gave this plugin.
 pub(crate) type PluginId = u64;
-/// What QEMU tells of one access.
+/// QEMU's description of one access.
 pub(crate) type MemoryInfo = u32;
 
-/// A block under translation.
+/// A translation block during translation.
 #[repr(C)]
 pub(crate) struct Block {
     opaque: [u8; 0],
     not_send: PhantomData<*mut u8>,
 }
 
-/// An instruction under translation.
+/// An instruction during translation.
 #[repr(C)]
 pub(crate) struct Instruction {
     opaque: [u8; 0],
     not_send: PhantomData<*mut u8>,
 }
 
-/// What QEMU says of itself at installation; the fields that this plugin reads.
+/// QEMU's description of itself at installation; only the fields that this plugin reads.
 #[repr(C)]
 pub(crate) struct Info {
     pub(crate) target_name: *const c_char,
     pub(crate) least_version: c_int,
     pub(crate) version: c_int,
     pub(crate) is_system: bool,
-    /// Of a system alone.
+    /// Only for a system.
     pub(crate) cpus: c_int,
 }
 
@@ -61,7 +61,7 @@ const NO_REGISTERS: c_int = 0;
 /// `QEMU_PLUGIN_MEM_RW`.
 const LOADS_AND_STORES: c_int = 3;
 
-/// The interface version that this plugin names; QEMU reads it after loading and before installation.
+/// The interface version that this plugin names. QEMU reads it after loading and before installation.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)]
 pub static qemu_plugin_version: AtomicI32 = AtomicI32::new(1);
@@ -71,10 +71,10 @@ pub static qemu_plugin_version: AtomicI32 = AtomicI32::new(1);
 #[unsafe(link_section = ".init_array")]
 static NEGOTIATE: extern "C" fn() = negotiate;
 
-/// Names the version that suits this QEMU. Scoreboards came with version 2.
+/// Names the version that suits this QEMU. Scoreboards were introduced with version 2.
 extern "C" fn negotiate() {
     if lookup(c"qemu_plugin_scoreboard_new").is_some() {
-        // Relaxed: the thread that loads the plugin is the one that reads it.
+        // Relaxed: the thread that loads the plugin is also the one that reads it.
         qemu_plugin_version.store(2, Relaxed);
     }
 }
@@ -84,10 +84,10 @@ extern "C" fn negotiate() {
 #[error("this QEMU has no {0}: the lens needs version 7.2 or later, built with plugins")]
 pub(crate) struct Missing(&'static str);
 
-/// Version from which on `qemu_plugin_insn_data` copies.
+/// From this version on `qemu_plugin_insn_data` copies.
 const COPIES_INSTRUCTIONS: c_int = 3;
 
-/// How an instruction's bytes are to be had.
+/// How to get an instruction's bytes.
 #[derive(Clone, Copy)]
 enum InstructionData {
     Pointer(unsafe extern "C" fn(*const Instruction) -> *const u8),
@@ -119,10 +119,10 @@ pub(crate) struct Qemu {
     start_code: unsafe extern "C" fn() -> u64,
 }
 
-/// QEMU's functions by which a machine's CPUs, run by turns on one thread, are told that a turn ends.
+/// QEMU's functions that tell a machine's CPUs, which take turns on one thread, that a turn ends.
 ///
-/// They are not of the plugin interface, which has nothing for it. QEMU exports them where it is built with modules, as
-/// distributions do.
+/// They are not part of the plugin interface, which has nothing for this purpose. QEMU exports them if it is built with
+/// modules, as distributions do.
 #[derive(Clone, Copy)]
 pub(crate) struct Scheduler {
     get_cpu: unsafe extern "C" fn(c_int) -> *mut Cpu,
@@ -136,7 +136,7 @@ struct Cpu {
     not_send: PhantomData<*mut u8>,
 }
 
-/// Why CPUs can't be run by turns.
+/// Why CPUs cannot take turns.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoTurns {
     #[error("this QEMU does not export {0}: it must be built with modules, as distributions build it")]
@@ -152,7 +152,7 @@ impl From<Missing> for NoTurns {
 }
 
 impl Scheduler {
-    /// Finds the functions, and that this machine's CPUs share one thread. To be called at installation of a system.
+    /// Finds the functions, and checks that this machine's CPUs share one thread. Call it at installation in a system.
     pub(crate) fn find() -> Result<Self, NoTurns> {
         if has_threads()? {
             return Err(NoTurns::Threads);
@@ -161,10 +161,10 @@ impl Scheduler {
         unsafe { Ok(Scheduler { get_cpu: function(c"qemu_get_cpu")?, exit: function(c"cpu_exit")? }) }
     }
 
-    /// The turn of a CPU ends after its present block. To be called in a callback of that CPU.
+    /// The turn of a CPU ends after its present translation block. Call it in a callback of that CPU.
     pub(crate) fn end_turn(self, cpu: c_uint) {
-        // SAFETY: 1. `get_cpu` walks the list of CPUs, which is complete once one runs; 2. `exit` sets flags of the CPU, from 10.2 on of
-        // all CPUs, and may be called on any thread; 3. null is not passed on.
+        // SAFETY: 1. `get_cpu` walks the list of CPUs, which is complete once one runs; 2. `exit` sets flags of the
+        // CPU, from 10.2 on of all CPUs, and may be called on any thread; 3. null is not passed on.
         unsafe {
             let cpu = (self.get_cpu)(cpu as c_int);
             if !cpu.is_null() {
@@ -174,8 +174,8 @@ impl Scheduler {
     }
 }
 
-/// Whether QEMU runs each of a machine's CPUs on a thread of its own, as other accelerators than TCG always do. Of TCG up to version
-/// 10.0 a variable tells, from 10.1 on a function.
+/// Whether QEMU runs each of a machine's CPUs on a separate thread, as accelerators other than TCG always do. For TCG a
+/// variable tells up to version 10.0, and a function from 10.1 on.
 fn has_threads() -> Result<bool, Missing> {
     let is_tcg = read_flag(c"tcg_allowed").ok_or(Missing("tcg_allowed"))?;
     if !is_tcg {
@@ -184,26 +184,26 @@ fn has_threads() -> Result<bool, Missing> {
     if let Some(has_threads) = read_flag(c"mttcg_enabled") {
         return Ok(has_threads);
     }
-    // SAFETY: 1. the type is that of `qemu_tcg_mttcg_enabled` in include/system/tcg.h of QEMU 10.1; 2. it looks at the accelerator, which was
-    // made before plugins are loaded, and is TCG.
+    // SAFETY: 1. the type is that of `qemu_tcg_mttcg_enabled` in include/system/tcg.h of QEMU 10.1; 2. it reads the
+    // accelerator, which was created before plugins are loaded, and is TCG.
     unsafe { Ok(function::<unsafe extern "C" fn() -> bool>(c"qemu_tcg_mttcg_enabled")?()) }
 }
 
-/// A flag of QEMU's accelerator, one of `tcg_allowed` and `mttcg_enabled`; none if it isn't exported.
+/// A flag of QEMU's accelerator, `tcg_allowed` or `mttcg_enabled`. None if it is not exported.
 fn read_flag(name: &CStr) -> Option<bool> {
-    // SAFETY: 1. both are globals of the type `bool` (accel/tcg/tcg-all.c), set when the accelerator is made, before plugins are loaded;
-    // 2. they are read as a byte, of which every value is one.
+    // SAFETY: 1. both are globals of the type `bool` (accel/tcg/tcg-all.c), set when the accelerator is created, before
+    // plugins are loaded; 2. they are read as a byte, of which every value is valid.
     lookup(name).map(|flag| unsafe { flag.cast::<u8>().read() } != 0)
 }
 
 fn lookup(name: &CStr) -> Option<*mut c_void> {
-    // SAFETY: 1. `name` ends with a zero and outlives the call; 2. RTLD_DEFAULT asks for the process's own symbols, among
-    // them those that QEMU exports to plugins.
+    // SAFETY: 1. `name` ends with a zero and outlives the call; 2. RTLD_DEFAULT asks for the process's own symbols,
+    // including those that QEMU exports to plugins.
     let symbol = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     (!symbol.is_null()).then_some(symbol)
 }
 
-/// The function of that name.
+/// The function with that name.
 ///
 /// # Safety
 /// `F` must be a function pointer type that fits the function's prototype.
@@ -215,10 +215,10 @@ unsafe fn function<F: Copy>(name: &'static CStr) -> Result<F, Missing> {
 }
 
 impl Qemu {
-    /// Finds the functions. `version`: what QEMU said at installation.
+    /// Finds the functions. `version`: what QEMU reported at installation.
     pub(crate) fn find(version: c_int) -> Result<Self, Missing> {
-        // SAFETY: the field types above are the prototypes of QEMU 7.2's header; of those only the one of
-        // `qemu_plugin_insn_data` changed since, and it is chosen by version.
+        // SAFETY: the field types above are the prototypes of QEMU 7.2's header. Of these only that of
+        // `qemu_plugin_insn_data` has changed since, and it is chosen by version.
         unsafe {
             Ok(Qemu {
                 register_translation: function(c"qemu_plugin_register_vcpu_tb_trans_cb")?,
@@ -265,7 +265,7 @@ impl Qemu {
     }
 
     pub(crate) fn on_exit(&self, id: PluginId, callback: ExitCallback) {
-        // SAFETY: as for `on_translation`; the data is null, and the callback doesn't look at it.
+        // SAFETY: as for `on_translation`; the data is null, and the callback does not read it.
         unsafe { (self.register_exit)(id, callback, std::ptr::null_mut()) }
     }
 
@@ -276,7 +276,7 @@ impl Qemu {
     }
 
     /// # Safety
-    /// `block` must be what a translation callback got, and that callback still run.
+    /// `block` must be what a translation callback got, and that callback must still be running.
     pub(crate) unsafe fn on_block(&self, block: *mut Block, callback: ExecutionCallback, data: usize) {
         // SAFETY: 1. `block` is alive, as the caller promises; 2. `data` is a number and never dereferenced.
         unsafe { (self.register_block)(block, callback, NO_REGISTERS, data as *mut c_void) }
@@ -303,7 +303,7 @@ impl Qemu {
         }
     }
 
-    /// The block's instructions, in order.
+    /// The instructions of the translation block, in order.
     ///
     /// # Safety
     /// As for [`Qemu::on_block`]; the iterator must be used up within the callback.
@@ -322,7 +322,7 @@ impl Qemu {
         unsafe { (self.instruction_address)(instruction) }
     }
 
-    /// Copies the instruction's bytes into `buffer`; an x86 instruction has 15 at most. Returns those copied.
+    /// Copies the instruction's bytes into `buffer`; an x86 instruction has at most 15. Returns those copied.
     ///
     /// # Safety
     /// As for [`Qemu::on_instruction`].
@@ -330,8 +330,8 @@ impl Qemu {
         // SAFETY: `instruction` is alive, as the caller promises.
         let size = unsafe { (self.instruction_size)(instruction) }.min(buffer.len());
         match self.instruction_data {
-            // SAFETY: 1. QEMU's buffer holds `instruction_size` bytes and lives as long as the callback; 2. it is not ours, so
-            // the two don't overlap; 3. `size` fits both.
+            // SAFETY: 1. QEMU's buffer holds `instruction_size` bytes and lives as long as the callback; 2. it is not
+            // ours, so the two do not overlap; 3. `size` fits both.
             InstructionData::Pointer(data) => unsafe {
                 std::ptr::copy_nonoverlapping(data(instruction), buffer.as_mut_ptr(), size);
             },
@@ -343,34 +343,36 @@ impl Qemu {
         &buffer[..size]
     }
 
-    /// Whether an access stores.
+    /// Whether an access is a store.
     pub(crate) fn is_store(&self, info: MemoryInfo) -> bool {
-        // SAFETY: the function takes any number apart and touches nothing.
+        // SAFETY: the function decodes any number and touches nothing.
         unsafe { (self.is_store)(info) }
     }
 
-    /// Bytes of an access.
+    /// Number of bytes of an access.
     pub(crate) fn size(&self, info: MemoryInfo) -> u8 {
         // SAFETY: as for `is_store`.
         1 << unsafe { (self.size_shift)(info) }.min(6)
     }
 
-    /// Where an access goes in the machine's memory; none if not to memory. To be called in the access's callback.
+    /// Where an access goes in the machine's memory. None if it does not go to memory. Call it in the access's
+    /// callback.
     ///
-    /// It is QEMU's own number of the byte, the same for all that is mapped there, but not always the guest's physical address:
-    /// memory above the hole for devices has it lower, and nodes of their own have it higher.
+    /// It is QEMU's own number of the byte. It is the same for all mappings of the byte, but not always the guest's
+    /// physical address: it is lower for memory above the hole for devices, and higher for separate memory nodes.
     pub(crate) fn memory_address(&self, info: MemoryInfo, address: u64) -> Option<u64> {
-        // SAFETY: 1. the caller is in the access's callback; 2. the pointer is QEMU's own, and null for what has no memory.
+        // SAFETY: 1. the caller is in the access's callback; 2. the pointer is QEMU's own, and null for what has no
+        // memory.
         unsafe {
             let found = (self.hardware_address)(info, address);
             (!found.is_null() && !(self.is_io)(found)).then(|| (self.physical_address)(found))
         }
     }
 
-    /// The program's file and where its code begins in memory. To be called in a callback of a vCPU that runs the program: before,
-    /// QEMU looks through a null pointer.
+    /// The program's file and where its code begins in memory. Call it in a callback of a vCPU that runs the program:
+    /// before that, QEMU dereferences a null pointer.
     pub(crate) fn program(&self) -> Option<(&'static CStr, u64)> {
-        // SAFETY: 1. both functions have no argument; 2. they look at what the loader left, which is there by now.
+        // SAFETY: 1. both functions have no argument; 2. they read what the loader left, which is present by now.
         let (path, code) = unsafe { ((self.path_to_binary)(), (self.start_code)()) };
         // SAFETY: not null, it is a C string made for the caller, which nobody frees.
         (!path.is_null()).then(|| (unsafe { CStr::from_ptr(path) }, code))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The report: what was counted, as JSON of the format `faultline-lens 2`. The README lists its fields.
+//! The report: the counts as JSON in the format `faultline-lens 2`. docs/FORMATS.md lists its fields.
 
 use crate::address::{AddressSpace, DIRECT_MAP, KERNEL};
 use crate::arguments::Arguments;
@@ -10,13 +10,13 @@ use crate::program::Program;
 use faultline_coherence::{Cause, Count, Distance, LINE_BYTES, LineReport, Machine, Report};
 use serde_json::{Map, Value, json};
 
-/// Lines and sites listed at most; the totals count all.
+/// Maximum number of lines and of sites in the report; the totals include all.
 const MOST_LISTED: usize = 1000;
 
-/// Offsets listed of each line at most.
+/// Maximum number of offsets of each line.
 const MOST_OFFSETS: usize = 16;
 
-/// What a report is made of.
+/// The input of a report.
 pub(crate) struct Facts<'a> {
     pub(crate) arguments: &'a Arguments,
     pub(crate) machine: &'a Machine,
@@ -36,7 +36,8 @@ pub(crate) fn to_json(facts: &Facts<'_>) -> Value {
     let report =
         Report::new(facts.machine, facts.counters.iter().map(|counter| (counter.cpu.id(), counter.cpu.tally())));
     let problems = problems(facts);
-    // A line that is never at rest holds up all who want it, however many they are; their clocks don't know of each other.
+    // A line that is always on its way holds up all CPUs that want it, however many they are. Their clocks do not show
+    // this.
     let busiest_line = report.lines.iter().map(|line| line.occupied).max().unwrap_or(0);
     let time = facts.clocks.iter().max().copied().unwrap_or(0).max(busiest_line);
     json!({
@@ -65,7 +66,7 @@ pub(crate) fn to_json(facts: &Facts<'_>) -> Value {
     })
 }
 
-/// What makes the counts less than what was asked for: a word for programs, a sentence for people.
+/// Reasons why the counts fall short of what was requested: a word for programs, a sentence for people.
 fn problems(facts: &Facts<'_>) -> Vec<Value> {
     let mut problems = Vec::new();
     let mut add = |kind: &str, text: String| problems.push(json!({"kind": kind, "text": text}));

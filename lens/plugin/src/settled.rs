@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the CPU whose turn it is may do to memory again without changing anything in the model, since nobody else runs meanwhile: a small
-//! table at which most accesses end, before their address is looked at any closer.
+//! Accesses that the CPU whose turn it is may repeat without changing the model, because no other CPU runs meanwhile. A
+//! small table in which most accesses finish, before their address is translated.
 
 use faultline_coherence::LINE_BYTES;
 
-/// Entries. A turn touches a few hundred lines; 8 KiB stay in the host's first-level cache beside everything else.
+/// Number of entries. A turn touches a few hundred lines. The table's 8 KiB leave room in the host's first-level cache.
 const ENTRIES: usize = 256;
 
 /// Bytes of a cache line, as bits.
@@ -14,7 +14,7 @@ type Bytes = u64;
 #[derive(Debug)]
 pub(crate) struct Settled {
     entries: Box<[Entry; ENTRIES]>,
-    /// Entries of earlier turns are void.
+    /// Entries of earlier turns are invalid.
     turn: u32,
 }
 
@@ -27,19 +27,20 @@ struct Entry {
 }
 
 impl Settled {
-    /// Nothing is settled.
+    /// An empty table.
     pub(crate) fn new() -> Self {
         Settled { entries: Box::new([Entry { line: 0, readable: 0, writable: 0, turn: 0 }; ENTRIES]), turn: 1 }
     }
 
-    /// Whether an access to `size` bytes (1 at least) at an address is. `address`: its true one, or any other that names the same byte of the same line
-    /// for as long as the turn lasts.
+    /// Whether an access to `size` bytes (at least 1) at an address is settled. `address` is its true one, or any other
+    /// that denotes the same byte of the same line for the whole turn.
     #[inline]
     pub(crate) fn has(&self, address: u64, size: u8, writes: bool) -> bool {
         let (line, offset) = (address / LINE_BYTES, address % LINE_BYTES);
         let entry = &self.entries[slot(line)];
         let settled = if writes { entry.writable } else { entry.readable };
-        // The access's bytes are the run from its first bit on; one that is too long for the line shows by its last.
+        // The access covers consecutive bytes from `offset` on. If it crosses the end of the line, its last byte shows
+        // it.
         let last = offset + u64::from(size) - 1;
         entry.line == line
             && entry.turn == self.turn
@@ -47,7 +48,7 @@ impl Settled {
             && (!0 << offset & !0 >> (LINE_BYTES - 1 - last)) & !settled == 0
     }
 
-    /// Those bytes of an address's line are settled until the turn's end.
+    /// Marks these bytes of an address's line as settled until the end of the turn.
     #[inline]
     pub(crate) fn put(&mut self, address: u64, (readable, writable): (Bytes, Bytes)) {
         let line = address / LINE_BYTES;
@@ -63,7 +64,7 @@ impl Settled {
     }
 }
 
-/// Folded, so that the first lines of pages don't all meet in a few places.
+/// Hashed, so that the first lines of pages do not collide in a few places.
 #[inline]
 fn slot(line: u64) -> usize {
     (line ^ line >> 6 ^ line >> 14) as usize % ENTRIES

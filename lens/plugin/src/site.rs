@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! An accessing instruction as the one word that QEMU hands back with each of its accesses.
+//! An accessing instruction, packed into the one word that QEMU passes back with each of its accesses.
 
 /// Bit 62 of a canonical x86 address equals bit 63, so it can carry a flag.
 const FLAG: u64 = 1 << 62;
@@ -12,7 +12,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// As a word.
+    /// Packs it into a word.
     pub(crate) fn pack(self) -> usize {
         let flag = if self.is_atomic { FLAG } else { 0 };
         (self.address & !FLAG | flag) as usize

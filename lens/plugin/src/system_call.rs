@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What a system call means to the clocks, by its number. Source: Linux, `arch/x86/entry/syscalls`, `include/uapi/linux/futex.h`.
+//! What a system call means for the clocks, by its number. Source: Linux, `arch/x86/entry/syscalls`,
+//! `include/uapi/linux/futex.h`.
 
-/// A system call, as far as the lens cares.
+/// The kind of a system call, as far as the lens is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SystemCall {
     /// Ends the whole program.
     ExitGroup,
-    /// Puts another program in its place.
+    /// Replaces the program by another one.
     Exec,
     /// Never sleeps: its CPU stays busy, and the others wait for it.
     Brief,
-    /// The same, and its result says how many sleeping threads it woke.
+    /// The same, and its result is the number of sleeping threads that it woke.
     Wake,
-    /// Starts a thread of the program, if its result is above 0.
+    /// Starts a thread of the program if its result is above 0.
     Thread,
-    /// Any other: its CPU may sleep, and is idle meanwhile.
+    /// Any other call: its CPU may sleep, and counts as idle meanwhile.
     Other,
 }
 
-/// Calls that answer at once: of files by name and descriptor (not reading and writing, which may wait for a pipe), memory, signals, time,
-/// limits, identities, scheduling and threads.
+/// Calls that return at once: files by name and descriptor (except reading and writing, which may wait for a pipe),
+/// memory, signals, time, limits, identities, scheduling and threads.
 const BRIEF_64: [i64; 54] = [
     3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 21, 24, 25, 27, 28, 39, 63, 79, 96, 97, 98, 99, 102, 104, 107, 108, 110, 131,
     149, 150, 157, 158, 160, 186, 200, 201, 203, 204, 218, 228, 229, 234, 257, 262, 269, 273, 302, 309, 318, 324, 332,
@@ -28,9 +29,9 @@ const BRIEF_64: [i64; 54] = [
 /// The same, and mmap2 and clock_gettime64, on 32-bit x86.
 const BRIEF_32: [i64; 17] = [90, 125, 91, 45, 174, 175, 158, 163, 219, 20, 224, 265, 318, 311, 386, 192, 403];
 
-/// The futex operations that wake sleepers: WAKE, WAKE_OP, WAKE_BITSET.
+/// The futex operations that wake sleeping threads: WAKE, WAKE_OP, WAKE_BITSET.
 const FUTEX_WAKE: [u64; 3] = [1, 5, 10];
-/// Those that move sleepers too, and say how many both are: REQUEUE, CMP_REQUEUE.
+/// Those that also move sleeping threads, and return the number of both: REQUEUE, CMP_REQUEUE.
 const FUTEX_BRIEF: [u64; 2] = [3, 4];
 /// Bits of a futex operation's number; the others are flags.
 const FUTEX_OPERATION: u64 = 127;
@@ -38,7 +39,7 @@ const FUTEX_OPERATION: u64 = 127;
 const CLONE_VM: u64 = 0x100;
 
 impl SystemCall {
-    /// The call of that number with those first arguments.
+    /// The call with that number and those first arguments.
     pub(crate) fn classify(number: i64, first: u64, second: u64, is_64_bit: bool) -> Self {
         let brief: &[i64] = if is_64_bit { &BRIEF_64 } else { &BRIEF_32 };
         match (is_64_bit, number) {

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Keeps CPUs in step where one thread of the host runs them all, by turns. Knows nothing of QEMU.
+//! Keeps CPUs in step if one host thread runs them all in turn. Knows nothing of QEMU.
 //!
-//! The emulator gives one CPU after the other a turn, which ends when the CPU is told to end it, halts, or pauses in a loop that
-//! waits; a device's interrupt may end it too. With *m* the least clock of the other busy CPUs when a turn begins, it is to end once the
-//! CPU's own clock is at *m* + quantum. A CPU that is there already has a turn of one block, the least that there is: so in each round of
-//! turns one CPU runs ahead of the slowest by a quantum and a block at most, and a quantum must be longer than what a block can cost.
+//! The emulator gives one CPU after the other a turn. A turn ends when the CPU is told to end it, halts, or pauses in a
+//! waiting loop; a device interrupt may end it too. Let *m* be the lowest clock of the other busy CPUs when a turn
+//! begins. The turn is to end once the CPU's own clock reaches *m* + quantum. If the clock is there already, the CPU
+//! still gets a turn of one translation block, the smallest possible. So in each round of turns a CPU runs ahead of the
+//! slowest by at most a quantum and a block, and a quantum must be longer than the largest cost of a block.
 //!
-//! A CPU that is halted has no turns. So those count as busy which have had one since this CPU's turn before. One that was passed over,
-//! while another had two, starts at the *virtual time*, the greatest value that the least busy clock has had: it was idle until then.
+//! A halted CPU has no turns. So a CPU counts as busy if it has had a turn since this CPU's previous turn. A CPU that
+//! was passed over while another CPU had two turns was idle. It starts at the *virtual time*, the highest value so far
+//! of the lowest busy clock.
 //!
-//! A CPU that pauses waits for what another CPU is to do, and looked once. It would have looked until then, so when its next turn
-//! comes its clock is set on to that of the slowest CPU which doesn't wait; so is that of one which halted and was woken before it
-//! was passed over. The looks in between are not counted; they would find what the first one did.
+//! A CPU that pauses waits for another CPU, and has checked once. It would have kept checking. So when its next turn
+//! comes, its clock is advanced to that of the slowest CPU that does not wait. The same applies to a CPU that halted
+//! and was woken before it was passed over. The checks in between are not counted; they would find what the first one
+//! found.
 
 use crate::settled::Settled;
 
@@ -19,33 +22,33 @@ use crate::settled::Settled;
 #[derive(Debug)]
 pub(crate) struct Turns {
     quantum: u64,
-    /// The CPU whose turn it is; [`NOBODY`] at first.
+    /// The CPU whose turn it is; [`NOBODY`] at the start.
     current: usize,
     /// Its clock.
     clock: u64,
-    /// At which clock its turn is to end.
+    /// The clock at which its turn is to end.
     limit: u64,
-    /// It was told that its turn ends.
+    /// It has been told that its turn ends.
     is_ending: bool,
-    /// It was told so when the turn began.
+    /// It was told so at the start of the turn.
     is_told_at_once: bool,
-    /// It pauses or halts, and has begun nothing since.
+    /// It pauses or halts, and has not begun another block since.
     is_waiting: bool,
-    /// Turns begun.
+    /// Number of turns so far.
     turns: u64,
     virtual_time: u64,
     cpus: Box<[Stand]>,
-    /// What the current CPU may do to memory again in this turn.
+    /// Accesses that the current CPU may repeat in this turn.
     pub(crate) settled: Settled,
 }
 
-/// How a CPU stood after its last turn.
+/// The state of a CPU after its last turn.
 #[derive(Debug, Clone, Copy, Default)]
 struct Stand {
     clock: u64,
-    /// The turn's number; 0 if it had none since stepping began.
+    /// The number of its last turn; 0 if it had none since stepping began.
     turn: u64,
-    /// The one before, likewise.
+    /// The number of the turn before that, likewise.
     turn_before: u64,
     /// It paused or halted at its end.
     waits: bool,
@@ -54,7 +57,7 @@ struct Stand {
 const NOBODY: usize = usize::MAX;
 
 impl Turns {
-    /// For that many CPUs.
+    /// For `cpus` CPUs.
     pub(crate) fn new(cpus: usize, quantum: u64) -> Self {
         Turns {
             quantum,
@@ -71,7 +74,7 @@ impl Turns {
         }
     }
 
-    /// Begins to step: which CPUs are busy shows from now on.
+    /// Begins stepping. Which CPUs are busy follows from their turns.
     pub(crate) fn begin(&mut self) {
         for cpu in &mut self.cpus {
             (cpu.turn, cpu.turn_before) = (0, 0);
@@ -84,7 +87,7 @@ impl Turns {
         self.current = NOBODY;
     }
 
-    /// Adds a block's instructions to a CPU's clock. Whether its turn is to end after this block.
+    /// Adds a block's instructions to a CPU's clock. Returns whether its turn is to end after this block.
     #[inline]
     pub(crate) fn advance(&mut self, cpu: usize, instructions: u64) -> bool {
         if cpu == self.current && self.clock < self.limit {
@@ -100,7 +103,7 @@ impl Turns {
     pub(crate) fn wait(&mut self, cpu: usize) {
         if cpu == self.current {
             self.is_waiting = true;
-            // Its next block is not of this turn, even if nobody had one meanwhile.
+            // Its next block does not belong to this turn, even if no other CPU had a turn in between.
             self.limit = 0;
         }
     }
@@ -110,13 +113,13 @@ impl Turns {
         self.current != cpu
     }
 
-    /// Whether it is the CPU's turn, and the access to memory is settled in it.
+    /// Whether it is the CPU's turn, and the access is settled in it.
     #[inline]
     pub(crate) fn has_settled(&self, cpu: usize, address: u64, size: u8, writes: bool) -> bool {
         self.current == cpu && self.settled.has(address, size, writes)
     }
 
-    /// Adds what a transfer of the current CPU cost.
+    /// Adds the cost of a transfer of the current CPU.
     #[inline]
     pub(crate) fn pay(&mut self, cost: u64) {
         self.clock += cost;
@@ -127,7 +130,7 @@ impl Turns {
         if cpu == self.current { self.clock } else { self.cpus[cpu].clock }
     }
 
-    /// A turn has begun or come to its limit. Whether it is to end.
+    /// A turn has begun or reached its limit. Returns whether it is to end.
     #[cold]
     fn step(&mut self, cpu: usize) -> bool {
         if cpu == self.current && !self.is_ending && !self.is_waiting {
@@ -145,7 +148,7 @@ impl Turns {
     fn put_down(&mut self) {
         if let Some(stand) = self.cpus.get_mut(self.current) {
             stand.clock = self.clock;
-            // One that was told at the outset may have had no time to show that it waits; it is taken for what it was.
+            // A CPU that was told at the start may have had no time to show that it waits; it keeps its previous state.
             stand.waits = self.is_waiting || self.is_told_at_once && stand.waits;
         }
     }
@@ -158,7 +161,8 @@ impl Turns {
         self.turns += 1;
         (self.cpus[cpu].turn, self.cpus[cpu].turn_before) = (self.turns, before.turn);
         (self.current, self.clock) = (cpu, before.clock);
-        // Between two turns of a CPU that stays busy each of the others has one at most: who had none since this one was passed over.
+        // Between two turns of a CPU that stays busy, each other CPU has at most one turn. So if another CPU has had two turns
+        // since this one's last, this one was passed over.
         let passed_over = self.cpus.iter().map(|cpu| cpu.turn_before).max().unwrap_or(0);
         let was_idle = before.turn == 0 || before.turn < passed_over;
         let since = before.turn.max(passed_over);
@@ -180,8 +184,8 @@ impl Turns {
 mod tests {
     use super::*;
 
-    /// Gives turns in rounds to the CPUs, as the emulator does, for that many rounds; `block` says what a CPU's next block costs, or that it
-    /// pauses (false) or is halted (none) after this one.
+    /// Gives turns to the CPUs in that many rounds, as the emulator does. `block` returns the cost of a CPU's next
+    /// block, and whether the CPU goes on after it or pauses (false); none if the CPU is halted.
     fn rounds(turns: &mut Turns, rounds: usize, mut block: impl FnMut(usize, u64) -> Option<(u64, bool)>) {
         for _ in 0..rounds {
             for cpu in 0..turns.cpus.len() {
@@ -252,7 +256,7 @@ mod tests {
         turns.begin();
         for _ in 0..50 {
             rounds(&mut turns, 1, |cpu, _| (cpu == 0).then_some((10, true)));
-            // It has one block in a turn, and is told nothing.
+            // It has one block per turn, and is not told to end the turn.
             turns.advance(1, 10);
         }
         assert_eq!(turns.clock(1), 500);
@@ -265,7 +269,7 @@ mod tests {
             let mut turns = Turns::new(2, 1000);
             turns.begin();
             rounds(&mut turns, 20, |_, _| Some((10, true)));
-            // It halts: in its turn, or in the block in which it is told to end it.
+            // It halts: during its turn, or in the block in which it is told to end it.
             while !turns.advance(0, 10) {}
             turns.advance(1, cost);
             turns.wait(1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Programs whose transfers can be derived on paper, at 2, 8 and 32 threads. The main thread sleeps on a CPU of its own; what
-//! it and the threads transfer to begin and to end adds at most four a thread.
+//! Programs whose transfers can be derived on paper, at 2, 8 and 32 threads. The main thread sleeps on its own CPU.
+//! Start and end cost at most four transfers per thread, including the main thread's.
 
 use crate::emulator::{Outcome, number, run};
 
@@ -13,8 +13,9 @@ fn counters(layout: &str, threads: u64, iterations: u64) -> Outcome {
     outcome
 }
 
-/// With a quantum below the cost of a transfer a CPU that got the line is behind all others in turn, so it never increments
-/// twice in a row, and each increment is a transfer. (Were turns random, one in `threads` would be free.)
+/// With a quantum below the cost of a transfer, a CPU that got the line is behind all others in the order of turns. So
+/// it never increments twice in a row, and each increment is a transfer. (With random turns, one in `threads` would be
+/// free.)
 #[test]
 #[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_shared_counter_moves_with_each_increment() {
@@ -56,13 +57,13 @@ fn counters_side_by_side_are_false_sharing_of_the_right_line() {
             "counters side by side, {threads} threads: {all} transfers of the line, {false_sharing} by false sharing"
         );
         assert_eq!(place, 0);
-        // The model may misjudge the sharing of a transfer for which two of the host's threads race.
+        // The model may misclassify the sharing of a transfer for which two host threads race.
         assert!(false_sharing as f64 / all as f64 > 0.99);
         assert!((all as f64 / (threads * 1000) as f64 - 1.0).abs() < 0.05, "{all}");
     }
 }
 
-/// Written once, then fetched once by each of the others.
+/// Written once, then fetched once by each other thread.
 #[test]
 #[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_line_that_is_read_comes_once() {
@@ -70,7 +71,8 @@ fn a_line_that_is_read_comes_once() {
         let outcome = counters("read", threads, 10_000);
         let (_, line) = outcome.line(outcome.printed()[0]).unwrap();
         println!("read-mostly word, {threads} threads: {} transfers in all", line["transfers"]);
-        // A reader that was there before the write loses its copy: to the writer that is one more, and one to each such reader.
+        // A reader that started before the write loses its copy. That costs one more transfer to the writer, and one to
+        // each such reader.
         assert!((threads - 1..=2 * threads).contains(&number(&line["transfers"])), "{line}");
         assert!(outcome.transfers_per(threads * 10_000) < 0.001);
     }
@@ -84,10 +86,10 @@ fn lock(kind: &str, threads: u64) -> f64 {
     per_acquisition
 }
 
-/// Mellor-Crummey and Scott 1991. Ticket: one transfer to take a ticket, one to write who is served, and one for each of the n − 1
-/// waiters to read it: n + 1. MCS, with someone always waiting: to clear one's own link (the last successor, who set it, still has
-/// the node's line), to swap the tail, to set the predecessor's link, to read one's own flag once it is cleared, to read one's own
-/// link once it is set, and to clear the successor's flag: 6, whatever n is.
+/// Mellor-Crummey and Scott 1991. Ticket lock: one transfer to take a ticket, one to write who is served, and one for
+/// each of the n − 1 waiters to read it, n + 1 in total. MCS lock with a permanent queue: clear one's own link (the
+/// last successor, who set it, still has the node's line), swap the tail, set the predecessor's link, read one's own
+/// flag once it is cleared, read one's own link once it is set, and clear the successor's flag: 6, independent of n.
 #[test]
 #[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_ticket_lock_grows_with_its_waiters_and_an_mcs_lock_does_not() {
@@ -99,9 +101,10 @@ fn a_ticket_lock_grows_with_its_waiters_and_an_mcs_lock_does_not() {
     }
 }
 
-/// Eight items are one line of slots. A ring of one such line goes back and forth: for each eight items the producer takes the
-/// slots' line from the consumer, and the tail's, and looks at the head's; the consumer fetches the first two, and takes the
-/// third: 6 transfers. In a larger ring the ends need not look at each other each time, but the slots still move twice.
+/// Eight items are one line of slots. A ring of one such line goes back and forth: for each eight items the producer
+/// takes the slots' line and the tail's line from the consumer, and reads the head's; the consumer fetches the first
+/// two and takes the third. That makes 6 transfers. In a larger ring the ends need not read each other's position each
+/// time, but the slots still move twice.
 #[test]
 #[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_ring_moves_its_lines_as_on_paper() {
@@ -150,7 +153,8 @@ fn distances_are_those_of_the_topology() {
     };
     let [same_cache, same_socket, other_socket] = of(&[]);
     assert!(same_cache > 2800 && same_socket == 0 && other_socket == 0);
-    // Threads are on CPUs 1, 2 and 3; 2 and 3 are on the other socket. Were that dearer, they would have the line more often.
+    // The threads are on CPUs 1, 2 and 3; 2 and 3 are on the other socket. If transfers between sockets were more
+    // expensive, those two would have the line more often.
     let costs = ["same_socket_ns=50", "other_socket_ns=50"];
     let [same_cache, same_socket, other_socket] = of(&["sockets=2", "cpus_per_cache=1", costs[0], costs[1]]);
     assert!(same_cache == 0 && same_socket > 900 && other_socket > 1900, "{same_socket} {other_socket}");

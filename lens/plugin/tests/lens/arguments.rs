@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Arguments and machines that can't be: one line that says so, and the program isn't run.
+//! Invalid arguments and machines: the plugin prints one line that says why, and the program does not run.
 
 use crate::emulator::{compiled, library, run_with};
 use std::fs::File;
@@ -46,7 +46,7 @@ fn another_machine_s_program_is_refused() {
     assert_eq!(refused("qemu-aarch64", &["cpus=2"]), "aarch64: it reads x86-64 and 32-bit x86 instructions alone");
 }
 
-/// Starts a machine of two CPUs without an image; returns the plugin's line, or none if it is content.
+/// Starts a machine of two CPUs without an image. Returns the plugin's line, or none if it accepts the machine.
 fn machine_refused(arguments: &[&str], plugin_arguments: &str) -> Option<String> {
     let directory = tempfile::tempdir().unwrap();
     let report = directory.path().join("report.json");
@@ -64,7 +64,7 @@ fn machine_refused(arguments: &[&str], plugin_arguments: &str) -> Option<String>
     line
 }
 
-/// Has a machine that came up go away at once.
+/// Makes a machine that started exit at once.
 fn quit(directory: &Path) -> File {
     let commands = directory.join("quit");
     std::fs::write(&commands, "{\"execute\":\"qmp_capabilities\"}{\"execute\":\"quit\"}").unwrap();

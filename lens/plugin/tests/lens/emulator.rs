@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Compiles the test programs, runs them under the plugin, reads reports. Every run has a time limit, and they run one by one.
+//! Compiles the test programs, runs them under the plugin, and parses the reports. Each run has a time limit, and they
+//! run one by one.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -9,12 +10,12 @@ use tempfile::TempDir;
 
 static ONE_BY_ONE: Mutex<()> = Mutex::new(());
 
-/// What came of a run.
+/// The result of a run.
 pub struct Outcome {
     pub output: Output,
-    /// None if none was written.
+    /// None if no report was written.
     pub report: Option<Value>,
-    /// Files beside the report.
+    /// Files next to the report.
     pub left_behind: usize,
 }
 
@@ -46,7 +47,7 @@ impl Outcome {
         self.total("transfers") as f64 / operations as f64
     }
 
-    /// The line of that address, with its place in the order of transfers.
+    /// The line at that address, with its rank by transfers.
     pub fn line(&self, address: u64) -> Option<(usize, &Value)> {
         let lines = self.report()["lines"].as_array().unwrap();
         lines.iter().enumerate().find(|(_, line)| number(&line["address"]) == address)
@@ -57,14 +58,14 @@ pub fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
-/// Runs a program on a machine of `cpus` CPUs. `more`: further arguments of the plugin.
+/// Runs a program on a machine with `cpus` CPUs. `more`: further arguments of the plugin.
 pub fn run(cpus: u64, more: &[&str], program: &str, arguments: &[&str]) -> Outcome {
     let mut plugin = vec![format!("cpus={cpus}")];
     plugin.extend(more.iter().map(|&argument| argument.to_owned()));
     run_with("qemu-x86_64", &plugin, &compiled(program, &[]), arguments)
 }
 
-/// Runs a file under an emulator with those arguments of the plugin; the report's place is added.
+/// Runs a file under an emulator with those arguments of the plugin, plus the report's path.
 pub fn run_with(emulator: &str, plugin: &[String], file: &Path, arguments: &[&str]) -> Outcome {
     let _one = ONE_BY_ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let place = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Programs that fork, crash, never mark, are of another word size, have too many threads, or are killed.
+//! Programs that fork, crash, have no region mark, have another word size or too many threads, or are killed.
 
 use crate::emulator::{Outcome, command, compiled, number, run, run_with};
 use std::io::{BufRead, BufReader};
@@ -35,7 +35,7 @@ fn a_program_that_replaces_itself_is_said_to() {
 fn a_program_that_crashes_ends_as_without_the_plugin() {
     for (how, signal) in [("crash", 11), ("abort", 6)] {
         let outcome = end(how);
-        // `timeout` ends itself by the signal that ended its child.
+        // `timeout` kills itself with the signal that ended its child.
         let status = outcome.output.status;
         assert!(status.signal() == Some(signal) || status.code() == Some(128 + signal), "{status:?}");
         assert!(outcome.stderr().contains("uncaught target signal"));
@@ -64,7 +64,7 @@ fn two_regions_add_up() {
 #[test]
 #[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_32_bit_program_needs_its_own_emulator() {
-    // Without a C library, which a 64-bit system need not have for it.
+    // Without a C library, because a 64-bit system may lack the 32-bit one.
     let file = compiled("word_size", &["-m32", "-static", "-nostdlib"]);
     let wrong = run_with("qemu-x86_64", &["cpus=2".into()], &file, &[]);
     assert_eq!(wrong.output.status.code(), Some(255));
@@ -99,7 +99,7 @@ fn a_killed_program_leaves_nothing() {
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let children = format!("/proc/{0}/task/{0}/children", child.id());
     let emulator = std::fs::read_to_string(children).unwrap().trim().to_owned();
-    // The shell's own: the program is in a package of its own.
+    // A shell builtin: the program `kill` comes in a separate package.
     let status = std::process::Command::new("sh").args(["-c", "kill -KILL $0", &emulator]).status().unwrap();
     child.wait().unwrap();
     assert_eq!((line.as_str(), status.success()), ("running\n", true));

@@ -3,7 +3,7 @@
 
 use crate::emulator::{number, run};
 
-/// Accesses of each turn of a loop around one instruction, on CPU 1, or on CPU 0 while it is the only one.
+/// Accesses in each iteration of a loop around one instruction, on CPU 1, or on CPU 0 while it is the only one.
 fn accesses_per_turn(kind: &str, threads: u64) -> f64 {
     let turns = 20_000;
     let outcome = run(threads + 1, &[], "atomics", &[kind, &threads.to_string(), &turns.to_string()]);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* atomics add|cmpxchg|xchg|cmpxchg16b|plain TASKS ITERATIONS: one instruction a turn on a word that belongs to the task. TASKS 0: in
- * the main thread, while it is the only one. The loop counts in a register, so that each turn makes one access. */
+/*
+ * atomics add|cmpxchg|xchg|cmpxchg16b|plain TASKS ITERATIONS: executes one instruction per iteration on a word that
+ * belongs to the task. TASKS 0: in the main thread, while it is the only one. The loop counts in a register, so each
+ * iteration makes one access.
+ */
 #include "team.h"
 
 #include <string.h>

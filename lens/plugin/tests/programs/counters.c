@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* counters shared|padded|beside|read TASKS ITERATIONS: counters that tasks share, have lines of their own for, have side by side
- * on one line, or a word that they only read. Prints the line's address. */
+/*
+ * counters shared|padded|beside|read TASKS ITERATIONS: counters that tasks share, that have lines of their own, or that
+ * lie side by side on one line; or a word that tasks only read. Prints the line's address.
+ */
 #include "team.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* endings fork|exec|crash|abort|forever|unmarked|twice: programs that end in other ways than by the book. */
+/* endings fork|exec|crash|abort|forever|unmarked|twice: programs that end in unusual ways. */
 #include "faultline_mark.h"
 
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* locks ticket|mcs TASKS ITERATIONS: tasks that take and give a lock, and do nothing else. The locks are those of Mellor-Crummey
- * and Scott, "Algorithms for scalable synchronization on shared-memory multiprocessors", ACM TOCS 1991. */
+/*
+ * locks ticket|mcs TASKS ITERATIONS: tasks acquire and release a lock, and do nothing else. The locks are those of
+ * Mellor-Crummey and Scott, "Algorithms for scalable synchronization on shared-memory multiprocessors", ACM TOCS 1991.
+ */
 #include "team.h"
 
 #include <string.h>

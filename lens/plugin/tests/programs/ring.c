@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ring SLOTS ITEMS: one producer and one consumer with a ring of SLOTS slots, eight to a line. Head and tail have lines of their own;
- * each end keeps a copy of the other's and looks again only when the ring seems full or empty. Both move eight items at a time, so
- * that lines of slots move whole. ITEMS is a multiple of 8.
+ * ring SLOTS ITEMS: one producer and one consumer with a ring of SLOTS slots, eight per line. Head and tail have
+ * separate lines. Each end keeps a copy of the other's position and reads it again only when the ring seems full or
+ * empty. Both move eight items at a time, so lines of slots move as a whole. ITEMS is a multiple of 8.
  */
 #include "team.h"
 

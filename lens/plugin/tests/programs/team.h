@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A team of threads that begin a loop at once, with the region of interest around the loop alone: thread creation, waiting for
- * the others and thread exit lie outside; the main thread sleeps meanwhile. What remains beside the loop is each thread's fetch of
- * the start signal and its report of being done, by which the last one ends the region: at most four transfers a thread.
+ * A team of threads that start a loop together. The region of interest covers only the loop: thread creation, waiting
+ * for the others and thread exit lie outside it, and the main thread sleeps meanwhile. Apart from the loop, each thread
+ * fetches the start signal and reports that it is done, and the last one ends the region: at most four transfers per
+ * thread.
  */
 #ifndef TEAM_H
 #define TEAM_H
@@ -41,7 +42,9 @@ static inline void pause_cpu(void)
     __builtin_ia32_pause();
 }
 
-/* Functions of their own: a block of instructions ends after the mark, and with it what isn't counted yet. */
+/*
+ * Separate functions: a translation block ends after the mark, and what follows the mark in its block is not counted.
+ */
 static __attribute__((noinline)) void region_begin(void)
 {
     faultline_mark_begin();
