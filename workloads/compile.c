@@ -1,8 +1,8 @@
 /*
- * compile: each task compiles its own copy of one small C file to its own object file; one operation is one compilation.
+ * compile: each task compiles its own copy of a small C file to its own object file. One operation is one compilation.
  *
- * The compiler is $CC, split at spaces, or `cc`. Its driver starts further programs; how many processes the machine starts
- * in a second is a measure of its own.
+ * The compiler is $CC, split at spaces, or `cc`. Its driver starts further programs; a separate measure is the number
+ * of processes that the machine starts per second.
  */
 #include <errno.h>
 #include <spawn.h>
@@ -26,7 +26,7 @@ extern char **environ;
 
 enum { PATH_BYTES = 4096, ARGUMENTS_MAX = 64, OWN_ARGUMENTS = 5 };
 
-/* Some headers, some types, some loops: what an ordinary file asks of a compiler, in little. */
+/* A small version of an ordinary file: some headers, some types, some loops. */
 static const char source[] =
     "#include <stdio.h>\n"
     "#include <stdlib.h>\n"
@@ -86,7 +86,7 @@ struct compile_state {
     char object_path[PATH_BYTES];
 };
 
-/* Set by prepare(), before there are tasks. */
+/* Set by prepare(), before any task exists. */
 static char **compiler;
 
 static void prepare(const struct plan *plan)
@@ -95,15 +95,15 @@ static void prepare(const struct plan *plan)
     compiler = command_compiler(0);
 }
 
-/* The compiler's environment, which is the task's: a task is a process. */
+/* The environment of the compiler. It is also the task's, because a task is a process. */
 static void set_environment(struct task *task)
 {
     char directory[PATH_BYTES];
     snprintf(directory, sizeof directory, "%s/tmp-%u", lifetime_scratch(), task->index);
-    /* The driver's files in between would lie in a directory that all tasks, and others, share. */
+    /* The driver's temporary files would otherwise lie in a directory that all tasks, and other programs, share. */
     if (mkdir(directory, 0700) != 0 || setenv("TMPDIR", directory, 1) != 0)
         task_fail(task, "directory", errno);
-    /* A compiler that is in truth a cache would hand out the first object again and again. */
+    /* If the compiler is actually a compiler cache, it would return the first object file again and again. */
     if (setenv("CCACHE_DISABLE", "1", 1) != 0)
         task_fail(task, "setenv", errno);
 }

@@ -1,13 +1,14 @@
 /*
- * fault_existing: faults on pages that are resident already.
+ * fault_existing: faults on pages that are already resident.
  *
- * One batch maps a resident memory object shared, touches it, and unmaps it. One operation is one fault. Unmapping and
- * mapping, rather than madvise(MADV_DONTNEED), drops the translations: it is the one way that means the same on every
- * system (elsewhere that advice may be ignored), and it also returns the page tables, as a process that ends does. Its cost is
- * spread over all faults of the mapping; --size sets how many. Each task has a mapping of its own, as threads too.
+ * One batch maps a resident memory object shared, touches it, and unmaps it. One operation is one fault. To drop the
+ * translations, it unmaps and maps instead of calling madvise(MADV_DONTNEED). This is the only way that means the same
+ * on every system (some systems may ignore that advice). It also frees the page tables, as a process does when it ends.
+ * The cost is spread over all faults of the mapping; --size sets their number. Each task has its own mapping, even as a
+ * thread.
  *
- * Some systems map several pages around a fault on a read. The number is found at set-up by counting faults, and the
- * touches step over as many pages, so that one touch is one fault.
+ * Some systems map several pages around a read fault. At set-up the workload finds this number by counting faults. Each
+ * touch then skips that many pages, so that one touch is one fault.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -28,7 +29,7 @@ struct existing_state {
     int object;
 };
 
-/* Set by prepare(), before there are tasks. */
+/* Set by prepare(), before any task exists. */
 static int shared_object = -1;
 static size_t pages_per_fault;
 
@@ -52,7 +53,10 @@ static const char *refuse(const struct plan *plan)
     return plan->size < PAGES_PER_FAULT_MAX * plan->page_bytes ? "--size must be at least 512 pages" : NULL;
 }
 
-/* Maps the object, touches up to `limit` pages `stride_pages` apart, unmaps; returns how many, or 0 with errno and *step. */
+/*
+ * Maps the object, touches up to `limit` pages `stride_pages` apart, and unmaps it. Returns the number of touches, or 0
+ * with errno and *step set.
+ */
 static uint64_t touch_object(const struct plan *plan, int object, size_t stride_pages, uint64_t limit, const char **step)
 {
     size_t bytes = whole_pages_bytes(plan);
@@ -76,7 +80,7 @@ static uint64_t touch_object(const struct plan *plan, int object, size_t stride_
     return munmap(mapping, bytes) == 0 ? touches : 0;
 }
 
-/* The smallest power of two at which each touch takes a fault of its own. */
+/* The smallest power of two with which each touch takes its own fault. */
 static size_t find_pages_per_fault(const struct plan *plan, int object)
 {
     for (size_t stride_pages = 1; stride_pages <= PAGES_PER_FAULT_MAX; stride_pages *= 2) {
@@ -86,7 +90,7 @@ static size_t find_pages_per_fault(const struct plan *plan, int object)
         if (touches == 0)
             failure_os(step, errno);
         uint64_t faults = usage_of(RUSAGE_SELF).minor_faults - before;
-        if (faults >= touches - touches / 64) /* closer than what is demanded of the window */
+        if (faults >= touches - touches / 64) /* a stricter bound than for the window */
             return stride_pages;
     }
     failure_unsupported("fault_around", "more than %d pages come with one fault here", (int)PAGES_PER_FAULT_MAX);

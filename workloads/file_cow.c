@@ -1,8 +1,8 @@
 /*
  * file_cow: private write faults on a file's pages.
  *
- * One batch maps a resident file private, writes to every page once, and unmaps. One operation is one such fault: the
- * system finds the file's page and gives the task a copy.
+ * One batch maps a resident file private, writes to every page once, and unmaps it. One operation is one such fault:
+ * the system finds the file's page and gives the task a copy.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ struct cow_state {
     int file;
 };
 
-/* Set by prepare(), before there are tasks. */
+/* Set by prepare(), before any task exists. */
 static int same_file = -1;
 
 static size_t whole_pages_bytes(const struct plan *plan)
@@ -42,7 +42,10 @@ static const char *refuse(const struct plan *plan)
     return plan->size < plan->page_bytes ? "--size must be at least one page" : NULL;
 }
 
-/* A new file of data in the system's cache, written back so that the disk is at rest later; or -1 with errno. */
+/*
+ * Creates a file of data in the system's cache, written back so that the disk is idle later. Returns -1 with errno on
+ * failure.
+ */
 static int make_file(const struct plan *plan, unsigned number)
 {
     char path[PATH_BYTES];

@@ -1,8 +1,9 @@
 /*
- * fork_exit: fork, _exit in the child, wait in the parent; one operation is all three.
+ * fork_exit: fork, _exit in the child, wait in the parent. One operation is all three.
  *
- * small  the parent is the task as it is.
- * large  the parent has touched --size bytes of base pages, whose page tables each fork copies and each exit drops.
+ * - small: the parent is the task without further memory.
+ * - large: the parent has touched --size bytes of base pages. Each fork copies their page tables, and each exit drops
+ *   them.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -23,7 +24,7 @@ static void setup(struct task *task)
     if (memory == MAP_FAILED)
         task_fail(task, "mmap", errno);
 #if defined(MADV_NOHUGEPAGE)
-    /* EINVAL: a kernel without transparent huge pages, which has only the base pages that are wanted. */
+    /* EINVAL: a kernel without transparent huge pages has only base pages, as wanted. */
     if (madvise(memory, plan->size, MADV_NOHUGEPAGE) != 0 && errno != EINVAL)
         task_fail(task, "madvise", errno);
 #endif

@@ -1,7 +1,7 @@
 /*
- * map_churn: mmap and munmap of anonymous memory that is never touched; one operation is the pair.
+ * map_churn: mmap and munmap of anonymous memory that is never touched. One operation is the pair.
  *
- * No fault, no page: only the address space changes, which threads share and processes do not.
+ * There are no faults and no pages. Only the address space changes, which threads share and processes do not.
  */
 #include <errno.h>
 #include <sys/mman.h>

@@ -1,12 +1,13 @@
 /*
- * path_stat: stat() of an existing path, relative to a directory in scratch; all names stay in the system's name cache.
+ * path_stat: stat() of an existing path, relative to a directory in scratch. All names stay in the system's name cache.
  *
- * distinct    one element, its own file in its own directory for each task: two tasks look up nothing in common.
- * shared-dir  two elements: one directory for all tasks, a file of its own for each.
- * deep        nine elements: eight directories for all tasks, a file of its own for each.
+ * - distinct: one path component. Each task has its own file in its own directory, so two tasks look up nothing in
+ *   common.
+ * - shared-dir: two components. One directory for all tasks, with a separate file for each.
+ * - deep: nine components. Eight directories for all tasks, with a separate file for each.
  *
- * A task is in its directory, so that no path to scratch, which all tasks would share, is looked up. A process has one
- * current directory: distinct runs as processes only.
+ * Each task changes to its directory, so it does not look up the path to scratch, which all tasks would share. A
+ * process has only one current directory, so distinct runs only as processes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,17 +25,17 @@ enum { DISTINCT, SHARED_DIR, DEEP };
 enum { BATCH_STATS = 64, NAME_BYTES = 64, PATH_BYTES = 4096 };
 
 struct path_state {
-    char path[NAME_BYTES]; /* what is looked up */
+    char path[NAME_BYTES]; /* the path to look up */
 };
 
-/* Makes the directory unless another task has. */
+/* Creates the directory unless another task already has. */
 static void ensure_directory(struct task *task, const char *path)
 {
     if (mkdir(path, 0700) != 0 && errno != EEXIST)
         task_fail(task, "mkdir", errno);
 }
 
-/* The directories of the path, then its file; from inside the task's directory. */
+/* Creates the directories of the path, then its file, from inside the task's directory. */
 static void make_path(struct task *task)
 {
     struct path_state *state = task->state;

@@ -1,11 +1,11 @@
 /*
- * program: runs the command after `--` once, in --copies K copies for each task, all at once, and measures the time until the
- * last has ended.
+ * program: runs the command after `--` once, in --copies K copies for each task, all at once. Measures the time until
+ * the last copy has ended.
  *
- * The copies run where the workload was called, without input, and what they print is thrown away but for the last words of one
- * that fails. User and system time are those of all processes that the copies started and that have ended by then; the
- * largest process is the one of them with the most memory at a time, which is never less than the coordinator had when
- * it forked. The time a command may take is the caller's to limit.
+ * The copies run in the directory in which the workload was called, without input. Their output is discarded, except
+ * for the last lines of a copy that fails. User and system time are those of all processes that the copies started and
+ * that have ended by then. The largest process is the one with the highest memory use among them; this is never less
+ * than what the coordinator had when it forked. The caller must limit the time of the command.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -66,7 +66,7 @@ static void conclude(const struct plan *plan, const struct region *region)
     (void)plan;
     copies_print_times(region);
     struct rusage resources;
-    getrusage(RUSAGE_CHILDREN, &resources); /* cannot fail: `who` is a constant and the pointer is good */
+    getrusage(RUSAGE_CHILDREN, &resources); /* cannot fail: `who` is a constant and the pointer is valid */
     protocol_line("measure largest_process_bytes byte lower %" PRIu64, (uint64_t)resources.ru_maxrss * MAXRSS_BYTES);
 }
 

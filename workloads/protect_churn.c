@@ -1,10 +1,11 @@
 /*
- * protect_churn: mprotect back and forth between read-only and writable; one operation is one mprotect.
+ * protect_churn: mprotect back and forth between read-only and writable. One operation is one mprotect.
  *
- * The pages are touched, and each is written again when it has become writable: some systems put the right to write into
- * the translation only at the next write, and without that write the next mprotect would find nothing to take away. So each
- * second operation takes rights from a live translation, which other CPUs that run threads of the process must forget.
- * Inaccessible pages on both sides keep the system from joining and splitting the mappings of neighbours.
+ * The pages are touched, and each page is written again after it has become writable. Some systems put the right to
+ * write into the translation only at the next write; without that write the next mprotect would have nothing to revoke.
+ * So every second operation revokes rights from a live translation, and other CPUs that run threads of the process must
+ * drop that translation. Inaccessible pages on both sides prevent the system from joining and splitting neighbouring
+ * mappings.
  */
 #include <errno.h>
 #include <sys/mman.h>

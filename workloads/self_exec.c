@@ -1,9 +1,10 @@
 /*
- * self_exec: a program execs itself; one operation is one exec.
+ * self_exec: a program execs itself. One operation is one exec.
  *
- * The program is self_exec_image, linked static or dynamic. distinct gives each task its own copy of its file (the shared
- * libraries of the dynamic one are not copied), shared runs one copy in all tasks; both lie in scratch, on one file system.
- * Each task publishes its count through a memory object of its own, so that tasks share no inode by that.
+ * The program is self_exec_image, linked statically or dynamically. With distinct each task has its own copy of the
+ * program's file (the shared libraries of the dynamic one are not copied). With shared all tasks run one copy. Both are
+ * in scratch, on one file system. Each task publishes its count through its own memory object, so tasks share no inode
+ * for that.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,7 @@
 enum { STATIC_DISTINCT, STATIC_SHARED, DYNAMIC_DISTINCT, DYNAMIC_SHARED };
 enum { PATH_BYTES = 4096, NUMBER_BYTES = 24 };
 
-/* Set by prepare(), before there are tasks. */
+/* Set by prepare(), before any task exists. */
 static char image[PATH_BYTES];
 static int *records;
 
@@ -39,7 +40,7 @@ static bool is_shared(const struct plan *plan)
     return plan_variant(plan) == STATIC_SHARED || plan_variant(plan) == DYNAMIC_SHARED;
 }
 
-/* The image lies beside this program, which was started by a path, or found in $PATH. */
+/* The image is next to this program, which was started by a path or found in $PATH. */
 static bool image_beside(const char *directory, size_t length, const struct plan *plan)
 {
     int n = snprintf(image, sizeof image, "%.*s/self_exec_image.%s", (int)length, length > 0 ? directory : ".",
@@ -95,7 +96,7 @@ static void setup(struct task *task)
     copy_path(path, task->index);
     if (!is_shared(task->plan) && file_copy(image, path, 0700) != 0)
         task_fail(task, "copy", errno);
-    /* Of the records, the program inherits its own alone. */
+    /* The program inherits only its own record. */
     if (fcntl(records[task->index], F_SETFD, 0) != 0)
         task_fail(task, "fcntl", errno);
 }
@@ -109,7 +110,7 @@ static void become(struct task *task)
     copy_path(path, is_shared(task->plan) ? 0 : task->index);
     snprintf(record, sizeof record, "%d", records[task->index]);
     snprintf(stop, sizeof stop, "%" PRIu64, task->plan->operations);
-    /* An empty environment: how much of it each exec copies would depend on the caller's. */
+    /* The environment is empty, because the amount that each exec copies would otherwise depend on the caller. */
     char *no_environment[] = {NULL};
     char *arguments[] = {path, record, zero, stop, NULL};
     execve(path, arguments, no_environment);
@@ -120,7 +121,7 @@ static uint64_t record_field(unsigned index, size_t offset)
 {
     uint64_t value;
     ssize_t n = pread(records[index], &value, sizeof value, (off_t)offset);
-    return n == (ssize_t)sizeof value ? value : 0; /* the record grows as it is written */
+    return n == (ssize_t)sizeof value ? value : 0; /* the record grows when it is first written */
 }
 
 static uint64_t progress(unsigned index)

@@ -1,8 +1,8 @@
 /*
- * The program that execs itself: counts, says the count, execs itself again. Not meant to be run by hand.
+ * The program that execs itself: counts, publishes the count, execs itself again. Not meant to be run by hand.
  *
- * argv: own path, descriptor of the record, count so far, count to stop at (0: never). Numbers are turned to text and back
- * here rather than by the C library, so that the program is as small as a C program gets.
+ * argv: own path, descriptor of the record, count so far, count to stop at (0: never). Numbers are converted here
+ * rather than by the C library, so that the program is as small as possible.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ static uint64_t number(const char *text)
     return value;
 }
 
-/* Writes the digits at the end of the buffer and returns where they begin. */
+/* Writes the digits at the end of the buffer. Returns where they begin. */
 static char *digits(uint64_t value, char buffer[DIGITS + 1])
 {
     char *digit = buffer + DIGITS;

@@ -1,11 +1,11 @@
 /*
- * tree_build: builds a whole source tree, in K copies at once, each with a number of jobs; measures the time once.
+ * tree_build: builds a whole source tree, in K copies at once, each with a number of jobs. Measures the time once.
  *
- * generated  a tree made by rule (tree/generate.c) of --size C files, built by `make -jTASKS`; one link at the end.
- * given      a copy of --tree DIR, built by the command after `--`, in which {jobs} stands for TASKS.
+ * - generated: a generated tree (tree/generate.c) of --size C files, built by `make -jTASKS`, with one link at the end.
+ * - given: a copy of --tree DIR, built by the command after `--`, in which {jobs} stands for TASKS.
  *
- * Trees are made and copied before the region of interest. User and system time are those of all processes that the builds
- * started and waited for. The time a build may take is the caller's to limit: it may be hours.
+ * Trees are generated and copied before the region of interest. User and system time are those of all processes that
+ * the builds started and waited for. The caller must limit the time of a build: it may take hours.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -85,7 +85,7 @@ static void copy_path(char path[PATH_BYTES], unsigned copy, const char *suffix)
     snprintf(path, PATH_BYTES, "%s/copy-%u%s", lifetime_scratch(), copy, suffix);
 }
 
-/* The word with each {jobs} replaced, in new memory. */
+/* The word with each {jobs} replaced, in newly allocated memory. */
 static char *with_jobs(const char *word, unsigned jobs)
 {
     static char text[WORD_BYTES];
@@ -131,11 +131,11 @@ static void prepare_generated(const struct plan *plan)
     char *const words[] = {make, jobs, NULL};
     char line[LINE_BYTES];
 
-    free(command_compiler(0)); /* make finds it by itself; here it is only noted */
+    free(command_compiler(0)); /* make finds the compiler by itself; this only prints the note */
     int error = command_first_line(ask, line, sizeof line);
     if (error != 0)
         failure_unsupported("make", "cannot run make: %s", strerror(error));
-    if (line[0] != '\0') /* the BSDs' make does not tell its version */
+    if (line[0] != '\0') /* the BSDs' make does not print its version */
         protocol_line("note make %s", line);
     protocol_line("note files %" PRIu64, plan->size);
     command = command_with_jobs(words, plan->tasks);
@@ -143,7 +143,7 @@ static void prepare_generated(const struct plan *plan)
 
 static void let_interrupts_in(void)
 {
-    interrupts_wait(0, -1); /* copying a large tree takes minutes: end at once when told to */
+    interrupts_wait(0, -1); /* copying a large tree takes minutes: end at once on a signal */
 }
 
 static void make_copy(const struct plan *plan, unsigned copy)
@@ -168,16 +168,19 @@ static int confine(const struct plan *plan)
     return pin_self(plan->pin, plan->tasks < plan->pin_count ? plan->tasks : plan->pin_count);
 }
 
-/* What the caller's environment would change of the build, and files in a directory that all builds would share. */
+/*
+ * Unsets the caller's variables that would influence the build. Sets TMPDIR, because all builds would share the default
+ * directory.
+ */
 static bool set_environment(unsigned copy)
 {
-    /* A make above us would lend its jobs and its flags; so would what its user has set for every make. */
+    /* A make that started us would pass on its jobs and flags; so would the user's general settings for make. */
     static const char *const of_make[] = {"MAKEFLAGS", "GNUMAKEFLAGS", "MFLAGS", "MAKEFILES", "MAKELEVEL", "CARGO_MAKEFLAGS"};
     for (size_t i = 0; i < sizeof of_make / sizeof of_make[0]; i++)
         unsetenv(of_make[i]);
     char path[PATH_BYTES];
     copy_path(path, copy, ".tmp");
-    /* A compiler that is in truth a cache would hand out what it has kept. */
+    /* If the compiler is actually a compiler cache, it would return cached objects. */
     return mkdir(path, 0700) == 0 && setenv("TMPDIR", path, 1) == 0 && setenv("CCACHE_DISABLE", "1", 1) == 0;
 }
 
@@ -193,7 +196,7 @@ static const char *enter(const struct plan *plan, unsigned copy)
     return set_environment(copy) ? NULL : "environment";
 }
 
-/* A make that was told, by whatever way, not to make anything ends well too. */
+/* A make that was told in some way not to make anything also exits with 0. */
 static void check_program(unsigned copy)
 {
     char path[PATH_BYTES];

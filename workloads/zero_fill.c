@@ -1,12 +1,12 @@
 /*
  * zero_fill: first touch of each page of a private anonymous mapping.
  *
- * One batch maps, touches every page once (a write, so that the system must give a zeroed page of its own), and unmaps.
- * One operation is one first touch: of a base page, or of a huge page. The mapping and unmapping are part of the time, spread
- * over all pages of the mapping; --size sets how many.
+ * One batch maps, touches every page once (with a write, so that the system must provide a separate zeroed page), and
+ * unmaps. One operation is the first touch of one base page or huge page. Mapping and unmapping are part of the time,
+ * spread over all pages of the mapping; --size sets their number.
  *
- * A huge page's last base page is touched too: that costs nothing when the page is huge, and a second fault when the system
- * gave base pages in its place, which shows at the end in the count of faults.
+ * The last base page of a huge page is touched too. This costs nothing if the page is huge. If the system gave base
+ * pages instead, it costs a second fault, which shows at the end in the count of faults.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,7 +22,7 @@
 enum { BASE, HUGE };
 enum { HUGE_TRIES = 3 };
 
-/* Size of a huge page that one entry of a middle page-table level maps: x86-64, and aarch64 with 4 KiB base pages. */
+/* Size of a huge page that one entry of a middle-level page table maps: x86-64, and aarch64 with 4 KiB base pages. */
 #define HUGE_BYTES (UINT64_C(2) << 20)
 
 static uint64_t bytes_per_operation(const struct plan *plan)
@@ -55,12 +55,15 @@ static void touch_huge_pages(char *first, uint64_t pages, size_t page_bytes)
     }
 }
 
-/* Touches up to `limit` pages of a new mapping; returns how many, or 0 with errno and the call's name in *step. */
+/*
+ * Touches up to `limit` pages of a new mapping. Returns the number of pages touched, or 0 with errno and the call's
+ * name in *step.
+ */
 static uint64_t touch_new_mapping(const struct plan *plan, uint64_t limit, const char **step)
 {
     size_t stride = bytes_per_operation(plan);
     size_t bytes = plan->size / stride * stride;
-    size_t mapped_bytes = plan_variant(plan) == HUGE ? bytes + HUGE_BYTES : bytes; /* room to align */
+    size_t mapped_bytes = plan_variant(plan) == HUGE ? bytes + HUGE_BYTES : bytes; /* room for alignment */
     char *mapping = mmap(NULL, mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
     *step = "mmap";
     if (mapping == MAP_FAILED)
@@ -68,7 +71,7 @@ static uint64_t touch_new_mapping(const struct plan *plan, uint64_t limit, const
     char *first = plan_variant(plan) == HUGE ? next_huge_boundary(mapping) : mapping;
     *step = "madvise";
 #if defined(MADV_HUGEPAGE) && defined(MADV_NOHUGEPAGE)
-    /* EINVAL: a kernel without transparent huge pages, which has only the base pages that were asked for. */
+    /* EINVAL: a kernel without transparent huge pages has only base pages, as requested. */
     if (madvise(first, bytes, plan_variant(plan) == HUGE ? MADV_HUGEPAGE : MADV_NOHUGEPAGE) != 0 &&
         !(plan_variant(plan) == BASE && errno == EINVAL))
         return 0;
@@ -85,7 +88,7 @@ static uint64_t touch_new_mapping(const struct plan *plan, uint64_t limit, const
 }
 
 #if defined(MADV_HUGEPAGE)
-/* Faults that touching every base page of one huge page takes. */
+/* Number of faults for touching every base page of one huge page. */
 static uint64_t faults_of_a_huge_page(const struct plan *plan)
 {
     size_t mapped_bytes = 2 * HUGE_BYTES;
@@ -103,7 +106,9 @@ static uint64_t faults_of_a_huge_page(const struct plan *plan)
 }
 #endif
 
-/* Huge pages are a wish: see whether it is granted. A try may take a fault elsewhere, so one good one is enough. */
+/*
+ * Huge pages are only a request: check whether it is granted. An attempt may fault elsewhere, so one success is enough.
+ */
 static void check_huge_pages(const struct plan *plan)
 {
 #if defined(MADV_HUGEPAGE)

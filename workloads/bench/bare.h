@@ -1,8 +1,8 @@
 /*
- * The workloads' loops written bare: system calls and a local counter, no harness.
+ * The workloads' loops without the harness: system calls and a local counter.
  *
- * Each does the same work on the same set-up as the workload of its name, one task, and is written without a look at the
- * harness's interfaces, so that what the harness adds shows as a difference.
+ * Each does the same work on the same set-up as the workload of the same name, with one task. It was written
+ * independently of the harness's interfaces, so that the cost of the harness shows as a difference.
  */
 #ifndef FAULTLINE_BENCH_BARE_H
 #define FAULTLINE_BENCH_BARE_H
@@ -11,24 +11,24 @@
 #include <stdint.h>
 
 struct bare_conditions {
-    uint64_t size;           /* as the workload's --size */
+    uint64_t size;           /* the same as the workload's --size */
     size_t page_bytes;
-    size_t pages_per_fault;  /* as the workload found it; 0 where that has no meaning */
+    size_t pages_per_fault;  /* as found by the workload; 0 if it has no meaning */
 };
 
 struct bare_loop {
     const char *workload;
     const char *variant;
-    /* In a fresh process, in an empty current directory; ends the process if it fails. */
+    /* In a fresh process, in an empty current directory. Ends the process on failure. */
     void (*setup)(const struct bare_conditions *conditions);
-    /* Does at least that many operations, returns how many. */
+    /* Does at least that many operations, and returns how many. */
     uint64_t (*run)(const struct bare_conditions *conditions, uint64_t operations);
 };
 
 extern const struct bare_loop bare_loops[];
 extern const size_t bare_loop_count;
 
-/* Ends the process, saying what failed. */
+/* Prints what failed, and ends the process. */
 _Noreturn void bare_fail(const char *step);
 
 uint64_t bare_zero_fill_base(const struct bare_conditions *conditions, uint64_t operations);

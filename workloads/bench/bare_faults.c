@@ -1,8 +1,9 @@
 /*
  * Bare loops of page faults.
  *
- * The touches are written in the same form as in the workloads, a pointer that steps and a count of pages: what the CPU
- * speculates past the access that faults depends on the form, and that alone was seen to move the time of a fault by 3 %.
+ * The touches have the same form as in the workloads, a pointer that steps and a count of pages. What the CPU
+ * speculates past the faulting access depends on the form, and this alone was seen to change the time of a fault by 3
+ * %.
  */
 #include "bench/bare.h"
 
@@ -59,7 +60,7 @@ uint64_t bare_zero_fill_huge(const struct bare_conditions *conditions, uint64_t 
 
 static void fill(uint64_t bytes)
 {
-    /* In blocks of the workload's size: how a file is written decides how its pages lie in memory. */
+    /* In blocks of the workload's size, because the way a file is written determines how its pages lie in memory. */
     static const char block[65536] = {'F'};
     for (uint64_t written = 0; written < bytes; written += sizeof block)
         if (write(object, block, sizeof block) != (ssize_t)sizeof block)

@@ -1,10 +1,10 @@
 /*
- * The list of bare loops: which one stands beside which variant of which workload.
+ * The list of bare loops, each with the variant of the workload that it is compared with.
  *
- * protect_churn as processes and map_churn as threads are not among them: under the harness they took 8 % longer and 5 % less
- * than bare, for a reason that is not established. (Of an mprotect alone it is known that its time moves with the number of
- * other mappings that a process has.) The bare loop of protect_churn as threads needs no second thread, as one task shares its
- * address space with nothing that runs.
+ * Two loops are missing: protect_churn as processes and map_churn as threads. Under the harness they took 8 % longer
+ * and 5 % less time than bare, for a reason that is not established. (For an mprotect alone it is known that its time
+ * depends on the number of other mappings of the process.) The bare loop of protect_churn as threads needs no second
+ * thread, because with one task the address space is shared with nothing that runs.
  */
 #include "bench/bare.h"
 

@@ -1,14 +1,15 @@
 /*
- * Puts each workload's loop under the harness beside the same loop written bare.
+ * Compares each workload's loop under the harness with the same loop without it.
  *
- * For each loop, many short pairs: both sides measured right after one another, in random order, each in a fresh process on the
- * same CPU, for about the same number of operations. What disturbs the machine for longer than a pair falls on both
- * sides alike; the median of the pairs' ratios is what the harness costs.
+ * Each loop is measured in many short pairs: both sides directly after one another, in random order, each in a fresh
+ * process on the same CPU, for about the same number of operations. A disturbance that lasts longer than a pair affects
+ * both sides equally. The cost of the harness is the median of the pairs' ratios.
  *
- * The verdict is on the CPU time that the task spends per operation: these loops do not sleep, so on an idle machine that is
- * the time they take, and on a shared one it leaves out the time that others got. The ratio of elapsed times stands beside it.
- * A pair in which a side got no CPU for its whole window has no ratio; it is measured again, and the row says so. A loop
- * whose median is outside the limit gets a second, longer try; if that is outside too, the exit status is 1. Bad arguments: 64.
+ * The verdict uses the CPU time that the task spends per operation. These loops do not sleep, so on an idle machine
+ * this is the time they take; on a shared machine it excludes the time that others got. The ratio of elapsed times is
+ * printed too. A pair in which a side got no CPU for its whole window has no ratio; it is measured again, and the row
+ * says so. If the median of a loop is outside the limit, the loop gets a second, longer try. If that is outside too,
+ * the exit status is 1. Bad arguments: 64.
  *
  * usage: loops [SEED [WORKLOAD]]
  */
@@ -33,7 +34,7 @@ enum { PAIRS = 40, LONG_PAIRS = 200, WINDOW_MS = 45 };
 
 static const double limit = 0.03;
 
-/* All workloads, which the build names in WORKLOADS. */
+/* All workloads; the build lists them in WORKLOADS. */
 #define WORKLOAD(name) extern const struct workload name;
 WORKLOADS
 #undef WORKLOAD
@@ -46,7 +47,7 @@ static const struct workload *const workloads[] = {
 
 static uint64_t random_state;
 
-/* Those that we may run on. */
+/* The CPUs that we may run on. */
 static unsigned *cpus;
 static size_t cpu_count;
 
@@ -80,7 +81,7 @@ struct comparison {
     struct median wall_ratio;
     struct median harness_ns; /* CPU time per operation */
     struct median bare_ns;
-    size_t repeated;          /* pairs that gave no figure and were measured again */
+    size_t repeated;          /* pairs without a figure, which were measured again */
 };
 
 struct pair {
@@ -88,7 +89,7 @@ struct pair {
     struct side_result bare;
 };
 
-/* What the calibration said of a loop. */
+/* The result of the calibration of a loop. */
 struct work {
     size_t index;
     const struct workload *workload;
@@ -96,7 +97,7 @@ struct work {
     uint64_t operations;
 };
 
-/* Not counted: it tells how many operations the bare side has to do, and what the workload found out at set-up. */
+/* Not counted: determines how many operations the bare side has to do, and what the workload found at set-up. */
 static enum side_outcome calibrate(size_t index, struct work *work)
 {
     const struct bare_loop *loop = &bare_loops[index];
@@ -174,7 +175,7 @@ static void print_row(const struct bare_loop *loop, size_t pairs, const struct c
     fflush(stdout);
 }
 
-/* Whether the loop's median, at the second try if need be, is within the limit. */
+/* Whether the loop's median is within the limit, if necessary at the second try. */
 static bool judge(size_t index)
 {
     const struct bare_loop *loop = &bare_loops[index];

@@ -12,8 +12,8 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * Each value lies below the median with probability 1/2, so the number below is binomial(n, 1/2): the largest rank r with
- * P(fewer than r below) <= 2.5 % bounds the interval on either side (the sign test turned round).
+ * Each value lies below the median with probability 1/2, so the number of values below it is binomial(n, 1/2). The
+ * largest rank r with P(fewer than r below) <= 2.5 % bounds the interval on either side (the inverted sign test).
  */
 static size_t interval_rank(size_t count)
 {

@@ -1,4 +1,4 @@
-/* The median of a sample and an interval for it that assumes no distribution. */
+/* The median of a sample, and a distribution-free confidence interval for it. */
 #ifndef FAULTLINE_BENCH_MEDIAN_H
 #define FAULTLINE_BENCH_MEDIAN_H
 
@@ -6,11 +6,11 @@
 
 struct median {
     double value;
-    double low;   /* order statistics that hold the true median between them with at least 95 % confidence */
+    double low;   /* order statistics that enclose the true median with at least 95 % confidence */
     double high;
 };
 
-/* Sorts `values`; count > 0. With fewer than 6 values the interval is the whole range, of less confidence. */
+/* Sorts `values`; count > 0. With fewer than 6 values the interval is the whole range, at a lower confidence level. */
 struct median median_of(double *values, size_t count);
 
 #endif

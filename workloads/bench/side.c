@@ -18,7 +18,7 @@
 
 enum { TIME_LIMIT_S = 60, LINE_BYTES = 65536, PATH_BYTES = 4096, NUMBER_BYTES = 24 };
 
-/* Arguments of this program when it is a side: `side harness WORKLOAD ARG…` and `side bare` with these. */
+/* Arguments with which this program is a side: `side harness WORKLOAD ARG…` and `side bare` with these. */
 enum { BARE_INDEX = 3, BARE_CPU, BARE_OPERATIONS, BARE_SIZE, BARE_PAGES_PER_FAULT, BARE_DIRECTORY, BARE_ARGUMENTS };
 
 static char *program;
@@ -89,7 +89,7 @@ void side_main(int argc, char **argv, const struct workload *(*workload_named)(c
 
 /* ---- in the bench ---- */
 
-/* This program anew, with its standard output through *output. */
+/* Starts this program again, with its standard output through *output. */
 static pid_t start_side(char *const *arguments, FILE **output)
 {
     int ends[2];

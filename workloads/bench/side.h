@@ -1,8 +1,9 @@
 /*
  * One side of a pair: a loop, under the harness or bare, measured once.
  *
- * Either side is this program executed anew, and the loop runs in a process forked from that once: so both have an address
- * space laid out anew, and are as far from an exec (a fork costs more in a process that was itself forked).
+ * Either side is a new execution of this program, and the loop runs in a process that is forked once from it. So both
+ * have a fresh address-space layout, and the same distance from an exec (a fork costs more in a process that was itself
+ * forked).
  */
 #ifndef FAULTLINE_BENCH_SIDE_H
 #define FAULTLINE_BENCH_SIDE_H
@@ -22,18 +23,18 @@ struct side_result {
 
 enum side_outcome {
     SIDE_MEASURED,
-    SIDE_STARVED,            /* it ended well but got no CPU for so long that there is no figure */
-    SIDE_FAILED,             /* it failed and said why */
+    SIDE_STARVED,            /* it succeeded, but got no CPU for so long that there is no figure */
+    SIDE_FAILED,             /* it failed and printed why */
 };
 
-/* To be called first thing in main: does not return in a process that is a side. */
+/* Call it first in main: it does not return in a process that is a side. */
 void side_main(int argc, char **argv, const struct workload *(*workload_named)(const char *name));
 
-/* The workload, by its own entry, for `window_ms` after a third of that as warm-up. */
+/* Runs the workload's own entry point for `window_ms`, after a warm-up of a third of that. */
 enum side_outcome side_harness(const struct workload *workload, const char *variant, unsigned cpu, unsigned window_ms,
                   struct side_result *result);
 
-/* The bare loop `index` of the list, for `operations` after a third of that as warm-up. */
+/* Runs the bare loop `index` of the list for `operations`, after a warm-up of a third of that. */
 enum side_outcome side_bare(size_t index, const struct bare_conditions *conditions, unsigned cpu, uint64_t operations,
                struct side_result *result);
 

@@ -7,7 +7,7 @@ static uint64_t origin_ns;
 
 static uint64_t monotonic_ns(void)
 {
-    /* Cannot fail: CLOCK_MONOTONIC exists on every system this builds on, and the pointer is good. */
+    /* Cannot fail: CLOCK_MONOTONIC exists on every supported system, and the pointer is valid. */
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;

@@ -33,7 +33,7 @@ char **command_split(const char *text, size_t room)
     return words;
 }
 
-/* In the child: the command with `output` as its standard output; on failure its errno into `error`. */
+/* In the child: runs the command with `output` as its standard output; on failure writes its errno to `error`. */
 static _Noreturn void become_command(char *const *arguments, int output, int error)
 {
     dup2(output, STDOUT_FILENO);
@@ -44,7 +44,7 @@ static _Noreturn void become_command(char *const *arguments, int output, int err
     _exit(127);
 }
 
-/* Reads once, as read() does, and keeps what there is room for in the line. */
+/* Reads once, as read() does, and keeps as much as fits in the line. */
 static ssize_t read_some(int output, char *line, size_t line_bytes, size_t *length)
 {
     char block[LINE_BYTES];
@@ -55,8 +55,8 @@ static ssize_t read_some(int output, char *line, size_t line_bytes, size_t *leng
 }
 
 /*
- * Reads until the child has ended, keeping the first line; returns its status. Not until the end of file: a server that the
- * command has started may hold the other end for as long as it lives.
+ * Reads until the child has ended, and keeps the first line. Returns its status. Does not wait for the end of file: a
+ * server that the command has started may hold the other end as long as it lives.
  */
 static int read_first_line(pid_t child, int output, char *line, size_t line_bytes)
 {
@@ -69,10 +69,10 @@ static int read_first_line(pid_t child, int output, char *line, size_t line_byte
             failure_os("command", ETIMEDOUT);
         interrupts_wait(clock_now_ns() + WATCH_NS, watched);
         if (read_some(output, line, line_bytes, &length) == 0)
-            watched = -1; /* an end of file would wake us for ever */
+            watched = -1; /* an end of file would wake us again and again */
     }
     while (length < line_bytes - 1 && read_some(output, line, line_bytes, &length) > 0)
-        continue; /* what it wrote last */
+        continue; /* read what it wrote last */
     line[length] = '\0';
     line[strcspn(line, "\n")] = '\0';
     return status;
@@ -85,7 +85,7 @@ int command_first_line(char *const *arguments, char *line, size_t line_bytes)
     if (pipe(output) != 0 || pipe(error) != 0)
         failure_os("pipe", errno);
     fcntl(output[0], F_SETFL, O_NONBLOCK);
-    fcntl(error[1], F_SETFD, FD_CLOEXEC); /* a successful exec closes it without a word */
+    fcntl(error[1], F_SETFD, FD_CLOEXEC); /* a successful exec closes it without writing */
     pid_t child = lifetime_fork();
     if (child < 0)
         failure_os("fork", errno);

@@ -1,11 +1,11 @@
 /*
- * The memory that coordinator and tasks share, and nothing else does.
+ * The memory that the coordinator and the tasks share; they share nothing else.
  *
- * Who writes what: the coordinator writes `phase`, three times in an execution; each task writes its own slot. The hot
- * part of a slot has cache lines of its own: 256 bytes, so that neither a prefetcher that fetches lines in pairs (x86) nor
- * 128-byte lines (POWER, Apple) bring two tasks' counters together. So in the loop a task writes a line that no one else
- * writes, and reads a line (`phase`) that no one writes; the coordinator's reading of the counters costs one transfer each
- * way per task and interval.
+ * The coordinator writes `phase`, three times in an execution. Each task writes its own slot. The hot part of a slot
+ * has separate cache lines: 256 bytes, so that two tasks' counters never come together, neither through a prefetcher
+ * that fetches lines in pairs (x86) nor through 128-byte lines (POWER, Apple). So in the loop a task writes a line that
+ * nobody else writes, and reads a line (`phase`) that nobody writes. When the coordinator reads the counters, this
+ * costs one transfer each way per task and interval.
  */
 #ifndef FAULTLINE_CONTROL_H
 #define FAULTLINE_CONTROL_H
@@ -28,7 +28,7 @@ struct task_failure {
     char text[FAILURE_TEXT_BYTES];
 };
 
-/* What a task had used when it saw a phase begin. */
+/* The resources that a task had used when it saw a phase begin. */
 struct task_snapshot {
     struct usage usage;
     uint64_t operations;
@@ -37,7 +37,7 @@ struct task_snapshot {
 struct task_slot {
     /* Completed operations. Single writer: the task. */
     _Alignas(SLOT_ALIGN_BYTES) _Atomic uint64_t operations;
-    /* Cold: written at phase changes and at the end only. */
+    /* Cold: written only at phase changes and at the end. */
     _Alignas(SLOT_ALIGN_BYTES) struct task_snapshot at_begin;
     struct task_snapshot at_end;
     bool snapshots_taken;

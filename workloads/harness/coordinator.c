@@ -21,7 +21,7 @@ enum { READING_TRIES = 8 };
 
 static struct region region;
 
-/* Each task's operations, as of the last line printed and now; and the difference for the line. */
+/* Each task's operations at the last printed line and now, and the difference to print. */
 static uint64_t *last;
 static uint64_t *now;
 static uint64_t *difference;
@@ -49,7 +49,7 @@ static void allocate_counts(const struct plan *plan)
         failure_os("calloc", errno);
 }
 
-/* Prints the line of the interval that ends at to_ns and makes it the last one. */
+/* Prints the line of the interval that ends at to_ns, and makes it the last one. */
 static void print_interval(const struct plan *plan, const char *keyword, uint64_t from_ns, uint64_t to_ns)
 {
     for (unsigned i = 0; i < plan->tasks; i++)
@@ -69,9 +69,9 @@ static uint64_t later(uint64_t a, uint64_t b)
 }
 
 /*
- * When the next interval ends. *grid_ns goes one interval on, at most to end_ns, so that lateness does not add up. After a
- * delay that went past places of the grid, an interval is yet at least half as long as it should be: there are as many as
- * were asked for, and none is of microseconds; the region ends later then.
+ * Returns when the next interval ends. *grid_ns advances by one interval, at most to end_ns, so lateness does not
+ * accumulate. If a delay skipped points of the grid, an interval is still at least half its nominal length. So the
+ * number of intervals is as requested, none lasts only microseconds, and the region ends later.
  */
 static uint64_t next_deadline_ns(const struct plan *plan, uint64_t from_ns, uint64_t *grid_ns, uint64_t end_ns)
 {
@@ -82,8 +82,9 @@ static uint64_t next_deadline_ns(const struct plan *plan, uint64_t from_ns, uint
 }
 
 /*
- * Reads the tasks' counts into `now` and returns when that was. A coordinator that loses its CPU in between would pair counts
- * with another time: it looks again, though not for ever, as the counts of many tasks take long to read.
+ * Reads the tasks' counts into `now`, and returns the time of reading. If the coordinator loses its CPU in between,
+ * counts and time do not match, so it reads again. The number of attempts is limited, because reading the counts of
+ * many tasks takes long.
  */
 static uint64_t read_operations_ns(void)
 {
@@ -99,8 +100,8 @@ static uint64_t read_operations_ns(void)
 }
 
 /*
- * The kernel's counters are read outside the region: before its begin, in the last interval of the warm-up, and after its
- * end.
+ * The kernel's counters are read outside the region: before its begin, in the last interval of the warm-up, and after
+ * its end.
  */
 static void run_over_window(const struct plan *plan)
 {
@@ -177,7 +178,7 @@ static void run_loop(const struct plan *plan)
     region.usage_of_window = tasks_usage(&region.usage, &region.usage_operations);
 }
 
-/* The coordinator's children are the work: what they used, between two readings, is exact. */
+/* The coordinator's children do the work, so the difference of two readings of their usage is exact. */
 static void run_once(const struct plan *plan)
 {
     protocol_line("ready %" PRIu64, clock_now_ns());
@@ -212,7 +213,7 @@ void coordinator_run(const struct plan *plan)
     else
         run_loop(plan);
     usage_print(region.usage_of_window ? "window" : "life", &region.usage);
-    if (region.usage_operations > 0) /* the usage's stretch ends with whole batches, so not just where the window does */
+    if (region.usage_operations > 0) /* usage ends with whole batches, not exactly with the window */
         protocol_line("note usage_operations %" PRIu64, region.usage_operations);
     counters_print(&region.before, &region.after);
     if (workload->conclude != NULL)

@@ -1,4 +1,4 @@
-/* One execution, from the header line to `done`. */
+/* Runs one execution, from the header line to `done`. */
 #ifndef FAULTLINE_COORDINATOR_H
 #define FAULTLINE_COORDINATOR_H
 
@@ -9,18 +9,18 @@
 #include "usage.h"
 #include "workload.h"
 
-/* The region of interest, after its end. */
+/* The region of interest, after it has ended. */
 struct region {
     uint64_t begin_ns;
     uint64_t end_ns;
     struct counters before;
     struct counters after;
-    bool usage_of_window;         /* else of the tasks' whole lives */
+    bool usage_of_window;         /* otherwise of the tasks' whole lives */
     struct usage usage;
-    uint64_t usage_operations;    /* operations in the stretch that `usage` covers; 0 for whole lives */
+    uint64_t usage_operations;    /* operations in the period that `usage` covers; 0 for whole lives */
 };
 
-/* Returns after `done` has been printed; ends by failure_*() otherwise. */
+/* Returns after `done` has been printed; otherwise exits by failure_*(). */
 void coordinator_run(const struct plan *plan);
 
 #endif

@@ -21,18 +21,18 @@ enum { PATH_BYTES = 4096, STEP_BYTES = 32, WORDS_BYTES = 2000, COPIES_MAX = 1024
 
 static const struct copies *copies;
 static uint64_t real_ns;
-static int ready_pipe[2]; /* each child writes a byte when it begins to wait; end of file when none is left to do so */
-static int start_pipe[2]; /* each child takes a byte from it; end of file when the coordinator is dead */
+static int ready_pipe[2]; /* each child writes a byte when it begins to wait; end of file when no child is left */
+static int start_pipe[2]; /* each child reads a byte; end of file when the coordinator is dead */
 
 struct copy {
     pid_t pid;
-    int error_pipe; /* a refusal comes out of it when the command could not be started */
+    int error_pipe; /* gives a refusal if the command could not be started */
     bool ended;
 };
 
 static struct copy *all;
 
-/* Why a child did not become the command. */
+/* Why a child could not become the command. */
 struct refusal {
     int error;
     char step[STEP_BYTES];
@@ -56,7 +56,7 @@ static void words_path(char path[PATH_BYTES], unsigned copy)
 
 /* ---- in the child ---- */
 
-/* NULL, or the step that failed. */
+/* Returns NULL, or the step that failed. */
 static const char *keep_last_words(unsigned copy)
 {
     char path[PATH_BYTES];
@@ -67,7 +67,7 @@ static const char *keep_last_words(unsigned copy)
     return NULL;
 }
 
-/* Returns when the region has begun; NULL, or the step that failed. */
+/* Returns when the region has begun: NULL, or the step that failed. */
 static const char *wait_for_start(void)
 {
     char byte = 'r';
@@ -78,7 +78,7 @@ static const char *wait_for_start(void)
     while ((n = read(start_pipe[0], &byte, 1)) < 0 && errno == EINTR)
         continue;
     if (n == 0)
-        _exit(EXIT_SYSTEM_CALL); /* nobody is there to be told */
+        _exit(EXIT_SYSTEM_CALL); /* nobody is left to report to */
     return n == 1 ? NULL : "read";
 }
 
@@ -97,14 +97,14 @@ static _Noreturn void become_command(const struct plan *plan, unsigned copy, int
     }
     struct refusal refusal = {.error = errno};
     snprintf(refusal.step, sizeof refusal.step, "%s", step);
-    if (write(error_pipe, &refusal, sizeof refusal) < 0) /* a pipe takes so few bytes whole */
+    if (write(error_pipe, &refusal, sizeof refusal) < 0) /* a pipe takes so few bytes as a whole */
         _exit(126);
     _exit(127);
 }
 
 /* ---- in the coordinator ---- */
 
-/* A successful exec closes both ends without a word. */
+/* A successful exec closes both ends and writes nothing. */
 static void make_pipe(int ends[2])
 {
     if (pipe(ends) != 0)
@@ -126,7 +126,7 @@ static void fork_copy(const struct plan *plan, unsigned copy)
     all[copy].error_pipe = ends[0];
 }
 
-/* One that can't get so far closes its end, and is found dead in the region. */
+/* A child that fails before this point closes its end, and is found dead in the region. */
 static void wait_until_ready(void)
 {
     fcntl(ready_pipe[0], F_SETFL, O_NONBLOCK);
@@ -158,7 +158,7 @@ void copies_prepare(const struct plan *plan, const struct copies *wanted)
     wait_until_ready();
 }
 
-/* A byte for each; a pipe takes so few whole. */
+/* One byte for each child; a pipe takes so few bytes as a whole. */
 static void let_go(void)
 {
     static const char bytes[TASKS_MAX];
@@ -166,7 +166,7 @@ static void let_go(void)
         failure_os("write", errno);
 }
 
-/* Shows a copy's last words; returns the last line of them, empty when there is none. */
+/* Shows the last lines of a copy's output. Returns the very last one, empty if there is none. */
 static const char *show_last_words(unsigned copy)
 {
     static char words[WORDS_BYTES + 1];
@@ -212,7 +212,7 @@ static void check(const struct copy *ended, unsigned copy, int status)
         copies->check(copy);
 }
 
-/* Reaps all children that have ended, adopted ones included; returns how many copies were among them. */
+/* Reaps all children that have ended, including adopted ones. Returns the number of copies among them. */
 static unsigned reap(void)
 {
     unsigned ended = 0;

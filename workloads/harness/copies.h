@@ -1,8 +1,8 @@
 /*
- * Copies of a command that run at once, for workloads whose region of interest is a command's whole life.
+ * Copies of a command that run concurrently, for workloads whose region of interest is the whole life of a command.
  *
- * Each copy's last words are kept in a file of the scratch directory, and shown when it ends badly. A descendant that its own
- * parent left behind counts among what the copies used, if it has ended by then.
+ * The end of each copy's output is kept in a file of the scratch directory, and shown if the copy fails. A descendant
+ * that its own parent left behind counts towards the copies' usage if it has ended by then.
  */
 #ifndef FAULTLINE_COPIES_H
 #define FAULTLINE_COPIES_H
@@ -15,28 +15,34 @@
 struct copies {
     char *const *command;         /* words, NULL-terminated */
     unsigned count;
-    bool keeps_output;            /* last words are those of standard output too; else that is /dev/null */
-    /* In the child, before the region: NULL, or the step that failed, with errno set. */
+    bool keeps_output;            /* keeps standard output too; otherwise that is /dev/null */
+    /* In the child, before the region: returns NULL, or the step that failed, with errno set. */
     const char *(*enter)(const struct plan *plan, unsigned copy);
-    /* In the coordinator, once a copy has ended with status 0; absent, or ends by failure_*() if it should not have. */
+    /*
+     * In the coordinator, after a copy has ended with status 0. Optional. Exits by failure_*() if that status was
+     * wrong.
+     */
     void (*check)(unsigned copy);
 };
 
-/* The value of an option that says how many copies: NULL, or what is wrong with it. */
+/* Parses an option that sets the number of copies. Returns NULL, or what is wrong with the value. */
 const char *copies_read(const char *value, unsigned *count);
 
 /*
- * At the end of STYLE_ONCE's `prepare`: forks the processes that are to become the copies, and returns when each waits for the
- * region to begin. `copies` is to last as long as the execution.
+ * At the end of STYLE_ONCE's `prepare`: forks the processes that are to become the copies. Returns when all wait for
+ * the region to begin. `copies` must live as long as the execution.
  */
 void copies_prepare(const struct plan *plan, const struct copies *copies);
 
-/* STYLE_ONCE's `run`: lets them become the command and returns when all have ended well; ends by failure_*() otherwise. */
+/*
+ * STYLE_ONCE's `run`: lets the processes become the command. Returns when all have succeeded; otherwise exits by
+ * failure_*().
+ */
 void copies_run(void);
 
 /*
- * Prints `real_s`, from the moment when all are let go until the last one's end, and `user_s` and `system_s`, what they used;
- * that has the fork of each in it.
+ * Prints `real_s`, the time from the release of all processes to the end of the last one, and `user_s` and `system_s`,
+ * the CPU time that they used, which includes the fork of each.
  */
 void copies_print_times(const struct region *region);
 

@@ -27,7 +27,10 @@ void counters_add(struct counters *counters, const char *prefix, const char *nam
 
 static const struct counter *find(const struct counters *counters, const char *name, size_t expected)
 {
-    /* Two readings list the same counters in the same order but for hot-plugged nodes: look in the same place first. */
+    /*
+     * Two readings list the same counters in the same order, except for hot-plugged nodes: look at the same index
+     * first.
+     */
     if (expected < counters->count && strcmp(counters->counter[expected].name, name) == 0)
         return &counters->counter[expected];
     for (size_t i = 0; i < counters->count; i++)

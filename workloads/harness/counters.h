@@ -1,8 +1,8 @@
 /*
  * The operating system's own event counters, for the whole machine.
  *
- * A reading is taken before and after the region of interest; counters_print() says what changed. Names are those of
- * docs/FORMATS.md. A counter that the system does not have is left out.
+ * One reading is taken before and one after the region of interest; counters_print() prints the changes.
+ * docs/FORMATS.md lists the names. A counter that the system lacks is left out.
  */
 #ifndef FAULTLINE_COUNTERS_H
 #define FAULTLINE_COUNTERS_H
@@ -23,17 +23,17 @@ struct counters {
     struct counter counter[COUNTERS_MAX];
 };
 
-/* Replaces what `counters` holds. */
+/* Replaces the content of `counters`. */
 void counters_read(struct counters *counters);
-/* Prints `counter NAME DELTA` for each that changed. */
+/* Prints `counter NAME DELTA` for each counter that changed. */
 void counters_print(const struct counters *before, const struct counters *after);
-/* The change of the counter `name`; false where there is none. */
+/* The change of the counter `name`. Returns false if there is none. */
 bool counters_change(const struct counters *before, const struct counters *after, const char *name, int64_t *change);
 
-/* Name of the counter of processes started since boot; NULL where the system has none. */
+/* Name of the counter of processes started since boot; NULL if the system has none. */
 extern const char *const counters_processes_name;
 
-/* For the system's part: reads everything there is, by calling counters_add(). */
+/* Implemented per system: reads all counters by calling counters_add(). */
 void counters_read_system(struct counters *counters);
 void counters_add(struct counters *counters, const char *prefix, const char *name, size_t name_length, uint64_t value);
 

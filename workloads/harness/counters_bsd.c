@@ -1,4 +1,4 @@
-/* The event counters of the BSDs, by sysctl. */
+/* The event counters of the BSDs, read by sysctl. */
 #include "counters.h"
 
 #if defined(__FreeBSD__) || defined(__DragonFly__) || defined(__OpenBSD__) || defined(__NetBSD__)
@@ -49,7 +49,7 @@ enum { CP_TIME_USER, CP_TIME_NICE, CP_TIME_SYSTEM, CP_TIME_INTERRUPT, CP_TIME_ID
 
 const char *const counters_processes_name = "sysctl.vm.stats.vm.processes_started";
 
-/* A counter's width differs between releases: 4 or 8 bytes. */
+/* The width of a counter differs between releases: 4 or 8 bytes. */
 static bool read_number(const char *name, uint64_t *value)
 {
     union {

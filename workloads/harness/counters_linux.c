@@ -20,7 +20,7 @@ const char *const counters_processes_name = "stat.processes";
 
 static char text[TEXT_BYTES];
 
-/* One read after another into `text`; the empty string when the file is missing. */
+/* Reads a whole file into `text`; the empty string if the file is missing. */
 static const char *read_text(const char *path)
 {
     size_t length = 0;
@@ -41,7 +41,7 @@ static const char *next_line(const char *line)
     return end != NULL ? end + 1 : line + strlen(line);
 }
 
-/* Fields of the `cpu` line, in clock ticks (proc_stat(5)). User time holds guest time already. */
+/* Fields of the `cpu` line, in clock ticks (proc_stat(5)). User time already includes guest time. */
 enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, CPU_FIELDS };
 
 static void read_cpu_line(struct counters *counters, const char *line)
@@ -85,7 +85,7 @@ static bool starts_with(const char *name, const char *prefix)
     return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
-/* nr_* are levels (numbers of pages in a state) save for these, which only grow. */
+/* nr_* are levels (numbers of pages in a state), except for these, which only grow. */
 static bool is_level(const char *name)
 {
     if (starts_with(name, "nr_"))

@@ -1,4 +1,4 @@
-/* Systems whose event counters nobody has written down yet: there are none. */
+/* For systems whose event counters are not supported yet: there are none. */
 #include "counters.h"
 
 #if !defined(__linux__) && !defined(__FreeBSD__) && !defined(__DragonFly__) && !defined(__OpenBSD__) && !defined(__NetBSD__)

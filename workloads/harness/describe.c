@@ -15,7 +15,7 @@ static const char *modes_text(const struct variant *variant)
     return variant->modes == MODE_BIT(MODE_PROCESS) ? "process" : "thread";
 }
 
-/* Each variant that belongs to the suite, with its mode there. */
+/* The variants that belong to the suite, each with its mode there. */
 static void print_suite(const struct workload *workload, enum suite suite)
 {
     static const char *const names[SUITE_COUNT] = {[SUITE_QUICK] = "quick", [SUITE_FULL] = "full"};
@@ -27,7 +27,7 @@ static void print_suite(const struct workload *workload, enum suite suite)
             if ((workload->variants[i].suites & SUITE_BIT(suite, mode)) != 0 && length < sizeof members)
                 length += (size_t)snprintf(members + length, sizeof members - length, " %s/%s", workload->variants[i].name,
                                            modes[mode]);
-    /* The suite full goes by name. */
+    /* The suite full is ordered by name. */
     protocol_line("suite %s %u%s", names[suite], suite == SUITE_QUICK ? workload->place : 0, members);
 }
 

@@ -23,7 +23,7 @@ enum { OPEN_DIRECTORIES = 32, REMOVAL_PASSES = 16, REMOVALS_BY_GUARD = 20, WAITS
 
 static char *scratch;
 static pid_t guard;
-static int spare = -1; /* a descriptor to give up when a directory must be opened and there is no other */
+static int spare = -1; /* given up when a directory must be opened and no descriptor is free */
 
 static void sleep_ms(long ms)
 {
@@ -58,7 +58,7 @@ static int remove_entry(const char *path, const struct stat *status, int kind, s
     (void)status;
     (void)kind;
     (void)position;
-    remove(path); /* a failure shows when its directory can't be removed */
+    remove(path); /* a failure shows when the directory cannot be removed */
     return 0;
 }
 
@@ -67,7 +67,7 @@ static int open_to_ourselves(const char *path, const struct stat *status, int ki
     (void)status;
     (void)position;
     if (kind == FTW_D || kind == FTW_DNR)
-        chmod(path, 0700); /* a failure shows when it can't be removed */
+        chmod(path, 0700); /* a failure shows when it cannot be removed */
     return 0;
 }
 
@@ -83,7 +83,10 @@ static bool remove_scratch(void)
         close(spare);
     spare = -1;
     walk_scratch(remove_entry, FTW_DEPTH);
-    /* What a build made read-only refuses to lose entries. Each pass opens one more level that could not be read at all. */
+    /*
+     * Directories that a build made read-only refuse to remove entries. Each pass opens one more level of unreadable
+     * directories.
+     */
     for (int pass = 0; pass < REMOVAL_PASSES && access(scratch, F_OK) == 0; pass++) {
         walk_scratch(open_to_ourselves, 0);
         walk_scratch(remove_entry, FTW_DEPTH);
@@ -94,7 +97,7 @@ static bool remove_scratch(void)
 void ending_remove_scratch_soon(void)
 {
     for (int attempt = 0; scratch != NULL && attempt < REMOVALS_BY_GUARD && !remove_scratch(); attempt++)
-        sleep_ms(20); /* the killed take a moment to die */
+        sleep_ms(20); /* killed processes take a moment to die */
 }
 
 void ending_clear_away(void)
@@ -112,7 +115,7 @@ void ending_clear_away(void)
             if (pid != 0)
                 continue;
             sleep_ms(1);
-            if (++waits > WAITS_FOR_GROUP) /* what is still there has left the group */
+            if (++waits > WAITS_FOR_GROUP) /* the remaining processes have left the group */
                 orphans_kill();
         }
     }

@@ -1,6 +1,6 @@
 /*
- * The ways an execution can end badly, and their exit statuses.
- * These are for the coordinator; a task says task_fail() (tasks.h), which the coordinator hands on through here.
+ * The ways in which an execution can fail, and their exit statuses. Only the coordinator calls these. A task calls
+ * task_fail() (tasks.h), and the coordinator reports that failure through here.
  */
 #ifndef FAULTLINE_FAILURE_H
 #define FAULTLINE_FAILURE_H
@@ -13,7 +13,7 @@ _Noreturn void failure_arguments(const char *hint, const char *format, ...) __at
 /* `failure os STEP ERRNO TEXT`, TEXT being errno in words. */
 _Noreturn void failure_os(const char *step, int error);
 
-/* The same with words of its own, for what has no errno (a child's exit status goes where errno would). */
+/* The same with a text of the caller, for failures without errno (a child's exit status takes the place of errno). */
 _Noreturn void failure_os_text(const char *step, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* `failure unsupported STEP 0 TEXT`. */

@@ -8,14 +8,15 @@
 #include "protocol.h"
 
 /*
- * How far faults may be from operations: 2 %, as far as a figure may be off before it says something else than it claims, and
- * a few faults of each task's own, which matter when there are few operations. A system that does as asked
- * was seen within one in a thousand, busy or not: a fault that waits for a page's lock is counted once, when it is through, and what else a task touches in its
- * loop is resident. What goes past the bound is a system that maps more or less with one fault than was asked for.
+ * How far the number of faults may differ from the number of operations. The bound is 2 %, because beyond that a figure
+ * would no longer mean what it claims, plus a few faults of each task's own, which matter if there are few operations.
+ * A system that behaved as requested stayed within one in a thousand, busy or idle: a fault that waits for a page's
+ * lock is counted once, when it completes, and everything else that a task touches in its loop is resident. If the
+ * bound is exceeded, the system maps more or less with one fault than was requested.
  */
 enum { ALLOWED_PART = 50, ALLOWED_FAULTS_PER_TASK = 16 };
 
-/* Linux calls a fault major also when it had to wait for a page's lock and try again: count both kinds. */
+/* Linux also calls a fault major if it had to wait for a page's lock and try again, so count both kinds. */
 static uint64_t faults_of(const struct region *region)
 {
     return region->usage.minor_faults + region->usage.major_faults;
@@ -31,7 +32,10 @@ static double faults_per_operation(const struct region *region)
     return (double)faults_of(region) / (double)region->usage_operations;
 }
 
-/* Without usage of single threads, the process's covers another stretch than the sum of its threads' operations. */
+/*
+ * If the system has no usage of single threads, the process's usage covers another period than the sum of its threads'
+ * operations.
+ */
 static bool stretches_match(const struct plan *plan)
 {
 #if defined(RUSAGE_THREAD)
@@ -42,8 +46,10 @@ static bool stretches_match(const struct plan *plan)
 #endif
 }
 
-/* The address sanitizer has a byte for each eight of memory, and from gcc 14 on clears these at each mapping: a fault more for every
- * eight pages. */
+/*
+ * The address sanitizer has one byte for every eight bytes of memory. From gcc 14 on it clears these bytes at each
+ * mapping, which costs one more fault for every eight pages.
+ */
 static bool faults_are_the_loops_own(void)
 {
 #if defined(__SANITIZE_ADDRESS__)

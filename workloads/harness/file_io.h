@@ -7,7 +7,7 @@
 
 /* Each returns 0, or -1 with errno. */
 
-/* Writes all of it at the descriptor's place. */
+/* Writes all of it at the current position of the descriptor. */
 int file_write(int file, const void *data, size_t bytes);
 /* Writes `bytes` of data that is not all zero, so that no system stores holes. */
 int file_fill(int file, size_t bytes);

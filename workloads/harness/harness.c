@@ -13,8 +13,8 @@
 #include "options.h"
 
 /*
- * Started with a standard stream closed, the next file opened would take its number, and lines meant for people or for the lab
- * would go there. Without standard output there is nothing to do.
+ * If the program was started with a standard stream closed, the next opened file would get its number, and receive
+ * lines meant for people or for the lab. Without standard output there is nothing to do.
  */
 static bool streams_are_open(void)
 {

@@ -1,10 +1,10 @@
-/* The whole of a workload program. */
+/* The main function of every workload program. */
 #ifndef FAULTLINE_HARNESS_H
 #define FAULTLINE_HARNESS_H
 
 #include "workload.h"
 
-/* Reads the command line, executes, prints; returns the exit status. Once per process. */
+/* Parses the command line, executes, prints. Returns the exit status. Call it once per process. */
 int harness_main(const struct workload *workload, int argc, char **argv);
 
 #endif

@@ -25,7 +25,7 @@ static void note_ending(int signal_number)
 
 static void note_child(int signal_number)
 {
-    (void)signal_number; /* its arrival ends the wait: that is all it is for */
+    (void)signal_number; /* its only purpose is to end the wait */
 }
 
 void interrupts_block(void)
@@ -44,13 +44,13 @@ void interrupts_block(void)
     for (size_t i = 0; i < ENDING_SIGNALS; i++) {
         sigdelset(&waiting_mask, ending_signals[i]);
         sigaction(ending_signals[i], NULL, &original_ending[i]);
-        /* Started with the signal ignored (nohup, a shell's background job): leave it so. */
+        /* The program was started with the signal ignored (nohup, a shell's background job): leave it ignored. */
         if (original_ending[i].sa_handler != SIG_IGN)
             sigaction(ending_signals[i], &action, NULL);
     }
     action.sa_handler = note_child;
     sigaction(SIGCHLD, &action, NULL);
-    /* A reader that has gone shows as EPIPE from write, which cleans up; the signal would not. */
+    /* If the reader has gone, write fails with EPIPE, and we clean up; the signal would kill us without that. */
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, &original_pipe);
 }
@@ -82,14 +82,15 @@ void interrupts_wait(uint64_t deadline_ns, int fd)
     uint64_t rest_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
     struct timespec rest = {.tv_sec = (time_t)(rest_ns / NS_PER_S), .tv_nsec = (long)(rest_ns % NS_PER_S)};
     if (fd >= (int)FD_SETSIZE)
-        fd = -1; /* select cannot watch it: the caller looks when the time is up */
+        fd = -1; /* select cannot watch it: the caller checks when the time is up */
     fd_set readable;
     FD_ZERO(&readable);
     if (fd >= 0)
         FD_SET(fd, &readable);
     /*
-     * pselect opens the mask and sleeps in one step, on every system alike; a deadline in absolute time comes from the
-     * caller, so lateness does not add up. What made it return does not matter here: callers look for themselves.
+     * pselect opens the mask and sleeps in one step, in the same way on every system. The caller passes a deadline in
+     * absolute time, so lateness does not accumulate. Why it returned does not matter here: callers check for
+     * themselves.
      */
     pselect(fd + 1, fd >= 0 ? &readable : NULL, NULL, NULL, &rest, &waiting_mask);
     if (ending_signal != 0)

@@ -1,8 +1,8 @@
 /*
  * Signals to the coordinator, and waiting.
  *
- * Signals are blocked except while the coordinator waits, so none is lost between a check and a wait. SIGINT, SIGTERM and
- * SIGHUP end the execution (tasks killed, scratch removed, then death by that signal); SIGCHLD only ends the wait.
+ * Signals are blocked except while the coordinator waits, so none is lost between a check and a wait. SIGINT, SIGTERM
+ * and SIGHUP end the execution (tasks killed, scratch removed, then death by that signal). SIGCHLD only ends the wait.
  */
 #ifndef FAULTLINE_INTERRUPTS_H
 #define FAULTLINE_INTERRUPTS_H
@@ -11,10 +11,12 @@
 
 void interrupts_block(void);
 
-/* In a new child: signals as they were when the program started. */
+/* In a new child: restores the signals to their state when the program started. */
 void interrupts_restore(void);
 
-/* Waits until deadline_ns, a signal, or (fd >= 0) until fd is readable. Does not return after a signal that ends. */
+/*
+ * Waits until deadline_ns, a signal, or (if fd >= 0) until fd is readable. Does not return after a terminating signal.
+ */
 void interrupts_wait(uint64_t deadline_ns, int fd);
 
 #endif

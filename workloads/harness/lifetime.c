@@ -45,7 +45,7 @@ const char *lifetime_scratch(void)
     return ending_scratch();
 }
 
-/* Standard streams up to `last` become /dev/null, so that a reader of ours sees their end when we end. */
+/* Standard streams up to `last` become /dev/null, so that a reader of our output sees its end when we end. */
 static void detach_streams(int last)
 {
     int null = open("/dev/null", O_RDWR);
@@ -60,7 +60,7 @@ static void detach_streams(int last)
 
 static _Noreturn void guard_main(int pipe_end)
 {
-    /* All signals stay blocked: the guard ends only by a SIGKILL to the group, its remover's or the coordinator's. */
+    /* All signals stay blocked: only SIGKILL ends the guard, sent to its group by its remover or by the coordinator. */
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
@@ -70,7 +70,10 @@ static _Noreturn void guard_main(int pipe_end)
     char byte;
     while (read(pipe_end, &byte, 1) < 0 && errno == EINTR)
         continue;
-    /* The coordinator is dead. What still wrote to scratch would undo its removal: a child outside the group kills all first. */
+    /*
+     * The coordinator is dead. Processes that still write to scratch would undo its removal, so a child outside the
+     * group kills all of them first.
+     */
     pid_t group = getpid();
     pid_t remover = fork();
     if (remover == 0) {
@@ -80,8 +83,8 @@ static _Noreturn void guard_main(int pipe_end)
         _exit(0);
     }
     if (remover > 0)
-        waitpid(remover, NULL, 0); /* killed meanwhile */
-    kill(0, SIGTERM);              /* no child could be had: most die of this and stop writing */
+        waitpid(remover, NULL, 0); /* the remover kills us meanwhile */
+    kill(0, SIGTERM);              /* fork failed: most processes die of this and stop writing */
     ending_remove_scratch_soon();
     kill(0, SIGKILL);
     _exit(EXIT_SYSTEM_CALL); /* not reached */
@@ -103,13 +106,13 @@ void lifetime_start_guard(void)
         guard_main(ends[0]);
     }
     close(ends[0]);
-    setpgid(pid, pid); /* here too: whichever runs first makes the group before any task joins it */
+    setpgid(pid, pid); /* here too: whichever process runs first creates the group, before any task joins it */
     guard = pid;
     ending_owns_group(guard);
     guard_pipe = ends[1];
 }
 
-/* Asks the kernel to kill this process with its parent, closing the gap in which the parent has died already. */
+/* Asks the kernel to kill this process when its parent dies. Also handles a parent that has died already. */
 static void die_with(pid_t parent)
 {
 #if defined(__linux__)
@@ -130,12 +133,12 @@ pid_t lifetime_fork(void)
         close(guard_pipe);
         ending_is_the_parents();
         if (setpgid(0, guard) != 0)
-            _exit(EXIT_SYSTEM_CALL); /* the guard has been killed: nothing would end us */
+            _exit(EXIT_SYSTEM_CALL); /* the guard has been killed: nobody would kill us */
         die_with(parent);
         detach_streams(STDOUT_FILENO);
         interrupts_restore();
     } else if (pid > 0) {
-        setpgid(pid, guard); /* fails when the child has done it and gone on to exec; the child makes sure */
+        setpgid(pid, guard); /* fails if the child has done it and called exec; the child makes sure */
     }
     return pid;
 }

@@ -1,16 +1,17 @@
 /*
  * What must not outlive the execution: child processes and the scratch directory. Made here, cleared away by ending.h.
  *
- * All children live in one process group led by a guard, a process that sleeps on a pipe whose other end only the
- * coordinator holds. However the coordinator dies, the guard wakes and has a child of its own, outside the group, end the
- * group and remove the scratch directory. What leaves the group falls to the coordinator (orphans.h), if that is still there.
+ * All children are in one process group. Its leader is a guard, a process that sleeps on a pipe whose other end only
+ * the coordinator holds. Whichever way the coordinator dies, the guard wakes up. A child of the guard, outside the
+ * group, then kills the group and removes the scratch directory. If the coordinator is still alive, it kills the
+ * processes that left the group (orphans.h).
  */
 #ifndef FAULTLINE_LIFETIME_H
 #define FAULTLINE_LIFETIME_H
 
 #include <sys/types.h>
 
-/* Makes the scratch directory in `parent` and/or starts the guard. Ends by failure_os() if it can't. */
+/* Creates the scratch directory in `parent` and/or starts the guard. Exits by failure_os() if it cannot. */
 void lifetime_make_scratch(const char *parent, const char *name);
 void lifetime_start_guard(void);
 
@@ -18,9 +19,9 @@ void lifetime_start_guard(void);
 const char *lifetime_scratch(void);
 
 /*
- * fork() for a child that must not outlive the coordinator: in the child, signals are as the program found them, standard
- * input and output are /dev/null, and the process is in the guard's group and dies with the coordinator where the system
- * can promise that by itself. Returns as fork() does.
+ * fork() for a child that must not survive the coordinator. In the child, signals are as the program found them, and
+ * standard input and output are /dev/null. The child is in the guard's group, and dies with the coordinator if the
+ * system can guarantee that by itself. Returns as fork() does.
  */
 pid_t lifetime_fork(void);
 

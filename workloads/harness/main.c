@@ -1,4 +1,4 @@
-/* The entry of each workload program; the build names the workload in WORKLOAD. */
+/* The entry point of each workload program; the build names the workload in WORKLOAD. */
 #include "harness.h"
 
 extern const struct workload WORKLOAD;

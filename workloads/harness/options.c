@@ -20,7 +20,7 @@ enum { DEFAULT_WARMUP_MS = 200, DEFAULT_WINDOW_MS = 1000, DEFAULT_INTERVAL_MS = 
 
 static const char *const see_help = "run with --help to see the options";
 
-/* A decimal number from `text`, ending at a NUL or at `stop`; where it ended in *end. */
+/* Parses a decimal number from `text` that ends at a NUL or at `stop`. Stores its end in *end. */
 static bool read_number(const char *text, char stop, uint64_t minimum, uint64_t maximum, uint64_t *number, const char **end)
 {
     if (*text < '0' || *text > '9')
@@ -118,7 +118,7 @@ static bool workload_option(const struct workload *workload, const char *name, c
     return false;
 }
 
-/* Values as given; durations of 0 and a mode below 0 mean "not given". */
+/* Values as given on the command line; durations of 0 and a mode below 0 mean "not given". */
 struct given {
     int mode;
     uint64_t warmup_ms;

@@ -19,7 +19,10 @@ void orphans_adopt(void)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-/* The process's parent, after proc_pid_stat(5): the second word after the name, which may hold anything; 0 if it has gone. */
+/*
+ * The process's parent, from proc_pid_stat(5): the second word after the name, which may contain anything. 0 if the
+ * process has gone.
+ */
 static pid_t parent_of(int processes, const char *name)
 {
     char path[STAT_BYTES];

@@ -1,14 +1,18 @@
 /*
- * Descendants whose parents have died before them: they become children of the calling process, where the system can promise
- * that (Linux), so that those that have left their process group can be ended too. Elsewhere both calls do nothing.
+ * Descendants whose parents died before them. If the system can guarantee it (Linux), they become children of the
+ * calling process, so that those that have left their process group can be killed too. On other systems both calls do
+ * nothing.
  */
 #ifndef FAULTLINE_ORPHANS_H
 #define FAULTLINE_ORPHANS_H
 
-/* From now on. A failure, which only costs the promise, is not told. */
+/* From now on. A failure is not reported; it only costs this guarantee. */
 void orphans_adopt(void);
 
-/* Sends SIGKILL to every child of the calling process; grandchildren become children only when those have died. */
+/*
+ * Sends SIGKILL to every child of the calling process. Grandchildren become children only after their parents have
+ * died.
+ */
 void orphans_kill(void);
 
 #endif

@@ -18,13 +18,13 @@ int shared_object_open(void)
 
 #else
 
-/* A name that is removed at once; the number only keeps two openings at the same moment apart. */
+/* A name that is removed at once; the number only distinguishes two simultaneous openings. */
 int shared_object_open(void)
 {
     char name[64];
     for (unsigned attempt = 0; attempt < 1000; attempt++) {
         snprintf(name, sizeof name, "/faultline-%ld-%u", (long)getpid(), attempt);
-        int object = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600); /* closes on exec, says POSIX */
+        int object = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600); /* POSIX: closes on exec */
         if (object >= 0) {
             shm_unlink(name);
             return object;
@@ -42,7 +42,7 @@ int shared_object_open_resident(size_t bytes)
     int object = shared_object_open();
     if (object < 0)
         return -1;
-    /* Writing rather than extending and touching: lack of space is an error here, and SIGBUS there. */
+    /* Writes instead of extending and touching: this way lack of space is an error here and not SIGBUS there. */
     if (file_fill(object, bytes) != 0) {
         int error = errno;
         close(object);

@@ -1,10 +1,10 @@
-/* A memory object without a name: mapped shared, or read and written, by whoever inherits its descriptor. */
+/* An anonymous memory object: mapped shared, or read and written, by all that inherit its descriptor. */
 #ifndef FAULTLINE_SHARED_OBJECT_H
 #define FAULTLINE_SHARED_OBJECT_H
 
 #include <stddef.h>
 
-/* Returns a descriptor that closes on exec, of an empty object; or -1 with errno. */
+/* Returns a descriptor of an empty object that closes on exec, or -1 with errno. */
 int shared_object_open(void);
 
 /* The same, filled with `bytes` of resident data; or -1 with errno. */

@@ -25,7 +25,7 @@
 #define FINISH_LIMIT_NS (3600 * NS_PER_S)
 #define WATCH_NS (100 * NS_PER_MS)
 
-/* A child process that hosts one task, or in thread mode all of them. */
+/* A child process that hosts one task, or all of them in thread mode. */
 struct host {
     pid_t pid;
     bool reaped;
@@ -38,8 +38,8 @@ static unsigned host_count;
 static unsigned reaped_count;
 static struct usage reaped_usage;  /* whole lives of the reaped hosts */
 static int report_pipe[2];         /* tasks write a byte: at the barrier, and when they have finished */
-static int barrier_pipe[2];        /* end of file is the barrier's opening */
-static int leave_pipe[2];          /* end of file lets go tasks that have finished their operations */
+static int barrier_pipe[2];        /* end of file opens the barrier */
+static int leave_pipe[2];          /* end of file releases tasks that have finished their operations */
 
 /* ---- inside a task ---- */
 
@@ -54,7 +54,7 @@ void task_fail_text(struct task *task, const char *step, int error, const char *
     va_end(arguments);
     /*
      * Release, paired with the acquire in recorded_failure(): a sibling thread may end the process while this one is
-     * still writing, so the process's death alone does not prove the record whole.
+     * still writing, so the process's death alone does not prove that the record is complete.
      */
     atomic_store_explicit(&failure->recorded, true, memory_order_release);
     _exit(EXIT_SYSTEM_CALL);
@@ -81,7 +81,7 @@ static void wait_for_end_of_file(struct task *task, int pipe_end)
         task_fail(task, "read", errno);
 }
 
-/* Usage of this task alone where the system can tell; else task 0 answers for the whole process. */
+/* Usage of this task alone, if the system can tell; otherwise task 0 reports that of the whole process. */
 static struct usage own_usage(const struct task *task)
 {
     if (plan->mode == MODE_PROCESS)
@@ -99,19 +99,19 @@ static struct task_snapshot snapshot(const struct task *task, uint64_t operation
     return (struct task_snapshot){.usage = own_usage(task), .operations = operations};
 }
 
-/* Single writer, so a plain load of the last value and a store; no read-modify-write on the line. */
+/* Single writer, so a plain load of the last value and a store are enough: no read-modify-write on the line. */
 static void publish(struct task *task, uint64_t operations)
 {
     /*
-     * Relaxed: the number is all the coordinator wants from it; it orders no other memory. What the coordinator reads
-     * after the end (snapshots, failures) is ordered by the task's death and waitpid.
+     * Relaxed: the coordinator needs only the number; it orders no other memory. What the coordinator reads after the
+     * end (snapshots, failures) is ordered by the task's death and waitpid.
      */
     atomic_store_explicit(&task->slot->operations, operations, memory_order_relaxed);
 }
 
 static enum phase current_phase(void)
 {
-    /* Relaxed: the phase says when, it hands over no data. It pairs with the store in tasks_enter(). */
+    /* Relaxed: the phase only says when; it publishes no data. Pairs with the store in tasks_enter(). */
     return (enum phase)atomic_load_explicit(&control->phase, memory_order_relaxed);
 }
 
@@ -136,7 +136,7 @@ static void loop_over_window(struct task *task)
         seen = phase;
     }
     task->slot->at_end = snapshot(task, operations);
-    /* A batch may have outlasted the whole window. */
+    /* A batch may have lasted longer than the whole window. */
     task->slot->snapshots_taken = seen == PHASE_WINDOW;
 }
 
@@ -152,7 +152,7 @@ static void loop_over_operations(struct task *task)
     task->slot->at_end = snapshot(task, operations);
     task->slot->snapshots_taken = true;
     report(task);
-    wait_for_end_of_file(task, leave_pipe[0]); /* tearing down while others still work would disturb them */
+    wait_for_end_of_file(task, leave_pipe[0]); /* a tear-down would disturb tasks that still work */
 }
 
 static void *state_pages(struct task *task)
@@ -167,14 +167,14 @@ static void *state_pages(struct task *task)
 }
 
 /*
- * A task that forks should pay for itself alone: its children get neither the shared memory, which would cost each fork and
- * exit a mapping, nor (below) the pipes.
+ * A task that forks should pay only for itself. Its children get neither the shared memory, which would cost each fork
+ * and exit a mapping, nor (below) the pipes.
  */
 static void keep_control_from_children(void)
 {
     size_t bytes = sizeof *control + plan->tasks * sizeof control->slot[0];
 #if defined(MADV_DONTFORK)
-    madvise(control, bytes, MADV_DONTFORK); /* a failure costs a little time and nothing else */
+    madvise(control, bytes, MADV_DONTFORK); /* a failure only costs a little time */
 #elif defined(INHERIT_NONE)
     minherit(control, bytes, INHERIT_NONE);
 #elif defined(MAP_INHERIT_NONE)
@@ -230,7 +230,7 @@ static void *thread_main(void *argument)
 
 static void host_threads(void)
 {
-    struct task first = new_task(0); /* speaks for the host until the threads run */
+    struct task first = new_task(0); /* represents the host until the threads run */
     pthread_t *threads = calloc(plan->tasks, sizeof *threads);
     struct task *tasks = calloc(plan->tasks, sizeof *tasks);
     if (threads == NULL || tasks == NULL)
@@ -276,7 +276,7 @@ static bool recorded_failure(unsigned index)
     return atomic_load_explicit(&control->slot[index].failure.recorded, memory_order_acquire);
 }
 
-/* Hands on the first failure that a task has recorded, if there is one. */
+/* Reports the first failure that a task has recorded, if there is one. */
 static void hand_on_failures(void)
 {
     for (unsigned i = 0; i < plan->tasks; i++) {
@@ -303,8 +303,8 @@ static _Noreturn void fail_by_status(unsigned index, int status)
 }
 
 /*
- * Reaps what has ended. Before the tasks were told to stop, an end is a failure, but for a task that has become another
- * program and ends well after a fixed number of operations.
+ * Reaps the children that have ended. Before the tasks were told to stop, an end is a failure. The exception is a task
+ * that has become another program and exits with 0 after a fixed number of operations.
  */
 static void reap(bool ends_expected)
 {
@@ -326,7 +326,7 @@ static void reap(bool ends_expected)
     }
 }
 
-/* Waits for one byte of each task, and in `ends_count` for ends in place of bytes. */
+/* Waits for one byte from each task. If `ends_count` is set, the end of a task counts instead. */
 static void wait_for_reports(const char *step, uint64_t limit_ns, bool ends_count)
 {
     uint64_t deadline_ns = clock_now_ns() + limit_ns;
@@ -342,14 +342,15 @@ static void wait_for_reports(const char *step, uint64_t limit_ns, bool ends_coun
         if (n > 0)
             reports += (unsigned)n;
         else if (n == 0)
-            watched = -1; /* all tasks have become other programs: an end of file would wake us for ever */
+            watched = -1; /* all tasks have become other programs: an end of file would wake us again and again */
         reap(false);
     }
 }
 
 /*
- * Confines the coordinator to where the next child will run. A child that moved only after the fork would leave its new
- * address space marked as in use on the CPU where it was born, and its first TLB flushes would be sent there too.
+ * Confines the coordinator to the CPUs where the next child will run. If a child moved only after the fork, its new
+ * address space would be marked as in use on the CPU where it was created, and its first TLB flushes would be sent
+ * there too.
  */
 static void pin_for_host(unsigned index)
 {
@@ -379,7 +380,7 @@ static void start_hosts(unsigned wanted)
     }
 }
 
-/* Starts them, and puts the coordinator back to where it was allowed to run. */
+/* Starts the tasks, and restores the coordinator's own CPUs. */
 static void start_pinned_hosts(unsigned wanted)
 {
     unsigned *allowed;
@@ -422,7 +423,7 @@ void tasks_start(const struct plan *new_plan)
 
 void tasks_enter(enum phase phase)
 {
-    /* Relaxed: see current_phase(). The store becomes visible in finite time, which is all that is needed. */
+    /* Relaxed: see current_phase(). The store becomes visible in finite time, and nothing more is needed. */
     atomic_store_explicit(&control->phase, (int)phase, memory_order_relaxed);
 }
 

@@ -26,7 +26,7 @@ struct usage usage_from(const struct rusage *resources)
 struct usage usage_of(int who)
 {
     struct rusage resources;
-    getrusage(who, &resources); /* cannot fail: `who` is a constant and the pointer is good */
+    getrusage(who, &resources); /* cannot fail: `who` is a constant and the pointer is valid */
     return usage_from(&resources);
 }
 
@@ -42,7 +42,7 @@ struct usage usage_sum(struct usage a, struct usage b)
     };
 }
 
-/* Some systems derive times from sampled ticks and let them step back a little; never print a wrapped number. */
+/* Some systems derive times from sampled ticks and let them go back slightly; never print a wrapped number. */
 static uint64_t grown(uint64_t later, uint64_t earlier)
 {
     return later > earlier ? later - earlier : 0;

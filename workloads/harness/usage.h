@@ -1,4 +1,4 @@
-/* Resources that a task, or a process and its children, have used. */
+/* Resources used by a task, or by a process and its children. */
 #ifndef FAULTLINE_USAGE_H
 #define FAULTLINE_USAGE_H
 

@@ -1,8 +1,8 @@
 /*
- * What a workload is to the harness, and what the harness offers a workload.
+ * The interface between a workload and the harness.
  *
- * A workload file defines one `const struct workload`. Everything that moves (tasks, barrier, clock, counters, output) is the
- * harness's; the workload only says what one operation is and how to do a batch of them.
+ * A workload file defines one `const struct workload`. The harness does everything else (tasks, barrier, clock,
+ * counters, output). The workload only defines one operation, and how to do a batch of them.
  */
 #ifndef FAULTLINE_WORKLOAD_H
 #define FAULTLINE_WORKLOAD_H
@@ -20,7 +20,7 @@ enum style { STYLE_LOOP, STYLE_ONCE };
 
 enum suite { SUITE_QUICK, SUITE_FULL, SUITE_COUNT };
 
-/* Membership of a suite, with tasks of that mode. */
+/* Membership of a suite, with tasks in that mode. */
 #define SUITE_BIT(suite, mode) (1u << (2 * (suite) + (mode)))
 #define QUICK(mode) SUITE_BIT(SUITE_QUICK, mode)
 #define FULL(mode) SUITE_BIT(SUITE_FULL, mode)
@@ -34,10 +34,10 @@ struct variant {
     unsigned modes;               /* MODE_BITs of the modes it allows */
     enum task_mode default_mode;
     uint64_t default_size;        /* 0: the workload's */
-    unsigned suites;              /* SUITE_BITs; 0 for what needs something of the user's */
+    unsigned suites;              /* SUITE_BITs; 0 if the variant needs something from the user */
 };
 
-/* One execution as it was asked for. Nothing changes it after the command line has been read. */
+/* The request for one execution. It does not change after the command line has been parsed. */
 struct plan {
     const struct workload *workload;
     const struct variant *variant;
@@ -63,13 +63,13 @@ struct task {
     const struct plan *plan;
     unsigned index;
     void *state;                  /* state_bytes of zeroed memory on pages of their own */
-    struct task_slot *slot;       /* the harness's */
+    struct task_slot *slot;       /* for the harness only */
 };
 
-/* An option that only this workload knows. `set` returns NULL, or what is wrong with the value. */
+/* An option of this workload only. `set` returns NULL, or what is wrong with the value. */
 struct workload_option {
-    const char *name;             /* with its dashes */
-    const char *value;            /* the value's name in the help */
+    const char *name;             /* including its dashes */
+    const char *value;            /* name of the value in the help */
     const char *text;
     const char *(*set)(const char *value);
 };
@@ -81,12 +81,12 @@ struct workload {
     const char *unit;
     bool lower_is_better;
     enum style style;
-    unsigned window_ms;           /* shortest window that makes sense */
+    unsigned window_ms;           /* shortest useful window */
     uint64_t default_size;        /* 0: --size has no meaning */
     const char *size_text;
-    unsigned place;               /* among the workloads of the suite quick, the smallest first */
-    uint64_t lens_operations;     /* usual number per task when the lens counts: enough that set-up does not show, little
-                                     enough that a machine of 32 CPUs ends within minutes; 0: the lab's own */
+    unsigned place;               /* rank among the workloads of the suite quick, smallest first */
+    uint64_t lens_operations;     /* default per task under the lens: enough to hide set-up, few enough for a machine of
+                                     32 CPUs to finish within minutes; 0: the lab's default */
     const struct variant *variants;
     size_t variant_count;         /* the first is the default */
     const struct workload_option *options;
@@ -96,24 +96,30 @@ struct workload {
     bool needs_scratch;
     size_t state_bytes;           /* size of task->state */
 
-    /* Before anything is printed: NULL, or why these arguments make no sense (exit status 64). */
+    /* Before anything is printed: returns NULL, or why these arguments are invalid (exit status 64). */
     const char *(*refuse)(const struct plan *plan);
-    /* Bytes that one operation touches; absent when a rate in bytes says nothing. */
+    /* Bytes that one operation touches. Absent if a rate in bytes has no meaning. */
     uint64_t (*bytes_per_operation)(const struct plan *plan);
-    /* In the coordinator, before any task exists: shared files and objects, checks, notes. Ends by failure_*() if it can't. */
+    /*
+     * In the coordinator, before any task exists: shared files and objects, checks, notes. Exits by failure_*() on
+     * failure.
+     */
     void (*prepare)(const struct plan *plan);
 
     /* In the task, before the barrier. */
     void (*setup)(struct task *task);
-    /* Does at least one and at most `limit` operations (limit > 0), returns how many. Ends by task_fail() if it can't. */
+    /*
+     * Does at least one and at most `limit` operations (limit > 0), and returns how many. Exits by task_fail() on
+     * failure.
+     */
     uint64_t (*batch)(struct task *task, uint64_t limit);
     /* In the task, after the window. */
     void (*teardown)(struct task *task);
 
     /*
-     * For a task that gives up its own image: `become` replaces `batch`, does not return, and the task is ended by SIGKILL
-     * (or ends itself with status 0 after plan->operations of them). `progress` says how far task `index` has come and
-     * `become_errno` why it ended with a failure, both from outside.
+     * For a task that replaces its own program image: `become` replaces `batch` and does not return. SIGKILL ends the
+     * task (or it exits with status 0 after plan->operations operations). From outside, `progress` returns how far task
+     * `index` has come, and `become_errno` why it failed.
      */
     void (*become)(struct task *task);
     uint64_t (*progress)(unsigned index);
@@ -125,7 +131,7 @@ struct workload {
     void (*conclude)(const struct plan *plan, const struct region *region);
 };
 
-/* Place of the plan's variant in the workload's list. */
+/* Index of the plan's variant in the workload's list. */
 static inline unsigned plan_variant(const struct plan *plan)
 {
     return (unsigned)(plan->variant - plan->workload->variants);

@@ -49,7 +49,7 @@ static int copy_child(const char *from, const char *to, const char *name, void (
     char *child_to = join(to, name);
     int result = child_from != NULL && child_to != NULL ? copy_entry(child_from, child_to, between) : -1;
     int error = errno;
-    if (result != 0 && failed_path[0] == '\0') /* the innermost, which is the first to come here */
+    if (result != 0 && failed_path[0] == '\0') /* the innermost one gets here first */
         snprintf(failed_path, sizeof failed_path, "%s/%s", from, name);
     free(child_from);
     free(child_to);
@@ -62,7 +62,7 @@ static int copy_directory(const char *from, const char *to, mode_t mode, void (*
     DIR *directory = opendir(from);
     if (directory == NULL)
         return -1;
-    /* Writable while it is filled; its own mode comes at the end. */
+    /* Writable while it is being filled; it gets its own mode at the end. */
     int result = mkdir(to, 0700);
     while (result == 0) {
         errno = 0;

@@ -25,7 +25,7 @@ static FILE *create(const char *directory, const char *name)
     return fopen(path, "w");
 }
 
-/* Writing is buffered: errors show here at the latest. */
+/* Writing is buffered; errors show here at the latest. */
 static int finish(FILE *file)
 {
     int failed = ferror(file);
@@ -43,7 +43,7 @@ static int write_header(const char *directory, unsigned files)
     return finish(file);
 }
 
-/* Functions with loops, switches and tables whose shape and constants come from the file's number. */
+/* Functions with loops, switches and tables. Their shape and constants depend on the file's number. */
 static void write_function(FILE *file, unsigned function, uint32_t *state)
 {
     fprintf(file, "static uint32_t step_%u(uint32_t x, uint32_t *table, size_t count)\n{\n", function);
