@@ -2,7 +2,7 @@
 //!
 //! | bits | field | meaning |
 //! |---|---|---|
-//! | 0…11 | owner | 1 + the CPU that wrote the line last and holds it; 0: nobody wrote it, or the writer wrote it back |
+//! | 0…11 | owner | 1 + the CPU that wrote the line last and holds it; 0: nobody wrote it, or it was written back |
 //! | 12…23 | reader | who else has fetched it since: 0 nobody; 1 + the CPU if it is one; 4095 several |
 //! | 24…63 | version | grows by one with each change of owner, and with each write after others have fetched the line |
 //!

@@ -157,7 +157,8 @@ impl Scheduler {
         if has_threads()? {
             return Err(NoTurns::Threads);
         }
-        // SAFETY: the types are those of `qemu_get_cpu` and `cpu_exit` in QEMU's include/hw/core/cpu.h, from 1.3 to 10.2.
+        // SAFETY: the types are those of `qemu_get_cpu` and `cpu_exit` in QEMU's include/hw/core/cpu.h, from 1.3 to
+        // 10.2.
         unsafe { Ok(Scheduler { get_cpu: function(c"qemu_get_cpu")?, exit: function(c"cpu_exit")? }) }
     }
 

@@ -161,8 +161,8 @@ impl Turns {
         self.turns += 1;
         (self.cpus[cpu].turn, self.cpus[cpu].turn_before) = (self.turns, before.turn);
         (self.current, self.clock) = (cpu, before.clock);
-        // Between two turns of a CPU that stays busy, each other CPU has at most one turn. So if another CPU has had two turns
-        // since this one's last, this one was passed over.
+        // Between two turns of a CPU that stays busy, each other CPU has at most one turn. So if another CPU has had two
+        // turns since this one's last, this one was passed over.
         let passed_over = self.cpus.iter().map(|cpu| cpu.turn_before).max().unwrap_or(0);
         let was_idle = before.turn == 0 || before.turn < passed_over;
         let since = before.turn.max(passed_over);

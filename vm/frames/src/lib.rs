@@ -1,4 +1,5 @@
-//! Page frames for many CPUs: single frames of 4 KiB, huge frames of 2 MiB, contiguous ranges. Needs no heap and no lock.
+//! Page frames for many CPUs: single frames of 4 KiB, huge frames of 2 MiB, contiguous ranges. Needs neither heap nor
+//! locks.
 //!
 //! Layers, from the hot path down:
 //!

@@ -25,7 +25,7 @@ pub(crate) struct Task {
 pub(crate) enum Pattern {
     /// Each thread gets `--depth` frames and puts them, over and over, warmed up; an operation is a get and its put
     Local,
-    /// Each thread gets frames, they are dealt to the other threads, and each puts what it was dealt; an operation is a frame
+    /// Each thread gets frames, deals them to the other threads, and puts what it was dealt; an operation is a frame
     Foreign,
     /// The same, with what a thread was dealt put in batches of 64
     ForeignBatch,
