@@ -266,7 +266,7 @@ class Marks(unittest.TestCase):
 
 
 class Portable(Loops):
-    """The same programs built as for a system that is not Linux: without its calls, with what stands in for them."""
+    """The same programs built as for a system that is not Linux: without its calls, with their replacements."""
 
     test_every_variant_in_every_mode = None
     test_fork_counts_processes = None  # no counters there
