@@ -44,8 +44,8 @@ enum Got {
 }
 
 impl Machine {
-    /// The CPU of that number, with an empty cache. Ask once for each: two of one number would not know of each other's
-    /// copies.
+    /// The CPU with that number, with an empty cache. Call it once for each number: two `Cpu`s with one number would
+    /// not know each other's copies.
     ///
     /// # Panics
     /// If the topology has no such CPU.
@@ -161,7 +161,7 @@ impl<'m> Core<'m> {
         (cost, is_miss)
     }
 
-    /// What came of it, and whether the CPU did not have the line.
+    /// Returns the outcome, and whether the CPU did not have the line.
     fn read(&mut self, entry: &mut Entry<'m>, copy: Copy, bytes: Bytes) -> (Got, bool) {
         let before = entry.version();
         let word = entry.line().fetch(self.id, (copy == Copy::Held).then_some(before));
@@ -201,7 +201,7 @@ impl<'m> Core<'m> {
         }
     }
 
-    /// What came of it, and whether the CPU did not have the line.
+    /// Returns the outcome, and whether the CPU did not have the line.
     fn write(&mut self, entry: &mut Entry<'m>, copy: Copy, bytes: Bytes) -> (Got, bool) {
         let before = entry.version();
         let word = entry.line().own(self.id);
