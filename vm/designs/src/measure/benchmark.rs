@@ -1,4 +1,4 @@
-//! What is benchmarked: on what a sample is taken, and the figures that it gives.
+//! The benchmarks: the parameters of a sample, and the figures that it gives.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
