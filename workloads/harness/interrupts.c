@@ -73,7 +73,7 @@ static _Noreturn void die_of(int signal_number)
     sigaddset(&only, signal_number);
     raise(signal_number);
     sigprocmask(SIG_UNBLOCK, &only, NULL);
-    ending_exit(128 + signal_number); /* not reached: the default action of these signals is to end the process */
+    ending_exit(128 + signal_number); /* not reached: by default these signals end the process */
 }
 
 void interrupts_wait(uint64_t deadline_ns, int fd)

@@ -1,5 +1,5 @@
 /*
- * What must not outlive the execution: child processes and the scratch directory. Made here, cleared away by ending.h.
+ * Creates what must not survive the execution: child processes and the scratch directory. ending.h removes them.
  *
  * All children are in one process group. Its leader is a guard, a process that sleeps on a pipe whose other end only
  * the coordinator holds. Whichever way the coordinator dies, the guard wakes up. A child of the guard, outside the
