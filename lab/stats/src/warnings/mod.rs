@@ -39,26 +39,31 @@ pub(crate) struct Findings<'a> {
     pub(crate) curves: &'a [Curve],
 }
 
+/// Looks for one kind of reason.
+type Check = fn(&Findings<'_>) -> Option<Warning>;
+
+/// All of them, in the order of the codes.
+const CHECKS: &[Check] = &[
+    load::at_start,
+    load::under_way,
+    steal::steal,
+    frequency::frequency_scaling,
+    virtualised::virtualised,
+    cpus::quota,
+    cpus::one_cpu,
+    cpus::oversubscribed,
+    cpus::shared_cores,
+    warm_up::unsettled,
+    spread::few_repeats,
+    count::coarse,
+    spread::noisy,
+    incomplete::incomplete,
+    surroundings::changed,
+];
+
 /// Every warning, in the order of the codes.
 pub(crate) fn warnings(findings: &Findings<'_>) -> Vec<Warning> {
-    let checks: [fn(&Findings<'_>) -> Option<Warning>; 15] = [
-        load::at_start,
-        load::under_way,
-        steal::steal,
-        frequency::frequency_scaling,
-        virtualised::virtualised,
-        cpus::quota,
-        cpus::one_cpu,
-        cpus::oversubscribed,
-        cpus::shared_cores,
-        warm_up::unsettled,
-        spread::few_repeats,
-        count::coarse,
-        spread::noisy,
-        incomplete::incomplete,
-        surroundings::changed,
-    ];
-    checks.iter().filter_map(|check| check(findings)).collect()
+    CHECKS.iter().filter_map(|check| check(findings)).collect()
 }
 
 /// Warnings of a run under the lens, which counts and takes no time: what disturbs clocks doesn't disturb it.
