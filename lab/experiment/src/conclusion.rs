@@ -5,6 +5,7 @@ use crate::error::Error;
 use faultline_model::comparison::{Comparison, Fitness};
 use faultline_model::lens::gate::GateReport;
 use faultline_model::outcome::Outcome;
+use faultline_model::plan::RunKind;
 use faultline_model::record::{RunHead, RunId, RunRecord, RunState};
 use faultline_model::summary::RunSummary;
 use faultline_stats::METHOD_VERSION;
@@ -73,9 +74,13 @@ impl Conclusion {
     /// Concludes a run: as it is kept, or else from its record.
     pub(crate) fn of(store: &mut Store, run: RunId) -> Result<Self, Error> {
         let head = store.load_head(run)?;
-        let kept = match head.settings.comparison() {
-            Some(_) => store.load_conclusion(run, METHOD_VERSION)?.map(Box::new).map(Concluded::Comparison),
-            None => store.load_conclusion(run, METHOD_VERSION)?.map(Box::new).map(Concluded::Figures),
+        let kept = match head.settings.kind {
+            RunKind::Comparison(_) => {
+                store.load_conclusion(run, METHOD_VERSION)?.map(Box::new).map(Concluded::Comparison)
+            }
+            RunKind::Timed(_) | RunKind::Lens(_) => {
+                store.load_conclusion(run, METHOD_VERSION)?.map(Box::new).map(Concluded::Figures)
+            }
         };
         match kept {
             Some(what) => Self::put_together(store, head, what),
@@ -86,14 +91,17 @@ impl Conclusion {
     /// Concludes a run from its record, and keeps that. Where it can't be kept, it is made again when it is asked for again.
     pub(crate) fn of_record(store: &mut Store, record: &RunRecord) -> Result<Self, Error> {
         let is_finished = record.state == RunState::Finished;
-        let what = if record.settings.comparison().is_some() {
-            let comparison = compared(record)?;
-            let _ = is_finished.then(|| store.save_conclusion(record.id, METHOD_VERSION, &comparison));
-            Concluded::Comparison(Box::new(comparison))
-        } else {
-            let summary = faultline_stats::summarise(record);
-            let _ = is_finished.then(|| store.save_conclusion(record.id, METHOD_VERSION, &summary));
-            Concluded::Figures(Box::new(summary))
+        let what = match record.settings.kind {
+            RunKind::Comparison(_) => {
+                let comparison = compared(record)?;
+                let _ = is_finished.then(|| store.save_conclusion(record.id, METHOD_VERSION, &comparison));
+                Concluded::Comparison(Box::new(comparison))
+            }
+            RunKind::Timed(_) | RunKind::Lens(_) => {
+                let summary = faultline_stats::summarise(record);
+                let _ = is_finished.then(|| store.save_conclusion(record.id, METHOD_VERSION, &summary));
+                Concluded::Figures(Box::new(summary))
+            }
         };
         Self::put_together(store, record.head(), what)
     }

@@ -7,8 +7,10 @@ use crate::error::Error;
 use crate::lab::Lab;
 use crate::observer::Notice;
 use crate::{lens, measure, resumable};
-use faultline_model::record::{RunId, RunState};
+use faultline_model::plan::RunKind;
+use faultline_model::record::{RunHead, RunId, RunState};
 use faultline_model::subject::SubjectIndex;
+use faultline_store::Store;
 
 /// Which run is to go on, and how.
 #[derive(Debug, Clone, Copy, Default)]
@@ -34,18 +36,27 @@ pub fn resume(request: &ResumeRequest, lab: &mut Lab<'_>) -> Result<Measured, Er
         lab.observer.notice(&Notice::FinishedAlready { run });
         return Ok(Measured::Concluded(Box::new(Conclusion::of(store, run)?)));
     }
-    if let Some(settings) = head.settings.lens() {
-        return lens::go_on(store, &head, settings, request.limit_ms, lab);
+    match &head.settings.kind {
+        RunKind::Lens(settings) => lens::go_on(store, &head, settings, request.limit_ms, lab),
+        RunKind::Comparison(_) => {
+            lab.put_back_leftovers()?;
+            comparison::go_on(store, &head, request.limit_ms, lab)
+        }
+        RunKind::Timed(_) => {
+            lab.put_back_leftovers()?;
+            timed(store, &head, request.limit_ms, lab)
+        }
     }
-    lab.put_back_leftovers()?;
-    if head.settings.comparison().is_some() {
-        return comparison::go_on(store, &head, request.limit_ms, lab);
-    }
-    let subject = resumable::subject(&head, SubjectIndex::A)?;
+}
+
+/// A plain run that goes on.
+fn timed(store: &mut Store, head: &RunHead, limit_ms: Option<u64>, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+    let run = head.id;
+    let subject = resumable::subject(head, SubjectIndex::A)?;
     let ready = lab.machines.ready(&subject.machine, lab.places, lab.stop)?;
     let target = ready.target.as_ref();
-    resumable::check(&head, &store.missing_items(run)?, SubjectIndex::A, target)?;
+    resumable::check(head, &store.missing_items(run)?, SubjectIndex::A, target)?;
     store.resume_run(run, &measure::session(&[target], lab.clock))?;
-    let ended = measure::to_the_end(store, run, target, request.limit_ms, None, lab)?;
+    let ended = measure::to_the_end(store, run, target, limit_ms, None, lab)?;
     Measured::of(&ended, store, run)
 }

@@ -188,7 +188,10 @@ fn accelerator_named(text: &str) -> Result<Accelerator, String> {
 /// In full, so that the same machine is made of it later.
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Machine::Qemu(guest) = self else { return f.write_str("host") };
+        let guest = match self {
+            Machine::Host => return f.write_str("host"),
+            Machine::Qemu(guest) => guest,
+        };
         let (shape, limit) = (guest.shape, humantime::format_duration(guest.boot_limit).to_string().replace(' ', ""));
         write!(f, "{QEMU}:cpus={},sockets={},memory={}M", shape.cpus(), shape.sockets(), shape.memory_mib())?;
         if let Some(kernel) = &guest.kernel {
