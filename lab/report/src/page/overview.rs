@@ -6,10 +6,7 @@ use crate::page::value;
 use faultline_model::estimate::Estimate;
 use faultline_model::summary::{Curve, RunSummary, Verdict};
 use maud::{Markup, html as markup};
-
-/// Verdicts in the order in which they are counted up.
-const ORDER: [Verdict; 5] =
-    [Verdict::Scales, Verdict::Partly, Verdict::DoesNotScale, Verdict::Undecided, Verdict::NotMeasured];
+use std::collections::BTreeMap;
 
 /// The overview.
 pub(crate) fn section(summary: &RunSummary) -> Markup {
@@ -20,15 +17,21 @@ pub(crate) fn section(summary: &RunSummary) -> Markup {
                 p.nothing { "There are no figures yet." }
             } @else {
                 p.tally {
-                    @for verdict in ORDER {
-                        @let count = summary.curves.iter().filter(|curve| curve.verdict.verdict == verdict).count();
-                        @if count > 0 { span { b { (count) } " " (badge(verdict)) } }
-                    }
+                    @for (verdict, count) in counted(&summary.curves) { span { b { (count) } " " (badge(verdict)) } }
                 }
                 (table(&summary.curves))
             }
         }
     }
+}
+
+/// How many curves have each verdict that any of them has.
+fn counted(curves: &[Curve]) -> BTreeMap<Verdict, usize> {
+    let mut counts = BTreeMap::new();
+    for curve in curves {
+        *counts.entry(curve.verdict.verdict).or_insert(0) += 1;
+    }
+    counts
 }
 
 fn table(curves: &[Curve]) -> Markup {
