@@ -3,7 +3,7 @@
 
 pub mod build;
 mod execute;
-pub(crate) mod facts;
+mod facts;
 pub mod ping_pong;
 mod programs;
 mod topology;

@@ -9,6 +9,7 @@ pub mod host;
 mod keep;
 mod linux_facts;
 mod plugin;
+mod program_output;
 pub mod qemu;
 pub mod qemu_user;
 mod search_path;

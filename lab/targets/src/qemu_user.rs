@@ -1,10 +1,9 @@
 //! Programs in QEMU's user mode: any program of this host's kind, run under an emulator of its CPU with a plugin.
 
 use crate::executable::{Architecture, Executable};
-use crate::host::facts::command;
 use crate::keep::{Kept, Output, Program};
 use crate::target::LineSink;
-use crate::{Ending, Plugin, StopFlag, TargetError, plugin, search_path};
+use crate::{Ending, Plugin, StopFlag, TargetError, plugin, program_output, search_path};
 use faultline_model::protocol::LONGEST_LINE_BYTES;
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
@@ -138,7 +137,8 @@ fn emulator(name: &str) -> Result<PathBuf, TargetError> {
         hint: "install one with plugins, version 7.2 or newer: Debian 12's qemu-user has them, Debian 13's has not"
             .to_owned(),
     };
-    let help = command::output(program.as_os_str(), &["-h"]).map_err(|problem| unusable(format!("-h: {problem}")))?;
+    let help =
+        program_output::read(program.as_os_str(), &["-h"]).map_err(|problem| unusable(format!("-h: {problem}")))?;
     if plugin::are_known_to(&help) { Ok(program) } else { Err(unusable("was built without plugins".to_owned())) }
 }
 

@@ -4,7 +4,6 @@
 
 #[cfg(target_os = "linux")]
 mod cgroup;
-pub(crate) mod command;
 #[cfg(target_os = "linux")]
 mod filesystem;
 mod software;

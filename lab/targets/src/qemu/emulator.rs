@@ -1,7 +1,6 @@
 //! The emulator's program: where it is, which version, what it can do. Nothing has to be booted to tell.
 
-use crate::host::facts::command;
-use crate::{TargetError, plugin, search_path};
+use crate::{TargetError, plugin, program_output, search_path};
 use std::path::PathBuf;
 
 const PROGRAM: &str = "qemu-system-x86_64";
@@ -23,7 +22,7 @@ impl Emulator {
             hint: "install QEMU, for example with `apt-get install qemu-system-x86`".to_owned(),
         })?;
         let ask = |argument: &str| {
-            command::output(program.as_os_str(), &[argument]).map_err(|problem| TargetError {
+            program_output::read(program.as_os_str(), &[argument]).map_err(|problem| TargetError {
                 problem: format!("{} {argument}: {problem}", program.display()),
                 hint: "install QEMU anew, for example with `apt-get install --reinstall qemu-system-x86`".to_owned(),
             })

@@ -1,6 +1,6 @@
 //! What a BSD tells of itself, through `sysctl`.
 
-use super::command::first_line;
+use crate::program_output::first_line;
 use faultline_model::facts::Facts;
 use std::path::Path;
 

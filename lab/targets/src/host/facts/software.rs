@@ -1,7 +1,7 @@
 //! What the figures were made with: compiler, C library, our own version, and which builds of the workloads.
 
-use super::command::first_line;
 use crate::host::programs;
+use crate::program_output::first_line;
 use faultline_model::facts::Facts;
 use sha2::{Digest, Sha256};
 use std::path::Path;

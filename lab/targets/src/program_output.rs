@@ -16,7 +16,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 const LONGEST_OUTPUT_BYTES: u64 = 64 * 1024;
 
 /// Standard output of a program that ended with status 0. The error is a fragment for people.
-pub(crate) fn output(program: &OsStr, arguments: &[&str]) -> Result<String, String> {
+pub(crate) fn read(program: &OsStr, arguments: &[&str]) -> Result<String, String> {
     let mut child = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())
@@ -54,7 +54,7 @@ fn read_in_background(stdout: ChildStdout) -> Receiver<Vec<u8>> {
 }
 
 /// First line of what a program prints; none where there is no such program or it fails.
-pub(super) fn first_line(program: &str, arguments: &[&str]) -> Option<String> {
-    let text = output(program.as_ref(), arguments).ok()?;
+pub(crate) fn first_line(program: &str, arguments: &[&str]) -> Option<String> {
+    let text = read(program.as_ref(), arguments).ok()?;
     text.lines().next().map(str::to_owned)
 }
