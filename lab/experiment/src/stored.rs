@@ -41,7 +41,7 @@ pub fn facts(run: RunId, places: &Places) -> Result<Facts, Error> {
     Ok(database::existing(places)?.load_head(run)?.facts().cloned().unwrap_or_default())
 }
 
-/// A line for each run, the oldest first.
+/// A line for each run, the newest first.
 pub fn runs(places: &Places) -> Result<Vec<RunLine>, Error> {
     Ok(database::existing(places)?.list_runs()?)
 }

@@ -8,6 +8,7 @@ mod conclusions;
 mod error;
 mod find;
 mod imports;
+mod list;
 mod load;
 mod lock;
 mod queries;

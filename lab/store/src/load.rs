@@ -1,18 +1,17 @@
-//! Reads runs back: whole, without what was measured, or as a list.
+//! Reads runs back: whole, or without what was measured.
 
 use crate::{Store, StoreError};
 use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::direction::Direction;
 use faultline_model::journal::AttemptId;
-use faultline_model::lens::raw::LensMode;
 use faultline_model::lens::reading::Reading;
 use faultline_model::plan::{PlanItem, Timing};
 use faultline_model::protocol::{Interval, Measure, Usage, UsageScope};
-use faultline_model::record::{Attempt, RunHead, RunId, RunLine, RunRecord, RunState, Session};
+use faultline_model::record::{Attempt, RunHead, RunId, RunRecord, RunState, Session};
 use faultline_model::subject::{Commit, Subject, SubjectIndex};
 use faultline_model::time::UnixMillis;
 use rusqlite::types::Type;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 
@@ -33,11 +32,6 @@ impl Store {
     pub fn load_plan(&self, run: RunId) -> Result<Vec<PlanItem>, StoreError> {
         Ok(read_plan(&self.connection, run).map_err(self.failed("read a run from"))?.0)
     }
-
-    /// Every run, the newest first.
-    pub fn list_runs(&self) -> Result<Vec<RunLine>, StoreError> {
-        read_lines(&self.connection).map_err(self.failed("read the runs from"))
-    }
 }
 
 /// A JSON column.
@@ -53,7 +47,7 @@ fn from_word<T>(row: &Row<'_>, column: usize, read: impl Fn(&str) -> Option<T>) 
     read(&text).ok_or(rusqlite::Error::InvalidColumnType(column, text, Type::Text))
 }
 
-fn state(finished: bool) -> RunState {
+pub(crate) fn state(finished: bool) -> RunState {
     if finished { RunState::Finished } else { RunState::Open }
 }
 
@@ -259,39 +253,4 @@ fn read_usage(row: &Row<'_>) -> rusqlite::Result<Usage> {
         voluntary_switches: number(6)?,
         involuntary_switches: number(7)?,
     })
-}
-
-fn read_lines(connection: &Connection) -> rusqlite::Result<Vec<RunLine>> {
-    let query = r#"
-        SELECT run.id, run.label, run.finished, session.started_ms, run.kind, run.suite, run.cpus, run.machine,
-               CASE WHEN run.kind = 'lens' THEN
-                   (SELECT json_extract(what, '$.kind') FROM subject WHERE run_id = run.id AND number = 0)
-               END,
-               (SELECT count(*) FROM item WHERE run_id = run.id),
-               (SELECT count(*) FROM attempt WHERE run_id = run.id AND final = 1),
-               (SELECT count(*) FROM attempt WHERE run_id = run.id AND final = 1
-                AND outcome_kind NOT IN ('done', 'unsupported')),
-               (SELECT count(*) FROM item WHERE run_id = run.id AND skipped = 1)
-        FROM run JOIN session ON session.run_id = run.id AND session.number = 0
-        ORDER BY run.id DESC"#;
-    let mut statement = connection.prepare(query)?;
-    let lines = statement.query_map(params![], |row| {
-        let is_program = row.get::<_, Option<String>>(8)?.as_deref() == Some("program");
-        let lens_mode = if is_program { LensMode::Program } else { LensMode::Kernel };
-        Ok(RunLine {
-            id: RunId(row.get(0)?),
-            label: row.get(1)?,
-            started: UnixMillis(row.get(3)?),
-            state: state(row.get(2)?),
-            suite: row.get(5)?,
-            lens: (row.get::<_, String>(4)? == "lens").then_some(lens_mode),
-            cpus: from_json(row, 6)?,
-            planned: row.get(9)?,
-            ended: row.get(10)?,
-            failed: row.get(11)?,
-            skipped: row.get(12)?,
-            machine: row.get(7)?,
-        })
-    })?;
-    lines.collect()
 }

@@ -1,0 +1,50 @@
+//! The list of runs: a line for each, without loading any.
+
+use crate::load::{from_json, state};
+use crate::{Store, StoreError};
+use faultline_model::lens::raw::LensMode;
+use faultline_model::record::{RunId, RunLine};
+use faultline_model::time::UnixMillis;
+use rusqlite::{Connection, params};
+
+impl Store {
+    /// Every run, the newest first.
+    pub fn list_runs(&self) -> Result<Vec<RunLine>, StoreError> {
+        read_lines(&self.connection).map_err(self.failed("read the runs from"))
+    }
+}
+
+fn read_lines(connection: &Connection) -> rusqlite::Result<Vec<RunLine>> {
+    let query = r#"
+        SELECT run.id, run.label, run.finished, session.started_ms, run.kind, run.suite, run.cpus, run.machine,
+               CASE WHEN run.kind = 'lens' THEN
+                   (SELECT json_extract(what, '$.kind') FROM subject WHERE run_id = run.id AND number = 0)
+               END,
+               (SELECT count(*) FROM item WHERE run_id = run.id),
+               (SELECT count(*) FROM attempt WHERE run_id = run.id AND final = 1),
+               (SELECT count(*) FROM attempt WHERE run_id = run.id AND final = 1
+                AND outcome_kind NOT IN ('done', 'unsupported')),
+               (SELECT count(*) FROM item WHERE run_id = run.id AND skipped = 1)
+        FROM run JOIN session ON session.run_id = run.id AND session.number = 0
+        ORDER BY run.id DESC"#;
+    let mut statement = connection.prepare(query)?;
+    let lines = statement.query_map(params![], |row| {
+        let is_program = row.get::<_, Option<String>>(8)?.as_deref() == Some("program");
+        let lens_mode = if is_program { LensMode::Program } else { LensMode::Kernel };
+        Ok(RunLine {
+            id: RunId(row.get(0)?),
+            label: row.get(1)?,
+            started: UnixMillis(row.get(3)?),
+            state: state(row.get(2)?),
+            suite: row.get(5)?,
+            lens: (row.get::<_, String>(4)? == "lens").then_some(lens_mode),
+            cpus: from_json(row, 6)?,
+            planned: row.get(9)?,
+            ended: row.get(10)?,
+            failed: row.get(11)?,
+            skipped: row.get(12)?,
+            machine: row.get(7)?,
+        })
+    })?;
+    lines.collect()
+}
