@@ -18,10 +18,10 @@
 #include "harness/command.h"
 #include "harness/copies.h"
 #include "harness/failure.h"
-#include "harness/interrupts.h"
 #include "harness/lifetime.h"
 #include "harness/pin.h"
 #include "harness/protocol.h"
+#include "harness/signals.h"
 #include "harness/workload.h"
 #include "tree/copy.h"
 #include "tree/generate.h"
@@ -141,9 +141,9 @@ static void prepare_generated(const struct plan *plan)
     command = command_with_jobs(words, plan->tasks);
 }
 
-static void let_interrupts_in(void)
+static void let_signals_in(void)
 {
-    interrupts_wait(0, -1); /* copying a large tree takes minutes: end at once on a signal */
+    signals_wait(0, -1); /* copying a large tree takes minutes: end at once on a signal */
 }
 
 static void make_copy(const struct plan *plan, unsigned copy)
@@ -151,7 +151,7 @@ static void make_copy(const struct plan *plan, unsigned copy)
     char path[PATH_BYTES];
     copy_path(path, copy, "");
     if (plan_variant(plan) == GIVEN) {
-        if (tree_copy(tree, path, let_interrupts_in) != 0)
+        if (tree_copy(tree, path, let_signals_in) != 0)
             failure_os_text("copy", errno, "%s: %s", tree_copy_failed_path(), strerror(errno));
     } else if (mkdir(path, 0700) != 0 || tree_generate(path, (unsigned)plan->size) != 0) {
         failure_os("generate", errno);

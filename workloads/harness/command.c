@@ -11,9 +11,9 @@
 
 #include "clock.h"
 #include "failure.h"
-#include "interrupts.h"
 #include "lifetime.h"
 #include "protocol.h"
+#include "signals.h"
 
 #define RUN_LIMIT_NS (10 * NS_PER_S)
 #define WATCH_NS (20 * NS_PER_MS)
@@ -67,7 +67,7 @@ static int read_first_line(pid_t child, int output, char *line, size_t line_byte
     while (waitpid(child, &status, WNOHANG) != child) {
         if (clock_now_ns() > deadline_ns)
             failure_os("command", ETIMEDOUT);
-        interrupts_wait(clock_now_ns() + WATCH_NS, watched);
+        signals_wait(clock_now_ns() + WATCH_NS, watched);
         if (read_some(output, line, line_bytes, &length) == 0)
             watched = -1; /* an end of file would wake us again and again */
     }

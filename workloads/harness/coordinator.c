@@ -10,10 +10,10 @@
 #include "ending.h"
 #include "failure.h"
 #include "faultline_mark.h"
-#include "interrupts.h"
 #include "lifetime.h"
 #include "pin.h"
 #include "protocol.h"
+#include "signals.h"
 #include "tasks.h"
 
 #define READING_LIMIT_NS (NS_PER_MS / 20)
@@ -199,7 +199,7 @@ static void run_once(const struct plan *plan)
 void coordinator_run(const struct plan *plan)
 {
     const struct workload *workload = plan->workload;
-    interrupts_block();
+    signals_block();
     print_header(plan);
     if (plan->pin_count > 0 && !pin_supported())
         failure_unsupported("pin", "this system lets no program choose its CPUs");

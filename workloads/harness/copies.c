@@ -12,10 +12,10 @@
 
 #include "clock.h"
 #include "failure.h"
-#include "interrupts.h"
 #include "lifetime.h"
 #include "options.h"
 #include "protocol.h"
+#include "signals.h"
 
 enum { PATH_BYTES = 4096, STEP_BYTES = 32, WORDS_BYTES = 2000, COPIES_MAX = 1024 };
 
@@ -139,7 +139,7 @@ static void wait_until_ready(void)
         if (n > 0)
             ready++;
         else
-            interrupts_wait(clock_now_ns() + NS_PER_S / 10, ready_pipe[0]);
+            signals_wait(clock_now_ns() + NS_PER_S / 10, ready_pipe[0]);
     }
     close(ready_pipe[0]);
 }
@@ -235,7 +235,7 @@ void copies_run(void)
     uint64_t begin_ns = clock_now_ns();
     let_go();
     for (unsigned ended = reap(); ended < copies->count; ended += reap())
-        interrupts_wait(clock_now_ns() + NS_PER_S, -1); /* SIGCHLD ends the wait at once */
+        signals_wait(clock_now_ns() + NS_PER_S, -1); /* SIGCHLD ends the wait at once */
     real_ns = clock_now_ns() - begin_ns;
 }
 

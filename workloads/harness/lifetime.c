@@ -18,8 +18,8 @@
 
 #include "ending.h"
 #include "failure.h"
-#include "interrupts.h"
 #include "orphans.h"
+#include "signals.h"
 
 static pid_t guard;
 static int guard_pipe = -1;
@@ -136,7 +136,7 @@ pid_t lifetime_fork(void)
             _exit(EXIT_SYSTEM_CALL); /* the guard has been killed: nobody would kill us */
         die_with(parent);
         detach_streams(STDOUT_FILENO);
-        interrupts_restore();
+        signals_restore();
     } else if (pid > 0) {
         setpgid(pid, guard); /* fails if the child has done it and called exec; the child makes sure */
     }

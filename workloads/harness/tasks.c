@@ -16,9 +16,9 @@
 
 #include "clock.h"
 #include "failure.h"
-#include "interrupts.h"
 #include "lifetime.h"
 #include "pin.h"
+#include "signals.h"
 
 #define SETUP_LIMIT_NS (120 * NS_PER_S)
 #define STOP_LIMIT_NS (10 * NS_PER_S)
@@ -336,7 +336,7 @@ static void wait_for_reports(const char *step, uint64_t limit_ns, bool ends_coun
         if (clock_now_ns() >= deadline_ns)
             failure_os_text(step, ETIMEDOUT, "%u of %u tasks are not through after %" PRIu64 " s", plan->tasks - reports,
                             plan->tasks, limit_ns / NS_PER_S);
-        interrupts_wait(clock_now_ns() + WATCH_NS, watched);
+        signals_wait(clock_now_ns() + WATCH_NS, watched);
         char bytes[256];
         ssize_t n = read(report_pipe[0], bytes, sizeof bytes);
         if (n > 0)
@@ -448,7 +448,7 @@ void tasks_wait_until(uint64_t deadline_ns)
         reap(false);
         if (clock_now_ns() >= deadline_ns)
             return;
-        interrupts_wait(deadline_ns, -1);
+        signals_wait(deadline_ns, -1);
     }
 }
 
@@ -469,7 +469,7 @@ void tasks_stop(void)
     for (reap(true); reaped_count < host_count; reap(true)) {
         if (clock_now_ns() >= deadline_ns)
             failure_os_text("stop", ETIMEDOUT, "a task did not stop within %" PRIu64 " s", STOP_LIMIT_NS / NS_PER_S);
-        interrupts_wait(clock_now_ns() + WATCH_NS, -1);
+        signals_wait(clock_now_ns() + WATCH_NS, -1);
     }
 }
 

@@ -4,19 +4,19 @@
  * Signals are blocked except while the coordinator waits, so none is lost between a check and a wait. SIGINT, SIGTERM
  * and SIGHUP end the execution (tasks killed, scratch removed, then death by that signal). SIGCHLD only ends the wait.
  */
-#ifndef FAULTLINE_INTERRUPTS_H
-#define FAULTLINE_INTERRUPTS_H
+#ifndef FAULTLINE_SIGNALS_H
+#define FAULTLINE_SIGNALS_H
 
 #include <stdint.h>
 
-void interrupts_block(void);
+void signals_block(void);
 
 /* In a new child: restores the signals to their state when the program started. */
-void interrupts_restore(void);
+void signals_restore(void);
 
 /*
  * Waits until deadline_ns, a signal, or (if fd >= 0) until fd is readable. Does not return after a terminating signal.
  */
-void interrupts_wait(uint64_t deadline_ns, int fd);
+void signals_wait(uint64_t deadline_ns, int fd);
 
 #endif

@@ -1,5 +1,5 @@
-/* See interrupts.h. */
-#include "interrupts.h"
+/* See signals.h. */
+#include "signals.h"
 
 #include <signal.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static void note_child(int signal_number)
     (void)signal_number; /* its only purpose is to end the wait */
 }
 
-void interrupts_block(void)
+void signals_block(void)
 {
     sigset_t blocked;
     sigemptyset(&blocked);
@@ -55,7 +55,7 @@ void interrupts_block(void)
     sigaction(SIGPIPE, &action, &original_pipe);
 }
 
-void interrupts_restore(void)
+void signals_restore(void)
 {
     for (size_t i = 0; i < ENDING_SIGNALS; i++)
         sigaction(ending_signals[i], &original_ending[i], NULL);
@@ -76,7 +76,7 @@ static _Noreturn void die_of(int signal_number)
     ending_exit(128 + signal_number); /* not reached: by default these signals end the process */
 }
 
-void interrupts_wait(uint64_t deadline_ns, int fd)
+void signals_wait(uint64_t deadline_ns, int fd)
 {
     uint64_t now_ns = clock_now_ns();
     uint64_t rest_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
