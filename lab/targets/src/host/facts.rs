@@ -1,4 +1,5 @@
-//! Facts about this host: what is known on every system here, what one system alone knows in a file of its own.
+//! Facts about this host: what is known on every system here, what one system alone knows in a file of its own. What any Linux tells in `/proc` and
+//! `/sys`, this one or a guest's, is read by `linux_facts`: a new fact from there is of both.
 //!
 //! Keys are dotted and end in their unit; docs/FORMATS.md lists those that others rely on. What can't be read is left out.
 

@@ -1,4 +1,4 @@
-//! What Linux tells of this machine, and of what limits this process.
+//! What only a process of this machine can tell under Linux: what limits it, and the file system under its scratch files. The rest is `linux_facts`.
 
 use super::{cgroup, filesystem};
 use crate::linux_facts;
