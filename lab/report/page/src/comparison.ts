@@ -1,12 +1,12 @@
 // The charts of a comparison: how much better each workload is, and for each of them its values.
 
-import { nameOf } from './compared'
 import { describeValue, drawDistribution } from './distribution'
 import { Explorer } from './explorer'
 import { describeRow, drawForest, rowsOf } from './forest'
+import { nameOf } from './improvement'
 import type { Comparison } from './model'
 import { drawOrder } from './order'
-import { placesOf } from './places'
+import { placesOf } from './values'
 
 export function showComparison(compared: Comparison): void {
   const forest = document.querySelector<HTMLElement>('.forest .chart')

@@ -5,9 +5,9 @@ import type { Drawing } from './explorer'
 import { percent, quantity, tickBetween } from './figure'
 import { silent, STYLE } from './frame'
 import type { ComparedWorkload } from './model'
-import { LETTERS, LOOKS, reachOf, type Letter, type Place } from './places'
 import { shortEnd } from './shorten'
 import type { Description } from './tooltip'
+import { LETTERS, LOOKS, reachOf, type Letter, type Place } from './values'
 
 const HEIGHT = 300
 /** Where the strips lie below the shares. */

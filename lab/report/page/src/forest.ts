@@ -1,10 +1,10 @@
 // Draws how much better the second side is: a row for each workload, on an axis of ratios. Knows nothing of pointer and keyboard.
 
 import * as Plot from '@observablehq/plot'
-import { ANSWERS, change, improvementOf, nameOf } from './compared'
 import type { Drawing } from './explorer'
 import { quantity } from './figure'
 import { silent, STYLE } from './frame'
+import { ANSWERS, change, improvementOf, nameOf } from './improvement'
 import type { Answer, Bounded, ComparedWorkload, Comparison } from './model'
 import { shortMiddle } from './shorten'
 import type { Description } from './tooltip'

@@ -1,8 +1,8 @@
 // Brings the page to life: the tables are there without it; this adds charts, controls, sorting and links.
 
-import { isCompared } from './compared'
 import { showComparison } from './comparison'
 import { readData } from './data'
+import { isCompared } from './improvement'
 import { wireDownload, wireLinks } from './links'
 import type { Comparison, RunSummary } from './model'
 import { wirePrint } from './printing'

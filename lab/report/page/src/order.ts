@@ -5,8 +5,8 @@ import type { Drawing } from './explorer'
 import { tickBetween } from './figure'
 import { silent, STYLE } from './frame'
 import type { ComparedWorkload } from './model'
-import { LETTERS, LOOKS, reachOf, type Letter, type Place } from './places'
 import { shortEnd } from './shorten'
+import { LETTERS, LOOKS, reachOf, type Letter, type Place } from './values'
 
 const HEIGHT = 300
 

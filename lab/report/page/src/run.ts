@@ -1,6 +1,7 @@
 // Brings the page of a run to life: charts, and controls whose state stands in the address.
 
 import { draw } from './chart'
+import { curveKey } from './curve_key'
 import { describe } from './describe'
 import { Explorer } from './explorer'
 import { exploreLens } from './lens'
@@ -9,7 +10,6 @@ import type { Curve, RunSummary } from './model'
 import { printed } from './printing'
 import type { Mark } from './series'
 import { Store, type State } from './state'
-import { curveKey } from './summary'
 import { buildToolbar } from './toolbar'
 
 interface Card {

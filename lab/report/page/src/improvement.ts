@@ -1,4 +1,4 @@
-// What a comparison's data say: how much better, under which name.
+// How much better each workload of a comparison is, and how that reads: its answer, its name.
 
 import type { Answer, Bounded, Comparison, ComparedWorkload, RunSummary } from './model'
 

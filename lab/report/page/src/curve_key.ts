@@ -1,4 +1,4 @@
-// Names for the curves of a run.
+// What names a curve within its run, as the address has it.
 
 import type { Curve } from './model'
 
