@@ -1,15 +1,15 @@
 //! What may make the figures lie: one file per kind of reason, each gives at most one warning per code, with all the
 //! cells that it concerns.
 
+mod changed_surroundings;
+mod coarse_count;
 mod concerned;
-mod count;
 mod cpus;
 mod frequency;
 mod incomplete;
 mod load;
 mod spread;
 mod steal;
-mod surroundings;
 mod virtualised;
 mod warm_up;
 
@@ -55,10 +55,10 @@ const CHECKS: &[Check] = &[
     cpus::shared_cores,
     warm_up::unsettled,
     spread::few_repeats,
-    count::coarse,
+    coarse_count::coarse_count,
     spread::noisy,
     incomplete::incomplete,
-    surroundings::changed,
+    changed_surroundings::changed_surroundings,
 ];
 
 /// Every warning, in the order of the codes.

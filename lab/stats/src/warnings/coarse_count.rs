@@ -10,7 +10,7 @@ use faultline_model::describe::Style;
 use faultline_model::warning::{Warning, WarningKind};
 
 /// A region of interest counted too few operations.
-pub(super) fn coarse(findings: &Findings<'_>) -> Option<Warning> {
+pub(super) fn coarse_count(findings: &Findings<'_>) -> Option<Warning> {
     let mut coarse = Vec::new();
     for case in findings.cases.iter().filter(|case| case.about.style == Style::Loop) {
         for cell in &case.cells {

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 const MOMENTARY: [&str; 2] = ["load.", "memory.available_bytes"];
 
 /// The machine, its kernel, its boot or what it runs changed between sessions.
-pub(super) fn changed(findings: &Findings<'_>) -> Option<Warning> {
+pub(super) fn changed_surroundings(findings: &Findings<'_>) -> Option<Warning> {
     let (first, later) = findings.record.sessions.split_first()?;
     let keys: BTreeSet<&str> = later
         .iter()
