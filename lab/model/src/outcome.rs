@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use strum::VariantArray;
 
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,7 +82,7 @@ pub enum Outcome {
 }
 
 /// How a guest can fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantArray)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum GuestFailure {
@@ -93,6 +94,11 @@ pub enum GuestFailure {
     Hung,
     /// It ended before it told how the workload ended.
     Lost,
+}
+
+impl GuestFailure {
+    /// Every way.
+    pub const ALL: &'static [GuestFailure] = <GuestFailure as VariantArray>::VARIANTS;
 }
 
 impl Outcome {

@@ -38,7 +38,8 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    const ALL: [Fault; 15] = [
+    /// Those that need no guest.
+    const WITHOUT_GUEST: [Fault; 11] = [
         Fault::Signal,
         Fault::Status,
         Fault::SystemCall,
@@ -50,15 +51,13 @@ impl Fault {
         Fault::Slow,
         Fault::NotStarted,
         Fault::LeftChanged,
-        Fault::Guest(GuestFailure::NotBooted),
-        Fault::Guest(GuestFailure::Panicked),
-        Fault::Guest(GuestFailure::Hung),
-        Fault::Guest(GuestFailure::Lost),
     ];
 
     /// Any fault but that of a system that is left changed, after which no item ends, unless `may_leave_changed`.
     pub(crate) fn any(may_leave_changed: bool, random: &mut ChaCha8Rng) -> Self {
-        match Self::ALL.choose(random) {
+        let of_guests = GuestFailure::ALL.iter().copied().map(Fault::Guest);
+        let all: Vec<Fault> = Self::WITHOUT_GUEST.into_iter().chain(of_guests).collect();
+        match all.choose(random) {
             Some(Fault::LeftChanged) if !may_leave_changed => Fault::Signal,
             Some(fault) => *fault,
             None => Fault::Signal,
