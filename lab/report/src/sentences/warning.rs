@@ -81,7 +81,7 @@ pub(crate) fn warning(warning: &Warning) -> String {
             ];
             let parts = parts.iter().filter(|(count, _)| **count > 0).map(|(count, what)| format!("{count} {what}"));
             let advice = match (*open > 0, *resumable) {
-                (true, false) => "Runs under the lens are not resumed: run anew what is missing.",
+                (true, false) => "This run can't be resumed: start a new one for what is missing.",
                 (true, true) => "Resume the run to complete it.",
                 (false, _) => "Their points rest on fewer repeats, or are missing; see the reasons beside them.",
             };
@@ -202,7 +202,7 @@ mod tests {
             told(1, true),
             "Of 12 planned executions: 1 failed; 1 skipped, as the time was used up; 1 not ended. Resume the run to complete it."
         );
-        assert!(told(1, false).ends_with("Runs under the lens are not resumed: run anew what is missing."));
+        assert!(told(1, false).ends_with("This run can't be resumed: start a new one for what is missing."));
         assert!(told(0, false).ends_with("see the reasons beside them."));
     }
 
