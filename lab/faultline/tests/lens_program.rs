@@ -520,6 +520,7 @@ fn keep_costs(lab: &Lab, other_socket_ns: u32) {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_run_that_is_killed_again_and_again_is_counted_whole_on_the_same_machine() {
     let lab = Lab::new();
     let counters = counters();
@@ -567,6 +568,7 @@ fn a_run_that_is_killed_again_and_again_is_counted_whole_on_the_same_machine() {
 }
 
 #[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_resume_with_something_else_is_refused() {
     let lab = Lab::new();
     let (endings, elsewhere) = (endings(), lab.path("elsewhere"));
