@@ -11,7 +11,7 @@ use crate::sides::{self, Sides};
 use faultline_model::machine::Machine;
 use faultline_model::record::{RunHead, RunId};
 use faultline_model::subject::SubjectIndex;
-use faultline_runner::{ComparisonRequest, PlannedRun, Request, SideMachine, Targets, plan_comparison};
+use faultline_runner::{ComparisonRequest, PlannedRun, Request, SideMachine, SubjectTargets, Targets, plan_comparison};
 use faultline_stats::sequential::{is_hopeless, is_settled, planned_looks, spent_ms};
 use faultline_store::{NewRun, Store};
 use faultline_targets::{SettingsGuard, Target};
@@ -137,7 +137,7 @@ fn follow(
     let budget_ms = head.settings.timed().and_then(|timed| timed.budget_ms);
     let budget = budget_ms.map(|budget_ms| Duration::from_millis(budget_ms.saturating_sub(spent_ms)));
     let began = lab.clock.monotonic();
-    let targets = sides.targets();
+    let targets = sides.targets().map(SubjectTargets::alone);
     let looks = planned_looks(&head.settings, &store.load_plan(run)?);
     // Before the first look it is seen whether there is any point in going on.
     let first_sight = looks.first().filter(|look| look.blocks > HOPELESS_BLOCKS).map(|_| (HOPELESS_BLOCKS, false));

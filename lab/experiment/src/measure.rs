@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::lab::Lab;
 use faultline_model::record::{RunHead, RunId, Session};
 use faultline_runner::lens::Naming;
-use faultline_runner::{Clock, Completion, PlannedRun, Targets};
+use faultline_runner::{Clock, Completion, PlannedRun, SubjectTargets, Targets};
 use faultline_store::Store;
 use faultline_targets::Target;
 use std::time::Duration;
@@ -61,20 +61,19 @@ pub(crate) fn stretch(
     }
 }
 
-/// Measures what is missing of a run of one target. `limit_ms`: time limit of each execution in place of the run's own.
+/// Measures what is missing of a run of one subject. `limit_ms`: time limit of each execution in place of the run's own.
 pub(crate) fn to_the_end(
     store: &mut Store,
     run: RunId,
-    target: &dyn Target,
+    targets: &SubjectTargets<'_>,
     limit_ms: Option<u64>,
     naming: Option<&Naming>,
     lab: &mut Lab<'_>,
 ) -> Result<Ended, Error> {
     let head = store.load_head(run)?;
     let items = store.missing_items(run)?;
-    let targets = [target];
     let planned = PlannedRun {
-        targets: Targets::new(&targets),
+        targets: Targets::new(std::slice::from_ref(targets)),
         settings: &head.settings,
         subjects: &head.subjects,
         workloads: &head.workloads,

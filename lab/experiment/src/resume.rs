@@ -10,6 +10,7 @@ use crate::{lens, measure, resumable};
 use faultline_model::plan::RunKind;
 use faultline_model::record::{RunHead, RunId, RunState};
 use faultline_model::subject::SubjectIndex;
+use faultline_runner::SubjectTargets;
 use faultline_store::Store;
 
 /// Which run is to go on, and how.
@@ -57,6 +58,6 @@ fn timed(store: &mut Store, head: &RunHead, limit_ms: Option<u64>, lab: &mut Lab
     let target = ready.target.as_ref();
     resumable::check(head, &store.missing_items(run)?, SubjectIndex::A, target)?;
     store.resume_run(run, &measure::session(&[target], lab.clock))?;
-    let ended = measure::to_the_end(store, run, target, limit_ms, None, lab)?;
+    let ended = measure::to_the_end(store, run, &SubjectTargets::alone(target), limit_ms, None, lab)?;
     Measured::of(&ended, store, run)
 }

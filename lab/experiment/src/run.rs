@@ -8,7 +8,7 @@ use crate::measure;
 use faultline_model::machine::Machine;
 use faultline_model::plan::{GivenTree, PinPolicy};
 use faultline_model::subject::{Commit, Subject};
-use faultline_runner::{Request, plan};
+use faultline_runner::{Request, SubjectTargets, plan};
 use faultline_store::NewRun;
 use std::path::PathBuf;
 
@@ -60,7 +60,7 @@ pub fn run(request: &RunRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
         session: &measure::session(&[target], lab.clock),
     };
     let run = database.store.begin_run(&new)?;
-    let ended = measure::to_the_end(&mut database.store, run, target, None, None, lab)?;
+    let ended = measure::to_the_end(&mut database.store, run, &SubjectTargets::alone(target), None, None, lab)?;
     Measured::of(&ended, &mut database.store, run)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::cell::TaskMode;
 use crate::direction::Direction;
+use crate::role::Role;
 use serde::{Deserialize, Serialize};
 
 /// First line of the format, up to the workload's name.
@@ -75,6 +76,9 @@ pub struct WorkloadInfo {
     /// What of it belongs to which suite, each suite once. Empty for a program of an older build, which does not say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suites: Vec<SuitePart>,
+    /// Roles of the partners that run next to each measured execution, each once. Empty if the workload runs alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<Role>,
 }
 
 impl WorkloadInfo {
@@ -136,6 +140,7 @@ struct Draft {
     variants: Vec<VariantInfo>,
     lens_operations: Option<u64>,
     suites: Vec<SuitePart>,
+    roles: Vec<Role>,
 }
 
 impl Draft {
@@ -152,6 +157,7 @@ impl Draft {
             variants: Vec::new(),
             lens_operations: None,
             suites: Vec::new(),
+            roles: Vec::new(),
         }
     }
 
@@ -182,8 +188,17 @@ impl Draft {
                 self.lens_operations.ok_or("'lens_operations' is at least 1")?;
             }
             "suite" => self.suites.push(suite_part(rest)?),
+            "role" => self.role(rest.parse()?)?,
             _ => return Err(format!("unknown key '{key}'")),
         }
+        Ok(())
+    }
+
+    fn role(&mut self, role: Role) -> Result<(), String> {
+        if self.roles.contains(&role) {
+            return Err(format!("a second role '{role}'"));
+        }
+        self.roles.push(role);
         Ok(())
     }
 
@@ -204,6 +219,7 @@ impl Draft {
             variants: self.variants,
             lens_operations: self.lens_operations,
             suites: self.suites,
+            roles: self.roles,
         })
     }
 
@@ -293,7 +309,7 @@ mod tests {
     fn a_description_stored_before_suites_were_said_is_read() {
         let info = parse(&of_an_older_build()).unwrap();
         let stored = serde_json::to_string(&info).unwrap();
-        assert!(!stored.contains("suites") && !stored.contains("lens_operations"));
+        assert!(["suites", "lens_operations", "roles"].iter().all(|newer| !stored.contains(newer)));
         assert_eq!(serde_json::from_str::<WorkloadInfo>(&stored).unwrap(), info);
     }
 
@@ -310,6 +326,15 @@ mod tests {
         assert_eq!(problem("lens_operations 4096", "lens_operations 0"), "'lens_operations' is at least 1");
         let with_one_mode = SAMPLE.replace("huge process,thread", "huge process");
         assert_eq!(parse(&with_one_mode).unwrap_err().problem, "suite 'full' has 'huge/thread', which is no variant");
+    }
+
+    #[test]
+    fn roles_are_words_and_come_once() {
+        let with = |lines: &str| parse(&SAMPLE.replace("suite full", &format!("{lines}suite full")));
+        let roles = with("role receiver\nrole forwarder\n").unwrap().roles;
+        assert_eq!(roles.iter().map(ToString::to_string).collect::<Vec<_>>(), ["receiver", "forwarder"]);
+        assert_eq!(with("role receiver\nrole receiver\n").unwrap_err().problem, "a second role 'receiver'");
+        assert!(with("role the receiver\n").unwrap_err().problem.starts_with("'the receiver' is not a role"));
     }
 
     #[test]

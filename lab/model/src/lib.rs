@@ -20,6 +20,7 @@ pub mod outcome;
 pub mod plan;
 pub mod protocol;
 pub mod record;
+pub mod role;
 pub mod said;
 pub mod scaling;
 pub mod setup;

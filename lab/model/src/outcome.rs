@@ -1,5 +1,6 @@
 //! How an attempt to run a planned item ended. Every way of failing is a recorded result, not the end of a run.
 
+use crate::role::Role;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use strum::VariantArray;
@@ -77,6 +78,13 @@ pub enum Outcome {
         /// Why, in words.
         text: String,
     },
+    /// A partner failed before the measured execution ended, which was stopped then, or never started.
+    PartnerFailed {
+        /// The partner's role.
+        role: Role,
+        /// How the partner ended.
+        outcome: Box<Outcome>,
+    },
     /// The run was stopped, or its process killed, while this attempt was under way; its samples don't count.
     Interrupted,
 }
@@ -142,6 +150,7 @@ impl fmt::Display for Outcome {
             Outcome::NotStarted { text } => write!(f, "could not be started: {text}"),
             Outcome::LeftChanged { text } | Outcome::GuestFailed { text, .. } => f.write_str(text),
             Outcome::NotCounted { text } => write!(f, "not counted: {text}"),
+            Outcome::PartnerFailed { role, outcome } => write!(f, "partner {role} failed: {outcome}"),
             Outcome::Interrupted => f.write_str("interrupted"),
         }
     }

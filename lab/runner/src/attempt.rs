@@ -2,16 +2,18 @@
 
 use crate::lens;
 use crate::observer::Observer;
+use crate::partners::{self, Partner};
 use crate::run::PlannedRun;
 use faultline_model::describe::Style;
 use faultline_model::journal::{AttemptId, Journal, JournalError};
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{PinPolicy, PlanItem};
 use faultline_model::protocol::{Event, FailureKind, Interval};
+use faultline_model::role::Role;
 use faultline_model::setup::Setup;
 use faultline_model::subject::{Subject, SubjectKind};
 use faultline_model::transcript::{Transcript, TranscriptError};
-use faultline_targets::{Ending, Execution, StopFlag};
+use faultline_targets::{Ending, Execution, StopFlag, Target};
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -27,6 +29,9 @@ const SETUP_LIMIT_PER_TASK: Duration = Duration::from_millis(100);
 
 /// A workload's phases may take this many times as long as planned before it counts as hanging.
 const PHASES_SLACK: u64 = 3;
+
+/// Added to a partner's limit, so that it never expires before the measured execution has ended.
+const PARTNER_SLACK: Duration = Duration::from_secs(120);
 
 /// A workload that runs once may take this long unless the user says otherwise.
 const ONCE_LIMIT: Duration = Duration::from_secs(30 * 60);
@@ -51,8 +56,15 @@ pub(crate) fn execute(
     let target = run.targets.of(item);
     let mut reader = Reader::new(run, item, attempt, journal, observer);
     let Some(naming) = run.naming else {
-        let ending = target.execute(&execution, &mut |line| reader.take(line), stop);
-        return reader.conclude(ending, execution.limit);
+        let partners = partners(run, item, &execution);
+        let (ending, failure) =
+            partners::beside(&partners, stop, |stop| target.execute(&execution, &mut |line| reader.take(line), stop));
+        let attempted = reader.conclude(ending, execution.limit)?;
+        return Ok(match (failure, &attempted.outcome) {
+            // The run must not continue on such a system, even if a partner failed.
+            (None, _) | (_, Outcome::LeftChanged { .. }) => attempted,
+            (Some(failure), _) => Attempted { outcome: failure.into(), value: None },
+        });
     };
     let counted = lens::count(target, &execution, item, &mut |line| reader.take(line), stop);
     let operations = reader.operations();
@@ -66,7 +78,7 @@ fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
     let setup = setup(run.subjects, item);
     let arguments = match program(run, item) {
         Some(argv) => program_arguments(argv, item.cell.tasks),
-        None => workload_arguments(run, item, &setup),
+        None => workload_arguments(run, item, &setup, run.targets.of(item), None),
     };
     let usual = match settings.lens() {
         Some(_) => LENS_LIMIT,
@@ -79,6 +91,32 @@ fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
         environment: environment(&setup),
         system_settings: setup.system_files().collect(),
     }
+}
+
+/// What is executed next to `measured`: a partner for each role of the item's workload. The subject's setup does not apply to partners, except for their machines.
+fn partners<'a>(run: &PlannedRun<'a>, item: &'a PlanItem, measured: &Execution) -> Vec<Partner<'a>> {
+    let Some(info) = run.workloads.iter().find(|info| info.name == item.cell.case.workload) else { return Vec::new() };
+    let ready_limit = |target: &dyn Target| {
+        run.limit.unwrap_or_else(|| setup_limit(item) * target.patience()) + target.longest_boot()
+    };
+    let there: Vec<_> = info.roles.iter().filter_map(|role| Some((role, run.targets.partner(item, role)?))).collect();
+    let all_ready = there.iter().map(|(_, target)| ready_limit(*target)).max().unwrap_or_default();
+    let limit = all_ready + run.targets.of(item).longest_boot() + measured.limit + PARTNER_SLACK;
+    let partner = |(role, target): (&'a Role, &'a (dyn Target + Sync))| Partner {
+        role,
+        target,
+        execution: Execution {
+            workload: item.cell.case.workload.clone(),
+            arguments: workload_arguments(run, item, &Setup::default(), target, Some(role)),
+            limit,
+            environment: Vec::new(),
+            system_settings: Vec::new(),
+        },
+        ready_limit: ready_limit(target),
+        cell: &item.cell,
+        style: info.style,
+    };
+    there.into_iter().map(partner).collect()
 }
 
 /// Path and arguments of a program that is no workload, where that is what runs.
@@ -95,17 +133,26 @@ fn program_arguments(argv: &[String], threads: u32) -> Vec<String> {
     argv.iter().skip(1).map(|word| word.replace(lens::THREADS, &threads)).collect()
 }
 
-/// How the item's workload is called (docs/FORMATS.md §3).
-fn workload_arguments(run: &PlannedRun<'_>, item: &PlanItem, setup: &Setup) -> Vec<String> {
+/// How the item's workload is called on `target` (docs/FORMATS.md §3). `role`: that of a partner.
+fn workload_arguments(
+    run: &PlannedRun<'_>,
+    item: &PlanItem,
+    setup: &Setup,
+    target: &dyn Target,
+    role: Option<&Role>,
+) -> Vec<String> {
     let settings = run.settings;
     let cell = &item.cell;
     let mut arguments: Vec<String> = Vec::new();
     let mut option = |name: &str, value: String| arguments.extend([format!("--{name}"), value]);
+    if let Some(role) = role {
+        option("role", role.to_string());
+    }
     option("variant", cell.case.variant.clone());
     option("mode", cell.case.mode.word().to_owned());
     option("tasks", cell.tasks.to_string());
     let policy = settings.timed().map_or(PinPolicy::Each, |timed| timed.pin);
-    option("pin", pin(policy, run.targets.of(item).cpus(), cell.tasks));
+    option("pin", pin(policy, target.cpus(), cell.tasks));
     if let Some(timing) = item.timing {
         option("warmup-ms", timing.warmup_ms.to_string());
         option("window-ms", timing.window_ms.to_string());
@@ -161,9 +208,14 @@ fn limit(item: &PlanItem, patience: u32) -> Duration {
         None => ONCE_LIMIT * patience,
         Some(timing) => {
             let phases_ms = PHASES_SLACK * (timing.warmup_ms + timing.window_ms);
-            (SETUP_LIMIT + SETUP_LIMIT_PER_TASK * item.cell.tasks) * patience + Duration::from_millis(phases_ms)
+            setup_limit(item) * patience + Duration::from_millis(phases_ms)
         }
     }
+}
+
+/// Set-up and clearing up of an item's tasks, on CPUs of their own.
+fn setup_limit(item: &PlanItem) -> Duration {
+    SETUP_LIMIT + SETUP_LIMIT_PER_TASK * item.cell.tasks
 }
 
 /// Takes a workload's lines.
@@ -252,9 +304,10 @@ impl<'a> Reader<'a> {
             (_, _, Ending::Stopped) => Outcome::Interrupted,
             (_, _, Ending::LeftChanged { text }) => Outcome::LeftChanged { text },
             (Some(error), _, _) => Outcome::Rubbish { line: error.line, problem: error.problem },
-            (None, Some(transcript), Ending::Exited { status, stderr }) => {
-                exited(transcript, status, stderr, self.window.len() as u64, self.planned)
-            }
+            (None, Some(transcript), Ending::Exited { status, stderr }) => match exited(transcript, status, stderr) {
+                Outcome::Done => complete(self.window.len() as u64, self.planned),
+                outcome => outcome,
+            },
             (None, _, ending) => outcome_of(ending, limit),
         };
         let value = value.filter(|_| outcome == Outcome::Done);
@@ -269,7 +322,7 @@ impl<'a> Reader<'a> {
 }
 
 /// What an ending is by itself, whatever was said before it.
-fn outcome_of(ending: Ending, limit: Duration) -> Outcome {
+pub(crate) fn outcome_of(ending: Ending, limit: Duration) -> Outcome {
     match ending {
         Ending::Exited { status: 0, .. } => Outcome::Done,
         Ending::Exited { status, stderr } => Outcome::Exited { status, stderr },
@@ -284,7 +337,7 @@ fn outcome_of(ending: Ending, limit: Duration) -> Outcome {
 }
 
 /// The outcome of a workload that ended by itself: what it told of, if it did, before what its status says.
-fn exited(transcript: Transcript, status: i32, stderr: String, intervals: u64, planned: u64) -> Outcome {
+pub(crate) fn exited(transcript: Transcript, status: i32, stderr: String) -> Outcome {
     match transcript.finish() {
         Ok(Some(failure)) => match failure.kind {
             FailureKind::Os => Outcome::Failed { step: failure.step, errno: failure.errno, text: failure.text },
@@ -292,7 +345,7 @@ fn exited(transcript: Transcript, status: i32, stderr: String, intervals: u64, p
         },
         _ if status != 0 => Outcome::Exited { status, stderr },
         Err(error) => Outcome::Rubbish { line: error.line, problem: error.problem },
-        Ok(None) => complete(intervals, planned),
+        Ok(None) => Outcome::Done,
     }
 }
 

@@ -8,13 +8,36 @@ use faultline_model::describe::WorkloadInfo;
 use faultline_model::journal::{Journal, JournalError};
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{PlanItem, Settings};
+use faultline_model::role::Role;
 use faultline_model::subject::Subject;
 use faultline_targets::{StopFlag, Target};
 use std::time::Duration;
 
-/// Where items run: a target for each subject, in the order of the subjects; several may share one.
+/// Where a subject is measured, and where its partners run.
+#[derive(Clone)]
+pub struct SubjectTargets<'a> {
+    /// Where it is measured.
+    pub measured: &'a dyn Target,
+    /// Where its partners run, at the same time and each on its own thread.
+    pub partners: Vec<(Role, &'a (dyn Target + Sync))>,
+}
+
+impl<'a> SubjectTargets<'a> {
+    /// A subject without partners.
+    pub fn alone(measured: &'a dyn Target) -> Self {
+        SubjectTargets { measured, partners: Vec::new() }
+    }
+
+    /// What each execution takes beside the workload's own time: partners boot at the same time, and the measured one after them.
+    pub fn overhead(&self) -> Duration {
+        let partners = self.partners.iter().map(|(_, target)| target.overhead()).max();
+        self.measured.overhead() + partners.unwrap_or_default()
+    }
+}
+
+/// Where items run: the targets of each subject, in the order of the subjects; several may share some.
 #[derive(Clone, Copy)]
-pub struct Targets<'a>(&'a [&'a dyn Target]);
+pub struct Targets<'a>(&'a [SubjectTargets<'a>]);
 
 impl<'a> Targets<'a> {
     /// The targets by subject.
@@ -22,19 +45,28 @@ impl<'a> Targets<'a> {
     /// # Panics
     ///
     /// Without any target.
-    pub fn new(by_subject: &'a [&'a dyn Target]) -> Self {
+    pub fn new(by_subject: &'a [SubjectTargets<'a>]) -> Self {
         assert!(!by_subject.is_empty(), "items run somewhere");
         Targets(by_subject)
     }
 
     /// Where `item` runs: the target of its subject, or that of the last where one does for all.
     pub(crate) fn of(&self, item: &PlanItem) -> &'a dyn Target {
-        self.0[item.subject.at().min(self.0.len() - 1)]
+        self.subject(item).measured
+    }
+
+    /// Where the partner of `item` in that role runs, if anywhere.
+    pub(crate) fn partner(&self, item: &PlanItem, role: &Role) -> Option<&'a (dyn Target + Sync)> {
+        self.subject(item).partners.iter().find(|(own, _)| own == role).map(|(_, target)| *target)
+    }
+
+    fn subject(&self, item: &PlanItem) -> &'a SubjectTargets<'a> {
+        &self.0[item.subject.at().min(self.0.len() - 1)]
     }
 
     /// What an execution of `item` takes beside the workload's own time.
     fn boot_ms(&self, item: &PlanItem) -> u64 {
-        self.of(item).overhead().as_millis() as u64
+        self.subject(item).overhead().as_millis() as u64
     }
 }
 
@@ -228,7 +260,7 @@ mod tests {
         let request = Request { workloads: vec!["zero_fill:base".to_owned()], repeats: Some(5), ..Request::default() };
         let plan = plan(&request, &workloads(), 1, 1).unwrap();
         let machine = Machine::default();
-        let targets: [&dyn Target; 1] = [&machine];
+        let targets = [SubjectTargets::alone(&machine)];
         let planned = PlannedRun {
             targets: Targets::new(&targets),
             settings: &plan.settings,

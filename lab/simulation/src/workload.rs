@@ -48,6 +48,7 @@ pub(crate) fn all() -> Vec<WorkloadInfo> {
         variants,
         lens_operations: None,
         suites: Vec::new(),
+        roles: Vec::new(),
     };
     let both = [TaskMode::Process, TaskMode::Thread];
     let once = WorkloadInfo {

@@ -185,5 +185,6 @@ pub(crate) fn workload(name: &str) -> WorkloadInfo {
         variants: vec![VariantInfo { name: "base".into(), modes, text: "plain turns".into() }],
         lens_operations: None,
         suites: Vec::new(),
+        roles: Vec::new(),
     }
 }

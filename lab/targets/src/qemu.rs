@@ -400,6 +400,10 @@ impl Target for QemuMachine {
         self.probe.hello_after
     }
 
+    fn longest_boot(&self) -> Duration {
+        self.request.boot_limit * BOOT_TRIALS
+    }
+
     fn patience(&self) -> u32 {
         let host = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
         self.request.shape.cpus().div_ceil(host)

@@ -153,6 +153,11 @@ pub trait Target {
         Duration::ZERO
     }
 
+    /// How long booting before an execution may take, including failed trials; zero if nothing boots. The execution's limit does not include it.
+    fn longest_boot(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// How many of the target's CPUs share one that is real; what is not timed by a clock takes that many times as long.
     fn patience(&self) -> u32 {
         1

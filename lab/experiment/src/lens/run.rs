@@ -11,8 +11,8 @@ use faultline_model::describe::WorkloadInfo;
 use faultline_model::lens::settings::LensAgain;
 use faultline_model::record::{RunId, RunRecord};
 use faultline_model::subject::Subject;
-use faultline_runner::Plan;
 use faultline_runner::lens::{LensRequest, Naming};
+use faultline_runner::{Plan, SubjectTargets};
 use faultline_store::{NewRun, Store};
 use faultline_targets::Target;
 
@@ -80,7 +80,7 @@ pub(super) fn to_the_gates(
     (gates, baseline): (&Gates, Option<&RunRecord>),
     lab: &mut Lab<'_>,
 ) -> Result<Measured, Error> {
-    match measure::to_the_end(store, run, target, limit_ms, Some(naming), lab)? {
+    match measure::to_the_end(store, run, &SubjectTargets::alone(target), limit_ms, Some(naming), lab)? {
         Ended::Stopped => Ok(Measured::Stopped { run }),
         Ended::ToTheEnd => {
             let record = store.load_run(run)?;

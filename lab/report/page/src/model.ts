@@ -472,7 +472,11 @@ text: string,
 /** The end of what the guest's kernel and the emulator said. */
 console: string, } | { "kind": "not_counted",
 /** Why, in words. */
-text: string, } | { "kind": "interrupted" };
+text: string, } | { "kind": "partner_failed",
+/** The partner's role. */
+role: Role,
+/** How the partner ended. */
+outcome: Outcome, } | { "kind": "interrupted" };
 
 /** A parameter on both sides. */
 export type ParameterChange = {
@@ -557,6 +561,9 @@ to_cpus: number,
 to: number,
 /** What each doubling adds, between the two. */
 per_doubling: number, };
+
+/** What a partner does for the measured execution: a short word such as `receiver` or `forwarder`. */
+export type Role = string;
 
 /** Names a run within a store; shown to people. */
 export type RunId = number;

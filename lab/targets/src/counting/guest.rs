@@ -79,6 +79,10 @@ impl Target for CountingGuest {
         self.first.overhead()
     }
 
+    fn longest_boot(&self) -> Duration {
+        self.machines.iter().map(Target::longest_boot).max().unwrap_or_default()
+    }
+
     fn patience(&self) -> u32 {
         self.machines.iter().map(Target::patience).max().unwrap_or(1)
     }
