@@ -5,12 +5,13 @@ use crate::database::MeasuringStore;
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::measure::{self, Stretch};
+use crate::partners::{Partners, Planned};
 use crate::resumable;
 use crate::run::with_usual_pin;
 use crate::sides::{self, Sides};
 use faultline_model::machine::Machine;
 use faultline_model::record::{RunHead, RunId};
-use faultline_model::subject::SubjectIndex;
+use faultline_model::subject::{Subject, SubjectIndex};
 use faultline_runner::{ComparisonRequest, PlannedRun, Request, SideMachine, SubjectTargets, Targets, plan_comparison};
 use faultline_stats::sequential::{is_hopeless, is_settled, planned_looks, spent_ms};
 use faultline_store::{NewRun, Store};
@@ -66,6 +67,11 @@ pub(crate) fn measure_sides(request: &LiveComparisonRequest, lab: &mut Lab<'_>) 
     let machines = [machine(target_a, &workloads_a), machine(target_b, &workloads_b)];
     let seed = request.seed.unwrap_or_else(measure::any_seed);
     let plan = plan_comparison(&with_usual_pin(&request.request), &comparison, machines, seed)?;
+    let planned = |subject| Planned { items: &plan.items, subject, workloads: &workloads_a };
+    for (index, side) in SubjectIndex::SIDES.into_iter().zip(&comparison.sides) {
+        planned(index).check(&side.setup)?;
+    }
+    let partners = partners(&mut comparison.sides, planned, lab)?;
 
     let mut database = MeasuringStore::open_or_create(lab.places)?;
     let store = &mut database.store;
@@ -78,9 +84,10 @@ pub(crate) fn measure_sides(request: &LiveComparisonRequest, lab: &mut Lab<'_>) 
         plan: &plan.items,
         session: &session,
     };
+    let targets = &sides.with_partners(&partners);
     let (run, ended) = with_settings(&sides, lab, |lab| {
         let run = store.begin_run(&new)?;
-        Ok((run, follow(store, &store.load_head(run)?, &sides, None, lab)?))
+        Ok((run, follow(store, &store.load_head(run)?, targets, None, lab)?))
     })?;
     Ok(MeasuredSides { database, run, ended })
 }
@@ -99,11 +106,25 @@ pub(crate) fn go_on(
     for (side, target) in SubjectIndex::SIDES.into_iter().zip(sides.targets()) {
         resumable::check(head, &missing, side, target)?;
     }
+    let planned = |subject| Planned { items: &missing, subject, workloads: &head.workloads };
+    let partners = partners(&mut subjects, planned, lab)?;
+    let targets = &sides.with_partners(&partners);
     let ended = with_settings(&sides, lab, |lab| {
         store.resume_run(head.id, &measure::session(&sides.targets(), lab.clock))?;
-        follow(store, &store.load_head(head.id)?, &sides, limit_ms, lab)
+        follow(store, &store.load_head(head.id)?, targets, limit_ms, lab)
     })?;
     Measured::of(&ended, store, head.id)
+}
+
+/// The partners of both sides, ready to run.
+fn partners<'a>(
+    sides: &mut [Subject; 2],
+    planned: impl Fn(SubjectIndex) -> Planned<'a>,
+    lab: &Lab<'_>,
+) -> Result<[Partners; 2], Error> {
+    let [a, b] = sides;
+    let [index_a, index_b] = SubjectIndex::SIDES;
+    Ok([planned(index_a).prepare(&mut a.setup, lab)?, planned(index_b).prepare(&mut b.setup, lab)?])
 }
 
 /// Measures while the settings of this machine that the sides change are ours, and sees at the end that they are as they were.
@@ -126,7 +147,7 @@ fn with_settings<'a, T>(
 fn follow(
     store: &mut Store,
     head: &RunHead,
-    sides: &Sides,
+    targets: &[SubjectTargets<'_>; 2],
     limit_ms: Option<u64>,
     lab: &mut Lab<'_>,
 ) -> Result<Ended, Error> {
@@ -137,7 +158,6 @@ fn follow(
     let budget_ms = head.settings.timed().and_then(|timed| timed.budget_ms);
     let budget = budget_ms.map(|budget_ms| Duration::from_millis(budget_ms.saturating_sub(spent_ms)));
     let began = lab.clock.monotonic();
-    let targets = sides.targets().map(SubjectTargets::alone);
     let looks = planned_looks(&head.settings, &store.load_plan(run)?);
     // Before the first look it is seen whether there is any point in going on.
     let first_sight = looks.first().filter(|look| look.blocks > HOPELESS_BLOCKS).map(|_| (HOPELESS_BLOCKS, false));
@@ -145,7 +165,7 @@ fn follow(
         let mut items = store.missing_items(run)?;
         items.retain(|item| item.block < blocks);
         let planned = PlannedRun {
-            targets: Targets::new(&targets),
+            targets: Targets::new(targets),
             settings: &head.settings,
             subjects: &head.subjects,
             workloads: &head.workloads,

@@ -16,6 +16,7 @@ pub mod lens;
 mod measure;
 mod observer;
 pub mod operand;
+mod partners;
 mod places;
 mod resumable;
 mod resume;

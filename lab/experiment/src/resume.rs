@@ -6,11 +6,11 @@ use crate::database::MeasuringStore;
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::observer::Notice;
+use crate::partners::Planned;
 use crate::{lens, measure, resumable};
 use faultline_model::plan::RunKind;
 use faultline_model::record::{RunHead, RunId, RunState};
 use faultline_model::subject::SubjectIndex;
-use faultline_runner::SubjectTargets;
 use faultline_store::Store;
 
 /// Which run is to go on, and how.
@@ -56,8 +56,11 @@ fn timed(store: &mut Store, head: &RunHead, limit_ms: Option<u64>, lab: &mut Lab
     let subject = resumable::subject(head, SubjectIndex::A)?;
     let ready = lab.machines.ready(&subject.machine, lab.places, lab.stop)?;
     let target = ready.target.as_ref();
-    resumable::check(head, &store.missing_items(run)?, SubjectIndex::A, target)?;
+    let missing = store.missing_items(run)?;
+    resumable::check(head, &missing, SubjectIndex::A, target)?;
+    let planned = Planned { items: &missing, subject: SubjectIndex::A, workloads: &head.workloads };
+    let partners = planned.prepare(&mut subject.setup.clone(), lab)?;
     store.resume_run(run, &measure::session(&[target], lab.clock))?;
-    let ended = measure::to_the_end(store, run, &SubjectTargets::alone(target), limit_ms, None, lab)?;
+    let ended = measure::to_the_end(store, run, &partners.beside(target), limit_ms, None, lab)?;
     Measured::of(&ended, store, run)
 }

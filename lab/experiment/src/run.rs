@@ -5,11 +5,15 @@ use crate::database::MeasuringStore;
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::measure;
+use crate::partners::Planned;
 use faultline_model::machine::Machine;
 use faultline_model::plan::{GivenTree, PinPolicy};
-use faultline_model::subject::{Commit, Subject};
-use faultline_runner::{Request, SubjectTargets, plan};
+use faultline_model::role::Role;
+use faultline_model::setup::Setup;
+use faultline_model::subject::{Commit, Subject, SubjectIndex};
+use faultline_runner::{Request, plan};
 use faultline_store::NewRun;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// What is asked of a run.
@@ -21,6 +25,8 @@ pub struct RunRequest {
     pub tree: Option<TreeRequest>,
     /// Where.
     pub machine: Machine,
+    /// Where the partners of what is measured run.
+    pub partners: BTreeMap<Role, Machine>,
     /// Seed of the order; any where none is given.
     pub seed: Option<u64>,
     /// A name for people.
@@ -49,18 +55,24 @@ pub fn run(request: &RunRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let boot_ms = measure::millis(target.overhead());
     let asked = Request { tree, boot_ms, ..with_usual_pin(&request.request) };
     let plan = plan(&asked, &workloads, target.cpus().len() as u32, seed)?;
+    let planned = Planned { items: &plan.items, subject: SubjectIndex::A, workloads: &workloads };
+    let mut setup = Setup { partners: request.partners.clone(), ..Setup::default() };
+    planned.check(&setup)?;
+    let partners = planned.prepare(&mut setup, lab)?;
+    let machine = ready.machine;
+    let subject = Subject { commit: request.commit.clone(), ..Subject::on(machine.to_string(), machine, setup) };
 
     let mut database = MeasuringStore::open_or_create(lab.places)?;
     let new = NewRun {
         label: request.label.as_deref(),
         settings: &plan.settings,
-        subjects: &[Subject { commit: request.commit.clone(), ..Subject::as_is(ready.machine) }],
+        subjects: &[subject],
         workloads: &workloads,
         plan: &plan.items,
         session: &measure::session(&[target], lab.clock),
     };
     let run = database.store.begin_run(&new)?;
-    let ended = measure::to_the_end(&mut database.store, run, &SubjectTargets::alone(target), None, None, lab)?;
+    let ended = measure::to_the_end(&mut database.store, run, &partners.beside(target), None, None, lab)?;
     Measured::of(&ended, &mut database.store, run)
 }
 

@@ -3,10 +3,12 @@
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::observer::Notice;
+use crate::partners::Partners;
 use crate::target::ReadyTarget;
 use faultline_model::machine::{Guest, Machine};
 use faultline_model::setup::Setup;
 use faultline_model::subject::Subject;
+use faultline_runner::SubjectTargets;
 use faultline_targets::Target;
 use faultline_targets::host::build::{BuildRequest, build_workloads};
 use std::collections::BTreeSet;
@@ -28,6 +30,12 @@ impl Sides {
     pub(crate) fn targets(&self) -> [&dyn Target; 2] {
         let first = self.first.target.as_ref();
         [first, self.second.as_ref().map_or(first, |second| second.target.as_ref())]
+    }
+
+    /// The same, with those of their partners.
+    pub(crate) fn with_partners<'a>(&'a self, [a, b]: &'a [Partners; 2]) -> [SubjectTargets<'a>; 2] {
+        let [first, second] = self.targets();
+        [a.beside(first), b.beside(second)]
     }
 
     /// Files of this machine's settings that the sides change, each once.

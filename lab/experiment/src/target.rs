@@ -12,12 +12,20 @@ use faultline_targets::{StopFlag, Target};
 pub trait Machines {
     /// The machine asked for, booted if it is a guest.
     fn ready(&self, machine: &Machine, places: &Places, stop: &StopFlag) -> Result<ReadyTarget, Error>;
+
+    /// The same for a partner, which runs on a thread of its own.
+    fn ready_partner(
+        &self,
+        machine: &Machine,
+        places: &Places,
+        stop: &StopFlag,
+    ) -> Result<ReadyTarget<dyn Target + Sync>, Error>;
 }
 
 /// A machine that is ready.
-pub struct ReadyTarget {
+pub struct ReadyTarget<T: ?Sized = dyn Target> {
     /// The machine.
-    pub target: Box<dyn Target>,
+    pub target: Box<T>,
     /// What it is, with all that was left open filled in: it leads to the same machine again.
     pub machine: Machine,
 }
@@ -28,6 +36,16 @@ pub struct LocalMachines;
 
 impl Machines for LocalMachines {
     fn ready(&self, machine: &Machine, places: &Places, stop: &StopFlag) -> Result<ReadyTarget, Error> {
+        let ReadyTarget { target, machine } = self.ready_partner(machine, places, stop)?;
+        Ok(ReadyTarget { target, machine })
+    }
+
+    fn ready_partner(
+        &self,
+        machine: &Machine,
+        places: &Places,
+        stop: &StopFlag,
+    ) -> Result<ReadyTarget<dyn Target + Sync>, Error> {
         match machine {
             Machine::Host => Ok(ReadyTarget { target: Box::new(places.host()?), machine: Machine::Host }),
             Machine::Qemu(guest) => qemu(guest, places, stop),
@@ -46,7 +64,7 @@ pub fn workloads(machine: &Machine, places: &Places) -> Result<Vec<WorkloadInfo>
 }
 
 /// A guest; its kernel's path is saved in full.
-fn qemu(guest: &Guest, places: &Places, stop: &StopFlag) -> Result<ReadyTarget, Error> {
+fn qemu(guest: &Guest, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<dyn Target + Sync>, Error> {
     let emulator = Emulator::find().map_err(Error::target_as_usage)?;
     let kernel = KernelImage::open(guest.kernel.as_deref())?;
     let machine = Machine::Qemu(Guest { kernel: Some(kernel.path.clone()), ..guest.clone() });

@@ -4,6 +4,7 @@
 
 use crate::error::Error;
 use faultline_model::machine::Machine;
+use faultline_model::role::Role;
 use faultline_model::setup::Setup;
 use faultline_model::subject::Subject;
 use serde::Deserialize;
@@ -18,7 +19,8 @@ const USUAL_FILE: &str = "faultline.toml";
 const MOST_BYTES: u64 = 1 << 20;
 
 /// What the command line's words may set.
-const KEYS: &str = "env.NAME, sysctl.NAME, /sys/FILE, programs, compiler, sources, on, kernel, workload or command";
+const KEYS: &str =
+    "env.NAME, sysctl.NAME, /sys/FILE, programs, compiler, sources, on, kernel, workload, command or partner.ROLE";
 
 /// The name of a side that is as the machine is.
 const AS_IT_IS: &str = "as it is";
@@ -96,6 +98,10 @@ impl Variants {
             ("kernel", "") => setup.kernel = Some(value),
             ("workload", "") => setup.workload = Some(value),
             ("command", "") => setup.command = command(&value)?,
+            ("partner", role) if !role.is_empty() => {
+                let (role, machine) = partner(role, &value)?;
+                setup.partners.insert(role, machine);
+            }
             _ => {
                 return Err(Error::usage(
                     format!("a variant has no '{key}'"),
@@ -135,6 +141,13 @@ fn command(text: &str) -> Result<Vec<String>, Error> {
     }
 }
 
+fn partner(role: &str, machine: &str) -> Result<(Role, Machine), Error> {
+    let refused = |problem: String| {
+        Error::usage(format!("partner.{role}={machine}: {problem}"), "for example `partner.receiver=qemu:cpus=2`")
+    };
+    Ok((role.parse().map_err(refused)?, machine.parse().map_err(refused)?))
+}
+
 /// Lays `over` over what `setup` says.
 fn merge(setup: &mut Setup, over: &Setup) {
     let copy = |map: &mut BTreeMap<String, String>, over: &BTreeMap<String, String>| {
@@ -157,6 +170,7 @@ fn merge(setup: &mut Setup, over: &Setup) {
     if !over.command.is_empty() {
         setup.command.clone_from(&over.command);
     }
+    setup.partners.extend(over.partners.iter().map(|(role, machine)| (role.clone(), machine.clone())));
 }
 
 /// Reads a file's text. Paths in it are relative to its own directory.
@@ -166,7 +180,7 @@ fn parse(text: &str, file: &Path, directory: &Path) -> Result<BTreeMap<String, S
         let message = error.message().lines().next().unwrap_or_default().to_owned();
         Error::usage(
             format!("{}:{line}: {message}", file.display()),
-            "a variant is a table: `[variant.NAME]` with environment, sysctl, sysfs, programs, compiler, sources, on, kernel, workload or command",
+            "a variant is a table: `[variant.NAME]` with environment, sysctl, sysfs, programs, compiler, sources, on, kernel, workload, command or partners",
         )
     })?;
     let mut declared = parsed.variant;
@@ -189,6 +203,9 @@ kernel = "bzImage-6.1"
 [variant.overcommit]
 sysctl = { "vm.overcommit_memory" = 2 }
 environment = { MALLOC_ARENA_MAX = "1" }
+
+[variant.sent]
+partners = { receiver = "host", forwarder = "host" }
 "#;
 
     fn variants() -> Variants {
@@ -212,6 +229,10 @@ environment = { MALLOC_ARENA_MAX = "1" }
             ["environment MALLOC_ARENA_MAX = 1", "sysctl vm.overcommit_memory = 0", "machine qemu:cpus=2,append=a=b"]
         );
         assert_eq!(words("/sys/kernel/mm/x=always"), ["sysfs /sys/kernel/mm/x = always"]);
+        assert_eq!(
+            words("sent partner.receiver=qemu"),
+            ["forwarder on host", "receiver on qemu:cpus=4,sockets=1,memory=1024M,boot_limit=44s,accel=tcg"]
+        );
         assert_eq!(words("./bench -n '1 2'"), ["command ./bench -n 1 2"]);
         assert_eq!(words("command='sleep 1'"), ["command sleep 1"]);
         assert_eq!((words(""), variants().setup(" ").unwrap().name), (vec![], AS_IT_IS.to_owned()));
@@ -220,9 +241,12 @@ environment = { MALLOC_ARENA_MAX = "1" }
     #[test]
     fn nonsense_is_refused_with_what_there_is() {
         let refused = |text: &str| told(variants().setup(text).unwrap_err());
-        assert_eq!(refused("stabel"), "there is no variant 'stabel'; faultline.toml declares overcommit, stable");
+        assert_eq!(refused("stabel"), "there is no variant 'stabel'; faultline.toml declares overcommit, sent, stable");
         assert!(refused("colour=red").starts_with("a variant has no 'colour'"));
         assert!(refused("'unclosed").contains("cannot split"));
+        assert!(refused("partner.receiver=vax").starts_with("partner.receiver=vax: not a machine"));
+        assert!(refused("partner.Receiver=host").contains("'Receiver' is not a role"));
+        assert!(refused("partner.=host").starts_with("a variant has no 'partner.'"));
         assert!(refused("env.=1").starts_with("a variant has no 'env.'"));
     }
 

@@ -10,6 +10,7 @@ use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use faultline_model::machine::Machine;
+use faultline_model::role::Role;
 use faultline_model::subject::Commit;
 use faultline_report::Format;
 use measuring::Measuring;
@@ -190,6 +191,10 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) machine: OnMachine,
 
+    /// Where a partner runs, as for --on: receiver=host. Once for each role that a workload needs
+    #[arg(long = "partner", value_name = "ROLE=MACHINE", value_parser = partner)]
+    pub(crate) partners: Vec<(Role, Machine)>,
+
     #[command(flatten)]
     pub(crate) conduct: Conduct,
 }
@@ -324,6 +329,11 @@ pub(crate) fn commit(text: &str) -> Result<Commit, String> {
     Commit::named(text).ok_or_else(|| {
         "a commit is named by 7 to 64 hexadecimal digits, as `git rev-parse HEAD` prints them".to_owned()
     })
+}
+
+fn partner(text: &str) -> Result<(Role, Machine), String> {
+    let (role, machine) = text.split_once('=').ok_or("not ROLE=MACHINE; for example receiver=host")?;
+    Ok((role.parse()?, machine.parse()?))
 }
 
 pub(crate) fn seed(text: &str) -> Result<u64, String> {

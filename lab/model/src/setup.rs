@@ -1,5 +1,7 @@
 //! What a subject is measured with, where that differs from how the machine is.
 
+use crate::machine::Machine;
+use crate::role::Role;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
@@ -37,6 +39,9 @@ pub struct Setup {
     /// Words of a command that is run and timed, in place of a workload.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
+    /// Where the workload's partners run. Nothing else of the setup applies to them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub partners: BTreeMap<Role, Machine>,
 }
 
 impl Setup {
@@ -71,6 +76,7 @@ impl Setup {
         if !self.command.is_empty() {
             words.push(format!("command {}", self.command.join(" ")));
         }
+        words.extend(self.partners.iter().map(|(role, machine)| format!("{role} on {machine}")));
         words
     }
 }
@@ -102,9 +108,24 @@ mod tests {
             sysctl: [("vm.overcommit_memory".to_owned(), "1".to_owned())].into(),
             on: Some("qemu:cpus=2".to_owned()),
             command: vec!["./x".to_owned(), "1".to_owned()],
+            partners: [("receiver".parse().unwrap(), Machine::Host)].into(),
             ..Setup::default()
         };
-        assert_eq!(setup.words(), ["sysctl vm.overcommit_memory = 1", "machine qemu:cpus=2", "command ./x 1"]);
+        let words = ["sysctl vm.overcommit_memory = 1", "machine qemu:cpus=2", "command ./x 1", "receiver on host"];
+        assert_eq!(setup.words(), words);
+    }
+
+    #[test]
+    fn partners_are_stored_and_a_setup_of_an_older_version_is_read() {
+        let text = r#"{"partners":{"receiver":"host"}}"#;
+        let setup: Setup = serde_json::from_str(text).unwrap();
+        assert_eq!(setup.partners, [("receiver".parse().unwrap(), Machine::Host)].into());
+        assert_eq!(serde_json::to_string(&setup).unwrap(), text);
+        assert_eq!(serde_json::to_string(&Setup::default()).unwrap(), "{}");
+        assert_eq!(serde_json::from_str::<Setup>("{}").unwrap(), Setup::default());
+        for wrong in [r#"{"partners":{"the receiver":"host"}}"#, r#"{"partners":{"receiver":"vax"}}"#] {
+            assert!(serde_json::from_str::<Setup>(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

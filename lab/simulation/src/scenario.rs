@@ -84,7 +84,7 @@ impl Scenario {
         let (seed, label) = (Some(self.seed), Some(format!("seed {}", self.seed)));
         let Some(Compared { difference, precision }) = self.compared else {
             return faultline_experiment::run(
-                &RunRequest { request, tree: None, machine, seed, label, commit: None },
+                &RunRequest { request, machine, seed, label, ..RunRequest::default() },
                 lab,
             );
         };

@@ -27,6 +27,15 @@ impl Machines for SimulatedMachines {
         let target = SimulatedTarget { world: self.0.clone(), workloads: workload::all(), overhead };
         Ok(ReadyTarget { target: Box::new(target), machine: machine.clone() })
     }
+
+    fn ready_partner(
+        &self,
+        machine: &Machine,
+        _: &Places,
+        _: &StopFlag,
+    ) -> Result<ReadyTarget<dyn Target + Sync>, Error> {
+        Err(Error::failed(format!("no partner on {machine}: threads would not repeat themselves"), "leave it out"))
+    }
 }
 
 /// A machine that is ready.

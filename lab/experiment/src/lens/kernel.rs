@@ -8,11 +8,12 @@ use crate::conclusion::Measured;
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::observer::{Notice, Observer};
+use crate::partners::Planned;
 use crate::target::or_stopped;
 use faultline_model::lens::settings::LensAgain;
 use faultline_model::machine::{Accelerator, Guest, Machine, MachineShape, usual_boot_limit};
 use faultline_model::record::RunId;
-use faultline_model::subject::Subject;
+use faultline_model::subject::{Subject, SubjectIndex};
 use faultline_runner::lens::{LensRequest, Naming, plan_kernel};
 use faultline_symbols::{Image, Kallsyms, SymbolError};
 use faultline_targets::Target;
@@ -57,6 +58,7 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
     };
     let workloads = first.workloads()?;
     let plan = plan_kernel(&asked, &workloads)?;
+    Planned { items: &plan.items, subject: SubjectIndex::A, workloads: &workloads }.check(&subject.setup)?;
     let (target, naming) = counting(first, &shapes, machine, plugin, vmlinux, lab)?;
     let run = LensRun {
         plan: &plan,

@@ -5,7 +5,10 @@ use crate::arguments::Run;
 use crate::failure::Failure;
 use crate::places;
 use faultline_experiment::{RunRequest, TreeRequest};
+use faultline_model::machine::Machine;
+use faultline_model::role::Role;
 use faultline_runner::Request;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -19,6 +22,7 @@ pub(crate) fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failur
         },
         tree: tree(arguments),
         machine: arguments.machine.on.clone().unwrap_or_default(),
+        partners: partners(arguments)?,
         seed: arguments.measuring.seed,
         label: arguments.label.clone(),
         commit: arguments.commit.clone(),
@@ -26,6 +30,16 @@ pub(crate) fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failur
     let places = places::for_measuring(conduct, db)?;
     let concluded = measuring::conduct(conduct, &places, |lab| faultline_experiment::run(&request, lab))?;
     Ok(measuring::status(concluded.as_ref()))
+}
+
+fn partners(arguments: &Run) -> Result<BTreeMap<Role, Machine>, Failure> {
+    let mut partners = BTreeMap::new();
+    for (role, machine) in &arguments.partners {
+        if partners.insert(role.clone(), machine.clone()).is_some() {
+            return Err(Failure::usage(format!("'--partner {role}=…' is given twice"), "a role has one partner"));
+        }
+    }
+    Ok(partners)
 }
 
 fn tree(arguments: &Run) -> Option<TreeRequest> {

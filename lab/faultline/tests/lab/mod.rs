@@ -67,11 +67,17 @@ impl Lab {
     /// Adds a workload that describes itself well and then does what `body`, a shell script, says. The script finds
     /// `$variant`, `$mode`, `$tasks` and `$scratch` set, and the function `header` to print a good header.
     pub fn fake(&self, name: &str, body: &str) {
+        self.fake_with_partners(name, &[], body);
+    }
+
+    /// The same with partners in these roles, for whom `$role` is set.
+    pub fn fake_with_partners(&self, name: &str, roles: &[&str], body: &str) {
+        let roles: String = roles.iter().map(|role| format!("role {role}\\n")).collect();
         let script = format!(
             r#"#!/bin/sh
 if [ "$1" = --describe ]; then
     printf 'faultline-describe 1 {name}\nsummary a fake\noperation turn\nunit turn/s\ndirection higher\n'
-    printf 'style loop\nwindow_ms 10\nvariant only process a fake\nend\n'
+    printf 'style loop\nwindow_ms 10\nvariant only process a fake\n{roles}end\n'
     exit 0
 fi
 while [ $# -gt 1 ]; do
@@ -80,6 +86,7 @@ while [ $# -gt 1 ]; do
         --variant) variant=$2 ;;
         --mode) mode=$2 ;;
         --tasks) tasks=$2 ;;
+        --role) role=$2 ;;
     esac
     shift 2
 done

@@ -1,0 +1,92 @@
+//! The machines of a subject's partners, and whether each role of what is to run has one.
+
+use crate::error::Error;
+use crate::lab::Lab;
+use faultline_model::cell::Case;
+use faultline_model::describe::WorkloadInfo;
+use faultline_model::plan::PlanItem;
+use faultline_model::role::Role;
+use faultline_model::setup::Setup;
+use faultline_model::subject::SubjectIndex;
+use faultline_runner::SubjectTargets;
+use faultline_targets::Target;
+
+/// Partners of a subject, ready to run.
+pub(crate) struct Partners(Vec<(Role, Box<dyn Target + Sync>)>);
+
+impl Partners {
+    /// Where the subject is measured, and where they run.
+    pub(crate) fn beside<'a>(&'a self, measured: &'a dyn Target) -> SubjectTargets<'a> {
+        let partners = self.0.iter().map(|(role, target)| (role.clone(), target.as_ref())).collect();
+        SubjectTargets { measured, partners }
+    }
+}
+
+/// What is to run of a subject.
+#[derive(Clone, Copy)]
+pub(crate) struct Planned<'a> {
+    /// The items of all subjects.
+    pub(crate) items: &'a [PlanItem],
+    /// The subject.
+    pub(crate) subject: SubjectIndex,
+    /// The workloads as they are saved with the run.
+    pub(crate) workloads: &'a [WorkloadInfo],
+}
+
+impl<'a> Planned<'a> {
+    /// Each case that is to run with each role of its workload.
+    fn roles(self) -> impl Iterator<Item = (&'a Case, &'a Role)> {
+        let own = self.items.iter().filter(move |item| item.subject == self.subject);
+        own.flat_map(move |item| {
+            let case = &item.cell.case;
+            let info = self.workloads.iter().find(|info| info.name == case.workload);
+            info.into_iter().flat_map(move |info| info.roles.iter().map(move |role| (case, role)))
+        })
+    }
+
+    /// Refuses a role that has no partner, and a partner without a role. `setup`: that of the subject.
+    pub(crate) fn check(self, setup: &Setup) -> Result<(), Error> {
+        if let Some((case, role)) = self.roles().find(|(_, role)| !setup.partners.contains_key(role)) {
+            return Err(Error::usage(
+                format!("{} needs a partner in the role {role}", case.workload),
+                format!(
+                    "say where it runs: `faultline run --partner {role}=host`; in a comparison, `partner.{role}=host` on both sides"
+                ),
+            ));
+        }
+        match setup.partners.keys().find(|partner| self.roles().all(|(_, role)| role != *partner)) {
+            Some(partner) => Err(Error::usage(
+                format!("no selected workload has the role {partner}"),
+                "remove that partner, or select a workload that needs it",
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Prepares the machines of the partners, which have to have what is to run. The setup keeps what leads to the same machines again.
+    pub(crate) fn prepare(self, setup: &mut Setup, lab: &Lab<'_>) -> Result<Partners, Error> {
+        let mut ready = Vec::new();
+        for (role, machine) in &mut setup.partners {
+            let found = lab.machines.ready_partner(machine, lab.places, lab.stop)?;
+            *machine = found.machine;
+            self.check_workloads(role, found.target.as_ref())?;
+            ready.push((role.clone(), found.target));
+        }
+        Ok(Partners(ready))
+    }
+
+    fn check_workloads(self, role: &Role, target: &dyn Target) -> Result<(), Error> {
+        let there = target.workloads()?;
+        let is_there = |case: &Case| {
+            let info = there.iter().find(|info| info.name == case.workload && info.roles.contains(role));
+            info.and_then(|info| info.variant(&case.variant)).is_some_and(|variant| variant.modes.contains(&case.mode))
+        };
+        match self.roles().find(|(case, own)| *own == role && !is_there(case)) {
+            Some((case, _)) => Err(Error::usage(
+                format!("the {role}'s machine does not have the workload {case}"),
+                "`faultline workloads --on MACHINE` lists those that it has",
+            )),
+            None => Ok(()),
+        }
+    }
+}
