@@ -2,16 +2,17 @@
 
 use crate::lens;
 use crate::observer::Observer;
+use crate::outcome::{Attempted, complete, exited, outcome_of};
 use crate::partners::{self, Partner};
-use crate::run::PlannedRun;
+use crate::planned::{PlannedRun, program};
 use faultline_model::describe::Style;
 use faultline_model::journal::{AttemptId, Journal, JournalError};
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{PinPolicy, PlanItem};
-use faultline_model::protocol::{Event, FailureKind, Interval};
+use faultline_model::protocol::{Event, Interval};
 use faultline_model::role::Role;
 use faultline_model::setup::Setup;
-use faultline_model::subject::{Subject, SubjectKind};
+use faultline_model::subject::Subject;
 use faultline_model::transcript::{Transcript, TranscriptError};
 use faultline_targets::{Ending, Execution, StopFlag, Target};
 use std::borrow::Cow;
@@ -35,13 +36,6 @@ const PARTNER_SLACK: Duration = Duration::from_secs(120);
 
 /// A workload that runs once may take this long unless the user says otherwise.
 const ONCE_LIMIT: Duration = Duration::from_secs(30 * 60);
-
-/// How an attempt ended, and its figure.
-pub(crate) struct Attempted {
-    pub(crate) outcome: Outcome,
-    /// Rate over the window, or the first measure.
-    pub(crate) value: Option<f64>,
-}
 
 /// Executes `item` as `attempt`. The error is that of the journal alone.
 pub(crate) fn execute(
@@ -117,15 +111,6 @@ fn partners<'a>(run: &PlannedRun<'a>, item: &'a PlanItem, measured: &Execution) 
         style: info.style,
     };
     there.into_iter().map(partner).collect()
-}
-
-/// Path and arguments of a program that is no workload, where that is what runs.
-pub(crate) fn program<'a>(run: &PlannedRun<'a>, item: &PlanItem) -> Option<&'a [String]> {
-    match &run.subjects.get(item.subject.at())?.what {
-        // Where time is measured, a workload runs it.
-        SubjectKind::Program { argv } if run.settings.lens().is_some() => Some(argv),
-        _ => None,
-    }
 }
 
 fn program_arguments(argv: &[String], threads: u32) -> Vec<String> {
@@ -319,40 +304,4 @@ impl<'a> Reader<'a> {
         let operations: u128 = self.window.iter().map(Interval::total).sum();
         if length_s > 0.0 { Some(operations as f64 / length_s) } else { self.first_measure }
     }
-}
-
-/// What an ending is by itself, whatever was said before it.
-pub(crate) fn outcome_of(ending: Ending, limit: Duration) -> Outcome {
-    match ending {
-        Ending::Exited { status: 0, .. } => Outcome::Done,
-        Ending::Exited { status, stderr } => Outcome::Exited { status, stderr },
-        Ending::Signalled { signal, stderr } => Outcome::Crashed { signal, stderr },
-        Ending::TimedOut => Outcome::TimedOut { limit_ms: limit.as_millis() as u64 },
-        Ending::NotStarted { text } => Outcome::NotStarted { text },
-        Ending::LeftChanged { text } => Outcome::LeftChanged { text },
-        Ending::Refused => Outcome::Rubbish { line: 0, problem: "its output was refused".to_owned() },
-        Ending::GuestFailed { failure, text, console } => Outcome::GuestFailed { how: failure, text, console },
-        Ending::Stopped => Outcome::Interrupted,
-    }
-}
-
-/// The outcome of a workload that ended by itself: what it told of, if it did, before what its status says.
-pub(crate) fn exited(transcript: Transcript, status: i32, stderr: String) -> Outcome {
-    match transcript.finish() {
-        Ok(Some(failure)) => match failure.kind {
-            FailureKind::Os => Outcome::Failed { step: failure.step, errno: failure.errno, text: failure.text },
-            FailureKind::Unsupported => Outcome::Unsupported { step: failure.step, text: failure.text },
-        },
-        _ if status != 0 => Outcome::Exited { status, stderr },
-        Err(error) => Outcome::Rubbish { line: error.line, problem: error.problem },
-        Ok(None) => Outcome::Done,
-    }
-}
-
-/// A window that is not whole would pass for a shorter one.
-fn complete(intervals: u64, planned: u64) -> Outcome {
-    if intervals == planned {
-        return Outcome::Done;
-    }
-    Outcome::Rubbish { line: 0, problem: format!("{intervals} intervals where {planned} were planned") }
 }

@@ -3,7 +3,7 @@
 //! Partners start first. The measured execution starts when all of them are ready, and they are stopped when it ends. If one fails before that, all are
 //! stopped. The output of partners is checked but not saved.
 
-use crate::attempt;
+use crate::outcome::{exited, outcome_of};
 use faultline_model::cell::Cell;
 use faultline_model::describe::Style;
 use faultline_model::outcome::Outcome;
@@ -148,8 +148,8 @@ impl Partner<'_> {
         let ending = self.target.execute(&self.execution, &mut sink, over);
         match (rubbish, ending) {
             (Some(error), _) => Outcome::Rubbish { line: error.line, problem: error.problem },
-            (None, Ending::Exited { status, stderr }) => attempt::exited(transcript, status, stderr),
-            (None, ending) => attempt::outcome_of(ending, self.execution.limit),
+            (None, Ending::Exited { status, stderr }) => exited(transcript, status, stderr),
+            (None, ending) => outcome_of(ending, self.execution.limit),
         }
     }
 }

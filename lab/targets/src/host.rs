@@ -8,7 +8,7 @@ pub mod ping_pong;
 mod programs;
 mod topology;
 
-use crate::target::LineSink;
+use crate::execution::LineSink;
 use crate::{Ending, Execution, StopFlag, Target, TargetError};
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;

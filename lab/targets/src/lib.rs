@@ -5,6 +5,7 @@
 
 pub mod counting;
 mod executable;
+mod execution;
 pub mod host;
 mod keep;
 mod linux_facts;
@@ -19,8 +20,9 @@ mod system_files;
 mod system_settings;
 mod target;
 
+pub use execution::{Ending, Execution};
 pub use keep::keeper;
 pub use plugin::Plugin;
 pub use settings_guard::SettingsGuard;
 pub use stop::StopFlag;
-pub use target::{Ending, Execution, Target, TargetError};
+pub use target::{Target, TargetError};

@@ -18,8 +18,8 @@ mod symbols;
 pub use emulator::Emulator;
 pub use kernel_image::KernelImage;
 
+use crate::execution::LineSink;
 use crate::host::{Host, HostPaths};
-use crate::target::LineSink;
 use crate::{Ending, Execution, Plugin, StopFlag, Target, TargetError, system_settings};
 use boot::{BOOT_TRIALS, Boot, BootEnd, Booted};
 use command_line::CommandLine;

@@ -1,8 +1,8 @@
 //! Programs in QEMU's user mode: any program of this host's kind, run under an emulator of its CPU with a plugin.
 
 use crate::executable::{Architecture, Executable};
+use crate::execution::LineSink;
 use crate::keep::{Kept, Output, Program};
-use crate::target::LineSink;
 use crate::{Ending, Plugin, StopFlag, TargetError, plugin, program_output, search_path};
 use faultline_model::protocol::LONGEST_LINE_BYTES;
 use std::ffi::OsString;

@@ -1,8 +1,8 @@
 //! What an attempt that was counted leaves: a reading, saved beside what the workload said.
 
 use super::Naming;
-use crate::attempt::{Attempted, program};
-use crate::run::PlannedRun;
+use crate::outcome::Attempted;
+use crate::planned::{PlannedRun, program};
 use faultline_model::journal::{AttemptId, Journal, JournalError};
 use faultline_model::lens::raw::RawReport;
 use faultline_model::lens::reading::Reading;

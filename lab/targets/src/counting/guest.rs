@@ -1,8 +1,8 @@
 //! Guests under the lens: a machine for each number of CPUs, a boot for each execution.
 
 use super::{Counted, Counting, Lens};
+use crate::execution::LineSink;
 use crate::qemu::{GuestExecution, QemuMachine};
-use crate::target::LineSink;
 use crate::{Ending, Execution, StopFlag, Target, TargetError};
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;

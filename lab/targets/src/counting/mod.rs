@@ -10,7 +10,7 @@ pub use guest::CountingGuest;
 pub use model::{MachineModel, Quanta};
 pub use program::CountingProgram;
 
-use crate::target::LineSink;
+use crate::execution::LineSink;
 use crate::{Ending, Execution, Plugin, StopFlag};
 use faultline_model::lens::raw::RawReport;
 use report_file::ReportFile;

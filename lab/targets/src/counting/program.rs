@@ -1,9 +1,9 @@
 //! A program under the lens, in QEMU's user mode: each of its threads has a CPU.
 
 use super::{Counted, Counting, Lens, MachineModel};
+use crate::execution::LineSink;
 use crate::host::{Host, HostPaths};
 use crate::qemu_user::{UserExecution, UserProgram};
-use crate::target::LineSink;
 use crate::{Ending, Execution, Plugin, StopFlag, Target, TargetError};
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;

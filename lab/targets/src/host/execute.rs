@@ -1,8 +1,8 @@
 //! Executes one workload's program under a keeper.
 
 use super::HostPaths;
+use crate::execution::LineSink;
 use crate::keep::{Grace, Kept, Output, Program};
-use crate::target::LineSink;
 use crate::{Ending, Execution, StopFlag};
 use faultline_model::protocol::LONGEST_LINE_BYTES;
 use std::ffi::OsString;

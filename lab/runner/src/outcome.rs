@@ -1,0 +1,50 @@
+//! The outcome that follows from how an execution ended and from what it printed.
+
+use faultline_model::outcome::Outcome;
+use faultline_model::protocol::FailureKind;
+use faultline_model::transcript::Transcript;
+use faultline_targets::Ending;
+use std::time::Duration;
+
+/// How an attempt ended, and its figure.
+pub(crate) struct Attempted {
+    pub(crate) outcome: Outcome,
+    /// Rate over the window, or the first measure.
+    pub(crate) value: Option<f64>,
+}
+
+/// What an ending is by itself, whatever was said before it.
+pub(crate) fn outcome_of(ending: Ending, limit: Duration) -> Outcome {
+    match ending {
+        Ending::Exited { status: 0, .. } => Outcome::Done,
+        Ending::Exited { status, stderr } => Outcome::Exited { status, stderr },
+        Ending::Signalled { signal, stderr } => Outcome::Crashed { signal, stderr },
+        Ending::TimedOut => Outcome::TimedOut { limit_ms: limit.as_millis() as u64 },
+        Ending::NotStarted { text } => Outcome::NotStarted { text },
+        Ending::LeftChanged { text } => Outcome::LeftChanged { text },
+        Ending::Refused => Outcome::Rubbish { line: 0, problem: "its output was refused".to_owned() },
+        Ending::GuestFailed { failure, text, console } => Outcome::GuestFailed { how: failure, text, console },
+        Ending::Stopped => Outcome::Interrupted,
+    }
+}
+
+/// The outcome of a workload that ended by itself: what it told of, if it did, before what its status says.
+pub(crate) fn exited(transcript: Transcript, status: i32, stderr: String) -> Outcome {
+    match transcript.finish() {
+        Ok(Some(failure)) => match failure.kind {
+            FailureKind::Os => Outcome::Failed { step: failure.step, errno: failure.errno, text: failure.text },
+            FailureKind::Unsupported => Outcome::Unsupported { step: failure.step, text: failure.text },
+        },
+        _ if status != 0 => Outcome::Exited { status, stderr },
+        Err(error) => Outcome::Rubbish { line: error.line, problem: error.problem },
+        Ok(None) => Outcome::Done,
+    }
+}
+
+/// A window that is not whole would pass for a shorter one.
+pub(crate) fn complete(intervals: u64, planned: u64) -> Outcome {
+    if intervals == planned {
+        return Outcome::Done;
+    }
+    Outcome::Rubbish { line: 0, problem: format!("{intervals} intervals where {planned} were planned") }
+}

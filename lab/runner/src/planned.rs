@@ -1,0 +1,96 @@
+//! What is to be run, and where: a target for each subject and for each of its partners.
+
+use crate::lens::Naming;
+use faultline_model::describe::WorkloadInfo;
+use faultline_model::plan::{PlanItem, Settings};
+use faultline_model::role::Role;
+use faultline_model::subject::{Subject, SubjectKind};
+use faultline_targets::Target;
+use std::time::Duration;
+
+/// Where a subject is measured, and where its partners run.
+#[derive(Clone)]
+pub struct SubjectTargets<'a> {
+    /// Where it is measured.
+    pub measured: &'a dyn Target,
+    /// Where its partners run, at the same time and each on its own thread.
+    pub partners: Vec<(Role, &'a (dyn Target + Sync))>,
+}
+
+impl<'a> SubjectTargets<'a> {
+    /// A subject without partners.
+    pub fn alone(measured: &'a dyn Target) -> Self {
+        SubjectTargets { measured, partners: Vec::new() }
+    }
+
+    /// What each execution takes beside the workload's own time: partners boot at the same time, and the measured one after them.
+    pub fn overhead(&self) -> Duration {
+        let partners = self.partners.iter().map(|(_, target)| target.overhead()).max();
+        self.measured.overhead() + partners.unwrap_or_default()
+    }
+}
+
+/// Where items run: the targets of each subject, in the order of the subjects; several may share some.
+#[derive(Clone, Copy)]
+pub struct Targets<'a>(&'a [SubjectTargets<'a>]);
+
+impl<'a> Targets<'a> {
+    /// The targets by subject.
+    ///
+    /// # Panics
+    ///
+    /// Without any target.
+    pub fn new(by_subject: &'a [SubjectTargets<'a>]) -> Self {
+        assert!(!by_subject.is_empty(), "items run somewhere");
+        Targets(by_subject)
+    }
+
+    /// Where `item` runs: the target of its subject, or that of the last where one does for all.
+    pub(crate) fn of(&self, item: &PlanItem) -> &'a dyn Target {
+        self.subject(item).measured
+    }
+
+    /// Where the partner of `item` in that role runs, if anywhere.
+    pub(crate) fn partner(&self, item: &PlanItem, role: &Role) -> Option<&'a (dyn Target + Sync)> {
+        self.subject(item).partners.iter().find(|(own, _)| own == role).map(|(_, target)| *target)
+    }
+
+    fn subject(&self, item: &PlanItem) -> &'a SubjectTargets<'a> {
+        &self.0[item.subject.at().min(self.0.len() - 1)]
+    }
+
+    /// What an execution of `item` takes beside the workload's own time.
+    pub(crate) fn boot_ms(&self, item: &PlanItem) -> u64 {
+        self.subject(item).overhead().as_millis() as u64
+    }
+}
+
+/// What is to be run, and where.
+#[derive(Clone, Copy)]
+pub struct PlannedRun<'a> {
+    /// Where.
+    pub targets: Targets<'a>,
+    /// What was asked for.
+    pub settings: &'a Settings,
+    /// What is measured.
+    pub subjects: &'a [Subject],
+    /// The workloads as they described themselves when it was planned.
+    pub workloads: &'a [WorkloadInfo],
+    /// The items that are still to run, in order.
+    pub items: &'a [PlanItem],
+    /// No item begins after this long.
+    pub budget: Option<Duration>,
+    /// Time limit of each item, instead of one that follows from its timing.
+    pub limit: Option<Duration>,
+    /// Names for what is counted by the lens; none to measure time.
+    pub naming: Option<&'a Naming>,
+}
+
+/// Path and arguments of a program that is no workload, where that is what runs.
+pub(crate) fn program<'a>(run: &PlannedRun<'a>, item: &PlanItem) -> Option<&'a [String]> {
+    match &run.subjects.get(item.subject.at())?.what {
+        // Where time is measured, a workload runs it.
+        SubjectKind::Program { argv } if run.settings.lens().is_some() => Some(argv),
+        _ => None,
+    }
+}
