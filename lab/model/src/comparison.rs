@@ -1,5 +1,6 @@
 //! All that is shown of a comparison: the answers, what stands behind them, and what else differs. Computed by `stats`, shown by `report`.
 
+use crate::advice::Advice;
 use crate::estimate::Estimate;
 use crate::facts::FactValue;
 use crate::failure::Failure;
@@ -197,13 +198,4 @@ pub enum Fit {
     Coarse,
     /// It differs from itself, or next to nothing can be seen.
     Unfit,
-}
-
-/// One thing that makes figures worse.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Advice {
-    /// What was found.
-    pub finding: String,
-    /// What to do about it.
-    pub remedy: String,
 }

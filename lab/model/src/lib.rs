@@ -3,6 +3,7 @@
 //! Plain data and pure functions over it. Nothing here reads a file, a clock or an environment variable; times come in
 //! as numbers. How a figure is estimated belongs to `stats`, how it is kept to `store`, how it is shown to `report`.
 
+pub mod advice;
 pub mod cell;
 pub mod changes;
 pub mod comparison;

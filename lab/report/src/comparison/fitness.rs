@@ -6,14 +6,14 @@ use crate::format::Format;
 use crate::grid::escape_markdown;
 use crate::json::json;
 use crate::one_line::one_line;
-use crate::sentences::worded_fitness;
+use crate::sentences::{advice, worded_fitness};
 use crate::sheet::Sheet;
 use crate::style::{Signs, Style, Tone, UNICODE};
 use crate::table::{self, Form, Table};
 use faultline_model::comparison::{ComparedWorkload, Details, Fit, Fitness};
 use faultline_model::workload_comparison::{Answer, WorkloadComparison};
 
-/// Whether a machine is fit to measure on: the answer first, then what it can see, then what to do about it. JSON is the answer as it is; CSV has a
+/// Whether a machine is fit to measure on: the answer first, then what it can see, then what to do about it. JSON is the data with their words; CSV has a
 /// record for each workload.
 pub fn fitness(fitness: &Fitness, format: Format, style: &Style) -> String {
     match format {
@@ -179,9 +179,9 @@ fn as_text(fitness: &Fitness, style: &Style) -> String {
     if !fitness.advice.is_empty() {
         sheet.heading("What to switch off or to mind");
     }
-    for (number, advice) in (1..).zip(&fitness.advice) {
-        sheet.hanging(Some(Tone::Middling), &format!("  {number}. "), "     ", &one_line(&advice.finding));
-        sheet.paragraph(None, "     ", &one_line(&advice.remedy));
+    for (number, words) in (1..).zip(fitness.advice.iter().map(advice)) {
+        sheet.hanging(Some(Tone::Middling), &format!("  {number}. "), "     ", &one_line(&words.finding));
+        sheet.paragraph(None, "     ", &one_line(&words.remedy));
     }
     text::cautions(&mut sheet, &fitness.compared);
     text::failures(&mut sheet, &fitness.compared);
@@ -209,8 +209,8 @@ fn as_markdown(fitness: &Fitness) -> String {
     if !fitness.advice.is_empty() {
         text.push_str("\nWhat to switch off or to mind:\n\n");
     }
-    for (number, advice) in (1..).zip(&fitness.advice) {
-        let [finding, remedy] = [&advice.finding, &advice.remedy].map(|text| escape_markdown(&one_line(text)));
+    for (number, words) in (1..).zip(fitness.advice.iter().map(advice)) {
+        let [finding, remedy] = [&words.finding, &words.remedy].map(|text| escape_markdown(&one_line(text)));
         text.push_str(&format!("{number}. {finding} {remedy}\n"));
     }
     text.push_str(&markdown::cautions(&fitness.compared));

@@ -1,10 +1,12 @@
 //! What is said in words of what `stats` found: the last step, and the one place where these words stand. They are the same in tables, in Markdown,
 //! on the page, and beside the data in JSON.
 
+mod advice;
 mod caution;
 mod warning;
 mod worded;
 
+pub(crate) use advice::advice;
 pub use caution::caution;
 pub(crate) use warning::warning;
 pub use worded::worded_cautions;

@@ -1,11 +1,14 @@
 //! What is written for programs, with its words: JSON, and the data in the page.
 
-use super::{caution, warning};
-use faultline_model::comparison::{Comparison, Fitness};
+use super::advice::AdviceWords;
+use super::{advice, caution, warning};
+use faultline_model::advice::Advice;
+use faultline_model::comparison::{Comparison, Fit, Fitness};
 use faultline_model::failure::Failure;
 use faultline_model::said::Said;
 use faultline_model::summary::RunSummary;
 use faultline_model::workload_comparison::Caution;
+use serde::Serialize;
 
 /// A run's summary with its words.
 pub(crate) fn worded_run(summary: &RunSummary) -> RunSummary {
@@ -38,8 +41,31 @@ pub fn worded_cautions(mut cautions: Vec<Said<Caution>>) -> Vec<Said<Caution>> {
 }
 
 /// The answer about a machine with its words.
-pub(crate) fn worded_fitness(fitness: &Fitness) -> Fitness {
-    Fitness { compared: worded_comparison(&fitness.compared), ..fitness.clone() }
+#[derive(Serialize)]
+pub(crate) struct WordedFitness<'a> {
+    format: &'a str,
+    fit: Fit,
+    compared: Comparison,
+    advice: Vec<WordedAdvice<'a>>,
+}
+
+#[derive(Serialize)]
+struct WordedAdvice<'a> {
+    #[serde(flatten)]
+    advice: &'a Advice,
+    #[serde(flatten)]
+    words: AdviceWords,
+}
+
+/// The answer about a machine with its words.
+pub(crate) fn worded_fitness(fitness: &Fitness) -> WordedFitness<'_> {
+    let worded = |what| WordedAdvice { advice: what, words: advice(what) };
+    WordedFitness {
+        format: &fitness.format,
+        fit: fitness.fit,
+        compared: worded_comparison(&fitness.compared),
+        advice: fitness.advice.iter().map(worded).collect(),
+    }
 }
 
 /// Writes the words of each statement beside it.

@@ -1,7 +1,9 @@
 //! Made-up answers of machines compared with themselves. The figures are invented, fixed, and mean nothing.
 
 use crate::comparison_fixture::{stored, typical};
-use faultline_model::comparison::{Advice, ComparedWorkload, Comparison, Ended, Fit, Fitness, Sequential};
+use faultline_model::advice::Advice;
+use faultline_model::cell::{Case, Cell, TaskMode};
+use faultline_model::comparison::{ComparedWorkload, Comparison, Ended, Fit, Fitness, Sequential};
 use faultline_model::workload_comparison::Answer;
 
 /// Both sides alike in all their workloads, and none of them found to differ.
@@ -40,19 +42,15 @@ pub fn checked(fit: Fit) -> Fitness {
     let looks = typical().sequential.map(|sequential| sequential.looks).unwrap_or_default();
     let taken = looks.len() as u32;
     compared.sequential = Some(Sequential { level: 0.95, precision: 0.02, looks, taken, ended: Ended::Budget });
-    let advice = |finding: &str, remedy: &str| Advice { finding: finding.into(), remedy: remedy.into() };
     let advice = match fit {
         Fit::Fit => Vec::new(),
-        Fit::Coarse | Fit::Unfit => vec![
-            advice(
-                "Others used 31 % of the machine's CPU time.",
-                "Stop what else runs here: builds, indexers, backups.",
-            ),
-            advice(
-                "The CPUs' frequency follows their load (governor ondemand).",
-                "Set the governor to performance: cpupower frequency-set -g performance.",
-            ),
-        ],
+        Fit::Coarse | Fit::Unfit => {
+            let case = Case { workload: "path_stat".into(), variant: "shared-dir".into(), mode: TaskMode::Process };
+            vec![
+                Advice::Others { cpus: 0.31, worst: Cell { case, tasks: 4 } },
+                Advice::FrequencyScaling { governor: Some("ondemand".into()), steady: "performance".into() },
+            ]
+        }
     };
     Fitness { format: Fitness::FORMAT.into(), fit, compared, advice }
 }

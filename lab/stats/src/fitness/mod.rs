@@ -36,7 +36,10 @@ mod tests {
     use super::*;
     use crate::comparison::{Settings, compare_sides};
     use crate::example;
+    use faultline_model::advice::{Advice, NamedWorkload};
+    use faultline_model::failure::{Failure, FailureCause};
     use faultline_model::outcome::Outcome;
+    use faultline_model::unmatched::{Letter, UnmatchedReason};
 
     /// A machine against itself whose runs differ by `step` times 1 to 10 parts in a thousand.
     fn judged(step: fn(u32) -> u64, other: fn(u32) -> u64, blocks: u32) -> Fitness {
@@ -72,9 +75,21 @@ mod tests {
     fn a_machine_that_differs_from_itself_or_says_nothing_is_unfit() {
         let unlike = judged(|i| 1_000_000 + 100 * u64::from(i), |i| 1_100_000 + 100 * u64::from(i), 20);
         assert_eq!(unlike.fit, Fit::Unfit);
-        assert!(unlike.advice[0].finding.contains("differs from itself"), "{:?}", unlike.advice);
+        assert!(matches!(unlike.advice[0], Advice::Differs { .. }), "{:?}", unlike.advice);
         let few = judged(|i| 1_000_000 + 100 * u64::from(i), |i| 1_000_050 + 100 * u64::from(i), 2);
         assert_eq!(few.fit, Fit::Unfit);
+    }
+
+    fn exited() -> Outcome {
+        Outcome::Exited { status: 3, stderr: String::new() }
+    }
+
+    fn first_failure() -> Failure {
+        Failure { block: Some(0), cause: FailureCause::Ended { outcome: exited() } }
+    }
+
+    fn workload(name: &str) -> NamedWorkload {
+        NamedWorkload { name: format!("{name}:base"), tasks: Some(1) }
     }
 
     /// A fit machine on which some workloads fail: those of `failing`, in blocks below `blocks` of 20.
@@ -86,7 +101,7 @@ mod tests {
         for attempt in &mut record.attempts {
             let item = &record.plan[attempt.ordinal as usize];
             if failing.contains(&item.cell.case.workload.as_str()) && item.block < blocks {
-                attempt.outcome = Some(Outcome::Exited { status: 3, stderr: String::new() });
+                attempt.outcome = Some(exited());
             }
         }
         fitness(compare_sides(&record, &Settings::default(), None).unwrap(), &record)
@@ -97,20 +112,18 @@ mod tests {
         assert_eq!(with_failures(&[], 20).fit, Fit::Fit);
         let most = with_failures(&["x", "z"], 20);
         assert_eq!(most.fit, Fit::Unfit);
-        let findings: Vec<&str> = most.advice.iter().map(|advice| advice.finding.as_str()).collect();
-        let beginning = ["x", "z"].map(|name| {
-            format!("{name}:base×1 could not be measured: the first side has no value (repeat 1: exit status 3)")
-        });
-        assert_eq!(findings, beginning);
+        let why = Some(UnmatchedReason::NoValue { side: Letter::A, failure: Some(first_failure()) });
+        let unmeasured = |name| Advice::Unmeasured { workload: workload(name), why: why.clone() };
+        assert_eq!(most.advice, ["x", "z"].map(unmeasured));
     }
 
     #[test]
     fn what_fails_too_often_to_be_answered_makes_it_unfit_and_what_fails_sometimes_is_told() {
         let often = with_failures(&["y"], 17);
-        let text = "y:base×1 failed 34 times and could not be answered: repeat 1: exit status 3";
-        assert_eq!((often.fit, often.advice[0].finding.as_str()), (Fit::Unfit, text));
+        let unanswered = Advice::Unanswered { workload: workload("y"), times: 34, first: first_failure() };
+        assert_eq!((often.fit, &often.advice[0]), (Fit::Unfit, &unanswered));
         let sometimes = with_failures(&["y"], 2);
-        let text = "y:base×1 failed 4 times: repeat 1: exit status 3";
-        assert_eq!((sometimes.fit, sometimes.advice[0].finding.as_str()), (Fit::Fit, text));
+        let failed = Advice::Failed { workload: workload("y"), times: 4, first: first_failure() };
+        assert_eq!((sometimes.fit, &sometimes.advice[0]), (Fit::Fit, &failed));
     }
 }

@@ -1,9 +1,9 @@
 //! What the facts say about the machine: what may change its speed, or hide what does.
 
-use super::told;
 use crate::warnings::Findings;
-use faultline_model::comparison::Advice;
+use faultline_model::advice::{Advice, BoostSwitch};
 use faultline_model::facts::{FactValue, Facts};
+use faultline_model::warning::Virtualisation;
 
 /// The governor that holds a frequency, as Linux calls it.
 const STEADY_GOVERNOR: &str = "performance";
@@ -25,88 +25,56 @@ fn is_on(facts: &Facts, key: &str) -> bool {
 }
 
 fn governor(facts: &Facts) -> Option<Advice> {
-    let finding = match facts.get_text("cpu.governor") {
-        Some(STEADY_GOVERNOR) => return None,
-        Some(governor) => format!("the governor is '{governor}': CPUs change their frequency with their load"),
-        None if is_on(facts, "cpu.frequency_scaling") => "CPUs change their frequency with their load".to_owned(),
-        None => return None,
+    let governor = facts.get_text("cpu.governor");
+    let changes = match governor {
+        Some(governor) => governor != STEADY_GOVERNOR,
+        None => is_on(facts, "cpu.frequency_scaling"),
     };
-    Some(told(finding, format!("`cpupower frequency-set -g {STEADY_GOVERNOR}`")))
+    changes
+        .then(|| Advice::FrequencyScaling { governor: governor.map(str::to_owned), steady: STEADY_GOVERNOR.to_owned() })
 }
 
 fn boost(facts: &Facts) -> Option<Advice> {
     let intel = facts.get_text("cpu.frequency_driver").is_some_and(|driver| driver.starts_with("intel"));
-    let remedy = match intel {
-        true => "`echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo`",
-        false => "`echo 0 > /sys/devices/system/cpu/cpufreq/boost`",
-    };
-    let finding = "boost is on: frequency goes by temperature, and by how many CPUs are busy";
-    is_on(facts, "cpu.boost").then(|| told(finding, remedy))
+    let switch = if intel { BoostSwitch::IntelPstate } else { BoostSwitch::Cpufreq };
+    is_on(facts, "cpu.boost").then_some(Advice::Boost { switch })
 }
 
 fn virtualised(facts: &Facts) -> Option<Advice> {
     if facts.get_text("emulator.accelerator") == Some("tcg") {
-        let remedy = "take its rates for this host's emulator alone; `faultline lens kernel` counts what doesn't depend on the host";
-        return Some(told("the machine is emulated", remedy));
+        return Some(Advice::Virtualised(Virtualisation::Emulated));
     }
-    match (facts.get_text("virtualisation.kind"), facts.get_text("virtualisation.hypervisor")) {
-        (Some("container"), None) => Some(told(
-            "the run is in a container: others may work on the same CPUs unseen",
-            "see that its host does nothing else, or measure outside",
-        )),
-        (None | Some("none"), None) => None,
-        (_, hypervisor) => Some(told(
-            format!("the machine is virtual{}", hypervisor.map(|name| format!(" ({name})")).unwrap_or_default()),
-            "measure on bare metal, or pin each of its CPUs to a core that no other guest may use",
-        )),
-    }
+    let how = match (facts.get_text("virtualisation.kind"), facts.get_text("virtualisation.hypervisor")) {
+        (Some("container"), None) => Virtualisation::Container,
+        (None | Some("none"), None) => return None,
+        (_, hypervisor) => Virtualisation::Hypervisor { names: hypervisor.map(str::to_owned).into_iter().collect() },
+    };
+    Some(Advice::Virtualised(how))
 }
 
 fn clock(facts: &Facts) -> Option<Advice> {
     let clock = facts.get_text("clock.source").filter(|clock| SLOW_CLOCKS.contains(clock))?;
-    let remedy = "`dmesg | grep -i clocksource` says why the CPU's own counter isn't trusted; if it may be: `clocksource=tsc` on the kernel's \
-                  command line";
-    Some(told(format!("the clock is {clock}, which is slow to read"), remedy))
+    Some(Advice::SlowClock { name: clock.to_owned() })
 }
 
 fn huge_pages(facts: &Facts) -> Option<Advice> {
-    (facts.get_text("huge_pages.transparent") == Some("always")).then(|| {
-        told(
-            "transparent huge pages are on for all: whether a fault gets one depends on how fragmented memory is",
-            "unless they are what you measure: `echo madvise > /sys/kernel/mm/transparent_hugepage/enabled`",
-        )
-    })
+    (facts.get_text("huge_pages.transparent") == Some("always")).then_some(Advice::HugePages)
 }
 
 fn numa_balancing(facts: &Facts) -> Option<Advice> {
     let several = facts.get_count("numa.nodes").is_some_and(|nodes| nodes > 1);
-    (several && facts.get_count("numa.balancing").is_some_and(|on| on != 0)).then(|| {
-        told(
-            "the kernel moves pages between NUMA nodes, and makes them fault for it",
-            "`sysctl kernel.numa_balancing=0`",
-        )
-    })
+    (several && facts.get_count("numa.balancing").is_some_and(|on| on != 0)).then_some(Advice::NumaBalancing)
 }
 
 /// Source: T. Mytkowicz, A. Diwan, M. Hauswirth, P. F. Sweeney, Producing Wrong Data Without Doing Anything Obviously Wrong!, ASPLOS 2009.
 fn fixed_addresses(facts: &Facts) -> Option<Advice> {
-    (facts.get_count("aslr.randomize_va_space") == Some(0)).then(|| {
-        told(
-            "addresses aren't random: every run of a build has the same layout in memory, and a difference may be that of two layouts",
-            "`sysctl kernel.randomize_va_space=2`",
-        )
-    })
+    (facts.get_count("aslr.randomize_va_space") == Some(0)).then_some(Advice::FixedAddresses)
 }
 
 fn shared_cores(findings: &Findings<'_>) -> Option<Advice> {
     let cores = findings.cpus.cores?;
-    let most = findings.record.plan.iter().map(|item| item.cell.tasks).max()?;
-    (most > cores).then(|| {
-        told(
-            format!("up to {most} tasks ran on {cores} physical cores: some shared one"),
-            "measure with no more tasks than cores, or `echo off > /sys/devices/system/cpu/smt/control`",
-        )
-    })
+    let most_tasks = findings.record.plan.iter().map(|item| item.cell.tasks).max()?;
+    (most_tasks > cores).then_some(Advice::SharedCores { most_tasks, cores })
 }
 
 #[cfg(test)]
@@ -120,10 +88,12 @@ mod tests {
     }
 
     #[test]
-    fn a_remedy_is_for_the_machine_at_hand() {
+    fn what_may_change_the_frequency_is_told_with_what_holds_it() {
         assert_eq!(governor(&facts(|_| ())), None);
-        let advice = governor(&facts(|facts| facts.text("cpu.governor", "powersave"))).unwrap();
-        assert!(advice.finding.contains("'powersave'") && advice.remedy.contains("-g performance"));
+        let advice = |governor: &str| {
+            Some(Advice::FrequencyScaling { governor: Some(governor.to_owned()), steady: STEADY_GOVERNOR.to_owned() })
+        };
+        assert_eq!(governor(&facts(|facts| facts.text("cpu.governor", "powersave"))), advice("powersave"));
         assert!(boost(&facts(|_| ())).is_none());
         let turbo = |driver: &'static str| {
             boost(&facts(|facts| {
@@ -131,30 +101,32 @@ mod tests {
                 facts.text("cpu.frequency_driver", driver);
             }))
         };
-        assert!(turbo("intel_pstate").unwrap().remedy.contains("no_turbo"));
-        assert!(turbo("acpi-cpufreq").unwrap().remedy.contains("cpufreq/boost"));
+        assert_eq!(turbo("intel_pstate"), Some(Advice::Boost { switch: BoostSwitch::IntelPstate }));
+        assert_eq!(turbo("acpi-cpufreq"), Some(Advice::Boost { switch: BoostSwitch::Cpufreq }));
     }
 
     #[test]
     fn kinds_of_machines_are_told_apart() {
         assert_eq!(virtualised(&facts(|_| ())), None);
         let of = |kind: &'static str, hypervisor: &'static str, accelerator: &'static str| {
-            let told = virtualised(&facts(|facts| {
+            let advice = virtualised(&facts(|facts| {
                 facts.text("virtualisation.kind", kind);
                 facts.text("virtualisation.hypervisor", hypervisor);
                 facts.text("emulator.accelerator", accelerator);
             }));
-            told.unwrap().finding
+            let Some(Advice::Virtualised(how)) = advice else { panic!("{advice:?}") };
+            how
         };
-        assert_eq!(of("hypervisor", "KVM", ""), "the machine is virtual (KVM)");
-        assert_eq!(of("hypervisor", "QEMU, TCG", "tcg"), "the machine is emulated");
-        assert!(of("container", "", "").contains("container"));
+        assert_eq!(of("hypervisor", "KVM", ""), Virtualisation::Hypervisor { names: vec!["KVM".to_owned()] });
+        assert_eq!(of("hypervisor", "QEMU, TCG", "tcg"), Virtualisation::Emulated);
+        assert_eq!(of("container", "", ""), Virtualisation::Container);
     }
 
     #[test]
     fn settings_of_the_kernel_are_told_when_they_bear_on_figures() {
         assert_eq!(clock(&facts(|facts| facts.text("clock.source", "tsc"))), None);
-        assert!(clock(&facts(|facts| facts.text("clock.source", "hpet"))).unwrap().finding.contains("hpet"));
+        let slow = clock(&facts(|facts| facts.text("clock.source", "hpet")));
+        assert_eq!(slow, Some(Advice::SlowClock { name: "hpet".to_owned() }));
         assert_eq!(huge_pages(&facts(|facts| facts.text("huge_pages.transparent", "madvise"))), None);
         assert!(huge_pages(&facts(|facts| facts.text("huge_pages.transparent", "always"))).is_some());
         assert_eq!(fixed_addresses(&facts(|facts| facts.count("aslr.randomize_va_space", 2))), None);

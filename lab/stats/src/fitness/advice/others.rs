@@ -1,9 +1,8 @@
 //! Who or what else was seen to take from the machine.
 
-use super::{percent, told};
 use crate::thresholds::LOAD_AVERAGE;
 use crate::warnings::{Findings, most_by_others, most_stolen};
-use faultline_model::comparison::Advice;
+use faultline_model::advice::Advice;
 use faultline_model::record::Attempt;
 
 /// Pages that went to swap or came from it, as Linux counts them.
@@ -16,54 +15,35 @@ pub(super) fn others(findings: &Findings<'_>) -> Vec<Advice> {
 }
 
 fn under_way(findings: &Findings<'_>) -> Option<Advice> {
-    let (cpus, cell) = most_by_others(findings)?;
-    Some(told(
-        format!("other processes or kernel threads used up to {cpus:.2} of a CPU while {cell} was measured"),
-        "stop them: `top` shows which they are",
-    ))
+    most_by_others(findings).map(|(cpus, worst)| Advice::Others { cpus, worst })
 }
 
 fn at_start(findings: &Findings<'_>) -> Option<Advice> {
     let loads = findings.record.all_facts().filter_map(|facts| facts.get_real("load.one_minute"));
-    let load = loads.filter(|load| load.is_finite()).max_by(f64::total_cmp).filter(|&load| load > LOAD_AVERAGE)?;
-    Some(told(
-        format!("the load average of the last minute was {load:.2} at the start"),
-        "stop other work, and wait a minute",
-    ))
+    let highest = loads.filter(|load| load.is_finite()).max_by(f64::total_cmp);
+    highest.filter(|&load| load > LOAD_AVERAGE).map(|average| Advice::Load { average })
 }
 
 fn steal(findings: &Findings<'_>) -> Option<Advice> {
-    let (share, cell) = most_stolen(findings)?;
-    Some(told(
-        format!("a hypervisor took up to {} of the CPU time away while {cell} was measured", percent(share)),
-        "measure on a host of your own, or give the machine CPUs that no other guest may use",
-    ))
+    most_stolen(findings).map(|(share, worst)| Advice::Steal { share, worst })
 }
 
 fn quota(findings: &Findings<'_>) -> Option<Advice> {
     let quota = findings.cpus.quota?;
-    findings.cpus.at_hand().is_none_or(|cpus| quota < f64::from(cpus)).then(|| {
-        told(
-            format!("a control group allows the CPU time of {quota:.2} CPUs"),
-            "lift the limit (`cpu.max`), or measure with fewer tasks than that",
-        )
-    })
+    let is_less = findings.cpus.at_hand().is_none_or(|cpus| quota < f64::from(cpus));
+    is_less.then_some(Advice::CpuQuota { cpus: quota })
 }
 
 fn swap(findings: &Findings<'_>) -> Option<Advice> {
     let moved = |attempt: &Attempt| SWAPPED.iter().filter_map(|name| attempt.counters.get(*name)).sum::<i64>();
     let pages: i64 = findings.record.attempts.iter().map(moved).sum();
-    (pages > 0).then(|| {
-        told(
-            format!("{pages} pages were swapped while tasks were measured"),
-            "free memory, or turn swapping off: `swapoff -a`",
-        )
-    })
+    (pages > 0).then_some(Advice::Swapped { pages })
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::advice;
+    use super::Advice;
     use crate::comparison::{Settings, compare_sides};
     use crate::example;
     use faultline_model::record::RunRecord;
@@ -71,23 +51,23 @@ mod tests {
     const SECOND_NS: i64 = 1_000_000_000;
 
     /// What is said of a machine against itself, whose record is changed so.
-    fn findings(change: impl Fn(&mut RunRecord)) -> Vec<String> {
+    fn told(change: impl Fn(&mut RunRecord)) -> Vec<Advice> {
         let rate = |_, block| 1_000_003 + 1_000 * u64::from(block * 7 % 11);
         let other = |_, block| 1_000_033 + 1_000 * u64::from(block * 5 % 11);
         let mut record = example::Run::new(&["load"]).tasks(&[1]).repeats(11).rate(rate).against(other).record();
         change(&mut record);
         let compared = compare_sides(&record, &Settings::default(), None).unwrap();
-        advice(&compared, &record, &[]).into_iter().map(|advice| advice.finding).collect()
+        advice(&compared, &record, &[])
     }
 
     #[test]
     fn a_quiet_machine_gives_no_cause_for_advice() {
-        assert_eq!(findings(|_| ()), Vec::<String>::new());
+        assert_eq!(told(|_| ()), []);
     }
 
     #[test]
     fn what_others_took_comes_first() {
-        let told = findings(|record| {
+        let told = told(|record| {
             record.sessions[0].facts[0].text("cpu.governor", "powersave");
             record.sessions[0].facts[0].real("load.one_minute", 2.0);
             record.sessions[0].facts[0].real("cgroup.cpu_quota_cpus", 1.5);
@@ -102,17 +82,18 @@ mod tests {
                 attempt.counters.insert("vmstat.pswpin".to_owned(), 2);
             }
         });
-        let beginnings = [
-            "other processes or kernel threads used up to 0.83 of a CPU while load:base×1",
-            "the load average of the last minute was 2.00",
-            "a hypervisor took up to 8.3 % of the CPU time away while load:base×1",
-            "a control group allows the CPU time of 1.50 CPUs",
-            "44 pages were swapped",
-            "the governor is 'powersave'",
-        ];
-        assert_eq!(told.len(), beginnings.len(), "{told:?}");
-        for (finding, beginning) in told.iter().zip(beginnings) {
-            assert!(finding.starts_with(beginning), "{finding}");
-        }
+        let [
+            Advice::Others { cpus, worst: cell },
+            Advice::Load { average: 2.0 },
+            Advice::Steal { share, worst },
+            Advice::CpuQuota { cpus: 1.5 },
+            Advice::Swapped { pages: 44 },
+            Advice::FrequencyScaling { governor: Some(governor), .. },
+        ] = &told[..]
+        else {
+            panic!("{told:?}")
+        };
+        assert!((cpus - 0.83).abs() < 0.005 && (share - 2.0 / 24.0).abs() < 1e-9, "{told:?}");
+        assert_eq!((cell.to_string().as_str(), worst, governor.as_str()), ("load:base×1", cell, "powersave"));
     }
 }

@@ -1,0 +1,224 @@
+//! Advice about a machine: what was found, and what to do about it.
+
+use super::percent;
+use faultline_model::advice::{Advice, BoostSwitch, NamedWorkload};
+use faultline_model::unmatched::UnmatchedReason;
+use faultline_model::warning::Virtualisation;
+use serde::Serialize;
+
+/// What is said of an advice.
+#[derive(Debug, Serialize)]
+pub(crate) struct AdviceWords {
+    /// What was found.
+    pub(crate) finding: String,
+    /// What to do about it.
+    pub(crate) remedy: String,
+}
+
+/// A line for each.
+pub(crate) fn advice(advice: &Advice) -> AdviceWords {
+    AdviceWords { finding: finding(advice), remedy: remedy(advice) }
+}
+
+fn finding(advice: &Advice) -> String {
+    match advice {
+        Advice::Unmeasured { workload, why } => {
+            let why = why.as_ref().map_or_else(|| "it has no value".to_owned(), UnmatchedReason::to_string);
+            format!("{} could not be measured: {why}", name(workload))
+        }
+        Advice::Unanswered { workload, times, first } => {
+            format!("{} and could not be answered: {first}", failed(workload, *times))
+        }
+        Advice::FewValues { workload } => format!("{} has too few values to tell anything", name(workload)),
+        Advice::Differs { workload, difference } => {
+            format!("{} differs from itself by {}", name(workload), percent(*difference))
+        }
+        Advice::Failed { workload, times, first } => format!("{}: {first}", failed(workload, *times)),
+        Advice::Others { cpus, worst } => {
+            format!("other processes or kernel threads used up to {cpus:.2} of a CPU while {worst} was measured")
+        }
+        Advice::Load { average } => format!("the load average of the last minute was {average:.2} at the start"),
+        Advice::Steal { share, worst } => {
+            format!("a hypervisor took up to {} of the CPU time away while {worst} was measured", percent(*share))
+        }
+        Advice::CpuQuota { cpus } => format!("a control group allows the CPU time of {cpus:.2} CPUs"),
+        Advice::Swapped { pages } => format!("{pages} pages were swapped while tasks were measured"),
+        Advice::Bimodal { workloads } => format!("values of {} fall into two groups", names(workloads)),
+        Advice::Drift { workloads } => format!("values of {} rise or fall from run to run", names(workloads)),
+        Advice::FrequencyScaling { governor, .. } => {
+            let governor = governor.as_ref().map(|governor| format!("the governor is '{governor}': "));
+            format!("{}CPUs change their frequency with their load", governor.unwrap_or_default())
+        }
+        Advice::Boost { .. } => "boost is on: frequency goes by temperature, and by how many CPUs are busy".to_owned(),
+        Advice::Virtualised(how) => virtualised(how),
+        Advice::SlowClock { name } => format!("the clock is {name}, which is slow to read"),
+        Advice::HugePages => {
+            "transparent huge pages are on for all: whether a fault gets one depends on how fragmented memory is"
+                .to_owned()
+        }
+        Advice::NumaBalancing => "the kernel moves pages between NUMA nodes, and makes them fault for it".to_owned(),
+        Advice::FixedAddresses => "addresses aren't random: every run of a build has the same layout in memory, and a \
+             difference may be that of two layouts"
+            .to_owned(),
+        Advice::SharedCores { most_tasks, cores } => {
+            format!("up to {most_tasks} tasks ran on {cores} physical cores: some shared one")
+        }
+        Advice::Blind { workload, smallest } => {
+            let below = smallest.map(|smallest| format!(" below {}", percent(smallest))).unwrap_or_default();
+            format!("of {}, no difference{below} would be seen", name(workload))
+        }
+    }
+}
+
+fn remedy(advice: &Advice) -> String {
+    let remedy = match advice {
+        Advice::Unmeasured { .. } | Advice::Unanswered { .. } | Advice::Failed { .. } => {
+            "see why, make it run here, or check with other workloads"
+        }
+        Advice::FewValues { .. } => "give it more time",
+        Advice::Differs { .. } => {
+            "check again: chance does that once in twenty times; if it comes back, look for work that goes by the clock \
+             (timers, backups, another benchmark)"
+        }
+        Advice::Others { .. } => "stop them: `top` shows which they are",
+        Advice::Load { .. } => "stop other work, and wait a minute",
+        Advice::Steal { .. } => "measure on a host of your own, or give the machine CPUs that no other guest may use",
+        Advice::CpuQuota { .. } => "lift the limit (`cpu.max`), or measure with fewer tasks than that",
+        Advice::Swapped { .. } => "free memory, or turn swapping off: `swapoff -a`",
+        Advice::Bimodal { .. } => {
+            "there are two states: find what has them (frequency, huge pages, NUMA nodes, a neighbour) and hold it to one"
+        }
+        Advice::Drift { .. } => {
+            "let the machine reach its temperature, and its memory and caches a steady state, before measuring"
+        }
+        Advice::FrequencyScaling { steady, .. } => return format!("`cpupower frequency-set -g {steady}`"),
+        Advice::Boost { switch: BoostSwitch::IntelPstate } => {
+            "`echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo`"
+        }
+        Advice::Boost { switch: BoostSwitch::Cpufreq } => "`echo 0 > /sys/devices/system/cpu/cpufreq/boost`",
+        Advice::Virtualised(how) => remedy_of_virtualised(how),
+        Advice::SlowClock { .. } => {
+            "`dmesg | grep -i clocksource` says why the CPU's own counter isn't trusted; if it may be: `clocksource=tsc` on \
+             the kernel's command line"
+        }
+        Advice::HugePages => {
+            "unless they are what you measure: `echo madvise > /sys/kernel/mm/transparent_hugepage/enabled`"
+        }
+        Advice::NumaBalancing => "`sysctl kernel.numa_balancing=0`",
+        Advice::FixedAddresses => "`sysctl kernel.randomize_va_space=2`",
+        Advice::SharedCores { .. } => {
+            "measure with no more tasks than cores, or `echo off > /sys/devices/system/cpu/smt/control`"
+        }
+        Advice::Blind { .. } => "quieten the machine, or give it more time: four times the blocks see half of that",
+    };
+    remedy.to_owned()
+}
+
+fn virtualised(how: &Virtualisation) -> String {
+    match how {
+        Virtualisation::Emulated => "the machine is emulated".to_owned(),
+        Virtualisation::Container => "the run is in a container: others may work on the same CPUs unseen".to_owned(),
+        Virtualisation::Hypervisor { names } if names.is_empty() => "the machine is virtual".to_owned(),
+        Virtualisation::Hypervisor { names } => format!("the machine is virtual ({})", names.join(", ")),
+    }
+}
+
+fn remedy_of_virtualised(how: &Virtualisation) -> &'static str {
+    match how {
+        Virtualisation::Emulated => {
+            "take its rates for this host's emulator alone; `faultline lens kernel` counts what doesn't depend on the host"
+        }
+        Virtualisation::Container => "see that its host does nothing else, or measure outside",
+        Virtualisation::Hypervisor { .. } => {
+            "measure on bare metal, or pin each of its CPUs to a core that no other guest may use"
+        }
+    }
+}
+
+/// `x:base×1 failed twice`.
+fn failed(workload: &NamedWorkload, times: u32) -> String {
+    let name = name(workload);
+    match times {
+        1 => format!("{name} failed once"),
+        2 => format!("{name} failed twice"),
+        more => format!("{name} failed {more} times"),
+    }
+}
+
+/// With its number of tasks: `zero_fill:base×2`.
+fn name(workload: &NamedWorkload) -> String {
+    let tasks = workload.tasks.map_or_else(String::new, |tasks| format!("×{tasks}"));
+    format!("{}{tasks}", workload.name)
+}
+
+fn names(workloads: &[NamedWorkload]) -> String {
+    workloads.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faultline_model::failure::{Failure, FailureCause};
+    use faultline_model::outcome::Outcome;
+    use faultline_model::unmatched::Letter;
+
+    fn load() -> NamedWorkload {
+        NamedWorkload { name: "load:base".to_owned(), tasks: Some(2) }
+    }
+
+    fn exited() -> Failure {
+        let outcome = Outcome::Exited { status: 3, stderr: String::new() };
+        Failure { block: Some(0), cause: FailureCause::Ended { outcome } }
+    }
+
+    #[test]
+    fn workloads_stand_under_their_names_with_what_is_known_of_them() {
+        let found = |advice| finding(&advice);
+        let why = Some(UnmatchedReason::NoValue { side: Letter::A, failure: Some(exited()) });
+        let unmeasured = Advice::Unmeasured { workload: load(), why };
+        let text = "load:base×2 could not be measured: the first side has no value (repeat 1: exit status 3)";
+        assert_eq!(found(unmeasured), text);
+        let unmeasured = Advice::Unmeasured { workload: NamedWorkload { tasks: None, ..load() }, why: None };
+        assert_eq!(found(unmeasured), "load:base could not be measured: it has no value");
+        let unanswered = Advice::Unanswered { workload: load(), times: 34, first: exited() };
+        let text = "load:base×2 failed 34 times and could not be answered: repeat 1: exit status 3";
+        assert_eq!(found(unanswered), text);
+        let failed = |times| found(Advice::Failed { workload: load(), times, first: exited() });
+        assert_eq!(failed(1), "load:base×2 failed once: repeat 1: exit status 3");
+        assert_eq!(failed(2), "load:base×2 failed twice: repeat 1: exit status 3");
+        let differs = Advice::Differs { workload: load(), difference: 0.1 };
+        assert_eq!(found(differs), "load:base×2 differs from itself by 10.0 %");
+        let few = Advice::FewValues { workload: load() };
+        assert_eq!(found(few), "load:base×2 has too few values to tell anything");
+        let other = NamedWorkload { name: "other".to_owned(), tasks: None };
+        let groups = Advice::Bimodal { workloads: vec![load(), other] };
+        assert_eq!(found(groups), "values of load:base×2, other fall into two groups");
+        let blind = |smallest| found(Advice::Blind { workload: load(), smallest });
+        assert_eq!(blind(Some(0.251)), "of load:base×2, no difference below 25.1 % would be seen");
+        assert_eq!(blind(None), "of load:base×2, no difference would be seen");
+    }
+
+    #[test]
+    fn a_remedy_is_for_the_machine_at_hand() {
+        let governor = |name: Option<&str>| {
+            advice(&Advice::FrequencyScaling { governor: name.map(str::to_owned), steady: "performance".to_owned() })
+        };
+        let powersave = governor(Some("powersave"));
+        assert_eq!(powersave.finding, "the governor is 'powersave': CPUs change their frequency with their load");
+        assert_eq!(powersave.remedy, "`cpupower frequency-set -g performance`");
+        assert_eq!(governor(None).finding, "CPUs change their frequency with their load");
+        assert!(remedy(&Advice::Boost { switch: BoostSwitch::IntelPstate }).contains("no_turbo"));
+        assert!(remedy(&Advice::Boost { switch: BoostSwitch::Cpufreq }).contains("cpufreq/boost"));
+    }
+
+    #[test]
+    fn kinds_of_machines_are_told_apart() {
+        let of = |how| finding(&Advice::Virtualised(how));
+        let hypervisor =
+            |names: &[&str]| Virtualisation::Hypervisor { names: names.iter().map(|&name| name.into()).collect() };
+        assert_eq!(of(hypervisor(&["KVM"])), "the machine is virtual (KVM)");
+        assert_eq!(of(hypervisor(&[])), "the machine is virtual");
+        assert_eq!(of(Virtualisation::Emulated), "the machine is emulated");
+        assert!(of(Virtualisation::Container).contains("container"));
+    }
+}
