@@ -1,8 +1,11 @@
 //! What a gate found: figures against budgets or against another run, with what to look at where one is exceeded.
 
+use crate::failure::Failure;
 use crate::lens::comparison::Difference;
+use crate::lens::raw::Problem;
 use crate::lens::summary::{LineFigures, Place};
 use crate::record::RunId;
+use crate::said::Said;
 use serde::{Deserialize, Serialize};
 
 /// How a figure stands to its limit.
@@ -24,10 +27,38 @@ pub enum Standing {
         code: Vec<Place>,
     },
     /// There is no figure that could be judged. Counts as a failure.
-    NoFigure {
-        /// Why.
-        reason: String,
+    NoFigure(Said<NoFigure>),
+}
+
+/// Why there is no figure that could be judged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+pub enum NoFigure {
+    /// The run has no such case at that number of CPUs.
+    NoSuchCell,
+    /// The cell has not been run.
+    NotRun,
+    /// Every attempt at the cell failed.
+    AllFailed {
+        /// Each failure.
+        failures: Vec<Failure>,
     },
+    /// Some attempts at the cell failed, and the others keep to the limit.
+    SomeFailed {
+        /// Each failure.
+        failures: Vec<Failure>,
+    },
+    /// The cell keeps to the limit, with counts that are less than what was asked for.
+    CountedTooLittle {
+        /// The first reason why.
+        problem: Problem,
+    },
+}
+
+impl From<NoFigure> for Standing {
+    fn from(reason: NoFigure) -> Self {
+        Standing::NoFigure(reason.into())
+    }
 }
 
 /// One limit.
@@ -67,10 +98,26 @@ pub struct GateReport {
 
 impl GateReport {
     /// Value of `format`.
-    pub const FORMAT: &'static str = "faultline-lens-gate/1";
+    pub const FORMAT: &'static str = "faultline-lens-gate/2";
 
     /// Whether every limit is kept, and there is one.
     pub fn passed(&self) -> bool {
         !self.checks.is_empty() && self.checks.iter().all(Check::passed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_survives_json_with_its_words() {
+        let problem = Problem { kind: "stall".to_owned(), text: "CPU 1 stood still".to_owned() };
+        let standing = Standing::from(NoFigure::CountedTooLittle { problem });
+        let json = serde_json::to_string(&standing).unwrap();
+        assert!(json.starts_with(r#"{"kind":"no_figure","reason":"counted-too-little","problem":{"#), "{json}");
+        assert_eq!(serde_json::from_str::<Standing>(&json).unwrap(), standing);
+        let words = r#"{"kind":"no_figure","reason":"not-run","text":"it has not been run"}"#;
+        assert_eq!(serde_json::from_str::<Standing>(words).unwrap(), Standing::from(NoFigure::NotRun));
     }
 }

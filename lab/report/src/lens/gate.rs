@@ -7,16 +7,17 @@ use crate::lens::compare::differences;
 use crate::lens::tables;
 use crate::lens::words;
 use crate::one_line::one_line;
+use crate::sentences::{no_figure, worded_gate};
 use crate::sheet::Sheet;
 use crate::style::{Signs, Style, Tone, UNICODE};
 use crate::table::{self, Form, Table, number};
 use faultline_model::lens::gate::{Check, GateReport, Standing};
 
-/// What a gate found: every limit, and for those exceeded the lines and code to look at. JSON is the report as it is.
+/// What a gate found: every limit, and for those exceeded the lines and code to look at. JSON is the report with its words.
 pub fn budget_table(report: &GateReport, format: Format, style: &Style) -> String {
     match format {
         Format::Table => text(report, style),
-        Format::Json => json(report),
+        Format::Json => json(&worded_gate(report)),
         Format::Csv => table(report).csv(),
         Format::Markdown => markdown(report),
     }
@@ -42,21 +43,22 @@ fn word(standing: &Standing) -> &'static str {
     match standing {
         Standing::Kept { .. } => "kept",
         Standing::Exceeded { .. } => "exceeded",
-        Standing::NoFigure { .. } => "no figure",
+        Standing::NoFigure(_) => "no figure",
     }
 }
 
 fn value(standing: &Standing) -> Option<f64> {
     match standing {
         Standing::Kept { value } | Standing::Exceeded { value, .. } => Some(*value),
-        Standing::NoFigure { .. } => None,
+        Standing::NoFigure(_) => None,
     }
 }
 
-fn reason(standing: &Standing) -> &str {
+/// Why there is no figure, where there is none.
+fn reason(standing: &Standing) -> Option<String> {
     match standing {
-        Standing::NoFigure { reason } => reason,
-        _ => "",
+        Standing::NoFigure(reason) => Some(no_figure(reason)),
+        Standing::Kept { .. } | Standing::Exceeded { .. } => None,
     }
 }
 
@@ -82,12 +84,12 @@ fn columns<'a>() -> Vec<Column<'a>> {
         Column::right("limit", |(_, check), signs| transfers(check.limit, signs))
             .csv("limit", |(_, check)| number(check.limit)),
         Column::csv_only("standing", |(_, check)| word(&check.standing).to_owned()),
-        Column::csv_only("reason", |(_, check)| reason(&check.standing).to_owned()),
+        Column::csv_only("reason", |(_, check)| reason(&check.standing).unwrap_or_default()),
         Column::left("per operation", |(_, check), _| check.metric.clone()),
         Column::left("cell", |(_, check), _| {
             one_line(&match reason(&check.standing) {
-                "" => check.cell.clone(),
-                reason => format!("{}: {reason}", check.cell),
+                None => check.cell.clone(),
+                Some(reason) => format!("{}: {reason}", check.cell),
             })
         }),
     ]

@@ -3,14 +3,16 @@
 
 mod advice;
 mod caution;
+mod gate;
 mod warning;
 mod worded;
 
 pub(crate) use advice::advice;
 pub use caution::caution;
+pub(crate) use gate::no_figure;
 pub(crate) use warning::warning;
 pub use worded::worded_cautions;
-pub(crate) use worded::{worded_comparison, worded_fitness, worded_run};
+pub(crate) use worded::{worded_comparison, worded_fitness, worded_gate, worded_run};
 
 /// A number of things: `1 cell`, `2 cells`.
 fn number(count: usize, thing: &str) -> String {

@@ -1,10 +1,11 @@
 //! What is written for programs, with its words: JSON, and the data in the page.
 
 use super::advice::AdviceWords;
-use super::{advice, caution, warning};
+use super::{advice, caution, no_figure, warning};
 use faultline_model::advice::Advice;
 use faultline_model::comparison::{Comparison, Fit, Fitness};
 use faultline_model::failure::Failure;
+use faultline_model::lens::gate::{GateReport, Standing};
 use faultline_model::said::Said;
 use faultline_model::summary::RunSummary;
 use faultline_model::workload_comparison::Caution;
@@ -31,6 +32,17 @@ pub(crate) fn worded_comparison(compared: &Comparison) -> Comparison {
         workload.details.failures.iter_mut().for_each(|side| each(side, Failure::to_string));
     }
     each(&mut worded.unmatched, ToString::to_string);
+    worded
+}
+
+/// What a gate found with its words.
+pub(crate) fn worded_gate(report: &GateReport) -> GateReport {
+    let mut worded = report.clone();
+    for check in &mut worded.checks {
+        if let Standing::NoFigure(reason) = &mut check.standing {
+            each(std::slice::from_mut(reason), no_figure);
+        }
+    }
     worded
 }
 

@@ -3,7 +3,7 @@
 use crate::lens_fixture::{case, code, lines};
 use faultline_model::cell::TaskMode;
 use faultline_model::lens::comparison::{CellComparison, Change, Difference, LensComparison, Spread, Unmatched};
-use faultline_model::lens::gate::{Check, GateReport, Standing};
+use faultline_model::lens::gate::{Check, GateReport, NoFigure, Standing};
 use faultline_model::record::RunId;
 
 fn spread(median: f64, n: u32) -> Spread {
@@ -66,7 +66,6 @@ pub fn budgets() -> GateReport {
         differences: Vec::new(),
     };
     let exceeded = Standing::Exceeded { value: 7.2, lines: lines(8, 7.2), code: code(7.2) };
-    let reason = "the run has no such case at that number of CPUs".to_owned();
     GateReport {
         format: GateReport::FORMAT.into(),
         run: RunId(12),
@@ -74,7 +73,7 @@ pub fn budgets() -> GateReport {
         checks: vec![
             check("counters:program at 8", 0.01, Standing::Kept { value: 0.0006 }),
             check("fault_existing:shared at 8", 1.5, exceeded),
-            check("fault_existing:own at 8", 1.5, Standing::NoFigure { reason }),
+            check("fault_existing:own at 8", 1.5, NoFigure::NoSuchCell.into()),
         ],
     }
 }

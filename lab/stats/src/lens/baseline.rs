@@ -7,7 +7,7 @@ use crate::lens::spread::{noise, spread};
 use crate::progress::standings;
 use crate::thresholds::{LENS_CHANGE_SHARE, LENS_CHANGE_TRANSFERS};
 use faultline_model::lens::comparison::{Change, Difference, LensComparison};
-use faultline_model::lens::gate::{Check, GateReport, Standing};
+use faultline_model::lens::gate::{Check, GateReport, NoFigure, Standing};
 use faultline_model::record::RunRecord;
 
 /// How much more is let pass: the largest of the three, of which the third is what the repeats of either run span.
@@ -59,7 +59,7 @@ fn check(
     });
     let standing = match cell.zip(limit) {
         Some((cell, limit)) => judge(cell, limit, transfers),
-        None => Standing::NoFigure { reason: "the run has no such case at that number of CPUs".to_owned() },
+        None => NoFigure::NoSuchCell.into(),
     };
     let exceeded = matches!(standing, Standing::Exceeded { .. });
     let compared = comparison.cells.iter().find(|cell| cell.case == *then.case && cell.cpus == cpus);

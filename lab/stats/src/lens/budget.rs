@@ -6,7 +6,7 @@ use crate::lens::summary::problems;
 use crate::median::median;
 use crate::progress::standings;
 use crate::thresholds::LENS_GATE_SHOWN;
-use faultline_model::lens::gate::{Check, GateReport, Standing};
+use faultline_model::lens::gate::{Check, GateReport, NoFigure, Standing};
 use faultline_model::lens::reading::Reading;
 use faultline_model::record::RunRecord;
 use std::fmt;
@@ -123,8 +123,7 @@ impl Budget {
         });
         let checks: Vec<Check> = cells.map(|(name, cell)| self.check(&name, self.standing(cell))).collect();
         if checks.is_empty() {
-            let reason = "the run has no such case at that number of CPUs".to_owned();
-            return vec![self.check(&self.case, Standing::NoFigure { reason })];
+            return vec![self.check(&self.case, NoFigure::NoSuchCell.into())];
         }
         checks
     }
@@ -147,9 +146,10 @@ impl Budget {
 /// How the median of a cell's figure stands to a limit. A figure that counted too little can exceed its limit, but not keep to it.
 pub(crate) fn judge(cell: &CellReadings<'_>, limit: f64, figure: impl Fn(&Reading) -> f64) -> Standing {
     let Some((typical, value)) = cell.typical().zip(median(&cell.values(figure))) else {
-        let failed = !cell.failures.is_empty();
-        let reason = if failed { causes(cell) } else { "it has not been run".to_owned() };
-        return Standing::NoFigure { reason };
+        return match cell.failures.is_empty() {
+            true => NoFigure::NotRun.into(),
+            false => NoFigure::AllFailed { failures: cell.failures.clone() }.into(),
+        };
     };
     if value > limit {
         return Standing::Exceeded {
@@ -159,23 +159,19 @@ pub(crate) fn judge(cell: &CellReadings<'_>, limit: f64, figure: impl Fn(&Readin
         };
     }
     if !cell.failures.is_empty() {
-        return Standing::NoFigure { reason: format!("an attempt failed: {}", causes(cell)) };
+        return NoFigure::SomeFailed { failures: cell.failures.clone() }.into();
     }
-    match problems(cell).first() {
-        Some(problem) => Standing::NoFigure { reason: problem.text.clone() },
+    match problems(cell).into_iter().next() {
+        Some(problem) => NoFigure::CountedTooLittle { problem }.into(),
         None => Standing::Kept { value },
     }
-}
-
-/// Why attempts gave no reading.
-fn causes(cell: &CellReadings<'_>) -> String {
-    cell.failures.iter().map(|failure| failure.cause.to_string()).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::lens::example;
+    use faultline_model::failure::{Failure, FailureCause};
     use faultline_model::lens::raw::Problem;
     use faultline_model::outcome::Outcome;
 
@@ -231,26 +227,30 @@ mod tests {
     #[test]
     fn what_cannot_be_judged_does_not_pass() {
         let mut record = example::record(&[(2, 0.5), (8, 0.5), (16, 0.5), (32, 0.5)]);
-        record.attempts[1].outcome = Some(Outcome::TimedOut { limit_ms: 1000 });
+        let outcome = Outcome::TimedOut { limit_ms: 1000 };
+        record.attempts[1].outcome = Some(outcome.clone());
         record.attempts.pop();
         let stall = Problem { kind: "stall".into(), text: "CPU 1 stood still".into() };
-        record.attempts[2].reading.as_mut().unwrap().problems.push(stall);
+        record.attempts[2].reading.as_mut().unwrap().problems.push(stall.clone());
         let reason = |text: &str| match standing(text, &record) {
-            Standing::NoFigure { reason } => reason,
+            Standing::NoFigure(reason) => reason.what,
             other => panic!("{other:?}"),
         };
-        assert_eq!(reason("load<=9@8"), "no end within its limit of 1.0 s; killed");
-        assert_eq!(reason("load<=9@16"), "CPU 1 stood still");
-        assert_eq!(reason("load<=9@32"), "it has not been run");
-        assert_eq!(reason("load<=9@64"), "the run has no such case at that number of CPUs");
-        assert_eq!(reason("other<=9@2"), "the run has no such case at that number of CPUs");
+        let timed_out = Failure { block: Some(1), cause: FailureCause::Ended { outcome } };
+        assert_eq!(reason("load<=9@8"), NoFigure::AllFailed { failures: vec![timed_out] });
+        assert_eq!(reason("load<=9@16"), NoFigure::CountedTooLittle { problem: stall });
+        assert_eq!(reason("load<=9@32"), NoFigure::NotRun);
+        assert_eq!(reason("load<=9@64"), NoFigure::NoSuchCell);
+        assert_eq!(reason("other<=9@2"), NoFigure::NoSuchCell);
     }
 
     #[test]
     fn one_failed_attempt_of_several_does_not_pass_either() {
         let mut record = example::record(&[(2, 0.5), (2, 0.5)]);
         record.attempts[1].reading = None;
-        assert!(matches!(standing("load<=9@2", &record), Standing::NoFigure { .. }));
+        let Standing::NoFigure(reason) = standing("load<=9@2", &record) else { panic!() };
+        let NoFigure::SomeFailed { failures } = reason.what else { panic!() };
+        assert_eq!(failures.iter().map(|failure| &failure.cause).collect::<Vec<_>>(), [&FailureCause::NoReport]);
     }
 
     #[test]
