@@ -15,6 +15,7 @@ pub mod facts;
 pub mod failure;
 pub mod imported;
 pub mod journal;
+mod json;
 pub mod lens;
 pub mod machine;
 pub mod outcome;

@@ -1,5 +1,6 @@
 //! Laws of scaling fitted to a curve, and two fits side by side. Computed by `stats`, shown by `report`.
 
+use crate::json::not_a_number_when_null;
 use crate::workload_comparison::Bounded;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,51 @@ pub enum Law {
     Amdahl,
     /// Gunther's Universal Scalability Law: λn / (1 + σ(n − 1) + κn(n − 1)).
     Universal,
+}
+
+/// Why no law can be fitted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[serde(tag = "problem", rename_all = "kebab-case")]
+pub enum FitError {
+    /// Fewer numbers of CPUs than parameters.
+    #[error("{found} numbers of CPUs have values, the law needs {needed}")]
+    FewPoints {
+        /// Numbers of CPUs with a value.
+        found: u32,
+        /// Needed.
+        needed: u32,
+    },
+    /// No value more than parameters: nothing tells how far off they may be.
+    #[error("there are {found} values, an interval needs {needed}")]
+    FewValues {
+        /// Values.
+        found: u32,
+        /// Needed.
+        needed: u32,
+    },
+    /// No throughput.
+    #[error("a rate of {rate} at {cpus} CPUs: rates have to be finite and above 0, on 1 CPU or more")]
+    NotARate {
+        /// The value; in JSON `null` when it is not finite.
+        #[serde(deserialize_with = "not_a_number_when_null")]
+        rate: f64,
+        /// Its number of CPUs.
+        cpus: u32,
+    },
+    /// No minimum was found, or one beyond all numbers.
+    #[error("the law doesn't settle on these values")]
+    Unsettled,
+    /// Fits of two laws.
+    #[error("the two fits are of different laws")]
+    DifferentLaws,
+    /// A level that is none.
+    #[error("the level is {level}: it has to lie between 0.5 and 1")]
+    Level {
+        /// The level.
+        #[serde(deserialize_with = "not_a_number_when_null")]
+        level: f64,
+    },
 }
 
 /// A parameter that was fitted.

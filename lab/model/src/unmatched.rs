@@ -1,7 +1,9 @@
 //! What two sides hold and can't be compared, as data.
 
 use crate::failure::Failure;
-use serde::{Deserialize, Deserializer, Serialize};
+use crate::json::not_a_number_when_null;
+use crate::scaling::FitError;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A series, or a part of one, that isn't compared.
@@ -76,7 +78,7 @@ pub enum UnmatchedReason {
     /// No law of scaling fits the case; its workloads are compared.
     NoLaw {
         /// Why.
-        why: String,
+        why: FitError,
     },
 }
 
@@ -136,13 +138,9 @@ impl fmt::Display for UnmatchedReason {
                 }
             }
             UnmatchedReason::SplitBlock { .. } => f.write_str("its runs are of different boots"),
-            UnmatchedReason::NoLaw { why } => f.write_str(why),
+            UnmatchedReason::NoLaw { why } => why.fmt(f),
         }
     }
-}
-
-fn not_a_number_when_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
 
 #[cfg(test)]
@@ -161,9 +159,12 @@ mod tests {
         let hung = Failure { block: None, cause: crate::failure::FailureCause::Told { words: "hung".into() } };
         let reason = UnmatchedReason::NoValue { side: Letter::A, failure: Some(hung) };
         assert_eq!(words(reason), "x idle×2: the first side has no value (hung)");
-        let law = UnmatchedReason::NoLaw { why: "too few".into() };
+        let law = UnmatchedReason::NoLaw { why: FitError::Unsettled };
         let law = Unmatched { name: "x".into(), tasks: None, measure: None, reason: law };
-        assert_eq!(law.to_string(), "law of scaling of x: too few");
+        let json = serde_json::to_string(&law).unwrap();
+        assert!(json.ends_with(r#""reason":"no-law","why":{"problem":"unsettled"}}"#), "{json}");
+        assert_eq!(serde_json::from_str::<Unmatched>(&json).unwrap(), law);
+        assert_eq!(law.to_string(), "law of scaling of x: the law doesn't settle on these values");
     }
 
     #[test]

@@ -282,6 +282,23 @@ measured: number,
 /** Blocks before the first look. */
 first_look: number, };
 
+/** Why no law can be fitted. */
+export type FitError = { "problem": "few-points",
+/** Numbers of CPUs with a value. */
+found: number,
+/** Needed. */
+needed: number, } | { "problem": "few-values",
+/** Values. */
+found: number,
+/** Needed. */
+needed: number, } | { "problem": "not-a-rate",
+/** The value; in JSON `null` when it is not finite. */
+rate: number,
+/** Its number of CPUs. */
+cpus: number, } | { "problem": "unsettled" } | { "problem": "different-laws" } | { "problem": "level",
+/** The level. */
+level: number, };
+
 /** Why a frequency may change. */
 export type FrequencyReason = { "reason": "governor",
 /** The governor. */
@@ -708,7 +725,7 @@ greatest: number, } | { "reason": "split-block",
 /** The block, from 0. */
 block: number, } | { "reason": "no-law",
 /** Why. */
-why: string, });
+why: FitError, });
 
 /** Whether a curve scales. */
 export type Verdict = "scales" | "partly" | "does-not-scale" | "undecided" | "not-measured";

@@ -1,11 +1,11 @@
 //! Laws of scaling of cases that were measured at several numbers of tasks.
 
 use super::pairs::Pair;
-use crate::scaling::{FitError, Point, compare, fit, scaling};
+use crate::scaling::{Point, compare, fit, scaling};
 use crate::two_sample::{Placed, Workload, units};
 use faultline_model::comparison::ScaledCase;
 use faultline_model::direction::Direction;
-use faultline_model::scaling::{Law, ScalingComparison};
+use faultline_model::scaling::{FitError, Law, ScalingComparison};
 use faultline_model::unmatched::{Unmatched, UnmatchedReason};
 
 /// Fewest numbers of tasks that a law is fitted to: one more than Amdahl's has parameters.
@@ -34,11 +34,11 @@ pub(crate) fn scaled_cases(pairs: &[Pair], workloads: &[Workload], level: f64) -
             Ok(comparison) => {
                 scaled.push(ScaledCase { name: name.to_owned(), unit: cells[0].0.unit.clone(), comparison });
             }
-            Err(error) => unfitted.push(Unmatched {
+            Err(why) => unfitted.push(Unmatched {
                 name: name.to_owned(),
                 tasks: None,
                 measure: None,
-                reason: UnmatchedReason::NoLaw { why: error.to_string() },
+                reason: UnmatchedReason::NoLaw { why },
             }),
         }
     }

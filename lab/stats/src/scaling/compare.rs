@@ -1,9 +1,8 @@
 //! Two fits of one law side by side, parameter by parameter.
 
 use super::fit::student;
-use super::points::FitError;
 use crate::two_sample::holm;
-use faultline_model::scaling::{Move, Parameter, ParameterChange, ScalingComparison, ScalingFit};
+use faultline_model::scaling::{FitError, Move, Parameter, ParameterChange, ScalingComparison, ScalingFit};
 use faultline_model::workload_comparison::Bounded;
 use statrs::distribution::ContinuousCDF;
 
@@ -13,7 +12,7 @@ pub fn compare(a: &ScalingFit, b: &ScalingFit, level: f64) -> Result<ScalingComp
         return Err(FitError::DifferentLaws);
     }
     if !(level > 0.5 && level < 1.0) {
-        return Err(FitError::Level(level));
+        return Err(FitError::Level { level });
     }
     let degrees = (f64::from(a.degrees), f64::from(b.degrees));
     let of = |kind: Kind, a: &Parameter, b: &Parameter| Pair::new(kind, a, b, degrees);

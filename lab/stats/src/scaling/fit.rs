@@ -5,9 +5,9 @@
 
 use super::least_squares::{Matrix, Minimum, log_rate, minimum};
 use super::peak::peak;
-use super::points::{FitError, Point, Value, values};
+use super::points::{Point, Value, values};
 use crate::thresholds::MISFIT_LEVEL;
-use faultline_model::scaling::{FitCaution, Law, Parameter, Peak, Scaling, ScalingFit};
+use faultline_model::scaling::{FitCaution, FitError, Law, Parameter, Peak, Scaling, ScalingFit};
 use faultline_model::workload_comparison::Bounded;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
 
@@ -26,7 +26,7 @@ pub fn scaling(points: &[Point], level: f64) -> Result<Scaling, FitError> {
 /// Fits one law.
 pub fn fit(points: &[Point], law: Law, level: f64) -> Result<ScalingFit, FitError> {
     if !(level > 0.5 && level < 1.0) {
-        return Err(FitError::Level(level));
+        return Err(FitError::Level { level });
     }
     match law {
         Law::Amdahl => fitted::<2>(points, law, level),
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(fit(&points[..2], Law::Universal, 0.95), Err(FitError::FewPoints { found: 2, needed: 3 }));
         let bad = [Point { cpus: 1, rates: vec![-1.0] }];
         assert_eq!(fit(&bad, Law::Amdahl, 0.95), Err(FitError::NotARate { rate: -1.0, cpus: 1 }));
-        assert_eq!(fit(&points, Law::Amdahl, 1.0), Err(FitError::Level(1.0)));
+        assert_eq!(fit(&points, Law::Amdahl, 1.0), Err(FitError::Level { level: 1.0 }));
     }
 
     proptest! {

@@ -10,4 +10,4 @@ mod points;
 
 pub use compare::compare;
 pub use fit::{fit, scaling};
-pub use points::{FitError, Point};
+pub use points::Point;
