@@ -103,7 +103,7 @@ impl Conclusion {
                 Concluded::Figures(Box::new(summary))
             }
         };
-        Self::put_together(store, record.head(), what)
+        Self::put_together(store, record.head.clone(), what)
     }
 
     fn put_together(store: &Store, head: RunHead, what: Concluded) -> Result<Self, Error> {

@@ -13,6 +13,7 @@ use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Deref;
 
 /// Names a run within a store; shown to people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -123,62 +124,6 @@ pub struct RunHead {
 }
 
 impl RunHead {
-    /// Facts of its first session, of the first subject's machine.
-    pub fn facts(&self) -> Option<&Facts> {
-        self.sessions.first().and_then(|session| session.facts_of(SubjectIndex::A))
-    }
-
-    /// A subject.
-    pub fn subject(&self, subject: SubjectIndex) -> Option<&Subject> {
-        self.subjects.get(subject.at())
-    }
-}
-
-/// A run, whole.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RunRecord {
-    /// Its id.
-    pub id: RunId,
-    /// Its label, where it has one.
-    pub label: Option<String>,
-    /// What was asked for.
-    pub settings: Settings,
-    /// What is measured, at least one; each item of the plan belongs to one of them.
-    pub subjects: Vec<Subject>,
-    /// The workloads as they described themselves.
-    pub workloads: Vec<WorkloadInfo>,
-    /// Where it stands.
-    pub state: RunState,
-    /// Its sessions; at least one, the first is the run's start.
-    pub sessions: Vec<Session>,
-    /// The plan, in its order.
-    pub plan: Vec<PlanItem>,
-    /// Items left out because the time budget was used up, by ordinal.
-    pub skipped: Vec<u32>,
-    /// Every attempt, in the order in which they began.
-    pub attempts: Vec<Attempt>,
-}
-
-impl RunRecord {
-    /// A run, put together. `skipped`: ordinals of items that were left out.
-    pub fn new(head: RunHead, plan: Vec<PlanItem>, skipped: Vec<u32>, attempts: Vec<Attempt>) -> Self {
-        let RunHead { id, label, settings, subjects, workloads, state, sessions } = head;
-        RunRecord { id, label, settings, subjects, workloads, state, sessions, plan, skipped, attempts }
-    }
-
-    /// The run without its plan and what was measured.
-    pub fn head(&self) -> RunHead {
-        RunHead {
-            id: self.id,
-            label: self.label.clone(),
-            settings: self.settings.clone(),
-            subjects: self.subjects.clone(),
-            workloads: self.workloads.clone(),
-            state: self.state,
-            sessions: self.sessions.clone(),
-        }
-    }
-
     /// When the run began.
     pub fn started(&self) -> UnixMillis {
         self.sessions.first().map_or(UnixMillis(0), |session| session.started)
@@ -198,7 +143,31 @@ impl RunRecord {
     pub fn subject(&self, subject: SubjectIndex) -> Option<&Subject> {
         self.subjects.get(subject.at())
     }
+}
 
+/// A run, whole. What stands in its head is read as its own: `record.settings`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// What was asked for, of what, where.
+    #[serde(flatten)]
+    pub head: RunHead,
+    /// The plan, in its order.
+    pub plan: Vec<PlanItem>,
+    /// Items left out because the time budget was used up, by ordinal.
+    pub skipped: Vec<u32>,
+    /// Every attempt, in the order in which they began.
+    pub attempts: Vec<Attempt>,
+}
+
+impl Deref for RunRecord {
+    type Target = RunHead;
+
+    fn deref(&self) -> &RunHead {
+        &self.head
+    }
+}
+
+impl RunRecord {
     /// The attempt with which an item ended, if it has.
     pub fn final_attempt(&self, ordinal: u32) -> Option<&Attempt> {
         self.attempts

@@ -247,7 +247,7 @@ impl Lives {
 
     fn concluded(mut self, conclusion: &Conclusion) -> Result<Account, String> {
         let record = self.finished()?;
-        if conclusion.head != record.head() {
+        if conclusion.head != record.head {
             return Err("it is concluded from something else than what is saved".to_owned());
         }
         let again = stored::conclusion(self.run, &self.places()).map_err(in_words)?;

@@ -9,7 +9,7 @@ use faultline_model::machine::Machine;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{ComparisonSettings, PinPolicy, PlanItem, RunKind, Settings, TimedSettings, Timing};
 use faultline_model::protocol::{Interval, Usage, UsageScope};
-use faultline_model::record::{Attempt, RunId, RunRecord, RunState, Session};
+use faultline_model::record::{Attempt, RunHead, RunId, RunRecord, RunState, Session};
 use faultline_model::setup::Setup;
 use faultline_model::subject::{Subject, SubjectIndex};
 use faultline_model::time::UnixMillis;
@@ -97,7 +97,7 @@ impl Run {
     pub(crate) fn record(self) -> RunRecord {
         let plan = self.plan();
         let attempts = plan.iter().map(|item| self.attempt(item)).collect();
-        RunRecord {
+        let head = RunHead {
             id: RunId(1),
             label: None,
             settings: self.settings(),
@@ -105,10 +105,8 @@ impl Run {
             state: RunState::Finished,
             sessions: vec![Session { started: UnixMillis(1_000), facts: vec![quiet_facts(); self.subjects().len()] }],
             subjects: self.subjects(),
-            plan,
-            skipped: Vec::new(),
-            attempts,
-        }
+        };
+        RunRecord { head, plan, skipped: Vec::new(), attempts }
     }
 
     fn plan(&self) -> Vec<PlanItem> {

@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn a_case_that_no_workload_describes_is_kept() {
         let mut record = example::Run::new(&["load"]).tasks(&[1]).repeats(1).record();
-        record.workloads.clear();
+        record.head.workloads.clear();
         let standings = standings(&record);
         let cases = gather(&record.workloads, &standings);
         assert_eq!((cases[0].about.unit.as_str(), cases[0].cells[0].repeats.len()), ("operation/s", 1));

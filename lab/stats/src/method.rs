@@ -24,8 +24,8 @@ mod tests {
         let rate = |tasks, block| 1_000_003 / u64::from(tasks) + 20_000 * u64::from(block * 7 % 5);
         let mut record = example::Run::new(&["load", "other"]).tasks(&[1, 2, 4]).rate(rate).record();
         record.attempts[4].outcome = Some(Outcome::TimedOut { limit_ms: 1500 });
-        record.sessions[0].facts[0].text("cpu.governor", "powersave");
-        record.sessions[0].facts[0].real("load.one_minute", 3.0);
+        record.head.sessions[0].facts[0].text("cpu.governor", "powersave");
+        record.head.sessions[0].facts[0].real("load.one_minute", 3.0);
         record
     }
 
@@ -37,7 +37,7 @@ mod tests {
         record.skipped = later.collect();
         let skipped = record.skipped.clone();
         record.attempts.retain(|attempt| !skipped.contains(&attempt.ordinal));
-        record.state = RunState::Finished;
+        record.head.state = RunState::Finished;
         record
     }
 

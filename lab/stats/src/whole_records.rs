@@ -11,7 +11,7 @@ use faultline_model::journal::AttemptId;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{PlanItem, Timing};
 use faultline_model::protocol::{Interval, Measure, Usage, UsageScope};
-use faultline_model::record::{Attempt, RunRecord, Session};
+use faultline_model::record::{Attempt, RunHead, RunRecord, Session};
 use faultline_model::subject::SubjectIndex;
 use faultline_model::summary::{CurveVerdict, Point, RunSummary, Verdict};
 use faultline_model::time::UnixMillis;
@@ -144,14 +144,12 @@ prop_compose! {
         let mut once = example::workload("once");
         once.style = Style::Once;
         once.direction = if lower { Direction::Lower } else { Direction::Higher };
-        RunRecord {
+        let head = RunHead {
             workloads: vec![once, example::workload("loops")],
-            plan,
-            attempts: attempts.into_iter().map(|(_, attempt)| attempt).collect(),
-            skipped,
             sessions: sessions.into_iter().map(|facts| Session { started: UnixMillis(1), facts: vec![facts] }).collect(),
-            ..example::Run::new(&[]).record()
-        }
+            ..example::Run::new(&[]).record().head
+        };
+        RunRecord { head, plan, attempts: attempts.into_iter().map(|(_, attempt)| attempt).collect(), skipped }
     }
 }
 
@@ -238,7 +236,7 @@ fn a_run_without_attempts_says_so() {
 #[test]
 fn a_record_of_nothing_is_summed_up() {
     let mut record = example::Run::new(&[]).record();
-    record.sessions.clear();
+    record.head.sessions.clear();
     let summary = summarise(&record);
     assert_eq!((summary.curves.len(), summary.warnings.len(), summary.machine.as_str()), (0, 0, "unknown machine"));
 }
@@ -274,7 +272,7 @@ fn under_a_quota_the_verdict_rests_on_what_the_quota_allows() {
     // Four tasks share the time of 2.5 CPUs: they do the work of two.
     let rate = |tasks: u32, block: u32| u64::from(tasks.min(2)) * 1_000_000 / u64::from(tasks) + u64::from(block % 3);
     let mut record = example::Run::new(&["load"]).tasks(&[1, 2, 4]).repeats(6).rate(rate).record();
-    for facts in record.sessions.iter_mut().flat_map(|session| &mut session.facts) {
+    for facts in record.head.sessions.iter_mut().flat_map(|session| &mut session.facts) {
         facts.count("cpu.logical", 4);
         facts.count("cpu.usable", 4);
         facts.real("cgroup.cpu_quota_cpus", 2.5);

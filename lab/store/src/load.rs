@@ -67,7 +67,7 @@ fn read_run(connection: &Connection, run: RunId) -> rusqlite::Result<Option<RunR
     let Some(head) = head_of(&snapshot, run)? else { return Ok(None) };
     let (plan, skipped) = read_plan(&snapshot, run)?;
     let attempts = read_attempts(&snapshot, run)?;
-    Ok(Some(RunRecord::new(head, plan, skipped, attempts)))
+    Ok(Some(RunRecord { head, plan, skipped, attempts }))
 }
 
 fn read_head(connection: &Connection, run: RunId) -> rusqlite::Result<Option<RunHead>> {

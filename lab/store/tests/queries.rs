@@ -196,7 +196,7 @@ proptest! {
             .collect();
         prop_assert_eq!(store.missing_items(run).unwrap(), missing);
         prop_assert_eq!(store.load_plan(run).unwrap(), record.plan.clone());
-        prop_assert_eq!(store.load_head(run).unwrap(), record.head());
+        prop_assert_eq!(&store.load_head(run).unwrap(), &record.head);
         prop_assert_eq!(store.outcome_counts(run).unwrap(), counts_of(&record));
         let starts: Vec<UnixMillis> = record.attempts.iter().map(|attempt| attempt.started).collect();
         prop_assert_eq!(store.attempt_starts(run).unwrap(), starts);

@@ -211,7 +211,7 @@ mod tests {
     fn in_guests_boots_are_the_units() {
         let mut record = live();
         let guest: faultline_model::machine::Machine = "qemu:cpus=2".parse().unwrap();
-        record.subjects.iter_mut().for_each(|subject| subject.machine = guest.clone());
+        record.head.subjects.iter_mut().for_each(|subject| subject.machine = guest.clone());
         let found = compare_sides(&record, &Settings::default(), None).unwrap();
         assert_eq!(
             (found.workloads[0].comparison.independent, found.workloads[0].comparison.a.boots),
@@ -228,7 +228,7 @@ mod tests {
         facts.text("boot.id", "second");
         // After the first run of the sixth block: each holds four.
         let started = faultline_model::time::UnixMillis(2_000 + 4 * 5 + 1);
-        record.sessions.push(faultline_model::record::Session { started, facts: vec![facts; 2] });
+        record.head.sessions.push(faultline_model::record::Session { started, facts: vec![facts; 2] });
         let found = compare_sides(&record, &Settings::default(), None).unwrap();
         let [one, two] = found.workloads.as_slice() else { panic!("{found:?}") };
         let (one, two) = (&one.comparison, &two.comparison);
@@ -242,11 +242,11 @@ mod tests {
     fn two_runs_in_one_boot_and_in_two() {
         let run = |rate| example::Run::new(&["load"]).repeats(12).rate(rate).record();
         let (a, mut b) = (run(noisy), run(faster));
-        b.label = Some("patched".to_owned());
+        b.head.label = Some("patched".to_owned());
         let found = compare_runs(&a, &b, &Settings::default()).unwrap();
         assert_eq!((found.a.name.as_str(), found.b.name.as_str()), ("run 1", "patched"));
         assert!(found.workloads.iter().all(|workload| workload.comparison.answer == Answer::Faster));
-        b.sessions[0].facts[0].text("boot.id", "another");
+        b.head.sessions[0].facts[0].text("boot.id", "another");
         let found = compare_runs(&a, &b, &Settings::default()).unwrap();
         assert!(found.workloads.iter().all(|workload| workload.comparison.answer == Answer::Undecided));
     }

@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn a_workload_that_runs_once_has_its_first_measure() {
         let mut record = example::Run::new(&["load"]).tasks(&[1]).repeats(1).record();
-        record.workloads[0].style = Style::Once;
+        record.head.workloads[0].style = Style::Once;
         record.attempts[0].window.clear();
         let measure = |value| Measure { name: "real_s".into(), unit: "s".into(), direction: Direction::Lower, value };
         record.attempts[0].measures = vec![measure(12.5), measure(20.0)];
@@ -273,19 +273,19 @@ mod tests {
         let mut record = example::Run::new(&["load"]).tasks(&[1]).repeats(2).record();
         let mut facts = example::quiet_facts();
         facts.text("boot.id", "second");
-        record.sessions.push(Session { started: UnixMillis(2_001), facts: vec![facts] });
+        record.head.sessions.push(Session { started: UnixMillis(2_001), facts: vec![facts] });
         assert_eq!(boots(&dataset(&record).series[0]), [Some("first"), Some("second")]);
-        record.subjects[0].machine = "qemu:cpus=2".parse().unwrap();
+        record.head.subjects[0].machine = "qemu:cpus=2".parse().unwrap();
         assert_eq!(boots(&dataset(&record).series[0]), [Some("run 1 attempt 0"), Some("run 1 attempt 1")]);
     }
 
     #[test]
     fn each_side_has_its_own_machine() {
         let mut record = example::Run::new(&["load"]).tasks(&[1]).repeats(1).against(|_, _| 1_000_000).record();
-        record.subjects[1].machine = "qemu:cpus=1".parse().unwrap();
+        record.head.subjects[1].machine = "qemu:cpus=1".parse().unwrap();
         let mut facts = Facts::default();
         facts.text("kernel.release", "6.2.0");
-        record.sessions[0].facts[1] = facts;
+        record.head.sessions[0].facts[1] = facts;
         let (a, b) = sides(&record);
         assert_eq!((boots(&a.series[0]), boots(&b.series[0])), (vec![Some("first")], vec![Some("run 1 attempt 1")]));
         assert_eq!(b.facts.get_text("kernel.release"), Some("6.2.0"));
@@ -299,7 +299,7 @@ mod tests {
         record.plan[0].cell.case.mode = TaskMode::Thread;
         assert_eq!(dataset(&record).series[0].name, "load:base (threads)");
         let text = String::new();
-        record.workloads[0].variants =
+        record.head.workloads[0].variants =
             vec![VariantInfo { name: "base".into(), modes: vec![TaskMode::Thread, TaskMode::Process], text }];
         assert_eq!(dataset(&record).series[0].name, "load:base");
         record.plan[0].cell.case.mode = TaskMode::Process;

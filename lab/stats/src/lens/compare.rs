@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn cells_of_one_run_alone_are_told() {
         let (a, mut b) = (example::record(&[(2, 0.5), (8, 1.5)]), example::record(&[(2, 0.5), (4, 1.0)]));
-        b.id = faultline_model::record::RunId(9);
+        b.head.id = faultline_model::record::RunId(9);
         let unmatched = compare_runs(&a, &b).unmatched;
         let told: Vec<_> = unmatched.iter().map(|one| (one.cpus, one.missing_in.0)).collect();
         assert_eq!(told, [(8, 9), (4, 1)]);

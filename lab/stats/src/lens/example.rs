@@ -119,8 +119,8 @@ pub(crate) fn record(cells: &[(u32, f64)]) -> RunRecord {
         let counted = line(0x1000, (transfers * 1000.0).round() as u64, "counter");
         record.attempts[index].reading = Some(Box::new(reading(cpus, 1000, vec![counted])));
     }
-    record.subjects[0].what = SubjectKind::Kernel { image: "/boot/vmlinuz".into(), command_line: "quiet".into() };
-    record.settings.kind = RunKind::Lens(LensSettings {
+    record.head.subjects[0].what = SubjectKind::Kernel { image: "/boot/vmlinuz".into(), command_line: "quiet".into() };
+    record.head.settings.kind = RunKind::Lens(LensSettings {
         sockets: 1,
         cpus_per_cache: None,
         costs: "default".into(),

@@ -126,7 +126,7 @@ mod tests {
     fn cut(mut record: RunRecord, blocks: u32, budget: bool) -> RunRecord {
         let later: Vec<u32> = record.plan.iter().filter(|item| item.block >= blocks).map(|item| item.ordinal).collect();
         record.attempts.retain(|attempt| !later.contains(&attempt.ordinal));
-        (record.skipped, record.state) =
+        (record.skipped, record.head.state) =
             if budget { (later, RunState::Finished) } else { (Vec::new(), RunState::Open) };
         record
     }
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn where_there_is_one_look_at_the_end_nothing_is_seen_before() {
         let mut record = record(true);
-        let RunKind::Comparison(comparison) = &mut record.settings.kind else { panic!() };
+        let RunKind::Comparison(comparison) = &mut record.head.settings.kind else { panic!() };
         comparison.precision = 0.0;
         let (compared, sequential) = of(&cut(record.clone(), 59, false));
         assert_eq!((compared.workloads[0].comparison.answer, sequential.taken), (Answer::Undecided, 0));

@@ -48,15 +48,15 @@ mod tests {
 
     fn resumed() -> RunRecord {
         let mut record = example::Run::new(&["load"]).record();
-        record.sessions.push(Session { started: UnixMillis(5_000), facts: vec![example::quiet_facts()] });
+        record.head.sessions.push(Session { started: UnixMillis(5_000), facts: vec![example::quiet_facts()] });
         record
     }
 
     #[test]
     fn another_boot_or_kernel_is_named() {
         let mut record = resumed();
-        record.sessions[1].facts[0].text("boot.id", "second");
-        record.sessions[1].facts[0].0.remove("kernel.release");
+        record.head.sessions[1].facts[0].text("boot.id", "second");
+        record.head.sessions[1].facts[0].0.remove("kernel.release");
         let warnings = of(&record, ChangedSurroundings);
         let keys = ["boot.id", "kernel.release"].map(str::to_owned).into();
         assert_eq!(warnings[0].kind, WarningKind::ChangedSurroundings { sessions: 2, keys });
@@ -65,8 +65,8 @@ mod tests {
     #[test]
     fn another_load_is_no_change_of_the_machine() {
         let mut record = resumed();
-        record.sessions[1].facts[0].real("load.one_minute", 0.4);
-        record.sessions[1].facts[0].count("memory.available_bytes", 1 << 30);
+        record.head.sessions[1].facts[0].real("load.one_minute", 0.4);
+        record.head.sessions[1].facts[0].count("memory.available_bytes", 1 << 30);
         assert!(of(&record, ChangedSurroundings).is_empty());
     }
 }

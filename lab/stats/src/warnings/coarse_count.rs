@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn a_workload_that_runs_once_counts_nothing() {
         let mut record = run(60, 1);
-        record.workloads[0].style = Style::Once;
+        record.head.workloads[0].style = Style::Once;
         assert!(of(&record, CoarseCount).is_empty());
     }
 }

@@ -50,7 +50,7 @@ mod tests {
     /// A run of 1, 2 and 4 tasks on a machine of so many logical CPUs, usable ones and cores.
     fn run(logical: i64, usable: i64, cores: i64) -> RunRecord {
         let mut record = example::Run::new(&["load"]).tasks(&[1, 2, 4]).record();
-        let facts = &mut record.sessions[0].facts[0];
+        let facts = &mut record.head.sessions[0].facts[0];
         facts.count("cpu.logical", logical);
         facts.count("cpu.usable", usable);
         facts.count("cpu.cores", cores);
@@ -83,9 +83,9 @@ mod tests {
     #[test]
     fn a_quota_below_the_cpus_concerns_the_cells_that_reach_it() {
         let mut record = run(4, 4, 4);
-        record.sessions[0].facts[0].real("cgroup.cpu_quota_cpus", 1.5);
+        record.head.sessions[0].facts[0].real("cgroup.cpu_quota_cpus", 1.5);
         assert_eq!(tasks(&record, CpuQuota), [2, 4]);
-        record.sessions[0].facts[0].real("cgroup.cpu_quota_cpus", 4.0);
+        record.head.sessions[0].facts[0].real("cgroup.cpu_quota_cpus", 4.0);
         assert!(of(&record, CpuQuota).is_empty());
     }
 }

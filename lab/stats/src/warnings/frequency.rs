@@ -50,7 +50,7 @@ mod tests {
     fn scaling_under_the_steady_governor_is_none() {
         let mut record = with_fact("cpu.frequency_scaling", FactValue::Flag(true));
         assert!(of(&record, FrequencyScaling).is_empty());
-        record.sessions[0].facts[0].0.remove("cpu.governor");
+        record.head.sessions[0].facts[0].0.remove("cpu.governor");
         assert_eq!(of(&record, FrequencyScaling).len(), 1);
     }
 }

@@ -78,7 +78,7 @@ mod tests {
             ref other => panic!("{other:?}"),
         };
         assert!(!resumable(&record));
-        let RunKind::Lens(settings) = &mut record.settings.kind else { panic!() };
+        let RunKind::Lens(settings) = &mut record.head.settings.kind else { panic!() };
         settings.again = Some(Box::new(again()));
         assert!(resumable(&record));
     }

@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn a_workload_that_runs_once_is_as_long_as_the_machine_says() {
         let mut record = run(3 * SECOND_NS);
-        record.workloads[0].style = Style::Once;
+        record.head.workloads[0].style = Style::Once;
         for attempt in &mut record.attempts {
             attempt.window.clear();
             attempt.measures =

@@ -87,7 +87,7 @@ mod tests {
     /// The quiet example, with one fact set to another value.
     pub(super) fn with_fact(key: &str, value: FactValue) -> RunRecord {
         let mut record = example::Run::new(&["load"]).record();
-        record.sessions[0].facts[0].0.insert(key.to_owned(), value);
+        record.head.sessions[0].facts[0].0.insert(key.to_owned(), value);
         record
     }
 

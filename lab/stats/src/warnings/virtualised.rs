@@ -51,7 +51,7 @@ mod tests {
     fn a_virtual_machine_is_told_with_its_name() {
         let mut record = with_fact("virtualisation.kind", FactValue::Text("hypervisor".into()));
         assert_eq!(how(&record), hypervisor(&["hypervisor"]));
-        record.sessions[0].facts[0].text("virtualisation.hypervisor", "KVM");
+        record.head.sessions[0].facts[0].text("virtualisation.hypervisor", "KVM");
         assert_eq!(how(&record), hypervisor(&["hypervisor", "KVM"]));
     }
 
@@ -64,10 +64,10 @@ mod tests {
     #[test]
     fn an_emulated_machine_is_told_as_such() {
         let mut record = with_fact("virtualisation.kind", FactValue::Text("hypervisor".into()));
-        record.sessions[0].facts[0].text("virtualisation.hypervisor", "QEMU, TCG");
-        record.sessions[0].facts[0].text("emulator.accelerator", "tcg");
+        record.head.sessions[0].facts[0].text("virtualisation.hypervisor", "QEMU, TCG");
+        record.head.sessions[0].facts[0].text("emulator.accelerator", "tcg");
         assert_eq!(how(&record), Virtualisation::Emulated);
-        record.sessions[0].facts[0].text("emulator.accelerator", "kvm");
+        record.head.sessions[0].facts[0].text("emulator.accelerator", "kvm");
         assert_eq!(how(&record), hypervisor(&["hypervisor", "QEMU, TCG"]), "the host's own CPUs execute it");
     }
 
@@ -75,7 +75,7 @@ mod tests {
     fn bare_metal_is_not_told() {
         let mut record = with_fact("virtualisation.kind", FactValue::Text("none".into()));
         assert!(of(&record, Virtualised).is_empty());
-        record.sessions[0].facts[0].0.remove("virtualisation.kind");
+        record.head.sessions[0].facts[0].0.remove("virtualisation.kind");
         assert!(of(&record, Virtualised).is_empty());
     }
 }

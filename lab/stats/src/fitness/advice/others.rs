@@ -68,9 +68,9 @@ mod tests {
     #[test]
     fn what_others_took_comes_first() {
         let told = told(|record| {
-            record.sessions[0].facts[0].text("cpu.governor", "powersave");
-            record.sessions[0].facts[0].real("load.one_minute", 2.0);
-            record.sessions[0].facts[0].real("cgroup.cpu_quota_cpus", 1.5);
+            record.head.sessions[0].facts[0].text("cpu.governor", "powersave");
+            record.head.sessions[0].facts[0].real("load.one_minute", 2.0);
+            record.head.sessions[0].facts[0].real("cgroup.cpu_quota_cpus", 1.5);
             for attempt in &mut record.attempts {
                 attempt.usage = Some(example::usage(5_000_000_000, 0));
                 let times = [
