@@ -48,9 +48,14 @@ static size_t whole_pages_bytes(const struct plan *plan)
     return plan->size / plan->page_bytes * plan->page_bytes;
 }
 
-static const char *refuse(const struct plan *plan)
+static uint64_t least_size(const struct plan *plan)
 {
-    return plan->size < PAGES_PER_FAULT_MAX * plan->page_bytes ? "--size must be at least 512 pages" : NULL;
+    return PAGES_PER_FAULT_MAX * plan->page_bytes;
+}
+
+static enum size_memory size_memory(const struct plan *plan)
+{
+    return is_shared(plan) ? SIZE_IN_ONE_PLACE : SIZE_IN_EACH_TASK;
 }
 
 /*
@@ -149,7 +154,8 @@ const struct workload fault_existing = {
     .variants = variants,
     .variant_count = sizeof variants / sizeof variants[0],
     .state_bytes = sizeof(struct existing_state),
-    .refuse = refuse,
+    .least_size = least_size,
+    .size_memory = size_memory,
     .prepare = prepare,
     .setup = setup,
     .batch = batch,

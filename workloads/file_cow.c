@@ -37,9 +37,10 @@ static uint64_t bytes_per_operation(const struct plan *plan)
     return plan->page_bytes;
 }
 
-static const char *refuse(const struct plan *plan)
+static enum size_memory size_memory(const struct plan *plan)
 {
-    return plan->size < plan->page_bytes ? "--size must be at least one page" : NULL;
+    (void)plan;
+    return SIZE_IN_EACH_TASK;
 }
 
 /*
@@ -117,7 +118,8 @@ const struct workload file_cow = {
     .variant_count = sizeof variants / sizeof variants[0],
     .needs_scratch = true,
     .state_bytes = sizeof(struct cow_state),
-    .refuse = refuse,
+    .least_size = bytes_per_operation,
+    .size_memory = size_memory,
     .bytes_per_operation = bytes_per_operation,
     .prepare = prepare,
     .setup = setup,

@@ -15,6 +15,11 @@
 
 enum { SMALL, LARGE };
 
+static enum size_memory size_memory(const struct plan *plan)
+{
+    return plan_variant(plan) == LARGE ? SIZE_IN_EACH_TASK : SIZE_IN_NONE;
+}
+
 static void setup(struct task *task)
 {
     const struct plan *plan = task->plan;
@@ -64,6 +69,7 @@ const struct workload fork_exit = {
     .size_text = "bytes that a large parent has touched",
     .place = 60,
     .lens_operations = 64,
+    .size_memory = size_memory,
     .variants = variants,
     .variant_count = sizeof variants / sizeof variants[0],
     .setup = setup,

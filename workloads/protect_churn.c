@@ -47,6 +47,12 @@ static void make_writable(struct task *task)
     write_pages(state);
 }
 
+static enum size_memory size_memory(const struct plan *plan)
+{
+    (void)plan;
+    return SIZE_IN_EACH_TASK;
+}
+
 static void setup(struct task *task)
 {
     const struct plan *plan = task->plan;
@@ -97,6 +103,7 @@ const struct workload protect_churn = {
     .size_text = "bytes protected at a time, rounded up to whole pages",
     .place = 80,
     .lens_operations = 1024,
+    .size_memory = size_memory,
     .variants = variants,
     .variant_count = sizeof variants / sizeof variants[0],
     .state_bytes = sizeof(struct protect_state),

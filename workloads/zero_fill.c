@@ -30,9 +30,10 @@ static uint64_t bytes_per_operation(const struct plan *plan)
     return plan_variant(plan) == HUGE ? HUGE_BYTES : plan->page_bytes;
 }
 
-static const char *refuse(const struct plan *plan)
+static enum size_memory size_memory(const struct plan *plan)
 {
-    return plan->size < bytes_per_operation(plan) ? "--size must be at least one page of the variant" : NULL;
+    (void)plan;
+    return SIZE_IN_EACH_TASK;
 }
 
 static char *next_huge_boundary(char *address)
@@ -165,7 +166,8 @@ const struct workload zero_fill = {
     .lens_operations = 4096,
     .variants = variants,
     .variant_count = sizeof variants / sizeof variants[0],
-    .refuse = refuse,
+    .least_size = bytes_per_operation,
+    .size_memory = size_memory,
     .bytes_per_operation = bytes_per_operation,
     .prepare = prepare,
     .batch = batch,

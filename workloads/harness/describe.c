@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "protocol.h"
 
@@ -31,6 +32,29 @@ static void print_suite(const struct workload *workload, enum suite suite)
     protocol_line("suite %s %u%s", names[suite], suite == SUITE_QUICK ? workload->place : 0, members);
 }
 
+uint64_t describe_least_size(const struct plan *plan)
+{
+    return plan->workload->least_size != NULL ? plan->workload->least_size(plan) : 1;
+}
+
+uint64_t describe_most_size(const struct workload *workload)
+{
+    return workload->most_size > 0 ? workload->most_size : SIZE_MAX_BYTES;
+}
+
+/* Which sizes each variant takes, and where they lie in memory. */
+static void print_size_ranges(const struct workload *workload)
+{
+    static const char *const places[] = {[SIZE_IN_NONE] = "", [SIZE_IN_ONE_PLACE] = " once", [SIZE_IN_EACH_TASK] = " each"};
+    for (size_t i = 0; i < workload->variant_count; i++) {
+        const struct plan plan = {
+            .workload = workload, .variant = &workload->variants[i], .page_bytes = (size_t)sysconf(_SC_PAGESIZE)};
+        enum size_memory memory = workload->size_memory != NULL ? workload->size_memory(&plan) : SIZE_IN_NONE;
+        protocol_line("size_range %s %" PRIu64 " %" PRIu64 "%s", workload->variants[i].name, describe_least_size(&plan),
+                      describe_most_size(workload), places[memory]);
+    }
+}
+
 _Noreturn void describe_print(const struct workload *workload)
 {
     protocol_line("faultline-describe 1 %s", workload->name);
@@ -45,6 +69,8 @@ _Noreturn void describe_print(const struct workload *workload)
     for (size_t i = 0; i < workload->variant_count; i++)
         protocol_line("variant %s %s %s", workload->variants[i].name, modes_text(&workload->variants[i]),
                       workload->variants[i].text);
+    if (workload->default_size > 0)
+        print_size_ranges(workload);
     if (workload->lens_operations > 0)
         protocol_line("lens_operations %" PRIu64, workload->lens_operations);
     for (enum suite suite = SUITE_QUICK; suite < SUITE_COUNT; suite++)

@@ -7,6 +7,10 @@
 
 #include "workload.h"
 
+/* Smallest and largest --size. */
+uint64_t describe_least_size(const struct plan *plan);
+uint64_t describe_most_size(const struct workload *workload);
+
 _Noreturn void describe_print(const struct workload *workload);
 _Noreturn void describe_help(const struct workload *workload);
 

@@ -15,7 +15,6 @@
 enum { DEFAULT_WARMUP_MS = 200, DEFAULT_WINDOW_MS = 1000, DEFAULT_INTERVAL_MS = 100, CPU_NUMBER_MAX = 65535 };
 
 #define DURATION_MAX_MS UINT64_C(86400000)
-#define SIZE_MAX_BYTES (UINT64_C(1) << 44)
 #define OPERATIONS_MAX (UINT64_C(1) << 62)
 
 static const char *const see_help = "run with --help to see the options";
@@ -180,6 +179,20 @@ static void settle_times(struct plan *plan, const struct given *given)
     plan->interval_ns = interval_ms * NS_PER_MS;
 }
 
+static void check_size(const struct plan *plan)
+{
+    if (plan->workload->default_size == 0)
+        return;
+    uint64_t least = describe_least_size(plan), most = describe_most_size(plan->workload);
+    if (plan->size >= least && plan->size <= most)
+        return;
+    char hint[128];
+    snprintf(hint, sizeof hint, "%s:%s takes sizes from %llu to %llu", plan->workload->name, plan->variant->name,
+             (unsigned long long)least, (unsigned long long)most);
+    failure_arguments(hint, "a --size of %llu is too %s", (unsigned long long)plan->size,
+                      plan->size < least ? "small" : "large");
+}
+
 static const char *default_scratch(void)
 {
     const char *directory = getenv("TMPDIR");
@@ -218,6 +231,7 @@ struct plan options_read(const struct workload *workload, int argc, char **argv)
         plan.size = plan.variant->default_size > 0 ? plan.variant->default_size : workload->default_size;
     if (plan.scratch_parent == NULL)
         scratch_option(&plan, default_scratch());
+    check_size(&plan);
     const char *refusal = workload->refuse != NULL ? workload->refuse(&plan) : NULL;
     if (refusal != NULL)
         failure_arguments(see_help, "%s", refusal);

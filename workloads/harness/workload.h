@@ -25,6 +25,12 @@ enum suite { SUITE_QUICK, SUITE_FULL, SUITE_COUNT };
 #define QUICK(mode) SUITE_BIT(SUITE_QUICK, mode)
 #define FULL(mode) SUITE_BIT(SUITE_FULL, mode)
 
+/* Memory in which --size bytes lie while tasks run. */
+enum size_memory { SIZE_IN_NONE, SIZE_IN_ONE_PLACE, SIZE_IN_EACH_TASK };
+
+/* Largest --size where a workload names no other. */
+#define SIZE_MAX_BYTES (UINT64_C(1) << 44)
+
 struct workload;
 struct region;
 
@@ -84,6 +90,11 @@ struct workload {
     unsigned window_ms;           /* shortest useful window */
     uint64_t default_size;        /* 0: --size has no meaning */
     const char *size_text;
+    uint64_t most_size;           /* 0: SIZE_MAX_BYTES */
+    /* Smallest --size of the plan's variant. Absent: 1. */
+    uint64_t (*least_size)(const struct plan *plan);
+    /* Absent: SIZE_IN_NONE. */
+    enum size_memory (*size_memory)(const struct plan *plan);
     unsigned place;               /* rank among the workloads of the suite quick, smallest first */
     uint64_t lens_operations;     /* default per task under the lens: enough to hide set-up, few enough for a machine of
                                      32 CPUs to finish within minutes; 0: the lab's default */

@@ -141,6 +141,7 @@ DESCRIBE = re.compile(
     rf"window_ms {NUMBER}\n"
     rf"(size {NUMBER} {TEXT}\n)?"
     rf"(?P<variants>(variant [a-z-]+ (process|thread|process,thread|thread,process) {TEXT}\n)+)"
+    rf"(?P<size_ranges>(size_range [a-z-]+ {NUMBER} {NUMBER}( once| each)?\n)*)"
     rf"(lens_operations (?P<lens_operations>[1-9]\d*)\n)?"
     r"(?P<suites>(suite (quick|full) \d+( [a-z-]+/(process|thread))*\n){2})"
     r"end\n"
@@ -154,6 +155,12 @@ def parse_describe(text):
         raise Broken(f"not a description: {text!r}")
     variants = [line.split(" ")[1:3] for line in match["variants"].splitlines()]
     return match, [(name, modes.split(",")) for name, modes in variants]
+
+
+def parse_size_ranges(match):
+    """{variant: (least, most, "once", "each" or None)}"""
+    lines = [line.split(" ")[1:] for line in match["size_ranges"].splitlines()]
+    return {name: (int(least), int(most), place[0] if place else None) for name, least, most, *place in lines}
 
 
 def parse_suites(match):

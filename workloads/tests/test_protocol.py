@@ -67,6 +67,19 @@ class Describe(unittest.TestCase):
                 self.assertEqual(names, VARIANTS.get(workload, names))
                 self.assertEqual(len(names), len(set(names)))
 
+    def test_every_variant_says_which_sizes_it_takes(self):
+        for workload in programs.WORKLOADS:
+            match, _, variants = self.describe(workload)
+            ranges = protocol.parse_size_ranges(match)
+            has_size = "\nsize " in programs.run(workload, "--describe").stdout
+            self.assertEqual(list(ranges), [name for name, _ in variants] if has_size else [], workload)
+            for variant, (least, most, _) in ranges.items():
+                for size in (least - 1, most + 1):
+                    result = programs.run(workload, "--variant", variant, "--size", size)
+                    self.assertEqual((result.returncode, result.stdout), (64, ""), (workload, variant, size))
+        held = protocol.parse_size_ranges(self.describe("fault_existing")[0])
+        self.assertEqual((held["shared"][2], held["own"][2]), ("once", "each"))
+
     def describe(self, workload):
         match, variants = protocol.parse_describe(programs.run(workload, "--describe").stdout)
         return match, protocol.parse_suites(match), variants

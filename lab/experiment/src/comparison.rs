@@ -9,6 +9,8 @@ use crate::partners::{Partners, Planned};
 use crate::resumable;
 use crate::run::with_usual_pin;
 use crate::sides::{self, Sides};
+use crate::target::memory_bytes;
+use faultline_model::describe::WorkloadInfo;
 use faultline_model::machine::Machine;
 use faultline_model::record::{RunHead, RunId};
 use faultline_model::subject::{Subject, SubjectIndex};
@@ -63,8 +65,7 @@ pub(crate) fn measure_sides(request: &LiveComparisonRequest, lab: &mut Lab<'_>) 
     let sides = sides::prepare(&mut comparison.sides, lab)?;
     let [target_a, target_b] = sides.targets();
     let (workloads_a, workloads_b) = (target_a.workloads()?, target_b.workloads()?);
-    let machine = |target: &dyn Target, workloads| SideMachine { workloads, usable_cpus: target.cpus().len() as u32 };
-    let machines = [machine(target_a, &workloads_a), machine(target_b, &workloads_b)];
+    let machines = [side_machine(target_a, &workloads_a), side_machine(target_b, &workloads_b)];
     let seed = request.seed.unwrap_or_else(measure::any_seed);
     let plan = plan_comparison(&with_usual_pin(&request.request), &comparison, machines, seed)?;
     let planned = |subject| Planned { items: &plan.items, subject, workloads: &workloads_a };
@@ -90,6 +91,10 @@ pub(crate) fn measure_sides(request: &LiveComparisonRequest, lab: &mut Lab<'_>) 
         Ok((run, follow(store, &store.load_head(run)?, targets, None, lab)?))
     })?;
     Ok(MeasuredSides { database, run, ended })
+}
+
+fn side_machine<'a>(target: &dyn Target, workloads: &'a [WorkloadInfo]) -> SideMachine<'a> {
+    SideMachine { workloads, usable_cpus: target.cpus().len() as u32, memory_bytes: memory_bytes(target) }
 }
 
 /// Goes on with a comparison that was stopped or killed. `limit_ms`: time limit of each execution in place of the run's own.

@@ -1,6 +1,7 @@
 //! Where things are: our own program, the workloads' programs, guests' parts, the database, scratch space.
 
 use crate::error::Error;
+use crate::whole_file::unnamed;
 use etcetera::BaseStrategy;
 use faultline_targets::host::{Host, HostPaths};
 use faultline_targets::qemu::GuestPaths;
@@ -69,7 +70,7 @@ impl Places {
     /// The workloads' sources.
     pub(crate) fn sources(&self) -> Result<&Path, Error> {
         self.sources.as_deref().ok_or_else(|| {
-            Error::failed(
+            Error::usage(
                 "the workloads' sources are not beside the command",
                 "`--sources DIR` names the directory `workloads` of Faultline's sources",
             )
@@ -87,9 +88,8 @@ impl Places {
         }
         // Every execution would fail for it, and each would be final.
         tempfile::tempdir_in(scratch).map_err(|error| {
-            let reason = error.raw_os_error().map_or(error, std::io::Error::from_raw_os_error);
-            Error::failed(
-                format!("cannot make scratch files in {}: {reason}", scratch.display()),
+            Error::usage(
+                format!("cannot make scratch files in {}: {}", scratch.display(), unnamed(&error)),
                 "`--scratch DIR` takes a directory that you can write, with room for copies of programs",
             )
         })?;
@@ -99,7 +99,7 @@ impl Places {
     /// This host with its workloads.
     pub(crate) fn host(&self) -> Result<Host, Error> {
         let workloads = self.workloads.clone().ok_or_else(|| {
-            Error::failed(
+            Error::usage(
                 "the workloads' programs are not beside the command",
                 "`make build` builds them; `--workloads DIR` says where they are",
             )
@@ -121,7 +121,7 @@ impl Places {
     /// Where a guest's parts are on this host.
     pub(crate) fn guest_paths(&self) -> Result<GuestPaths, Error> {
         let guest = self.guest.clone().ok_or_else(|| {
-            Error::failed(
+            Error::usage(
                 "what guests are made of is not beside the command",
                 "`make guest` builds it; `--guest DIR` says where it is",
             )

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::lab::Lab;
 use crate::measure;
 use crate::partners::Planned;
+use crate::target::memory_bytes;
 use faultline_model::machine::Machine;
 use faultline_model::plan::{GivenTree, PinPolicy};
 use faultline_model::role::Role;
@@ -14,6 +15,7 @@ use faultline_model::subject::{Commit, Subject, SubjectIndex};
 use faultline_runner::{Request, plan};
 use faultline_store::NewRun;
 use std::collections::BTreeMap;
+use faultline_targets::search_path::program_file;
 use std::path::PathBuf;
 
 /// What is asked of a run.
@@ -53,7 +55,7 @@ pub fn run(request: &RunRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let workloads = target.workloads()?;
     let seed = request.seed.unwrap_or_else(measure::any_seed);
     let boot_ms = measure::millis(target.overhead());
-    let asked = Request { tree, boot_ms, ..with_usual_pin(&request.request) };
+    let asked = Request { tree, boot_ms, memory_bytes: memory_bytes(target), ..with_usual_pin(&request.request) };
     let plan = plan(&asked, &workloads, target.cpus().len() as u32, seed)?;
     let planned = Planned { items: &plan.items, subject: SubjectIndex::A, workloads: &workloads };
     let mut setup = Setup { partners: request.partners.clone(), ..Setup::default() };
@@ -91,7 +93,7 @@ fn given_tree(tree: &TreeRequest, machine: &Machine) -> Result<GivenTree, Error>
             "`--tree` takes a directory with sources",
         )
     })?;
-    let Some(whole) = whole.to_str() else {
+    let Some(whole_text) = whole.to_str() else {
         return Err(Error::usage(
             format!("the tree's name {} is not UTF-8 text", whole.display()),
             "give it another name: it is saved with the run, as text",
@@ -103,11 +105,14 @@ fn given_tree(tree: &TreeRequest, machine: &Machine) -> Result<GivenTree, Error>
     if words.is_empty() {
         return Err(Error::usage("the command is empty", "for example `--command 'make -j{jobs}'`"));
     }
+    if !words[0].contains('{') {
+        program_file(&words[0], &whole, None).map_err(Error::target_as_usage)?;
+    }
     if machine.guest().is_some() {
         return Err(Error::usage(
             format!("the tree {} is not in a guest", directory.display()),
             "build it on this host, without `--on`",
         ));
     }
-    Ok(GivenTree { directory: whole.to_owned(), command: words })
+    Ok(GivenTree { directory: whole_text.to_owned(), command: words })
 }

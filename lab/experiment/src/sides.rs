@@ -5,13 +5,16 @@ use crate::lab::Lab;
 use crate::observer::Notice;
 use crate::partners::Partners;
 use crate::target::ReadyTarget;
+use crate::whole_file::unnamed;
 use faultline_model::machine::{Guest, Machine};
 use faultline_model::setup::Setup;
 use faultline_model::subject::Subject;
 use faultline_runner::SubjectTargets;
 use faultline_targets::Target;
 use faultline_targets::host::build::{BuildRequest, build_workloads};
+use faultline_targets::search_path::program_file;
 use std::collections::BTreeSet;
+use std::fs::OpenOptions;
 use std::path::{Component, Path, PathBuf};
 use tempfile::TempDir;
 
@@ -162,6 +165,7 @@ fn check(setup: &Setup, is_guest: bool) -> Result<(), Error> {
     check_environment(setup)?;
     if !is_guest {
         check_settings(setup)?;
+        check_program(setup)?;
     }
     if setup.workload.is_some() && !setup.command.is_empty() {
         return Err(Error::usage("a side has both a workload and a command", "give it one of the two"));
@@ -172,21 +176,35 @@ fn check(setup: &Setup, is_guest: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses settings that this host doesn't have, before anything is measured.
+/// Refuses settings that this host doesn't have or that we may not write, before anything is measured.
 fn check_settings(setup: &Setup) -> Result<(), Error> {
     let is_setting = |path: &str| {
         let path = Path::new(path);
         let is_below = path.starts_with("/proc/sys") || path.starts_with("/sys");
         is_below && path.is_file() && !path.components().any(|part| part == Component::ParentDir)
     };
-    let missing = setup.system_files().find(|(path, _)| !is_setting(path));
-    match missing {
-        Some((path, _)) => Err(Error::usage(
-            format!("this host has no setting {path}"),
-            "`sysctl -a` lists those of the kernel; below /sys there are the files themselves",
-        )),
-        None => Ok(()),
+    for (path, _) in setup.system_files() {
+        if !is_setting(&path) {
+            return Err(Error::usage(
+                format!("this host has no setting {path}"),
+                "`sysctl -a` lists those of the kernel; below /sys there are the files themselves",
+            ));
+        }
+        if let Err(error) = OpenOptions::new().write(true).open(&path) {
+            return Err(Error::usage(
+                format!("cannot change the setting {path}: {error}"),
+                "run it as root, or compare without this setting",
+            ));
+        }
     }
+    Ok(())
+}
+
+/// Refuses a command whose program is missing or can't be executed. Commands run in the directory in which we were called.
+fn check_program(setup: &Setup) -> Result<(), Error> {
+    let Some(word) = setup.command.first() else { return Ok(()) };
+    let path = setup.environment.get("PATH").map(AsRef::as_ref);
+    program_file(word, Path::new("."), path).map(drop).map_err(Error::target_as_usage)
 }
 
 fn absolute(path: &Path, what: &str) -> Result<PathBuf, Error> {
@@ -204,7 +222,10 @@ fn build(compiler: &str, setup: &mut Setup, lab: &mut Lab<'_>) -> Result<TempDir
     // A resume builds from the same.
     setup.sources = Some(sources.to_string_lossy().into_owned());
     let directory = tempfile::Builder::new().prefix("faultline-built-").tempdir().map_err(|error| {
-        Error::failed(format!("no directory to build in: {error}"), "set TMPDIR to a directory that you can write")
+        Error::usage(
+            format!("no directory to build in: {}", unnamed(&error)),
+            "set TMPDIR to a directory that you can write",
+        )
     })?;
     lab.observer.notice(&Notice::BuildingWorkloads { compiler: compiler.to_owned() });
     let (keeper, scratch) = (&lab.places.keeper, lab.places.usable_scratch()?);

@@ -63,10 +63,15 @@ pub fn workloads(machine: &Machine, places: &Places) -> Result<Vec<WorkloadInfo>
     Ok(LocalMachines.ready(machine, places, &StopFlag::default())?.target.workloads()?)
 }
 
+/// The memory of a machine, where it says.
+pub(crate) fn memory_bytes(target: &dyn Target) -> Option<u64> {
+    target.facts().get_count("memory.total_bytes").and_then(|bytes| u64::try_from(bytes).ok())
+}
+
 /// A guest; its kernel's path is saved in full.
 fn qemu(guest: &Guest, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<dyn Target + Sync>, Error> {
     let emulator = Emulator::find().map_err(Error::target_as_usage)?;
-    let kernel = KernelImage::open(guest.kernel.as_deref())?;
+    let kernel = KernelImage::open(guest.kernel.as_deref()).map_err(Error::target_as_usage)?;
     let machine = Machine::Qemu(Guest { kernel: Some(kernel.path.clone()), ..guest.clone() });
     // What is saved has to lead to the same machine.
     if machine.to_string().parse() != Ok(machine.clone()) {

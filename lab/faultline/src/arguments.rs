@@ -181,7 +181,7 @@ pub(crate) struct Run {
     pub(crate) copies: u32,
 
     /// Name for the run
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = label)]
     pub(crate) label: Option<String>,
 
     /// Commit that the measured system was built from, at least 7 digits; `compare` finds the run by it
@@ -323,7 +323,6 @@ pub(crate) fn run_number(text: &str) -> Result<i64, String> {
     text.parse().map_err(|_| "not the number of a run; `faultline list` shows them".to_owned())
 }
 
-/// Below 2^63, so that every reader of JSON and SQL can hold it.
 /// The name of a commit, in full or its first digits.
 pub(crate) fn commit(text: &str) -> Result<Commit, String> {
     Commit::named(text).ok_or_else(|| {
@@ -336,6 +335,15 @@ fn partner(text: &str) -> Result<(Role, Machine), String> {
     Ok((role.parse()?, machine.parse()?))
 }
 
+/// A run's name.
+pub(crate) fn label(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() || text.trim() != text || text.contains(char::is_control) {
+        return Err("a label is text without spaces around it; write it like nightly-6.9".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+/// Below 2^63, so that every reader of JSON and SQL can hold it.
 pub(crate) fn seed(text: &str) -> Result<u64, String> {
     match text.parse() {
         Ok(seed) if seed <= i64::MAX as u64 => Ok(seed),

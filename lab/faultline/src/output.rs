@@ -24,6 +24,11 @@ pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
     Ok(whole_file::write(path, text)?)
 }
 
+/// Refuses a file that could not be written, before there is anything to write; `-` is standard output.
+pub(crate) fn check_file(path: &Path) -> Result<(), Failure> {
+    if path == Path::new("-") { Ok(()) } else { Ok(whole_file::check(path)?) }
+}
+
 /// What standard output can show.
 pub(crate) fn style() -> Style {
     if !std::io::stdout().is_terminal() {

@@ -290,7 +290,7 @@ fn standard_output_that_is_closed_or_full() {
     assert_refused(&refused, 1, "cannot write to standard output: No space left on device");
 
     let page = lab.faked(&["report", "1", "-o", "/dev/full/page.html"]).output().unwrap();
-    assert_refused(&page, 1, "cannot write /dev/full/page.html: Not a directory");
+    assert_refused(&page, 2, "cannot write /dev/full/page.html: Not a directory");
     let target = lab.path("page.html");
     assert!(lab.faked(&["report", "-o", target.to_str().unwrap()]).output().unwrap().status.success());
     assert!(File::open(target).unwrap().metadata().unwrap().len() > 1000);
@@ -394,7 +394,7 @@ fn a_resume_that_can_not_measure_leaves_the_run_open() {
     assert_refused(&lab.faked(&["resume"]).output().unwrap(), 1, "needs the workload slow:only, which is not here");
     fs::rename(lab.path("slow"), lab.path("fakes/slow")).unwrap();
     let nowhere = lab.faked(&["resume", "--scratch", "/proc"]).output().unwrap();
-    assert_refused(&nowhere, 1, "cannot make scratch files in /proc");
+    assert_refused(&nowhere, 2, "cannot make scratch files in /proc");
     assert_eq!(record(&lab).attempts.len(), before);
 
     lab.good_fake("slow");

@@ -49,6 +49,30 @@ pub struct SuiteMember {
     pub mode: TaskMode,
 }
 
+/// Where the bytes of a size lie in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SizeMemory {
+    /// Once for all tasks.
+    Once,
+    /// Once for each task.
+    Each,
+}
+
+/// The sizes that a variant takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SizeRange {
+    /// The variant's name.
+    pub variant: String,
+    /// The smallest.
+    pub least: u64,
+    /// The largest.
+    pub most: u64,
+    /// Where that many bytes are in memory at once; none if they are not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<SizeMemory>,
+}
+
 /// A workload as it describes itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkloadInfo {
@@ -68,6 +92,9 @@ pub struct WorkloadInfo {
     pub window_ms: u64,
     /// Default of `--size` and what it means, where it means anything.
     pub size: Option<(u64, String)>,
+    /// The sizes that each variant takes. Empty if `--size` means nothing, and for a program of an older build, which does not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub size_ranges: Vec<SizeRange>,
     /// Its variants; the first is the default. Never empty.
     pub variants: Vec<VariantInfo>,
     /// Usual number of operations per task under the lens; at least 1. None where the workload does not say.
@@ -85,6 +112,11 @@ impl WorkloadInfo {
     /// The variant of that name.
     pub fn variant(&self, name: &str) -> Option<&VariantInfo> {
         self.variants.iter().find(|variant| variant.name == name)
+    }
+
+    /// The sizes that a variant takes; none where it does not say.
+    pub fn size_range(&self, variant: &str) -> Option<&SizeRange> {
+        self.size_ranges.iter().find(|range| range.variant == variant)
     }
 
     /// What of it belongs to that suite; none where it does not say.
@@ -137,6 +169,7 @@ struct Draft {
     style: Option<Style>,
     window_ms: Option<u64>,
     size: Option<(u64, String)>,
+    size_ranges: Vec<SizeRange>,
     variants: Vec<VariantInfo>,
     lens_operations: Option<u64>,
     suites: Vec<SuitePart>,
@@ -154,6 +187,7 @@ impl Draft {
             style: None,
             window_ms: None,
             size: None,
+            size_ranges: Vec::new(),
             variants: Vec::new(),
             lens_operations: None,
             suites: Vec::new(),
@@ -182,6 +216,7 @@ impl Draft {
                 let (value, text) = rest.split_once(' ').unwrap_or((rest, ""));
                 self.size = Some((number(value)?, text.to_owned()));
             }
+            "size_range" => self.size_ranges.push(size_range(rest)?),
             "variant" => self.variants.push(variant(rest)?),
             "lens_operations" => {
                 self.lens_operations = Some(number(rest)?).filter(|&number| number > 0);
@@ -216,6 +251,7 @@ impl Draft {
             style: self.style.ok_or("no style")?,
             window_ms: self.window_ms.ok_or("no window_ms")?,
             size: self.size,
+            size_ranges: self.size_ranges,
             variants: self.variants,
             lens_operations: self.lens_operations,
             suites: self.suites,
@@ -242,6 +278,17 @@ impl Draft {
 
 fn number(word: &str) -> Result<u64, String> {
     word.parse().map_err(|_| format!("'{word}' is not a number"))
+}
+
+fn size_range(rest: &str) -> Result<SizeRange, String> {
+    let words: Vec<&str> = rest.split(' ').collect();
+    let (variant, least, most, memory) = match words[..] {
+        [variant, least, most] => (variant, least, most, None),
+        [variant, least, most, "once"] => (variant, least, most, Some(SizeMemory::Once)),
+        [variant, least, most, "each"] => (variant, least, most, Some(SizeMemory::Each)),
+        _ => return Err(format!("'{rest}' is not VARIANT LEAST MOST [once|each]")),
+    };
+    Ok(SizeRange { variant: variant.to_owned(), least: number(least)?, most: number(most)?, memory })
 }
 
 fn mode(word: &str) -> Result<TaskMode, String> {
@@ -275,7 +322,7 @@ mod tests {
 
     const SAMPLE: &str = "faultline-describe 1 zero_fill\nsummary first touch of a page\noperation fault\nunit fault/s\n\
         direction higher\nstyle loop\nwindow_ms 100\nsize 4194304 bytes mapped\nvariant base process,thread base pages\n\
-        variant huge process,thread huge pages\nlens_operations 4096\nsuite quick 20 base/process\n\
+        variant huge process,thread huge pages\nsize_range base 4096 99 each\nlens_operations 4096\nsuite quick 20 base/process\n\
         suite full 0 base/process huge/process huge/thread\nend\n";
 
     #[test]
@@ -284,6 +331,8 @@ mod tests {
         assert_eq!(info.name, "zero_fill");
         assert_eq!(info.style, Style::Loop);
         assert_eq!(info.size, Some((4_194_304, "bytes mapped".to_owned())));
+        let base = SizeRange { variant: "base".into(), least: 4096, most: 99, memory: Some(SizeMemory::Each) };
+        assert_eq!((info.size_range("base"), info.size_range("huge")), (Some(&base), None));
         assert_eq!(info.variant("huge").unwrap().modes, [TaskMode::Process, TaskMode::Thread]);
         assert_eq!(info.lens_operations, Some(4096));
         let quick = info.part_of("quick").unwrap();
@@ -294,7 +343,8 @@ mod tests {
 
     /// Without suites and operations: what programs print that were built before workloads said them.
     fn of_an_older_build() -> String {
-        let is_newer = |line: &&str| line.starts_with("suite ") || line.starts_with("lens_operations ");
+        let newer = ["suite ", "lens_operations ", "size_range "];
+        let is_newer = |line: &&str| newer.iter().any(|key| line.starts_with(key));
         SAMPLE.lines().filter(|line| !is_newer(line)).map(|line| format!("{line}\n")).collect()
     }
 
@@ -323,6 +373,7 @@ mod tests {
         assert_eq!(problem("20 base/process", "20 base"), "'base' is not VARIANT/MODE");
         assert_eq!(problem("20 base/process", "first base/process"), "'first' is not a number");
         assert_eq!(problem("suite full", "suite quick"), "a second suite 'quick'");
+        assert_eq!(problem("99 each", "99 twice"), "'base 4096 99 twice' is not VARIANT LEAST MOST [once|each]");
         assert_eq!(problem("lens_operations 4096", "lens_operations 0"), "'lens_operations' is at least 1");
         let with_one_mode = SAMPLE.replace("huge process,thread", "huge process");
         assert_eq!(parse(&with_one_mode).unwrap_err().problem, "suite 'full' has 'huge/thread', which is no variant");

@@ -2,9 +2,11 @@
 //!
 //! It holds as many blocks as there may be; where to stop before is decided from the data, by others.
 
-use crate::plan::{Plan, cells, check_repeats, check_size, order, repeats, settings, task_counts, timed};
+use crate::plan::{
+    Plan, cells, check_budget, check_repeats, check_size, most, order, repeats, settings, task_counts, timed,
+};
 use crate::suite::GIVEN_COMMAND;
-use crate::{Request, RequestError, select};
+use crate::{Request, RequestError, select, size};
 use faultline_model::cell::Case;
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::plan::{ComparisonSettings, RunKind, TimedSettings};
@@ -33,6 +35,8 @@ pub struct SideMachine<'a> {
     pub workloads: &'a [WorkloadInfo],
     /// How many CPUs may be used there.
     pub usable_cpus: u32,
+    /// Its memory in bytes, where it is known.
+    pub memory_bytes: Option<u64>,
 }
 
 /// Plans a comparison. The seed is that of the order.
@@ -51,10 +55,12 @@ pub fn plan_comparison(
     for ((index, side), machine) in SubjectIndex::SIDES.into_iter().zip(&comparison.sides).zip(machines) {
         let request = request_of(request, side);
         let own = select::cases(&request, machine.workloads)?;
+        size::check(&request, &own, most(&cpus), machine.memory_bytes, machine.workloads)?;
         planned.extend(cells(&request, &own, &cpus, index, machine.workloads)?);
         cases.push(own);
     }
     check_cases(&cases[0], &cases[1])?;
+    check_budget(request, &planned)?;
     let repeats = match request.repeats {
         None if comparison.precision > 0.0 => MOST_BLOCKS,
         // Without a look before the end, as many as fit the time; how long commands take isn't known, and the time ends them.
@@ -136,7 +142,7 @@ mod tests {
 
     fn planned(request: &Request, comparison: &ComparisonRequest) -> Result<Plan, RequestError> {
         let workloads = workloads();
-        let machine = SideMachine { workloads: &workloads, usable_cpus: 2 };
+        let machine = SideMachine { workloads: &workloads, usable_cpus: 2, memory_bytes: None };
         plan_comparison(request, comparison, [machine, machine], 1)
     }
 

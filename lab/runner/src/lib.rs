@@ -16,6 +16,7 @@ mod planned;
 mod request;
 mod run;
 mod select;
+mod size;
 mod suite;
 
 pub use clock::{Clock, SystemClock};

@@ -4,7 +4,7 @@
 //! drifts with time falls on all cells alike, and a run that is cut short has all cells equally often.
 
 use crate::suite::SuiteTiming;
-use crate::{Request, RequestError, select};
+use crate::{Request, RequestError, select, size};
 use faultline_model::cell::{Case, Cell};
 use faultline_model::describe::{Style, WorkloadInfo};
 use faultline_model::plan::{PinPolicy, PlanItem, RunKind, Settings, TimedSettings, Timing};
@@ -47,11 +47,18 @@ pub(crate) fn expected_ms(item: &PlanItem, boot_ms: u64) -> u64 {
 pub fn plan(request: &Request, workloads: &[WorkloadInfo], usable_cpus: u32, seed: u64) -> Result<Plan, RequestError> {
     let cases = select::cases(request, workloads)?;
     let cpus = task_counts(request, usable_cpus)?;
+    size::check(request, &cases, most(&cpus), request.memory_bytes, workloads)?;
     let cells = cells(request, &cases, &cpus, SubjectIndex::A, workloads)?;
     let repeats = repeats(request, &cells)?;
+    check_budget(request, &cells)?;
     check_size(cells.len(), repeats)?;
     let settings = settings(request, RunKind::Timed(timed(request)), cpus, repeats, seed);
     Ok(Plan { settings, items: order(&cells, repeats, seed) })
+}
+
+/// The largest number of tasks.
+pub(crate) fn most(cpus: &[u32]) -> u32 {
+    cpus.iter().copied().max().unwrap_or(1)
 }
 
 /// What is planned once per block.
@@ -205,6 +212,30 @@ pub(crate) fn check_repeats(request: &Request) -> Result<(), RequestError> {
     Ok(())
 }
 
+/// Refuses a budget in which the windows and warm-ups of one block do not fit.
+pub(crate) fn check_budget(request: &Request, cells: &[Planned]) -> Result<(), RequestError> {
+    let Some(budget_ms) = request.budget_ms else { return Ok(()) };
+    let phases_ms = |planned: &Planned| planned.timing.map_or(0, |timing| timing.warmup_ms + timing.window_ms);
+    let least_ms: u64 = cells.iter().map(|planned| phases_ms(planned) + request.boot_ms).sum();
+    if least_ms <= budget_ms {
+        return Ok(());
+    }
+    let block_ms: u64 = block(cells, 0).iter().map(|item| expected_ms(item, request.boot_ms)).sum();
+    let seconds = |ms: u64| ms as f64 / 1000.0;
+    Err(RequestError::new(
+        format!(
+            "a budget of {:.1} s is too short for one block: its {} executions measure for {:.1} s",
+            seconds(budget_ms),
+            cells.len(),
+            seconds(least_ms)
+        ),
+        format!(
+            "`--time {}s` or more; or fewer workloads, fewer numbers of `--cpus`, a shorter `--window`",
+            block_ms.div_ceil(1000)
+        ),
+    ))
+}
+
 /// One block's items in the order of the cells.
 fn block(cells: &[Planned], block: u32) -> Vec<PlanItem> {
     let item = |planned: &Planned| PlanItem {
@@ -280,10 +311,15 @@ pub(crate) mod tests {
     fn a_budget_decides_the_repeats() {
         let planned =
             |budget_ms| plan(&Request { budget_ms: Some(budget_ms), ..request() }, &workloads(), 1, 1).unwrap();
-        assert_eq!(planned(1).settings.repeats, 1);
         // Two loops of 500 + 2000 + 70 ms and one build of 3 s.
         assert_eq!(planned(2 * 8140).settings.repeats, 2);
         assert_eq!(planned(2 * 8140 - 1).settings.repeats, 1);
+        // The loops alone measure for 5 s; how long a build takes is not known.
+        assert_eq!(planned(5000).settings.repeats, 1);
+        let short = Request { budget_ms: Some(4999), ..request() };
+        let error = plan(&short, &workloads(), 1, 1).unwrap_err();
+        assert_eq!(error.problem, "a budget of 5.0 s is too short for one block: its 3 executions measure for 5.0 s");
+        assert!(error.hint.starts_with("`--time 9s` or more"), "{}", error.hint);
     }
 
     proptest! {

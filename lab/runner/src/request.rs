@@ -40,6 +40,8 @@ pub struct Request {
     pub command_given: bool,
     /// A real tree to build.
     pub tree: Option<GivenTree>,
+    /// Memory of the machine in bytes, where it is known.
+    pub memory_bytes: Option<u64>,
     /// What each execution takes there beside its own time, in milliseconds: a boot, where there is one.
     pub boot_ms: u64,
 }

@@ -45,6 +45,7 @@ pub(crate) fn all() -> Vec<WorkloadInfo> {
         style: Style::Loop,
         window_ms: 100,
         size: None,
+        size_ranges: Vec::new(),
         variants,
         lens_operations: None,
         suites: Vec::new(),

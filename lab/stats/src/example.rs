@@ -180,6 +180,7 @@ pub(crate) fn workload(name: &str) -> WorkloadInfo {
         style: Style::Loop,
         window_ms: 1000,
         size: None,
+        size_ranges: Vec::new(),
         variants: vec![VariantInfo { name: "base".into(), modes, text: "plain turns".into() }],
         lens_operations: None,
         suites: Vec::new(),

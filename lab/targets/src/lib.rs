@@ -13,7 +13,7 @@ mod plugin;
 mod program_output;
 pub mod qemu;
 pub mod qemu_user;
-mod search_path;
+pub mod search_path;
 mod settings_guard;
 mod stop;
 mod system_files;

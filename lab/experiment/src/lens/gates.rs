@@ -4,9 +4,12 @@ use super::request::Gates;
 use crate::error::Error;
 use crate::places::Places;
 use crate::stored;
+use faultline_model::cell::Case;
 use faultline_model::lens::gate::GateReport;
 use faultline_model::record::{RunId, RunRecord};
-use faultline_stats::lens::{Tolerance, against, check};
+use faultline_runner::Plan;
+use faultline_stats::lens::{Budget, Tolerance, against, check};
+use std::collections::BTreeSet;
 
 /// A run that counted under the lens; refuses one that measured time.
 pub fn under_lens(run: RunId, places: &Places) -> Result<RunRecord, Error> {
@@ -23,6 +26,47 @@ pub fn under_lens(run: RunId, places: &Places) -> Result<RunRecord, Error> {
 /// The run to be held against, which must be there before anything is run.
 pub(super) fn baseline(gates: &Gates, places: &Places) -> Result<Option<RunRecord>, Error> {
     gates.baseline.map(|run| under_lens(run, places)).transpose()
+}
+
+/// Refuses budgets for numbers of CPUs that are not run.
+pub(super) fn check_counts(gates: &Gates, cpus: &[u32]) -> Result<(), Error> {
+    match gates.budgets.iter().find(|budget| !cpus.contains(&budget.cpus())) {
+        None => Ok(()),
+        Some(budget) => {
+            let counts: Vec<String> = cpus.iter().map(u32::to_string).collect();
+            Err(Error::usage(
+                format!("the budget '{budget}' is for {} CPUs, which are not run", budget.cpus()),
+                format!("the run has {}: change the number after '@', or the numbers of the run", counts.join(", ")),
+            ))
+        }
+    }
+}
+
+/// Refuses budgets that name none of the workloads asked for.
+pub(super) fn check_workloads(gates: &Gates, names: &[String]) -> Result<(), Error> {
+    match gates.budgets.iter().find(|budget| !names.iter().any(|name| budget.is_about(name))) {
+        None => Ok(()),
+        Some(budget) => Err(names_nothing(budget, names)),
+    }
+}
+
+fn names_nothing(budget: &Budget, there: &[String]) -> Error {
+    Error::usage(
+        format!("the budget '{budget}' names nothing that is run"),
+        format!("the run has {}", there.join(", ")),
+    )
+}
+
+/// Refuses budgets that name nothing of the plan.
+pub(super) fn check_names(gates: &Gates, plan: &Plan) -> Result<(), Error> {
+    let cases: BTreeSet<&Case> = plan.items.iter().map(|item| &item.cell.case).collect();
+    match gates.budgets.iter().find(|budget| !cases.iter().any(|case| budget.is_for(case))) {
+        None => Ok(()),
+        Some(budget) => {
+            let names: Vec<String> = cases.iter().map(ToString::to_string).collect();
+            Err(names_nothing(budget, &names))
+        }
+    }
 }
 
 /// Holds `record` to all that was asked for.

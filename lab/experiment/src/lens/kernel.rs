@@ -29,6 +29,8 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
     let machine = model::machine(&under.model, lab.places)?;
     machine.check(&request.cpus).map_err(Error::target_as_usage)?;
     let shapes = shapes(&request.cpus, under.model.sockets, request.memory_mib)?;
+    gates::check_counts(&under.gates, &request.cpus)?;
+    gates::check_workloads(&under.gates, &request.workloads)?;
     emulator()?;
     let image = image(request.kernel.as_deref())?;
     let vmlinux = request.vmlinux.as_deref().map(|path| vmlinux(path, lab.observer)).transpose()?;
@@ -54,11 +56,13 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
         workloads: request.workloads.clone(),
         mode: request.mode,
         size: request.size,
+        memory_bytes: shapes.last().map(|shape| shape.memory_mib() << 20),
         ..run::request(under, request.cpus.clone(), again)
     };
     let workloads = first.workloads()?;
     let plan = plan_kernel(&asked, &workloads)?;
     Planned { items: &plan.items, subject: SubjectIndex::A, workloads: &workloads }.check(&subject.setup)?;
+    gates::check_names(&under.gates, &plan)?;
     let (target, naming) = counting(first, &shapes, machine, plugin, vmlinux, lab)?;
     let run = LensRun {
         plan: &plan,
@@ -139,7 +143,7 @@ fn counting(
 fn image(named: Option<&Path>) -> Result<KernelImage, Error> {
     KernelImage::open(named).map_err(|error| match named {
         Some(_) => Error::usage(error.problem, "`--kernel` takes a bzImage or a vmlinuz for x86-64 that can be read"),
-        None => Error::failed(
+        None => Error::usage(
             error.problem,
             "install one, for example with `apt-get install linux-image-amd64`, or name one with `--kernel`",
         ),

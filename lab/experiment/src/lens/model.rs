@@ -116,7 +116,7 @@ pub(super) fn settings(under: &UnderLens, again: LensAgain) -> LensSettings {
 /// The plugin's file.
 pub(super) fn plugin(places: &Places) -> Result<PathBuf, Error> {
     let file = places.plugin.as_ref().ok_or_else(|| {
-        Error::failed(
+        Error::usage(
             "the lens's plugin is not beside the command",
             "`make lens` builds it; `--plugin FILE` says where it is",
         )

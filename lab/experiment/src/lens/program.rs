@@ -32,6 +32,7 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
     let machine = model::machine(&under.model, lab.places)?;
     let threads = threads(request)?;
     let cpus: Vec<u32> = threads.iter().map(|&threads| CountingProgram::cpus_for(&machine, threads)).collect();
+    gates::check_counts(&under.gates, &threads)?;
     machine.check(&cpus).map_err(Error::target_as_usage)?;
     let program = UserProgram::find(Path::new(&argv[0])).map_err(Error::target_as_usage)?;
     let image = image(program.program())?;
@@ -58,6 +59,7 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
     };
     let asked = run::request(under, threads, again);
     let plan = plan_program(&asked, &name(program.program()))?;
+    gates::check_names(&under.gates, &plan)?;
     let lens = Lens { plugin, model: machine, scratch: paths.scratch.clone() };
     let target = CountingProgram::new(program, paths, lens, is_whole);
     let run = LensRun {

@@ -1,7 +1,7 @@
 //! Arguments of `faultline compare` and `faultline check`.
 
 use super::measuring::Measuring;
-use super::{Conduct, OnMachine, positive_duration};
+use super::{Conduct, OnMachine, label, positive_duration};
 use clap::{Args, ValueEnum};
 use faultline_model::direction::Direction;
 use std::path::PathBuf;
@@ -58,7 +58,7 @@ pub(crate) struct Compare {
     pub(crate) measuring: Measuring,
 
     /// Name for the run
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = label)]
     pub(crate) label: Option<String>,
 
     #[command(flatten)]

@@ -19,9 +19,10 @@ fn foreign() -> impl TypedValueParser<Value = Foreign> {
     PossibleValuesParser::new(FORMATS.iter().map(|format| format.name())).try_map(|name| name.parse::<Foreign>())
 }
 
-fn formats_of_steps() -> String {
-    let names: Vec<_> = FORMATS.iter().filter(|format| format.holds_changes()).map(|format| format.name()).collect();
-    format!("Write the steps in another tool's format: {}", names.join(", "))
+/// Formats that hold steps.
+fn of_steps() -> impl TypedValueParser<Value = Foreign> {
+    let names = FORMATS.iter().filter(|format| format.holds_changes()).map(|format| format.name());
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Foreign>())
 }
 
 #[derive(Debug, Args)]
@@ -93,7 +94,8 @@ pub(crate) struct Changes {
     #[arg(long, value_enum, value_name = "WAY")]
     pub(crate) better: Option<Better>,
 
-    #[arg(long, value_name = "FORMAT", value_parser = foreign(), conflicts_with = "format", help = formats_of_steps())]
+    /// Write the steps in another tool's format
+    #[arg(long, value_name = "FORMAT", value_parser = of_steps(), conflicts_with = "format")]
     pub(crate) to: Option<Foreign>,
 
     #[command(flatten)]

@@ -1,7 +1,7 @@
 //! Arguments of `faultline lens`.
 
 use super::measuring::Mode;
-use super::{Conduct, FormatArgument, commit, count, run_number, seed, size};
+use super::{Conduct, FormatArgument, commit, count, label, run_number, seed, size};
 use clap::{Args, Subcommand};
 use faultline_coherence::Caches;
 use faultline_model::subject::Commit;
@@ -87,7 +87,7 @@ pub(crate) struct Counting {
     pub(crate) seed: Option<u64>,
 
     /// Name for the run
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = label)]
     pub(crate) label: Option<String>,
 
     /// Commit that the program or kernel was built from, at least 7 digits; `compare` finds the run by it
@@ -187,7 +187,7 @@ pub(crate) struct Kernel {
     pub(crate) mode: Option<Mode>,
 
     /// Size for the workloads, in their own measure
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
     pub(crate) size: Option<u64>,
 
     #[command(flatten)]

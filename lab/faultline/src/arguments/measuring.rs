@@ -55,7 +55,7 @@ pub(crate) struct Measuring {
     pub(crate) oversubscribe: bool,
 
     /// Size for the workloads, in their own measure (see `faultline workloads`): 64MiB, 200
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
     pub(crate) size: Option<u64>,
 }
 

@@ -52,6 +52,7 @@ fn stored(arguments: &Compare, places: &Places) -> Result<ExitCode, Failure> {
         level: arguments.certainty.level,
         better: arguments.better.map(Into::into),
     };
+    arguments.conduct.output.as_deref().map_or(Ok(()), output::check_file)?;
     let comparison = compare_stored(&request, places)?;
     if let Some(path) = &arguments.conduct.output {
         present::write_page(&faultline_report::comparison_html(&comparison), path)?;

@@ -41,6 +41,7 @@ pub(super) fn conduct(
     places: &Places,
     experiment: impl FnOnce(&mut Lab<'_>) -> Result<Measured, Error>,
 ) -> Result<Option<Conclusion>, Failure> {
+    conduct.output.as_deref().map_or(Ok(()), output::check_file)?;
     let stop = signals::stop_flag()?;
     let mut shown = Shown::new(conduct.quiet);
     let clock = SystemClock::default();
@@ -61,10 +62,9 @@ pub(super) fn conduct(
 
 /// Page, table, where it is saved, and what gates found.
 fn show(conclusion: &Conclusion, conduct: &Conduct) -> Result<(), Failure> {
-    // The page first: a reader of the table who goes early, or a full standard output, must not cost it.
-    if let Some(path) = &conduct.output {
-        present::write_page(&present::page(conclusion), path)?;
-    }
+    // The page first: a reader of the table who goes early, or a full standard output, must not cost it. A page that can't be
+    // written must not cost the table.
+    let page = conduct.output.as_deref().map_or(Ok(()), |path| present::write_page(&present::page(conclusion), path));
     output::print(&present::table(conclusion, conduct.format.format))?;
     if !conduct.quiet {
         failure::warn(&format!("saved as run {} in {}", conclusion.run(), conclusion.database.display()));
@@ -73,7 +73,7 @@ fn show(conclusion: &Conclusion, conduct: &Conduct) -> Result<(), Failure> {
     for report in &conclusion.gates {
         failure::warn(&faultline_report::budget_table(report, Format::Table, &output::style()).trim_end());
     }
-    Ok(())
+    page
 }
 
 /// The exit status of a run: whether it was stopped, anything failed, or a gate is closed.

@@ -1,8 +1,8 @@
 //! What is to run under the lens: every case at every number of CPUs, as often as asked for.
 
-use crate::plan::{Plan, Planned, check_size, order};
+use crate::plan::{Plan, Planned, check_size, most, order};
 use crate::select::cases;
-use crate::{Request, RequestError};
+use crate::{Request, RequestError, size};
 use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::describe::{Style, WorkloadInfo};
 use faultline_model::lens::settings::LensSettings;
@@ -25,6 +25,8 @@ pub struct LensRequest {
     pub repeats: u32,
     /// `--size` for the workloads, where given.
     pub size: Option<u64>,
+    /// Memory of the largest machine in bytes, where it is known.
+    pub memory_bytes: Option<u64>,
     /// Time limit of each execution in milliseconds, where one was given.
     pub limit_ms: Option<u64>,
     /// Seed of the order.
@@ -41,7 +43,8 @@ pub fn plan_kernel(request: &LensRequest, workloads: &[WorkloadInfo]) -> Result<
             "for example `fault_existing:shared`; `faultline workloads` lists them",
         ));
     }
-    let wanted = Request { workloads: request.workloads.clone(), mode: request.mode, ..Request::default() };
+    let wanted =
+        Request { workloads: request.workloads.clone(), mode: request.mode, size: request.size, ..Request::default() };
     let cases = cases(&wanted, workloads)?;
     let is_once = |case: &&Case| workloads.iter().any(|info| info.name == case.workload && info.style == Style::Once);
     if let Some(case) = cases.iter().find(is_once) {
@@ -50,6 +53,7 @@ pub fn plan_kernel(request: &LensRequest, workloads: &[WorkloadInfo]) -> Result<
             "the lens takes workloads that loop",
         ));
     }
+    size::check(&wanted, &cases, most(&request.cpus), request.memory_bytes, workloads)?;
     plan(request, &cases)
 }
 

@@ -6,6 +6,7 @@ use crate::lens::summary::problems;
 use crate::median::median;
 use crate::progress::standings;
 use crate::thresholds::LENS_GATE_SHOWN;
+use faultline_model::cell::Case;
 use faultline_model::lens::gate::{Check, GateReport, NoFigure, Standing};
 use faultline_model::lens::reading::Reading;
 use faultline_model::record::RunRecord;
@@ -115,9 +116,24 @@ pub fn check(budgets: &[Budget], record: &RunRecord) -> GateReport {
 }
 
 impl Budget {
+    /// The number of CPUs at which it holds.
+    pub fn cpus(&self) -> u32 {
+        self.cpus
+    }
+
+    /// Whether it may limit a case of that workload, given as `WORKLOAD` or `WORKLOAD:VARIANT`.
+    pub fn is_about(&self, name: &str) -> bool {
+        let workload = |name: &str| name.split(':').next().unwrap_or_default().to_owned();
+        workload(&self.case) == workload(name)
+    }
+
+    /// Whether it limits this case.
+    pub fn is_for(&self, case: &Case) -> bool {
+        case.workload == self.case || case.to_string() == self.case
+    }
+
     fn checks(&self, cases: &[CaseReadings<'_>]) -> Vec<Check> {
-        let named = |case: &&CaseReadings<'_>| case.case.workload == self.case || case.case.to_string() == self.case;
-        let cells = cases.iter().filter(named).flat_map(|case| {
+        let cells = cases.iter().filter(|case| self.is_for(case.case)).flat_map(|case| {
             let at = case.cells.iter().filter(|cell| cell.cpus == self.cpus);
             at.map(move |cell| (case.case.to_string(), cell))
         });

@@ -21,7 +21,7 @@ impl ReportFile {
         let directory = tempfile::Builder::new()
             .prefix("faultline-lens-")
             .tempdir_in(scratch)
-            .map_err(|error| format!("no place for the lens's report in {}: {error}", scratch.display()))?;
+            .map_err(|error| format!("no place for the lens's report in {}: {}", scratch.display(), error.kind()))?;
         let path = directory.path().join("report.json").into_os_string().into_string();
         // The plugin is told in text.
         let path =

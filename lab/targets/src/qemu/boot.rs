@@ -133,7 +133,7 @@ impl Boot<'_> {
 
     /// The initramfs in a file without a name: it is gone with us, however we end.
     fn initramfs(&self) -> io::Result<File> {
-        let file = tempfile::tempfile_in(self.scratch)?;
+        let file = tempfile::tempfile_in(self.scratch).map_err(|error| error.kind())?;
         initramfs::write(BufWriter::new(&file), self.agent, self.programs, self.plan)?;
         Ok(file)
     }

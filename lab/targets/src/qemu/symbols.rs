@@ -58,7 +58,7 @@ pub(super) fn cached(cache: &Path, sha256: &str) -> Option<Vec<KernelSymbol>> {
 pub(super) fn keep(cache: &Path, sha256: &str, symbols: &[KernelSymbol]) -> Result<(), TargetError> {
     let write = || -> std::io::Result<()> {
         fs::create_dir_all(cache)?;
-        let file_here = tempfile::NamedTempFile::new_in(cache)?;
+        let file_here = tempfile::NamedTempFile::new_in(cache).map_err(|error| error.kind())?;
         let mut out = BufWriter::new(&file_here);
         for symbol in symbols {
             writeln!(out, "{symbol}")?;
