@@ -5,6 +5,7 @@
 //! signals, or knows a terminal; what is said is data ([`Notice`], [`Error`]).
 
 mod check;
+mod command_lines;
 mod comparison;
 mod conclusion;
 mod database;
@@ -29,6 +30,7 @@ pub mod variants;
 pub mod whole_file;
 
 pub use check::{CheckRequest, check};
+pub use command_lines::{Compared, compared};
 pub use comparison::{LiveComparisonRequest, USUAL_LEVEL, compare};
 pub use conclusion::{Concluded, Conclusion, Measured};
 pub use error::{Error, ErrorKind};

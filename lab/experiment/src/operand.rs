@@ -9,17 +9,24 @@ use faultline_model::dataset::{Dataset, Series};
 use faultline_model::record::{RunHead, RunId, RunRecord};
 use faultline_model::subject::SubjectIndex;
 use faultline_stats::datasets;
+use faultline_targets::search_path::is_executable;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Most that is read of a file or directory; one byte more is too much for `exchange`, which says so.
 const MOST_BYTES: u64 = Files::LIMIT_BYTES + 1;
 
+/// As much of a file as shows whether it is text.
+const BEGINNING_BYTES: u64 = 4096;
+
 /// Most files of a directory: a long history of asv's.
 const MOST_FILES: usize = 100_000;
 
 /// How far below the directory files are looked for.
 const MOST_DEPTH: usize = 16;
+
+/// Benchmarks that a hint names.
+const NAMES_SHOWN: usize = 6;
 
 /// Something that holds figures.
 pub struct Operand {
@@ -57,6 +64,10 @@ pub fn resolve(text: &str, from: Option<Foreign>, places: &Places) -> Result<Ope
         };
         return Ok(Operand { name, source: found.load(places)? });
     }
+    if let Some((file, benchmark)) = file_and_benchmark(text) {
+        let dataset = one_benchmark(read(Path::new(file), from)?.1, file, benchmark)?;
+        return Ok(Operand { name: text.to_owned(), source: Source::Figures(dataset) });
+    }
     let Some((holder, part)) = text.rsplit_once('@') else { return Err(unknown(text)) };
     let dataset = match whole(holder, from, places)?.ok_or_else(|| unknown(holder))?.load(places)? {
         Source::Run(record) if record.settings.comparison().is_some() => one_side(&record, part)?,
@@ -68,6 +79,58 @@ pub fn resolve(text: &str, from: Option<Foreign>, places: &Places) -> Result<Ope
         }
     };
     Ok(Operand { name: text.to_owned(), source: Source::Figures(dataset) })
+}
+
+/// Whether `text` names something that holds figures. A run's number counts, whether the run is there or not.
+pub(crate) fn names_something(text: &str, places: &Places) -> Result<bool, Error> {
+    if text.parse::<i64>().is_ok() || file_and_benchmark(text).is_some() {
+        return Ok(true);
+    }
+    let holder = text.rsplit_once('@').map(|(holder, _)| holder);
+    for name in [Some(text), holder].into_iter().flatten() {
+        if Path::new(name).exists() || whole(name, None, places)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether the file is in a format that can be read.
+pub(crate) fn is_known_format(path: &Path) -> bool {
+    files(path).is_ok_and(|files| faultline_exchange::sniff(&files).is_some())
+}
+
+/// A file and what follows it after a colon.
+fn file_and_benchmark(text: &str) -> Option<(&str, &str)> {
+    let colons = text.match_indices(':').map(|(place, _)| (&text[..place], &text[place + 1..]));
+    colons.into_iter().find(|(file, benchmark)| !benchmark.is_empty() && Path::new(file).is_file())
+}
+
+/// One benchmark of a file, by its name or by its place from 1.
+fn one_benchmark(dataset: Dataset, file: &str, benchmark: &str) -> Result<Dataset, Error> {
+    let names = benchmarks(&dataset);
+    let by_place = benchmark.parse::<usize>().ok().and_then(|place| names.get(place.checked_sub(1)?));
+    let Some(name) = names.iter().find(|name| *name == benchmark).or(by_place).cloned() else {
+        let there: Vec<String> =
+            names.iter().zip(1..).take(NAMES_SHOWN).map(|(name, place)| format!("{place}: {name}")).collect();
+        return Err(Error::usage(
+            format!("{file} has no benchmark '{benchmark}'"),
+            format!("it has {}; say its number or its name: {file}:1", there.join(", ")),
+        ));
+    };
+    let series = dataset.series.into_iter().filter(|series| series.name == name).collect();
+    Ok(Dataset { series, ..dataset })
+}
+
+/// The names of the benchmarks, each once, in their order.
+pub(crate) fn benchmarks(dataset: &Dataset) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for series in &dataset.series {
+        if !names.contains(&series.name) {
+            names.push(series.name.clone());
+        }
+    }
+    names
 }
 
 /// A run that has two sides as one set of figures, each benchmark with the letter of its side.
@@ -176,10 +239,21 @@ fn named(name: &str, from: Option<Foreign>, places: &Places) -> Result<Option<Fo
 /// The figures of a file or directory, and their format.
 pub fn read(path: &Path, from: Option<Foreign>) -> Result<(Foreign, Dataset), Error> {
     let files = files(path)?;
+    if from.is_none() && faultline_exchange::sniff(&files).is_none() && is_program(path) {
+        return Err(Error::usage(
+            format!("{} is a program, not a file of figures", path.display()),
+            "two programs are compared as commands: `faultline compare './old ARGS' './new ARGS'`",
+        ));
+    }
     let dataset =
         faultline_exchange::read(&files, from).map_err(|error| Error::usage(error.to_string(), error.hint()))?;
     let format = from.or_else(|| faultline_exchange::sniff(&files)).expect("what was read has a format");
     Ok((format, dataset))
+}
+
+/// Whether it can be executed, or holds what no text does.
+fn is_program(path: &Path) -> bool {
+    path.is_file() && (is_executable(path) || read_most(path, BEGINNING_BYTES).is_ok_and(|bytes| bytes.contains(&0)))
 }
 
 fn files(path: &Path) -> Result<Files, Error> {

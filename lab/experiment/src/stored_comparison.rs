@@ -3,13 +3,15 @@
 use crate::comparison::USUAL_LEVEL;
 use crate::conclusion::Concluded;
 use crate::error::Error;
-use crate::operand::{self, Operand, Source};
+use crate::operand::{self, Operand, Source, benchmarks};
 use crate::places::Places;
 use crate::stored;
 use faultline_model::comparison::Comparison;
+use faultline_model::dataset::Dataset;
 use faultline_model::direction::Direction;
 use faultline_stats::comparison::{Settings, compare_datasets, compare_runs};
 use faultline_stats::two_sample;
+use std::path::Path;
 
 /// What is asked of a comparison of what was measured before.
 #[derive(Debug, Clone, Default)]
@@ -38,7 +40,14 @@ pub fn compare_stored(request: &StoredComparisonRequest, places: &Places) -> Res
 fn again(name: &str, level: Option<f64>, places: &Places) -> Result<Comparison, Error> {
     let Some(head) = operand::run(name, places)? else {
         // Whatever else it is, or why it is nothing.
-        return Err(one_only(&operand::resolve(name, None, places)?.name));
+        let operand = operand::resolve(name, None, places)?;
+        return Err(match benchmarks(&operand.dataset()).len() {
+            2.. if Path::new(name).is_file() => Error::usage(
+                format!("'{name}' is one file, and it takes two things to compare"),
+                format!("two benchmarks of it are `faultline compare {name}:1 {name}:2`, by number or name"),
+            ),
+            _ => one_only(&operand.name),
+        });
     };
     let name = if head.id.to_string() == name { format!("run {name}") } else { name.to_owned() };
     if head.settings.comparison().is_none() {
@@ -73,9 +82,24 @@ fn of_two(a: &Operand, b: &Operand, request: &StoredComparisonRequest) -> Result
     };
     let compared = match (&a.source, &b.source) {
         (Source::Run(a), Source::Run(b)) => compare_runs(a, b, &settings),
-        _ => compare_datasets([&a.name, &b.name], &a.dataset(), &b.dataset(), &settings),
+        _ => {
+            let [first, second] = under_one_name([a.dataset(), b.dataset()]);
+            compare_datasets([&a.name, &b.name], &first, &second, &settings)
+        }
     };
     compared.map_err(|error| Error::usage(format!("{} and {}: {error}", a.name, b.name), HINT))
+}
+
+/// Benchmarks are paired by name. Where there is but one on either side, they are compared whatever their names.
+fn under_one_name(mut datasets: [Dataset; 2]) -> [Dataset; 2] {
+    let [a, b] = [benchmarks(&datasets[0]), benchmarks(&datasets[1])];
+    if let ([a], [b]) = (a.as_slice(), b.as_slice())
+        && a != b
+    {
+        let name = format!("{a} vs {b}");
+        datasets.iter_mut().flat_map(|dataset| &mut dataset.series).for_each(|series| series.name.clone_from(&name));
+    }
+    datasets
 }
 
 const HINT: &str = "they have to hold the same benchmarks, under the same names; `faultline show` and `faultline export --to faultline` show what is there";

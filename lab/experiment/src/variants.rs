@@ -7,6 +7,7 @@ use faultline_model::machine::Machine;
 use faultline_model::role::Role;
 use faultline_model::setup::Setup;
 use faultline_model::subject::Subject;
+use faultline_targets::search_path::{is_executable, program_file};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -65,8 +66,7 @@ impl Variants {
             Error::usage(format!("cannot split the variant '{text}' into words: {error}"), "quote it as for a shell")
         })?;
         let mut setup = Setup::default();
-        let is_command = words.first().is_some_and(|first| first.contains('/') && !first.contains('='));
-        if is_command {
+        if self.is_command(&words)? {
             setup.command = words;
         } else {
             for word in &words {
@@ -76,6 +76,29 @@ impl Variants {
         let name = text.trim();
         let name = if name.is_empty() { AS_IT_IS } else { name };
         Ok(Subject::on(name.to_owned(), Machine::Host, setup))
+    }
+
+    /// Whether the words are a command line: its first word has a slash or is a program in `PATH`. Names that are declared, and
+    /// `KEY=VALUE`, go before programs.
+    fn is_command(&self, words: &[String]) -> Result<bool, Error> {
+        let Some(first) = words.first().filter(|first| !first.contains('=')) else { return Ok(false) };
+        let is_variant = |word: &String| word.contains('=') || self.declared.contains_key(word);
+        if first.contains('/') {
+            return Ok(true);
+        }
+        if words.iter().all(is_variant) || program_file(first, Path::new("."), None).is_err() {
+            return Ok(false);
+        }
+        if self.declared.contains_key(first) {
+            return Err(Error::usage(
+                format!(
+                    "'{first}' is a variant that {} declares, and a program in PATH, and what follows is no variant",
+                    self.file.display()
+                ),
+                format!("for the command write \"command='{}'\"", words.join(" ")),
+            ));
+        }
+        Ok(true)
     }
 
     /// Adds what one word says.
@@ -113,13 +136,15 @@ impl Variants {
     }
 
     fn unknown(&self, word: &str) -> Error {
-        let hint = if self.declared.is_empty() {
+        let hint = if is_executable(Path::new(word)) {
+            format!("a program in this directory is written with its path: './{word}'")
+        } else if self.declared.is_empty() {
             format!("{} declares none; say it as KEY=VALUE, with a key of {KEYS}", self.file.display())
         } else {
             let names = self.declared.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             format!("{} declares {names}", self.file.display())
         };
-        Error::usage(format!("there is no variant '{word}'"), hint)
+        Error::usage(format!("there is no variant '{word}', and no program of that name in PATH"), hint)
     }
 }
 
@@ -235,13 +260,25 @@ partners = { receiver = "host", forwarder = "host" }
         );
         assert_eq!(words("./bench -n '1 2'"), ["command ./bench -n 1 2"]);
         assert_eq!(words("command='sleep 1'"), ["command sleep 1"]);
+        assert_eq!(words("sh -c true"), ["command sh -c true"], "a program in PATH");
         assert_eq!((words(""), variants().setup(" ").unwrap().name), (vec![], AS_IT_IS.to_owned()));
     }
 
     #[test]
     fn nonsense_is_refused_with_what_there_is() {
         let refused = |text: &str| told(variants().setup(text).unwrap_err());
-        assert_eq!(refused("stabel"), "there is no variant 'stabel'; faultline.toml declares overcommit, sent, stable");
+        assert_eq!(
+            refused("stabel"),
+            "there is no variant 'stabel', and no program of that name in PATH; faultline.toml declares overcommit, sent, stable"
+        );
+        let declared = [("sh".to_owned(), Setup::default())].into();
+        let both = Variants { declared, file: "faultline.toml".into() };
+        assert_eq!(both.setup("sh").unwrap().setup, Setup::default(), "what is declared goes first");
+        assert_eq!(
+            told(both.setup("sh -c true").unwrap_err()),
+            "'sh' is a variant that faultline.toml declares, and a program in PATH, and what follows is no variant; \
+             for the command write \"command='sh -c true'\""
+        );
         assert!(refused("colour=red").starts_with("a variant has no 'colour'"));
         assert!(refused("'unclosed").contains("cannot split"));
         assert!(refused("partner.receiver=vax").starts_with("partner.receiver=vax: not a machine"));

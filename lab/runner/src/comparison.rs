@@ -49,7 +49,7 @@ pub fn plan_comparison(
     check_repeats(request)?;
     check_commands(request, comparison)?;
     let fewest_cpus = machines.iter().map(|machine| machine.usable_cpus).min().unwrap_or(1);
-    let cpus = task_counts(request, fewest_cpus)?;
+    let cpus = task_counts(&with_usual_tasks(request, comparison), fewest_cpus)?;
     let mut planned = Vec::new();
     let mut cases = Vec::new();
     for ((index, side), machine) in SubjectIndex::SIDES.into_iter().zip(&comparison.sides).zip(machines) {
@@ -73,6 +73,13 @@ pub fn plan_comparison(
     let kind = RunKind::Comparison(ComparisonSettings { timed, level, precision });
     let settings = settings(request, kind, cpus, repeats, seed);
     Ok(Plan { settings, items: order(&planned, repeats, seed) })
+}
+
+/// A command is one task, unless more are asked for.
+fn with_usual_tasks(request: &Request, comparison: &ComparisonRequest) -> Request {
+    let has_command = comparison.sides.iter().any(|side| !side.setup.command.is_empty());
+    let cpus = request.cpus.clone().or_else(|| has_command.then(|| vec![1]));
+    Request { cpus, ..request.clone() }
 }
 
 /// What is asked of one side: its own workload or command, else what is compared.

@@ -22,7 +22,7 @@ pub(crate) fn cases(request: &Request, workloads: &[WorkloadInfo]) -> Result<Vec
     if !request.command_given && cases.iter().any(|case| case.workload == GIVEN_COMMAND.0) {
         return Err(RequestError::new(
             format!("'{}' needs a command to run", GIVEN_COMMAND.0),
-            "two commands are compared by `faultline compare --a './old' --b './new'`",
+            "two commands are compared by `faultline compare './old' './new'`",
         ));
     }
     if request.tree.is_some() && request.workloads.is_empty() {

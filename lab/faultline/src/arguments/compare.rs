@@ -14,16 +14,18 @@ Examples:
   faultline compare 1f3a9c2 80d2f11                    two commits: the newest runs of them
   faultline compare old.json new.json                  two files of other tools: hyperfine, Go, criterion, asv, …
   faultline compare results.csv@1f3a9c results.csv@80d2 two commits of one file
+  faultline compare times.json:1 times.json:2          two benchmarks of one file, by number or name
 Live, side against side in random order, until the answer is there:
   faultline compare zero_fill --a '' --b 'sysctl.vm.overcommit_memory=2'
   faultline compare --a workload=zero_fill:base --b workload=zero_fill:huge
-  faultline compare --a './old 1000' --b './new 1000'  two commands, by their time
+  faultline compare './old 1000' './new 1000'          two commands, by their time
   faultline compare fault_existing --a 'on=qemu:cpus=2' --b 'on=qemu:cpus=2,append=mitigations=off'
   faultline compare quick --a stable --b patched       variants that faultline.toml declares
-A variant is a name of faultline.toml, a command with a path, or KEY=VALUE words: env.NAME, sysctl.NAME, /sys/FILE,
+A word that names no run, file or import is a command if its first word is a program.
+A variant is a name of faultline.toml, a command line, or KEY=VALUE words: env.NAME, sysctl.NAME, /sys/FILE,
 programs (a directory), compiler, on (a machine), kernel (an image), workload, command. Empty, it is the machine as it is.")]
 pub(crate) struct Compare {
-    /// Two of: a run's number, label or commit, a file or directory, each with @COMMIT where it holds history; or, with --a and --b, workloads
+    /// Two of: a run's number, label or commit, a file or directory, with @COMMIT where it holds history or :BENCHMARK for one of a file; or two commands; with --a and --b, workloads
     #[arg(value_name = "WHAT")]
     pub(crate) what: Vec<String>,
 

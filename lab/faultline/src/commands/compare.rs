@@ -6,9 +6,11 @@ use crate::failure::{self, Failure};
 use crate::{output, places};
 use faultline_experiment::variants::Variants;
 use faultline_experiment::{
-    Concluded, Gate, LiveComparisonRequest, Places, StoredComparisonRequest, USUAL_LEVEL, compare_stored,
+    Compared, Concluded, Gate, LiveComparisonRequest, Places, StoredComparisonRequest, USUAL_LEVEL, compare_stored,
+    compared,
 };
 use faultline_model::comparison::Comparison;
+use faultline_model::subject::Subject;
 use faultline_runner::{ComparisonRequest, Request};
 use std::path::Path;
 use std::process::ExitCode;
@@ -16,14 +18,25 @@ use std::process::ExitCode;
 pub(crate) fn compare(arguments: &Compare, db: Option<&Path>) -> Result<ExitCode, Failure> {
     let found = places::for_measuring(&arguments.conduct, db)?;
     let places = Places { sources: arguments.sources.clone().or(found.sources), ..found };
-    if arguments.a.is_none() && arguments.b.is_none() { stored(arguments, &places) } else { live(arguments, &places) }
+    if arguments.a.is_some() || arguments.b.is_some() {
+        return live(sides(arguments)?, &arguments.what, arguments, &places);
+    }
+    match compared(&arguments.what, &places)? {
+        Compared::Results => stored(arguments, &places),
+        Compared::Commands(commands) => live(*commands, &[], arguments, &places),
+    }
 }
 
-fn live(arguments: &Compare, places: &Places) -> Result<ExitCode, Failure> {
+fn live(sides: [Subject; 2], workloads: &[String], arguments: &Compare, places: &Places) -> Result<ExitCode, Failure> {
     let conduct = &arguments.conduct;
+    let comparison = ComparisonRequest {
+        sides,
+        level: arguments.certainty.level.unwrap_or(USUAL_LEVEL),
+        precision: arguments.certainty.precision,
+    };
     let request = LiveComparisonRequest {
-        comparison: sides(arguments)?,
-        request: Request { workloads: arguments.what.clone(), ..measuring::request(&arguments.measuring, conduct) },
+        comparison,
+        request: Request { workloads: workloads.to_vec(), ..measuring::request(&arguments.measuring, conduct) },
         machine: arguments.machine.on.clone().unwrap_or_default(),
         seed: arguments.measuring.seed,
         label: arguments.label.clone(),
@@ -36,14 +49,10 @@ fn live(arguments: &Compare, places: &Places) -> Result<ExitCode, Failure> {
 }
 
 /// The sides that the arguments name.
-fn sides(arguments: &Compare) -> Result<ComparisonRequest, Failure> {
+fn sides(arguments: &Compare) -> Result<[Subject; 2], Failure> {
     let variants = Variants::read(arguments.config.as_deref())?;
     let side = |text: &Option<String>| variants.setup(text.as_deref().unwrap_or_default());
-    Ok(ComparisonRequest {
-        sides: [side(&arguments.a)?, side(&arguments.b)?],
-        level: arguments.certainty.level.unwrap_or(USUAL_LEVEL),
-        precision: arguments.certainty.precision,
-    })
+    Ok([side(&arguments.a)?, side(&arguments.b)?])
 }
 
 fn stored(arguments: &Compare, places: &Places) -> Result<ExitCode, Failure> {

@@ -1,0 +1,86 @@
+//! Words that are to be compared and are command lines: which of them name results, and which are programs to run.
+
+use crate::error::Error;
+use crate::operand;
+use crate::places::Places;
+use faultline_model::machine::Machine;
+use faultline_model::setup::Setup;
+use faultline_model::subject::Subject;
+use faultline_targets::search_path::{is_executable, program_file};
+use std::path::Path;
+
+/// What the words of a comparison ask for.
+#[derive(Debug, PartialEq)]
+pub enum Compared {
+    /// Results that are there: runs, files, imports; or nothing that is known, which whoever looks for results says.
+    Results,
+    /// Two commands to be measured now.
+    Commands(Box<[Subject; 2]>),
+}
+
+/// What one word is.
+enum Word {
+    Result,
+    Command(Vec<String>),
+    /// Neither; why it is no command.
+    Unknown(Error),
+}
+
+/// What to compare: results go before commands of the same name. An error if one word is a command and the other is not.
+pub fn compared(what: &[String], places: &Places) -> Result<Compared, Error> {
+    let [a, b] = what else { return Ok(Compared::Results) };
+    match (word(a, places)?, word(b, places)?) {
+        (Word::Command(first), Word::Command(second)) => {
+            Ok(Compared::Commands(Box::new([side(a, first), side(b, second)])))
+        }
+        (Word::Command(_), Word::Result) => Err(mixed(a, b)),
+        (Word::Result, Word::Command(_)) => Err(mixed(b, a)),
+        (Word::Command(_), Word::Unknown(why)) => Err(neither(b, why)),
+        (Word::Unknown(why), Word::Command(_)) => Err(neither(a, why)),
+        (Word::Unknown(why), _) if looks_like_command(a) => Err(neither(a, why)),
+        (_, Word::Unknown(why)) if looks_like_command(b) => Err(neither(b, why)),
+        _ => Ok(Compared::Results),
+    }
+}
+
+fn side(text: &str, command: Vec<String>) -> Subject {
+    Subject::on(text.trim().to_owned(), Machine::Host, Setup { command, ..Setup::default() })
+}
+
+fn word(text: &str, places: &Places) -> Result<Word, Error> {
+    let path = Path::new(text);
+    if path.exists() {
+        let is_program = path.is_file() && is_executable(path) && !operand::is_known_format(path);
+        // Without a slash the command would be looked for in PATH.
+        let command = || if text.contains('/') { text.to_owned() } else { format!("./{text}") };
+        return Ok(if is_program { Word::Command(vec![command()]) } else { Word::Result });
+    }
+    if operand::names_something(text, places)? {
+        return Ok(Word::Result);
+    }
+    let words = shell_words::split(text).unwrap_or_default();
+    let Some(first) = words.first() else { return Ok(Word::Result) };
+    Ok(match program_file(first, Path::new("."), None) {
+        Ok(_) => Word::Command(words),
+        Err(error) => Word::Unknown(Error::target_as_usage(error)),
+    })
+}
+
+/// Whether whoever wrote it meant a command rather than the name of results.
+fn looks_like_command(text: &str) -> bool {
+    text.trim().contains(' ') || text.starts_with("./") || text.starts_with("../")
+}
+
+fn mixed(command: &str, result: &str) -> Error {
+    Error::usage(
+        format!("'{command}' is a command, and '{result}' names results"),
+        "compare two commands, or two runs or files",
+    )
+}
+
+fn neither(text: &str, why: Error) -> Error {
+    Error::usage(
+        format!("'{text}' names no run, file or import, and is no command: {why}"),
+        "two commands are compared as `faultline compare './old ARGS' './new ARGS'`; `faultline list` shows the runs",
+    )
+}
