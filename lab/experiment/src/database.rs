@@ -4,9 +4,9 @@ use crate::error::Error;
 use crate::places::Places;
 use faultline_store::{MeasuringLock, Store};
 
-/// The database, which has to be there.
+/// The database, which has to be there, to read it.
 pub(crate) fn existing(places: &Places) -> Result<Store, Error> {
-    Ok(Store::open_existing(places.database()?)?)
+    Ok(Store::open_to_read(places.database()?)?)
 }
 
 /// A database into which nobody else measures for now.
@@ -24,7 +24,7 @@ impl MeasuringStore {
 
     /// Opens the database, which has to be there.
     pub(crate) fn open_existing(places: &Places) -> Result<Self, Error> {
-        Self::lock(existing(places)?)
+        Self::lock(Store::open_existing(places.database()?)?)
     }
 
     fn lock(store: Store) -> Result<Self, Error> {

@@ -67,6 +67,8 @@ pub(crate) enum Command {
     Export(exchange::Export),
     /// Write a run as one self-contained page
     Report(Report),
+    /// Delete runs
+    Delete(Delete),
     /// List the workloads and their variants
     Workloads(Workloads),
     /// Show the facts about this machine or a guest, or those saved with a run
@@ -206,9 +208,9 @@ Examples:
   faultline resume 3      go on with run 3
 A run's time budget counts anew for each session, a comparison's over all of them.")]
 pub(crate) struct Resume {
-    /// The run [default: the newest that is not finished]
-    #[arg(value_name = "RUN", value_parser = run_number)]
-    pub(crate) run: Option<i64>,
+    /// The run, by number, label or commit [default: the newest that is not finished]
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<String>,
 
     #[command(flatten)]
     pub(crate) conduct: Conduct,
@@ -224,11 +226,12 @@ pub(crate) struct List {
 #[command(after_help = "\
 Examples:
   faultline show                     the newest run
-  faultline show 3 --format csv      raw numbers of run 3")]
+  faultline show 3 --format csv      raw numbers of run 3
+  faultline show nightly             the newest run with that label")]
 pub(crate) struct Show {
-    /// The run [default: the newest]
-    #[arg(value_name = "RUN", value_parser = run_number)]
-    pub(crate) run: Option<i64>,
+    /// The run, by number, label or commit [default: the newest]
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<String>,
 
     #[command(flatten)]
     pub(crate) format: FormatArgument,
@@ -240,13 +243,29 @@ Examples:
   faultline report -o page.html      the newest run
   faultline report 3 -o run3.html    run 3; the page opens offline, with plots and all data")]
 pub(crate) struct Report {
-    /// The run [default: the newest]
-    #[arg(value_name = "RUN", value_parser = run_number)]
-    pub(crate) run: Option<i64>,
+    /// The run, by number, label or commit [default: the newest]
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<String>,
 
     /// File to write
     #[arg(short, long, value_name = "FILE.html")]
     pub(crate) output: PathBuf,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline delete 3 4           shows both runs, and asks
+  faultline delete trial --yes   the run with that label, without a question
+A deleted run is gone with all its samples; no other run gets its number. The file keeps its size, and new runs use the space.")]
+pub(crate) struct Delete {
+    /// Runs, by number, label or commit
+    #[arg(value_name = "RUN", required = true)]
+    pub(crate) runs: Vec<String>,
+
+    /// Do not ask
+    #[arg(short, long)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]
@@ -263,9 +282,9 @@ pub(crate) struct Workloads {
 
 #[derive(Debug, Args)]
 pub(crate) struct Facts {
-    /// Facts saved with a run, instead of the machine's
-    #[arg(value_name = "RUN", value_parser = run_number, conflicts_with = "on")]
-    pub(crate) run: Option<i64>,
+    /// A run whose facts to show, by number, label or commit, instead of the machine's
+    #[arg(value_name = "RUN", conflicts_with = "on")]
+    pub(crate) run: Option<String>,
 
     #[command(flatten)]
     pub(crate) machine: OnMachine,
@@ -293,9 +312,9 @@ pub(crate) struct Published {
     #[arg(long, conflicts_with = "beside")]
     pub(crate) compare: bool,
 
-    /// A run of your own to lay beside
-    #[arg(long, value_name = "RUN", value_parser = run_number)]
-    pub(crate) beside: Option<i64>,
+    /// A run of your own to show beside, by number, label or commit
+    #[arg(long, value_name = "RUN")]
+    pub(crate) beside: Option<String>,
 
     #[command(flatten)]
     pub(crate) format: FormatArgument,
@@ -317,10 +336,6 @@ pub(crate) struct Man {
 
 pub(crate) fn count(text: &str) -> Result<u32, String> {
     text.trim().parse().map_err(|_| "not a number; write it like 4".to_owned())
-}
-
-pub(crate) fn run_number(text: &str) -> Result<i64, String> {
-    text.parse().map_err(|_| "not the number of a run; `faultline list` shows them".to_owned())
 }
 
 /// The name of a commit, in full or its first digits.

@@ -110,3 +110,19 @@ fn a_comparison_that_was_stopped_then_is_resumed() {
     assert_eq!((&shown["a"]["name"], &shown["b"]["name"]), (&"as it is".into(), &"env.A=1".into()));
     assert!(shown["sequential"]["taken"].as_u64() > Some(0), "{shown}");
 }
+
+#[test]
+fn where_it_may_only_be_read_it_is_brought_up_to_date_in_memory() {
+    let lab = old_lab();
+    let script = "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\"
+        export FAULTLINE_DB=\"$1/db.sqlite\"
+        \"$2\" list; \"$2\" show 1 --format csv";
+    let Some(output) = lab.in_namespace(script) else { return };
+    let problems = lab::stderr(&output);
+    if problems.contains("mount: ") {
+        println!("skipped: this machine lets us mount nothing");
+        return;
+    }
+    assert!(output.status.success(), "{problems}");
+    assert_eq!(lab::stdout(&output), said(&lab, &["list"]) + &said(&lab, &["show", "1", "--format", "csv"]));
+}

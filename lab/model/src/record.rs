@@ -189,6 +189,9 @@ pub struct RunLine {
     pub state: RunState,
     /// The suite, where one was chosen.
     pub suite: Option<String>,
+    /// Names of the two sides of a comparison; empty for any other run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sides: Vec<String>,
     /// What ran under the lens; none of a run that measured time.
     #[serde(default)]
     pub lens: Option<LensMode>,

@@ -39,12 +39,16 @@ fn columns<'a>() -> Vec<Column<'a>> {
         Column::right("skipped", |line, _| line.skipped.to_string()).csv("skipped", |line| line.skipped.to_string()),
         Column::left("machine", |line, _| line.machine.clone()).csv("machine", |line| line.machine.clone()),
         Column::left("label", |line, _| line.label.clone().unwrap_or_default()),
+        Column::csv_only("sides", |line| line.sides.join("; ")),
         Column::csv_only("lens", |line| line.lens.map_or_else(String::new, |lens| lens.word().to_owned())),
     ]
 }
 
-/// The suite, or what ran under the lens.
+/// The suite, what ran under the lens, or the sides of a comparison.
 fn what(line: &RunLine, signs: &Signs) -> String {
+    if let [a, b] = line.sides.as_slice() {
+        return format!("comparison: {a} | {b}");
+    }
     match (line.lens, &line.suite) {
         (Some(lens), _) => format!("lens, {}", lens.word()),
         (None, Some(suite)) => suite.clone(),

@@ -31,6 +31,7 @@ fn lines() -> Vec<RunLine> {
         started: UnixMillis(1_795_252_714_123),
         state: RunState::Finished,
         suite: Some("quick".into()),
+        sides: Vec::new(),
         lens: None,
         cpus: vec![1, 2, 4, 8],
         planned: 96,
@@ -42,7 +43,9 @@ fn lines() -> Vec<RunLine> {
     let open =
         RunLine { id: RunId(7), label: None, suite: None, state: RunState::Open, ended: 40, failed: 0, ..line.clone() };
     let lens = RunLine { id: RunId(5), suite: None, lens: Some(LensMode::Kernel), ..open.clone() };
-    vec![line, open, lens]
+    let sides = vec!["./old 1".to_owned(), "./new 1".to_owned()];
+    let comparison = RunLine { id: RunId(4), suite: None, sides, cpus: vec![1], ..line.clone() };
+    vec![line, open, lens, comparison]
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub struct CommitRun {
 impl Store {
     /// The run that began last, if there is one.
     pub fn newest_run(&self) -> Result<Option<RunId>, StoreError> {
-        Ok(self.runs("SELECT id FROM run ORDER BY id DESC LIMIT 1", [])?.first().copied())
+        Ok(self.runs("SELECT id FROM run WHERE kind <> 'deleted' ORDER BY id DESC LIMIT 1", [])?.first().copied())
     }
 
     /// The run that began last of those that are not finished.

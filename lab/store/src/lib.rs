@@ -5,6 +5,7 @@
 //! saved: what does not count keeps its samples, with an outcome that says why. What figures mean belongs to `stats`.
 
 mod conclusions;
+mod delete;
 mod error;
 mod find;
 mod imports;
@@ -12,6 +13,7 @@ mod list;
 mod load;
 mod lock;
 mod queries;
+mod read_only;
 mod run_journal;
 mod schema;
 mod write;
@@ -67,7 +69,22 @@ impl Store {
         Self::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
     }
 
-    /// Opens the database at `path`, which has to be there.
+    /// Opens the database at `path`, which has to be there, to read it: also where we may not write it, be it another user's, on a read-only file system or
+    /// in an archive. A database that an older version wrote is then brought up to date in memory.
+    pub fn open_to_read(path: &Path) -> Result<Self, StoreError> {
+        if !path.exists() {
+            return Err(StoreError::no_database(path));
+        }
+        let file = std::path::absolute(path).map_err(|error| StoreError::no_name(path, &error))?;
+        if read_only::may_write(&file) {
+            return Self::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
+        }
+        let connection = read_only::open(&file, path)?;
+        let identity = Identity::of(&file);
+        Ok(Store { connection, path: path.to_owned(), file, identity })
+    }
+
+    /// Opens the database at `path`, which has to be there, to write to it.
     pub fn open_existing(path: &Path) -> Result<Self, StoreError> {
         if !path.exists() {
             return Err(StoreError::no_database(path));

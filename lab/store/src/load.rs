@@ -75,7 +75,7 @@ fn read_head(connection: &Connection, run: RunId) -> rusqlite::Result<Option<Run
 }
 
 fn head_of(snapshot: &Connection, run: RunId) -> rusqlite::Result<Option<RunHead>> {
-    let query = "SELECT label, settings, workloads, finished FROM run WHERE id = ?1";
+    let query = "SELECT label, settings, workloads, finished FROM run WHERE id = ?1 AND kind <> 'deleted'";
     let head = snapshot.query_row(query, [run.0], |row| {
         Ok(RunHead {
             id: run,

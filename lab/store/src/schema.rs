@@ -47,6 +47,11 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), St
     }
 }
 
+/// Checks that the file is ours; whether its tables are up to date.
+pub(crate) fn is_current(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
+    Ok(check(connection, path)? == STEPS)
+}
+
 /// The version of the tables, if the file is ours and not from the future.
 fn check(connection: &Connection, path: &Path) -> Result<usize, StoreError> {
     let failed = |error| StoreError::from_sqlite("open", path, error);

@@ -1,7 +1,7 @@
 //! Arguments of `faultline lens`.
 
 use super::measuring::Mode;
-use super::{Conduct, FormatArgument, commit, count, label, run_number, seed, size};
+use super::{Conduct, FormatArgument, commit, count, label, seed, size};
 use clap::{Args, Subcommand};
 use faultline_coherence::Caches;
 use faultline_model::subject::Commit;
@@ -70,9 +70,9 @@ pub(crate) struct Gates {
     #[arg(long = "budget", value_name = "BUDGET", value_parser = budget)]
     pub(crate) budgets: Vec<Budget>,
 
-    /// Exit with 1 if there are more transfers per operation than in that run
-    #[arg(long, value_name = "RUN", value_parser = run_number)]
-    pub(crate) baseline: Option<i64>,
+    /// Exit with 1 if there are more transfers per operation than in that run, named by number, label or commit
+    #[arg(long, value_name = "RUN")]
+    pub(crate) baseline: Option<String>,
 }
 
 /// How much is counted.
@@ -200,13 +200,13 @@ Examples:
   faultline lens compare 7 8
   faultline lens compare 7 8 --format markdown")]
 pub(crate) struct Compare {
-    /// The first run
-    #[arg(value_name = "A", value_parser = run_number)]
-    pub(crate) a: i64,
+    /// The first run, by number, label or commit
+    #[arg(value_name = "A")]
+    pub(crate) a: String,
 
     /// The second
-    #[arg(value_name = "B", value_parser = run_number)]
-    pub(crate) b: i64,
+    #[arg(value_name = "B")]
+    pub(crate) b: String,
 
     #[command(flatten)]
     pub(crate) format: FormatArgument,

@@ -4,6 +4,7 @@ pub(crate) mod changes;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod delete;
 pub(crate) mod exchange;
 pub(crate) mod facts;
 pub(crate) mod lens;

@@ -2,9 +2,15 @@
 
 use crate::failure::{self, Failure};
 use crate::output;
-use faultline_experiment::{Concluded, Conclusion};
+use faultline_experiment::{Concluded, Conclusion, Places, find_run, stored};
 use faultline_report::Format;
 use std::path::Path;
+
+/// The conclusion of a run in the database; the newest one's unless one is named.
+pub(super) fn stored(run: Option<&str>, places: &Places) -> Result<Conclusion, Failure> {
+    let run = run.map(|run| find_run(run, places)).transpose()?;
+    Ok(stored::conclusion(run, places)?)
+}
 
 /// Its table.
 pub(super) fn table(conclusion: &Conclusion, format: Format) -> String {

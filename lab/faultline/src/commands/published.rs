@@ -3,18 +3,18 @@
 use crate::arguments::Published;
 use crate::failure::Failure;
 use crate::{output, places};
-use faultline_experiment::stored;
+use faultline_experiment::{find_run, stored};
 use faultline_literature::{self as literature, UnknownName};
-use faultline_model::record::RunId;
 use std::path::Path;
 use std::process::ExitCode;
 
 pub(crate) fn published(arguments: &Published, db: Option<&Path>) -> Result<ExitCode, Failure> {
     let (format, style) = (arguments.format.format, output::style());
     let name = arguments.name.as_deref();
-    let text = match arguments.beside {
+    let text = match &arguments.beside {
         Some(run) => {
-            let summary = stored::figures(RunId(run), &places::found(db)?)?;
+            let places = places::found(db)?;
+            let summary = stored::figures(find_run(run, &places)?, &places)?;
             literature::beside(&summary, format, &style)
         }
         None if arguments.compare => literature::answers(name, format, &style).map_err(refused)?,

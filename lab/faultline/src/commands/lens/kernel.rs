@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub(super) fn kernel(arguments: &Kernel, db: Option<&Path>) -> Result<ExitCode, Failure> {
+    let places = under::places(&arguments.under, db)?;
     let request = LensKernelRequest {
         workloads: arguments.workloads_chosen.clone(),
         cpus: arguments.cpus.clone(),
@@ -18,9 +19,8 @@ pub(super) fn kernel(arguments: &Kernel, db: Option<&Path>) -> Result<ExitCode, 
         memory_mib: arguments.memory,
         mode: arguments.mode.map(Into::into),
         size: arguments.size,
-        under: under::request(&arguments.under, arguments.ops),
+        under: under::request(&arguments.under, &places, arguments.ops)?,
     };
-    let places = under::places(&arguments.under, db)?;
     let concluded = measuring::conduct(&arguments.under.conduct, &places, |lab| lens::kernel(&request, lab))?;
     Ok(measuring::status(concluded.as_ref()))
 }

@@ -9,13 +9,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub(super) fn program(arguments: &Program, db: Option<&Path>) -> Result<ExitCode, Failure> {
+    let places = under::places(&arguments.under, db)?;
     let request = LensProgramRequest {
         argv: arguments.argv.clone(),
         threads: arguments.threads_from.clone(),
         whole: arguments.whole,
-        under: under::request(&arguments.under, arguments.ops),
+        under: under::request(&arguments.under, &places, arguments.ops)?,
     };
-    let places = under::places(&arguments.under, db)?;
     let concluded = measuring::conduct(&arguments.under.conduct, &places, |lab| lens::program(&request, lab))?;
     Ok(measuring::status(concluded.as_ref()))
 }

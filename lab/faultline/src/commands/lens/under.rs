@@ -3,15 +3,15 @@
 use crate::arguments::lens::UnderLens as Arguments;
 use crate::failure::Failure;
 use crate::places;
-use faultline_experiment::Places;
 use faultline_experiment::lens::{Gates, ModelRequest, UnderLens};
-use faultline_model::record::RunId;
+use faultline_experiment::{Places, find_run};
 use std::path::Path;
 
-/// The request. `operations`: those that each task does, where it was said.
-pub(super) fn request(arguments: &Arguments, operations: Option<u64>) -> UnderLens {
+/// The request. `places`: where a baseline is; `operations`: those that each task does, where it was said.
+pub(super) fn request(arguments: &Arguments, places: &Places, operations: Option<u64>) -> Result<UnderLens, Failure> {
     let Arguments { counting, conduct, model, gates } = arguments;
-    UnderLens {
+    let baseline = gates.baseline.as_deref().map(|run| find_run(run, places)).transpose()?;
+    Ok(UnderLens {
         model: ModelRequest {
             sockets: model.sockets,
             cpus_per_cache: model.cpus_per_cache,
@@ -20,14 +20,14 @@ pub(super) fn request(arguments: &Arguments, operations: Option<u64>) -> UnderLe
             quantum: model.quantum,
             private_quantum: model.private_quantum,
         },
-        gates: Gates { budgets: gates.budgets.clone(), baseline: gates.baseline.map(RunId) },
+        gates: Gates { budgets: gates.budgets.clone(), baseline },
         repeats: counting.repeats,
         seed: counting.seed,
         operations,
         limit_ms: conduct.limit_ms(),
         label: counting.label.clone(),
         commit: counting.commit.clone(),
-    }
+    })
 }
 
 /// Where things are.

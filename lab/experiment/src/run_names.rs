@@ -1,0 +1,59 @@
+//! Finds a run by what people call it: its number, its label, or the commit that it measured. The newest, where several have the name.
+
+use crate::database;
+use crate::error::Error;
+use crate::places::Places;
+use faultline_model::record::RunId;
+use faultline_store::Store;
+
+/// The run called `text`. A number that is no run's may be a label or a commit. An error if there is none.
+pub fn find_run(text: &str, places: &Places) -> Result<RunId, Error> {
+    Ok(found(text, places)?.newest)
+}
+
+/// The same, for what can't be undone: an error also if several runs are called so.
+pub fn find_the_run(text: &str, places: &Places) -> Result<RunId, Error> {
+    let Found { newest, others } = found(text, places)?;
+    if others.is_empty() {
+        return Ok(newest);
+    }
+    let numbers = [newest].iter().chain(&others).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    Err(Error::usage(format!("several runs are called '{text}': {numbers}"), "name them by their numbers"))
+}
+
+/// Runs of one name.
+struct Found {
+    newest: RunId,
+    others: Vec<RunId>,
+}
+
+fn found(text: &str, places: &Places) -> Result<Found, Error> {
+    let number = text.parse().ok().map(RunId);
+    if !places.database()?.exists() && number.is_none() {
+        return Err(unknown(text));
+    }
+    let store = database::existing(places)?;
+    let Some(number) = number else { return named(text, &store)?.ok_or_else(|| unknown(text)) };
+    match store.load_head(number) {
+        Ok(_) => Ok(Found { newest: number, others: Vec::new() }),
+        Err(error) if error.not_there => named(text, &store)?.ok_or_else(|| error.into()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn named(text: &str, store: &Store) -> Result<Option<Found>, Error> {
+    let mut runs = store.runs_labelled(text)?;
+    if runs.is_empty() {
+        runs = store.runs_of_commit(text)?.into_iter().map(|of_commit| of_commit.run).collect();
+        runs.dedup();
+    }
+    let mut runs = runs.into_iter();
+    Ok(runs.next().map(|newest| Found { newest, others: runs.collect() }))
+}
+
+fn unknown(text: &str) -> Error {
+    Error::usage(
+        format!("there is no run '{text}'"),
+        "a run is named by its number, label or commit; `faultline list` shows them",
+    )
+}

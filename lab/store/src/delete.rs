@@ -1,0 +1,39 @@
+//! Deletes runs whole, when a user asks for it. Nothing else takes anything out of a database.
+//!
+//! An empty row of the run stays, so that its number is never given to another run.
+
+use crate::{Store, StoreError};
+use faultline_model::record::RunId;
+use rusqlite::{Transaction, params};
+
+/// What belongs to attempts.
+const OF_ATTEMPTS: [&str; 6] = ["sample", "note", "usage", "counter", "measure", "reading"];
+
+/// What belongs to a run, in an order in which nothing refers to what is gone.
+const OF_RUN: [&str; 6] = ["attempt", "item", "session_facts", "session", "subject", "conclusion"];
+
+impl Store {
+    /// Deletes these runs, all or none. An error if one of them is not there.
+    pub fn delete_runs(&mut self, runs: &[RunId]) -> Result<(), StoreError> {
+        for &run in runs {
+            self.load_head(run)?;
+        }
+        self.write("delete runs from", |transaction| runs.iter().try_for_each(|&run| delete(transaction, run)))
+    }
+}
+
+fn delete(transaction: &Transaction<'_>, run: RunId) -> rusqlite::Result<()> {
+    for table in OF_ATTEMPTS {
+        let query = format!("DELETE FROM {table} WHERE attempt_id IN (SELECT id FROM attempt WHERE run_id = ?1)");
+        transaction.execute(&query, params![run.0])?;
+    }
+    for table in OF_RUN {
+        transaction.execute(&format!("DELETE FROM {table} WHERE run_id = ?1"), params![run.0])?;
+    }
+    transaction.execute(
+        "UPDATE run SET label = NULL, settings = '{}', workloads = '[]', finished = 1, kind = 'deleted', suite = NULL,
+                        cpus = '[]', machine = '' WHERE id = ?1",
+        params![run.0],
+    )?;
+    Ok(())
+}

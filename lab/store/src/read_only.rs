@@ -1,0 +1,63 @@
+//! Opens a database that may only be read.
+//!
+//! SQLite's write-ahead log needs a file beside the database that readers write to. Where that can't be made, a database whose log is empty is opened as one
+//! that nobody changes.
+
+use crate::StoreError;
+use crate::schema;
+use rusqlite::backup::Backup;
+use rusqlite::{Connection, OpenFlags};
+use rustix::fs::{Access, access};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Pages that are copied into memory at a time.
+const PAGES: i32 = 4096;
+
+/// Whether we may write the file, and new ones beside it.
+pub(crate) fn may_write(file: &Path) -> bool {
+    let directory = file.parent().unwrap_or(Path::new("/"));
+    [file, directory].iter().all(|path| access(*path, Access::WRITE_OK).is_ok())
+}
+
+/// Opens `file`, an absolute path. `path`: as it was named, for messages.
+pub(crate) fn open(file: &Path, path: &Path) -> Result<Connection, StoreError> {
+    let failed = |error| StoreError::from_sqlite("read", path, error);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    // A log with content belongs to the database: without it the newest runs would be missing.
+    let immutable = if has_log(file) { "" } else { "?immutable=1" };
+    let connection = Connection::open_with_flags(format!("{}{immutable}", uri(file)), flags).map_err(failed)?;
+    if schema::is_current(&connection, path)? {
+        return Ok(connection);
+    }
+    let mut copy = Connection::open_in_memory().map_err(failed)?;
+    Backup::new(&connection, &mut copy)
+        .and_then(|backup| backup.run_to_completion(PAGES, Duration::ZERO, None))
+        .map_err(failed)?;
+    schema::prepare(&mut copy, path)?;
+    Ok(copy)
+}
+
+fn has_log(file: &Path) -> bool {
+    let mut log = file.as_os_str().to_owned();
+    log.push("-wal");
+    PathBuf::from(log).metadata().is_ok_and(|metadata| metadata.len() > 0)
+}
+
+/// The file as SQLite's URI, in which a path stands for itself alone.
+fn uri(file: &Path) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte);
+    let written = |&byte: &u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    format!("file:{}", file.as_os_str().as_bytes().iter().map(written).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signs_of_a_uri_are_escaped() {
+        assert_eq!(uri(Path::new("/a b/c?d#e%f.sqlite")), "file:/a%20b/c%3Fd%23e%25f.sqlite");
+    }
+}
