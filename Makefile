@@ -176,6 +176,10 @@ install: build
 		install -d $(DESTDIR)$(PREFIX)/libexec/faultline/lens && \
 		install -m 644 target/lens/libfaultline_lens.so $(DESTDIR)$(PREFIX)/libexec/faultline/lens/ ; fi
 	$(FAULTLINE) man $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	$(FAULTLINE) completions bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/faultline
+	$(FAULTLINE) completions zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_faultline
+	$(FAULTLINE) completions fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/faultline.fish
 
 clean:
 	rm -rf target $(PAGE)/node_modules

@@ -5,10 +5,10 @@ pub(crate) mod exchange;
 pub(crate) mod lens;
 pub(crate) mod measuring;
 
+use crate::completing;
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
-use clap::{Args, Parser, Subcommand};
-use clap_complete::Shell;
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use faultline_model::machine::Machine;
 use faultline_model::role::Role;
 use faultline_model::subject::Commit;
@@ -35,7 +35,7 @@ Examples:
 )]
 pub(crate) struct Arguments {
     /// Database file [default: faultline/faultline.sqlite in the user's data directory]
-    #[arg(long, global = true, value_name = "FILE", env = "FAULTLINE_DB", hide_env_values = true)]
+    #[arg(long, global = true, display_order = 998, value_name = "FILE", env = "FAULTLINE_DB", hide_env_values = true)]
     pub(crate) db: Option<PathBuf>,
 
     #[command(subcommand)]
@@ -75,7 +75,7 @@ pub(crate) enum Command {
     Facts(Facts),
     /// Show the literature's figures, with improvements recomputed from their raw values
     Published(Published),
-    /// Print completions for a shell
+    /// Print what makes a shell complete commands, workloads, runs and labels
     Completions(Completions),
     /// Write man pages
     Man(Man),
@@ -164,7 +164,7 @@ Examples:
 Each sample is saved as soon as it is there. Ctrl-C ends cleanly; `faultline resume` goes on.")]
 pub(crate) struct Run {
     /// Workloads, as NAME or NAME:VARIANT; none for the whole suite
-    #[arg(value_name = "WORKLOAD")]
+    #[arg(value_name = "WORKLOAD", add = completing::workload())]
     pub(crate) workloads_chosen: Vec<String>,
 
     #[command(flatten)]
@@ -209,7 +209,7 @@ Examples:
 A run's time budget counts anew for each session, a comparison's over all of them.")]
 pub(crate) struct Resume {
     /// The run, by number, label or commit [default: the newest that is not finished]
-    #[arg(value_name = "RUN")]
+    #[arg(value_name = "RUN", add = completing::run())]
     pub(crate) run: Option<String>,
 
     #[command(flatten)]
@@ -230,7 +230,7 @@ Examples:
   faultline show nightly             the newest run with that label")]
 pub(crate) struct Show {
     /// The run, by number, label or commit [default: the newest]
-    #[arg(value_name = "RUN")]
+    #[arg(value_name = "RUN", add = completing::run())]
     pub(crate) run: Option<String>,
 
     #[command(flatten)]
@@ -244,7 +244,7 @@ Examples:
   faultline report 3 -o run3.html    run 3; the page opens offline, with plots and all data")]
 pub(crate) struct Report {
     /// The run, by number, label or commit [default: the newest]
-    #[arg(value_name = "RUN")]
+    #[arg(value_name = "RUN", add = completing::run())]
     pub(crate) run: Option<String>,
 
     /// File to write
@@ -260,7 +260,7 @@ Examples:
 A deleted run is gone with all its samples; no other run gets its number. The file keeps its size, and new runs use the space.")]
 pub(crate) struct Delete {
     /// Runs, by number, label or commit
-    #[arg(value_name = "RUN", required = true)]
+    #[arg(value_name = "RUN", required = true, add = completing::run())]
     pub(crate) runs: Vec<String>,
 
     /// Do not ask
@@ -283,7 +283,7 @@ pub(crate) struct Workloads {
 #[derive(Debug, Args)]
 pub(crate) struct Facts {
     /// A run whose facts to show, by number, label or commit, instead of the machine's
-    #[arg(value_name = "RUN", conflicts_with = "on")]
+    #[arg(value_name = "RUN", conflicts_with = "on", add = completing::run())]
     pub(crate) run: Option<String>,
 
     #[command(flatten)]
@@ -313,14 +313,30 @@ pub(crate) struct Published {
     pub(crate) compare: bool,
 
     /// A run of your own to show beside, by number, label or commit
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, value_name = "RUN", add = completing::run())]
     pub(crate) beside: Option<String>,
 
     #[command(flatten)]
     pub(crate) format: FormatArgument,
 }
 
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Shell {
+    Bash,
+    Elvish,
+    Fish,
+    Powershell,
+    Zsh,
+}
+
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  source <(faultline completions bash)                                      in ~/.bashrc
+  faultline completions zsh > ~/.zfunc/_faultline                           a directory of fpath
+  faultline completions fish > ~/.config/fish/completions/faultline.fish
+`make install` installs them for bash, zsh and fish. They complete workloads, runs and labels too, as FAULTLINE_DB and
+FAULTLINE_WORKLOADS name them.")]
 pub(crate) struct Completions {
     /// The shell
     #[arg(value_enum)]

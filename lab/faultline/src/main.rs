@@ -2,6 +2,7 @@
 
 mod arguments;
 mod commands;
+mod completing;
 mod failure;
 mod notice;
 mod output;
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
     if words.next().is_some_and(|first| first == keeper::ARGUMENT) {
         return keeper::run(words);
     }
+    completing::answer();
     match Arguments::try_parse() {
         Ok(arguments) => finish(dispatch(&arguments)),
         Err(error) => failure::usage(&error),

@@ -225,19 +225,3 @@ fn the_lens_has_help_too() {
     }
     insta::assert_snapshot!(said);
 }
-
-#[test]
-fn completions_and_man_pages_know_every_command() {
-    let lab = Lab::new();
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = lab::stdout(&lab.run(&["completions", shell]));
-        assert!(script.contains("workloads") && script.contains("oversubscribe"), "{shell}");
-    }
-    let directory = lab.path("man");
-    assert!(lab.run(&["man", directory.to_str().unwrap()]).status.success());
-    let mut pages: Vec<String> =
-        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    pages.sort();
-    assert!(pages.contains(&"faultline.1".to_owned()) && pages.contains(&"faultline-run.1".to_owned()), "{pages:?}");
-    assert!(!pages.iter().any(|page| page.contains("keep")), "{pages:?}");
-}

@@ -2,6 +2,7 @@
 
 use super::measuring::Measuring;
 use super::{Conduct, OnMachine, label, positive_duration};
+use crate::completing;
 use clap::{Args, ValueEnum};
 use faultline_model::direction::Direction;
 use std::path::PathBuf;
@@ -26,7 +27,7 @@ A variant is a name of faultline.toml, a command line, or KEY=VALUE words: env.N
 programs (a directory), compiler, on (a machine), kernel (an image), workload, command. Empty, it is the machine as it is.")]
 pub(crate) struct Compare {
     /// Two of: a run's number, label or commit, a file or directory, with @COMMIT where it holds history or :BENCHMARK for one of a file; or two commands; with --a and --b, workloads
-    #[arg(value_name = "WHAT")]
+    #[arg(value_name = "WHAT", add = completing::anything())]
     pub(crate) what: Vec<String>,
 
     /// First side of a live comparison: what there was
@@ -109,7 +110,7 @@ Examples:
 Exit status 1 when the machine is not fit to measure on.")]
 pub(crate) struct Check {
     /// Workloads to try it with [default: zero_fill:base, fork_exit:small and path_stat:distinct]
-    #[arg(value_name = "WORKLOAD")]
+    #[arg(value_name = "WORKLOAD", add = completing::workload())]
     pub(crate) workloads_chosen: Vec<String>,
 
     /// How long

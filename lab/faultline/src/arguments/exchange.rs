@@ -2,6 +2,7 @@
 
 use super::FormatArgument;
 use super::compare::Better;
+use crate::completing;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use faultline_exchange::{FORMATS, Format as Foreign};
@@ -57,7 +58,7 @@ Examples:
   faultline export 3 --to asv -o results           a directory")]
 pub(crate) struct Export {
     /// A run's number, label or commit, a file or directory, or a name given at import
-    #[arg(value_name = "WHAT")]
+    #[arg(value_name = "WHAT", add = completing::anything())]
     pub(crate) what: String,
 
     #[command(flatten)]
@@ -80,7 +81,7 @@ Examples:
   faultline changes nightly.csv --to otava-json    the steps as Otava writes them")]
 pub(crate) struct Changes {
     /// A file or directory, or a name given at import
-    #[arg(value_name = "WHAT")]
+    #[arg(value_name = "WHAT", add = completing::anything())]
     pub(crate) what: String,
 
     #[command(flatten)]

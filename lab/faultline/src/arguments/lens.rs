@@ -2,6 +2,7 @@
 
 use super::measuring::Mode;
 use super::{Conduct, FormatArgument, commit, count, label, seed, size};
+use crate::completing;
 use clap::{Args, Subcommand};
 use faultline_coherence::Caches;
 use faultline_model::subject::Commit;
@@ -71,7 +72,7 @@ pub(crate) struct Gates {
     pub(crate) budgets: Vec<Budget>,
 
     /// Exit with 1 if there are more transfers per operation than in that run, named by number, label or commit
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, value_name = "RUN", add = completing::run())]
     pub(crate) baseline: Option<String>,
 }
 
@@ -155,7 +156,7 @@ Each workload boots the machine anew. The kernel is the distribution's own (`apt
 #[command(mut_arg("limit", |limit| limit.help(LIMIT)))]
 pub(crate) struct Kernel {
     /// Workloads, as NAME or NAME:VARIANT
-    #[arg(value_name = "WORKLOAD", required = true)]
+    #[arg(value_name = "WORKLOAD", required = true, add = completing::workload())]
     pub(crate) workloads_chosen: Vec<String>,
 
     /// Numbers of CPUs, each of a machine of its own
@@ -201,11 +202,11 @@ Examples:
   faultline lens compare 7 8 --format markdown")]
 pub(crate) struct Compare {
     /// The first run, by number, label or commit
-    #[arg(value_name = "A")]
+    #[arg(value_name = "A", add = completing::run())]
     pub(crate) a: String,
 
     /// The second
-    #[arg(value_name = "B")]
+    #[arg(value_name = "B", add = completing::run())]
     pub(crate) b: String,
 
     #[command(flatten)]

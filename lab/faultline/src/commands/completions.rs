@@ -1,14 +1,46 @@
-//! `faultline completions`: written from the definitions of the arguments.
+//! `faultline completions`: what makes a shell ask us to complete a command line. The answers are given by [`crate::completing`].
 
-use crate::arguments::{Arguments, Completions};
+use crate::arguments::{Completions, Shell};
+use crate::completing::VARIABLE;
 use crate::failure::Failure;
 use crate::output;
-use clap::CommandFactory;
+use clap_complete::env::{Elvish, EnvCompleter, Fish, Powershell, Zsh};
 use std::process::ExitCode;
 
+/// Bash takes `zero_fill:base` for three words: they are joined before we are asked, and what stands before the last colon is taken off the answers.
+const BASH: &str = r#"_faultline() {
+    local word words=() IFS=$'\013'
+    for word in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
+        if (( ${#words[@]} )) && [[ $word == :* || ${words[-1]} == *: ]]; then
+            words[-1]+=$word
+        else
+            words+=("$word")
+        fi
+    done
+    local current=${words[-1]}
+    COMPREPLY=( $(VARIABLE=bash _CLAP_IFS="$IFS" _CLAP_COMPLETE_INDEX=$(( ${#words[@]} - 1 )) faultline -- "${words[@]}") ) || return
+    COMPREPLY=( "${COMPREPLY[@]#"${current%"${current##*:}"}"}" )
+    [[ ${COMPREPLY-} != *[=/:] ]] || compopt -o nospace 2> /dev/null
+}
+complete -o bashdefault -F _faultline faultline
+"#;
+
 pub(crate) fn completions(arguments: &Completions) -> Result<ExitCode, Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Arguments::command(), "faultline", &mut script);
-    output::print(&String::from_utf8_lossy(&script))?;
+    output::print(&script(arguments.shell))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn script(shell: Shell) -> String {
+    let completer: &dyn EnvCompleter = match shell {
+        Shell::Bash => return BASH.replace("VARIABLE", VARIABLE),
+        Shell::Elvish => &Elvish,
+        Shell::Fish => &Fish,
+        Shell::Powershell => &Powershell,
+        Shell::Zsh => &Zsh,
+    };
+    let mut script = Vec::new();
+    completer
+        .write_registration(VARIABLE, "faultline", "faultline", "faultline", &mut script)
+        .expect("a vector takes every byte");
+    String::from_utf8_lossy(&script).into_owned()
 }
