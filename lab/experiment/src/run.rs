@@ -14,8 +14,8 @@ use faultline_model::setup::Setup;
 use faultline_model::subject::{Commit, Subject, SubjectIndex};
 use faultline_runner::{Request, plan};
 use faultline_store::NewRun;
-use std::collections::BTreeMap;
 use faultline_targets::search_path::program_file;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// What is asked of a run.
