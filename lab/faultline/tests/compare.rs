@@ -341,6 +341,50 @@ fn steps_of_a_series_are_shown_and_written_as_otava_has_them() {
     let index = otava["zero_fill"][0]["changes"][0]["index"].as_u64().unwrap();
     assert!(index < 60, "a place in the series: {index}");
     lab::assert_refused(&lab.run(&["changes", &file, "--false-alarms", "60%"]), 2, "rate of false alarms");
+    let refused = lab.run(&["changes", &file, "--to", "bencher"]);
+    lab::assert_refused(&refused, 2, "otava-json");
+    assert!(!lab::stderr(&refused).contains("hyperfine"), "{}", lab::stderr(&refused));
+}
+
+/// A file of commits with these times, and a step of 20 % after the 30th.
+fn commits(lab: &Lab, name: &str, count: u32, time: impl Fn(u32) -> String) -> String {
+    let line = |i: u32| {
+        let value = if i < 30 { 100.0 } else { 120.0 } + f64::from(i * 7 % 5) * 0.3;
+        format!("{},c{i:07},{value}\n", time(i))
+    };
+    let file = lab.path(name);
+    std::fs::write(&file, format!("time,commit,rate\n{}", (0..count).map(line).collect::<String>())).unwrap();
+    file.display().to_string()
+}
+
+#[test]
+fn commits_of_one_day_are_points_of_their_own() {
+    let lab = Lab::new();
+    let file = commits(&lab, "days.csv", 60, |i| format!("2026-01-{:02}", 1 + i / 6));
+    let found = json(&lab.run(&["changes", &file, "--format", "json"]));
+    assert_eq!(found["series"][0]["places"].as_array().unwrap().len(), 60);
+    let shown = lab::stdout(&lab.run(&["changes", &file]));
+    assert!(shown.contains("c0000029") && shown.contains("c0000030") && shown.contains("1 step in"), "{shown}");
+}
+
+#[test]
+fn a_series_of_a_few_points_is_too_short_to_search() {
+    let lab = Lab::new();
+    let file = commits(&lab, "few.csv", 11, |i| format!("2026-01-{:02}", 1 + i));
+    let shown = lab::stdout(&lab.run(&["changes", &file]));
+    assert!(shown.contains("11 points are too short to search: it takes 12") && !shown.contains("0 steps"), "{shown}");
+}
+
+#[test]
+fn small_steps_are_left_out_unless_asked_for() {
+    let lab = Lab::new();
+    let file = commits(&lab, "small.csv", 60, |i| format!("2026-03-{:02}T{:02}:00:00Z", 1 + i / 24, i % 24));
+    let steps = |words: &[&str]| {
+        let found = json(&lab.run(&[&["changes", &file, "--format", "json"], words].concat()));
+        let changes = &found["series"][0]["changes"];
+        (changes["steps"].as_array().unwrap().len(), changes["smaller"].as_u64().unwrap())
+    };
+    assert_eq!((steps(&[]), steps(&["--min-change", "25%"])), ((1, 0), (0, 1)));
 }
 
 #[test]

@@ -62,6 +62,32 @@ pub struct Step {
     pub gain: f64,
 }
 
+/// What limits an answer about a series.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ChangeCaution {
+    /// Too few points to tell slow noise from steps: the rate of false alarms holds for white noise only.
+    Short {
+        /// Points of the series.
+        points: u32,
+    },
+    /// Part of the noise moves slowly: what looks like a small step may be that.
+    Wanders {
+        /// Its share of the noise's variance.
+        share: f64,
+    },
+    /// The level changes all the time: no step is told of.
+    Restless {
+        /// Steps that would be.
+        steps: u32,
+    },
+    /// No kind of noise describes what is left beside the steps: none is told of.
+    UnlikeAnyNoise {
+        /// Correlation of neighbouring residuals, where there should be none.
+        likeness: f64,
+    },
+}
+
 /// A series with its steps. `format` is [`Changes::FORMAT`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Changes {
@@ -71,6 +97,15 @@ pub struct Changes {
     pub false_alarms: f64,
     /// The same for a confirmed one.
     pub false_confirmations: f64,
+    /// Least change of the level, as a share of the level before, that is told of.
+    #[serde(default)]
+    pub least_change: f64,
+    /// Steps left out since they change the level by less than that.
+    #[serde(default)]
+    pub smaller: u32,
+    /// Why the rate may not hold, or why no step is told of.
+    #[serde(default)]
+    pub cautions: Vec<ChangeCaution>,
     /// Stretches, one more than steps.
     pub segments: Vec<Segment>,
     /// Steps, in order.

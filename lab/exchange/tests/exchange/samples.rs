@@ -210,6 +210,9 @@ fn with_a_step(points: Vec<DataPoint>, places: [Place; 4]) -> (Series, SeriesCha
         format: Changes::FORMAT.to_owned(),
         false_alarms: 0.05,
         false_confirmations: 0.001,
+        least_change: 0.0,
+        smaller: 0,
+        cautions: vec![],
         segments: vec![segment(0, 1, 11.0), segment(2, 3, 21.0)],
         steps: vec![step],
     };

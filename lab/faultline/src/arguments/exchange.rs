@@ -78,6 +78,7 @@ pub(crate) struct Export {
 Examples:
   faultline changes nightly.csv                    steps of every series in a file
   faultline changes results/ --from asv --false-alarms 1%
+  faultline changes nightly.csv --min-change 0%    the smallest steps too
   faultline changes nightly.csv --to otava-json    the steps as Otava writes them")]
 pub(crate) struct Changes {
     /// A file or directory, or a name given at import
@@ -87,9 +88,13 @@ pub(crate) struct Changes {
     #[command(flatten)]
     pub(crate) from: From,
 
-    /// Chance with which a series without any step shows one
+    /// Share of series without a step in which one is found
     #[arg(long, value_name = "SHARE", default_value = "10%", value_parser = super::compare::share)]
     pub(crate) false_alarms: f64,
+
+    /// Leave out steps that change the level by less; 0% shows all
+    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = super::compare::share)]
+    pub(crate) min_change: f64,
 
     /// Which way is better, for files that don't say it
     #[arg(long, value_enum, value_name = "WAY")]

@@ -13,8 +13,9 @@ use std::process::ExitCode;
 
 pub(crate) fn changes(arguments: &Changes, db: Option<&Path>) -> Result<ExitCode, Failure> {
     let dataset = operand::resolve(&arguments.what, arguments.from.from, &places::found(db)?)?.dataset();
-    let found = changes_found(&dataset, arguments.false_alarms, arguments.better.map(Into::into))
-        .map_err(|error| Failure::usage(error.to_string(), "for example `--false-alarms 5%`"))?;
+    let (rate, least) = (arguments.false_alarms, arguments.min_change);
+    let found = changes_found(&dataset, rate, least, arguments.better.map(Into::into))
+        .map_err(|error| Failure::usage(error.to_string(), "for example `--false-alarms 5% --min-change 2%`"))?;
     match arguments.to {
         None => output::print(&faultline_report::changes(&found, arguments.format.format, &output::style()))?,
         Some(foreign) => output::print(&written(&dataset, &found, foreign)?)?,

@@ -3,12 +3,14 @@
 
 mod advice;
 mod caution;
+mod change_caution;
 mod gate;
 mod warning;
 mod worded;
 
 pub(crate) use advice::advice;
 pub use caution::caution;
+pub(crate) use change_caution::change_caution;
 pub(crate) use gate::no_figure;
 pub(crate) use warning::warning;
 pub use worded::worded_cautions;

@@ -1,5 +1,6 @@
 //! Steps in every series of a dataset, with the commits and times between which they lie.
 
+use super::positions::positions;
 use super::{Observation, SeriesError, Settings, changes};
 use crate::median::median;
 use faultline_model::changes::{ChangesFound, Place, SeriesChanges};
@@ -8,20 +9,21 @@ use faultline_model::direction::Direction;
 
 /// Searches every series. `direction` stands in where a series has none. A series whose values can't be searched is left out, in words why.
 ///
-/// Positions are times where all are known, so that gaps count, else places in the order of the source; runs of one commit that follow each other
-/// share a position.
+/// # Errors
+/// A rate of false alarms or a least change out of range.
 pub fn changes_found(
     dataset: &Dataset,
     false_alarms: f64,
+    least_change: f64,
     direction: Option<Direction>,
 ) -> Result<ChangesFound, SeriesError> {
     let mut found = ChangesFound { format: ChangesFound::FORMAT.to_owned(), series: Vec::new(), left_out: Vec::new() };
     for series in &dataset.series {
         let direction = series.direction.or(direction);
-        let settings = Settings { direction: direction.unwrap_or(Direction::Higher), false_alarms };
+        let settings = Settings { direction: direction.unwrap_or(Direction::Higher), false_alarms, least_change };
         match searched(series, &settings) {
             Ok(one) => found.series.push(SeriesChanges { direction, ..one }),
-            Err(error @ SeriesError::FalseAlarms(_)) => return Err(error),
+            Err(error @ (SeriesError::FalseAlarms(_) | SeriesError::LeastChange(_))) => return Err(error),
             Err(error) => found.left_out.push(format!("{series}: {error}")),
         }
     }
@@ -31,7 +33,7 @@ pub fn changes_found(
 fn searched(series: &Series, settings: &Settings) -> Result<SeriesChanges, SeriesError> {
     let measured: Vec<(&DataPoint, f64)> =
         series.points.iter().filter_map(|point| Some((point, median(point.measured.values())?))).collect();
-    let positions = positions(&measured);
+    let positions = positions(&measured.iter().map(|(point, _)| *point).collect::<Vec<_>>());
     let observation = |(&position, &(_, value)): (&u64, &(&DataPoint, f64))| Observation { position, value };
     let observations: Vec<Observation> = positions.iter().zip(&measured).map(observation).collect();
     let mut places: Vec<Place> = positions
@@ -49,25 +51,6 @@ fn searched(series: &Series, settings: &Settings) -> Result<SeriesChanges, Serie
         places,
         changes: changes(&observations, settings)?,
     })
-}
-
-fn positions(measured: &[(&DataPoint, f64)]) -> Vec<u64> {
-    let times: Option<Vec<i64>> = measured.iter().map(|(point, _)| Some(point.time?.0)).collect();
-    if let Some(times) = times {
-        let first = times.iter().copied().min().unwrap_or(0);
-        return times.iter().map(|&time| time.abs_diff(first)).collect();
-    }
-    let mut position = 0;
-    let follows = |index: usize| {
-        let (this, last) = (&measured[index].0.commit, &measured[index - 1].0.commit);
-        this.is_none() || this != last
-    };
-    (0..measured.len())
-        .map(|index| {
-            position += u64::from(index > 0 && follows(index));
-            position
-        })
-        .collect()
 }
 
 #[cfg(test)]
@@ -100,7 +83,7 @@ mod tests {
     #[test]
     fn a_step_lies_between_the_commits_that_were_measured() {
         let points = (0..40).map(|index| point(index, Measured::Values(vec![value(index)]))).collect();
-        let found = changes_found(&series(points), 0.1, None).unwrap();
+        let found = changes_found(&series(points), 0.1, 0.0, None).unwrap();
         let [one] = found.series.as_slice() else { panic!("{found:?}") };
         let [step] = one.changes.steps.as_slice() else { panic!("{one:?}") };
         let commit = |position| one.place(position).unwrap().commit.as_deref();
@@ -116,7 +99,7 @@ mod tests {
             points.push(point(index, Measured::Values(vec![value(index) - 0.02])));
             points.push(point(index, Measured::Missing("hung".to_owned())));
         }
-        let found = changes_found(&series(points), 0.1, None).unwrap();
+        let found = changes_found(&series(points), 0.1, 0.0, None).unwrap();
         assert_eq!((found.series[0].places.len(), found.series[0].missing), (40, 40));
         assert_eq!(found.series[0].changes.steps.len(), 1);
     }
@@ -127,17 +110,36 @@ mod tests {
             time: Some(UnixMillis(1_000_000 + 1000 * index as i64)),
             ..point(index, Measured::Values(vec![value(index)]))
         };
-        let found = changes_found(&series((0..40).rev().map(at).collect()), 0.1, None).unwrap();
+        let found = changes_found(&series((0..40).rev().map(at).collect()), 0.1, 0.0, None).unwrap();
         let one = &found.series[0];
         assert_eq!((one.places[0].position, one.places[39].position), (0, 39_000));
         assert_eq!(one.place(one.changes.steps[0].by).unwrap().commit.as_deref(), Some("c20"));
     }
 
     #[test]
+    fn commits_of_one_day_are_points_of_their_own() {
+        let at = |index: u64| DataPoint {
+            time: Some(UnixMillis(86_400_000 * (index as i64 / 6))),
+            ..point(index, Measured::Values(vec![value(index)]))
+        };
+        let found = changes_found(&series((0..40).map(at).collect()), 0.1, 0.0, None).unwrap();
+        let one = &found.series[0];
+        assert_eq!((one.places.len(), one.changes.steps.len()), (40, 1), "{one:?}");
+        assert_eq!(one.place(one.changes.steps[0].by).unwrap().commit.as_deref(), Some("c20"));
+    }
+
+    #[test]
+    fn a_short_series_is_left_out() {
+        let points = (0..11).map(|index| point(index, Measured::Values(vec![value(index)]))).collect();
+        let found = changes_found(&series(points), 0.1, 0.0, None).unwrap();
+        assert_eq!(found.left_out, ["sort: 11 points are too short to search: it takes 12"]);
+    }
+
+    #[test]
     fn what_is_no_number_is_left_out_and_a_wrong_rate_is_refused() {
         let points = vec![point(0, Measured::Values(vec![f64::NAN]))];
-        let found = changes_found(&series(points.clone()), 0.1, None).unwrap();
+        let found = changes_found(&series(points.clone()), 0.1, 0.0, None).unwrap();
         assert!(found.series.is_empty() && found.left_out[0].starts_with("sort: the value at position 0"), "{found:?}");
-        assert_eq!(changes_found(&series(points), 0.5, None), Err(SeriesError::FalseAlarms(0.5)));
+        assert_eq!(changes_found(&series(points), 0.5, 0.0, None), Err(SeriesError::FalseAlarms(0.5)));
     }
 }

@@ -1,20 +1,29 @@
-//! Finds the steps of a series: splits it at the best place, and what is left of it again, as long as a split explains enough.
-//!
-//! Source: A. J. Scott and M. Knott, A Cluster Analysis Method for Grouping Means in the Analysis of Variance, Biometrics 30, 1974 (binary
-//! segmentation); the noise, the drift and the penalty are this program's own choice.
+//! Finds the steps of a series: grows a tree of places where steps may be, keeps those that no noise explains better, and checks and places each of them.
 
+use super::check::{keep_what_holds, segments, untellable};
+use super::noise::{NoiseKind, kinds};
 use super::penalty::{CALIBRATED, penalty};
-use super::series::{Observation, Series, SeriesError, series};
-use super::split::{SEGMENT_POINTS, Split, split};
+use super::prune::{Fitted, Selected};
+use super::series::{Observation, SHORTEST, Series, SeriesError, series};
+use super::split::{SEGMENT_POINTS, split};
 use super::sums::Sums;
-use super::window::standing_out;
+use super::tree::grown;
 use crate::median::median;
-use crate::thresholds::{CHANGE_CONFIRMED, CHANGE_FALSE_ALARMS, CHANGE_POINTS_AFTER, COVERAGE};
-use faultline_model::changes::{Changes, Effect, Segment, Status, Step};
+use crate::thresholds::{
+    CHANGE_CONFIRMED, CHANGE_FALSE_ALARMS, CHANGE_LEAST, CHANGE_POINTS_AFTER, CHANGE_SHORT_POINTS, COVERAGE,
+};
+use faultline_model::changes::{ChangeCaution, Changes, Effect, Segment, Status, Step};
 use faultline_model::direction::Direction;
 
-/// Share of a stretch's noise variance that its parts have at least: what looks like less is the luck of the division.
-const KEPT_NOISE: f64 = 0.25;
+/// Gain over white noise from which on a place is looked at: chance alone reaches it in any longer stretch.
+const LOOKED_AT: f64 = 4.0;
+
+/// Points from which on the kind of noise is told by parts of a series.
+const LONG: usize = 16_384;
+
+/// Parts that it is told by, and their points.
+const PARTS: usize = 8;
+const PART_POINTS: usize = 2048;
 
 /// How to search.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,44 +32,96 @@ pub struct Settings {
     pub direction: Direction,
     /// Share of series without a step in which one may be found: 0.001 to 0.2.
     pub false_alarms: f64,
+    /// Least change of the level, as a share of the level before, that is told of. 0: any.
+    pub least_change: f64,
 }
 
 impl Settings {
-    /// The usual rate of false alarms.
+    /// The usual rate of false alarms and the usual least change.
     pub fn new(direction: Direction) -> Self {
-        Settings { direction, false_alarms: CHANGE_FALSE_ALARMS }
+        Settings { direction, false_alarms: CHANGE_FALSE_ALARMS, least_change: CHANGE_LEAST }
+    }
+
+    fn checked(&self) -> Result<(), SeriesError> {
+        if !CALIBRATED.contains(&self.false_alarms) {
+            return Err(SeriesError::FalseAlarms(self.false_alarms));
+        }
+        if !(self.least_change.is_finite() && self.least_change >= 0.0) {
+            return Err(SeriesError::LeastChange(self.least_change));
+        }
+        Ok(())
     }
 }
 
 /// The steps of a series, and the segments between them. Exact and without chance: the same observations give the same steps.
+///
+/// # Errors
+/// Values that aren't finite, fewer than 12 points, settings out of range.
 pub fn changes(observations: &[Observation], settings: &Settings) -> Result<Changes, SeriesError> {
-    if !CALIBRATED.contains(&settings.false_alarms) {
-        return Err(SeriesError::FalseAlarms(settings.false_alarms));
-    }
+    settings.checked()?;
     let series = series(observations)?;
+    let points = series.values.len();
+    if points < SHORTEST {
+        return Err(SeriesError::TooShort { points });
+    }
     let rare = CHANGE_CONFIRMED.min(settings.false_alarms);
-    let mut search = Search {
-        series: &series,
-        sums: Sums::default(),
-        penalty: penalty(series.values.len(), settings.false_alarms),
-        found: Vec::new(),
-    };
-    search.run();
-    let mut cuts = search.found;
-    cuts.sort_by_key(|cut| cut.at);
-    let segments = segments(&series, &cuts);
-    let confirming = penalty(series.values.len(), rare);
-    let steps = cuts
-        .iter()
-        .zip(segments.windows(2))
-        .map(|(cut, beside)| step(&series, cut, beside, confirming, settings.direction));
+    let nodes = grown(&series, LOOKED_AT);
+    let fitted = Fitted::new(&series, &nodes, kinds_of(&series, settings.false_alarms));
+    let told = |rate| told(&series, fitted.selected(penalty(points, rate)), penalty(points, rate));
+    let ((mut selected, refused), (sure, _)) = (told(settings.false_alarms), told(rare));
+    let mut cuts = placed(&series, &selected, &sure);
+    let smaller = leave_out_small(&series, &mut cuts, settings.least_change);
+    selected.cuts = cuts.iter().map(|cut| cut.at).collect();
+    let segments = described(&series, &cuts);
+    let steps =
+        cuts.iter().zip(segments.windows(2)).map(|(cut, beside)| step(&series, cut, beside, settings.direction));
     Ok(Changes {
         format: Changes::FORMAT.to_owned(),
         false_alarms: settings.false_alarms,
         false_confirmations: rare,
+        least_change: settings.least_change,
+        smaller,
+        cautions: cautions(points, &selected, refused),
         steps: steps.collect(),
         segments,
     })
+}
+
+/// The kinds of noise to choose from: all, or for a long series white noise and the one that describes parts of it best.
+fn kinds_of(series: &Series, false_alarms: f64) -> Vec<NoiseKind> {
+    let points = series.values.len();
+    let kinds = kinds();
+    if points < LONG {
+        return kinds;
+    }
+    let mut costs = vec![0.0; kinds.len()];
+    for part in 0..PARTS {
+        let from = part * (points - PART_POINTS) / (PARTS - 1);
+        let part = series.part(from, from + PART_POINTS);
+        let nodes = grown(&part, LOOKED_AT);
+        let of_part = Fitted::new(&part, &nodes, kinds.clone()).costs(penalty(PART_POINTS, false_alarms));
+        costs.iter_mut().zip(of_part).for_each(|(cost, of_part)| *cost += of_part);
+    }
+    let best = (1..kinds.len()).min_by(|&a, &b| costs[a].total_cmp(&costs[b])).expect("there are several kinds");
+    vec![kinds[0].clone(), kinds[best].clone()]
+}
+
+/// What holds of the steps selected; none, and why, where steps can't be told.
+fn told(series: &Series, mut selected: Selected, penalty: f64) -> (Selected, Option<ChangeCaution>) {
+    selected.merge(series, penalty);
+    keep_what_holds(series, &mut selected);
+    let refused = untellable(series, &selected);
+    if refused.is_some() {
+        selected.cuts.clear();
+    }
+    (selected, refused)
+}
+
+fn cautions(points: usize, selected: &Selected, refused: Option<ChangeCaution>) -> Vec<ChangeCaution> {
+    let found = !selected.cuts.is_empty();
+    let short = (found && points < CHANGE_SHORT_POINTS).then_some(ChangeCaution::Short { points: points as u32 });
+    let wanders = selected.kind.wander().map(|share| ChangeCaution::Wanders { share });
+    refused.into_iter().chain(short).chain(wanders).collect()
 }
 
 /// A step, by indices of points of the series.
@@ -70,65 +131,51 @@ struct Cut {
     /// The first and the last that this may be.
     range: (usize, usize),
     gain: f64,
-    /// Whether the segments beside it drift, as seen when it was found.
+    /// Whether the segments beside it drift, as seen between its neighbours.
     drift: [bool; 2],
+    /// Whether it is found at the rarer rate too.
+    sure: bool,
 }
 
-struct Search<'a> {
-    series: &'a Series,
-    sums: Sums,
-    penalty: f64,
-    found: Vec<Cut>,
-}
-
-impl Search<'_> {
-    fn run(&mut self) {
-        let mut open = vec![(0, self.series.values.len(), 0.0)];
-        while let Some((from, to, floor)) = open.pop() {
-            let Some((at, noise)) = self.cut(from, to, floor) else { continue };
-            let floor = KEPT_NOISE * noise;
-            open.push((from, at, floor));
-            open.push((at, to, floor));
-        }
-    }
-
-    /// Looks for a step among the points `from..to`. Its place, and the noise there.
-    fn cut(&mut self, from: usize, to: usize, floor: f64) -> Option<(usize, f64)> {
-        let whole = self.split(from, to, floor)?;
-        if self.enough(&whole, from, to) {
-            return Some(self.accept(&whole, from, to));
-        }
-        let (first, last) = standing_out(&self.sums, to - from, whole.drifts, whole.noise)?;
-        let (length, middle) = (last - first, from + first.midpoint(last));
-        let sides = [
-            ((from + first).saturating_sub(2 * length).max(from), middle),
-            (middle, (from + last + 2 * length).min(to)),
-        ];
-        sides.into_iter().find_map(|(from, to)| {
-            let side = self.split(from, to, floor)?;
-            self.enough(&side, from, to).then(|| self.accept(&side, from, to))
-        })
-    }
-
-    fn split(&mut self, from: usize, to: usize, floor: f64) -> Option<Split> {
-        self.sums.take(&self.series.positions[from..to], &self.series.scaled[from..to]);
-        split(&self.sums, to - from, floor)
-    }
-
-    fn enough(&self, split: &Split, from: usize, to: usize) -> bool {
-        split.gain > self.penalty && split.shifts_medians(&self.sums, &self.series.scaled[from..to])
-    }
-
-    fn accept(&mut self, split: &Split, from: usize, to: usize) -> (usize, f64) {
-        let points = to - from;
-        let (first, last) = split.places_within(&self.sums, points, margin());
-        self.found.push(Cut {
-            at: from + split.at,
+/// Every step at its best place between its neighbours, with the range of places.
+fn placed(series: &Series, selected: &Selected, sure: &Selected) -> Vec<Cut> {
+    let mut bounds: Vec<usize> = segments(&selected.cuts, series.values.len()).map(|(from, _)| from).collect();
+    bounds.push(series.values.len());
+    let mut sums = Sums::default();
+    let mut cuts: Vec<Cut> = Vec::new();
+    for i in 1..bounds.len() - 1 {
+        let (from, to) = (bounds[i - 1], bounds[i + 1]);
+        sums.take(&series.positions[from..to], &series.scaled[from..to]);
+        let best = split(&sums, to - from).expect("a step has a segment on either side");
+        let (first, last) = best.places_within(&sums, to - from, margin());
+        let near = |other: &usize| other.abs_diff(bounds[i]) < SEGMENT_POINTS;
+        cuts.push(Cut {
+            at: from + best.at,
             range: (from + first, from + last),
-            gain: split.gain,
-            drift: split.sides_drift(&self.sums, points),
+            gain: best.gain,
+            drift: best.sides_drift(&sums, to - from),
+            sure: sure.cuts.iter().any(near),
         });
-        (from + split.at, split.noise)
+        bounds[i] = from + best.at;
+    }
+    cuts
+}
+
+/// Leaves out the steps that change the level by less than `least`, the smallest first, and says how many they are.
+fn leave_out_small(series: &Series, cuts: &mut Vec<Cut>, least: f64) -> u32 {
+    let mut count = 0;
+    loop {
+        let segments = described(series, cuts);
+        let size = |pair: &[Segment]| {
+            let (from, to) = ends(&pair[0], &pair[1]);
+            if from == 0.0 { f64::INFINITY } else { ((to - from) / from).abs() }
+        };
+        let smallest = segments.windows(2).map(size).enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
+        match smallest {
+            Some((i, size)) if size < least => _ = cuts.remove(i),
+            _ => return count,
+        }
+        count += 1;
     }
 }
 
@@ -140,7 +187,7 @@ fn margin() -> f64 {
     -2.0 * (1.0 - COVERAGE.sqrt()).ln()
 }
 
-fn segments(series: &Series, cuts: &[Cut]) -> Vec<Segment> {
+fn described(series: &Series, cuts: &[Cut]) -> Vec<Segment> {
     let mut bounds: Vec<usize> = cuts.iter().map(|cut| cut.at).collect();
     bounds.insert(0, 0);
     bounds.push(series.values.len());
@@ -166,13 +213,18 @@ fn segment(series: &Series, from: usize, to: usize, drifts: bool) -> Segment {
     }
 }
 
-fn step(series: &Series, cut: &Cut, beside: &[Segment], confirming: f64, direction: Direction) -> Step {
-    let (before, after) = (&beside[0], &beside[1]);
+/// The value just before a step and just after it, less noise: the level, or the end of the drift.
+fn ends(before: &Segment, after: &Segment) -> (f64, f64) {
     let half = |segment: &Segment| segment.drift.unwrap_or(0.0) * (segment.last - segment.first) as f64 / 2.0;
-    let (from, to) = (before.level + half(before), after.level - half(after));
+    (before.level + half(before), after.level - half(after))
+}
+
+fn step(series: &Series, cut: &Cut, beside: &[Segment], direction: Direction) -> Step {
+    let (before, after) = (&beside[0], &beside[1]);
+    let (from, to) = ends(before, after);
     // Where a drift begins or ends, the ends may meet: then the levels tell which way it goes.
     let rises = if before.drift.is_some() || after.drift.is_some() { after.level > before.level } else { to > from };
-    let sure = cut.gain > confirming && after.points as usize >= CHANGE_POINTS_AFTER.max(SEGMENT_POINTS);
+    let sure = cut.sure && after.points as usize >= CHANGE_POINTS_AFTER.max(SEGMENT_POINTS);
     Step {
         after: series.positions[cut.at - 1],
         by: series.positions[cut.at],
@@ -274,17 +326,96 @@ mod tests {
     }
 
     #[test]
-    fn nothing_one_point_and_constants_have_no_step() {
-        assert_eq!(found(&[]), []);
-        assert_eq!(found(&observed([1.0])), []);
+    fn a_few_points_are_too_short_to_search() {
+        let settings = Settings::new(Direction::Higher);
+        for points in [0, 1, 11] {
+            assert_eq!(changes(&observed(vec![1.0; points]), &settings), Err(SeriesError::TooShort { points }));
+        }
+    }
+
+    #[test]
+    fn constants_have_no_step() {
         assert_eq!(found(&observed(vec![7.0; 100])), []);
         let clean = found(&observed((0..40).map(|i| if i < 20 { 1.0 } else { 2.0 })));
         assert_eq!((clean.len(), clean[0].by), (1, 20));
     }
 
+    /// Noise of 0.2 % and steps of 9, 10 and 30 %: none hides another.
+    #[test]
+    fn a_loud_step_hides_no_other() {
+        let level = |i: usize| match i {
+            0..9 => 100.0,
+            9..38 => 109.0,
+            38..50 => 119.9,
+            _ => 156.0,
+        };
+        for seed in 0..20 {
+            let steps = found(&observed((0..60).map(|i| level(i) + 0.2 * wobble(i + 100 * seed))));
+            assert_eq!(steps.iter().map(|step| step.by).collect::<Vec<_>>(), [9, 38, 50], "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn what_matters_not_is_left_out_and_counted() {
+        let series = observed((0..120).map(|i| {
+            100.0
+                + 0.1 * wobble(i)
+                + if i < 40 {
+                    0.0
+                } else if i < 80 {
+                    0.5
+                } else {
+                    5.0
+                }
+        }));
+        let places = |least_change| {
+            let changes = changes(&series, &Settings { least_change, ..Settings::new(Direction::Higher) }).unwrap();
+            (changes.steps.iter().map(|step| step.by).collect::<Vec<_>>(), changes.smaller, changes.segments.len())
+        };
+        assert_eq!(places(0.0), (vec![40, 80], 0, 3));
+        assert_eq!(places(0.01), (vec![80], 1, 2));
+        assert_eq!(
+            changes(&series, &Settings { least_change: -1.0, ..Settings::new(Direction::Higher) }),
+            Err(SeriesError::LeastChange(-1.0))
+        );
+    }
+
+    #[test]
+    fn a_long_series_of_slow_noise_has_no_step() {
+        for kept in [0.9, 0.999] {
+            let mut value = 0.0;
+            let series = observed((0..LONG + 100).map(|i| {
+                value = kept * value + (1.0f64 - kept * kept).sqrt() * wobble(i);
+                1000.0 + value
+            }));
+            let found = changes(&series, &Settings { least_change: 0.0, ..Settings::new(Direction::Higher) }).unwrap();
+            assert_eq!(found.steps, [], "keeps {kept}");
+            assert_eq!(found.cautions.iter().any(|one| matches!(one, ChangeCaution::Wanders { .. })), kept > 0.98);
+        }
+    }
+
+    #[test]
+    fn what_jumps_all_the_time_is_restless() {
+        let series = observed((0..200).map(|i| 100.0 + wobble(i) + if i / 9 % 2 == 0 { 0.0 } else { 30.0 }));
+        let found = changes(&series, &Settings::new(Direction::Higher)).unwrap();
+        assert!(
+            found.steps.is_empty()
+                && matches!(found.cautions[..], [ChangeCaution::Restless { steps }, ..] if steps > 10),
+            "{:?}",
+            found.cautions
+        );
+    }
+
+    #[test]
+    fn steps_of_a_short_series_have_a_caution() {
+        let series = observed((0..40).map(|i| wobble(i) + if i < 20 { 0.0 } else { 9.0 }));
+        let found = changes(&series, &Settings::new(Direction::Higher)).unwrap();
+        assert_eq!(found.cautions, [ChangeCaution::Short { points: 40 }]);
+    }
+
     #[test]
     fn rates_beyond_the_calibrated_are_refused() {
-        let settings = Settings { direction: Direction::Lower, false_alarms: 0.5 };
+        let settings = Settings { false_alarms: 0.5, ..Settings::new(Direction::Lower) };
         assert_eq!(changes(&[], &settings), Err(SeriesError::FalseAlarms(0.5)));
     }
 

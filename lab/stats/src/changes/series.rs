@@ -1,5 +1,7 @@
 //! The series in which steps are looked for: one point for each position, in order, without extremes.
 
+use super::split::SEGMENT_POINTS;
+use super::sums::about_middle;
 use crate::median::median;
 
 /// A value at a position.
@@ -22,10 +24,22 @@ pub enum SeriesError {
         /// The value.
         value: f64,
     },
+    /// Fewer points than a search needs.
+    #[error("{points} points are too short to search: it takes {SHORTEST}")]
+    TooShort {
+        /// Points that it has.
+        points: usize,
+    },
+    /// A least change that is none.
+    #[error("a least change of {0}: it has to be 0 or more, and finite")]
+    LeastChange(f64),
     /// A rate of false alarms that isn't calibrated.
     #[error("a rate of false alarms of {0}: it has to lie between 0.001 and 0.2")]
     FalseAlarms(f64),
 }
+
+/// Fewest points that are searched: two segments, and two points more to tell noise by.
+pub(crate) const SHORTEST: usize = 2 * SEGMENT_POINTS + 2;
 
 /// Points in order.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,6 +81,24 @@ pub(crate) fn series(observations: &[Observation]) -> Result<Series, SeriesError
     }
     let scaled = scaled(&values);
     Ok(Series { positions, values, scaled })
+}
+
+impl Series {
+    /// The points `from..to` as a series.
+    pub(crate) fn part(&self, from: usize, to: usize) -> Series {
+        Series {
+            positions: self.positions[from..to].to_vec(),
+            values: self.values[from..to].to_vec(),
+            scaled: self.scaled[from..to].to_vec(),
+        }
+    }
+
+    /// The points `from..to`, for a search: positions about the middle in −1…1, and scaled values.
+    pub(crate) fn stretch(&self, from: usize, to: usize) -> impl Iterator<Item = (f64, f64)> {
+        let positions = &self.positions[from..to];
+        let points = positions.iter().zip(&self.scaled[from..to]);
+        points.map(move |(&position, &value)| (about_middle(positions, position), value))
+    }
 }
 
 /// Values without extremes, less the first one's neighbours' median, in units of the greatest distance from that.

@@ -1,9 +1,10 @@
 //! The best place for one step in a stretch, and what the step explains there.
 //!
 //! Either side, and the stretch as a whole, is steady or drifts along a line. The noise is measured on what the step leaves over, with neighbours'
-//! likeness counted in, so that slow wandering isn't taken for steps. Sources: for the likelihood ratio J. Bai, Likelihood Ratio Tests for Multiple
-//! Structural Changes, Journal of Econometrics 91, 1999; for the long-run variance D. W. K. Andrews, Heteroskedasticity and Autocorrelation
-//! Consistent Covariance Matrix Estimation, Econometrica 59, 1991.
+//! likeness counted in, so that the range of places isn't too narrow where noise has a memory.
+//!
+//! Sources: for the likelihood ratio J. Bai, Likelihood Ratio Tests for Multiple Structural Changes, Journal of Econometrics 91, 1999; for the long-run
+//! variance D. W. K. Andrews, Heteroskedasticity and Autocorrelation Consistent Covariance Matrix Estimation, Econometrica 59, 1991.
 
 use super::sums::{Fit, Sums};
 
@@ -19,8 +20,8 @@ const LIKENESS_LIMIT: f64 = 0.9;
 /// Points by which the likeness of residuals is too small: fits follow the noise, the more so the fewer points there are. From simulation.
 const LIKENESS_BIAS: f64 = 16.0;
 
-/// Share of the means' difference that the medians' has to reach: a few extremes move means only.
-const MEDIAN_SHARE: f64 = 0.25;
+/// Least variance, of values scaled to 1: what is left by rounding.
+pub(crate) const LEAST_VARIANCE: f64 = 1e-24;
 
 /// A step in a stretch.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,16 +38,16 @@ pub(crate) struct Split {
     line: f64,
 }
 
-/// The best split of a stretch whose `sums` these are; none if it is too short. `floor`: the least that the noise's variance is taken for.
-pub(crate) fn split(sums: &Sums, points: usize, floor: f64) -> Option<Split> {
-    if points < 2 * SEGMENT_POINTS + 2 {
+/// The best split of a stretch whose `sums` these are; none if it is too short.
+pub(crate) fn split(sums: &Sums, points: usize) -> Option<Split> {
+    if points < 2 * SEGMENT_POINTS {
         return None;
     }
     let places = SEGMENT_POINTS..=points - SEGMENT_POINTS;
     let whole = sums.fit(0, points);
     let steady =
         places.clone().map(|at| sums.about_level(0, at) + sums.about_level(at, points)).fold(f64::INFINITY, f64::min);
-    let line = LINE_PENALTY * (steady.min(whole.about_line) / (points as f64 - 2.0)).max(floor);
+    let line = LINE_PENALTY * (steady.min(whole.about_line) / (points as f64 - 2.0)).max(LEAST_VARIANCE);
     let (without, drifts) = whole.cheaper(line);
     let mut best = (f64::INFINITY, SEGMENT_POINTS);
     for at in places {
@@ -55,10 +56,8 @@ pub(crate) fn split(sums: &Sums, points: usize, floor: f64) -> Option<Split> {
             best = (cost, at);
         }
     }
-    let noise = long_run_variance(sums, points, best.1, line).max(floor);
-    let explained = (without - best.0).max(0.0);
-    let gain = if explained > 0.0 { explained / noise } else { 0.0 };
-    Some(Split { at: best.1, gain, noise, drifts, line })
+    let noise = long_run_variance(sums, points, best.1, line).max(LEAST_VARIANCE);
+    Some(Split { at: best.1, gain: (without - best.0).max(0.0) / noise, noise, drifts, line })
 }
 
 fn cost(sums: &Sums, points: usize, at: usize, line: f64) -> f64 {
@@ -96,18 +95,6 @@ impl Split {
         (places.find(within).unwrap_or(self.at), places.rfind(within).unwrap_or(self.at))
     }
 
-    /// Whether the values' medians differ the same way as their means, and by a fair part of it. Only a step between two levels can be told so.
-    pub(crate) fn shifts_medians(&self, sums: &Sums, values: &[f64]) -> bool {
-        let (left, right) = (sums.fit(0, self.at), sums.fit(self.at, values.len()));
-        if self.drifts || left.cheaper(self.line).1 || right.cheaper(self.line).1 {
-            return true;
-        }
-        let (before, after) = values.split_at(self.at);
-        let medians = crate::median::median(after).zip(crate::median::median(before));
-        let of_means = right.mean.1 - left.mean.1;
-        medians.is_some_and(|(after, before)| (after - before) / of_means >= MEDIAN_SHARE)
-    }
-
     /// Whether each side drifts.
     pub(crate) fn sides_drift(&self, sums: &Sums, points: usize) -> [bool; 2] {
         [sums.fit(0, self.at), sums.fit(self.at, points)].map(|fit| fit.cheaper(self.line).1)
@@ -118,12 +105,11 @@ impl Split {
 mod tests {
     use super::*;
 
-    fn split_of(values: &[f64]) -> Option<(Split, bool)> {
+    fn split_of(values: &[f64]) -> Option<Split> {
         let positions: Vec<u64> = (0..values.len() as u64).collect();
         let mut sums = Sums::default();
         sums.take(&positions, values);
-        let found = split(&sums, values.len(), 0.0)?;
-        Some((found, found.shifts_medians(&sums, values)))
+        split(&sums, values.len())
     }
 
     fn wobble(i: usize) -> f64 {
@@ -133,26 +119,19 @@ mod tests {
     #[test]
     fn a_clear_step_is_placed_to_the_point() {
         let values: Vec<f64> = (0..40).map(|i| wobble(i) + if i < 17 { 0.0 } else { 8.0 }).collect();
-        let (found, medians) = split_of(&values).unwrap();
-        assert!(found.at == 17 && found.gain > 100.0 && medians, "{found:?}");
+        let found = split_of(&values).unwrap();
+        assert!(found.at == 17 && found.gain > 100.0, "{found:?}");
     }
 
     #[test]
     fn a_line_needs_no_step() {
         let values: Vec<f64> = (0..60).map(|i| wobble(i) + i as f64).collect();
-        let (found, _) = split_of(&values).unwrap();
+        let found = split_of(&values).unwrap();
         assert!(found.drifts && found.gain < 10.0, "{found:?}");
     }
 
     #[test]
-    fn one_extreme_moves_no_median() {
-        let mut values = vec![0.0; 40];
-        values[37] = 9.0;
-        assert!(!split_of(&values).unwrap().1);
-    }
-
-    #[test]
     fn too_few_points_are_not_split() {
-        assert_eq!(split_of(&[1.0; 11]), None);
+        assert_eq!(split_of(&[1.0; 9]), None);
     }
 }

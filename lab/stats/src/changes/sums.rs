@@ -26,7 +26,7 @@ impl Sums {
         let mut sums = [0.0; 5];
         self.0.push(sums);
         for (&position, value) in positions.iter().zip(values) {
-            let (x, y) = (scaled(positions, position), value - centre);
+            let (x, y) = (about_middle(positions, position), value - centre);
             for (sum, term) in sums.iter_mut().zip([x, x * x, y, y * y, x * y]) {
                 *sum += term;
             }
@@ -54,11 +54,10 @@ impl Sums {
         (self.0[to][3] - self.0[from][3] - y * y / n).max(0.0)
     }
 
-    /// Mean position and value of `from..to`.
+    /// Mean value of `from..to`.
     #[inline]
-    pub(crate) fn mean(&self, from: usize, to: usize) -> (f64, f64) {
-        let n = (to - from) as f64;
-        ((self.0[to][0] - self.0[from][0]) / n, (self.0[to][2] - self.0[from][2]) / n)
+    pub(crate) fn mean(&self, from: usize, to: usize) -> f64 {
+        (self.0[to][2] - self.0[from][2]) / (to - from) as f64
     }
 
     /// Position and value of a point, as the sums have them.
@@ -67,8 +66,8 @@ impl Sums {
     }
 }
 
-/// A position about the middle of the stretch, in halves of its length.
-fn scaled(positions: &[u64], position: u64) -> f64 {
+/// A position about the middle of a stretch, in halves of its length.
+pub(crate) fn about_middle(positions: &[u64], position: u64) -> f64 {
     let (first, last) = (positions[0], positions[positions.len() - 1]);
     if last == first { 0.0 } else { 2.0 * (position - first) as f64 / (last - first) as f64 - 1.0 }
 }

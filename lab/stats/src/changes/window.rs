@@ -6,18 +6,17 @@ use super::sums::Sums;
 /// Gain that a window needs beyond the logarithm of the number to choose from: chance hardly reaches it.
 const BEYOND_CHOICE: f64 = 24.0;
 
-/// The window that stands out most from the stretch's level or line, if any does beyond chance. Lengths are powers of two times the shortest two
+/// The window that stands out most from the stretch's level, if any does beyond chance. Lengths are powers of two times the shortest two
 /// segments, up to a quarter of the stretch.
-pub(crate) fn standing_out(sums: &Sums, points: usize, drifts: bool, noise: f64) -> Option<(usize, usize)> {
-    let whole = sums.fit(0, points);
+pub(crate) fn standing_out(sums: &Sums, points: usize, noise: f64) -> Option<(usize, usize)> {
+    let level = sums.mean(0, points);
     let n = points as f64;
     let mut best = (noise * (BEYOND_CHOICE + 2.0 * (n / SEGMENT_POINTS as f64).ln()), None);
     let mut length = 2 * SEGMENT_POINTS;
     while length <= points / 4 {
         let width = length as f64;
         for from in 0..=points - length {
-            let (x, y) = sums.mean(from, from + length);
-            let off = y - whole.at(x, drifts);
+            let off = sums.mean(from, from + length) - level;
             let gain = off * off * width * n / (n - width);
             if gain > best.0 {
                 best = (gain, Some((from, from + length)));

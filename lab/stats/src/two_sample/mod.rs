@@ -15,7 +15,7 @@ mod signed_rank;
 mod suite;
 mod u_distribution;
 mod units;
-mod welch;
+pub(crate) mod welch;
 
 pub(crate) use holm::holm;
 pub use means::{geometric_mean, mean};

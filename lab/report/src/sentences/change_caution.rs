@@ -1,0 +1,24 @@
+//! Cautions about the steps of series: what was seen, and what it means.
+
+use super::named;
+use faultline_model::changes::ChangeCaution;
+
+/// A sentence or two about the series with these names. Figures are from docs/METHODOLOGY.md, §15.
+pub(crate) fn change_caution(caution: &ChangeCaution, series: &[String]) -> String {
+    let (names, more) = named(series);
+    let names = if more > 0 { format!("{names} and {more} more") } else { names };
+    match caution {
+        ChangeCaution::Short { .. } => format!(
+            "Fewer than 100 points in {names}: slow noise can't be told from steps there. Without slow noise the stated rate holds."
+        ),
+        ChangeCaution::Wanders { .. } => format!(
+            "Part of the noise moves slowly in {names}: small steps can't be told from it, and the stated rate may not hold."
+        ),
+        ChangeCaution::Restless { .. } => {
+            format!("The level changes all the time in {names}, more often than every 20 points: no steps are listed.")
+        }
+        ChangeCaution::UnlikeAnyNoise { .. } => format!(
+            "The values in {names} follow a course that is neither steps nor any noise known here: no steps are listed."
+        ),
+    }
+}

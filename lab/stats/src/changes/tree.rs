@@ -1,0 +1,67 @@
+//! The places where steps may be, as a tree: a series is divided at the place that explains most, and so are its parts, as long as that explains more than
+//! chance alone would now and then. Which of the divisions are steps is decided afterwards, all together.
+//!
+//! Source: A. J. Scott and M. Knott, A Cluster Analysis Method for Grouping Means in the Analysis of Variance, Biometrics 30, 1974 (binary segmentation);
+//! L. Breiman, J. Friedman, R. Olshen and C. Stone, Classification and Regression Trees, 1984 (grow a tree too large, then prune it).
+
+use super::series::Series;
+use super::split::{LEAST_VARIANCE, SEGMENT_POINTS};
+use super::sums::Sums;
+use super::window::standing_out;
+
+/// A stretch of points, and how it is divided.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Node {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    /// The first point of the right part, and the indices of both parts' nodes. They come after this one.
+    pub(crate) division: Option<(usize, [usize; 2])>,
+}
+
+/// The tree of a series, its root first. `enough`: the gain, in variances of white noise, from which on a stretch is divided.
+pub(crate) fn grown(series: &Series, enough: f64) -> Vec<Node> {
+    let mut sums = Sums::default();
+    let node = |from, to| Node { from, to, division: None };
+    let mut nodes = vec![node(0, series.values.len())];
+    let mut next = 0;
+    while next < nodes.len() {
+        let (from, to) = (nodes[next].from, nodes[next].to);
+        if let Some(at) = divided(&mut sums, series, from, to, enough) {
+            nodes[next].division = Some((at, [nodes.len(), nodes.len() + 1]));
+            nodes.extend([node(from, at), node(at, to)]);
+        }
+        next += 1;
+    }
+    nodes
+}
+
+/// Where the points `from..to` are divided.
+fn divided(sums: &mut Sums, series: &Series, from: usize, to: usize, enough: f64) -> Option<usize> {
+    let mut of = |from: usize, to: usize| {
+        sums.take(&series.positions[from..to], &series.scaled[from..to]);
+        let (at, gain, variance) = between_levels(sums, to - from)?;
+        let window = if gain > enough { None } else { standing_out(sums, to - from, variance) };
+        Some((from + at, gain, window))
+    };
+    let (at, gain, window) = of(from, to)?;
+    if gain > enough {
+        return Some(at);
+    }
+    let (first, last) = window?;
+    let (length, middle) = (last - first, from + first.midpoint(last));
+    let sides =
+        [((from + first).saturating_sub(2 * length).max(from), middle), (middle, (from + last + 2 * length).min(to))];
+    sides.into_iter().find_map(|(from, to)| of(from, to).filter(|(_, gain, _)| *gain > enough).map(|(at, ..)| at))
+}
+
+/// The best division of a stretch into two levels, what it explains over the variance that it leaves, and that variance.
+fn between_levels(sums: &Sums, points: usize) -> Option<(usize, f64, f64)> {
+    if points < 2 * SEGMENT_POINTS {
+        return None;
+    }
+    let left_over = |at: usize| sums.about_level(0, at) + sums.about_level(at, points);
+    let places = SEGMENT_POINTS..=points - SEGMENT_POINTS;
+    let (at, least) = places.map(|at| (at, left_over(at))).min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let variance = (least / (points as f64 - 2.0)).max(LEAST_VARIANCE);
+    Some((at, (sums.about_level(0, points) - least) / variance, variance))
+}
