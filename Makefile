@@ -5,7 +5,7 @@
 #   make test-fresh both commands of README, `run` and `test`, in a bare root file system of Debian 12, or of another: SUITE=trixie; as root
 #   make test-all   the slow ones too: fuzzing, model checking, guests in an emulator, the workloads under sanitizers and for other systems
 #   make bench      our loops beside the same loops written bare; bench-lens: what the lens costs, how well it repeats itself
-#                   bench-frames, bench-frames-lens, bench-frames-peers: page-frame allocators; bench-changes: the change finder beside Otava;
+#                   bench-frames, bench-frames-lens, bench-frames-peers: page-frame allocators; bench-changes: the change finder beside others;
 #                   bench-compare: live comparisons of equal sides and of known differences
 #   make guest      what guests in QEMU are made of, for `--on qemu:…` and the lens
 #   make lens       the lens's plugin for QEMU, for `faultline lens`
@@ -150,12 +150,13 @@ bench-frames-peers: needs-build
 	$(CARGO) test --release --locked --manifest-path vm/peers/Cargo.toml --target-dir target/peers/build
 	$(CARGO) run --release --locked --manifest-path vm/peers/Cargo.toml --target-dir target/peers/build
 
-# The change finder beside Apache Otava; FAULTLINE_TCPD names a checkout of the Turing Change Point Dataset, which is compared too.
+# The change finder beside Perfherder's t-test, asv, Otava and PELT. FAULTLINE_TCPD, FAULTLINE_NUMPY_BENCH and FAULTLINE_ENSO_BENCH name clones of archives
+# of real series (lab/stats/benches/changes/MARKS.md); those that are missing are left out.
 bench-changes: needs-build
 	$(CARGO) build --release --locked -p faultline-stats --example steps
-	python3 -m venv target/otava
-	target/otava/bin/pip install --quiet --disable-pip-version-check -r lab/stats/benches/otava/requirements.txt
-	target/otava/bin/python lab/stats/benches/otava/beside.py target/release/examples/steps $(FAULTLINE_TCPD)
+	python3 -m venv target/step-finders
+	target/step-finders/bin/pip install --quiet --disable-pip-version-check -r lab/stats/benches/changes/requirements.txt
+	target/step-finders/bin/python lab/stats/benches/changes/beside.py target/release/examples/steps
 
 # Equal sides, which must not differ, and known differences, which must be found and end early; a quarter of an hour.
 bench-compare: build

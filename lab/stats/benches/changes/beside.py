@@ -1,178 +1,121 @@
-"""The change finder beside Apache Otava on the same series: false alarms, steps found, time.
+"""The change finder beside Perfherder's t-test, asv, Apache Otava and PELT: false alarms by noise and length, power, scores on real series with marks.
 
-Usage: beside.py STEPS [DIRECTORY]
-STEPS is the built example `steps` of faultline-stats; DIRECTORY, optional, holds the Turing Change Point Dataset (annotations.json and the series'
-JSON files). Both run with their defaults. Series are simulated with fixed seeds. Needs apache-otava, which brings numpy; without it, ours runs alone.
+Usage: beside.py STEPS
+STEPS is the built example `steps` of faultline-stats. FAULTLINE_TCPD, FAULTLINE_NUMPY_BENCH and FAULTLINE_ENSO_BENCH name clones of the archives (MARKS.md);
+an archive that isn't there is left out, and said so. Series are simulated with fixed seeds, about a level of 100 with a standard deviation of 5.
 """
 
 import json
+import os
+import resource
 import subprocess
 import sys
 import time
 from pathlib import Path
 from statistics import mean
 
-try:
-    import numpy
-    from otava.analysis import compute_change_points
-    from otava.series import AnalysisOptions
-except ImportError as error:
-    sys.exit(f"beside.py: {error}; `make bench-changes` installs what it needs")
+import numpy
 
-MARGIN = 5  # points that a step may lie off its place, as the data set's authors have it
-NULLS = 200
-STEPPED = 200
+import archives
+from noises import NOISES, stepped
+from peers import PEERS
+from scores import cover, f1, hits
 
-
-def null_series(rng, points):
-    """Series without a step, by the noise's shape."""
-    white = rng.standard_normal(points)
-    kept = numpy.zeros(points)
-    for i in range(points):
-        kept[i] = (0.6 * kept[i - 1] if i else 0) + white[i] * 0.8
-    two_states = numpy.where(rng.random(points) < 0.3, 4.0, 0.0) + rng.standard_normal(points)
-    spikes = rng.standard_normal(points) + numpy.where(rng.random(points) < 0.02, 15.0, 0.0)
-    return {
-        "normal": white,
-        "heavy-tailed": rng.standard_t(2, points),
-        "two states": two_states,
-        "autocorrelated": kept,
-        "single spikes": spikes,
-    }
+SEED = 20261122
+TRIALS = {50: 200, 200: 200, 1000: 100, 5000: 40}
+PEER_TRIALS = {50: 100, 200: 100}
+STEPPED = [(30, 1.0), (30, 1.5), (30, 2.0), (100, 0.5), (100, 1.0)]
 
 
-def simulated(seed):
-    """(name, values, places of steps, or None for a series without) of all kinds."""
-    rng = numpy.random.default_rng(seed)
-    for number in range(NULLS):
-        for shape, values in null_series(rng, 200).items():
-            yield f"null {shape}", 100 + values, []
-    for number in range(STEPPED):
-        for size in (1, 2, 4):
-            values = rng.standard_normal(120)
-            place = 30 + int(rng.integers(0, 61))
-            values[place:] += size
-            yield f"step of {size} sd", 100 + values, [place]
-
-
-def turing(directory):
-    """Series of one dimension with the marks of each person."""
-    annotations = json.loads((directory / "annotations.json").read_text())
-    files = {path.stem: path for path in sorted(directory.rglob("*.json"))}
-    for path in (files[name] for name in sorted(annotations) if name in files):
-        series = json.loads(path.read_text()).get("series", [])
-        if len(series) == 1:
-            values = series[0]["raw"]
-            yield path.stem, values, [set(marks) for marks in annotations[path.stem].values()]
-
-
-def ours(steps, series):
-    """Steps and seconds of each series, in order."""
-    plain = lambda values: [None if value is None or value != value else float(value) for value in values]
-    lines = "".join(json.dumps({"name": name, "values": plain(values)}) + "\n" for name, values, _ in series)
-    answer = subprocess.run([steps], input=lines, capture_output=True, text=True, check=True, timeout=3600)
+def ours(program, all_values):
+    """The steps of each series, and seconds of CPU time a series."""
+    lines = "".join(json.dumps({"name": "", "values": list(map(float, values))}) + "\n" for values in all_values)
+    begun = cpu_seconds_of_children()
+    answer = subprocess.run([program], input=lines, capture_output=True, text=True, check=True, timeout=3600)
     found = [json.loads(line) for line in answer.stdout.splitlines()]
-    return [(set(one["steps"]), one["seconds"]) for one in found]
+    return [set(one["steps"]) for one in found], (cpu_seconds_of_children() - begun) / len(all_values)
 
 
-def otava(series):
-    """The same from Otava, by its function for one series with the options of its command line's defaults."""
-    options = AnalysisOptions()
-    found = []
-    for _, values, _ in series:
-        whole = numpy.array([numpy.nan if value is None else float(value) for value in values])
-        there = numpy.flatnonzero(~numpy.isnan(whole))
-        begun = time.perf_counter()
-        points, _ = compute_change_points(
-            whole[there].tolist(), window_len=options.window_len, max_pvalue=options.max_pvalue, min_magnitude=options.min_magnitude
-        )
-        seconds = time.perf_counter() - begun
-        found.append(({int(there[point.index]) for point in points}, seconds))
-    return found
+def cpu_seconds_of_children():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
-def hits(marks, steps):
-    left, count = set(steps), 0
-    for mark in sorted(marks):
-        near = [step for step in left if abs(step - mark) <= MARGIN]
-        if near:
-            left.remove(min(near, key=lambda step: abs(step - mark)))
-            count += 1
-    return count
+def of_peer(find, all_values):
+    begun = time.process_time()
+    found = [find(list(map(float, values))) for values in all_values]
+    return found, (time.process_time() - begun) / len(all_values)
 
 
-def f1(people, steps):
-    """As van den Burg and Williams define it (arXiv 2003.06222): the beginning counts as a mark."""
-    steps = steps | {0}
-    people = [marks | {0} for marks in people]
-    precision = hits(set().union(*people), steps) / len(steps)
-    recall = mean(hits(marks, steps) / len(marks) for marks in people)
-    return 2 * precision * recall / (precision + recall)
+def row(name, cells, width=14):
+    print(f"  {name:28}" + "".join(f"{cell:>{width}}" for cell in cells), flush=True)
 
 
-def cover(people, steps, points):
-    def segments(places):
-        ends = sorted({0, points} | {place for place in places if 0 < place < points})
-        return [set(range(a, b)) for a, b in zip(ends, ends[1:])]
-
-    def best(wanted, found):
-        return max(len(wanted & one) / len(wanted | one) for one in found)
-
-    found = segments(steps)
-    return mean(sum(len(one) * best(one, found) for one in segments(marks)) / points for marks in people)
+def simulated(make, points, trials):
+    rng = numpy.random.default_rng([SEED, points])
+    return [100 + 5 * make(rng, points) for _ in range(trials)]
 
 
-def row(name, cells):
-    print(f"  {name:24}" + "".join(f"{cell:>18}" for cell in cells))
+def show_rates(program):
+    print("share of series without a step in which one is found; stated: 10 %")
+    row("points", [f"{points:,}" for points in TRIALS])
+    for name, make in NOISES.items():
+        found = (ours(program, simulated(make, points, trials))[0] for points, trials in TRIALS.items())
+        row(name, [f"{mean(map(bool, steps)):.1%}" for steps in found])
+    for points, trials in PEER_TRIALS.items():
+        print(f"the same of others, {points} points")
+        row("", PEERS)
+        for name, make in NOISES.items():
+            series = simulated(make, points, trials)
+            row(name, [f"{mean(map(bool, of_peer(find, series)[0])):.0%}" for find in PEERS.values()])
 
 
-def show_simulated(series, answers):
+def show_power(program):
+    print("white noise with one step: share found within 5 points / of series with any other")
+    row("", ["faultline", *PEERS])
+    for each, size in STEPPED:
+        rng = numpy.random.default_rng(SEED)
+        series = [100 + 5 * stepped(rng, each, size) for _ in range(200)]
+        found = [ours(program, series)[0], *(of_peer(find, series)[0] for find in PEERS.values())]
+        near = [[hits({each}, steps) for steps in of] for of in found]
+        others = [mean(len(steps) > one for steps, one in zip(of, hit)) for of, hit in zip(found, near)]
+        row(f"{size} sd, {each} points a side", [f"{mean(hit):.0%} / {other:.0%}" for hit, other in zip(near, others)])
+
+
+def show_marked(title, program, series):
+    known = [[i for i, value in enumerate(values) if value is not None and value == value] for _, values, _ in series]
+    values = [[one[1][i] for i in there] for one, there in zip(series, known)]
+    answers = {"faultline": ours(program, values), **{name: of_peer(find, values) for name, find in PEERS.items()}}
+    answers["no step"] = ([set() for _ in series], 0.0)
+    steps = {name: [{there[i] for i in one} for one, there in zip(found, known)] for name, (found, _) in answers.items()}
+    print(f"{title}, {len(series)} series")
     row("", answers)
-    print("simulated, 200 points without a step: share of series in which one is found")
-    names = list(dict.fromkeys(name for name, _, _ in series))
-    for name in names:
-        chosen = [i for i, one in enumerate(series) if one[0] == name]
-        if name.startswith("null"):
-            row(name[5:], [f"{mean(bool(found[i][0]) for i in chosen):.1%}" for found in answers.values()])
-    print(f"simulated, 120 points with one step: found within {MARGIN} points / series with any other")
-    for name in names:
-        chosen = [i for i, one in enumerate(series) if one[0] == name]
-        if not name.startswith("null"):
-            cells = []
-            for found in answers.values():
-                hit = [hits(set(series[i][2]), found[i][0]) for i in chosen]
-                others = [len(found[i][0]) > one for i, one in zip(chosen, hit)]
-                cells.append(f"{mean(hit):.1%} / {mean(others):.1%}")
-            row(name, cells)
-    show_time(series, answers)
+    row("F1", [f"{mean(f1(one[2], found) for one, found in zip(series, of)):.3f}" for of in steps.values()])
+    row("cover", [f"{mean(cover(one[2], found, len(one[1])) for one, found in zip(series, of)):.3f}" for of in steps.values()])
+    row("steps", [sum(map(len, of)) for of in steps.values()])
+    row("CPU ms a series", [f"{1e3 * seconds:.2f}" for _, seconds in answers.values()])
 
 
-def show_time(series, answers):
-    row("time, ms a series", [f"{1e3 * mean(seconds for _, seconds in found):.3f}" for found in answers.values()])
-
-
-def show_turing(series, answers):
-    print(f"Turing Change Point Dataset, {len(series)} series")
-    scores = {
-        "F1": lambda one, steps: f1(one[2], steps),
-        "cover": lambda one, steps: cover(one[2], steps, len(one[1])),
-    }
-    for name, score in scores.items():
-        row(name, [f"{mean(score(one, steps) for one, (steps, _) in zip(series, found)):.3f}" for found in answers.values()])
-    show_time(series, answers)
-
-
-def beside(steps, series):
-    return {"faultline": ours(steps, series), "otava": otava(series)}
+def show_archives(program):
+    for variable, title, read in (
+        ("FAULTLINE_TCPD", "Turing Change Point Dataset", archives.turing),
+        ("FAULTLINE_NUMPY_BENCH", "NumPy, chosen by", lambda path: archives.marked("numpy", "chosen by", path)),
+        ("FAULTLINE_NUMPY_BENCH", "NumPy, held out", lambda path: archives.marked("numpy", "held out", path)),
+        ("FAULTLINE_ENSO_BENCH", "Enso, chosen by", lambda path: archives.marked("enso", "chosen by", path)),
+        ("FAULTLINE_ENSO_BENCH", "Enso, held out", lambda path: archives.marked("enso", "held out", path)),
+    ):
+        if variable in os.environ:
+            show_marked(title, program, list(read(Path(os.environ[variable]))))
+        else:
+            print(f"{title}: left out, {variable} names no clone")
 
 
 def main():
-    steps = sys.argv[1]
-    series = list(simulated(20261121))
-    show_simulated(series, beside(steps, series))
-    if len(sys.argv) > 2:
-        series = list(turing(Path(sys.argv[2])))
-        show_turing(series, beside(steps, series))
+    if len(sys.argv) != 2:
+        sys.exit("usage: beside.py STEPS")
+    show_archives(sys.argv[1])
+    show_power(sys.argv[1])
+    show_rates(sys.argv[1])
 
 
 if __name__ == "__main__":
