@@ -187,8 +187,9 @@ mod tests {
             log_determinant += rows[i][i].ln();
             for j in i + 1..n {
                 let factor = rows[j][i] / rows[i][i];
-                for k in i..n + 2 {
-                    rows[j][k] -= factor * rows[i][k];
+                let pivot = rows[i][i..].to_vec();
+                for (entry, above) in rows[j][i..].iter_mut().zip(pivot) {
+                    *entry -= factor * above;
                 }
             }
         }
