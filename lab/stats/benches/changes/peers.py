@@ -34,13 +34,13 @@ def pelt(values):
     return set(ruptures.Pelt(model="l2", min_size=5, jump=1).fit(scaled).predict(pen=3 * numpy.log(len(values)))[:-1])
 
 
-# Perfherder's published rules: t above 7 between up to 24 points before (12 at least, back to the last change) and 12 from there on, weighted so that near
+# Perfherder's rules: t above 7 between up to 24 points before (12 at least, back to the last change) and 12 from there on, weighted so that near
 # points count more; the greatest t among its neighbours; a change of 2 % at least.
 BACK, MOST_BACK, FORE, T, LEAST = 12, 24, 12, 7, 0.02
 
 
 def perfherder(values):
-    """Perfherder's t-test, written anew from its description in Mozilla's documentation."""
+    """Perfherder's t-test, written anew, after reading its source."""
     scores, since = [0.0], 0
     for i in range(1, len(values)):
         back = values[max(0, i - min(max(since, BACK), MOST_BACK)) : i][::-1]
