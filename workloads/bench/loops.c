@@ -213,8 +213,7 @@ int main(int argc, char **argv)
     printf("%-14s %-12s %5s %10s %10s  %-25s  %-25s\n", "loop", "variant", "pairs", "CPU ns/op", "CPU ns/op", "CPU ratio",
            "wall ratio");
     fflush(stdout);
-    lifetime_make_scratch(directory != NULL ? directory : "/tmp", "bench");
-    lifetime_start_guard();
+    lifetime_start_guard(directory != NULL ? directory : "/tmp", "bench");
     bool all_within = true;
     for (size_t i = 0; i < bare_loop_count; i++)
         if (argc < 3 || strcmp(bare_loops[i].workload, argv[2]) == 0)

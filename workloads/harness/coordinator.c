@@ -203,9 +203,7 @@ void coordinator_run(const struct plan *plan)
     print_header(plan);
     if (plan->pin_count > 0 && !pin_supported())
         failure_unsupported("pin", "this system lets no program choose its CPUs");
-    if (workload->needs_scratch)
-        lifetime_make_scratch(plan->scratch_parent, workload->name);
-    lifetime_start_guard();
+    lifetime_start_guard(workload->needs_scratch ? plan->scratch_parent : NULL, workload->name);
     if (workload->prepare != NULL)
         workload->prepare(plan);
     if (workload->style == STYLE_ONCE)

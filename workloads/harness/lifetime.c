@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,8 @@
 static pid_t guard;
 static int guard_pipe = -1;
 
-void lifetime_make_scratch(const char *parent, const char *name)
+/* What mkdtemp() makes the scratch directory's path from. */
+static char *scratch_template(const char *parent, const char *name)
 {
     char *absolute = realpath(parent, NULL);
     if (absolute == NULL)
@@ -35,9 +37,7 @@ void lifetime_make_scratch(const char *parent, const char *name)
         failure_os("scratch", errno);
     snprintf(path, bytes, "%s/faultline-%s-XXXXXX", absolute, name);
     free(absolute);
-    if (mkdtemp(path) == NULL)
-        failure_os("scratch", errno);
-    ending_owns_scratch(path);
+    return path;
 }
 
 const char *lifetime_scratch(void)
@@ -58,7 +58,30 @@ static void detach_streams(int last)
         close(null);
 }
 
-static _Noreturn void guard_main(int pipe_end)
+/* In the guard. Answers with the path, which is as long as its template, and an error number, 0 for none. */
+static void make_scratch(char *path, int answer)
+{
+    size_t bytes = strlen(path);
+    int error = mkdtemp(path) == NULL ? errno : 0;
+    if (error == 0)
+        ending_owns_scratch(path);
+    if (write(answer, path, bytes) < 0 || write(answer, &error, sizeof error) < 0)
+        return; /* the coordinator is dead, which the guard sees next */
+}
+
+static bool read_all(int from, void *into, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t n = read(from, (char *)into + done, bytes - done);
+        if (n == 0 || (n < 0 && errno != EINTR))
+            return false;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+/* `path`: the scratch directory's template, NULL for none. */
+static _Noreturn void guard_main(int pipe_end, char *path, int answer)
 {
     /* All signals stay blocked: only SIGKILL ends the guard, sent to its group by its remover or by the coordinator. */
     sigset_t all;
@@ -66,6 +89,9 @@ static _Noreturn void guard_main(int pipe_end)
     sigprocmask(SIG_SETMASK, &all, NULL);
     setpgid(0, 0);
     detach_streams(STDERR_FILENO);
+    if (path != NULL)
+        make_scratch(path, answer);
+    close(answer);
 
     char byte;
     while (read(pipe_end, &byte, 1) < 0 && errno == EINTR)
@@ -90,11 +116,12 @@ static _Noreturn void guard_main(int pipe_end)
     _exit(EXIT_SYSTEM_CALL); /* not reached */
 }
 
-void lifetime_start_guard(void)
+void lifetime_start_guard(const char *scratch_parent, const char *name)
 {
+    char *path = scratch_parent == NULL ? NULL : scratch_template(scratch_parent, name);
     orphans_adopt();
-    int ends[2];
-    if (pipe(ends) != 0)
+    int ends[2], answers[2];
+    if (pipe(ends) != 0 || pipe(answers) != 0)
         failure_os("pipe", errno);
     /* Programs that tasks start must not hold the coordinator's end; tasks close it in lifetime_fork(). */
     fcntl(ends[1], F_SETFD, FD_CLOEXEC);
@@ -103,13 +130,25 @@ void lifetime_start_guard(void)
         failure_os("fork", errno);
     if (pid == 0) {
         close(ends[1]);
-        guard_main(ends[0]);
+        close(answers[0]);
+        guard_main(ends[0], path, answers[1]);
     }
     close(ends[0]);
+    close(answers[1]);
     setpgid(pid, pid); /* here too: whichever process runs first creates the group, before any task joins it */
     guard = pid;
     ending_owns_group(guard);
     guard_pipe = ends[1];
+
+    /* The guard creates the directory, so that there is no moment at which our death would leave it behind. */
+    int error = 0;
+    if (path != NULL && !(read_all(answers[0], path, strlen(path)) && read_all(answers[0], &error, sizeof error)))
+        error = ESRCH; /* the guard has been killed */
+    close(answers[0]);
+    if (error != 0)
+        failure_os("scratch", error);
+    if (path != NULL)
+        ending_owns_scratch(path);
 }
 
 /* Asks the kernel to kill this process when its parent dies. Also handles a parent that has died already. */

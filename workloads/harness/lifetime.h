@@ -11,9 +11,11 @@
 
 #include <sys/types.h>
 
-/* Creates the scratch directory in `parent` and/or starts the guard. Exits by failure_os() if it cannot. */
-void lifetime_make_scratch(const char *parent, const char *name);
-void lifetime_start_guard(void);
+/*
+ * Starts the guard, which creates the scratch directory in `scratch_parent`, named after `name`; none if that is NULL.
+ * Exits by failure_os() if it cannot.
+ */
+void lifetime_start_guard(const char *scratch_parent, const char *name);
 
 /* Absolute path of the scratch directory. */
 const char *lifetime_scratch(void);
