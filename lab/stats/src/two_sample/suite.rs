@@ -182,9 +182,9 @@ fn method(pairing: Pairing, [a, b]: [usize; 2], alpha: f64) -> Method {
     }
 }
 
-/// None for a ratio of which an end is beyond all numbers, or nearer to 0 than any: so wide an interval says nothing.
+/// None for a ratio if one of its ends, or the inverse of one, is not representable: an interval that wide says nothing.
 fn representable(ratio: Bounded) -> Option<Bounded> {
-    [ratio.value, ratio.low, ratio.high].iter().all(|end| end.is_finite() && *end > 0.0).then_some(ratio)
+    [ratio.value, ratio.low, ratio.high].iter().all(|end| end.is_normal() && *end > 0.0).then_some(ratio)
 }
 
 /// The differences within blocks, of the values and of their logarithms, ascending.
@@ -382,6 +382,14 @@ mod tests {
         let intervals = [compared.ratio, compared.shift, compared.ratio_of_medians].into_iter().flatten();
         let sides = [compared.a.median, compared.a.mean, compared.b.median, compared.b.mean];
         intervals.flat_map(|it| [it.value, it.low, it.high]).chain(sides).chain(compared.detectable).collect()
+    }
+
+    #[test]
+    fn an_interval_whose_inverse_is_infinite_gives_no_ratio() {
+        let powers = |powers: [f64; 3]| powers.map(|power| 10f64.powf(power));
+        let wide = workload(Direction::Lower, &powers([100.088, -65.605, 143.825]), &powers([0.0, 25.121, 0.0]));
+        let suite = compare(&[wide], &Settings::default()).unwrap();
+        assert_eq!((suite.workloads[0].ratio, suite.improvement), (None, None));
     }
 
     proptest! {
