@@ -336,7 +336,7 @@ fn steps_of_a_series_are_shown_and_written_as_otava_has_them() {
     let lab = Lab::new();
     let file = sample("otava-csv/series.csv");
     let shown = lab::stdout(&lab.run(&["changes", &file]));
-    assert!(shown.contains("zero_fill") && shown.contains("+10.37 %"), "{shown}");
+    assert!(shown.contains("zero_fill") && shown.contains("+10.16 %"), "{shown}");
     let otava: Value = serde_json::from_slice(&lab.run(&["changes", &file, "--to", "otava-json"]).stdout).unwrap();
     let index = otava["zero_fill"][0]["changes"][0]["index"].as_u64().unwrap();
     assert!(index < 60, "a place in the series: {index}");

@@ -1,5 +1,6 @@
 //! The experiment of a seed: what is asked for, and how much goes wrong.
 
+use crate::target::BOOT;
 use crate::workload::SPEED;
 use faultline_experiment::{Error, Lab, LiveComparisonRequest, Measured, RunRequest};
 use faultline_model::machine::Machine;
@@ -66,9 +67,10 @@ impl Scenario {
         });
         let shares: [f64; 4] = if is_comparison { [0.0, 0.0, 0.05, 0.2] } else { [0.0, 0.1, 0.3, 0.9] };
         let fault_share = *shares.choose(random).unwrap_or(&0.0);
+        let machine = machine(random);
         Scenario {
-            request: request(is_comparison, random),
-            machine: machine(random),
+            request: request(is_comparison, &machine, random),
+            machine,
             seed,
             compared,
             fault_share,
@@ -111,7 +113,7 @@ impl Scenario {
     }
 }
 
-fn request(is_comparison: bool, random: &mut ChaCha8Rng) -> Request {
+fn request(is_comparison: bool, machine: &Machine, random: &mut ChaCha8Rng) -> Request {
     let mut names = ["spin", "shuffle:near", "shuffle:far", "assemble"];
     names.shuffle(random);
     let count = random.random_range(1..=2);
@@ -122,14 +124,18 @@ fn request(is_comparison: bool, random: &mut ChaCha8Rng) -> Request {
     };
     let repeats = if is_comparison { random.random_range(8..=12) } else { random.random_range(2..=4) };
     let interval_ms = 50;
+    let (warmup_ms, window_ms) = (interval_ms * random.random_range(0..2), interval_ms * random.random_range(2..5));
+    let boot_ms = if machine.guest().is_some() { BOOT.as_millis() as u64 } else { 0 };
+    // Less than a block takes is refused.
+    let least_ms = (count * cpus.len()) as u64 * (warmup_ms + window_ms + boot_ms);
     Request {
         workloads: names[..count].iter().map(|&name| name.to_owned()).collect(),
         cpus: Some(cpus),
         repeats: Some(repeats),
-        budget_ms: random.random_bool(0.3).then(|| random.random_range(500..20_000)),
+        budget_ms: random.random_bool(0.3).then(|| random.random_range(least_ms.max(500)..20_000)),
         limit_ms: random.random_bool(0.3).then(|| random.random_range(3_000..60_000)),
-        warmup_ms: Some(interval_ms * random.random_range(0..2)),
-        window_ms: Some(interval_ms * random.random_range(2..5)),
+        warmup_ms: Some(warmup_ms),
+        window_ms: Some(window_ms),
         interval_ms: Some(interval_ms),
         ..Request::default()
     }

@@ -16,7 +16,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 /// What a guest's boot takes.
-const BOOT: Duration = Duration::from_secs(1);
+pub(crate) const BOOT: Duration = Duration::from_secs(1);
 
 /// The machines there are: whatever is asked for is simulated.
 pub(crate) struct SimulatedMachines(pub(crate) Rc<World>);
