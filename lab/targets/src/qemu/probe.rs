@@ -59,7 +59,7 @@ pub(super) fn run(boot: &Boot<'_>, stop: &StopFlag) -> Result<Probe, TargetError
         BootEnd::Refused | BootEnd::Stopped => (Some("the boot was stopped".to_owned()), String::new()),
     };
     if let Some(text) = text {
-        return Err(TargetError { problem: format!("the machine is of no use: {text}"), hint });
+        return Err(TargetError { problem: format!("could not boot the guest: {text}"), hint });
     }
     let hello_after = booted.hello_after.unwrap_or_default();
     Ok(Probe { facts: facts(&heard.files), workloads: heard.workloads()?, hello_after })
