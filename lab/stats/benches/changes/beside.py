@@ -99,9 +99,9 @@ def show_marked(title, program, series):
 def show_archives(program):
     for variable, title, read in (
         ("FAULTLINE_TCPD", "Turing Change Point Dataset", archives.turing),
-        ("FAULTLINE_NUMPY_BENCH", "NumPy, chosen by", lambda path: archives.marked("numpy", "chosen by", path)),
+        ("FAULTLINE_NUMPY_BENCH", "NumPy, tuning", lambda path: archives.marked("numpy", "tuning", path)),
         ("FAULTLINE_NUMPY_BENCH", "NumPy, held out", lambda path: archives.marked("numpy", "held out", path)),
-        ("FAULTLINE_ENSO_BENCH", "Enso, chosen by", lambda path: archives.marked("enso", "chosen by", path)),
+        ("FAULTLINE_ENSO_BENCH", "Enso, tuning", lambda path: archives.marked("enso", "tuning", path)),
         ("FAULTLINE_ENSO_BENCH", "Enso, held out", lambda path: archives.marked("enso", "held out", path)),
     ):
         if variable in os.environ:
