@@ -7,12 +7,14 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// They are not in their format.
-    #[error("{}: found {found}, expected {expected}", Place(.file, *.line))]
+    #[error("{}: found {found}, expected {expected}", Place(.file, *.line, *.column))]
     Malformed {
         /// The file, as it was given.
         file: String,
         /// Line from 1, where there is one.
         line: Option<u64>,
+        /// Byte of the line from 1, where it is known.
+        column: Option<u64>,
         /// What is there.
         found: String,
         /// What should be.
@@ -56,9 +58,26 @@ impl ReadError {
         ReadError::Malformed {
             file: file.to_owned(),
             line: line.into(),
+            column: None,
             found: found.into(),
             expected: expected.into(),
         }
+    }
+
+    /// The same error at this byte of its line.
+    pub(crate) fn at_column(mut self, at: u64) -> Self {
+        if let ReadError::Malformed { line: Some(_), column, .. } = &mut self {
+            *column = Some(at).filter(|at| *at > 0);
+        }
+        self
+    }
+
+    /// The same error with its line alone.
+    pub(crate) fn without_column(mut self) -> Self {
+        if let ReadError::Malformed { column, .. } = &mut self {
+            *column = None;
+        }
+        self
     }
 
     /// What can be done about it.
@@ -76,13 +95,13 @@ impl ReadError {
     }
 }
 
-/// `file:line`, or the file alone.
-struct Place<'a>(&'a str, Option<u64>);
+/// `file:line:column`, as far as they are known.
+struct Place<'a>(&'a str, Option<u64>, Option<u64>);
 
 impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)?;
-        self.1.map_or(Ok(()), |line| write!(f, ":{line}"))
+        [self.1, self.2].into_iter().flatten().try_for_each(|place| write!(f, ":{place}"))
     }
 }
 

@@ -58,7 +58,12 @@ pub(crate) fn check_parts(file: File<'_>) -> Result<(), ReadError> {
 }
 
 /// The unit of a series that may have had none so far, as when its first run failed; an error if it was another.
-pub(crate) fn agree_on_unit(series: &mut Series, unit: &str, file: &str, line: u64) -> Result<(), ReadError> {
+pub(crate) fn agree_on_unit(
+    series: &mut Series,
+    unit: &str,
+    file: &str,
+    line: impl Into<Option<u64>>,
+) -> Result<(), ReadError> {
     if series.unit.is_empty() && series.points.iter().all(|point| point.measured.values().is_empty()) {
         series.unit = unit.to_owned();
         series.direction = direction::of_unit(unit);

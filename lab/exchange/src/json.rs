@@ -15,19 +15,50 @@ pub(crate) fn parse<T: DeserializeOwned>(file: File<'_>, what: &str) -> Result<T
 
 /// As [`parse`], but `NaN` and `Infinity` may stand for numbers; they are read as [`Number`] alone.
 pub(crate) fn parse_with_nan<T: DeserializeOwned>(file: File<'_>, what: &str) -> Result<T, ReadError> {
-    parse_text(file.name, &with_nan_in_quotes(file.text), what)
+    match with_nan_in_quotes(file.text) {
+        Cow::Borrowed(text) => parse_text(file.name, text, what),
+        // The quotes move what follows them on their line.
+        Cow::Owned(text) => parse_text(file.name, &text, what).map_err(ReadError::without_column),
+    }
+}
+
+/// The value of one line of a file in which every line is JSON.
+pub(crate) fn parse_line<T: DeserializeOwned>(name: &str, line: u64, text: &str, what: &str) -> Result<T, ReadError> {
+    serde_json::from_str(text).map_err(|error| in_words(name, line, &error, what))
 }
 
 fn parse_text<T: DeserializeOwned>(name: &str, text: &str, what: &str) -> Result<T, ReadError> {
-    serde_json::from_str(text).map_err(|error| {
-        let line = Some(error.line() as u64).filter(|line| *line > 0);
-        let message = error.to_string();
-        let message = message.split(" at line ").next().unwrap_or_default();
+    serde_json::from_str(text).map_err(|error| in_words(name, error.line() as u64, &error, what))
+}
+
+/// An error of the JSON parser; `line` is the line of the file, `what` the JSON that was expected.
+fn in_words(name: &str, line: u64, error: &serde_json::Error, what: &str) -> ReadError {
+    let line = Some(line).filter(|line| *line > 0);
+    let message = error.to_string();
+    let message = message.split(" at line ").next().unwrap_or_default();
+    let error_in_words = if error.is_eof() {
+        ReadError::new(name, line, "the end of the file within a value", format!("the rest of {what}"))
+    } else {
         match message.strip_prefix("invalid type: ").unwrap_or(message).rsplit_once(", expected ") {
-            Some((found, expected)) => ReadError::new(name, line, shortened(found), format!("{expected} in {what}")),
+            Some((found, expected)) => {
+                ReadError::new(name, line, shortened(found), format!("{} in {what}", kind_in_words(expected)))
+            }
             None => ReadError::new(name, line, format!("an error in JSON ({})", shortened(message)), what),
         }
-    })
+    };
+    error_in_words.at_column(error.column() as u64)
+}
+
+/// What a value should be; the parser names it by its type in the program.
+fn kind_in_words(expected: &str) -> &str {
+    match expected {
+        "f64" => "a number",
+        "u32" | "u64" => "a whole number that is not negative",
+        "a sequence" => "a list",
+        "a map" => "an object",
+        _ if expected.starts_with("struct ") => "an object",
+        _ => expected,
+    }
 }
 
 /// Messages repeat what was found, however long it is.
@@ -53,7 +84,7 @@ pub(crate) fn compact(value: &impl Serialize) -> String {
 
 /// Python and Ruby write numbers that are none as bare words, which JSON has not: puts them in quotes. Lines stay what they were.
 fn with_nan_in_quotes(text: &str) -> Cow<'_, str> {
-    const WORDS: [&str; 3] = ["NaN", "-Infinity", "Infinity"];
+    const WORDS: [&str; 4] = ["NaN", "-NaN", "-Infinity", "Infinity"];
     if !text.contains("NaN") && !text.contains("Infinity") {
         return Cow::Borrowed(text);
     }
@@ -130,7 +161,7 @@ impl<'de> Deserialize<'de> for Number {
             }
             fn visit_str<E: Error>(self, word: &str) -> Result<Number, E> {
                 match word {
-                    "NaN" => Ok(Number(f64::NAN)),
+                    "NaN" | "-NaN" => Ok(Number(f64::NAN)),
                     "Infinity" => Ok(Number(f64::INFINITY)),
                     "-Infinity" => Ok(Number(f64::NEG_INFINITY)),
                     _ => Err(E::invalid_type(serde::de::Unexpected::Str(word), &self)),
@@ -203,9 +234,9 @@ mod tests {
     #[test]
     fn an_error_has_its_line() {
         let error = numbers("[1,\n2,\ntrue]").unwrap_err().to_string();
-        assert_eq!(error, "a.json:3: found boolean `true`, expected a number in numbers");
+        assert_eq!(error, "a.json:3:4: found boolean `true`, expected a number in numbers");
         let error = numbers("[1,\n").unwrap_err().to_string();
-        assert!(error.starts_with("a.json:2: found an error in JSON (EOF"), "{error}");
+        assert_eq!(error, "a.json:2: found the end of the file within a value, expected the rest of numbers");
         let error = numbers(&"[".repeat(10_000)).unwrap_err().to_string();
         assert!(error.contains("expected"), "{error}");
     }

@@ -3,6 +3,7 @@
 //! Bytes and names of files come in, texts and names of files go out; nothing here touches a file. What a format can't hold is
 //! said in words with what was written. Comparing values, and finding steps, belongs to `stats`.
 
+mod csv_error;
 mod decimal;
 mod direction;
 mod error;

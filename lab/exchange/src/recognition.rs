@@ -51,9 +51,19 @@ impl<'a> Glance<'a> {
         self.opening.as_deref().is_some_and(|text| !is_json(text) && begins(text))
     }
 
+    /// Whether the only file has a line of this kind among those that are looked at.
+    pub(crate) fn has_line(&self, kind: fn(&str) -> bool) -> bool {
+        self.opening.as_deref().is_some_and(|text| text.lines().any(kind))
+    }
+
     /// Whether the only file is JSON in which all these names stand.
     pub(crate) fn json_has(&self, names: &[&str]) -> bool {
         self.json().is_some_and(|text| names.iter().all(|name| text.contains(&format!("\"{name}\""))))
+    }
+
+    /// Whether the only file is a list in JSON.
+    pub(crate) fn is_json_list(&self) -> bool {
+        self.json().is_some_and(|text| text.trim_start().starts_with('['))
     }
 
     /// The bracket, or first letter, of the value of the first name in the only file, if that is JSON.

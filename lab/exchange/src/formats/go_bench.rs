@@ -72,12 +72,17 @@ impl Context {
 }
 
 fn read(file: File<'_>) -> Result<Dataset, ReadError> {
-    let packages: BTreeSet<&str> = lines(file.text).filter_map(|(_, line)| setting(line, "pkg")).collect();
+    read_lines(file.name, &lines(file.text).collect::<Vec<_>>(), "lines `BenchmarkName N VALUE UNIT`")
+}
+
+/// Reads the lines that Go's benchmarks print, each with the line of the file in which it begins. `expected` names them if there are none.
+pub(super) fn read_lines(file: &str, lines: &[(u64, &str)], expected: &str) -> Result<Dataset, ReadError> {
+    let packages: BTreeSet<&str> = lines.iter().filter_map(|(_, line)| setting(line, "pkg")).collect();
     let mut gather = Gather::default();
     let mut facts: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut better: HashMap<&str, Direction> = HashMap::new();
     let mut context = Context::default();
-    for (number, line) in lines(file.text) {
+    for &(number, line) in lines {
         if let Some((key, value)) = FACTS.iter().find_map(|(name, key)| Some((*key, setting(line, name)?))) {
             facts.entry(key).or_default().insert(value);
             if key == "go.pkg" && packages.len() > 1 {
@@ -97,7 +102,7 @@ fn read(file: File<'_>) -> Result<Dataset, ReadError> {
             series.points.push(context.run(missing(why)));
         }
     }
-    let mut dataset = gather.dataset(file.name, "lines `BenchmarkName N VALUE UNIT`")?;
+    let mut dataset = gather.dataset(file, expected)?;
     for series in &mut dataset.series {
         series.direction = better.get(series.unit.as_str()).copied().or_else(|| usual_direction(&series.unit));
     }
@@ -111,13 +116,13 @@ fn setting<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     (value.is_empty() || value.starts_with(char::is_whitespace)).then(|| value.trim())
 }
 
-fn commit_time(file: File<'_>, line: u64, text: &str) -> Result<Option<UnixMillis>, ReadError> {
+fn commit_time(file: &str, line: u64, text: &str) -> Result<Option<UnixMillis>, ReadError> {
     if text.is_empty() {
         return Ok(None);
     }
     moment::parse(text)
         .map(Some)
-        .ok_or_else(|| ReadError::new(file.name, line, quoted(text), "a time: 2026-01-31T12:00:00Z"))
+        .ok_or_else(|| ReadError::new(file, line, quoted(text), "a time: 2026-01-31T12:00:00Z"))
 }
 
 /// Facts of which lines don't say different things.
@@ -147,13 +152,7 @@ fn read_status(line: &str) -> Option<(&str, &'static str)> {
     Some((rest.split_whitespace().next()?.strip_prefix(PREFIX)?, why))
 }
 
-fn read_result(
-    gather: &mut Gather,
-    file: File<'_>,
-    number: u64,
-    line: &str,
-    context: &Context,
-) -> Result<(), ReadError> {
+fn read_result(gather: &mut Gather, file: &str, number: u64, line: &str, context: &Context) -> Result<(), ReadError> {
     let mut words = line[PREFIX.len()..].split_whitespace();
     let named =
         if line[PREFIX.len()..].starts_with(char::is_whitespace) { "" } else { words.next().unwrap_or_default() };
@@ -163,11 +162,11 @@ fn read_result(
     }
     let pairs: Vec<&str> = words.collect();
     if pairs.is_empty() || pairs.len() % 2 == 1 {
-        return Err(ReadError::new(file.name, number, quoted(line), "`BenchmarkName N VALUE UNIT…`"));
+        return Err(ReadError::new(file, number, quoted(line), "`BenchmarkName N VALUE UNIT…`"));
     }
     let (name, tasks) = name_and_tasks(&format!("{}{named}", context.package));
     for pair in pairs.chunks_exact(2) {
-        let figure = decimal::finite(file.name, number, pair[0], "a value")?;
+        let figure = decimal::finite(file, number, pair[0], "a value")?;
         let measure = Some(pair[1]).filter(|unit| *unit != TIME_PER_OPERATION);
         gather.series(&name, tasks, measure, pair[1]).points.push(context.run(value(figure)));
     }

@@ -37,31 +37,37 @@ struct Results {
     results: Vec<Command>,
 }
 
+/// What the tool has of one command.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Command {
-    command: String,
-    mean: Option<f64>,
-    stddev: Option<f64>,
-    median: Option<f64>,
+pub(super) struct Command {
+    pub(super) command: String,
+    pub(super) mean: Option<f64>,
+    pub(super) stddev: Option<f64>,
+    pub(super) median: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    user: Option<f64>,
+    pub(super) user: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    system: Option<f64>,
-    min: Option<f64>,
-    max: Option<f64>,
+    pub(super) system: Option<f64>,
+    pub(super) min: Option<f64>,
+    pub(super) max: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    times: Option<Vec<f64>>,
+    pub(super) times: Option<Vec<f64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    memory_usage_byte: Option<Vec<f64>>,
+    pub(super) memory_usage_byte: Option<Vec<f64>>,
     #[serde(skip_serializing)]
-    parameters: Members<String>,
+    pub(super) parameters: Members<String>,
 }
 
 fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     let Results { results } = json::parse(file, "hyperfine's JSON")?;
+    dataset(file, &results)
+}
+
+/// The commands of a file as a dataset. A command without times and mean is an error, and a file without commands.
+pub(super) fn dataset(file: File<'_>, results: &[Command]) -> Result<Dataset, ReadError> {
     let mut times_named: HashMap<&str, usize> = HashMap::new();
-    for command in &results {
+    for command in results {
         *times_named.entry(&command.command).or_default() += 1;
     }
     let mut gather = Gather::default();

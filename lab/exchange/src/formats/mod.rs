@@ -4,13 +4,19 @@ mod asv;
 mod bencher;
 mod criterion;
 mod faultline;
+mod github_action_benchmark;
 mod go_bench;
+mod go_test_json;
+mod google_benchmark;
 mod hyperfine;
+mod hyperfine_csv;
+mod jmh;
 mod lkp;
 mod openbsd_data;
 mod openbsd_result;
 mod otava_csv;
 mod otava_json;
+mod pytest_benchmark;
 mod will_it_scale;
 
 use crate::format::{Format, FormatDescriptor};
@@ -27,8 +33,14 @@ pub static FORMATS: &[Format] = &[
     &otava_json::FORMAT,
     &bencher::FORMAT,
     &hyperfine::FORMAT,
+    &hyperfine_csv::FORMAT,
     &go_bench::FORMAT,
+    &go_test_json::FORMAT,
+    &google_benchmark::FORMAT,
     &criterion::FORMAT,
+    &pytest_benchmark::FORMAT,
+    &jmh::FORMAT,
+    &github_action_benchmark::FORMAT,
     &lkp::FORMAT,
 ];
 

@@ -5,6 +5,7 @@
 //! has no value, which Otava refuses rather than misreads. A dataset without times is refused: any that we made up would look like
 //! dates.
 
+use crate::csv_error;
 use crate::decimal;
 use crate::error::{ReadError, WriteError};
 use crate::files::File;
@@ -53,9 +54,10 @@ fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     check_parts(file)?;
     let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(file.text.as_bytes());
     let mut records = reader.records();
-    let header = records.next().transpose().map_err(|error| csv_error(file, &error))?;
+    let header = records.next().transpose().map_err(|error| csv_error::in_words(file.name, &error))?;
     let header = header.ok_or_else(|| ReadError::new(file.name, 1, "nothing", "a header with `time` and metrics"))?;
-    let rows: Vec<StringRecord> = records.collect::<Result<_, _>>().map_err(|error| csv_error(file, &error))?;
+    let rows: Vec<StringRecord> =
+        records.collect::<Result<_, _>>().map_err(|error| csv_error::in_words(file.name, &error))?;
     if let Some(row) = rows.iter().find(|row| row.len() != header.len()) {
         let expected = format!("{}, as in the header", header.len());
         return Err(ReadError::new(file.name, line(row), format!("{} columns", row.len()), expected));
@@ -115,10 +117,6 @@ fn read_row(gather: &mut Gather, file: File<'_>, columns: &Columns, row: &String
 
 fn line(row: &StringRecord) -> u64 {
     row.position().map_or(1, csv::Position::line)
-}
-
-fn csv_error(file: File<'_>, error: &csv::Error) -> ReadError {
-    ReadError::new(file.name, error.position().map(csv::Position::line), error.to_string(), "CSV")
 }
 
 /// A name that is no other column's; also none that the reader takes for an empty line.

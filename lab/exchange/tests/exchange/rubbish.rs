@@ -200,7 +200,7 @@ fn an_error_names_file_line_and_what_was_expected() {
         (
             named("hyperfine"),
             "{\"results\": [\n{\"command\": \"a\", \"times\": [1, \"x\"]}]}",
-            "given:2: found string \"x\", expected f64 in hyperfine's JSON",
+            "given:2:33: found string \"x\", expected a number in hyperfine's JSON",
         ),
         (
             named("hyperfine"),
@@ -210,7 +210,7 @@ fn an_error_names_file_line_and_what_was_expected() {
         (
             named("bencher"),
             "{\"a\": {\"latency\":\n{}}}",
-            "given:2: found an error in JSON (missing field `value`), expected Bencher metric format",
+            "given:2:2: found an error in JSON (missing field `value`), expected Bencher metric format",
         ),
         (named("lkp"), "{\"a\": [1, \"x\"]}", "given: found 'x', expected a number of 'a'"),
         (named("go-bench"), "PASS\n", "given: found none, expected lines `BenchmarkName N VALUE UNIT`"),

@@ -370,6 +370,135 @@ fn go() {
 }
 
 #[test]
+fn go_as_json() {
+    let dataset = dataset(named("go-test-json"), "events.json");
+    assert_eq!(dataset.facts.get_text("cpu.model"), Some("Example CPU"));
+    let sum = series(&dataset, "example.org/sums.Sum/n=10×2");
+    let runs: Vec<_> = sum.points.iter().map(|point| point.measured.clone()).collect();
+    assert_eq!(runs, [10.82, 10.93, 9.474].map(|value| Measured::Values(vec![value])));
+    assert_eq!((sum.unit.as_str(), sum.direction), ("ns/op", Some(Lower)));
+    assert_eq!(values(&dataset, "example.org/sums/more.Add"), [0.7873, 1.796, 1.464]);
+    assert_eq!(values(&dataset, "example.org/sums.Allocate allocs/op×2"), [1.0; 3]);
+    let why = |name: &str| series(&dataset, name).points[0].measured.clone();
+    assert_eq!(why("example.org/sums.Failed"), Measured::Missing("failed".to_owned()));
+    assert_eq!(why("example.org/sums.Skipped"), Measured::Missing("skipped".to_owned()));
+}
+
+fn summary(dataset: &Dataset, name: &str) -> Summed {
+    let Measured::Summary(summed) = series(dataset, name).points[0].measured else { panic!("{name} is no summary") };
+    summed
+}
+
+#[test]
+fn hyperfine_csv_holds_summaries_alone() {
+    let dataset = dataset(named("hyperfine-csv"), "sleep.csv");
+    assert_eq!(series(&dataset, "sleep 0.01").direction, Some(Lower));
+    let time = summary(&dataset, "sleep 0.01");
+    assert_eq!((time.value, time.deviation), (0.015589687875, Some(0.0013500501920538717)));
+    assert_eq!((time.low, time.high, time.n), (Some(0.013920153000000001), Some(0.017658408), None));
+    assert_eq!(summary(&dataset, "sleep 0.02 system").value, 0.000156125);
+    let shell = self::dataset(named("hyperfine-csv"), "shell.csv");
+    assert_eq!(summary(&shell, "echo \"a, b\" user").value, 0.00001486666666666663);
+    let points = shell.series.iter().flat_map(|series| &series.points);
+    assert!(points.clone().count() == 9 && points.clone().all(|point| matches!(point.measured, Measured::Summary(_))));
+}
+
+#[test]
+fn google_benchmark() {
+    let counters = dataset(named("google-benchmark"), "counters.json");
+    assert_eq!(counters.facts.get_text("host.name"), Some("bench-1"));
+    let total = series(&counters, "total/10");
+    assert_eq!((total.unit.as_str(), total.direction), ("us", Some(Lower)));
+    assert_eq!(values(&counters, "total/10"), [0.18346027562572048]);
+    assert_eq!(values(&counters, "total/10 cpu_time"), [0.093_970_038_280_329_79]);
+    let items = series(&counters, "total/10 items_per_second");
+    assert_eq!((items.unit.as_str(), items.direction), ("items/s", Some(Higher)));
+    assert_eq!(series(&counters, "ordered/8 bytes_per_second").unit, "B/s");
+    assert_eq!((values(&counters, "ordered/8 kept"), series(&counters, "ordered/8 kept").direction), (vec![3.0], None));
+    assert_eq!(series(&counters, "fails").points[0].measured, Measured::Missing("it fails".to_owned()));
+    assert!(counters.series.iter().all(|series| !series.name.contains("BigO") && !series.name.contains("RMS")));
+}
+
+#[test]
+fn repetitions_of_google_benchmark_are_runs_and_aggregates_only_stand_in_for_them() {
+    let repetitions = dataset(named("google-benchmark"), "repetitions.json");
+    assert_eq!(values(&repetitions, "total/10"), [0.30564685493191257, 0.24255296829163453, 0.21662052869532447]);
+    let points = repetitions.series.iter().flat_map(|series| &series.points);
+    assert!(points.clone().all(|point| !matches!(point.measured, Measured::Summary(_))));
+    assert!(repetitions.series.iter().all(|series| series.points.len() == 3), "{:?}", repetitions.series);
+    let aggregates = dataset(named("google-benchmark"), "aggregates.json");
+    let total = summary(&aggregates, "total/1000");
+    assert!(total.n == Some(3) && total.deviation.is_some_and(|deviation| deviation > 0.0), "{total:?}");
+    assert!(aggregates.series.iter().all(|series| series.points.len() == 1));
+}
+
+#[test]
+fn pytest_benchmark() {
+    let dataset = dataset(named("pytest-benchmark"), "rounds.json");
+    assert_eq!(dataset.facts.get_text("cpu.model"), Some("Example CPU"));
+    let sum = series(&dataset, "test_sums.py::test_sum[10]");
+    assert_eq!((sum.unit.as_str(), sum.direction, sum.points.len()), ("s", Some(Lower), 1));
+    let rounds = values(&dataset, "test_sums.py::test_sum[10]");
+    assert_eq!((rounds.len(), rounds[0]), (8, 1.942999972470716e-07));
+    assert!(sum.points[0].commit.is_none() && sum.points[0].time.is_some());
+    let summaries = self::dataset(named("pytest-benchmark"), "summaries.json");
+    let sorted = summary(&summaries, "test_sums.py::test_sorted");
+    assert!(sorted.n == Some(8) && sorted.low < Some(sorted.value) && sorted.deviation.is_some(), "{sorted:?}");
+}
+
+#[test]
+fn jmh() {
+    let dataset = dataset(named("jmh"), "modes.json");
+    let unit = |name: &str| (series(&dataset, name).unit.clone(), series(&dataset, name).direction);
+    assert_eq!(unit("org.example.Sums.sum (n=10) thrpt×2"), ("ops/us".to_owned(), Some(Higher)));
+    assert_eq!(unit("org.example.Sums.sum (n=10) avgt×2"), ("us/op".to_owned(), Some(Lower)));
+    assert_eq!(unit("org.example.Sums.sum (n=10) ss gc.alloc.rate×2"), ("MB/sec".to_owned(), None));
+    assert_eq!(
+        values(&dataset, "org.example.Sums.sum (n=10) ss gc.alloc.rate.norm×2"),
+        [3332.0, 3292.0, 3332.0, 3292.0]
+    );
+    for series in &dataset.series {
+        let values: Vec<_> = series.points.iter().map(|point| point.measured.values().len()).collect();
+        assert_eq!(values, [2, 2], "{series}: two forks of two iterations");
+    }
+    let sample = self::dataset(named("jmh"), "sample.json");
+    assert_eq!(series(&sample, "org.example.Sums.sum (n=1000) sample p0.99×1").direction, Some(Lower));
+    let score: Value = serde_json::from_slice(sample_bytes("sample.json").as_slice()).unwrap();
+    let score = score[0]["primaryMetric"]["score"].as_f64().unwrap();
+    let means = values(&sample, "org.example.Sums.sum (n=1000) sample×1");
+    let (least, most) =
+        means.iter().fold((f64::MAX, 0.0f64), |(least, most), mean| (least.min(*mean), most.max(*mean)));
+    assert!(means.len() == 4 && least <= score && score <= most, "{means:?} {score}");
+}
+
+fn sample_bytes(name: &str) -> Vec<u8> {
+    sample(named("jmh"), name).contents().next().unwrap().1.to_vec()
+}
+
+#[test]
+fn github_action_benchmark() {
+    let dataset = dataset(named("github-action-benchmark"), "data.js");
+    let ten = series(&dataset, "Rust/sum_of_ten");
+    assert_eq!((ten.unit.as_str(), ten.direction), ("ns/iter", Some(Lower)));
+    assert_eq!(values(&dataset, "Rust/sum_of_ten"), [135.0, 140.0, 145.0]);
+    assert_eq!(ten.points[1].commit.as_deref(), Some("02".repeat(20).as_str()));
+    assert_eq!(
+        (ten.points[0].time, ten.points[0].order),
+        (Some(UnixMillis(1_767_610_800_000)), Some(1_767_610_800_000))
+    );
+    let range = summary(&dataset, "Rust/sum_of_ten");
+    assert_eq!((range.low, range.high, range.n), (Some(111.0), Some(159.0), None));
+    assert_eq!(series(&dataset, "Sizes/program").direction, Some(Lower));
+    assert_eq!(series(&dataset, "Sizes/program").points[0].measured, Measured::Values(vec![41.0]));
+    let one = self::dataset(named("github-action-benchmark"), "data.json");
+    assert_eq!(series(&one, "sum_of_ten").points, ten.points);
+    let custom = self::dataset(named("github-action-benchmark"), "custom.json");
+    assert_eq!((series(&custom, "start").direction, summary(&custom, "start").deviation), (Some(Lower), Some(0.25)));
+    assert_eq!((values(&custom, "requests"), series(&custom, "requests").direction), (vec![1200.0], Some(Higher)));
+    assert_eq!(series(&custom, "score").direction, None);
+}
+
+#[test]
 fn criterion() {
     let dataset = dataset(named("criterion"), "criterion");
     assert_eq!(dataset.series.len(), 3);

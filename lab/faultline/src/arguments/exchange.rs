@@ -20,6 +20,12 @@ fn foreign() -> impl TypedValueParser<Value = Foreign> {
     PossibleValuesParser::new(FORMATS.iter().map(|format| format.name())).try_map(|name| name.parse::<Foreign>())
 }
 
+/// Formats that are written.
+fn written() -> impl TypedValueParser<Value = Foreign> {
+    let names = FORMATS.iter().filter(|format| format.is_written()).map(|format| format.name());
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Foreign>())
+}
+
 /// Formats that hold steps.
 fn of_steps() -> impl TypedValueParser<Value = Foreign> {
     let names = FORMATS.iter().filter(|format| format.holds_changes()).map(|format| format.name());
@@ -65,7 +71,7 @@ pub(crate) struct Export {
     pub(crate) from: From,
 
     /// Format to write
-    #[arg(long, value_name = "FORMAT", value_parser = foreign())]
+    #[arg(long, value_name = "FORMAT", value_parser = written())]
     pub(crate) to: Foreign,
 
     /// File, or directory for formats of several files [default: standard output]

@@ -1,0 +1,186 @@
+//! JMH's JSON (`-rf json`): an array with an entry for each benchmark, mode and combination of parameters. It is only read.
+//!
+//! Each fork is a virtual machine of its own, so it is a run; its iterations are values of that run. In the mode `sample` an iteration is
+//! a histogram of single calls, of which the mean is read, as the score is a mean too. Without raw data the score is read with its
+//! interval. The mode is the name of the measure, and secondary metrics follow it: `sample p0.99`. A secondary metric gets better in the same
+//! direction as the score if it has the same unit; JMH says nothing of others. Threads are tasks.
+
+use crate::direction;
+use crate::error::ReadError;
+use crate::files::File;
+use crate::format::{Content, FormatDescriptor, Read};
+use crate::gather::{Gather, agree_on_unit};
+use crate::json::{self, Members, Number};
+use crate::recognition::Evidence;
+use crate::text::quoted;
+use faultline_model::dataset::{DataPoint, Dataset, Measured, Summed};
+use faultline_model::facts::Facts;
+use serde::Deserialize;
+
+pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
+    name: "jmh",
+    description: "JMH's JSON (-rf json)",
+    is_directory: false,
+    recognise: |glance| Evidence::Mark.when(glance.json_has(&["benchmark", "primaryMetric"])),
+    content: Content::Values { read: Read::File(read), write: None },
+};
+
+/// What entries say of the virtual machine, and the keys under which we keep it.
+const JDK: &str = "jmh.jdk";
+const VM: &str = "jmh.vm";
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry {
+    benchmark: String,
+    mode: String,
+    threads: Option<u32>,
+    forks: Option<u32>,
+    measurement_iterations: Option<u32>,
+    jdk_version: Option<String>,
+    vm_name: Option<String>,
+    #[serde(default)]
+    params: Members<String>,
+    primary_metric: Metric,
+    #[serde(default)]
+    secondary_metrics: Members<Metric>,
+}
+
+/// Lists by fork, of lists by iteration.
+type ByFork<T> = Vec<Vec<T>>;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metric {
+    score: Number,
+    #[serde(default)]
+    score_confidence: Vec<Number>,
+    score_unit: String,
+    raw_data: Option<ByFork<Number>>,
+    /// Of each iteration the values with their counts.
+    raw_data_histogram: Option<ByFork<Vec<(f64, f64)>>>,
+}
+
+fn read(file: File<'_>) -> Result<Dataset, ReadError> {
+    let entries: Vec<Entry> = json::parse_with_nan(file, "JMH's JSON")?;
+    let mut gather = Gather::default();
+    for entry in &entries {
+        let primary = &entry.primary_metric;
+        read_metric(&mut gather, file, entry, entry.mode.clone(), primary)?;
+        for (label, metric) in &entry.secondary_metrics.0 {
+            // Older versions begin the names of profilers' metrics with a dot in the middle of the line.
+            let measure = format!("{} {}", entry.mode, label.trim_start_matches('·'));
+            read_metric(&mut gather, file, entry, measure, metric)?;
+        }
+    }
+    let mut dataset = gather.dataset(file.name, "an array of benchmarks with their `primaryMetric`")?;
+    dataset.facts = facts(&entries);
+    Ok(dataset)
+}
+
+fn read_metric(
+    gather: &mut Gather,
+    file: File<'_>,
+    entry: &Entry,
+    measure: String,
+    metric: &Metric,
+) -> Result<(), ReadError> {
+    let unit = metric.score_unit.as_str();
+    let runs = runs(metric, entry).ok_or_else(|| {
+        let found = format!("no finite number as `score` or in `rawData` of {}", quoted(&entry.benchmark));
+        ReadError::new(file.name, None, found, "finite numbers")
+    })?;
+    let series = gather.series(&name(entry), entry.threads, Some(&measure), unit);
+    agree_on_unit(series, unit, file.name, None)?;
+    series.direction = direction::of_unit(unit).filter(|_| unit == entry.primary_metric.score_unit);
+    series.points.extend(runs.into_iter().map(DataPoint::of));
+    Ok(())
+}
+
+/// A run per fork, or the score where the iterations were not kept. None if a number is none.
+fn runs(metric: &Metric, entry: &Entry) -> Option<Vec<Measured>> {
+    let by_fork: ByFork<f64> = match (&metric.raw_data, &metric.raw_data_histogram) {
+        (Some(forks), _) => {
+            let finite = |fork: &Vec<Number>| fork.iter().copied().map(Number::finite).collect();
+            forks.iter().map(finite).collect::<Option<_>>()?
+        }
+        (None, Some(forks)) => {
+            let means = |fork: &Vec<Vec<(f64, f64)>>| fork.iter().map(|iteration| mean(iteration)).collect();
+            forks.iter().map(means).collect::<Option<_>>()?
+        }
+        (None, None) => Vec::new(),
+    };
+    let runs: Vec<_> = by_fork.into_iter().filter(|values| !values.is_empty()).map(Measured::Values).collect();
+    if !runs.is_empty() {
+        return Some(runs);
+    }
+    let bound = |place: usize| metric.score_confidence.get(place).copied().and_then(Number::finite);
+    let n = entry.measurement_iterations.and_then(|n| n.checked_mul(entry.forks.unwrap_or(1).max(1)));
+    let value = metric.score.finite()?;
+    Some(vec![Measured::Summary(Summed { value, low: bound(0), high: bound(1), deviation: None, n })])
+}
+
+/// The mean of a histogram; none if it is empty.
+fn mean(histogram: &[(f64, f64)]) -> Option<f64> {
+    let count: f64 = histogram.iter().map(|(_, count)| count).sum();
+    let sum: f64 = histogram.iter().map(|(value, count)| value * count).sum();
+    Some(sum / count).filter(|mean| mean.is_finite())
+}
+
+/// The benchmark with its parameters: `org.example.Sums.sum (n=10)`.
+fn name(entry: &Entry) -> String {
+    if entry.params.0.is_empty() {
+        return entry.benchmark.clone();
+    }
+    let parameters: Vec<_> = entry.params.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    format!("{} ({})", entry.benchmark, parameters.join(", "))
+}
+
+/// The Java version and virtual machine, if all entries have the same.
+fn facts(entries: &[Entry]) -> Facts {
+    let mut facts = Facts::default();
+    let of_all = |of: fn(&Entry) -> Option<&String>| {
+        let first = of(entries.first()?)?;
+        entries.iter().all(|entry| of(entry) == Some(first)).then(|| first.clone())
+    };
+    let found: [(&str, Option<String>); 2] =
+        [(JDK, of_all(|entry| entry.jdk_version.as_ref())), (VM, of_all(|entry| entry.vm_name.as_ref()))];
+    for (key, text) in found {
+        if let Some(text) = text {
+            facts.text(key, text);
+        }
+    }
+    facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(metric: &str) -> Result<Dataset, ReadError> {
+        let text = format!(
+            r#"[{{"benchmark": "a.B.c", "mode": "sample", "threads": 2, "forks": 2, "measurementIterations": 3,
+                "primaryMetric": {{"score": 5.0, "scoreConfidence": [4.0, "NaN"], "scoreUnit": "us/op" {metric}}}}}]"#
+        );
+        super::read(File { name: "given", text: &text })
+    }
+
+    #[test]
+    fn a_histogram_of_an_iteration_is_its_mean() {
+        let dataset = read(r#", "rawDataHistogram": [[[[1.0, 3], [5.0, 1]], [[4.0, 2]]], [[[7.0, 1]]]]"#).unwrap();
+        assert_eq!(dataset.series[0].to_string(), "a.B.c sample×2");
+        let runs: Vec<_> = dataset.series[0].points.iter().map(|point| point.measured.values()).collect();
+        assert_eq!(runs, [&[2.0, 4.0][..], &[7.0]]);
+        let error = read(r#", "rawDataHistogram": [[[]]]"#).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "given: found no finite number as `score` or in `rawData` of 'a.B.c', expected finite numbers"
+        );
+    }
+
+    #[test]
+    fn a_score_without_iterations_sums_them_up() {
+        let summed = Summed { value: 5.0, low: Some(4.0), high: None, deviation: None, n: Some(6) };
+        assert_eq!(read("").unwrap().series[0].points[0].measured, Measured::Summary(summed));
+    }
+}
