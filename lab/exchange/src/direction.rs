@@ -15,6 +15,11 @@ pub(crate) fn of_unit(unit: &str) -> Option<Direction> {
     }
 }
 
+/// Whether values in this unit are times, or times per operation.
+pub(crate) fn is_time_or_per_operation(unit: &str) -> bool {
+    of_unit(unit) == Some(Direction::Lower)
+}
+
 fn is_time(unit: &str) -> bool {
     matches!(
         unit,

@@ -1,5 +1,6 @@
 //! What keeps results from being read or written, as one line for people and a hint.
 
+use crate::files::Files;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -21,7 +22,7 @@ pub enum ReadError {
         expected: String,
     },
     /// They are in none of the formats.
-    #[error("{given}: in no format that can be read: {found}; looked for {known}")]
+    #[error("{given}: unrecognised file format: {found}; the formats are {known}")]
     Unrecognised {
         /// The file or directory, as it was given.
         given: String,
@@ -30,6 +31,26 @@ pub enum ReadError {
         /// The names of all formats.
         known: String,
     },
+    /// They can be read in several formats.
+    #[error("{given}: ambiguous file format: it can be read as {formats}")]
+    Ambiguous {
+        /// The file or directory, as it was given.
+        given: String,
+        /// The names of these formats.
+        formats: String,
+    },
+    /// There is nothing in the file.
+    #[error("{given}: the file is empty")]
+    Empty {
+        /// The file, as it was given.
+        given: String,
+    },
+    /// They are text in another encoding than UTF-8.
+    #[error("{file}: UTF-16 text, expected UTF-8")]
+    Utf16 {
+        /// The file, as it was given.
+        file: String,
+    },
     /// They are changes rather than values.
     #[error("{given}: a report of changes, which holds no values")]
     Changes {
@@ -37,18 +58,23 @@ pub enum ReadError {
         given: String,
     },
     /// They are larger than what is read.
-    #[error("{given}: {bytes} bytes, more than the {limit} that are read")]
+    #[error("{given}: {}the limit of {}", larger(*.bytes), size(*.limit))]
     TooLarge {
         /// The file or directory, as it was given.
         given: String,
-        /// Its size.
-        bytes: u64,
-        /// The largest that is read.
+        /// Its size; none if it is not known, as of a pipe.
+        bytes: Option<u64>,
+        /// The largest size that is read.
         limit: u64,
     },
 }
 
 impl ReadError {
+    /// A file or directory of more than [`Files::LIMIT_BYTES`]. `bytes` is its size, where it is known.
+    pub fn too_large(given: impl Into<String>, bytes: Option<u64>) -> Self {
+        ReadError::TooLarge { given: given.into(), bytes, limit: Files::LIMIT_BYTES }
+    }
+
     pub(crate) fn new(
         file: &str,
         line: impl Into<Option<u64>>,
@@ -84,15 +110,40 @@ impl ReadError {
     pub fn hint(&self) -> &'static str {
         match self {
             ReadError::Malformed { .. } => {
-                "mend the file, or write it again; if it is in another format, name that format"
+                "check that the file is complete and unchanged, or write it again; `import --from FORMAT` names another format"
             }
             ReadError::Unrecognised { .. } => {
-                "name the format; for a tool that keeps a directory, give the directory; for others, convert to `faultline` JSON or `bencher`"
+                "name the format with `import --from FORMAT`; if the tool writes a directory, give the directory; other tools' figures can be converted to `bencher` JSON"
+            }
+            ReadError::Ambiguous { .. } => "name the format with `import --from FORMAT`",
+            ReadError::Empty { .. } => "check that the tool that writes it succeeded",
+            ReadError::Utf16 { .. } => {
+                "convert it with `iconv -f UTF-16 -t UTF-8`; in PowerShell, write it with `Out-File -Encoding utf8`"
             }
             ReadError::Changes { .. } => "give the CSV from which the report was made",
-            ReadError::TooLarge { .. } => "split it, or leave out what isn't needed",
+            ReadError::TooLarge { .. } => "split it, or write only the benchmarks that you need",
         }
     }
+}
+
+/// How the size is said before the limit.
+fn larger(bytes: Option<u64>) -> String {
+    bytes.map_or_else(|| "more than ".to_owned(), |bytes| format!("{}, more than ", size(bytes)))
+}
+
+/// A size in bytes, and in the unit that is next below: `134,217,729 bytes (128.0 MiB)`.
+fn size(bytes: u64) -> String {
+    const UNITS: [(&str, u32); 4] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let unit = UNITS.iter().find(|(_, power)| bytes >> power > 0);
+    let rounded = unit.map(|(unit, power)| format!(" ({:.1} {unit})", bytes as f64 / (1u64 << power) as f64));
+    format!("{} bytes{}", grouped(bytes), rounded.unwrap_or_default())
+}
+
+/// `1,234,567`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|group| str::from_utf8(group).ok()).collect();
+    groups.join(",")
 }
 
 /// `file:line:column`, as far as they are known.
@@ -118,5 +169,26 @@ pub struct WriteError {
 impl WriteError {
     pub(crate) fn new(problem: impl Into<String>, hint: impl Into<Cow<'static, str>>) -> Self {
         WriteError { problem: problem.into(), hint: hint.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_and_the_limit_are_said_in_the_same_units() {
+        assert_eq!(
+            ReadError::too_large("a", Some(3 << 30)).to_string(),
+            "a: 3,221,225,472 bytes (3.0 GiB), more than the limit of 134,217,728 bytes (128.0 MiB)"
+        );
+        assert_eq!(
+            ReadError::too_large("a", None).to_string(),
+            "a: more than the limit of 134,217,728 bytes (128.0 MiB)"
+        );
+        assert_eq!(
+            (size(0), size(1023), size(1024)),
+            ("0 bytes".into(), "1,023 bytes".into(), "1,024 bytes (1.0 KiB)".into())
+        );
     }
 }

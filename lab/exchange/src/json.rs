@@ -2,6 +2,7 @@
 
 use crate::error::ReadError;
 use crate::files::File;
+use crate::gather::check_parts;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::borrow::Cow;
@@ -10,11 +11,13 @@ use std::marker::PhantomData;
 
 /// The value of a file of JSON. `what` names it in messages: `hyperfine's JSON`.
 pub(crate) fn parse<T: DeserializeOwned>(file: File<'_>, what: &str) -> Result<T, ReadError> {
+    check_parts(file)?;
     parse_text(file.name, file.text, what)
 }
 
 /// As [`parse`], but `NaN` and `Infinity` may stand for numbers; they are read as [`Number`] alone.
 pub(crate) fn parse_with_nan<T: DeserializeOwned>(file: File<'_>, what: &str) -> Result<T, ReadError> {
+    check_parts(file)?;
     match with_nan_in_quotes(file.text) {
         Cow::Borrowed(text) => parse_text(file.name, text, what),
         // The quotes move what follows them on their line.

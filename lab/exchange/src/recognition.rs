@@ -4,7 +4,7 @@ use crate::files::Files;
 use crate::json;
 use std::borrow::Cow;
 
-/// What speaks for a format, from least to most. The format with most is taken; among equals, the one that is listed first.
+/// What speaks for a format, from least to most. The format with most is taken; among equals, the one in which the files can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Evidence {
     /// The look of lines, or brackets and names as others may have them too.

@@ -4,12 +4,20 @@ use crate::error::ReadError;
 
 /// The text of a file, without a byte order mark. `name` is for the message.
 pub(crate) fn decode<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str, ReadError> {
+    if is_utf16(bytes) {
+        return Err(ReadError::Utf16 { file: name.to_owned() });
+    }
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     std::str::from_utf8(bytes).map_err(|error| {
         let before = &bytes[..error.valid_up_to()];
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count() as u64;
         ReadError::new(name, line, format!("the byte 0x{:02x}", bytes[error.valid_up_to()]), "UTF-8 text")
     })
+}
+
+/// Whether these bytes begin with the byte order mark of UTF-16, of either order.
+pub(crate) fn is_utf16(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")
 }
 
 /// A piece of a file in quotes, on one line and not long.
@@ -52,6 +60,7 @@ mod tests {
         let error = decode("a.csv", b"one\ntwo\n\xff\n").unwrap_err().to_string();
         assert_eq!(error, "a.csv:3: found the byte 0xff, expected UTF-8 text");
         assert_eq!(decode("a.csv", b"\xef\xbb\xbfone"), Ok("one"));
+        assert_eq!(decode("a.csv", b"\xff\xfeo\0").unwrap_err().to_string(), "a.csv: UTF-16 text, expected UTF-8");
     }
 
     #[test]

@@ -1,8 +1,12 @@
 //! What every dataset has to keep to, whoever made it.
 
+use crate::direction;
 use faultline_model::dataset::{Dataset, Measured, Series};
 use faultline_model::facts::FactValue;
 use std::collections::HashSet;
+
+/// What is right, in words.
+pub(crate) const EXPECTED: &str = "each benchmark once, with finite values, and times that are not below zero";
 
 /// The first thing that is wrong, in words.
 pub(crate) fn fault(dataset: &Dataset) -> Option<String> {
@@ -24,6 +28,12 @@ fn fault_of_points(series: &Series) -> Option<String> {
     series.points.iter().find_map(|point| match &point.measured {
         Measured::Values(values) if values.is_empty() => Some(format!("a run of '{series}' with no value")),
         Measured::Values(values) if values.iter().any(|value| !value.is_finite()) => not_finite(series),
+        measured
+            if direction::is_time_or_per_operation(&series.unit)
+                && measured.values().iter().any(|value| *value < 0.0) =>
+        {
+            Some(format!("a time below zero of '{series}'"))
+        }
         Measured::Summary(summed) => {
             let figures = [Some(summed.value), summed.low, summed.high, summed.deviation];
             figures.into_iter().flatten().any(|value| !value.is_finite()).then(|| not_finite(series)).flatten()

@@ -4,7 +4,7 @@
 use crate::database;
 use crate::error::Error;
 use crate::places::Places;
-use faultline_exchange::{Files, Format as Foreign};
+use faultline_exchange::{Files, Format as Foreign, ReadError};
 use faultline_model::dataset::{Dataset, Series};
 use faultline_model::record::{RunHead, RunId, RunRecord};
 use faultline_model::subject::SubjectIndex;
@@ -12,9 +12,6 @@ use faultline_stats::datasets;
 use faultline_targets::search_path::is_executable;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-
-/// Most that is read of a file or directory; one byte more is too much for `exchange`, which says so.
-const MOST_BYTES: u64 = Files::LIMIT_BYTES + 1;
 
 /// As much of a file as shows whether it is text.
 const BEGINNING_BYTES: u64 = 4096;
@@ -97,7 +94,8 @@ pub(crate) fn names_something(text: &str, places: &Places) -> Result<bool, Error
 
 /// Whether the file is in a format that can be read.
 pub(crate) fn is_known_format(path: &Path) -> bool {
-    files(path).is_ok_and(|files| faultline_exchange::sniff(&files).is_some())
+    let found = files(path).map(|files| faultline_exchange::recognise(&files));
+    matches!(found, Ok(Ok(_) | Err(ReadError::Ambiguous { .. })))
 }
 
 /// A file and what follows it after a colon.
@@ -239,16 +237,18 @@ fn named(name: &str, from: Option<Foreign>, places: &Places) -> Result<Option<Fo
 /// The figures of a file or directory, and their format.
 pub fn read(path: &Path, from: Option<Foreign>) -> Result<(Foreign, Dataset), Error> {
     let files = files(path)?;
-    if from.is_none() && faultline_exchange::sniff(&files).is_none() && is_program(path) {
-        return Err(Error::usage(
-            format!("{} is a program, not a file of figures", path.display()),
-            "two programs are compared as commands: `faultline compare './old ARGS' './new ARGS'`",
-        ));
-    }
-    let dataset =
-        faultline_exchange::read(&files, from).map_err(|error| Error::usage(error.to_string(), error.hint()))?;
-    let format = from.or_else(|| faultline_exchange::sniff(&files)).expect("what was read has a format");
-    Ok((format, dataset))
+    let unreadable = |error: ReadError| Error::usage(error.to_string(), error.hint());
+    let format = match from.map_or_else(|| faultline_exchange::recognise(&files), Ok) {
+        Ok(format) => format,
+        Err(ReadError::Unrecognised { .. }) if is_program(path) => {
+            return Err(Error::usage(
+                format!("{} is a program, not a file of figures", path.display()),
+                "two programs are compared as commands: `faultline compare './old ARGS' './new ARGS'`",
+            ));
+        }
+        Err(error) => return Err(unreadable(error)),
+    };
+    Ok((format, faultline_exchange::read(&files, Some(format)).map_err(unreadable)?))
 }
 
 /// Whether it can be executed, or holds what no text does.
@@ -256,35 +256,67 @@ fn is_program(path: &Path) -> bool {
     path.is_file() && (is_executable(path) || read_most(path, BEGINNING_BYTES).is_ok_and(|bytes| bytes.contains(&0)))
 }
 
+/// A file or directory with its content. One of more than [`Files::LIMIT_BYTES`] is refused with its size, and not read.
 fn files(path: &Path) -> Result<Files, Error> {
-    let unreadable = |path: &Path, error: &dyn std::fmt::Display| {
-        Error::usage(format!("cannot read {}: {error}", path.display()), "name a file or directory that can be read")
-    };
-    if !path.is_dir() {
-        let bytes = read_most(path, MOST_BYTES).map_err(|error| unreadable(path, &error))?;
-        return Ok(Files::one(path.display().to_string(), bytes));
+    if path.is_dir() { directory(path) } else { file(path) }
+}
+
+fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Error {
+    Error::usage(format!("cannot read {}: {error}", path.display()), "name a file or directory that can be read")
+}
+
+fn too_large(path: &Path, bytes: Option<u64>) -> Error {
+    let error = ReadError::too_large(path.display().to_string(), bytes);
+    Error::usage(error.to_string(), error.hint())
+}
+
+fn file(path: &Path) -> Result<Files, Error> {
+    let size = path.metadata().map_err(|error| unreadable(path, &error))?.len();
+    if size > Files::LIMIT_BYTES {
+        return Err(too_large(path, Some(size)));
     }
+    let bytes = read_most(path, Files::LIMIT_BYTES + 1).map_err(|error| unreadable(path, &error))?;
+    if bytes.len() as u64 > Files::LIMIT_BYTES {
+        // A pipe or a device: how much would follow is not known.
+        return Err(too_large(path, None));
+    }
+    Ok(Files::one(path.display().to_string(), bytes))
+}
+
+fn directory(path: &Path) -> Result<Files, Error> {
+    let found = files_below(path)?;
+    let size = found.iter().map(|(_, size)| size).sum();
+    if size > Files::LIMIT_BYTES {
+        return Err(too_large(path, Some(size)));
+    }
+    let mut contents = Vec::with_capacity(found.len());
+    for (file, size) in found {
+        let bytes = read_most(&file, size).map_err(|error| unreadable(&file, &error))?;
+        let relative = file.strip_prefix(path).unwrap_or(&file).to_string_lossy().into_owned();
+        contents.push((relative, bytes));
+    }
+    Ok(Files::directory(path.display().to_string(), contents))
+}
+
+/// The files below a directory with their sizes.
+fn files_below(path: &Path) -> Result<Vec<(PathBuf, u64)>, Error> {
     let mut found = Vec::new();
-    let mut left = MOST_BYTES;
     let mut waiting: Vec<(PathBuf, usize)> = vec![(path.to_owned(), 0)];
     while let Some((directory, depth)) = waiting.pop() {
         for entry in std::fs::read_dir(&directory).map_err(|error| unreadable(&directory, &error))? {
             let entry = entry.map_err(|error| unreadable(&directory, &error))?;
-            let kind = entry.file_type().map_err(|error| unreadable(&entry.path(), &error))?;
+            let kind = entry.metadata().map_err(|error| unreadable(&entry.path(), &error))?;
             if kind.is_dir() && depth < MOST_DEPTH {
                 waiting.push((entry.path(), depth + 1));
             } else if kind.is_file() {
-                let bytes = read_most(&entry.path(), left).map_err(|error| unreadable(&entry.path(), &error))?;
-                left -= bytes.len() as u64;
-                let relative = entry.path().strip_prefix(path).unwrap_or(&entry.path()).to_owned();
-                found.push((relative.to_string_lossy().into_owned(), bytes));
+                found.push((entry.path(), kind.len()));
                 if found.len() > MOST_FILES {
                     return Err(unreadable(path, &"it holds over 100,000 files"));
                 }
             }
         }
     }
-    Ok(Files::directory(path.display().to_string(), found))
+    Ok(found)
 }
 
 /// The beginning of a file, up to `most` bytes: also of one that has no end.

@@ -277,6 +277,25 @@ fn files_of_other_tools_are_compared_and_taken_in() {
     assert_eq!(exported.matches("BenchmarkSort-2").count(), 10, "{exported}");
 }
 
+/// The file is sparse: it takes no room, and would take long to read.
+#[test]
+fn a_file_that_is_too_large_is_refused_with_its_size() {
+    let lab = Lab::new();
+    let large = lab.path("large.json");
+    std::fs::File::create(&large).unwrap().set_len(3 << 30).unwrap();
+    let large = large.to_str().unwrap();
+    let said = "3,221,225,472 bytes (3.0 GiB), more than the limit of 134,217,728 bytes (128.0 MiB)";
+    lab::assert_refused(&lab.run(&["import", large]), 2, said);
+    lab::assert_refused(&lab.run(&["compare", large, large]), 2, said);
+    lab::assert_refused(&lab.run(&["import", "/dev/zero"]), 2, "/dev/zero: more than the limit of 134,217,728 bytes");
+    let directory = lab.path("results");
+    std::fs::create_dir(&directory).unwrap();
+    for name in ["a.json", "b.json"] {
+        std::fs::File::create(directory.join(name)).unwrap().set_len(100 << 20).unwrap();
+    }
+    lab::assert_refused(&lab.run(&["import", directory.to_str().unwrap()]), 2, "209,715,200 bytes (200.0 MiB)");
+}
+
 #[test]
 fn runs_of_two_commits_are_compared_by_the_first_digits_of_their_names() {
     let lab = Lab::new();

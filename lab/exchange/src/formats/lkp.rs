@@ -6,7 +6,7 @@
 use crate::error::{ReadError, WriteError};
 use crate::files::File;
 use crate::format::{Content, FormatDescriptor, Read};
-use crate::gather::{Gather, check_parts, missing, value};
+use crate::gather::{Gather, missing, value};
 use crate::json::{self, Members, Number};
 use crate::recognition::Evidence;
 use crate::reduction::Reduction;
@@ -35,7 +35,6 @@ enum Cell {
 }
 
 fn read(file: File<'_>) -> Result<Dataset, ReadError> {
-    check_parts(file)?;
     let stats: Members<Vec<Cell>> = json::parse_with_nan(file, "lkp's matrix")?;
     let mut gather = Gather::default();
     for (stat, cells) in stats.0 {

@@ -46,7 +46,7 @@ pub static FORMATS: &[Format] = &[
 
 /// No format has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown format '{0}': expected {names}", names = names())]
+#[error("unknown format '{0}': expected {names}", names = listed(FORMATS))]
 pub struct UnknownFormat(pub String);
 
 impl FromStr for &'static FormatDescriptor {
@@ -57,11 +57,14 @@ impl FromStr for &'static FormatDescriptor {
     }
 }
 
-/// `asv, bencher or lkp`, of all formats.
-pub(crate) fn names() -> String {
-    let names: Vec<_> = FORMATS.iter().map(|format| format.name()).collect();
-    let (last, others) = names.split_last().expect("there are formats");
-    format!("{} or {last}", others.join(", "))
+/// `asv, bencher or lkp`.
+pub(crate) fn listed(formats: &[Format]) -> String {
+    let names: Vec<_> = formats.iter().map(|format| format.name()).collect();
+    match names.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
 }
 
 #[cfg(test)]

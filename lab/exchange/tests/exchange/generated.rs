@@ -106,8 +106,25 @@ fn series(known: bool) -> impl Strategy<Value = Series> {
     let direction = option::of(prop_oneof![Just(Direction::Higher), Just(Direction::Lower)]);
     let tasks = option::of(prop_oneof![5 => 0u32..5, 1 => any::<u32>()]);
     (word(), tasks, measure(), unit(), direction, vec(point(known), 0..6)).prop_map(
-        |(name, tasks, measure, unit, direction, points)| Series { name, tasks, measure, unit, direction, points },
+        |(name, tasks, measure, unit, direction, mut points)| {
+            if TIMES.contains(&unit.as_str()) {
+                points.iter_mut().for_each(not_below_zero);
+            }
+            Series { name, tasks, measure, unit, direction, points }
+        },
     )
+}
+
+/// Units of times among those that are generated.
+const TIMES: [&str; 4] = ["s", "ns", "ns/op", "seconds"];
+
+/// A time below zero is refused whatever the format is.
+fn not_below_zero(point: &mut DataPoint) {
+    match &mut point.measured {
+        Measured::Values(values) => values.iter_mut().for_each(|value| *value = value.abs()),
+        Measured::Summary(summed) => summed.value = summed.value.abs(),
+        Measured::Missing(_) => {}
+    }
 }
 
 fn facts() -> impl Strategy<Value = Facts> {

@@ -1,7 +1,8 @@
 //! Whatever is given, there is a dataset or one clear line.
 
 use crate::samples::{all, named};
-use faultline_exchange::{FORMATS, Files, Format, read, read_changes};
+use faultline_exchange::{FORMATS, Files, Format, read, read_changes, sniff};
+use faultline_model::dataset::{Dataset, Measured};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -111,10 +112,10 @@ proptest! {
 fn nothing_at_all() {
     try_all(&Files::one("given", vec![]));
     try_all(&Files::directory("given", []));
-    assert_eq!(
-        read(&Files::one("given", b" \n".to_vec()), None).unwrap_err().to_string().split(';').next(),
-        Some("given: in no format that can be read: nothing")
-    );
+    for format in FORMATS.iter().copied().map(Some).chain([None]) {
+        let error = read(&Files::one("given", b" \n".to_vec()), format).unwrap_err().to_string();
+        assert_eq!(error, "given: the file is empty");
+    }
 }
 
 #[test]
@@ -213,11 +214,53 @@ fn an_error_names_file_line_and_what_was_expected() {
             "given:2:2: found an error in JSON (missing field `value`), expected Bencher metric format",
         ),
         (named("lkp"), "{\"a\": [1, \"x\"]}", "given: found 'x', expected a number of 'a'"),
+        (
+            named("go-bench"),
+            "BenchmarkA 1 -5 ns/op\n",
+            "given: found a time below zero of 'A', expected a dataset of go-bench: each benchmark once, with finite \
+             values, and times that are not below zero",
+        ),
+        (
+            named("google-benchmark"),
+            "{\"benchmarks\": [\n{\"name\": \"a\", \"time_unit\": \"ns\"}]}",
+            "given: found the benchmark 'a' without `real_time`, expected `real_time` of each benchmark that ran",
+        ),
+        (
+            named("google-benchmark"),
+            "{\"benchmarks\": [",
+            "given:1:16: found the end of the file within a value, expected the rest of google-benchmark's JSON",
+        ),
+        (
+            named("pytest-benchmark"),
+            "{\"benchmarks\": []}",
+            "given: found none, expected `benchmarks` with their `stats`",
+        ),
+        (
+            named("jmh"),
+            "[{\"benchmark\": \"a\",\n\"mode\": 3}]",
+            "given:2:9: found integer `3`, expected a string in JMH's JSON",
+        ),
+        (
+            named("github-action-benchmark"),
+            "[{\"name\": \"a\", \"unit\": \"s\", \"value\": \"x\"}]",
+            "given: found the value of 'a', which is no finite number, expected a finite number as `value`",
+        ),
+        (
+            named("hyperfine-csv"),
+            "command,mean,stddev,median,user,system,min,max\na,1,,1,0,0,1,x\n",
+            "given:2: found 'x', expected max: a finite number",
+        ),
+        (
+            named("hyperfine-csv"),
+            "command,mean,stddev,median,user,system,min,max\na,,,,,,,\n",
+            "given: found command 1 without times and mean, expected `times` or `mean` of each",
+        ),
         (named("go-bench"), "PASS\n", "given: found none, expected lines `BenchmarkName N VALUE UNIT`"),
         (
             named("faultline"),
             "{\"format\": \"faultline-dataset/2\", \"series\": []}",
-            "given: found the format 'faultline-dataset/2', expected finite values of faultline, each once",
+            "given: found the format 'faultline-dataset/2', expected a dataset of faultline: each benchmark once, with \
+             finite values, and times that are not below zero",
         ),
     ];
     for (format, text, expected) in cases {
@@ -241,9 +284,110 @@ fn more_cells_than_anyone_has_are_not_read() {
     );
 }
 
+/// A sample with all its files changed in the same way.
+fn damaged(files: &Files, damage: impl Fn(&[u8]) -> Vec<u8>) -> Files {
+    let mut contents = files.contents().map(|(path, bytes)| (path.to_owned(), damage(bytes)));
+    match files.is_directory() {
+        true => Files::directory("given", contents),
+        false => Files::one("given", contents.next().unwrap().1),
+    }
+}
+
+/// What every dataset that was read keeps to.
+fn assert_sound(dataset: &Dataset) {
+    assert!(!dataset.series.is_empty());
+    for series in &dataset.series {
+        assert!(!series.points.is_empty(), "{series} has no run");
+        for point in &series.points {
+            let values = point.measured.values();
+            assert!(values.iter().all(|value| value.is_finite()), "{series}: {values:?}");
+            assert!(
+                !values.is_empty() || matches!(point.measured, Measured::Missing(_)),
+                "{series} has a run of nothing"
+            );
+        }
+    }
+}
+
+/// In the sample's own format and in the one that is recognised: an error of one line with a hint, or a sound dataset.
+fn error_or_sound(format: Format, files: &Files) {
+    for format in [Some(format), None] {
+        match read(files, format) {
+            Ok(dataset) if format != Some(named("faultline")) => assert_sound(&dataset),
+            Ok(_) => {}
+            Err(error) => assert!(!error.to_string().contains('\n') && !error.hint().is_empty(), "{error}"),
+        }
+    }
+}
+
+#[test]
+fn samples_that_are_cut_off() {
+    for (format, files) in all() {
+        for quarter in 0..4 {
+            error_or_sound(format, &damaged(&files, |bytes| bytes[..bytes.len() * quarter / 4].to_vec()));
+        }
+        // A list or an object that ends early is no JSON any more.
+        let is_json = files.contents().all(|(_, bytes)| bytes.trim_ascii_start().starts_with(b"{"))
+            && format != named("go-test-json");
+        if is_json && !format.holds_changes() {
+            let half = damaged(&files, |bytes| bytes[..bytes.len() / 2].to_vec());
+            let error = read(&half, Some(format)).unwrap_err().to_string();
+            assert!(error.contains("found the end of the file within a value"), "{format}: {error}");
+        }
+    }
+}
+
+#[test]
+fn samples_with_flipped_bits() {
+    for (format, files) in all() {
+        for seed in 1..=40u64 {
+            let damage = |bytes: &[u8]| {
+                let mut bytes = bytes.to_vec();
+                let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                for _ in 0..1 + seed % 4 {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    if let Some(at) = (state >> 33).checked_rem(bytes.len() as u64) {
+                        bytes[usize::try_from(at).unwrap()] ^= 1 << (state >> 8 & 7);
+                    }
+                }
+                bytes
+            };
+            error_or_sound(format, &damaged(&files, damage));
+        }
+    }
+}
+
+#[test]
+fn samples_in_another_encoding() {
+    for (format, files) in all() {
+        let utf16 = damaged(&files, |bytes| {
+            let text = String::from_utf8(bytes.to_vec()).unwrap();
+            [0xff, 0xfe].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect()
+        });
+        for format in [Some(format), None].into_iter().filter(|_| !format.holds_changes()) {
+            let error = read(&utf16, format).unwrap_err();
+            assert!(error.to_string().ends_with(": UTF-16 text, expected UTF-8"), "{error}");
+            assert!(error.hint().contains("iconv"));
+        }
+    }
+}
+
+#[test]
+fn what_can_be_read_in_several_formats_is_said() {
+    let both = "{\"results\": [{\"command\": \"a\", \"mean\": 1}], \"machine_info\": {}, \
+        \"benchmarks\": [{\"name\": \"a\", \"stats\": {\"mean\": 1}}]}";
+    let files = Files::one("given", both.as_bytes().to_vec());
+    let error = read(&files, None).unwrap_err();
+    assert_eq!(error.to_string(), "given: ambiguous file format: it can be read as hyperfine or pytest-benchmark");
+    assert!(read(&files, Some(named("hyperfine"))).is_ok());
+    // Only one of the two can be read.
+    let one = both.replace("\"mean\": 1}}]", "\"mean\": \"x\"}}]");
+    assert_eq!(sniff(&Files::one("given", one.into_bytes())), Some(named("hyperfine")));
+}
+
 #[test]
 fn what_is_too_large_is_not_read() {
     let bytes = vec![b' '; usize::try_from(Files::LIMIT_BYTES).unwrap() + 1];
     let error = read(&Files::one("given", bytes), None).unwrap_err().to_string();
-    assert_eq!(error, "given: 134217729 bytes, more than the 134217728 that are read");
+    assert_eq!(error, "given: 134,217,729 bytes (128.0 MiB), more than the limit of 134,217,728 bytes (128.0 MiB)");
 }

@@ -157,6 +157,8 @@ fn asv() {
     assert_eq!(why("benchmarks.Skipped.time_never"), Measured::Missing("skipped".to_owned()));
     assert_eq!(why("benchmarks.time_fails"), Measured::Missing("failed".to_owned()));
     assert_eq!(values(&dataset, "benchmarks.Suite.track_sum(10, 'plain')"), [45.0; 3]);
+    assert_eq!(series(&dataset, "benchmarks.Suite.track_sum(10, 'plain')").direction, None);
+    assert_eq!(series(&dataset, "benchmarks.peakmem_list").direction, Some(Lower));
 }
 
 #[test]
@@ -506,6 +508,26 @@ fn criterion() {
     assert_eq!((sum.unit.as_str(), sum.direction), ("ns", Some(Lower)));
     assert_eq!(sum.points[0].measured.values()[0], 19196227.0 / 1940407.0);
     assert_eq!(values(&dataset, "add").len(), 10);
+}
+
+#[test]
+fn a_lone_file_of_criterion() {
+    let whole = sample(named("criterion"), "criterion");
+    let inside = "sum_of words/loop/16/new";
+    let lone = |name: &str| {
+        let path = format!("{inside}/{name}");
+        let (_, bytes) = whole.contents().find(|(other, _)| *other == path).unwrap();
+        let files = Files::one(format!("target/criterion/{path}"), bytes.to_vec());
+        assert_eq!(sniff(&files), Some(named("criterion")), "{name}");
+        read(&files, None)
+    };
+    let all = read(&whole, None).unwrap();
+    let from_all = series(&all, "sum/of words/loop/16");
+    let samples = lone("sample.json").unwrap();
+    let from_samples = series(&samples, "sum_of words/loop/16");
+    assert_eq!((&from_samples.points, from_samples.direction), (&from_all.points, Some(Lower)));
+    assert_eq!(summary(&lone("estimates.json").unwrap(), "sum_of words/loop/16").value, 10.529448409534702);
+    assert!(lone("benchmark.json").unwrap_err().to_string().contains("without figures"));
 }
 
 #[test]

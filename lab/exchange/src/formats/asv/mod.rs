@@ -11,8 +11,10 @@ mod read;
 mod row;
 mod write;
 
+use crate::direction;
 use crate::format::{Content, FormatDescriptor, Read};
 use crate::recognition::{Evidence, Glance};
+use faultline_model::direction::Direction;
 
 pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
     name: "asv",
@@ -76,3 +78,45 @@ const UNKNOWN: &str = "unknown";
 
 const FAILED: &str = "failed";
 const SKIPPED: &str = "skipped";
+
+/// Units of the benchmarks that asv measures itself. Those that a benchmark tracks itself (`track_…`) may have any.
+const TIME_UNIT: &str = "seconds";
+const MEMORY_UNIT: &str = "bytes";
+/// How functions of these benchmarks begin, with their unit.
+const PREFIXES: [(&str, &str); 4] =
+    [("time_", TIME_UNIT), ("timeraw_", TIME_UNIT), ("mem_", MEMORY_UNIT), ("peakmem_", MEMORY_UNIT)];
+
+/// Which way a benchmark gets better. asv takes less as better for all, but says so of none; that is certain for times and memory alone.
+fn direction(unit: &str) -> Option<Direction> {
+    let memory = matches!(unit, MEMORY_UNIT | "byte" | "B" | "kB" | "KB" | "KiB" | "MB" | "MiB" | "GB" | "GiB");
+    if memory { Some(Direction::Lower) } else { direction::of_unit(unit) }
+}
+
+/// The unit of a benchmark that `benchmarks.json` does not describe, by the name of its function.
+fn unit_by_name(benchmark: &str) -> &'static str {
+    let function = benchmark.rsplit('.').next().unwrap_or_default();
+    PREFIXES.iter().find(|(prefix, _)| function.starts_with(prefix)).map_or("", |(_, unit)| unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_times_and_memory_are_known_to_be_better_when_less() {
+        for unit in ["seconds", "bytes", "MiB", "ms"] {
+            assert_eq!(direction(unit), Some(Direction::Lower), "{unit}");
+        }
+        for unit in ["unit", "", "objects", "percent"] {
+            assert_eq!(direction(unit), None, "{unit}");
+        }
+        assert_eq!(direction("requests/s"), Some(Direction::Higher));
+    }
+
+    #[test]
+    fn functions_that_asv_measures_itself_have_their_unit_in_their_name() {
+        assert_eq!(unit_by_name("suite.Class.time_work"), "seconds");
+        assert_eq!(unit_by_name("peakmem_list"), "bytes");
+        assert_eq!(unit_by_name("suite.time_machine.track_sum"), "");
+    }
+}

@@ -153,7 +153,7 @@ fn read_results(
             columns: &columns,
         };
         let names = row.names()?;
-        let unit = units.get(name).map_or("", String::as_str);
+        let unit = units.get(name).map_or_else(|| unit_by_name(name), String::as_str);
         for (place, parameters) in names.iter().enumerate() {
             let point = DataPoint {
                 commit: Some(results.commit_hash.clone()),
@@ -162,7 +162,9 @@ fn read_results(
                 order: row.cell(STARTED).and_then(Value::as_u64),
                 measured: row.measured(place)?,
             };
-            gather.series(&format!("{name}{parameters}{where_measured}"), None, None, unit).points.push(point);
+            let series = gather.series(&format!("{name}{parameters}{where_measured}"), None, None, unit);
+            series.direction = direction(unit);
+            series.points.push(point);
         }
     }
     Ok(())

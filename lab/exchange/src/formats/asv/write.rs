@@ -3,7 +3,6 @@
 use super::groups::Groups;
 use super::row::{row, with_nan};
 use super::*;
-use crate::direction;
 use crate::error::WriteError;
 use crate::json::{self, Members};
 use crate::reduction::Reduction;
@@ -73,7 +72,7 @@ pub(super) fn write(whole: Reduction) -> Result<Written, WriteError> {
         .merged(commit, "which values of a commit were of one run")
         .summed(|summed| Summed { deviation: None, ..summed }, "deviations")
         .summaries(|summed| summed.low.is_some() || summed.high.is_some() || summed.n.is_some())
-        .directions(|series| direction::of_unit(&series.unit));
+        .directions(|series| direction(&series.unit));
     let groups = Groups::of(&reduced.dataset.series);
     let started = started(&groups, &reduced.dataset.series);
     let reduced = reduced
@@ -210,7 +209,7 @@ fn benchmarks(groups: &Groups, series: &[Series]) -> Members<Value> {
         parameters.entry(benchmark).or_insert((&series.unit, Vec::new())).1.extend(parameter);
     }
     let described = |(name, (unit, parameters)): (&str, (&str, Vec<&str>))| {
-        let kind = if unit == "seconds" { "time" } else { "track" };
+        let kind = if unit == TIME_UNIT { "time" } else { "track" };
         let (names, parameters) =
             if parameters.is_empty() { (vec![], vec![]) } else { (vec!["parameters"], vec![parameters]) };
         let benchmark = json!({

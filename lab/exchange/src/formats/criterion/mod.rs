@@ -1,9 +1,11 @@
-//! criterion's directory: `BENCHMARK/new/{benchmark,sample,estimates}.json`, in nanoseconds.
+//! criterion's directory: `BENCHMARK/new/{benchmark,sample,estimates}.json`, in nanoseconds; or one of its files (`lone`).
 //!
 //! A sample is the time of many iterations; a value is the time of one of them. All samples are taken in one process, so they are
 //! values of one run. Where the sample is gone, the estimate is read: the
 //! slope, or the mean where there is none. We write samples of one iteration each, and the estimates that are known of them:
 //! standard errors are those of large samples from a normal distribution, and intervals reach 1.96 of them to both sides.
+
+mod lone;
 
 use crate::error::{ReadError, WriteError};
 use crate::figures;
@@ -21,9 +23,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
     name: "criterion",
-    description: "criterion's directory: target/criterion/**/new/*.json",
+    description: "criterion's directory: target/criterion/**/new/*.json; or one of its files",
     is_directory: true,
-    recognise: |glance| Evidence::Layout.when(fits(glance.files)),
+    recognise: |glance| Evidence::Layout.when(fits(glance.files)).or_else(|| Evidence::Mark.when(lone::fits(glance))),
     content: Content::Values { read: Read::Files(read), write: Some(write) },
 };
 
@@ -99,6 +101,9 @@ fn fits(files: &Files) -> bool {
 }
 
 fn read(files: &Files) -> Result<Dataset, ReadError> {
+    if !files.is_directory() {
+        return lone::read(files.only(FORMAT.name)?);
+    }
     let directories: BTreeSet<&str> = files.paths().filter_map(directory).collect();
     let mut gather = Gather::default();
     for directory in directories {
@@ -119,33 +124,35 @@ fn read(files: &Files) -> Result<Dataset, ReadError> {
 
 fn measured(sample: Option<File<'_>>, estimates: Option<File<'_>>) -> Result<Option<Measured>, ReadError> {
     if let Some(file) = sample {
-        let values = values(file)?;
+        let values = values(json::parse(file, "criterion's sample.json")?, file.name)?;
         if !values.is_empty() {
             return Ok(Some(Measured::Values(values)));
         }
     }
-    let Some(file) = estimates else {
-        return Ok(None);
-    };
+    estimates.map(estimated).transpose()
+}
+
+/// The estimate of a file: the slope, or the mean where there is none.
+fn estimated(file: File<'_>) -> Result<Measured, ReadError> {
     let estimates: Estimates = json::parse(file, "criterion's estimates.json")?;
     let deviation = estimates.std_dev.map(|estimate| estimate.point_estimate);
     let Estimate { confidence_interval: interval, point_estimate: value, .. } =
         estimates.slope.unwrap_or(estimates.mean);
     let (low, high) = (Some(interval.lower_bound), Some(interval.upper_bound));
-    Ok(Some(Measured::Summary(Summed { value, low, high, deviation, n: None })))
+    Ok(Measured::Summary(Summed { value, low, high, deviation, n: None }))
 }
 
-fn values(file: File<'_>) -> Result<Vec<f64>, ReadError> {
-    let Sample { iters, times, .. } = json::parse(file, "criterion's sample.json")?;
+/// The times of one iteration. `file` is for the message.
+fn values(Sample { iters, times, .. }: Sample, file: &str) -> Result<Vec<f64>, ReadError> {
     if iters.len() != times.len() {
         let found = format!("{} counts of iterations and {} times", iters.len(), times.len());
-        return Err(ReadError::new(file.name, None, found, "as many of both"));
+        return Err(ReadError::new(file, None, found, "as many of both"));
     }
     let values: Vec<f64> = times.iter().zip(iters).map(|(time, iterations)| time / iterations).collect();
     match values.iter().position(|value| !value.is_finite()) {
         Some(at) => {
             let found = format!("sample {} of no iterations", at + 1);
-            Err(ReadError::new(file.name, None, found, "at least one iteration in each"))
+            Err(ReadError::new(file, None, found, "at least one iteration in each"))
         }
         None => Ok(values),
     }
