@@ -1,7 +1,7 @@
-//! Conclusions of finished runs, kept with the version of the method that made them.
+//! Conclusions of finished runs, saved with the version of the method that made them.
 //!
-//! They can be made again from the record at any time. Whatever changes a run's record drops what was concluded of it: triggers of the database see to
-//! that (`schema/0006_aggregates_and_conclusions.sql`).
+//! They can be computed again from the record at any time. Triggers of the database drop the conclusion of a run if its record changes
+//! (`schema/0006_aggregates_and_conclusions.sql`).
 
 use crate::write::json;
 use crate::{BUSY_TIMEOUT, Store, StoreError};
@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::time::Duration;
 
-/// What can be concluded of a run.
+/// What can be concluded from a run.
 pub trait Kept: Serialize + DeserializeOwned {
     /// The word for it in the database.
     const KIND: &'static str;
@@ -28,7 +28,8 @@ impl Kept for Comparison {
 }
 
 impl Store {
-    /// What that version of the method concluded of a run, if it is kept. What can't be read any more counts as not kept.
+    /// The conclusion of a run by that version of the method, if it is saved. A saved conclusion that can no longer be read counts as not saved. Fails if
+    /// the database cannot be read.
     pub fn load_conclusion<T: Kept>(&self, run: RunId, method: u32) -> Result<Option<T>, StoreError> {
         let query = "SELECT json FROM conclusion WHERE run_id = ?1 AND kind = ?2 AND method = ?3";
         let text = self.connection.query_row(query, params![run.0, T::KIND, method], |row| row.get::<_, String>(0));
@@ -36,8 +37,8 @@ impl Store {
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
     }
 
-    /// Keeps what was concluded of a run, in place of what another version concluded. Of a run that is not finished nothing is kept. Does not wait for
-    /// another process that is writing, and is an error then.
+    /// Saves the conclusion of a run, and replaces that of another version. If the run is not finished, nothing is saved. Fails if the database cannot be
+    /// written. It does not wait for another process that is writing, but fails then too.
     pub fn save_conclusion<T: Kept>(&mut self, run: RunId, method: u32, conclusion: &T) -> Result<(), StoreError> {
         let failed = self.failed("save a conclusion in");
         self.connection.busy_timeout(Duration::ZERO).map_err(&failed)?;

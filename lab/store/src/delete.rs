@@ -1,19 +1,19 @@
-//! Deletes runs whole, when a user asks for it. Nothing else takes anything out of a database.
+//! Deletes whole runs, at the user's request. Nothing else removes anything from a database.
 //!
-//! An empty row of the run stays, so that its number is never given to another run.
+//! An empty row of the run remains, so that its number is not used again.
 
 use crate::{Store, StoreError};
 use faultline_model::record::RunId;
 use rusqlite::{Transaction, params};
 
-/// What belongs to attempts.
+/// Tables of attempts.
 const OF_ATTEMPTS: [&str; 6] = ["sample", "note", "usage", "counter", "measure", "reading"];
 
-/// What belongs to a run, in an order in which nothing refers to what is gone.
+/// Tables of a run, in an order in which no row refers to a deleted one.
 const OF_RUN: [&str; 6] = ["attempt", "item", "session_facts", "session", "subject", "conclusion"];
 
 impl Store {
-    /// Deletes these runs, all or none. An error if one of them is not there.
+    /// Deletes all of these runs, or none. Fails if one of them does not exist, or if the database cannot be written.
     pub fn delete_runs(&mut self, runs: &[RunId]) -> Result<(), StoreError> {
         for &run in runs {
             self.load_head(run)?;

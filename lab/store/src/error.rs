@@ -5,7 +5,7 @@ use faultline_model::record::RunId;
 use rusqlite::ErrorCode;
 use std::path::Path;
 
-/// The database can't do what was asked.
+/// The database cannot do what was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct StoreError {
@@ -13,7 +13,7 @@ pub struct StoreError {
     pub problem: String,
     /// What can be done about it.
     pub hint: Option<String>,
-    /// What was asked for is not there; nothing is wrong with the database.
+    /// What was asked for does not exist; the database itself is in order.
     pub not_there: bool,
 }
 

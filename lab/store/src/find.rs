@@ -1,4 +1,4 @@
-//! Finds runs: the newest, by label, by the commit of a subject, by when they began.
+//! Finds runs: the newest, by label, by the commit of a subject, by their start.
 
 use crate::{Store, StoreError};
 use faultline_model::record::RunId;
@@ -20,22 +20,22 @@ pub struct CommitRun {
 }
 
 impl Store {
-    /// The run that began last, if there is one.
+    /// The run that started last, if there is one. Fails if the database cannot be read.
     pub fn newest_run(&self) -> Result<Option<RunId>, StoreError> {
         Ok(self.runs("SELECT id FROM run WHERE kind <> 'deleted' ORDER BY id DESC LIMIT 1", [])?.first().copied())
     }
 
-    /// The run that began last of those that are not finished.
+    /// The run that started last and is not finished. Fails if the database cannot be read.
     pub fn newest_open_run(&self) -> Result<Option<RunId>, StoreError> {
         Ok(self.runs("SELECT id FROM run WHERE finished = 0 ORDER BY id DESC LIMIT 1", [])?.first().copied())
     }
 
-    /// The runs with exactly that label, the newest first.
+    /// The runs with exactly that label, the newest first. Fails if the database cannot be read.
     pub fn runs_labelled(&self, label: &str) -> Result<Vec<RunId>, StoreError> {
         self.runs("SELECT id FROM run WHERE label = ?1 ORDER BY id DESC", [label])
     }
 
-    /// The runs that began within `times`, the newest first.
+    /// The runs that started within `times`, the newest first. Fails if the database cannot be read.
     pub fn runs_begun(&self, times: Range<UnixMillis>) -> Result<Vec<RunId>, StoreError> {
         self.runs(
             "SELECT run_id FROM session WHERE number = 0 AND started_ms >= ?1 AND started_ms < ?2 ORDER BY run_id DESC",
@@ -43,11 +43,11 @@ impl Store {
         )
     }
 
-    /// What was measured of the commit of that name, or of the one commit whose name begins so, the newest first; nothing for what can't be a commit's
-    /// name. An error if several commits begin so.
+    /// The subjects built from the commit with that name, or from the only commit whose name begins with it, the newest first. Empty if it cannot be
+    /// a commit's name. Fails if several commits begin with it, or if the database cannot be read.
     pub fn runs_of_commit(&self, name: &str) -> Result<Vec<CommitRun>, StoreError> {
         let Some(Commit { id: name, .. }) = Commit::named(name) else { return Ok(Vec::new()) };
-        // After all digits comes "g": what begins with the name lies between, and the index finds it.
+        // "g" comes after all hexadecimal digits. So names that begin with this one are between the bounds, and the index finds them.
         let query = "SELECT run_id, number, commit_id FROM subject WHERE commit_id >= ?1 AND commit_id < ?1 || 'g'
                      ORDER BY run_id DESC, number";
         let mut found = self.found(query, [&name], |row| {

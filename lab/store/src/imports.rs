@@ -1,4 +1,4 @@
-//! Figures of other tools: saved under a name, loaded, listed. Comparing them belongs to `stats`.
+//! Figures of other tools: saved under a name, loaded, listed. `stats` compares them.
 
 use crate::write::json;
 use crate::{Store, StoreError};
@@ -8,7 +8,7 @@ use faultline_model::time::UnixMillis;
 use rusqlite::{OptionalExtension, params};
 
 impl Store {
-    /// Saves figures under a name. Others that have it stay, and are no longer meant by it.
+    /// Saves figures under a name. Older figures of that name remain, but the name now refers to these. Fails if the database cannot be written.
     pub fn save_dataset(
         &mut self,
         name: &str,
@@ -26,14 +26,14 @@ impl Store {
         })
     }
 
-    /// The newest figures of that name, if there are any.
+    /// The newest figures of that name, if there are any. Fails if the database cannot be read, or if another version saved them.
     pub fn load_dataset(&self, name: &str) -> Result<Option<Dataset>, StoreError> {
         let query = "SELECT json FROM dataset WHERE name = ?1 ORDER BY id DESC LIMIT 1";
         let loaded = self.connection.query_row(query, [name], |row| crate::load::from_json(row, 0)).optional();
         loaded.map_err(self.failed("read the figures in"))
     }
 
-    /// The newest of each name, the newest first. Reads no figures.
+    /// The newest figures of each name, the newest first. Reads no figures. Fails if the database cannot be read.
     pub fn list_datasets(&self) -> Result<Vec<ImportedLine>, StoreError> {
         let query = "SELECT name, source, imported_ms, series, points FROM dataset
                      WHERE id IN (SELECT max(id) FROM dataset GROUP BY name) ORDER BY id DESC";

@@ -1,8 +1,8 @@
-//! Keeps runs, plans, attempts and samples in one SQLite file.
+//! Saves runs, plans, attempts and samples in one SQLite file.
 //!
-//! A sample is on its way to the disk when the call that saves it returns: the process may be killed the moment after and
-//! nothing is lost (a power cut may take the last moments, never the file). Nothing is altered or dropped once it is
-//! saved: what does not count keeps its samples, with an outcome that says why. What figures mean belongs to `stats`.
+//! When the call that saves a sample returns, the sample is on its way to the disk. If the process is killed immediately afterwards,
+//! nothing is lost. A power failure may lose the last moments, but does not damage the file. Saved data are never altered or
+//! dropped: samples that do not count stay, with an outcome that says why. `stats` interprets the figures.
 
 mod conclusions;
 mod delete;
@@ -30,22 +30,22 @@ use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long a write waits for another process that is writing. Writes take well under a millisecond; a wait as long as
-/// this means that the other one hangs.
+/// How long a write waits for another process that is writing. A write takes well under a millisecond, so after this time
+/// the other process must be hanging.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An open database.
 #[derive(Debug)]
 pub struct Store {
     connection: Connection,
-    /// As it was named, for messages.
+    /// As the user named it, for messages.
     path: PathBuf,
     /// The same, absolute.
     file: PathBuf,
     identity: Option<Identity>,
 }
 
-/// Which file a path leads to.
+/// Identifies the file that a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Identity {
     device: u64,
@@ -61,7 +61,8 @@ impl Identity {
 }
 
 impl Store {
-    /// Opens the database at `path`; makes it, and the directories above it, where there is none.
+    /// Opens the database at `path`. Creates it, and the directories above it, if it does not exist. Fails if it cannot be created, opened or written, or is
+    /// not Faultline's.
     pub fn open_or_create(path: &Path) -> Result<Self, StoreError> {
         if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
             std::fs::create_dir_all(directory).map_err(|error| StoreError::no_directory(directory, &error))?;
@@ -69,8 +70,8 @@ impl Store {
         Self::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
     }
 
-    /// Opens the database at `path`, which has to be there, to read it: also where we may not write it, be it another user's, on a read-only file system or
-    /// in an archive. A database that an older version wrote is then brought up to date in memory.
+    /// Opens the existing database at `path` for reading, even if we may not write it (another user's, on a read-only file system, or
+    /// in an archive). A database of an older version is then migrated in memory. Fails if it does not exist, cannot be read, or is not Faultline's.
     pub fn open_to_read(path: &Path) -> Result<Self, StoreError> {
         if !path.exists() {
             return Err(StoreError::no_database(path));
@@ -84,7 +85,7 @@ impl Store {
         Ok(Store { connection, path: path.to_owned(), file, identity })
     }
 
-    /// Opens the database at `path`, which has to be there, to write to it.
+    /// Opens the existing database at `path` for writing. Fails if it does not exist, cannot be opened or written, or is not Faultline's.
     pub fn open_existing(path: &Path) -> Result<Self, StoreError> {
         if !path.exists() {
             return Err(StoreError::no_database(path));
@@ -94,7 +95,7 @@ impl Store {
 
     fn open(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
         let failed = |error| StoreError::from_sqlite("open", path, error);
-        // Absolute, a path is the name of a file and nothing else: SQLite takes `:memory:` and `file:…` for more than that.
+        // SQLite gives `:memory:` and `file:…` a special meaning, so the path is made absolute.
         let file = std::path::absolute(path).map_err(|error| StoreError::no_name(path, &error))?;
         let mut connection =
             Connection::open_with_flags(&file, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
@@ -104,17 +105,17 @@ impl Store {
         Ok(Store { connection, path: path.to_owned(), file, identity })
     }
 
-    /// Where the database is.
+    /// The path of the database.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Checks that what is saved is still to be found: an open file that was removed or replaced takes every sample, and loses it.
+    /// Checks that the file still exists at its path. An open file that was removed or replaced accepts every sample, and loses it.
     fn check_still_there(&self) -> Result<(), StoreError> {
         if Identity::of(&self.file) == self.identity { Ok(()) } else { Err(StoreError::removed(&self.path)) }
     }
 
-    /// Says what went wrong, for people, when `action` met a database error.
+    /// Describes for people what went wrong when `action` met a database error.
     fn failed(&self, action: &str) -> impl Fn(rusqlite::Error) -> StoreError + use<> {
         let (action, path) = (action.to_owned(), self.path.clone());
         move |error| StoreError::from_sqlite(&action, &path, error)

@@ -1,4 +1,4 @@
-//! The list of runs: a line for each, without loading any.
+//! The list of runs: one line for each, without loading any run.
 
 use crate::load::{from_json, state};
 use crate::{Store, StoreError};
@@ -8,7 +8,7 @@ use faultline_model::time::UnixMillis;
 use rusqlite::{Connection, params};
 
 impl Store {
-    /// Every run, the newest first.
+    /// Every run, the newest first. Fails if the database cannot be read.
     pub fn list_runs(&self) -> Result<Vec<RunLine>, StoreError> {
         read_lines(&self.connection).map_err(self.failed("read the runs from"))
     }

@@ -1,4 +1,4 @@
-//! Reads runs back: whole, or without what was measured.
+//! Loads runs: complete, or without their attempts.
 
 use crate::{Store, StoreError};
 use faultline_model::cell::{Case, Cell, TaskMode};
@@ -16,25 +16,25 @@ use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 
 impl Store {
-    /// The run with that id, whole.
+    /// The whole run with that id. Fails if there is no such run, or if the database cannot be read.
     pub fn load_run(&self, run: RunId) -> Result<RunRecord, StoreError> {
         let record = read_run(&self.connection, run).map_err(self.failed("read a run from"))?;
         record.ok_or_else(|| StoreError::no_run(run, &self.path))
     }
 
-    /// The run with that id, without its plan and what was measured.
+    /// The run with that id, without its plan and its attempts. Fails if there is no such run, or if the database cannot be read.
     pub fn load_head(&self, run: RunId) -> Result<RunHead, StoreError> {
         let head = read_head(&self.connection, run).map_err(self.failed("read a run from"))?;
         head.ok_or_else(|| StoreError::no_run(run, &self.path))
     }
 
-    /// The plan of a run, in its order; empty if there is no such run.
+    /// The plan of a run, in its order; empty if there is no such run. Fails if the database cannot be read.
     pub fn load_plan(&self, run: RunId) -> Result<Vec<PlanItem>, StoreError> {
         Ok(read_plan(&self.connection, run).map_err(self.failed("read a run from"))?.0)
     }
 }
 
-/// A JSON column.
+/// Reads a JSON column. Fails if it is not JSON of this type.
 pub(crate) fn from_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
     let text: String = row.get(column)?;
     serde_json::from_str(&text)
@@ -51,7 +51,7 @@ pub(crate) fn state(finished: bool) -> RunState {
     if finished { RunState::Finished } else { RunState::Open }
 }
 
-/// All rows of a query about one run.
+/// All rows of a query about one run. Fails if the query or `read` fails.
 pub(crate) fn rows<T>(
     connection: &Connection,
     query: &str,
@@ -62,7 +62,7 @@ pub(crate) fn rows<T>(
 }
 
 fn read_run(connection: &Connection, run: RunId) -> rusqlite::Result<Option<RunRecord>> {
-    // One snapshot for all queries: a run may be writing at the same time.
+    // One snapshot for all queries, because a run may be writing at the same time.
     let snapshot = connection.unchecked_transaction()?;
     let Some(head) = head_of(&snapshot, run)? else { return Ok(None) };
     let (plan, skipped) = read_plan(&snapshot, run)?;
@@ -126,7 +126,7 @@ fn read_plan(connection: &Connection, run: RunId) -> rusqlite::Result<(Vec<PlanI
     Ok((items.into_iter().map(|(item, _)| item).collect(), skipped))
 }
 
-/// An item of the plan, from its columns: ordinal, block, workload, variant, mode, tasks, the three times, subject.
+/// An item of the plan, from its columns: ordinal, block, workload, variant, mode, tasks, the three times, subject. Fails if a column has another type.
 pub(crate) fn item(row: &Row<'_>) -> rusqlite::Result<PlanItem> {
     let case = Case { workload: row.get(2)?, variant: row.get(3)?, mode: from_word(row, 4, TaskMode::from_word)? };
     let timing = match row.get::<_, Option<i64>>(6)? {
@@ -159,7 +159,7 @@ fn read_attempts(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<At
     Ok(by_id.into_values().collect())
 }
 
-/// Rows of a table that belongs to attempts, each handed to its attempt.
+/// Adds rows of a table that belongs to attempts, each to its attempt.
 fn add<T>(
     connection: &Connection,
     run: RunId,
@@ -217,7 +217,7 @@ fn add_figures(connection: &Connection, run: RunId, attempts: &mut BTreeMap<i64,
     add(connection, run, attempts, (columns, "usage", "1"), read_usage, |attempt, usage| attempt.usage = Some(usage))
 }
 
-/// What the lens counted. A reading of a version that is not ours is an error: no figure is better than half of one.
+/// Adds what the lens counted. A reading of another version is an error, because half a figure is worse than none.
 fn add_readings(connection: &Connection, run: RunId, attempts: &mut BTreeMap<i64, Attempt>) -> rusqlite::Result<()> {
     let read = |row: &Row<'_>| {
         from_word(row, 1, |format| (format == Reading::FORMAT).then_some(()))?;

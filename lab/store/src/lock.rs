@@ -1,6 +1,6 @@
-//! One measuring run at a time on a database: two at once would disturb each other's figures.
+//! Only one run at a time measures into a database: two runs would disturb each other's figures.
 //!
-//! The lock is the operating system's, on a file beside the database: it is gone with the process, however it ends.
+//! The lock is the operating system's, on a file next to the database. It is released when the process ends, for any reason.
 
 use crate::error::StoreError;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -14,7 +14,7 @@ pub struct MeasuringLock {
 }
 
 impl MeasuringLock {
-    /// Takes the lock of the database at `path`, or says who holds it.
+    /// Takes the lock of the database at `path`. Fails if another process holds it (the error names that process), or if the lock file cannot be opened.
     pub fn take(path: &Path) -> Result<Self, StoreError> {
         let lock_path = lock_path(path);
         let failed = |error: std::io::Error| {
@@ -35,7 +35,7 @@ impl MeasuringLock {
     }
 }
 
-/// Beside the database itself, by whatever symbolic link it was named: one database, one lock.
+/// The file next to the database itself, even if a symbolic link was named: one database has one lock.
 fn lock_path(path: &Path) -> PathBuf {
     let mut name = path.canonicalize().unwrap_or_else(|_| path.to_owned()).into_os_string();
     name.push(".lock");

@@ -1,4 +1,4 @@
-//! Answers about a run from its rows alone, without its samples: what is missing, how attempts ended, what a cell came to.
+//! Answers about a run from its rows, without its samples: what is missing, how attempts ended, the values of a cell.
 
 use crate::load::{item, rows};
 use crate::{Store, StoreError};
@@ -21,11 +21,11 @@ pub struct CellAttempts {
     pub cell: Cell,
     /// Within these blocks.
     pub blocks: Range<u32>,
-    /// Begun within this time; at any where none is given.
+    /// Started within this time; at any time if `None`.
     pub begun: Option<Range<UnixMillis>>,
 }
 
-/// What an attempt that ended well came to.
+/// The figures of an attempt that succeeded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellValue {
     /// The attempt.
@@ -36,16 +36,16 @@ pub struct CellValue {
     pub started: UnixMillis,
     /// Intervals of its window.
     pub intervals: u32,
-    /// Length of all of them in nanoseconds; none if 64 bits do not hold it.
+    /// Length of all of them in nanoseconds; `None` if it exceeds 64 bits.
     pub window_ns: Option<u64>,
-    /// Operations of all tasks in them; none if 64 bits do not hold them.
+    /// Operations of all tasks in them; `None` if they exceed 64 bits.
     pub operations: Option<u64>,
-    /// Its first measure: the figure of a workload that runs once.
+    /// Its first measure: the value of a workload that runs once.
     pub measure: Option<f64>,
 }
 
 impl Store {
-    /// The items of a run that have not ended and are not left out, in the order of the plan.
+    /// The items of a run that have not ended and are not skipped, in the order of the plan. Fails if the database cannot be read.
     pub fn missing_items(&self, run: RunId) -> Result<Vec<PlanItem>, StoreError> {
         let query = "SELECT ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, subject
                      FROM item
@@ -56,7 +56,7 @@ impl Store {
         rows(&self.connection, query, run, item).map_err(self.failed("read a run from"))
     }
 
-    /// How the attempts of a run ended, by subject: one for each, also where nothing was attempted.
+    /// How the attempts of a run ended: one entry for each subject, even without attempts. Fails if the database cannot be read.
     pub fn outcome_counts(&self, run: RunId) -> Result<Vec<OutcomeCounts>, StoreError> {
         let query = "SELECT count(*) FILTER (WHERE outcome_kind = 'done'),
                             count(*) FILTER (WHERE outcome_kind = 'unsupported'),
@@ -77,13 +77,13 @@ impl Store {
         counts.map_err(self.failed("read a run from"))
     }
 
-    /// When the attempts of a run began, in that order.
+    /// When the attempts of a run began, in ascending order. Fails if the database cannot be read.
     pub fn attempt_starts(&self, run: RunId) -> Result<Vec<UnixMillis>, StoreError> {
         let query = "SELECT started_ms FROM attempt WHERE run_id = ?1 ORDER BY id";
         rows(&self.connection, query, run, |row| Ok(UnixMillis(row.get(0)?))).map_err(self.failed("read a run from"))
     }
 
-    /// What the chosen attempts that ended well came to, by block. Reads no sample.
+    /// The figures of the chosen attempts that succeeded, by block. Reads no samples. Fails if the database cannot be read.
     pub fn cell_values(&self, run: RunId, chosen: &CellAttempts) -> Result<Vec<CellValue>, StoreError> {
         let query =
             "SELECT attempt.id, item.block, attempt.started_ms, intervals, window_ns, window_operations, measure.value

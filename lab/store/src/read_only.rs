@@ -1,7 +1,7 @@
 //! Opens a database that may only be read.
 //!
-//! SQLite's write-ahead log needs a file beside the database that readers write to. Where that can't be made, a database whose log is empty is opened as one
-//! that nobody changes.
+//! SQLite's write-ahead log needs a file next to the database that readers write to. If that file cannot be created and the log is empty, the
+//! database is opened as a file that nobody changes.
 
 use crate::StoreError;
 use crate::schema;
@@ -15,17 +15,17 @@ use std::time::Duration;
 /// Pages that are copied into memory at a time.
 const PAGES: i32 = 4096;
 
-/// Whether we may write the file, and new ones beside it.
+/// Whether we may write the file, and create files next to it.
 pub(crate) fn may_write(file: &Path) -> bool {
     let directory = file.parent().unwrap_or(Path::new("/"));
     [file, directory].iter().all(|path| access(*path, Access::WRITE_OK).is_ok())
 }
 
-/// Opens `file`, an absolute path. `path`: as it was named, for messages.
+/// Opens `file`, an absolute path. `path` is the name for messages. Fails if the file cannot be read or is not Faultline's.
 pub(crate) fn open(file: &Path, path: &Path) -> Result<Connection, StoreError> {
     let failed = |error| StoreError::from_sqlite("read", path, error);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    // A log with content belongs to the database: without it the newest runs would be missing.
+    // A log with content is part of the database: without it the newest runs would be missing.
     let immutable = if has_log(file) { "" } else { "?immutable=1" };
     let connection = Connection::open_with_flags(format!("{}{immutable}", uri(file)), flags).map_err(failed)?;
     if schema::is_current(&connection, path)? {
@@ -45,7 +45,7 @@ fn has_log(file: &Path) -> bool {
     PathBuf::from(log).metadata().is_ok_and(|metadata| metadata.len() > 0)
 }
 
-/// The file as SQLite's URI, in which a path stands for itself alone.
+/// The file as a URI for SQLite, in which the path has no special characters.
 fn uri(file: &Path) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte);
     let written = |&byte: &u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };

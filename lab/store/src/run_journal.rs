@@ -1,4 +1,4 @@
-//! Saves what a run's workloads print, each interval at once, the rest with the attempt's outcome; and what the lens counted.
+//! Saves the output of a run's workloads, each interval at once, the rest with the attempt's outcome; and what the lens counted.
 
 use crate::Store;
 use crate::write::json;
@@ -103,9 +103,9 @@ impl Journal for RunJournal<'_> {
                     statement.execute(params![attempt.0, name, delta])
                 }),
             Event::Measure(measure) => self.measure(attempt, measure),
-            // Counters, usage and measures come next, at once and in dozens: one transaction for all, ended in `end_attempt`.
+            // Dozens of counters, usage and measures follow at once. One transaction holds all of them; `end_attempt` ends it.
             Event::End(_) => self.save("BEGIN IMMEDIATE", |statement| statement.execute([])),
-            // The plan, the workload's description and the attempt's outcome say the same.
+            // The plan, the workload's description and the attempt's outcome contain the same.
             Event::Hello(_)
             | Event::Variant(_)
             | Event::Operation(_)

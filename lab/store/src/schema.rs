@@ -1,4 +1,4 @@
-//! The tables, and their way from older versions of themselves.
+//! The tables, and their migration from older versions.
 
 mod subjects;
 
@@ -9,13 +9,13 @@ use rusqlite_migration::{Error as MigrationError, M, Migrations};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Marks the file as Faultline's (`file` and `sqlite3` show it): "FLTL". The first step writes it.
+/// Identifies the file as Faultline's (`file` and `sqlite3` show it): "FLTL". The first step writes it.
 const APPLICATION_ID: i64 = 0x464C_544C;
 
-/// How many steps there are.
+/// Number of steps.
 const STEPS: usize = 6;
 
-/// The first step, which marks the file.
+/// The first step, which writes the application id.
 const FIRST: &str = include_str!("schema/0001_runs.sql");
 
 /// Steps from each version of the tables to the next; a step that was released is never edited.
@@ -30,8 +30,8 @@ fn steps() -> Vec<M<'static>> {
     ]
 }
 
-/// Checks that the file is ours and brings its tables up to date. Two processes may do so at once: whoever comes second, and
-/// finds the tables half there or the file locked, looks again.
+/// Checks that the file is ours and migrates its tables. Two processes may do so at the same time: the second one finds the file
+/// locked or the tables incomplete, and tries again. Fails if the file is not ours, is of a newer version, or cannot be written.
 pub(crate) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let until = Instant::now() + BUSY_TIMEOUT;
     loop {
@@ -47,12 +47,12 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), St
     }
 }
 
-/// Checks that the file is ours; whether its tables are up to date.
+/// Whether the tables are up to date. Fails if the file is not ours, or of a newer version.
 pub(crate) fn is_current(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
     Ok(check(connection, path)? == STEPS)
 }
 
-/// The version of the tables, if the file is ours and not from the future.
+/// The version of the tables. Fails if the file is not ours, or of a newer version.
 fn check(connection: &Connection, path: &Path) -> Result<usize, StoreError> {
     let failed = |error| StoreError::from_sqlite("open", path, error);
     let number = |query: &str| connection.query_row(query, [], |row| row.get::<_, i64>(0)).map_err(failed);
@@ -73,8 +73,8 @@ fn check(connection: &Connection, path: &Path) -> Result<usize, StoreError> {
     Ok(version)
 }
 
-/// Write-ahead log, so that readers and the writer don't wait for each other; without a sync at each commit, which would
-/// disturb what is measured: a killed process loses nothing, a power cut the last moments at most.
+/// Uses a write-ahead log, so that readers and the writer do not wait for each other. There is no sync at each commit, because it would
+/// disturb the measurement: a killed process loses nothing, a power failure the last moments at most.
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "normal")?;

@@ -1,4 +1,4 @@
-//! Begins, resumes and ends runs.
+//! Starts, resumes and ends runs.
 
 use crate::{Store, StoreError};
 use faultline_model::describe::WorkloadInfo;
@@ -10,7 +10,7 @@ use faultline_model::subject::{Subject, SubjectIndex};
 use rusqlite::{Transaction, TransactionBehavior, params};
 use serde::Serialize;
 
-/// A run that is about to begin.
+/// A run that is about to start.
 #[derive(Debug)]
 pub struct NewRun<'a> {
     /// A name for people.
@@ -23,12 +23,12 @@ pub struct NewRun<'a> {
     pub workloads: &'a [WorkloadInfo],
     /// What will run, in order.
     pub plan: &'a [PlanItem],
-    /// When, and on what machine.
+    /// Its start, and the facts of its machines.
     pub session: &'a Session,
 }
 
 impl Store {
-    /// Saves a run's plan; nothing has run yet.
+    /// Saves a run's plan, before anything runs. Fails if the database cannot be written.
     pub fn begin_run(&mut self, new: &NewRun<'_>) -> Result<RunId, StoreError> {
         self.write("save the run in", |transaction| {
             let settings = new.settings;
@@ -57,7 +57,8 @@ impl Store {
         })
     }
 
-    /// Opens a further session of a run. Attempts that were under way when the last one was killed become interrupted.
+    /// Opens another session of a run. Attempts that were running when the last session was killed become interrupted. Fails if the database cannot be
+    /// written.
     pub fn resume_run(&mut self, run: RunId, session: &Session) -> Result<(), StoreError> {
         self.write("save the session in", |transaction| {
             transaction.execute(
@@ -68,7 +69,7 @@ impl Store {
         })
     }
 
-    /// Notes that items will not run because the time budget is used up.
+    /// Saves that items will not run because the time budget is used up. Fails if the database cannot be written.
     pub fn skip_items(&mut self, run: RunId, ordinals: &[u32]) -> Result<(), StoreError> {
         self.write("save the run in", |transaction| {
             for ordinal in ordinals {
@@ -81,7 +82,7 @@ impl Store {
         })
     }
 
-    /// Notes that nothing of the run is left to do.
+    /// Saves that the run is finished. Fails if the database cannot be written.
     pub fn finish_run(&mut self, run: RunId) -> Result<(), StoreError> {
         self.write("save the run in", |transaction| {
             transaction.execute("UPDATE run SET finished = 1 WHERE id = ?1", params![run.0])?;
@@ -102,7 +103,7 @@ impl Store {
     }
 }
 
-/// Our own plain data always has a JSON form.
+/// The JSON of our own plain data, which always exists.
 pub(crate) fn json<T: Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).expect("plain data has a JSON form")
 }
@@ -141,7 +142,7 @@ fn insert_session(transaction: &Transaction<'_>, run: RunId, session: &Session) 
     Ok(())
 }
 
-/// Host and kernel, as far as they are known: what a list of runs shows of the machine.
+/// Host and kernel, as far as they are known, for the list of runs.
 pub(crate) fn machine_words(facts: Option<&Facts>) -> String {
     let Some(facts) = facts else { return String::new() };
     let known = ["host.name", "kernel.name", "kernel.release"].map(|key| facts.0.get(key).map(FactValue::to_string));

@@ -1,6 +1,6 @@
-//! The step to subjects: makes them, and settings by kind of run, of the one structure of settings that runs had before.
+//! The step to subjects: creates subjects, and settings by kind of run, from the single settings structure of older versions.
 //!
-//! Works on JSON as it was and as it became with this step, not on the model's types: those may go on changing.
+//! It works on JSON as it was before and after this step, not on the model's types, because those may change later.
 
 use rusqlite::{Transaction, params};
 use rusqlite_migration::{HookError, HookResult};
@@ -77,7 +77,7 @@ fn side_of(side: &Map<String, Value>, machine: &str) -> OldSubject {
     OldSubject { name, what: what(setup, &machine), setup: Value::Object(setup.clone()), machine }
 }
 
-/// The machine with another kernel in place of its own.
+/// The machine with its kernel replaced.
 fn with_kernel(machine: &str, kernel: &str) -> String {
     let (name, keys) = machine.split_once(':').unwrap_or((machine, ""));
     let others = keys.split(',').filter(|part| !part.is_empty() && !part.starts_with("kernel="));
@@ -100,7 +100,7 @@ fn what(setup: &Map<String, Value>, machine: &str) -> Value {
     json!({"kind": "kernel", "image": image, "command_line": command_line})
 }
 
-/// What a lens run counted: the same under another key.
+/// What a lens run counts; only the key differs.
 fn lens_subject(subject: &Map<String, Value>) -> Value {
     let mut renamed = subject.clone();
     let mode = renamed.remove("mode").unwrap_or(json!("kernel"));
@@ -130,7 +130,7 @@ fn by_kind(settings: &Map<String, Value>) -> (&'static str, Value) {
     (kind, Value::Object(all))
 }
 
-/// Host and kernel of the first session, as the list of runs shows them.
+/// Host and kernel of the first session, for the list of runs.
 fn machine_words(transaction: &Transaction<'_>, run: i64) -> rusqlite::Result<String> {
     let query = "SELECT facts FROM session_facts WHERE run_id = ?1 AND session = 0 AND subject = 0";
     let facts: Vec<String> =
