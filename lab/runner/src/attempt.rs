@@ -1,4 +1,4 @@
-//! One attempt at one item: executes it, checks and saves each line as it comes, and says how it ended.
+//! One attempt at one item: executes it, checks and saves each line at once, and determines the outcome.
 
 use crate::lens;
 use crate::observer::Observer;
@@ -19,25 +19,25 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// Time that a workload may take for its set-up and for clearing up, with room for a loaded machine.
+/// Time that a workload may take for set-up and clean-up, with a margin for a loaded machine.
 const SETUP_LIMIT: Duration = Duration::from_secs(30);
 
-/// An execution under the lens may take this long: a machine of many CPUs, each instruction looked at, on few real ones.
+/// Time that an execution under the lens may take: a machine of many CPUs, where each instruction is inspected, on few real CPUs.
 const LENS_LIMIT: Duration = Duration::from_secs(20 * 60);
 
-/// What each task may add to it: large numbers of tasks on few CPUs take their turns.
+/// Additional time for each task: with many tasks on few CPUs, the tasks run one after the other.
 const SETUP_LIMIT_PER_TASK: Duration = Duration::from_millis(100);
 
-/// A workload's phases may take this many times as long as planned before it counts as hanging.
+/// A workload's phases may take this many times their planned time before it counts as hanging.
 const PHASES_SLACK: u64 = 3;
 
 /// Added to a partner's limit, so that it never expires before the measured execution has ended.
 const PARTNER_SLACK: Duration = Duration::from_secs(120);
 
-/// A workload that runs once may take this long unless the user says otherwise.
+/// Default time limit of a workload that runs once.
 const ONCE_LIMIT: Duration = Duration::from_secs(30 * 60);
 
-/// Executes `item` as `attempt`. The error is that of the journal alone.
+/// Executes `item` as `attempt`. Fails only if the journal fails.
 pub(crate) fn execute(
     run: &PlannedRun<'_>,
     item: &PlanItem,
@@ -66,7 +66,7 @@ pub(crate) fn execute(
     lens::save_reading(run, item, naming, counted.report, (outcome, operations), attempt, journal)
 }
 
-/// What is executed for the item.
+/// The execution of the item.
 fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
     let settings = run.settings;
     let setup = setup(run.subjects, item);
@@ -87,7 +87,7 @@ fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
     }
 }
 
-/// What is executed next to `measured`: a partner for each role of the item's workload. The subject's setup does not apply to partners, except for their machines.
+/// The executions next to `measured`: a partner for each role of the item's workload. Of the subject's setup, only the partners' machines apply to them.
 fn partners<'a>(run: &PlannedRun<'a>, item: &'a PlanItem, measured: &Execution) -> Vec<Partner<'a>> {
     let Some(info) = run.workloads.iter().find(|info| info.name == item.cell.case.workload) else { return Vec::new() };
     let ready_limit = |target: &dyn Target| {
@@ -118,7 +118,7 @@ fn program_arguments(argv: &[String], threads: u32) -> Vec<String> {
     argv.iter().skip(1).map(|word| word.replace(lens::THREADS, &threads)).collect()
 }
 
-/// How the item's workload is called on `target` (docs/FORMATS.md §3). `role`: that of a partner.
+/// The arguments for the item's workload on `target` (docs/FORMATS.md §3). `role`: that of a partner.
 fn workload_arguments(
     run: &PlannedRun<'_>,
     item: &PlanItem,
@@ -164,19 +164,19 @@ fn workload_arguments(
     arguments
 }
 
-/// What the item's subject is measured with; nothing of its own where that is not known.
+/// The setup of the item's subject; an empty one if it is not known.
 fn setup<'a>(subjects: &'a [Subject], item: &PlanItem) -> Cow<'a, Setup> {
     subjects.get(item.subject.at()).map_or_else(Cow::default, |subject| Cow::Borrowed(&subject.setup))
 }
 
-/// Variables of the environment. Workloads that compile take their compiler from `CC`.
+/// Environment variables. Workloads that compile take their compiler from `CC`.
 fn environment(setup: &Setup) -> Vec<(String, String)> {
     let compiler = setup.compiler.iter().map(|compiler| ("CC".to_owned(), compiler.clone()));
     let own = setup.environment.iter().map(|(name, value)| (name.clone(), value.clone()));
     compiler.chain(own).collect()
 }
 
-/// The first CPUs of the target's order, as many as there are tasks.
+/// The first CPUs in the target's order, one for each task.
 fn pin(policy: PinPolicy, cpus: &[u32], tasks: u32) -> String {
     match policy {
         PinPolicy::None => "none".to_owned(),
@@ -187,7 +187,7 @@ fn pin(policy: PinPolicy, cpus: &[u32], tasks: u32) -> String {
     }
 }
 
-/// `patience`: how many of the target's CPUs share a real one. The phases are timed by a clock, all else takes that much longer.
+/// The time limit of an item. `patience` says how many of the target's CPUs share a real one. A clock times the phases; everything else takes that much longer.
 fn limit(item: &PlanItem, patience: u32) -> Duration {
     match item.timing {
         None => ONCE_LIMIT * patience,
@@ -198,24 +198,24 @@ fn limit(item: &PlanItem, patience: u32) -> Duration {
     }
 }
 
-/// Set-up and clearing up of an item's tasks, on CPUs of their own.
+/// Set-up and clean-up of an item's tasks, each on its own CPU.
 fn setup_limit(item: &PlanItem) -> Duration {
     SETUP_LIMIT + SETUP_LIMIT_PER_TASK * item.cell.tasks
 }
 
-/// Takes a workload's lines.
+/// Reads a workload's lines.
 struct Reader<'a> {
     item: &'a PlanItem,
     attempt: AttemptId,
     journal: &'a mut dyn Journal,
     observer: &'a mut dyn Observer,
-    /// Of what speaks the workloads' protocol; the lines of other programs are theirs.
+    /// For programs that use the workloads' protocol. Lines of other programs are not interpreted.
     transcript: Option<Transcript>,
     rubbish: Option<TranscriptError>,
     journal_error: Option<JournalError>,
     window: Vec<Interval>,
     first_measure: Option<f64>,
-    /// Intervals that the window owes.
+    /// Number of intervals that the window must have.
     planned: u64,
 }
 
@@ -261,7 +261,7 @@ impl<'a> Reader<'a> {
         ControlFlow::Continue(())
     }
 
-    /// Remembers what the outcome rests on.
+    /// Remembers what the outcome depends on.
     fn note(&mut self, event: Event) {
         match event {
             Event::Window(interval) => {

@@ -1,14 +1,14 @@
-//! The clock that a run goes by. Whoever begins a run gives it, so that a simulated run goes by simulated time.
+//! The clock of a run. Whoever starts a run provides it, so that a simulated run uses simulated time.
 
 use faultline_model::time::UnixMillis;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Tells the time: the wall clock's, which is saved, and a monotonic one, which budgets and estimates go by.
+/// A clock: the wall clock, whose time is saved, and a monotonic clock for budgets and estimates.
 pub trait Clock {
     /// The wall clock's time. It may jump, also backwards.
     fn now(&self) -> UnixMillis;
 
-    /// Time since a moment that is the same for the clock's life. It never goes back.
+    /// Time since a moment that is fixed for the clock's lifetime. It never goes back.
     fn monotonic(&self) -> Duration;
 }
 

@@ -1,6 +1,6 @@
 //! The plan of a live comparison: every cell of both sides once per block, each block in seeded random order.
 //!
-//! It holds as many blocks as there may be; where to stop before is decided from the data, by others.
+//! It holds the maximum number of blocks. Callers decide from the data where to stop earlier.
 
 use crate::plan::{
     Plan, cells, check_budget, check_repeats, check_size, most, order, repeats, settings, task_counts, timed,
@@ -13,33 +13,34 @@ use faultline_model::plan::{ComparisonSettings, RunKind, TimedSettings};
 use faultline_model::subject::{Subject, SubjectIndex};
 use std::collections::BTreeSet;
 
-/// Blocks at most, where nothing else was asked for: three workloads' differences of half a standard deviation are then found in 54 % and of three quarters in
-/// 95 % (docs/METHODOLOGY.md, §16), and more tell little for their time.
+/// Default maximum number of blocks. It finds differences of half a standard deviation in three workloads with a power of 54 %, and of three quarters with
+/// 95 % (docs/METHODOLOGY.md, §16). More blocks add little for their time.
 const MOST_BLOCKS: u32 = 60;
 
-/// What is asked of a comparison.
+/// The request for a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparisonRequest {
-    /// What there was, and what is new.
+    /// The old side, and the new one.
     pub sides: [Subject; 2],
     /// Familywise confidence level, over all workloads and all looks: 0…1.
     pub level: f64,
-    /// Half-width, as a share, at which a ratio's interval is narrow enough to end; 0 to look once, at the end.
+    /// Half-width of a ratio's interval, as a share, at which the comparison may end; 0 to look only once, at the end.
     pub precision: f64,
 }
 
-/// What a side's machine offers.
+/// What a side's machine provides.
 #[derive(Debug, Clone, Copy)]
 pub struct SideMachine<'a> {
     /// Its workloads.
     pub workloads: &'a [WorkloadInfo],
     /// How many CPUs may be used there.
     pub usable_cpus: u32,
-    /// Its memory in bytes, where it is known.
+    /// Its memory in bytes, if it is known.
     pub memory_bytes: Option<u64>,
 }
 
-/// Plans a comparison. The seed is that of the order.
+/// Plans a comparison; `seed` determines the order. Fails if the request names unknown workloads or variants, if the sides have nothing in common, or if
+/// a number, size or time is impossible.
 pub fn plan_comparison(
     request: &Request,
     comparison: &ComparisonRequest,
@@ -63,7 +64,7 @@ pub fn plan_comparison(
     check_budget(request, &planned)?;
     let repeats = match request.repeats {
         None if comparison.precision > 0.0 => MOST_BLOCKS,
-        // Without a look before the end, as many as fit the time; how long commands take isn't known, and the time ends them.
+        // Without an interim look, as many blocks as fit the time. The duration of commands is not known, so the time limit ends them.
         None if request.budget_ms.is_some() => repeats(request, &planned)?.max(MOST_BLOCKS),
         _ => repeats(request, &planned)?,
     };
@@ -75,14 +76,14 @@ pub fn plan_comparison(
     Ok(Plan { settings, items: order(&planned, repeats, seed) })
 }
 
-/// A command is one task, unless more are asked for.
+/// A command runs as one task, unless the request asks for more.
 fn with_usual_tasks(request: &Request, comparison: &ComparisonRequest) -> Request {
     let has_command = comparison.sides.iter().any(|side| !side.setup.command.is_empty());
     let cpus = request.cpus.clone().or_else(|| has_command.then(|| vec![1]));
     Request { cpus, ..request.clone() }
 }
 
-/// What is asked of one side: its own workload or command, else what is compared.
+/// The request for one side: its own workload or command, otherwise what is compared.
 fn request_of(request: &Request, side: &Subject) -> Request {
     let setup = &side.setup;
     let own = match &setup.workload {
@@ -93,13 +94,13 @@ fn request_of(request: &Request, side: &Subject) -> Request {
     Request { workloads, command_given: !setup.command.is_empty(), ..request.clone() }
 }
 
-/// The suite's name, where neither workloads nor sides say what runs.
+/// The suite's name, if neither workloads nor sides say what to run.
 fn suite_name(request: &Request, comparison: &ComparisonRequest) -> Option<String> {
     let chosen = comparison.sides.iter().any(|side| !request_of(request, side).workloads.is_empty());
     (!chosen).then(|| request.suite.unwrap_or_default().name().to_owned())
 }
 
-/// A command is compared with a command.
+/// Refuses a command on only one side.
 fn check_commands(request: &Request, comparison: &ComparisonRequest) -> Result<(), RequestError> {
     let sides = &comparison.sides;
     let has_command = |side: &Subject| !side.setup.command.is_empty();
@@ -118,7 +119,7 @@ fn check_commands(request: &Request, comparison: &ComparisonRequest) -> Result<(
     }
 }
 
-/// What is on one side only can't be compared, unless there is but one thing on either.
+/// Refuses cases that are on one side only, unless each side has exactly one case.
 fn check_cases(a: &[Case], b: &[Case]) -> Result<(), RequestError> {
     let (a, b): (BTreeSet<&Case>, BTreeSet<&Case>) = (a.iter().collect(), b.iter().collect());
     if a == b || (a.len() == 1 && b.len() == 1) {

@@ -1,8 +1,8 @@
 //! Plans and runs workloads over a target, and saves each sample at once.
 //!
 //! A request becomes a plan (`plan`): every cell once per block, the cells of a block in seeded random order. A plan is run
-//! item after item (`run`); whatever a workload does is a recorded outcome (`attempt`), and only a journal that can't save
-//! ends the run early. Where samples are kept, and what they mean, is for others.
+//! item by item (`run`). Everything a workload does is a recorded outcome (`attempt`); only a journal that cannot save
+//! ends the run early. Other crates save the samples and interpret them.
 
 mod attempt;
 mod clock;

@@ -1,4 +1,4 @@
-//! What a run tells while it is under way, for whoever shows it.
+//! What a run reports while it is running, for whoever shows it.
 
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
@@ -11,13 +11,13 @@ pub struct RunProgress {
     pub ended: usize,
     /// Items of this session.
     pub total: usize,
-    /// Estimate of the time that the rest takes.
+    /// Estimate of the time until the end.
     pub left: Duration,
 }
 
-/// Is told what happens, as it happens. Must be quick: it is called while workloads run.
+/// Receives events as they happen. It must be quick, because it is called while workloads run.
 pub trait Observer {
-    /// An item is about to begin.
+    /// An item is about to start.
     fn item_begins(&mut self, item: &PlanItem, progress: &RunProgress);
 
     /// An interval of the item has ended, with this rate in operations per second.

@@ -1,4 +1,4 @@
-//! The outcome that follows from how an execution ended and from what it printed.
+//! The outcome of an execution, from how it ended and from its output.
 
 use faultline_model::outcome::Outcome;
 use faultline_model::protocol::FailureKind;
@@ -6,14 +6,14 @@ use faultline_model::transcript::Transcript;
 use faultline_targets::Ending;
 use std::time::Duration;
 
-/// How an attempt ended, and its figure.
+/// How an attempt ended, and its value.
 pub(crate) struct Attempted {
     pub(crate) outcome: Outcome,
     /// Rate over the window, or the first measure.
     pub(crate) value: Option<f64>,
 }
 
-/// What an ending is by itself, whatever was said before it.
+/// The outcome of an ending alone, without the output.
 pub(crate) fn outcome_of(ending: Ending, limit: Duration) -> Outcome {
     match ending {
         Ending::Exited { status: 0, .. } => Outcome::Done,
@@ -28,7 +28,7 @@ pub(crate) fn outcome_of(ending: Ending, limit: Duration) -> Outcome {
     }
 }
 
-/// The outcome of a workload that ended by itself: what it told of, if it did, before what its status says.
+/// The outcome of a workload that ended by itself. A failure that it reported takes precedence over its exit status.
 pub(crate) fn exited(transcript: Transcript, status: i32, stderr: String) -> Outcome {
     match transcript.finish() {
         Ok(Some(failure)) => match failure.kind {
@@ -41,7 +41,7 @@ pub(crate) fn exited(transcript: Transcript, status: i32, stderr: String) -> Out
     }
 }
 
-/// A window that is not whole would pass for a shorter one.
+/// Refuses an incomplete window, which would look like a shorter one.
 pub(crate) fn complete(intervals: u64, planned: u64) -> Outcome {
     if intervals == planned {
         return Outcome::Done;

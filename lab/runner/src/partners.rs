@@ -17,7 +17,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// Step in which the time until a partner is ready is counted. Time during which we ourselves were suspended (Ctrl-Z) counts as one step.
+/// How often the time until a partner is ready is checked. Time during which our own process was suspended (Ctrl-Z) counts as one step.
 const READY_POLL: Duration = Duration::from_millis(20);
 
 /// One partner of an attempt.
@@ -26,17 +26,17 @@ pub(crate) struct Partner<'a> {
     pub(crate) role: &'a Role,
     /// Where it runs.
     pub(crate) target: &'a (dyn Target + Sync),
-    /// What is executed. Its limit is longer than the measured execution can take.
+    /// What to execute. Its limit is longer than the measured execution can take.
     pub(crate) execution: Execution,
-    /// Time within which it has to be ready.
+    /// Time within which it must be ready.
     pub(crate) ready_limit: Duration,
-    /// The cell that its output has to name.
+    /// The cell that its output must name.
     pub(crate) cell: &'a Cell,
     /// The style of its workload.
     pub(crate) style: Style,
 }
 
-/// A partner that failed before the measured execution had ended.
+/// A partner that failed before the measured execution ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PartnerFailure {
     role: Role,
@@ -49,8 +49,8 @@ impl From<PartnerFailure> for Outcome {
     }
 }
 
-/// Runs `measured` next to the partners, with a flag that stops it when one of them fails. Returns how it ended, which is `Stopped` if it never
-/// started, and the first failure of a partner. When this returns nothing of a partner runs any more.
+/// Runs `measured` next to the partners, with a flag that stops it when one of them fails. Returns how it ended (`Stopped` if it never
+/// started), and the first failure of a partner. When this returns, all partners have ended.
 pub(crate) fn beside(
     partners: &[Partner<'_>],
     stop: &StopFlag,
@@ -85,7 +85,7 @@ impl Drop for SetAtEnd<'_> {
     }
 }
 
-/// What all executions of an attempt share.
+/// The state that all executions of an attempt share.
 struct All {
     /// The measured execution has ended, a partner has failed, or a stop was asked for.
     over: StopFlag,
@@ -135,7 +135,7 @@ impl Partner<'_> {
         let mut sink = |line: &[u8]| match transcript.line(line) {
             Ok(event) => {
                 if matches!(event, Event::Ready(_)) {
-                    // Nobody waits any more if another partner has failed.
+                    // If another partner has failed, nobody waits any more.
                     let _ = ready.try_send(());
                 }
                 ControlFlow::Continue(())

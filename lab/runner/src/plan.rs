@@ -1,7 +1,7 @@
 //! From a request to a plan: numbers of tasks, timing, and the order.
 //!
-//! The order is that of randomised complete blocks: each block holds every cell once, in seeded random order, so that what
-//! drifts with time falls on all cells alike, and a run that is cut short has all cells equally often.
+//! The order is that of randomised complete blocks: each block holds every cell once, in seeded random order. So drift over
+//! time affects all cells alike, and a run that is cut short has all cells equally often.
 
 use crate::suite::SuiteTiming;
 use crate::{Request, RequestError, select, size};
@@ -13,37 +13,38 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-/// Most tasks that are planned for: what the workloads can count.
+/// Maximum number of tasks: what the workloads can count.
 const MOST_TASKS: u32 = 4096;
 
-/// Longest window or warm-up: what the workloads take.
+/// Longest window or warm-up that the workloads accept.
 const LONGEST_PHASE_MS: u64 = 86_400_000;
 
-/// Most executions in a plan: days of the shortest ones, and still quick to save and to read back.
+/// Maximum number of executions in a plan: days of the shortest ones, and still quick to save and load.
 const MOST_ITEMS: u64 = 1_000_000;
 
-/// What an item takes beside its phases: start, set-up, counters, clearing up. From runs of this suite; only estimates of
-/// the time that is left rest on it.
+/// Time of an item in addition to its phases: start, set-up, counters, clean-up. It was measured with this suite, and is used only to estimate
+/// the remaining time.
 const OVERHEAD_MS: u64 = 70;
 
-/// What a workload that runs once is taken to need before it has been seen to.
+/// Assumed time of a workload that runs once, before it has run.
 const ONCE_MS: u64 = 3000;
 
 /// A plan and the settings it came from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// What was asked for, with all that was left open filled in.
+    /// What was asked for, with all defaults filled in.
     pub settings: Settings,
     /// The items in their order.
     pub items: Vec<PlanItem>,
 }
 
-/// How long an item is expected to take, in milliseconds, on a target that takes `boot_ms` for each.
+/// How long an item is expected to take, in milliseconds, on a target that boots for `boot_ms` each time.
 pub(crate) fn expected_ms(item: &PlanItem, boot_ms: u64) -> u64 {
     boot_ms + item.timing.map_or(ONCE_MS, |timing| timing.warmup_ms + timing.window_ms + OVERHEAD_MS)
 }
 
-/// Plans a run on a machine with `usable_cpus` CPUs.
+/// Plans a run on a machine with `usable_cpus` CPUs. Fails if the request names an unknown workload, variant or suite, or if a number, size or time is
+/// impossible on this machine.
 pub fn plan(request: &Request, workloads: &[WorkloadInfo], usable_cpus: u32, seed: u64) -> Result<Plan, RequestError> {
     let cases = select::cases(request, workloads)?;
     let cpus = task_counts(request, usable_cpus)?;
@@ -68,11 +69,11 @@ pub(crate) struct Planned {
     pub(crate) subject: SubjectIndex,
     /// What runs.
     pub(crate) cell: Cell,
-    /// For how long; none for a workload that runs once.
+    /// Its phases; `None` for a workload that runs once.
     pub(crate) timing: Option<Timing>,
 }
 
-/// Every case at every number of tasks.
+/// Every case at every number of tasks. Fails if a case's timing is impossible.
 pub(crate) fn cells(
     request: &Request,
     cases: &[Case],
@@ -89,12 +90,12 @@ pub(crate) fn cells(
     Ok(cells)
 }
 
-/// What was asked for, with what the plan decided.
+/// The request's settings, completed by the plan's decisions.
 pub(crate) fn settings(request: &Request, kind: RunKind, cpus: Vec<u32>, repeats: u32, seed: u64) -> Settings {
     Settings { cpus, repeats, seed, limit_ms: request.limit_ms, size: request.size, kind }
 }
 
-/// How time is measured.
+/// The settings of a timed run.
 pub(crate) fn timed(request: &Request) -> TimedSettings {
     TimedSettings {
         suite: request.workloads.is_empty().then(|| request.suite.unwrap_or_default().name().to_owned()),
@@ -117,7 +118,8 @@ pub(crate) fn check_size(cells: usize, repeats: u32) -> Result<(), RequestError>
     ))
 }
 
-/// Powers of two up to the number of CPUs, and that number, unless the request says otherwise.
+/// Powers of two up to the number of CPUs, and that number, or the numbers in the request. Fails if there are none, too many, or more than CPUs without
+/// `oversubscribe`.
 pub(crate) fn task_counts(request: &Request, usable_cpus: u32) -> Result<Vec<u32>, RequestError> {
     let Some(asked) = &request.cpus else {
         let mut counts: Vec<u32> = (0..).map(|power| 1u32 << power).take_while(|&count| count < usable_cpus).collect();
@@ -148,7 +150,7 @@ pub(crate) fn task_counts(request: &Request, usable_cpus: u32) -> Result<Vec<u32
     Ok(counts)
 }
 
-/// Phases of a case's items; none for a workload that runs once. Windows and warm-ups are whole numbers of intervals.
+/// Phases of a case's items; `None` for a workload that runs once. Windows and warm-ups are whole numbers of intervals.
 fn timing(
     request: &Request,
     suite: &SuiteTiming,
@@ -185,7 +187,7 @@ fn timing(
     }))
 }
 
-/// As many blocks as were asked for, or as fit the budget, at least one.
+/// The requested number of blocks, or as many as fit the budget, at least one. Fails if there are none, or too many items.
 pub(crate) fn repeats(request: &Request, cells: &[Planned]) -> Result<u32, RequestError> {
     check_repeats(request)?;
     match (request.repeats, request.budget_ms) {
@@ -198,7 +200,7 @@ pub(crate) fn repeats(request: &Request, cells: &[Planned]) -> Result<u32, Reque
     }
 }
 
-/// Refuses repeats, or a budget, of nothing.
+/// Refuses zero repeats, or a budget of zero.
 pub(crate) fn check_repeats(request: &Request) -> Result<(), RequestError> {
     if request.repeats == Some(0) {
         return Err(RequestError::new(
@@ -212,7 +214,7 @@ pub(crate) fn check_repeats(request: &Request) -> Result<(), RequestError> {
     Ok(())
 }
 
-/// Refuses a budget in which the windows and warm-ups of one block do not fit.
+/// Refuses a budget that is too short for the windows and warm-ups of one block.
 pub(crate) fn check_budget(request: &Request, cells: &[Planned]) -> Result<(), RequestError> {
     let Some(budget_ms) = request.budget_ms else { return Ok(()) };
     let phases_ms = |planned: &Planned| planned.timing.map_or(0, |timing| timing.warmup_ms + timing.window_ms);
@@ -248,7 +250,7 @@ fn block(cells: &[Planned], block: u32) -> Vec<PlanItem> {
     cells.iter().map(item).collect()
 }
 
-/// Blocks of `cells`, each in an order of its own.
+/// Blocks of `cells`, each in its own order.
 pub(crate) fn order(cells: &[Planned], repeats: u32, seed: u64) -> Vec<PlanItem> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut items = Vec::with_capacity(cells.len() * repeats as usize);

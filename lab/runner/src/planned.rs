@@ -1,4 +1,4 @@
-//! What is to be run, and where: a target for each subject and for each of its partners.
+//! What to run, and where: a target for each subject and for each of its partners.
 
 use crate::lens::Naming;
 use faultline_model::describe::WorkloadInfo;
@@ -23,14 +23,14 @@ impl<'a> SubjectTargets<'a> {
         SubjectTargets { measured, partners: Vec::new() }
     }
 
-    /// What each execution takes beside the workload's own time: partners boot at the same time, and the measured one after them.
+    /// Time of each execution in addition to the workload's own: partners boot at the same time, the measured execution after them.
     pub fn overhead(&self) -> Duration {
         let partners = self.partners.iter().map(|(_, target)| target.overhead()).max();
         self.measured.overhead() + partners.unwrap_or_default()
     }
 }
 
-/// Where items run: the targets of each subject, in the order of the subjects; several may share some.
+/// The targets of each subject, in the order of the subjects; subjects may share targets.
 #[derive(Clone, Copy)]
 pub struct Targets<'a>(&'a [SubjectTargets<'a>]);
 
@@ -45,12 +45,12 @@ impl<'a> Targets<'a> {
         Targets(by_subject)
     }
 
-    /// Where `item` runs: the target of its subject, or that of the last where one does for all.
+    /// The target of the item's subject, or the last target if there are fewer.
     pub(crate) fn of(&self, item: &PlanItem) -> &'a dyn Target {
         self.subject(item).measured
     }
 
-    /// Where the partner of `item` in that role runs, if anywhere.
+    /// The target of the partner of `item` in that role, if there is one.
     pub(crate) fn partner(&self, item: &PlanItem, role: &Role) -> Option<&'a (dyn Target + Sync)> {
         self.subject(item).partners.iter().find(|(own, _)| own == role).map(|(_, target)| *target)
     }
@@ -59,37 +59,37 @@ impl<'a> Targets<'a> {
         &self.0[item.subject.at().min(self.0.len() - 1)]
     }
 
-    /// What an execution of `item` takes beside the workload's own time.
+    /// Time of an execution of `item` in addition to the workload's own.
     pub(crate) fn boot_ms(&self, item: &PlanItem) -> u64 {
         self.subject(item).overhead().as_millis() as u64
     }
 }
 
-/// What is to be run, and where.
+/// What to run, and where.
 #[derive(Clone, Copy)]
 pub struct PlannedRun<'a> {
-    /// Where.
+    /// The targets.
     pub targets: Targets<'a>,
     /// What was asked for.
     pub settings: &'a Settings,
     /// What is measured.
     pub subjects: &'a [Subject],
-    /// The workloads as they described themselves when it was planned.
+    /// The workloads as they described themselves at planning time.
     pub workloads: &'a [WorkloadInfo],
-    /// The items that are still to run, in order.
+    /// The items that are still to be run, in order.
     pub items: &'a [PlanItem],
-    /// No item begins after this long.
+    /// No item starts after this time.
     pub budget: Option<Duration>,
-    /// Time limit of each item, instead of one that follows from its timing.
+    /// Time limit of each item, instead of the one that follows from its timing.
     pub limit: Option<Duration>,
-    /// Names for what is counted by the lens; none to measure time.
+    /// Names for what the lens counts; `None` for a run that measures time.
     pub naming: Option<&'a Naming>,
 }
 
-/// Path and arguments of a program that is no workload, where that is what runs.
+/// Path and arguments of the program that runs, if it is not a workload.
 pub(crate) fn program<'a>(run: &PlannedRun<'a>, item: &PlanItem) -> Option<&'a [String]> {
     match &run.subjects.get(item.subject.at())?.what {
-        // Where time is measured, a workload runs it.
+        // If time is measured, a workload runs the program.
         SubjectKind::Program { argv } if run.settings.lens().is_some() => Some(argv),
         _ => None,
     }

@@ -1,14 +1,14 @@
-//! What a user asks for, before it is checked against what there is.
+//! A user's request, before it is checked against the machine and its workloads.
 
 use faultline_model::cell::TaskMode;
 use faultline_model::plan::{GivenTree, PinPolicy};
 
 use crate::Suite;
 
-/// A request for a run. What is `None` is decided by the plan.
+/// A request for a run. The plan decides everything that is `None`.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
-    /// A suite; its timing also holds for workloads that are chosen one by one.
+    /// A suite; its timing also applies to workloads that are chosen by name.
     pub suite: Option<Suite>,
     /// Workloads as `name` or `name:variant`; empty for the whole suite.
     pub workloads: Vec<String>,
@@ -30,23 +30,23 @@ pub struct Request {
     pub pin: Option<PinPolicy>,
     /// What a task is, for workloads that can be either.
     pub mode: Option<TaskMode>,
-    /// More tasks than CPUs are wanted.
+    /// More tasks than CPUs are allowed.
     pub oversubscribe: bool,
     /// `--size` for the workloads.
     pub size: Option<u64>,
     /// Copies built at once by `tree_build`; 0 means one.
     pub copies: u32,
-    /// The sides of a comparison bring a command to run.
+    /// The sides of a comparison provide a command to run.
     pub command_given: bool,
     /// A real tree to build.
     pub tree: Option<GivenTree>,
-    /// Memory of the machine in bytes, where it is known.
+    /// Memory of the machine in bytes, if it is known.
     pub memory_bytes: Option<u64>,
-    /// What each execution takes there beside its own time, in milliseconds: a boot, where there is one.
+    /// Time of each execution there in addition to its own, in milliseconds: a boot, if there is one.
     pub boot_ms: u64,
 }
 
-/// A request that can't be planned.
+/// A request that cannot be planned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct RequestError {

@@ -10,20 +10,20 @@ use faultline_model::plan::PlanItem;
 use faultline_targets::StopFlag;
 use std::time::Duration;
 
-/// Why a run came to an end.
+/// Why a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Completion {
     /// Every item has ended.
     Finished,
-    /// A stop was asked for; the rest can be run later.
+    /// A stop was requested; the rest can be run later.
     Stopped,
-    /// A setting of the system could not be put back, in words which: what follows would be measured with it.
+    /// A system setting could not be restored, and the text says which. Later executions would be measured with it.
     LeftChanged(String),
-    /// The time budget was used up before these items, by ordinal, could begin.
+    /// The time budget was used up before these items could start; they are given by ordinal.
     BudgetUsed(Vec<u32>),
 }
 
-/// Runs the items. The error is that of a journal that can't save: nothing more is run then.
+/// Runs the items. Fails if the journal cannot save; nothing more is run then.
 pub fn run(
     run: &PlannedRun<'_>,
     clock: &dyn Clock,
@@ -55,7 +55,7 @@ pub fn run(
     Ok(Completion::Finished)
 }
 
-/// Keeps count, and estimates what is left from how the time so far compares with what was expected.
+/// Counts items, and estimates the remaining time from the ratio of the time so far to the expected time.
 struct Pace<'a> {
     clock: &'a dyn Clock,
     began: Duration,

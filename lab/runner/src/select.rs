@@ -1,14 +1,14 @@
-//! From names as a user writes them to cases that exist.
+//! From names that a user writes to existing cases.
 
 use crate::suite::{GIVEN_COMMAND, GIVEN_TREE};
 use crate::{Request, RequestError, Suite};
 use faultline_model::cell::Case;
 use faultline_model::describe::{VariantInfo, WorkloadInfo};
 
-/// Names that are less alike than this are not offered as "did you mean" (Jaro-Winkler similarity, 0…1).
+/// Names below this similarity (Jaro-Winkler, 0…1) are not offered as "did you mean".
 const ALIKE: f64 = 0.75;
 
-/// The cases that a request asks for, each once, in the order in which they are shown.
+/// The cases of a request, each once, in the order in which they are shown. Fails if a name, variant, mode or suite does not exist.
 pub(crate) fn cases(request: &Request, workloads: &[WorkloadInfo]) -> Result<Vec<Case>, RequestError> {
     let mut cases = Vec::new();
     if request.workloads.is_empty() {
@@ -38,7 +38,7 @@ pub(crate) fn cases(request: &Request, workloads: &[WorkloadInfo]) -> Result<Vec
     Ok(once)
 }
 
-/// The suite's cases. A suite of none would measure nothing.
+/// The suite's cases. Fails if it has none, because nothing would be measured.
 fn suite(request: &Request, workloads: &[WorkloadInfo]) -> Result<Vec<Case>, RequestError> {
     let suite = request.suite.unwrap_or_default();
     let cases = suite.cases(workloads, request.mode);
@@ -51,7 +51,7 @@ fn suite(request: &Request, workloads: &[WorkloadInfo]) -> Result<Vec<Case>, Req
     Ok(cases)
 }
 
-/// What is asked of `tree_build` must not be lost because it is not run.
+/// Refuses options of `tree_build` if it is not run, so that they are not ignored silently.
 fn check_tree(request: &Request, cases: &[Case]) -> Result<(), RequestError> {
     let is_built = |case: &Case, variant: Option<&str>| {
         case.workload == GIVEN_TREE.0 && variant.is_none_or(|name| case.variant == name)
@@ -84,7 +84,7 @@ fn expand(name: &str, workloads: &[WorkloadInfo], tree_given: bool) -> Result<Ve
         }
         return Ok(vec![pair(variant)]);
     }
-    // With a tree of the user's that is what is to be built; without, there is only the generated one.
+    // If the user gives a tree, that tree is built; otherwise the generated one.
     let wanted = |variant: &&VariantInfo| info.name != GIVEN_TREE.0 || (variant.name == GIVEN_TREE.1) == tree_given;
     Ok(info.variants.iter().filter(wanted).map(|variant| pair(&variant.name)).collect())
 }
@@ -94,8 +94,8 @@ fn case(workload: &str, variant: &str, request: &Request, workloads: &[WorkloadI
     let variant = find_variant(info, variant)?;
     let mode = match request.mode {
         Some(mode) if variant.modes.contains(&mode) => mode,
-        // A mode asked for a whole suite holds for those that can, a tree beside it included; for a workload by name, it must
-        // be possible.
+        // For a whole suite, the requested mode applies to workloads that support it, and also to a given tree. A workload chosen by name
+        // must support it.
         Some(mode) if !request.workloads.is_empty() => {
             return Err(RequestError::new(
                 format!("{workload}:{} has no {} mode", variant.name, mode.word()),

@@ -1,10 +1,11 @@
-//! Refuses a `--size` that a workload does not take or that the machine's memory cannot hold, before anything runs.
+//! Refuses, before anything runs, a `--size` that a workload does not accept or that the machine's memory cannot hold.
 
 use crate::{Request, RequestError};
 use faultline_model::cell::Case;
 use faultline_model::describe::{SizeMemory, SizeRange, WorkloadInfo};
 
-/// Checks the size asked for against what each case takes. `most_tasks`: the largest number of tasks; `memory_bytes`: the machine's memory, where it is known.
+/// Checks the requested size against each case's range. `most_tasks`: the largest number of tasks; `memory_bytes`: the machine's memory, if known. Fails if
+/// a case does not accept the size, or the memory cannot hold it.
 pub(crate) fn check(
     request: &Request,
     cases: &[Case],

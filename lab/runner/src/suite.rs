@@ -1,4 +1,4 @@
-//! The suites: how long, how often. Which workloads belong to them is for the workloads to say.
+//! The suites: how long, how often. The workloads themselves say which suite they belong to.
 
 use faultline_model::cell::{Case, TaskMode};
 use faultline_model::describe::{SuiteMember, SuitePart, WorkloadInfo};
@@ -13,7 +13,7 @@ pub enum Suite {
     Full,
 }
 
-/// How long and how often, unless the request says otherwise.
+/// Default timing and repeats.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SuiteTiming {
     pub(crate) warmup_ms: u64,
@@ -22,10 +22,10 @@ pub(crate) struct SuiteTiming {
     pub(crate) repeats: u32,
 }
 
-/// Needs a tree of the user's; part of a suite only when there is one.
+/// Needs a source tree from the user; part of a suite only if there is one.
 pub(crate) const GIVEN_TREE: (&str, &str) = ("tree_build", "given");
 
-/// Needs a command of the user's; part of no suite.
+/// Needs a command from the user; part of no suite.
 pub(crate) const GIVEN_COMMAND: (&str, &str) = ("program", "given");
 
 impl Suite {
@@ -39,17 +39,17 @@ impl Suite {
 
     pub(crate) fn timing(self) -> SuiteTiming {
         match self {
-            // Six repeats are the fewest whose median has an interval of 95 % without assumptions on the noise, so windows are
-            // short rather than repeats few.
+            // Six repeats are the minimum for a 95 % confidence interval of the median without assumptions about the noise. So
+            // windows are short, rather than repeats few.
             Suite::Quick => SuiteTiming { warmup_ms: 100, window_ms: 300, interval_ms: 50, repeats: 6 },
             Suite::Full => SuiteTiming { warmup_ms: 500, window_ms: 2000, interval_ms: 100, repeats: 10 },
         }
     }
 
-    /// Its cases, in the order in which they are shown. `mode`: what tasks are to be, for those that can be either.
+    /// Its cases, in the order in which they are shown. `mode`: what tasks are, for workloads that support it.
     pub(crate) fn cases(self, workloads: &[WorkloadInfo], mode: Option<TaskMode>) -> Vec<Case> {
         let mut parts: Vec<_> = workloads.iter().map(|info| (info, self.part(info))).collect();
-        // Those of equal places stay in their order.
+        // Workloads with equal places stay in their order.
         parts.sort_by_key(|(_, part)| part.place);
         let mut cases = Vec::new();
         for (info, part) in parts {
@@ -64,8 +64,8 @@ impl Suite {
         cases
     }
 
-    /// What of the workload belongs to the suite. A program of an older build doesn't say: it belongs to `full`, with all that
-    /// can run as it is.
+    /// The workload's part of the suite. A program of an older build does not say: it belongs to `full`, with all variants
+    /// that need nothing from the user.
     fn part(self, info: &WorkloadInfo) -> SuitePart {
         let unsaid = |members| SuitePart { suite: self.name().to_owned(), place: 0, members };
         match (info.part_of(self.name()), self) {
@@ -76,7 +76,7 @@ impl Suite {
     }
 }
 
-/// Each variant in its default mode, but for those that need something of the user's.
+/// Each variant in its default mode, except those that need something from the user.
 fn every_variant(info: &WorkloadInfo) -> Vec<SuiteMember> {
     let is_given = |variant: &str| [GIVEN_TREE, GIVEN_COMMAND].contains(&(info.name.as_str(), variant));
     let own = info.variants.iter().filter(|variant| !is_given(&variant.name));
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use faultline_model::describe;
 
-    /// A workload of two variants that says `suites`.
+    /// A workload with two variants that prints `suites`.
     fn workload(name: &str, suites: &str) -> WorkloadInfo {
         let text = format!(
             "faultline-describe 1 {name}\nsummary s\noperation turn\nunit turn/s\ndirection higher\nstyle loop\nwindow_ms 100\n\

@@ -1,4 +1,4 @@
-//! What gives names to the addresses of a report.
+//! The source of names for the addresses of a report.
 
 use faultline_model::lens::raw::RawReport;
 use faultline_symbols::{Image, Kallsyms, KernelNames, Names, ProgramNames};
@@ -7,14 +7,14 @@ use std::rc::Rc;
 /// The symbols of what is counted.
 #[derive(Debug)]
 pub enum Naming {
-    /// Of a kernel.
+    /// For a kernel.
     Kernel {
         /// The guest's symbols.
         symbols: Rc<Kallsyms>,
-        /// The kernel with its debugging information, where there is one.
+        /// The kernel with debugging information, if there is one.
         vmlinux: Option<Rc<Image>>,
     },
-    /// Of a program.
+    /// For a program.
     Program {
         /// Its file.
         image: Rc<Image>,
@@ -22,7 +22,7 @@ pub enum Naming {
 }
 
 impl Naming {
-    /// Names for what is in `report`, which says where things lay.
+    /// The names for `report`, which contains the load addresses.
     pub(crate) fn names(&self, report: &RawReport) -> Box<dyn Names> {
         match self {
             Naming::Kernel { symbols, vmlinux } => Box::new(KernelNames::new(symbols.clone(), vmlinux.clone(), report)),

@@ -1,4 +1,4 @@
-//! What is to run under the lens: every case at every number of CPUs, as often as asked for.
+//! The plan of a lens run: every case at every number of CPUs, with the requested number of repeats.
 
 use crate::plan::{Plan, Planned, check_size, most, order};
 use crate::select::cases;
@@ -9,33 +9,34 @@ use faultline_model::lens::settings::LensSettings;
 use faultline_model::plan::{RunKind, Settings};
 use faultline_model::subject::SubjectIndex;
 
-/// The variant of a program that is no workload.
+/// The variant name of a program that is not a workload.
 const PROGRAM: &str = "program";
 
-/// What is asked for.
+/// The request for a lens run.
 #[derive(Debug, Clone)]
 pub struct LensRequest {
     /// Workloads as the user names them.
     pub workloads: Vec<String>,
-    /// What tasks are, where it was said.
+    /// What tasks are, if given.
     pub mode: Option<TaskMode>,
     /// Numbers of CPUs.
     pub cpus: Vec<u32>,
     /// How often each cell runs.
     pub repeats: u32,
-    /// `--size` for the workloads, where given.
+    /// `--size` for the workloads, if given.
     pub size: Option<u64>,
-    /// Memory of the largest machine in bytes, where it is known.
+    /// Memory of the largest machine in bytes, if it is known.
     pub memory_bytes: Option<u64>,
-    /// Time limit of each execution in milliseconds, where one was given.
+    /// Time limit of each execution in milliseconds, if given.
     pub limit_ms: Option<u64>,
     /// Seed of the order.
     pub seed: u64,
-    /// What is asked of the lens.
+    /// Settings of the lens.
     pub settings: LensSettings,
 }
 
-/// Plans workloads in a guest, which has those of `workloads`.
+/// Plans workloads in a guest that has `workloads`. Fails if the request names no workload, an unknown one, one that runs once, or a size that is not
+/// accepted; and if the numbers of CPUs or repeats are impossible.
 pub fn plan_kernel(request: &LensRequest, workloads: &[WorkloadInfo]) -> Result<Plan, RequestError> {
     if request.workloads.is_empty() {
         return Err(RequestError::new(
@@ -57,7 +58,7 @@ pub fn plan_kernel(request: &LensRequest, workloads: &[WorkloadInfo]) -> Result<
     plan(request, &cases)
 }
 
-/// Plans a program that is called `name`.
+/// Plans a program with the name `name`. Fails if the numbers of threads or repeats are impossible.
 pub fn plan_program(request: &LensRequest, name: &str) -> Result<Plan, RequestError> {
     let case = Case { workload: name.to_owned(), variant: PROGRAM.to_owned(), mode: TaskMode::Thread };
     plan(request, &[case])

@@ -1,4 +1,4 @@
-//! What an attempt that was counted leaves: a reading, saved beside what the workload said.
+//! What a counted attempt leaves: a reading, saved together with the workload's output.
 
 use super::Naming;
 use crate::outcome::Attempted;
@@ -14,10 +14,10 @@ use faultline_targets::{Execution, StopFlag, Target};
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 
-/// Operations of each task, where neither the user nor the workload says.
+/// Default number of operations of each task, if neither the user nor the workload gives one.
 const USUAL_OPERATIONS: u64 = 256;
 
-/// Executes and counts, on a target that can.
+/// Executes and counts, on a target that can count.
 pub(crate) fn count(
     target: &dyn Target,
     execution: &Execution,
@@ -31,8 +31,8 @@ pub(crate) fn count(
     }
 }
 
-/// Saves the reading, if there is one: of an attempt that did not end well, what was counted until then. `operations`: those
-/// that the workload counted.
+/// Saves the reading, if there is one. If the attempt did not succeed, the reading has the counts until its end. `operations` is the number
+/// that the workload counted. Fails if the journal cannot save.
 pub(crate) fn save_reading(
     run: &PlannedRun<'_>,
     item: &PlanItem,
@@ -73,19 +73,19 @@ fn transfers_per_operation(reading: &Reading) -> f64 {
     reading.per_operation(reading.totals.transfers)
 }
 
-/// Why a report has nothing in it: it says so among its problems.
+/// Why a report is empty, according to its problems.
 fn nothing_counted(report: &RawReport) -> Option<String> {
     let problem = || report.problems.first().map(|problem| problem.text.clone());
     (report.regions == 0).then(|| problem().unwrap_or_else(|| "nothing was counted".to_owned()))
 }
 
-/// Operations of a program: as many for each thread as the user said, or one in all. None of a workload, which counts its own.
+/// Operations of a program: per thread as the user said, or one in all. `None` for a workload, which counts its own.
 fn program_operations(run: &PlannedRun<'_>, item: &PlanItem) -> Option<u64> {
     program(run, item)?;
     Some(run.settings.lens()?.operations_per_task.map_or(1, |each| each.saturating_mul(item.cell.tasks.into())))
 }
 
-/// Operations that each task of an item is to do under the lens: as many as were asked for, or what is usual; none without it.
+/// Operations of each task of an item under the lens: the requested number, or the default; `None` without the lens.
 pub(crate) fn operations_of(run: &PlannedRun<'_>, item: &PlanItem) -> Option<u64> {
     let asked = run.settings.lens()?.operations_per_task;
     let info = run.workloads.iter().find(|info| info.name == item.cell.case.workload);
