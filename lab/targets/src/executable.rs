@@ -10,7 +10,7 @@ pub(crate) struct Executable {
     pub(crate) linking: Linking,
 }
 
-/// For what it was built.
+/// The architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Architecture {
     X86_64,
@@ -20,7 +20,7 @@ pub(crate) enum Architecture {
     Other(u16),
 }
 
-/// Whether a loader has to put it together.
+/// Whether it needs a dynamic loader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Linking {
     Static,
@@ -28,7 +28,7 @@ pub(crate) enum Linking {
 }
 
 impl Executable {
-    /// Reads a program's headers. The error is a fragment for people.
+    /// Reads a program's headers. Fails if it is not an ELF program; the error is a fragment for people.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, String> {
         if bytes.starts_with(b"#!") {
             return Err("it is a script, not a program".to_owned());

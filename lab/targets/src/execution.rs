@@ -1,4 +1,4 @@
-//! One execution of a program on a target: what it is given, and how it ended.
+//! One execution of a program on a target: its inputs, and how it ended.
 
 use crate::keep::{End, Ended};
 use crate::system_settings;
@@ -11,19 +11,19 @@ use std::time::Duration;
 pub struct Execution {
     /// The workload's name.
     pub workload: String,
-    /// Its arguments but for the scratch directory, which the target adds.
+    /// Its arguments, without the scratch directory, which the target adds.
     pub arguments: Vec<String>,
-    /// It is killed when it has not ended after this long.
+    /// If it has not ended after this time, it is killed.
     pub limit: Duration,
-    /// Variables of the environment, for the workload alone.
+    /// Environment variables, for the workload only.
     pub environment: Vec<(String, String)>,
-    /// The system's settings, by the paths of their files (`/proc/sys/…`, `/sys/…`): each is written before the workload begins, and
-    /// put back after it has ended, however it ends.
+    /// System settings, by the paths of their files (`/proc/sys/…`, `/sys/…`). Each is written before the workload starts, and
+    /// restored after it has ended, for any reason.
     pub system_settings: Vec<(String, String)>,
 }
 
 impl Execution {
-    /// Refuses what no environment and no file of a setting can hold. The error is in words.
+    /// Fails, in words, for values that no environment variable and no settings file can hold.
     pub(crate) fn check(&self) -> Result<(), String> {
         for (name, value) in &self.environment {
             if name.is_empty() || name.contains(['=', '\0']) {
@@ -47,7 +47,7 @@ pub enum Ending {
         /// Last lines of its standard error.
         stderr: String,
     },
-    /// By a signal that was not ours.
+    /// By a signal that we did not send.
     Signalled {
         /// The signal's number.
         signal: i32,
@@ -56,35 +56,35 @@ pub enum Ending {
     },
     /// Killed at its time limit.
     TimedOut,
-    /// Killed because the sink had enough.
+    /// Killed because the sink returned `Break`.
     Refused,
-    /// Killed because a stop was asked for.
+    /// Killed because a stop was requested.
     Stopped,
-    /// It never began; or what was set for it could not be put back, and then it counts for nothing, however it ended.
+    /// It never started.
     NotStarted {
         /// Why, in words.
         text: String,
     },
-    /// However it ended, a setting of the system could not be put back after it.
+    /// A system setting could not be restored after it. It may have ended in any way.
     LeftChanged {
-        /// Which, and why, in words.
+        /// Which setting, and why, in words.
         text: String,
     },
     /// The guest in which it ran failed.
     GuestFailed {
-        /// In which way.
+        /// How it failed.
         failure: GuestFailure,
-        /// What was seen, in words.
+        /// What was observed, in words.
         text: String,
-        /// The end of what the guest's kernel and the emulator said.
+        /// The last output of the guest's kernel and of the emulator.
         console: String,
     },
 }
 
-/// The signal that ends a process whose keeper is gone; its number is 9 on every system.
+/// The signal that ends a process whose keeper has died; its number is 9 on every system.
 const SIGKILL: i32 = 9;
 
-/// What is said in place of the last words of a program whose keeper was killed.
+/// Shown instead of the last words of a program whose keeper was killed.
 const KEEPER_KILLED: &str = "its keeper was killed";
 
 impl From<Ended> for Ending {
@@ -105,7 +105,7 @@ impl From<Ended> for Ending {
     }
 }
 
-/// `left`: settings that could not be put back, in words.
+/// `left`: settings that could not be restored, in words.
 fn left_changed(end: &End, left: &[String]) -> String {
     let left = left.join("; ");
     match end {
@@ -114,7 +114,7 @@ fn left_changed(end: &End, left: &[String]) -> String {
     }
 }
 
-/// Takes the lines of a workload's output, without their ends, as they come; `Break` has the workload killed.
+/// Receives the lines of a workload's output, without line ends, as they arrive. If it returns `Break`, the workload is killed.
 pub type LineSink<'a> = dyn FnMut(&[u8]) -> ControlFlow<()> + 'a;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! This host as a target: finds the workloads' programs, executes them under a keeper, reads the machine's facts. Builds the programs
-//! with another compiler when asked to.
+//! This host as a target: finds the workloads' programs, executes them under a keeper, and reads the machine's facts. On request it builds the programs
+//! with another compiler.
 
 pub mod build;
 mod execute;
@@ -14,14 +14,14 @@ use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
 use std::path::PathBuf;
 
-/// Where things are on this host.
+/// Paths on this host.
 #[derive(Debug, Clone)]
 pub struct HostPaths {
     /// Directory of the workloads' programs.
     pub workloads: PathBuf,
-    /// Directory in which each execution gets a scratch directory of its own.
+    /// Directory in which each execution gets its own scratch directory.
     pub scratch: PathBuf,
-    /// A program that, called with [`crate::keeper::ARGUMENT`] first, runs [`crate::keeper::run`].
+    /// A program that runs [`crate::keeper::run`] if [`crate::keeper::ARGUMENT`] is its first argument.
     pub keeper: PathBuf,
 }
 
@@ -33,7 +33,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// This host, as it is now: CPUs that come or go later are not noticed.
+    /// This host in its present state. CPUs that are added or removed later are not noticed.
     pub fn new(paths: HostPaths) -> Self {
         Host { paths, cpus: topology::usable_cpus() }
     }

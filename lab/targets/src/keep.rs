@@ -1,4 +1,4 @@
-//! Programs that don't outlive us: each runs under a keeper (`keeper`), is followed to its end (`kept`), within a time limit
+//! Programs that do not outlive us. Each runs under a keeper (`keeper`), and is followed to its end (`kept`), with a time limit
 //! (`deadline`).
 
 mod deadline;

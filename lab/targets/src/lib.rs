@@ -1,7 +1,7 @@
-//! Where a run happens. A target says what machine it is and executes workloads on it, within time limits.
+//! Where a run happens. A target describes its machine and executes workloads on it, with time limits.
 //!
-//! There are three: this host, a guest that boots anew for each execution in an emulator, and a program in the emulator's user
-//! mode. The emulated ones can count by the lens (`counting`). What is executed, and what becomes of its output, is for `runner` to say.
+//! There are three: this host; a guest in an emulator, which boots for each execution; and a program in the emulator's user
+//! mode. The emulated ones can count with the lens (`counting`). `runner` decides what to execute and what to do with the output.
 
 pub mod counting;
 mod executable;

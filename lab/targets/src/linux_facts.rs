@@ -1,4 +1,4 @@
-//! What Linux tells of itself, in `/proc` and `/sys`: of this machine, or of a guest that sent the files.
+//! Facts of a Linux from `/proc` and `/sys`: of this machine, or of a guest that sent the files.
 
 use crate::system_files::SystemFiles;
 use faultline_model::facts::Facts;
@@ -14,16 +14,16 @@ pub(crate) struct Place {
     pub(crate) core: i64,
 }
 
-/// The place of a CPU; none where the system does not say.
+/// The place of a CPU; `None` if the system does not report it.
 pub(crate) fn place(files: &dyn SystemFiles, cpu: u32) -> Option<Place> {
     let number = |name: &str| files.number(&format!("/sys/devices/system/cpu/cpu{cpu}/topology/{name}"));
     Some(Place { socket: number("physical_package_id")?, core: number("core_id")? })
 }
 
-/// The fact that names the file system under scratch files; absent where no mount that is listed covers them.
+/// The fact that names the file system of scratch files; absent if no listed mount covers them.
 pub(crate) const SCRATCH_FILESYSTEM: &str = "scratch.filesystem";
 
-/// Adds all facts but the kernel's name. `scratch`: the directory of scratch files, without symbolic links.
+/// Adds all facts except the kernel's name. `scratch`: the directory of scratch files, without symbolic links.
 pub(crate) fn read(files: &dyn SystemFiles, facts: &mut Facts, scratch: &Path) {
     let mut reader = Reader { files, facts };
     reader.cpu();
@@ -39,7 +39,7 @@ pub(crate) fn read(files: &dyn SystemFiles, facts: &mut Facts, scratch: &Path) {
     }
 }
 
-/// Paths of all that is read here of a machine with these CPUs, but for what limits a process; directories stand for their files.
+/// Paths of everything that is read here of a machine with these CPUs, except a process's limits. A directory stands for its files.
 pub(crate) fn paths(cpus: u32, nodes: u32) -> Vec<String> {
     let mut paths: Vec<String> = PATHS.iter().map(|path| (*path).to_owned()).collect();
     for cpu in 0..cpus {
@@ -56,7 +56,7 @@ pub(crate) fn paths(cpus: u32, nodes: u32) -> Vec<String> {
     paths
 }
 
-/// Caches of a CPU, more than any has.
+/// More caches than any CPU has.
 const MOST_CACHES: u32 = 8;
 
 /// Files and directories whose names do not depend on the machine.
@@ -78,7 +78,7 @@ const PATHS: &[&str] = &[
     "/sys/kernel/mm/transparent_hugepage",
 ];
 
-/// Puts what files say among the facts.
+/// Adds the contents of files to the facts.
 struct Reader<'a> {
     files: &'a dyn SystemFiles,
     facts: &'a mut Facts,
@@ -239,7 +239,7 @@ impl Reader<'_> {
         if let Some(load) = words.next().and_then(|word| word.parse().ok()) {
             self.facts.real("load.one_minute", load);
         }
-        // Fourth word: runnable/existing tasks; the one that reads this is runnable itself.
+        // Fourth word: runnable/existing tasks. The task that reads this is itself runnable.
         let runnable = words.nth(2).and_then(|word| word.split_once('/')?.0.parse::<i64>().ok());
         if let Some(runnable) = runnable {
             self.facts.count("load.runnable_others", (runnable - 1).max(0));
@@ -274,7 +274,7 @@ fn size_bytes(size: &str) -> Option<i64> {
     Some(size[..size.len() - 1].parse::<i64>().ok()? * unit)
 }
 
-/// The figure behind `key` in lines such as `MemTotal:  1024 kB`, in bytes.
+/// The value of `key` in lines such as `MemTotal:  1024 kB`, in bytes.
 fn kilobytes(info: &str, key: &str) -> Option<i64> {
     let line = info.lines().find(|line| line.contains(key))?;
     let (_, rest) = line.split_once(key)?;

@@ -1,16 +1,16 @@
-//! A plugin for the emulator, and what it is told.
+//! A plugin for the emulator, and its options.
 
 use crate::keep::Grace;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long an emulator that is asked to end may take for it: its plugin has to write down what it has. A machine of 32 CPUs with
-/// millions of transfers took 11 s on two busy ones.
+/// How long an emulator may take to end after it was asked to, because its plugin has to write its counts. A machine of 32 CPUs with
+/// millions of transfers took 11 s on two busy CPUs.
 const GRACE: Duration = Duration::from_secs(10);
 const GRACE_PER_CPU: Duration = Duration::from_secs(1);
 
-/// The grace of an emulator with a plugin, for a machine of that many CPUs.
+/// The grace period of an emulator with a plugin, for a machine with that many CPUs.
 pub(crate) fn grace(cpus: u32) -> Grace {
     Grace { at_limit: GRACE + GRACE_PER_CPU * cpus, on_stop: GRACE }
 }
@@ -20,14 +20,14 @@ pub(crate) fn grace(cpus: u32) -> Grace {
 pub struct Plugin {
     /// Its shared library.
     pub file: PathBuf,
-    /// What it is told: keys and values.
+    /// Its options: keys and values.
     pub values: Vec<(String, String)>,
-    /// Directory for what it writes, which goes with us if we are killed; else it is for the caller to remove.
+    /// Directory for its output that is removed if we are killed. If `None`, the caller removes it.
     pub directory: Option<PathBuf>,
 }
 
 impl Plugin {
-    /// The option's value as QEMU takes it: parts with commas between them, commas within a part doubled.
+    /// The option's value in QEMU's syntax: parts separated by commas, commas within a part doubled.
     pub(crate) fn option(&self) -> OsString {
         let mut option = OsString::from("file=");
         option.push(doubled(self.file.as_os_str()));
@@ -44,7 +44,7 @@ fn doubled(path: &std::ffi::OsStr) -> OsString {
     OsString::from_vec(bytes.collect())
 }
 
-/// Whether an emulator's help speaks of plugins: one that was built without them does not.
+/// Whether an emulator's help mentions plugins. An emulator that was built without them does not.
 pub(crate) fn are_known_to(help: &str) -> bool {
     help.lines().any(|line| line.trim_start().starts_with("-plugin"))
 }

@@ -12,10 +12,10 @@ use wait_timeout::ChildExt;
 /// Longer than any of these programs takes on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// As much output as is read; the programs asked here print far less than a pipe holds, so that none waits for its reader.
+/// Maximum output that is read. The programs run here print far less than a pipe holds, so none waits for its reader.
 const LONGEST_OUTPUT_BYTES: u64 = 64 * 1024;
 
-/// Standard output of a program that ended with status 0. The error is a fragment for people.
+/// Standard output of a program that ended with status 0. Fails otherwise; the error is a fragment for people.
 pub(crate) fn read(program: &OsStr, arguments: &[&str]) -> Result<String, String> {
     let mut child = Command::new(program)
         .args(arguments)
@@ -29,7 +29,7 @@ pub(crate) fn read(program: &OsStr, arguments: &[&str]) -> Result<String, String
     let ended = child.wait_timeout(LIMIT);
     let text = text.and_then(|text| text.recv_timeout(LIMIT).ok());
     let (Ok(Some(status)), Some(text)) = (ended, text) else {
-        // Also what it left behind, which may hold the pipe open. Fails when there is none left, which is what we want.
+        // Also kills processes that it left behind, which may hold the pipe open. Fails if none is left, which is what we want.
         let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
         let _ = child.wait();
         return Err(format!("it did not end within {} s", LIMIT.as_secs()));
@@ -40,20 +40,20 @@ pub(crate) fn read(program: &OsStr, arguments: &[&str]) -> Result<String, String
     String::from_utf8(text).map_err(|_| "it printed no text".to_owned())
 }
 
-/// Reads apart, as a pipe can be held open for ever.
+/// Reads in another thread, because a pipe can be held open for ever.
 fn read_in_background(stdout: ChildStdout) -> Receiver<Vec<u8>> {
     let (sender, text) = sync_channel(1);
     std::thread::spawn(move || {
         let mut text = Vec::new();
-        // What could be read up to an error is what there is.
+        // On an error, whatever was read before it is used.
         let _ = stdout.take(LONGEST_OUTPUT_BYTES).read_to_end(&mut text);
-        // Nobody listens any more after the limit.
+        // After the limit nobody listens any more.
         let _ = sender.send(text);
     });
     text
 }
 
-/// First line of what a program prints; none where there is no such program or it fails.
+/// First line of a program's output; `None` if there is no such program or it fails.
 pub(crate) fn first_line(program: &str, arguments: &[&str]) -> Option<String> {
     let text = read(program.as_ref(), arguments).ok()?;
     text.lines().next().map(str::to_owned)

@@ -1,6 +1,6 @@
-//! A guest in QEMU as a target: boots a Linux kernel with an initramfs of Faultline's own, once for each execution.
+//! A guest in QEMU as a target: boots a Linux kernel with an initramfs of Faultline's own for each execution.
 //!
-//! What the guest's agent says is read in `frame`; the agent itself is C, in `guest/` beside this crate's sources.
+//! `frame` reads what the guest's agent sends. The agent itself is C, in `guest/` next to this crate's sources.
 
 mod boot;
 mod clock;
@@ -37,17 +37,17 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Within this time a guest under hardware virtualisation has to say hello, or there is none worth the name here: the device
-/// may be there, create machines, and have them hang for ever.
+/// A guest under hardware virtualisation must say hello within this time. Otherwise hardware virtualisation does not work here: the device
+/// may exist and create machines that hang for ever.
 const HARDWARE_TRIAL: Duration = Duration::from_secs(10);
 
-/// Takes longer than any: the symbols of the largest kernels through a serial port, on a loaded machine.
+/// Longer than any takes: the symbols of the largest kernels through a serial port, on a loaded machine.
 const SYMBOLS_LIMIT: Duration = Duration::from_secs(300);
 
-/// Facts, and every workload's description of itself.
+/// Time limit for facts, and every workload's description of itself.
 const PROBE_LIMIT: Duration = Duration::from_secs(300);
 
-/// What machine is asked for.
+/// The requested machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MachineRequest {
     /// CPUs, sockets, memory.
@@ -62,7 +62,7 @@ pub struct MachineRequest {
     pub parameters: Vec<String>,
 }
 
-/// Where things are on the host.
+/// Paths on the host.
 #[derive(Debug, Clone)]
 pub struct GuestPaths {
     /// Directory with `agent` and `workloads/`, linked statically.
@@ -73,34 +73,34 @@ pub struct GuestPaths {
     pub cache: PathBuf,
 }
 
-/// An execution in a boot of its own, with what Faultline's lens needs beside it.
+/// An execution in its own boot, with what the lens needs in addition.
 #[derive(Debug, Clone, Copy)]
 pub struct GuestExecution<'a> {
-    /// What is executed; its limit runs from the agent's hello.
+    /// The execution; its limit starts at the agent's hello.
     pub execution: &'a Execution,
     /// A plugin for the emulator.
     pub plugin: Option<&'a Plugin>,
-    /// Address of the kernel's array `__per_cpu_offset`, where its content is wanted.
+    /// Address of the kernel's array `__per_cpu_offset`, if its content is wanted.
     pub per_cpu_offset: Option<u64>,
 }
 
-/// What came of such an execution.
+/// The result of such an execution.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuestExecuted {
     /// How it ended.
     pub ending: Ending,
-    /// The offset of each CPU's own variables in this boot; empty where they were not asked for.
+    /// The offset of each CPU's own variables in this boot; empty if they were not requested.
     pub per_cpu_offsets: Vec<u64>,
-    /// Why there are none, in words, where they were asked for.
+    /// Why there are none, in words, if they were requested.
     pub no_per_cpu_offsets: Option<String>,
-    /// From the emulator's start to the agent's hello; none where there was none.
+    /// Time from the emulator's start to the agent's hello; `None` if there was no hello.
     pub hello_after: Option<Duration>,
-    /// The end of what kernel, emulator and plugin said.
+    /// The last output of kernel, emulator and plugin.
     pub console: String,
 }
 
 impl GuestExecuted {
-    /// It never began, in words why.
+    /// An execution that never started; the reason in words.
     fn not_booted(text: String) -> Self {
         GuestExecuted {
             ending: Ending::NotStarted { text },
@@ -125,7 +125,8 @@ pub struct QemuMachine {
 }
 
 impl QemuMachine {
-    /// Boots the machine once, to see that it comes up, what it is, and what its workloads say of themselves.
+    /// Boots the machine once, to find out whether it boots, its facts, and its workloads. Fails if it does not boot, if a workload does not describe
+    /// itself, if the accelerator does not work, or on a stop.
     pub fn start(
         request: MachineRequest,
         paths: GuestPaths,
@@ -153,7 +154,7 @@ impl QemuMachine {
         Ok(QemuMachine { request, paths, emulator, tsc_khz, programs, cpus, probe })
     }
 
-    /// The same machine with other numbers of CPUs, sockets or memory; it is taken to come up as this one did.
+    /// The same machine with other numbers of CPUs, sockets or memory. It is assumed to boot as this one did.
     pub fn with_shape(&self, shape: MachineShape, boot_limit: Duration) -> Self {
         let request = MachineRequest { shape, boot_limit, ..self.request.clone() };
         QemuMachine {
@@ -167,12 +168,12 @@ impl QemuMachine {
         }
     }
 
-    /// What machine was asked for.
+    /// The requested machine.
     pub fn request(&self) -> &MachineRequest {
         &self.request
     }
 
-    /// The kernel's symbols in their order, from the cache or from a boot of its own.
+    /// The kernel's symbols in their order, from the cache or from a separate boot. Fails if that boot fails.
     pub fn symbols(&self, stop: &StopFlag) -> Result<Vec<KernelSymbol>, TargetError> {
         let sha256 = &self.request.kernel.sha256;
         if let Some(symbols) = symbols::cached(&self.paths.cache, sha256) {
@@ -212,7 +213,7 @@ impl QemuMachine {
         Ok(symbols)
     }
 
-    /// Executes a workload in a boot of its own. When this returns nothing of the guest runs any more.
+    /// Executes a workload in its own boot. When this returns, all processes of the guest have ended.
     pub fn execute_in_guest(
         &self,
         wanted: &GuestExecution<'_>,
@@ -237,7 +238,7 @@ impl QemuMachine {
         Boot { tsc_khz: self.tsc_khz, ..boot }
     }
 
-    /// Facts about the emulator and what it was told.
+    /// Adds facts about the emulator and its arguments.
     fn put_emulator(&self, facts: &mut Facts) {
         facts.text("emulator.version", &self.emulator.version);
         facts.text("emulator.accelerator", self.request.accelerator.word());
@@ -287,7 +288,7 @@ fn boot<'a>(
     }
 }
 
-/// The agent's commands for an execution. The error, in words, is why there can be none.
+/// The agent's commands for an execution. Fails, in words, if the execution is impossible there.
 fn add_execution(plan: &mut Plan, execution: &Execution) -> Result<(), String> {
     execution.check()?;
     for (path, value) in &execution.system_settings {
@@ -309,7 +310,7 @@ fn command(execution: &Execution) -> Vec<String> {
     words
 }
 
-/// What a guest said of an execution.
+/// What a guest reported about an execution.
 #[derive(Debug, Default)]
 struct Heard {
     ending: Option<Ending>,
@@ -362,15 +363,15 @@ impl Heard {
     }
 }
 
-/// Facts of the host that say more than those of a guest that has just booted, by the beginning of their keys.
+/// Facts that are taken from the host, because they say more than those of a guest that has just booted; beginnings of their keys.
 const IN_PLACE: [&str; 4] = ["load.", "host.", "boot.id", "faultline.version"];
 
-/// Further facts of the host that bear on an emulator's speed; their keys get `host.` before them.
+/// Further facts of the host that influence an emulator's speed; their keys get the prefix `host.`.
 const BESIDE: [&str; 6] =
     ["cpu.", "cgroup.", "clock.source", "kernel.release", "memory.total_bytes", "virtualisation."];
 
 impl Target for QemuMachine {
-    /// Those of the guest, as its first boot found them; those of the host behind `host.`.
+    /// Facts of the guest, as found in its first boot; facts of the host have the prefix `host.`.
     fn facts(&self) -> Facts {
         let mut facts = self.probe.facts.clone();
         facts.count("cpu.usable", self.cpus.len() as i64);

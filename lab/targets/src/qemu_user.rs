@@ -1,4 +1,4 @@
-//! Programs in QEMU's user mode: any program of this host's kind, run under an emulator of its CPU with a plugin.
+//! Programs in QEMU's user mode: any program for this host's kind of system, run by an emulator of its CPU with a plugin.
 
 use crate::executable::{Architecture, Executable};
 use crate::execution::LineSink;
@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How much of the end of standard error is kept.
+/// Number of bytes at the end of standard error that are kept.
 const STDERR_KEPT_BYTES: usize = 4096;
 
 /// A program with the emulator that can run it.
@@ -23,21 +23,21 @@ pub struct UserProgram {
 /// One execution of a program under the emulator.
 #[derive(Debug)]
 pub struct UserExecution<'a> {
-    /// A program that, called with [`crate::keeper::ARGUMENT`] first, runs [`crate::keeper::run`].
+    /// A program that runs [`crate::keeper::run`] if [`crate::keeper::ARGUMENT`] is its first argument.
     pub keeper: &'a Path,
-    /// Directory in which it gets a scratch directory of its own.
+    /// Directory in which it gets its own scratch directory.
     pub scratch: &'a Path,
     /// A plugin for the emulator.
     pub plugin: Option<&'a Plugin>,
     /// The program's arguments.
     pub arguments: &'a [OsString],
-    /// It is asked to end when it has not after this long, and killed if it does not.
+    /// If it has not ended after this time, it is asked to end, and then killed.
     pub limit: Duration,
 }
 
 impl UserProgram {
-    /// The program and its emulator: refused where there is no such program, none that can be run, or no emulator that takes
-    /// plugins. A name without a slash is looked up as a shell does.
+    /// The program and its emulator. Fails if there is no such program, if it cannot be run, or if no emulator supports
+    /// plugins. A name without a slash is looked up in `PATH`.
     pub fn find(program: &Path) -> Result<Self, TargetError> {
         let program = file(program)?;
         let bytes = std::fs::read(&program).map_err(|error| refused(&program, &format!("cannot be read: {error}")))?;
@@ -62,14 +62,14 @@ impl UserProgram {
         &self.program
     }
 
-    /// Runs the program with its output taken: lines of its standard output go to `sink`, the end of standard error is kept.
-    /// When this returns nothing of it runs any more.
+    /// Runs the program and captures its output: lines of its standard output go to `sink`, the end of standard error is kept.
+    /// When this returns, all its processes have ended.
     pub fn execute(&self, execution: &UserExecution<'_>, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending {
         let output = Output::Taken { longest_line: LONGEST_LINE_BYTES, stderr_bytes: STDERR_KEPT_BYTES };
         self.run(execution, output, sink, stop)
     }
 
-    /// The same with its output going where ours goes.
+    /// The same, with its output going to our own standard output and standard error.
     pub fn pass_through(&self, execution: &UserExecution<'_>, stop: &StopFlag) -> Ending {
         self.run(execution, Output::Inherited, &mut |_| std::ops::ControlFlow::Continue(()), stop)
     }
@@ -81,7 +81,7 @@ impl UserProgram {
             file: &self.emulator,
             arguments: &|_| self.arguments(execution),
             output,
-            // It goes on to the program, which may end in order for it.
+            // The signal is passed to the program, which may end in order.
             grace: plugin::grace(0),
             ours: execution.plugin.and_then(|plugin| plugin.directory.as_deref()),
             environment: &[],

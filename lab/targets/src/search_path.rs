@@ -1,4 +1,4 @@
-//! Finds a command's file: as it is named, or in the directories of `PATH`.
+//! Finds the file of a command: by its path, or in the directories of `PATH`.
 
 use crate::TargetError;
 use std::ffi::OsStr;
@@ -19,8 +19,8 @@ pub fn is_executable(file: &Path) -> bool {
     file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// The file that a command line's first word runs from `directory`, with `path` in place of our own `PATH` where given. The error says
-/// that there is none, or that it can't be executed.
+/// The file that the first word of a command line runs in `directory`, with `path` instead of our own `PATH` if given. Fails
+/// if there is no such file, or it cannot be executed.
 pub fn program_file(word: &str, directory: &Path, path: Option<&OsStr>) -> Result<PathBuf, TargetError> {
     let refused = |problem: String, hint: &str| Err(TargetError { problem, hint: hint.to_owned() });
     if !word.contains('/') {

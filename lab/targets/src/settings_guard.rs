@@ -1,9 +1,9 @@
-//! Settings of the system are the machine's, not a database's: one comparison at a time changes them, and what they were is kept in a file until they are
-//! as they were.
+//! System settings belong to the machine, not to a database. So only one comparison at a time may change them, and their previous values are
+//! kept in a file until they are restored.
 //!
-//! An execution's keeper writes settings and puts them back. This is for what the keeper can't do: two comparisons at once, and both the command and its
-//! keeper killed. The file names each setting and its value before; it is locked by the process that measures, so that a file which is not locked and
-//! not empty was left by one that was killed.
+//! An execution's keeper writes settings and restores them. This module handles what the keeper cannot: two comparisons at the same time, and a
+//! kill of both the command and its keeper. The file names each setting and its previous value. The process that measures holds a lock on it. So a file that is not locked and
+//! not empty was left by a process that was killed.
 
 use crate::TargetError;
 use crate::system_settings::{self, Before};
@@ -13,10 +13,10 @@ use std::io::{Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Where such files may be: gone with a reboot, as settings are, if possible.
+/// Directories for such files, preferably one that is cleared by a reboot, as settings are.
 const DIRECTORIES: [&str; 3] = ["/run/lock", "/var/run", "/tmp"];
 
-/// More than the settings of any comparison.
+/// More bytes than the settings of any comparison need.
 const LONGEST_BYTES: u64 = 1 << 20;
 
 /// Held while settings may change.
@@ -27,12 +27,13 @@ pub struct SettingsGuard {
 }
 
 impl SettingsGuard {
-    /// Takes the machine's settings for ourselves, notes what these files hold, and puts back what one that was killed has left, which it tells in words.
+    /// Takes the lock on the machine's settings, saves the contents of these files, and restores what a killed process left changed; returns what was
+    /// restored, in words. Fails if another process holds the lock, or if a setting cannot be read or restored.
     pub fn take(files: &[String]) -> Result<(Self, Vec<String>), TargetError> {
         Self::take_in(&usual_place(), files, &system_settings::ROOTS.map(Path::new))
     }
 
-    /// Puts back what one that was killed has left, and tells it in words. What one that is under way changes is its own.
+    /// Restores what a killed process left changed, and returns it in words. Settings of a running comparison are left alone. Fails if one cannot be restored.
     pub fn put_back_leftovers() -> Result<Vec<String>, TargetError> {
         Self::put_back_leftovers_in(&usual_place(), &system_settings::ROOTS.map(Path::new))
     }
@@ -62,7 +63,7 @@ impl SettingsGuard {
         Ok((SettingsGuard { file, before }, put_back))
     }
 
-    /// Sees that everything is as it was, and puts back what isn't. The error says what is left changed; the file keeps it.
+    /// Checks that every setting has its previous value, and restores those that do not. Fails if one cannot be restored; the file then keeps it.
     pub fn release(mut self) -> Result<(), TargetError> {
         let left = system_settings::put_back_all(&self.before);
         if !left.is_empty() {
@@ -78,7 +79,7 @@ impl SettingsGuard {
     }
 }
 
-/// A file of the user's own: another user's can't make us write settings.
+/// A file of the user's own, so that another user cannot make us write settings.
 fn usual_place() -> PathBuf {
     let user = rustix::process::geteuid().as_raw();
     let usable = |directory: &&&str| rustix::fs::access(**directory, rustix::fs::Access::WRITE_OK).is_ok();
@@ -122,7 +123,7 @@ fn lock(file: &File) -> Result<(), TargetError> {
     })
 }
 
-/// Puts back what the file names, and empties it. Returns what was put back, in words.
+/// Restores what the file names, and empties it. Returns what was restored, in words.
 fn recover(file: &mut File, place: &Path, roots: &[&Path]) -> Result<Vec<String>, TargetError> {
     let mut text = String::new();
     file.take(LONGEST_BYTES).read_to_string(&mut text).map_err(|error| unusable(place, &error))?;

@@ -1,31 +1,31 @@
-//! A request to stop, from a signal handler to whoever waits for a workload.
+//! A request to stop, from a signal handler to the code that waits for a workload.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Shared by all its clones; once set it stays set.
+/// All its clones share it. Once set, it stays set.
 #[derive(Debug, Clone, Default)]
 pub struct StopFlag {
     own: Arc<AtomicBool>,
-    /// The flag that sets this one too.
+    /// A flag that sets this one too.
     above: Option<Arc<StopFlag>>,
 }
 
 impl StopFlag {
-    /// A flag below this one: set by itself, or when this one is.
+    /// A flag below this one: it is set by itself, or when this one is.
     pub fn below(&self) -> StopFlag {
         StopFlag { own: Arc::default(), above: Some(Arc::new(self.clone())) }
     }
 
-    /// Asks for a stop.
+    /// Requests a stop.
     pub fn set(&self) {
-        // Relaxed: the flag carries no other data, and whoever polls it needs to see it soon, not in any order.
+        // Relaxed: the flag carries no other data. Code that polls it must see it soon, but in no particular order.
         self.own.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a stop was asked for.
+    /// Whether a stop was requested.
     pub fn is_set(&self) -> bool {
-        // Relaxed: pairs with the store in `set`, see there.
+        // Relaxed: pairs with the store in `set`; see there.
         self.own.load(Ordering::Relaxed) || self.above.as_ref().is_some_and(|above| above.is_set())
     }
 }

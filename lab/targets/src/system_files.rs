@@ -1,23 +1,23 @@
-//! Where facts about a Linux are read from: this machine's `/proc` and `/sys`, or such files as a guest sent.
+//! The source of facts about a Linux: this machine's `/proc` and `/sys`, or files that a guest sent.
 
 use std::collections::BTreeMap;
 use std::fs;
 
 /// Small text files by their absolute paths.
 pub(crate) trait SystemFiles {
-    /// A file's text without the white space around it; none where it can't be read.
+    /// A file's text without leading and trailing white space; `None` if it cannot be read.
     fn text(&self, path: &str) -> Option<String>;
 
-    /// Names in a directory; empty where it can't be read.
+    /// Names in a directory; empty if it cannot be read.
     fn names(&self, directory: &str) -> Vec<String>;
 
-    /// A file that holds a whole number.
+    /// The whole number in a file; `None` if there is none.
     fn number(&self, path: &str) -> Option<i64> {
         self.text(path)?.parse().ok()
     }
 }
 
-/// This machine's own.
+/// The files of this machine.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OwnFiles;
 
@@ -32,7 +32,7 @@ impl SystemFiles for OwnFiles {
     }
 }
 
-/// Those that a guest sent, by path.
+/// Files that a guest sent, by path.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SentFiles(pub(crate) BTreeMap<String, String>);
 

@@ -1,23 +1,23 @@
-//! The system's settings as files below `/proc/sys` and `/sys`: finds them, writes them, puts them back. When, the keeper says.
+//! System settings as files below `/proc/sys` and `/sys`: finds, writes and restores them. The keeper decides when.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Component, Path, PathBuf};
 
-/// Below which directories settings are.
+/// The directories that contain settings.
 pub(crate) const ROOTS: [&str; 2] = ["/proc/sys", "/sys"];
 
-/// More than any setting holds.
+/// More bytes than any setting has.
 const LONGEST_VALUE_BYTES: u64 = 65_536;
 
-/// Files that are two ways to say one thing: writing to one of them makes the other read 0, and 0 can't always be written back.
+/// Files that are two forms of one setting. Writing to one makes the other read 0, and 0 cannot always be written back.
 const COUNTERPARTS: [(&str, &str); 3] = [
     ("/proc/sys/vm/dirty_ratio", "/proc/sys/vm/dirty_bytes"),
     ("/proc/sys/vm/dirty_background_ratio", "/proc/sys/vm/dirty_background_bytes"),
     ("/proc/sys/vm/overcommit_ratio", "/proc/sys/vm/overcommit_kbytes"),
 ];
 
-/// A setting as it was before it was written.
+/// A setting before it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Before {
     pub(crate) file: PathBuf,
@@ -25,7 +25,7 @@ pub(crate) struct Before {
 }
 
 impl Before {
-    /// What the file holds now, or its counterpart where that one counts. The error is in words.
+    /// The current value of the file, or of its counterpart if that one is in effect. Fails in words if it cannot be read.
     pub(crate) fn read(file: &Path) -> Result<Self, String> {
         let value = read(file)?;
         if let Some(counterpart) = counterpart(file).filter(|_| value == "0") {
@@ -37,7 +37,7 @@ impl Before {
         Ok(Before { file: file.to_owned(), value })
     }
 
-    /// Puts it back, unless it is as it was. The error is in words.
+    /// Restores it if it has changed. Fails in words if it cannot be written.
     pub(crate) fn put_back(&self) -> Result<(), String> {
         if read(&self.file).is_ok_and(|now| is_same(&now, &self.value)) {
             return Ok(());
@@ -46,12 +46,12 @@ impl Before {
     }
 }
 
-/// Puts back the last one first. Returns what could not be, in words.
+/// Restores all, the last one first. Returns those that could not be restored, in words.
 pub(crate) fn put_back_all(before: &[Before]) -> Vec<String> {
     before.iter().rev().filter_map(|setting| setting.put_back().err()).collect()
 }
 
-/// Refuses what no file of a setting can hold. The error is in words.
+/// Fails, in words, for a value that no settings file can hold.
 pub(crate) fn check(path: &str, value: &str) -> Result<(), String> {
     if [path, value].iter().any(|text| text.contains(['\n', '\0'])) {
         return Err(format!("{path:?} can't be set to {value:?}: a setting and its value are one line each"));
@@ -59,7 +59,7 @@ pub(crate) fn check(path: &str, value: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The root below which a path is by its name alone. The error is in words.
+/// The root that contains a path, by its name. Fails in words if none does.
 pub(crate) fn root_of<'a>(path: &str, roots: &[&'a Path]) -> Result<&'a Path, String> {
     let leads_up = Path::new(path).components().any(|part| part == Component::ParentDir);
     let root = roots.iter().find(|root| !leads_up && Path::new(path).starts_with(root));
@@ -69,7 +69,7 @@ pub(crate) fn root_of<'a>(path: &str, roots: &[&'a Path]) -> Result<&'a Path, St
     })
 }
 
-/// The setting's file, with all links resolved. The error is in words.
+/// The setting's file, with all links resolved. Fails in words if there is none.
 pub(crate) fn find(path: &str, roots: &[&Path]) -> Result<PathBuf, String> {
     let root = root_of(path, roots)?;
     if !root.is_dir() {
@@ -86,10 +86,10 @@ pub(crate) fn find(path: &str, roots: &[&Path]) -> Result<PathBuf, String> {
     Ok(file)
 }
 
-/// Writes the value and sees whether it took. The error is in words.
+/// Writes the value and checks that it took effect. Fails in words otherwise.
 pub(crate) fn write(file: &Path, value: &str) -> Result<(), String> {
     let text = format!("{value}\n");
-    // In one piece: the kernel takes each write for a whole value.
+    // In one write, because the kernel treats each write as a whole value.
     let written = OpenOptions::new().write(true).truncate(true).open(file).and_then(|mut file| {
         let count = file.write(text.as_bytes())?;
         if count == text.len() { Ok(()) } else { Err(std::io::ErrorKind::WriteZero.into()) }
@@ -102,7 +102,7 @@ pub(crate) fn write(file: &Path, value: &str) -> Result<(), String> {
     Err(format!("{} can't be set to '{value}': it reads '{now}' after that", file.display()))
 }
 
-/// One line without its end. Of the choices that some files list, the one in brackets.
+/// One line without its end. In files that list choices, the one in brackets.
 fn read(file: &Path) -> Result<String, String> {
     let refused = |reason: &dyn std::fmt::Display| format!("{} can't be read: {reason}", file.display());
     let mut text = String::new();
@@ -119,7 +119,7 @@ fn chosen(line: &str) -> Option<&str> {
     line.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'))
 }
 
-/// Whether two values differ in blanks and brackets alone.
+/// Whether two values differ only in blanks and brackets.
 fn is_same(one: &str, other: &str) -> bool {
     let words = |value| Vec::from_iter(str::split_whitespace(chosen(value).unwrap_or(value)));
     words(one) == words(other)
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// A directory as a root, with a file in it.
+    /// A directory as a root, with one file in it.
     fn root(content: &str) -> (tempfile::TempDir, PathBuf) {
         let directory = tempfile::tempdir().unwrap();
         let file = fs::canonicalize(directory.path()).unwrap().join("setting");
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_value_that_does_not_take_is_told() {
-        // What is written there is gone.
+        // What is written there is discarded.
         let refused = write(Path::new("/dev/null"), "1").unwrap_err();
         assert_eq!(refused, "/dev/null can't be set to '1': it reads '' after that");
         let (_root, file) = root("one\ntwo\n");

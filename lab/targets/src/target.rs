@@ -1,4 +1,4 @@
-//! What every target can do.
+//! The interface of every target.
 
 use crate::StopFlag;
 use crate::counting::Counting;
@@ -8,7 +8,7 @@ use faultline_model::facts::Facts;
 use faultline_model::machine::MachineError;
 use std::time::Duration;
 
-/// A target can't be used as asked.
+/// A target cannot be used as requested.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct TargetError {
@@ -26,16 +26,16 @@ impl From<MachineError> for TargetError {
 
 /// A machine on which workloads run.
 pub trait Target {
-    /// What machine it is, now.
+    /// The facts about the machine, now.
     fn facts(&self) -> Facts;
 
-    /// Every workload there is, as it describes itself, by name.
+    /// Every workload, as it describes itself, by name. Fails if there are none, or if one cannot be read.
     fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError>;
 
-    /// CPUs that may be used, in the order in which tasks are put on them; never empty.
+    /// CPUs that may be used, in the order in which tasks are placed on them; never empty.
     fn cpus(&self) -> &[u32];
 
-    /// What each execution takes beside the workload's own time: a boot, where there is one.
+    /// Time of each execution in addition to the workload's own: a boot, if there is one.
     fn overhead(&self) -> Duration {
         Duration::ZERO
     }
@@ -45,15 +45,15 @@ pub trait Target {
         Duration::ZERO
     }
 
-    /// How many of the target's CPUs share one that is real; what is not timed by a clock takes that many times as long.
+    /// How many of the target's CPUs share one real CPU. Everything that no clock limits takes that many times as long.
     fn patience(&self) -> u32 {
         1
     }
 
-    /// Executes a workload to its end. When this returns nothing of it runs any more.
+    /// Executes a workload to its end. When this returns, all its processes have ended.
     fn execute(&self, execution: &Execution, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending;
 
-    /// Its ability to count by the lens, where it has it.
+    /// Its ability to count with the lens, if it has it.
     fn counting(&self) -> Option<&dyn Counting> {
         None
     }

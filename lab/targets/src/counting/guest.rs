@@ -10,16 +10,16 @@ use faultline_model::lens::kernel_symbol::KernelSymbol;
 use faultline_model::machine::MachineShape;
 use std::time::Duration;
 
-/// The kernel's array of where each CPU's own variables are.
+/// The kernel's array with the offset of each CPU's own variables.
 const PER_CPU_OFFSET: &str = "__per_cpu_offset";
 
 /// A guest that can count.
 #[derive(Debug)]
 pub struct CountingGuest {
-    /// The one that has booted, whose facts are told.
+    /// The one that has booted and provides the facts.
     first: QemuMachine,
     machines: Vec<QemuMachine>,
-    /// CPUs of the largest.
+    /// Numbers of CPUs.
     cpus: Vec<u32>,
     lens: Lens,
     per_cpu_offset: Option<u64>,
@@ -87,7 +87,7 @@ impl Target for CountingGuest {
         self.machines.iter().map(Target::patience).max().unwrap_or(1)
     }
 
-    /// On the machine that has booted.
+    /// Executes on the machine that has booted.
     fn execute(&self, execution: &Execution, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending {
         self.first.execute(execution, sink, stop)
     }

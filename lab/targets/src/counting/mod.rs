@@ -1,5 +1,5 @@
-//! Counting by the lens, which a target may be capable of: an emulator's plugin counts the cache lines that move between the CPUs,
-//! and leaves a report. Names for what was counted are for others to find.
+//! Counting by the lens, an ability that a target may have. A plugin of the emulator counts the cache lines that move between the CPUs,
+//! and leaves a report. Other crates find names for what was counted.
 
 mod guest;
 mod model;
@@ -18,40 +18,40 @@ use std::path::PathBuf;
 
 /// A target's ability to count while it executes.
 pub trait Counting {
-    /// Executes as [`crate::Target::execute`] does, on a machine for that many tasks, and counts. When this returns nothing of it
-    /// runs any more.
+    /// Executes like [`crate::Target::execute`], on a machine for that many tasks, and counts. When this returns, all its processes
+    /// have ended.
     fn count(&self, execution: &Execution, tasks: u32, sink: &mut LineSink<'_>, stop: &StopFlag) -> Counted;
 }
 
-/// What came of an execution that was counted.
+/// The result of an execution that was counted.
 #[derive(Debug)]
 pub struct Counted {
     /// How it ended.
     pub ending: Ending,
-    /// What was counted; else why nothing is known, in words.
+    /// What was counted, or the reason in words why there is none.
     pub report: Result<RawReport, String>,
 }
 
 impl Counted {
-    /// It never began, in words why.
+    /// An execution that never started, with the reason in words.
     pub fn not_started(text: String) -> Self {
         Counted { report: Err(text.clone()), ending: Ending::NotStarted { text } }
     }
 }
 
-/// The lens: its plugin, and the machine that it models.
+/// The lens: its plugin, and the modelled machine.
 #[derive(Debug, Clone)]
 pub struct Lens {
     /// The plugin's file.
     pub plugin: PathBuf,
-    /// The machine, but for its number of CPUs.
+    /// The machine, except for its number of CPUs.
     pub model: MachineModel,
     /// Directory for reports.
     pub scratch: PathBuf,
 }
 
 impl Lens {
-    /// The plugin for a machine of `cpus` CPUs, and where its report will be. The error is in words.
+    /// The plugin for a machine of `cpus` CPUs, and the place of its report. Fails, in words, if the machine cannot exist or there is no place for the report.
     fn attached(&self, cpus: u32, is_whole: bool) -> Result<(Plugin, ReportFile), String> {
         let file = ReportFile::new(&self.scratch)?;
         let plugin = file.in_directory_of(self.model.plugin(&self.plugin, cpus, file.path(), is_whole));

@@ -1,35 +1,35 @@
-//! The machine that the lens models, and how the plugin is told of it.
+//! The machine that the lens models, and its description for the plugin.
 
 use crate::{Plugin, TargetError};
 use faultline_coherence::{Caches, CostTable, Topology};
 use std::path::{Path, PathBuf};
 
-/// A machine, but for its number of CPUs.
+/// A machine, except for its number of CPUs.
 #[derive(Debug, Clone)]
 pub struct MachineModel {
     /// Sockets.
     pub sockets: u32,
-    /// CPUs that share a last-level cache; none for all of a socket.
+    /// CPUs that share a last-level cache; `None` for all of a socket.
     pub cpus_per_cache: Option<u32>,
     /// Times of instructions and transfers.
     pub costs: CostTable,
-    /// Bounds of each CPU's own cache; none for caches without.
+    /// Bounds of each CPU's own cache; `None` for caches without bounds.
     pub caches: Option<Caches>,
     /// How far a CPU may run ahead of the slowest, in clocks: soon after a transfer, and later.
     pub quanta: Quanta,
 }
 
-/// How far a CPU may run ahead, in clocks, where it is said.
+/// How far a CPU may run ahead, in clocks, if given.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Quanta {
     /// Soon after a transfer.
     pub contended: Option<u64>,
-    /// When there has been none for long.
+    /// If its last transfer is long ago.
     pub private: Option<u64>,
 }
 
 impl MachineModel {
-    /// Refuses what can't be at one of these numbers of CPUs.
+    /// Fails if the machine cannot exist with one of these numbers of CPUs.
     pub fn check(&self, cpus: &[u32]) -> Result<(), TargetError> {
         let hint = "each socket has as many CPUs as the next, and so has each cache of a socket: 8 CPUs are `--sockets 2 --cpus-per-cache 4`, for example";
         for &cpus in cpus {

@@ -1,4 +1,4 @@
-//! A program under the lens, in QEMU's user mode: each of its threads has a CPU.
+//! A program under the lens, in QEMU's user mode. Each of its threads has a CPU.
 
 use super::{Counted, Counting, Lens, MachineModel};
 use crate::execution::LineSink;
@@ -9,7 +9,7 @@ use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
 use faultline_model::lens::raw::{Problem, RawReport};
 
-/// A program of the user's on this host, that can be counted. An execution's arguments are the program's.
+/// A user's program on this host that can be counted. An execution's arguments are the program's.
 #[derive(Debug)]
 pub struct CountingProgram {
     /// The program.
@@ -17,18 +17,18 @@ pub struct CountingProgram {
     host: Host,
     paths: HostPaths,
     lens: Lens,
-    /// Whether all of a run is counted, not only what lies between marks.
+    /// Whether the whole run is counted, including what is outside marks.
     is_whole: bool,
 }
 
 impl CountingProgram {
-    /// `is_whole`: all of a run is counted, not only what lies between marks.
+    /// `is_whole`: the whole run is counted, including what is outside marks.
     pub fn new(program: UserProgram, paths: HostPaths, lens: Lens, is_whole: bool) -> Self {
         CountingProgram { program, host: Host::new(paths.clone()), paths, lens, is_whole }
     }
 
-    /// CPUs of a machine for that many threads: one for each, and one for the thread that starts them; as many to each socket and
-    /// cache.
+    /// CPUs of a machine for that many threads: one for each, and one for the thread that starts them, rounded up so that all sockets and
+    /// caches have equally many.
     pub fn cpus_for(model: &MachineModel, threads: u32) -> u32 {
         let part = model.sockets.max(1).saturating_mul(model.cpus_per_cache.unwrap_or(1).max(1));
         threads.saturating_add(1).div_ceil(part).saturating_mul(part)
@@ -59,7 +59,7 @@ impl Counting for CountingProgram {
     }
 }
 
-/// What the plugin leaves to be said to people.
+/// Adds what people should know and the plugin does not say.
 fn with_what_lacks(mut report: RawReport) -> RawReport {
     for problem in report.problems.iter_mut().filter(|problem| problem.kind == "no_mark") {
         problem.text.push_str("; `--whole` counts all of a run");
@@ -83,12 +83,12 @@ fn stderr(ending: &Ending) -> &str {
 }
 
 impl Target for CountingProgram {
-    /// Those of this host.
+    /// The facts of this host.
     fn facts(&self) -> Facts {
         self.host.facts()
     }
 
-    /// None: it is no workload.
+    /// None, because a program is not a workload.
     fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError> {
         Ok(Vec::new())
     }

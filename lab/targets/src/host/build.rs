@@ -1,4 +1,4 @@
-//! Builds the workloads' programs with a compiler of the user's choice: runs their Makefile under a keeper.
+//! Builds the workloads' programs with a compiler that the user chooses: runs their Makefile under a keeper.
 
 use crate::keep::{End, Grace, Kept, Output, Program};
 use crate::{StopFlag, TargetError, search_path};
@@ -8,15 +8,15 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
-/// All of them take a quarter of a minute on two CPUs.
+/// A build of all of them takes a quarter of a minute on two CPUs.
 const LIMIT: Duration = Duration::from_secs(10 * 60);
 
 const STDERR_KEPT_BYTES: usize = 16_384;
 
-/// How many of the last lines an error cites.
+/// Number of lines at the end of the output that an error cites.
 const CITED_LINES: usize = 3;
 
-/// What an outer make, or its user for every make, would have it do.
+/// Variables of an outer make, or of the user for every make; they would change the build.
 const OF_MAKE: [&str; 5] = ["MAKEFLAGS", "GNUMAKEFLAGS", "MFLAGS", "MAKEFILES", "MAKELEVEL"];
 
 /// A build of all workloads.
@@ -24,17 +24,18 @@ const OF_MAKE: [&str; 5] = ["MAKEFLAGS", "GNUMAKEFLAGS", "MFLAGS", "MAKEFILES", 
 pub struct BuildRequest<'a> {
     /// Directory of the workloads' sources, with their Makefile.
     pub sources: &'a Path,
-    /// The compiler's words, parted by blanks: `clang -O3`.
+    /// The compiler and its options, separated by blanks: `clang -O3`.
     pub compiler: &'a str,
-    /// Directory for the programs; it is made where it is not there. What was built there before is built anew.
+    /// Directory for the programs; it is created if it does not exist. Programs that are already there are built again.
     pub directory: &'a Path,
-    /// A program that, called with [`crate::keeper::ARGUMENT`] first, runs [`crate::keeper::run`].
+    /// A program that runs [`crate::keeper::run`] if [`crate::keeper::ARGUMENT`] is its first argument.
     pub keeper: &'a Path,
-    /// Directory in which the build gets a scratch directory of its own.
+    /// Directory in which the build gets its own scratch directory.
     pub scratch: &'a Path,
 }
 
-/// Builds. When this returns nothing of it runs any more; programs in the directory are of use only if it went well.
+/// Builds. When this returns, all its processes have ended. Fails if make or the compiler fails, at the time limit, or on a stop; the programs in the
+/// directory are then unusable.
 pub fn build_workloads(request: &BuildRequest<'_>, stop: &StopFlag) -> Result<(), TargetError> {
     let refused = |reason: &str| TargetError {
         problem: format!("can't build the workloads with '{}': {reason}", request.compiler),
@@ -57,7 +58,7 @@ pub fn build_workloads(request: &BuildRequest<'_>, stop: &StopFlag) -> Result<()
         system_settings: &[],
     };
     let kept = Kept::start(&program).map_err(|text| refused(&text))?;
-    // What fails is told on standard error; the names of files that go well are not worth keeping.
+    // Errors are on standard error. The names of files that compile are not worth keeping.
     let ended = kept.follow(LIMIT, &mut |_, _| ControlFlow::Continue(()), stop);
     let reason = match ended.end {
         End::Exited(0) => return Ok(()),
@@ -71,7 +72,7 @@ pub fn build_workloads(request: &BuildRequest<'_>, stop: &StopFlag) -> Result<()
     Err(refused(&reason))
 }
 
-/// Make hands its variables to a shell, so they may hold nothing that a shell, or make, acts on. The error is in words.
+/// Make passes its variables to a shell, so they must not contain anything that a shell or make interprets. Fails in words.
 fn arguments(request: &BuildRequest<'_>) -> Result<Vec<OsString>, String> {
     let directory = std::path::absolute(request.directory).map_err(|error| error.to_string())?;
     let directory = directory.to_str().filter(|path| path.chars().all(is_plain)).ok_or_else(|| {
@@ -88,7 +89,7 @@ fn arguments(request: &BuildRequest<'_>) -> Result<Vec<OsString>, String> {
     }
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     let mut arguments: Vec<OsString> = vec!["-C".into(), request.sources.into()];
-    // Objects of another compiler may be there, and are as new.
+    // Objects of another compiler may be there, and look up to date.
     arguments.extend(["--always-make".into(), format!("-j{jobs}").into()]);
     arguments.extend([format!("CC={}", request.compiler).into(), format!("BUILD={directory}").into()]);
     Ok(arguments)
@@ -98,7 +99,7 @@ fn is_plain(sign: char) -> bool {
     sign.is_ascii_alphanumeric() || "_-./+=,:@%".contains(sign)
 }
 
-/// The last lines that are not make's own on how it gives up.
+/// The last lines, without make's own messages about giving up.
 fn last_lines(stderr: &str) -> String {
     let gives_up = |line: &str| line.contains("*** [") || line.contains("*** Waiting");
     let telling = |line: &&str| !line.trim().is_empty() && !gives_up(line);

@@ -8,7 +8,7 @@ use faultline_model::protocol::LONGEST_LINE_BYTES;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// How much of the end of standard error is kept.
+/// Number of bytes at the end of standard error that are kept.
 const STDERR_KEPT_BYTES: usize = 4096;
 
 /// See [`crate::Target::execute`].

@@ -1,7 +1,7 @@
-//! Facts about this host: what is known on every system here, what one system alone knows in a file of its own. What any Linux tells in `/proc` and
-//! `/sys`, this one or a guest's, is read by `linux_facts`: a new fact from there is of both.
+//! Facts about this host: those known on every system here, and those of one system, which have their own file. `linux_facts` reads what
+//! every Linux has in `/proc` and `/sys`, for this host and for guests. So a new fact from there applies to both.
 //!
-//! Keys are dotted and end in their unit; docs/FORMATS.md lists those that others rely on. What can't be read is left out.
+//! Keys are dotted and end in their unit. docs/FORMATS.md lists those that other code relies on. Facts that cannot be read are left out.
 
 #[cfg(target_os = "linux")]
 mod cgroup;

@@ -1,5 +1,5 @@
-//! How long a cache line takes from CPU to CPU on this host: two threads, each tied to a CPU, hand a line to and fro, for every
-//! pair of CPUs. What is made of the times is for others to say.
+//! How long a cache line takes from CPU to CPU on this host. For every pair of CPUs, two threads, each bound to a CPU, pass a line back and
+//! forth. Callers interpret the times.
 
 mod bounce;
 mod instruction;
@@ -12,14 +12,14 @@ use crate::{StopFlag, TargetError};
 use bounce::Failure;
 use std::time::{Duration, Instant};
 
-/// How much is measured.
+/// How much to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rounds {
-    /// Times that the line goes to the other CPU and back, in each sample; at least 1.
+    /// Number of round trips of the line in each sample; at least 1.
     pub round_trips: u32,
     /// Samples of each pair; at least 1.
     pub samples: u32,
-    /// The whole probe takes no longer.
+    /// Time limit of the whole probe.
     pub limit: Duration,
 }
 
@@ -38,7 +38,7 @@ pub struct Pair {
     pub other: u32,
     /// How near they are to each other.
     pub nearness: Nearness,
-    /// The way of a line from one to the other, in nanoseconds: median over the samples.
+    /// Time of a line from one CPU to the other, in nanoseconds: median over the samples.
     pub median_ns: f64,
     /// First and third quartile of the same.
     pub quartiles_ns: (f64, f64),
@@ -47,15 +47,15 @@ pub struct Pair {
 /// What was measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Probe {
-    /// Time of one arithmetic operation that waits for the one before, in picoseconds: an instruction's, where a CPU does one
-    /// in a cycle.
+    /// Time of one arithmetic operation that depends on the one before, in picoseconds. That is one instruction, if a CPU executes one
+    /// per cycle.
     pub instruction_ps: f64,
     /// Every pair once, by numbers of CPUs.
     pub pairs: Vec<Pair>,
 }
 
 impl Probe {
-    /// Median over all pairs that are so near, in nanoseconds; none without such a pair.
+    /// Median over all pairs at that distance, in nanoseconds; `None` if there is no such pair.
     pub fn median_ns(&self, nearness: Nearness) -> Option<f64> {
         let near = self.pairs.iter().filter(|pair| pair.nearness == nearness);
         quartiles(near.map(|pair| pair.median_ns).collect()).map(|[_, median, _]| median)
@@ -64,11 +64,11 @@ impl Probe {
 
 /// Measures every pair of `cpus`, one after the other. Nothing else should run on them.
 ///
-/// A line's way is measured by compare-and-swap on both sides, which asks for the line to write at once: one transfer each way.
-/// Should be called from an optimised build, for the instruction's sake.
+/// A line's way is measured by compare-and-swap on both sides, which requests the line for writing at once: one transfer each way.
+/// Call this from an optimised build, otherwise the time of the instruction is wrong.
 ///
 /// # Errors
-/// Fewer than two CPUs, one on which we may not run, the time limit, or a stop.
+/// Fails with fewer than two CPUs, with a CPU on which we may not run, at the time limit, and on a stop.
 pub fn probe(cpus: &[u32], rounds: Rounds, stop: &StopFlag) -> Result<Probe, TargetError> {
     let mut cpus = cpus.to_vec();
     cpus.sort_unstable();
@@ -111,7 +111,7 @@ fn error(problem: impl Into<String>, hint: &str) -> TargetError {
     TargetError { problem: problem.into(), hint: hint.into() }
 }
 
-/// First quartile, median and third; none without values.
+/// First quartile, median and third quartile; `None` without values.
 fn quartiles(mut values: Vec<f64>) -> Option<[f64; 3]> {
     values.sort_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;
@@ -154,7 +154,7 @@ mod tests {
             assert!(
                 pair.one < pair.other && pair.quartiles_ns.0 <= pair.median_ns && pair.median_ns <= pair.quartiles_ns.1
             );
-            // No line goes faster than light crosses a chip. There is no upper bound: other work may be in the way.
+            // No line is faster than light across a chip. There is no upper bound, because other work may delay it.
             assert!(pair.median_ns > 0.1, "{pair:?}");
             assert!(probe.median_ns(pair.nearness).is_some());
         }

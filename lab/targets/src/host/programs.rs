@@ -1,12 +1,12 @@
-//! The workloads' programs: which there are, and what they say of themselves.
+//! The workloads' programs: which exist, and how they describe themselves.
 
 use crate::TargetError;
 use crate::program_output;
 use faultline_model::describe::{self, WorkloadInfo};
 use std::path::{Path, PathBuf};
 
-/// Every program in the directory that describes itself, by name. A program in it that does not is not a workload (the tiny
-/// program that `self_exec` executes, for one) when its name has a dot; any other is an error.
+/// Every program in the directory that describes itself, by name. A program that does not is allowed if its name has a dot, because it is then not a workload
+/// (such as the small program that `self_exec` executes). Fails for any other program that does not, and if the directory cannot be read.
 pub(super) fn describe_all(directory: &Path) -> Result<Vec<WorkloadInfo>, TargetError> {
     let programs = list(directory)?;
     if programs.is_empty() {
@@ -15,7 +15,7 @@ pub(super) fn describe_all(directory: &Path) -> Result<Vec<WorkloadInfo>, Target
     programs.iter().map(|program| describe(program)).collect()
 }
 
-/// Paths of the workloads' programs, by name.
+/// Paths of the workloads' programs, by name. Fails if the directory cannot be read.
 pub(super) fn list(directory: &Path) -> Result<Vec<PathBuf>, TargetError> {
     let entries = std::fs::read_dir(directory).map_err(|error| no_workloads(directory, &error.to_string()))?;
     let mut programs: Vec<PathBuf> = entries

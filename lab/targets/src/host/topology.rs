@@ -1,10 +1,10 @@
-//! Which CPUs there are for us, and in what order tasks are put on them.
+//! The CPUs that we may use, and the order in which tasks are placed on them.
 
 use crate::linux_facts::{Place, place};
 use crate::system_files::OwnFiles;
 use std::collections::BTreeMap;
 
-/// CPUs that this process may run on, in pinning order. Where the system tells no more than their number, in the order of
+/// CPUs that this process may run on, in pinning order. If the system reports only their count, they are in the order of
 /// their numbers.
 pub(super) fn usable_cpus() -> Vec<u32> {
     let allowed = allowed_cpus();
@@ -30,7 +30,7 @@ fn counted_cpus() -> Vec<u32> {
     (0..count).collect()
 }
 
-/// Cores before hardware threads of a core that is in use already, and one socket before the next.
+/// Cores before second hardware threads of used cores, and one socket before the next.
 fn order(places: &[(u32, Option<Place>)]) -> Vec<u32> {
     let mut threads_of_core: BTreeMap<Place, u32> = BTreeMap::new();
     let mut keyed: Vec<(u32, Option<Place>, u32)> = Vec::new();

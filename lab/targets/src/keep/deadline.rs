@@ -1,8 +1,8 @@
-//! A time limit that does not run while we are stopped: Ctrl-Z, or a suspended machine, is no fault of the workload.
+//! A time limit that does not run while we are stopped: Ctrl-Z, or a suspended machine, is not the workload's fault.
 
 use std::time::{Duration, Instant};
 
-/// A gap between two looks that is longer than this was not ours: we look many times a second.
+/// We check many times a second. A longer gap between two checks means that we were stopped.
 const AWAY: Duration = Duration::from_secs(1);
 
 /// A time limit.
@@ -13,14 +13,14 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// The limit begins to run. Limits beyond what the clock can reckon with never end.
+    /// Starts the limit. A limit that exceeds the clock's range never ends.
     pub(crate) fn after(limit: Duration) -> Self {
         let now = Instant::now();
         const FOREVER: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
         Deadline { until: now + limit.min(FOREVER), looked: now }
     }
 
-    /// What is left of it; zero when it is over. To be called several times a second.
+    /// The remaining time; zero when it is over. To be called several times a second.
     pub(crate) fn left(&mut self) -> Duration {
         let now = Instant::now();
         let gap = now.saturating_duration_since(self.looked);

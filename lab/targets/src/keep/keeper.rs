@@ -1,14 +1,14 @@
-//! A process between us and a workload, or an emulator, so that nothing of it outlives us, even when we are killed by SIGKILL.
+//! A process between us and a workload or emulator. It ensures that no process survives us, even if we are killed by SIGKILL.
 //!
-//! It holds one end of a socket (its standard input); we hold the other. The workload's end is told over it, as a line. A byte
-//! from us has it ask the workload to end (SIGTERM). When our end closes, for whatever reason, the keeper kills the workload
-//! and all that came of it. It also makes the scratch directory, and removes it; if nobody hears of the workload's end, so that
-//! we were killed, it removes what else we would have. Before the workload begins it writes the system's settings, each after
-//! it has told us what was there; once nothing of the workload is left, it puts them back, and tells of those that it could
-//! not. On Linux it adopts orphans (`PR_SET_CHILD_SUBREAPER`), so that a process which left its group is found too; elsewhere
-//! its last act is to kill its own process group, in which the workload is. When the keeper itself is killed, the kernel kills
-//! the workload (Linux), and we kill the group, and whatever else carries the execution's mark in its environment; then we put
-//! the settings back.
+//! It holds one end of a socket (its standard input), and we hold the other. It reports the workload's end over it, as a line. A byte
+//! from us makes it ask the workload to end (SIGTERM). When our end closes, for any reason, the keeper kills the workload
+//! and all its descendants. It also creates the scratch directory, and removes it. If nobody reads its report, because
+//! we were killed, it also removes the directory that we would have removed. Before the workload starts, it writes the system settings. It first
+//! sends us the value of each one. When all processes of the workload are gone, it restores the settings, and reports those that it could
+//! not restore. On Linux it adopts orphans (`PR_SET_CHILD_SUBREAPER`), so it also finds processes that left their group. On other systems
+//! it finally kills its own process group, which contains the workload. If the keeper itself is killed, the kernel kills
+//! the workload (Linux). We then kill the group, and every other process that carries the execution's identifier in its environment,
+//! and restore the settings.
 
 use crate::system_settings::{self, Before};
 use std::ffi::{OsStr, OsString};
@@ -25,19 +25,19 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 
-/// First argument that makes a program the keeper.
+/// The first argument that makes a program the keeper.
 pub const ARGUMENT: &str = "__keep";
 
-/// Environment variable by which the processes of an execution are known.
+/// The environment variable that identifies the processes of an execution.
 pub(super) const MARK_VARIABLE: &str = "FAULTLINE_EXECUTION";
 
-/// What we say to have the workload asked to end.
+/// The byte that we send to make it ask the workload to end.
 pub(super) const ASK_TO_END: &[u8] = b"e";
 
-/// How long killed processes may take to be gone; a process in an uninterruptible wait can take longer than anyone wants.
+/// How long to wait for killed processes to disappear. A process in an uninterruptible wait can take longer than anyone wants to wait.
 const KILL_LIMIT: Duration = Duration::from_secs(5);
 
-/// How the kept program ended, as the keeper tells it.
+/// How the kept program ended, as the keeper reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Told {
     /// With an exit status.
@@ -67,19 +67,19 @@ impl Told {
     }
 }
 
-/// All that a keeper tells, in this order.
+/// Everything that a keeper reports, in this order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Account {
-    /// Settings as they were: each is told before it is written.
+    /// Previous values of settings; each is reported before it is written.
     pub(super) before: Vec<Before>,
-    /// Those that could not be put back, in words.
+    /// Settings that could not be restored, in words.
     pub(super) left: Vec<String>,
-    /// How the program ended. It is the last line: when it is there, the settings were put back.
+    /// How the program ended. This is the last line: once it is there, the settings have been restored.
     pub(super) told: Option<Told>,
 }
 
 impl Account {
-    /// Reads the lines that the keeper wrote; one that was cut off counts for nothing.
+    /// Reads the lines that the keeper wrote. A line that was cut off is ignored.
     pub(super) fn read(heard: &str) -> Self {
         let mut account = Account::default();
         for line in heard.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
@@ -94,7 +94,7 @@ impl Account {
     }
 }
 
-/// Neither a path that was resolved nor a value of one line holds a NUL character.
+/// A resolved path and a one-line value contain no NUL character.
 fn before_line(before: &Before) -> String {
     format!("was {}\0{}\n", before.file.display(), before.value)
 }
@@ -104,14 +104,14 @@ fn read_before(text: &str) -> Option<Before> {
     Some(Before { file: PathBuf::from(file), value: value.to_owned() })
 }
 
-/// The name of one execution: unlike any other of this machine.
+/// The identifier of one execution, unique on this machine.
 #[derive(Debug)]
 pub(super) struct Mark(String);
 
 impl Mark {
     pub(super) fn new() -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        // Relaxed: numbers need only differ, and a read-modify-write gives each its own.
+        // Relaxed: the numbers only need to differ, and a read-modify-write gives each one its own.
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Mark(format!("faultline-{}-{:x}-{count}", std::process::id(), since.as_nanos()))
@@ -121,26 +121,26 @@ impl Mark {
         &self.0
     }
 
-    /// Kills every process that carries the mark, as `/proc` shows them; none where there is no `/proc`.
+    /// Kills every process that carries the identifier, according to `/proc`; none if there is no `/proc`.
     pub(super) fn kill_processes(&self) {
         let wanted = format!("{MARK_VARIABLE}={}", self.0);
         for (process, _) in processes() {
             let environment = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
             if environment.split(|&byte| byte == 0).any(|variable| variable == wanted.as_bytes()) {
-                // Fails when it is gone already, which is what we want.
+                // Fails if the process is already gone, which is what we want.
                 let _ = kill_process(process, Signal::KILL);
             }
         }
     }
 }
 
-/// What the keeper is called with.
+/// The keeper's arguments.
 struct Request {
-    /// The directory to make for the program.
+    /// The scratch directory to create for the program.
     scratch: PathBuf,
-    /// A directory of the one who called; may be empty.
+    /// A directory of the caller; may be empty.
     callers: OsString,
-    /// Variables for the program alone: none of them is the keeper's.
+    /// Environment variables for the program only, not for the keeper.
     environment: Vec<(OsString, OsString)>,
     /// Settings by the paths of their files.
     settings: Vec<(String, String)>,
@@ -148,7 +148,7 @@ struct Request {
     arguments: Vec<OsString>,
 }
 
-/// Words that say what the two after them are, or that all after it are the program and its arguments.
+/// Words that say what the two following words are, or that the program and its arguments follow.
 pub(super) const ENVIRONMENT: &str = "environment";
 pub(super) const SETTING: &str = "setting";
 pub(super) const PROGRAM: &str = "program";
@@ -176,7 +176,7 @@ impl Request {
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).envs(self.environment.iter().map(|(name, value)| (name, value)));
-        // By it we are found when the keeper is killed.
+        // We find processes by it if the keeper is killed.
         if let Some(mark) = std::env::var_os(MARK_VARIABLE) {
             command.env(MARK_VARIABLE, mark);
         }
@@ -184,13 +184,13 @@ impl Request {
     }
 }
 
-/// The keeper's whole life. `arguments`: the scratch directory to make; a directory of the one who called, or nothing; any of
+/// Runs the keeper. `arguments`: the scratch directory to create; a directory of the caller, or an empty word; any number of
 /// `environment NAME VALUE` and `setting PATH VALUE`; `program`, the program, its arguments.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     run_below(arguments, &system_settings::ROOTS.map(Path::new))
 }
 
-/// The same with settings that are files below other directories, for tests without rights.
+/// The same with settings below other directories, for tests without privileges.
 #[doc(hidden)]
 pub fn run_below(arguments: impl Iterator<Item = OsString>, roots: &[&Path]) -> ExitCode {
     let Some(request) = Request::read(arguments) else { return ExitCode::from(2) };
@@ -206,11 +206,11 @@ pub fn run_below(arguments: impl Iterator<Item = OsString>, roots: &[&Path]) -> 
         Err(error) => Told::NotStarted(format!("no scratch directory {}: {error}", scratch.display())),
     };
     let left = system_settings::put_back_all(&before);
-    // Nothing of the workload is left to use it, nor to hear that it could not be removed.
+    // No process of the workload is left to use it, or to be told that it could not be removed.
     let _ = std::fs::remove_dir_all(scratch);
     let left: String = left.iter().map(|text| format!("left {text}\n")).collect();
     let is_heard = socket.write_all((left + &told.line()).as_bytes()).is_ok();
-    // Nobody listens any more when our other end was killed.
+    // If our other end was killed, nobody listens any more.
     if !is_heard && !request.callers.is_empty() {
         let _ = std::fs::remove_dir_all(&request.callers);
     }
@@ -218,7 +218,7 @@ pub fn run_below(arguments: impl Iterator<Item = OsString>, roots: &[&Path]) -> 
     ExitCode::SUCCESS
 }
 
-/// Writes the settings, each once the other end and `before` have what was there. The error is in words.
+/// Writes the settings, each after the other end and `before` have its previous value. Fails in words.
 fn set(
     settings: &[(String, String)],
     roots: &[&Path],
@@ -235,7 +235,7 @@ fn set(
     Ok(())
 }
 
-/// Our end of the socket, which came as standard input.
+/// Our end of the socket, which was passed as standard input.
 fn take_socket() -> std::io::Result<UnixStream> {
     let descriptor = rustix::io::fcntl_dupfd_cloexec(std::io::stdin(), 3)?;
     Ok(UnixStream::from(descriptor))
@@ -272,7 +272,7 @@ fn watch_child(mut child: Child, sender: Sender<Woken>) {
     });
 }
 
-/// All that our other end may say is [`ASK_TO_END`]; when it closes, there is the end of the file.
+/// The other end sends nothing but [`ASK_TO_END`]. When it closes, the read returns the end of the file.
 fn watch_socket(socket: &UnixStream, sender: Sender<Woken>) {
     let Ok(mut socket) = socket.try_clone() else { return };
     thread::spawn(move || {
@@ -283,12 +283,12 @@ fn watch_socket(socket: &UnixStream, sender: Sender<Woken>) {
     });
 }
 
-/// `process`: the workload's own.
+/// `process`: the workload's own process.
 fn wait_for_end(events: &Receiver<Woken>, process: Pid) -> Told {
     loop {
         match events.recv() {
             Ok(Woken::Ended(status)) => return told(status),
-            // Fails when it is gone already, which is what was asked for.
+            // Fails if it is already gone, which is what was asked for.
             Ok(Woken::Asked) => drop(kill_process(process, Signal::TERM)),
             Ok(Woken::Abandoned) | Err(_) => break,
         }
@@ -309,7 +309,7 @@ fn told(status: ExitStatus) -> Told {
     }
 }
 
-/// Kills and reaps until nothing of the workload is left.
+/// Kills and reaps until no process of the workload is left.
 fn kill_the_rest() {
     let until = Instant::now() + KILL_LIMIT;
     while Instant::now() < until {
@@ -325,12 +325,12 @@ fn kill_the_rest() {
 
 fn kill_descendants() {
     for process in descendants() {
-        // Fails when it is gone already, which is what we want.
+        // Fails if it is already gone, which is what we want.
         let _ = kill_process(process, Signal::KILL);
     }
 }
 
-/// The keeper's last act where it can't find its descendants: it is in the group itself.
+/// The keeper's last action on systems where it cannot find its descendants: it kills the group that it belongs to.
 #[cfg(not(target_os = "linux"))]
 fn kill_own_group() {
     let _ = rustix::process::kill_current_process_group(Signal::KILL);
@@ -341,14 +341,14 @@ fn kill_own_group() {}
 
 #[cfg(target_os = "linux")]
 fn adopt_orphans() {
-    // Fails on kernels before 3.4 alone; the process group is still killed there.
+    // Fails only on kernels before 3.4; the process group is still killed there.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
 }
 
 #[cfg(not(target_os = "linux"))]
 fn adopt_orphans() {}
 
-/// Has the kernel kill the workload when the keeper is killed.
+/// Makes the kernel kill the workload when the keeper is killed.
 #[cfg(target_os = "linux")]
 fn die_with_parent(command: &mut Command) {
     use std::os::unix::process::CommandExt;
@@ -356,7 +356,7 @@ fn die_with_parent(command: &mut Command) {
     let keeper = rustix::process::getpid();
     let prepare = move || {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-        // The keeper may have died before the line above: then nobody would ever send the signal.
+        // The keeper may have died before the line above. Then nobody would ever send the signal.
         if rustix::process::getppid() != Some(keeper) {
             return Err(std::io::Error::from(rustix::io::Errno::SRCH));
         }
@@ -373,7 +373,7 @@ fn die_with_parent(command: &mut Command) {
 #[cfg(not(target_os = "linux"))]
 fn die_with_parent(_command: &mut Command) {}
 
-/// All processes that descend from this one, as `/proc` shows them; none where there is no `/proc`.
+/// All descendants of this process, according to `/proc`; none if there is no `/proc`.
 fn descendants() -> Vec<Pid> {
     let pairs = processes();
     let mut found = vec![rustix::process::getpid()];
@@ -394,7 +394,7 @@ fn processes() -> Vec<(Pid, Option<Pid>)> {
 
 fn parent_of(process: i32) -> Option<Pid> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name in brackets may hold anything; the fields after the last bracket are: state, parent.
+    // The name in brackets may contain anything. The fields after the last bracket are: state, parent.
     let after_name = &stat[stat.rfind(')')? + 1..];
     Pid::from_raw(after_name.split_whitespace().nth(1)?.parse().ok()?)
 }

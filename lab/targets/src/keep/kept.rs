@@ -1,5 +1,5 @@
-//! Follows one program under a keeper: hands on its lines as they come, and ends it at its limit, on a stop, or when the
-//! reader has had enough. One that has something to write down is asked to end before it is killed.
+//! Follows one program under a keeper: passes on its lines as they arrive, and ends it at its limit, on a stop, or when the
+//! sink returns `Break`. A program that has data to write is asked to end before it is killed.
 
 use super::Deadline;
 use super::keeper::{self, Account, Mark, Told};
@@ -18,42 +18,42 @@ use std::thread;
 use std::time::Duration;
 use wait_timeout::ChildExt;
 
-/// How often a stop is looked for. Short enough for a hand on Ctrl-C, long enough not to disturb what is measured.
+/// How often to check for a stop: often enough for a person who presses Ctrl-C, rarely enough not to disturb the measurement.
 const STOP_POLL: Duration = Duration::from_millis(100);
 
-/// Polls without a line after which the output of a keeper that is gone counts as ended.
+/// Number of polls without a line after which the output of a dead keeper counts as ended.
 const SILENT_POLLS: u32 = 10;
 
-/// Lines that may wait to be taken; a workload that prints faster waits in its turn.
+/// Number of lines that may wait in the queue; a workload that prints faster is blocked.
 const WAITING_LINES: usize = 256;
 
-/// How long the keeper may take to clear up: more than it allows itself for killing.
+/// How long the keeper may take to clean up: more than it allows itself for killing.
 const KEEPER_LIMIT: Duration = Duration::from_secs(10);
 
-/// A program to be kept.
+/// A program to run under a keeper.
 pub(crate) struct Program<'a> {
-    /// A program that, called with [`keeper::ARGUMENT`] first, runs [`keeper::run`].
+    /// A program that runs [`keeper::run`] if [`keeper::ARGUMENT`] is its first argument.
     pub(crate) keeper: &'a Path,
-    /// Directory in which it gets a scratch directory of its own.
+    /// Directory in which it gets its own scratch directory.
     pub(crate) scratch: &'a Path,
     /// The program's file.
     pub(crate) file: &'a Path,
-    /// Its arguments, given its scratch directory.
+    /// Its arguments, as a function of its scratch directory.
     pub(crate) arguments: &'a dyn Fn(&Path) -> Vec<OsString>,
-    /// What becomes of its output.
+    /// What to do with its output.
     pub(crate) output: Output,
-    /// How long it may take to end once it is asked to.
+    /// How long it may take to end after it was asked to.
     pub(crate) grace: Grace,
-    /// A directory of ours that the keeper is to remove if we are killed.
+    /// A directory of ours that the keeper removes if we are killed.
     pub(crate) ours: Option<&'a Path>,
-    /// Variables of its environment, beside ours.
+    /// Environment variables in addition to ours.
     pub(crate) environment: &'a [(String, String)],
-    /// Settings of the system while it runs, by the paths of their files.
+    /// System settings while it runs, by the paths of their files.
     pub(crate) system_settings: &'a [(String, String)],
 }
 
 impl Program<'_> {
-    /// The keeper's words between the directories and the program.
+    /// The keeper's arguments between the directories and the program.
     fn words(&self) -> Vec<&str> {
         let environment = self.environment.iter().map(|variable| (keeper::ENVIRONMENT, variable));
         let settings = self.system_settings.iter().map(|setting| (keeper::SETTING, setting));
@@ -62,31 +62,31 @@ impl Program<'_> {
     }
 }
 
-/// What becomes of a program's standard output and standard error.
+/// What to do with a program's standard output and standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Output {
-    /// Lines go to the sink, of longer ones the beginning; of standard error the end is kept.
+    /// Lines go to the sink, long ones cut off; the end of standard error is kept.
     Taken {
-        /// Longest line in bytes. One that is longer is cut one byte past it, so that it is seen to be.
+        /// Longest line in bytes. A longer line is cut one byte past this limit, so that the receiver can recognise it.
         longest_line: usize,
-        /// How much of the end of standard error is kept.
+        /// Number of bytes at the end of standard error that are kept.
         stderr_bytes: usize,
     },
-    /// Both go where ours go.
+    /// Both go to our own standard output and standard error.
     Inherited,
 }
 
-/// How long a program may take to end after SIGTERM, before it is killed; where it is zero, it is killed at once.
+/// How long a program may take to end after SIGTERM before it is killed. If zero, it is killed at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Grace {
     /// At its time limit.
     pub(crate) at_limit: Duration,
-    /// On a stop, for which somebody waits.
+    /// On a stop, when somebody waits for it.
     pub(crate) on_stop: Duration,
 }
 
 impl Grace {
-    /// For what has nothing to write down.
+    /// For programs that have no data to write.
     pub(crate) const NONE: Grace = Grace { at_limit: Duration::ZERO, on_stop: Duration::ZERO };
 }
 
@@ -95,48 +95,48 @@ impl Grace {
 pub(crate) enum End {
     /// With an exit status.
     Exited(i32),
-    /// By a signal that was not ours.
+    /// By a signal that we did not send.
     Signalled(i32),
-    /// Somebody killed its keeper, and with it the program.
+    /// Its keeper was killed, and the program with it.
     KeeperKilled,
-    /// It never began, in words why.
+    /// It never started; the reason in words.
     NotStarted(String),
     /// Killed at its time limit.
     TimedOut,
-    /// Killed because the sink had enough.
+    /// Killed because the sink returned `Break`.
     Refused,
-    /// Killed because a stop was asked for.
+    /// Killed because a stop was requested.
     Stopped,
 }
 
-/// A kept program's end, and its last words.
+/// How a kept program ended, with its last output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ended {
     pub(crate) end: End,
-    /// The end of its standard error; empty where that was not taken.
+    /// The end of its standard error; empty if that was not captured.
     pub(crate) stderr: String,
-    /// Settings of the system that could not be put back, in words.
+    /// System settings that could not be restored, in words.
     pub(crate) left: Vec<String>,
 }
 
-/// Takes lines without their ends; may set another deadline; `Break` has the program killed.
+/// Receives lines without their ends; may set another deadline; `Break` kills the program.
 pub(crate) type KeptSink<'a> = dyn FnMut(&[u8], &mut Deadline) -> ControlFlow<()> + 'a;
 
-/// A program under way, with its keeper.
+/// A running program with its keeper.
 pub(crate) struct Kept {
     keeper: Child,
-    /// Our end; closing it has the keeper kill everything.
+    /// Our end; closing it makes the keeper kill everything.
     socket: UnixStream,
     lines: Receiver<Vec<u8>>,
     stderr: Receiver<String>,
     mark: Mark,
     scratch: PathBuf,
     grace: Grace,
-    /// What the keeper has told so far.
+    /// What the keeper has reported so far.
     heard: Vec<u8>,
 }
 
-/// Why following a program came to an end.
+/// Why following a program ended.
 enum Followed {
     OutputEnded,
     Refused,
@@ -144,7 +144,7 @@ enum Followed {
     TimedOut,
 }
 
-/// What came of listening to the keeper.
+/// The result of listening to the keeper.
 enum Heard {
     More,
     Silence,
@@ -152,7 +152,7 @@ enum Heard {
 }
 
 impl Kept {
-    /// Starts the program. The error is in words.
+    /// Starts the program. Fails, in words, if there is no scratch directory or the keeper cannot be started.
     pub(crate) fn start(program: &Program<'_>) -> Result<Self, String> {
         let mark = Mark::new();
         let scratch = program.scratch.join(mark.name());
@@ -166,7 +166,7 @@ impl Kept {
             .args((program.arguments)(&scratch))
             .env(keeper::MARK_VARIABLE, mark.name())
             .stdin(Stdio::from(OwnedFd::from(theirs)))
-            // A group of its own: Ctrl-C in the terminal reaches us alone, and we end the program in order.
+            // Its own process group: Ctrl-C in the terminal reaches only us, and we end the program in order.
             .process_group(0);
         if program.output != Output::Inherited {
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -185,7 +185,7 @@ impl Kept {
         Ok(Kept { keeper, socket, lines, stderr: last_words, mark, scratch, grace: program.grace, heard: Vec::new() })
     }
 
-    /// Follows the program to its end. When this returns nothing of it runs any more.
+    /// Follows the program to its end. When this returns, all its processes have ended.
     pub(crate) fn follow(mut self, limit: Duration, sink: &mut KeptSink<'_>, stop: &StopFlag) -> Ended {
         let mut deadline = Deadline::after(limit);
         let end = match self.take_lines(&mut deadline, sink, stop) {
@@ -194,7 +194,7 @@ impl Kept {
             Followed::Stopped => self.stop(),
             Followed::TimedOut => self.time_out(),
         };
-        // Not for ever: a process that the keeper could not kill may hold it open.
+        // With a time limit, because a process that the keeper could not kill may hold it open.
         let stderr = self.stderr.recv_timeout(KEEPER_LIMIT).unwrap_or_default();
         Ended { end, stderr, left: self.settle() }
     }
@@ -212,8 +212,8 @@ impl Kept {
             match self.lines.recv_timeout(left.min(STOP_POLL)) {
                 Ok(line) if sink(&line, deadline).is_break() => return Followed::Refused,
                 Ok(_) => {}
-                // A keeper that is gone while the output stays open was killed; it ends only after all others have. What they
-                // printed may still be on its way, when we were stopped.
+                // If the keeper is gone and the output stays open, the keeper was killed, because it ends only after all others. Their
+                // output may still be on its way if we were stopped.
                 Err(RecvTimeoutError::Timeout) if matches!(self.keeper.try_wait(), Ok(Some(_))) => {
                     silent_polls += 1;
                     if silent_polls > SILENT_POLLS {
@@ -226,7 +226,7 @@ impl Kept {
         }
     }
 
-    /// The output is closed, or the keeper gone; what remains is to hear how the program ended.
+    /// Called when the output is closed, or the keeper is gone. Waits to hear how the program ended.
     fn await_end(&mut self, mut deadline: Deadline, stop: &StopFlag) -> End {
         loop {
             if stop.is_set() {
@@ -246,7 +246,7 @@ impl Kept {
         }
     }
 
-    /// Takes what the keeper has said, waiting for it for at most `wait`, which is never zero.
+    /// Receives what the keeper has reported. Waits at most `wait`, which is never zero.
     fn hear(&mut self, wait: Duration) -> Heard {
         let mut chunk = [0; 256];
         match self.socket.set_read_timeout(Some(wait)).and_then(|()| self.socket.read(&mut chunk)) {
@@ -281,8 +281,8 @@ impl Kept {
         }
     }
 
-    /// The keeper is gone. One that was killed has left the settings as they were in the execution: puts them back in its place. Returns
-    /// those that could not be put back, in words.
+    /// Called when the keeper is gone. If it was killed, the settings still have the execution's values, so this restores them. Returns
+    /// those that could not be restored, in words.
     fn settle(&mut self) -> Vec<String> {
         while matches!(self.hear(STOP_POLL), Heard::More) {}
         let account = self.account();
@@ -302,8 +302,8 @@ impl Kept {
         self.kill(End::TimedOut)
     }
 
-    /// Asks the program to end, and waits until the keeper is gone, and the program with it, or the grace is over. What it prints
-    /// meanwhile is taken, so that no full pipe holds it up, and passed over.
+    /// Asks the program to end. Waits until the keeper and the program are gone, or the grace period is over. Output
+    /// is read meanwhile, so that no full pipe blocks the program, and discarded.
     fn ask_to_end(&mut self, grace: Duration) {
         if grace.is_zero() || self.socket.write_all(keeper::ASK_TO_END).is_err() {
             return;
@@ -316,7 +316,7 @@ impl Kept {
             }
             match self.lines.recv_timeout(left.min(STOP_POLL)) {
                 Err(RecvTimeoutError::Disconnected) => {
-                    // Its output is closed; now it ends, or never.
+                    // Its output is closed, so it ends now or never.
                     let _ = self.keeper.wait_timeout(left);
                     return;
                 }
@@ -327,34 +327,34 @@ impl Kept {
     }
 
     fn kill(&mut self, end: End) -> End {
-        // Fails only when the keeper is gone already, and then there is nothing left to tell it.
+        // Fails only if the keeper is already gone, and then there is nothing left to report to it.
         let _ = self.socket.shutdown(std::net::Shutdown::Write);
         self.reap();
         end
     }
 
-    /// Waits for the keeper, which ends once nothing of the program is left.
+    /// Waits for the keeper, which ends when all processes of the program are gone.
     fn reap(&mut self) {
         if let Ok(Some(_)) = self.keeper.wait_timeout(KEEPER_LIMIT) {
             return;
         }
-        // It hangs, then.
+        // It hangs.
         self.clear_up();
         let _ = self.keeper.wait();
     }
 
-    /// Does the keeper's work when it was killed, or hangs: kills it and all that it was there for, removes the scratch
+    /// Does the keeper's work if it was killed or hangs: kills it and all processes that it kept, and removes the scratch
     /// directory.
     fn clear_up(&self) {
-        // Fails when there is none left, which is what we want.
+        // Fails if none is left, which is what we want.
         let _ = kill_process_group(Pid::from_child(&self.keeper), Signal::KILL);
         self.mark.kill_processes();
-        // Gone already if the keeper got so far.
+        // It is already gone if the keeper got that far.
         let _ = std::fs::remove_dir_all(&self.scratch);
     }
 }
 
-/// Sends each line without its end; a line that is too long is cut one byte past the limit, so that it is seen to be.
+/// Sends each line without its end. A line that is too long is cut one byte past the limit, so that the receiver can recognise it.
 fn read_lines(stdout: ChildStdout, longest_line: usize, sender: &SyncSender<Vec<u8>>) {
     let mut reader = BufReader::new(stdout);
     loop {
@@ -373,7 +373,7 @@ fn read_lines(stdout: ChildStdout, longest_line: usize, sender: &SyncSender<Vec<
     }
 }
 
-/// The end of what comes, as text.
+/// The end of the input, as text.
 fn read_end(mut stderr: ChildStderr, kept_bytes: usize) -> String {
     let mut end = Vec::new();
     let mut chunk = [0; 4096];

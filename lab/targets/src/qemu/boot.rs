@@ -1,4 +1,4 @@
-//! One boot of a guest, from the emulator's start to its end: watches its frames and its console, within time limits.
+//! One boot of a guest, from the emulator's start to its end: watches its frames and its console, with time limits.
 
 use super::command_line::CommandLine;
 use super::console;
@@ -17,18 +17,18 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long a guest whose plan is done may take to switch itself off, and a plugin to write down what it has.
+/// How long a guest whose plan is done may take to switch itself off, and a plugin to write its counts.
 const POWER_OFF_LIMIT: Duration = Duration::from_secs(120);
 
-/// How often a guest may fail to come up in time. Under emulation with many CPUs a boot stalls now and then: the kernel patches
-/// its own code, and CPUs go on with the translation of what was there before (seen with QEMU 7.2). Nothing was measured then.
+/// How often a guest may fail to boot in time. Under emulation with many CPUs a boot sometimes stalls: the kernel patches
+/// its own code, and CPUs continue with the translation of the old code (seen with QEMU 7.2). Nothing has been measured at that point.
 pub(super) const BOOT_TRIALS: u32 = 3;
 
-/// All that a boot needs.
+/// The inputs of a boot.
 pub(super) struct Boot<'a> {
     pub(super) emulator: &'a Path,
     pub(super) keeper: &'a Path,
-    /// Directory for the initramfs, which has no name there, and for the keeper.
+    /// Directory for the initramfs, which is an unnamed file there, and for the keeper.
     pub(super) scratch: &'a Path,
     pub(super) kernel: &'a Path,
     pub(super) shape: MachineShape,
@@ -39,23 +39,23 @@ pub(super) struct Boot<'a> {
     pub(super) agent: &'a [u8],
     pub(super) programs: &'a [GuestProgram],
     pub(super) plan: &'a Plan,
-    /// Until the agent's hello.
+    /// Time limit until the agent's hello.
     pub(super) boot_limit: Duration,
-    /// How often it may take longer than that before the boot has failed; at least 1.
+    /// How many boots may exceed that limit before it is a failure; at least 1.
     pub(super) trials: u32,
-    /// From the hello to the plan's end.
+    /// Time limit from the hello to the plan's end.
     pub(super) limit: Duration,
 }
 
-/// What came of a boot.
+/// The result of a boot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Booted {
     pub(super) end: BootEnd,
-    /// The end of what kernel and emulator said, readable.
+    /// The last output of kernel and emulator, readable.
     pub(super) console: String,
-    /// How long the agent's hello took; none where there was none.
+    /// How long the agent's hello took; `None` if there was no hello.
     pub(super) hello_after: Option<Duration>,
-    /// It did not come up in time: the sink has not heard of it.
+    /// It did not boot in time; the sink has received nothing.
     stalled: bool,
 }
 
@@ -64,19 +64,19 @@ pub(super) struct Booted {
 pub(super) enum BootEnd {
     /// The plan was done.
     Done,
-    /// The guest failed, in words how.
+    /// The guest failed; the reason in words.
     Failed(GuestFailure, String),
-    /// The sink had enough.
+    /// The sink returned `Break`.
     Refused,
-    /// A stop was asked for.
+    /// A stop was requested.
     Stopped,
 }
 
-/// Takes the frames as they come; `Break` switches the guest off.
+/// Receives the frames as they arrive; `Break` switches the guest off.
 pub(super) type FrameSink<'a> = dyn FnMut(&Frame<'_>) -> ControlFlow<()> + 'a;
 
 impl Boot<'_> {
-    /// Boots the guest, again if it does not come up in time. When this returns, nothing of it runs any more.
+    /// Boots the guest, and again if it does not boot in time. When this returns, all its processes have ended.
     pub(super) fn run(&self, sink: &mut FrameSink<'_>, stop: &StopFlag) -> Booted {
         for _ in 1..self.trials {
             let booted = self.once(sink, stop);
@@ -131,7 +131,7 @@ impl Boot<'_> {
         }
     }
 
-    /// The initramfs in a file without a name: it is gone with us, however we end.
+    /// The initramfs in an unnamed file, which disappears with this process in any case.
     fn initramfs(&self) -> io::Result<File> {
         let file = tempfile::tempfile_in(self.scratch).map_err(|error| error.kind())?;
         initramfs::write(BufWriter::new(&file), self.agent, self.programs, self.plan)?;
@@ -139,7 +139,7 @@ impl Boot<'_> {
     }
 }
 
-/// Under which name another process of ours can open it.
+/// The path under which another process of ours can open it.
 fn path_of(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()))
 }
@@ -151,7 +151,7 @@ struct Watch<'a, 'b> {
     limit: Duration,
     hello_after: Option<Duration>,
     done: bool,
-    /// What the agent said of its own failure, or what is wrong with its words.
+    /// The agent's own failure, or what is wrong with its output.
     trouble: Option<String>,
     refused: bool,
 }
@@ -164,7 +164,7 @@ impl<'a, 'b> Watch<'a, 'b> {
     fn take(&mut self, line: &[u8], deadline: &mut Deadline) -> ControlFlow<()> {
         let frame = match frame::parse(line) {
             Ok(frame) => frame,
-            // What firmware may say on a serial port before the agent has it.
+            // Firmware may write to a serial port before the agent uses it.
             Err(frame::NoFrame::Rubbish) if self.hello_after.is_none() => return ControlFlow::Continue(()),
             Err(no_frame) => return self.give_up(no_frame.to_string()),
         };
@@ -242,7 +242,7 @@ fn not_booted(end: &End, console: &str, boot_limit: Duration) -> String {
     }
 }
 
-/// Why a guest that was there is gone.
+/// Why a guest is gone that had booted.
 fn lost(end: &End, console: &str) -> String {
     console::complaint(console).unwrap_or_else(|| format!("the guest ended before its workload: {}", ended(end)))
 }
@@ -261,7 +261,7 @@ fn ended(end: &End) -> String {
 mod tests {
     use super::*;
 
-    /// What a watch says after these lines and this end.
+    /// The result of a watch after these lines and this end.
     fn watch(lines: &[&str], end: End, console: &str) -> Booted {
         let mut sink = |_: &Frame<'_>| ControlFlow::Continue(());
         let mut watch = Watch::new(Duration::from_secs(5), &mut sink);

@@ -1,17 +1,17 @@
-//! How fast the emulated time stamp counter runs: an emulator on x86-64 hands on the host's.
+//! The frequency of the emulated time stamp counter: on x86-64 an emulator passes on the host's counter.
 
 use std::time::{Duration, Instant};
 
-/// Long enough for four digits and more; the reader's own delay is well below a microsecond unless it is interrupted.
+/// Long enough for four digits or more; the delay of a reading is well below a microsecond unless it is interrupted.
 const SPAN: Duration = Duration::from_millis(20);
 
 /// A reading that took longer than this was interrupted.
 const UNDISTURBED: Duration = Duration::from_micros(20);
 
-/// Readings before we make do with one that was interrupted.
+/// Number of readings before one that was interrupted is accepted.
 const TRIALS: u32 = 100;
 
-/// Frequency of the time stamp counter in kHz; none on hosts that have none.
+/// Frequency of the time stamp counter in kHz; `None` on hosts without one.
 pub(super) fn tsc_khz() -> Option<u64> {
     let (from, from_ticks) = reading()?;
     std::thread::sleep(SPAN);

@@ -5,30 +5,30 @@ use faultline_model::machine::{Accelerator, MachineShape};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// What the guest's kernel is told, and why.
+/// Parameters for the guest's kernel, with reasons.
 const KERNEL_PARAMETERS: &[&str] = &[
     "console=ttyS0",
     "quiet",
-    // A panic, or an oops, ends the emulator: with its option -no-reboot a restart is the end.
+    // A panic or an oops ends the emulator: with its option -no-reboot, a restart is the end.
     "panic=-1",
     "oops=panic",
-    // Addresses are those of the image: symbols of one boot hold for all.
+    // Addresses are those of the image, so the symbols of one boot are valid for all.
     "nokaslr",
-    // Many CPUs on few make each look stuck.
+    // With many CPUs on few real ones, each looks stuck.
     "nowatchdog",
     "rcupdate.rcu_cpu_stall_suppress=1",
     "workqueue.watchdog_thresh=0",
-    // Ticks of all CPUs at the same moment would contend for the same locks, and the host's CPUs.
+    // If all CPUs tick at the same moment, they contend for the same locks and for the host's CPUs.
     "skew_tick=1",
     "no_timer_check",
 ];
 
-/// In kHz: as closely as the early frequency of the time stamp counter is told. The kernel refines it, and two boots on one host
-/// are told the same.
+/// In kHz: the precision with which the early frequency of the time stamp counter is given. The kernel refines it, and two boots on one host
+/// get the same value.
 const TSC_STEP_KHZ: u64 = 1000;
 
-/// CONFIG_HZ of distributions' kernels. A kernel with another one waits longer or shorter where it waits by a loop, which
-/// emulated devices do not mind.
+/// CONFIG_HZ of distributions' kernels. With another value a kernel's delay loops are longer or shorter, which
+/// does not affect emulated devices.
 const TICKS_PER_SECOND: u64 = 250;
 
 /// All of a boot's arguments.
@@ -39,7 +39,7 @@ pub(super) struct CommandLine<'a> {
     pub(super) initramfs: &'a Path,
     /// Further parameters for the kernel.
     pub(super) parameters: &'a [String],
-    /// Frequency of the time stamp counter, where it is known.
+    /// Frequency of the time stamp counter, if it is known.
     pub(super) tsc_khz: Option<u64>,
     pub(super) plugin: Option<&'a Plugin>,
 }
@@ -49,9 +49,9 @@ impl CommandLine<'_> {
     pub(super) fn kernel_parameters(&self) -> String {
         let mut parameters: Vec<String> = KERNEL_PARAMETERS.iter().map(|&parameter| parameter.to_owned()).collect();
         if let Some(khz) = self.tsc_khz {
-            // Other emulated timers are slow to read and late on a loaded host, too late to measure this one by.
+            // Other emulated timers are slow to read and late on a loaded host, too late to calibrate this counter.
             let khz = (khz + TSC_STEP_KHZ / 2) / TSC_STEP_KHZ * TSC_STEP_KHZ;
-            // Nor is there need to measure each CPU's delay loop anew, which takes most of a boot with many CPUs.
+            // It is also unnecessary that each CPU measures its delay loop, which takes most of a boot with many CPUs.
             let loops = khz * 1000 / TICKS_PER_SECOND;
             parameters.extend(["tsc=reliable".to_owned(), format!("tsc_early_khz={khz}"), format!("lpj={loops}")]);
         }
@@ -67,9 +67,9 @@ impl CommandLine<'_> {
         let mut put = |name: &str, value: &str| option(name, OsStr::new(value));
         match self.accelerator {
             Accelerator::Tcg => {
-                // The lens has all CPUs run by turns on one thread; without a plugin each has its own.
+                // The lens needs all CPUs on one thread, in turn; without a plugin each CPU has its own thread.
                 put("-accel", if self.plugin.is_some() { "tcg,thread=single" } else { "tcg,thread=multi" });
-                // Without `rep stosb`, each iteration of which is an access, and five-level paging, which moves the
+                // Without `rep stosb`, where each iteration is an access, and without five-level paging, which moves the
                 // kernel's direct map.
                 put("-cpu", "max,erms=off,la57=off");
             }
@@ -101,7 +101,7 @@ impl CommandLine<'_> {
         arguments
     }
 
-    /// CPUs, memory, and how they belong together.
+    /// CPUs, memory, and their topology.
     fn machine(&self) -> Vec<(&'static str, String)> {
         let (cpus, sockets, memory) = (self.shape.cpus(), self.shape.sockets(), self.shape.memory_mib());
         let cores = cpus / sockets;

@@ -1,15 +1,15 @@
-//! What the guest's kernel and the emulator said on their way to the end: the first serial port and standard error.
+//! The output of the guest's kernel and of the emulator: the first serial port and standard error.
 
-/// How much of the end is kept: a panic with its traces, or some screens of a boot.
+/// Number of bytes at the end that are kept: a panic with its traces, or some screens of a boot.
 pub(super) const KEPT_BYTES: usize = 16 * 1024;
 
-/// What a kernel says when it gives up, the surest first.
+/// Messages of a kernel that gives up, the most certain first.
 const PANICS: [&str; 3] = ["Kernel panic - not syncing", "Oops: ", "Unable to handle kernel"];
 
-/// Such lines of the emulator that say what is wrong begin with its name.
+/// Lines in which the emulator reports an error begin with its name.
 const EMULATOR: &str = "qemu";
 
-/// The text as people can read it: no carriage returns, nothing that a terminal obeys.
+/// The text in readable form: without carriage returns and terminal control characters.
 pub(super) fn readable(text: &str) -> String {
     let lines =
         text.lines().map(|line| line.trim_end().chars().filter(|&c| c == '\t' || !c.is_control()).collect::<String>());
@@ -21,7 +21,7 @@ pub(super) fn panic(console: &str) -> Option<String> {
     PANICS.iter().find_map(|panic| console.lines().find(|line| line.contains(panic))).map(without_time)
 }
 
-/// What the emulator complained of first.
+/// The emulator's first error.
 pub(super) fn complaint(console: &str) -> Option<String> {
     let complaint = |line: &&str| line.starts_with(EMULATOR) && line.contains(": ") && !line.contains(": warning: ");
     console.lines().find(complaint).map(str::to_owned)

@@ -1,4 +1,4 @@
-//! The emulator's program: where it is, which version, what it can do. Nothing has to be booted to tell.
+//! The emulator's program: its path, its version, its abilities. Nothing has to be booted for this.
 
 use crate::{TargetError, plugin, program_output, search_path};
 use std::path::PathBuf;
@@ -9,13 +9,13 @@ const PROGRAM: &str = "qemu-system-x86_64";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Emulator {
     pub(super) program: PathBuf,
-    /// As it says it.
+    /// As the emulator prints it.
     pub(super) version: String,
     takes_plugins: bool,
 }
 
 impl Emulator {
-    /// The one in the directories of `PATH`.
+    /// The emulator in the directories of `PATH`. Fails if there is none, or if it does not run.
     pub fn find() -> Result<Self, TargetError> {
         let program = search_path::find(PROGRAM).ok_or_else(|| TargetError {
             problem: format!("there is no {PROGRAM} here"),
@@ -32,7 +32,7 @@ impl Emulator {
         Ok(Emulator { program, version, takes_plugins })
     }
 
-    /// Refuses one that was built without plugins.
+    /// Fails if the emulator was built without plugins.
     pub fn must_take_plugins(&self) -> Result<(), TargetError> {
         if self.takes_plugins {
             return Ok(());

@@ -1,8 +1,8 @@
-//! Frames, in which a guest's agent tells what happens (docs/FORMATS.md, "What a guest says"): the reader of one line.
+//! Frames, in which a guest's agent reports (docs/FORMATS.md, "What a guest says"): the reader of one line.
 
 use std::fmt;
 
-/// What the agent's hello says: format and version.
+/// The text of the agent's hello: format and version.
 const FORMAT: &str = "faultline-guest 1";
 
 /// Longest header of a frame in bytes: kind, length, two blanks.
@@ -11,9 +11,9 @@ pub(super) const LONGEST_HEADER_BYTES: usize = 64;
 /// A frame. Bytes come from programs and may be anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Frame<'a> {
-    /// The agent is there.
+    /// The agent has started.
     Hello,
-    /// What follows is of this program.
+    /// The following frames are about this program.
     Program(String),
     /// A line of the program's standard output.
     Out(&'a [u8]),
@@ -25,7 +25,7 @@ pub(super) enum Frame<'a> {
     Signal(i32),
     /// It could not be started.
     NotStarted(String),
-    /// What follows are the lines of this file.
+    /// The following frames are the lines of this file.
     File(String),
     /// A line of the file.
     Line(&'a [u8]),
@@ -41,10 +41,10 @@ pub(super) enum Frame<'a> {
     End,
 }
 
-/// Why a line is no frame.
+/// Why a line is not a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NoFrame {
-    /// Its text is not as long as it says.
+    /// Its text is shorter than its header says.
     CutOff,
     /// Not of this format.
     Rubbish,
@@ -62,7 +62,7 @@ impl fmt::Display for NoFrame {
     }
 }
 
-/// Reads a line without its end.
+/// Reads a line without its end. Fails if it is not a whole frame of this format and version.
 pub(super) fn parse(line: &[u8]) -> Result<Frame<'_>, NoFrame> {
     let mut parts = line.splitn(3, |&byte| byte == b' ');
     let (Some(kind), Some(length), Some(text)) = (parts.next(), parts.next(), parts.next()) else {

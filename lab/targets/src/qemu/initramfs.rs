@@ -20,7 +20,7 @@ pub(super) struct GuestProgram {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Writes the archive, in the kernel's own format (`newc`).
+/// Writes the archive, in the kernel's own format (`newc`). Fails if `out` cannot be written.
 pub(super) fn write(out: impl Write, agent: &[u8], programs: &[GuestProgram], plan: &Plan) -> io::Result<()> {
     let mut archive = Archive { out, entries: 0 };
     for directory in DIRECTORIES {
@@ -40,7 +40,7 @@ struct Archive<W> {
 }
 
 impl<W: Write> Archive<W> {
-    /// Inode numbers differ: the kernel takes equal ones for links of one file.
+    /// Inode numbers must differ: the kernel treats equal ones as links to one file.
     fn put(self, name: &str, mode: u32, bytes: &[u8]) -> io::Result<Self> {
         let entries = self.entries + 1;
         let size = u32::try_from(bytes.len()).map_err(|_| io::Error::other(format!("{name} is too large")))?;

@@ -1,4 +1,4 @@
-//! The kernel that a guest boots: a file given, or the newest that this machine's distribution installed.
+//! The kernel that a guest boots: a given file, or the newest one that this machine's distribution installed.
 
 use crate::TargetError;
 use sha2::{Digest, Sha256};
@@ -17,7 +17,7 @@ pub struct KernelImage {
 }
 
 impl KernelImage {
-    /// Opens the image named, or the default.
+    /// Opens the named image, or the default. Fails if there is none, it cannot be read, or it is not a kernel.
     pub fn open(named: Option<&Path>) -> Result<Self, TargetError> {
         let path = match named {
             Some(path) => path.canonicalize().map_err(|error| unreadable(path, &error))?,
@@ -35,7 +35,7 @@ impl KernelImage {
     }
 }
 
-/// Whether it begins as a bzImage does (Linux, Documentation/arch/x86/boot.rst), or is in ELF, which newer emulators boot too.
+/// Whether it begins like a bzImage (Linux, Documentation/arch/x86/boot.rst) or is an ELF file, which newer emulators boot too.
 fn is_kernel(bytes: &[u8]) -> bool {
     bytes.get(0x202..0x206) == Some(b"HdrS") || bytes.starts_with(b"\x7fELF")
 }
@@ -58,7 +58,7 @@ fn newest() -> Result<PathBuf, TargetError> {
     })
 }
 
-/// Orders versions as people do: numbers within a name by their value.
+/// Orders versions as people do: numbers within a name by value.
 fn version_key(name: &str) -> Vec<(u64, String)> {
     let mut key = Vec::new();
     let mut rest = name;

@@ -1,16 +1,16 @@
-//! What a guest is to do in one boot (docs/FORMATS.md, "A guest's plan").
+//! What a guest does in one boot (docs/FORMATS.md, "A guest's plan").
 
 /// Commands for the agent, in their order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Plan(Vec<Vec<String>>);
 
 impl Plan {
-    /// Adds a command; none of its words holds a NUL character.
+    /// Adds a command; its words must not contain NUL characters.
     pub(super) fn add<W: AsRef<str>>(&mut self, words: &[W]) {
         self.0.push(words.iter().map(|word| word.as_ref().to_owned()).collect());
     }
 
-    /// Each command as the number of its words, then the words, all of them ended by NUL.
+    /// Each command as the number of its words, then the words; each ended by NUL.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for command in &self.0 {

@@ -1,4 +1,4 @@
-//! The first boot of a machine: whether it comes up, what it is, and what the workloads say of themselves.
+//! The first boot of a machine: whether it boots, its facts, and how its workloads describe themselves.
 
 use super::boot::{Boot, BootEnd, FrameSink};
 use super::frame::Frame;
@@ -16,19 +16,19 @@ use std::time::Duration;
 /// Where scratch files are in a guest.
 pub(super) const SCRATCH: &str = "/tmp";
 
-/// What the kernel says of itself, by key.
+/// Facts from the kernel's own files, by key.
 const KERNEL_FILES: [(&str, &str); 3] = [
     ("kernel.name", "/proc/sys/kernel/ostype"),
     ("kernel.release", "/proc/sys/kernel/osrelease"),
     ("kernel.version", "/proc/sys/kernel/version"),
 ];
 
-/// What a first boot found out.
+/// The results of a first boot.
 #[derive(Debug, Clone)]
 pub(super) struct Probe {
     pub(super) facts: Facts,
     pub(super) workloads: Vec<WorkloadInfo>,
-    /// From the emulator's start to the agent's hello.
+    /// Time from the emulator's start to the agent's hello.
     pub(super) hello_after: Duration,
 }
 
@@ -45,7 +45,7 @@ pub(super) fn plan(cpus: u32, nodes: u32, programs: &[GuestProgram]) -> Plan {
     plan
 }
 
-/// Boots with the plan of [`plan`].
+/// Boots with the plan of [`plan`]. Fails if the guest does not boot, on a stop, or if a workload does not describe itself.
 pub(super) fn run(boot: &Boot<'_>, stop: &StopFlag) -> Result<Probe, TargetError> {
     let mut heard = Heard::default();
     let sink: &mut FrameSink<'_> = &mut |frame| {
@@ -65,7 +65,7 @@ pub(super) fn run(boot: &Boot<'_>, stop: &StopFlag) -> Result<Probe, TargetError
     Ok(Probe { facts: facts(&heard.files), workloads: heard.workloads()?, hello_after })
 }
 
-/// What can be done, from how it failed.
+/// A hint that depends on how it failed.
 fn hint(failure: GuestFailure, console: &str) -> String {
     let advice = match failure {
         GuestFailure::NotBooted if console.is_empty() => {
@@ -92,11 +92,11 @@ fn facts(files: &SentFiles) -> Facts {
     facts
 }
 
-/// What the guest said, gathered.
+/// What the guest has sent.
 #[derive(Debug, Default)]
 struct Heard {
     files: SentFiles,
-    /// The file whose lines are coming.
+    /// The file whose lines are arriving.
     file: Option<String>,
     programs: Vec<Description>,
 }

@@ -1,4 +1,4 @@
-//! What goes into a guest: the agent and the workloads, built for it.
+//! The programs in a guest: the agent and the workloads, built for it.
 
 use super::initramfs::GuestProgram;
 use crate::TargetError;
@@ -18,14 +18,14 @@ pub(super) struct Programs {
 }
 
 impl GuestProgram {
-    /// Programs with a dot in their names belong to a workload and are none themselves.
+    /// Programs with a dot in their names belong to a workload and are not workloads themselves.
     pub(super) fn is_workload(&self) -> bool {
         !self.name.contains('.')
     }
 }
 
 impl Programs {
-    /// Reads them from `directory`: `agent`, and all of `workloads/`.
+    /// Reads `agent` and all of `workloads/` in `directory`. Fails if they cannot be read, or cannot run in a guest.
     pub(super) fn read(directory: &Path) -> Result<Self, TargetError> {
         let agent = read(&directory.join(AGENT))?;
         let workloads = directory.join(WORKLOADS);
@@ -43,7 +43,7 @@ impl Programs {
         Ok(Programs { agent, programs })
     }
 
-    /// Two runs compare only if their workloads are the same programs.
+    /// Two runs are comparable only if their workloads are the same programs.
     pub(super) fn put_digests(&self, facts: &mut Facts) {
         for program in self.programs.iter().filter(|program| program.is_workload()) {
             let hex: String = Sha256::digest(&program.bytes).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -52,7 +52,7 @@ impl Programs {
     }
 }
 
-/// A program that a guest without shared libraries can run.
+/// Reads a program. Fails if it needs shared libraries, which a guest does not have.
 fn read(path: &Path) -> Result<Vec<u8>, TargetError> {
     let bytes = std::fs::read(path).map_err(|error| missing(path, &error.to_string()))?;
     match Executable::read(&bytes) {

@@ -1,5 +1,5 @@
-//! The kernel's symbols, as the guest's `/proc/kallsyms` has them, kept by image in the user's cache: they are the same in
-//! every boot of an image, as addresses are not randomised.
+//! The kernel's symbols, from the guest's `/proc/kallsyms`, cached by image in the user's cache directory. They are the same in
+//! every boot of an image, because addresses are not randomised.
 
 use crate::TargetError;
 use faultline_model::lens::kernel_symbol::KernelSymbol;
@@ -7,14 +7,14 @@ use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Reads what `symbols` frames hold, one after the other (docs/FORMATS.md, "What a guest says").
+/// Reads the contents of `symbols` frames, one after the other (docs/FORMATS.md, "What a guest says").
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
     symbols: Vec<KernelSymbol>,
 }
 
 impl Decoder {
-    /// Takes a frame's text; false when it is not in the format.
+    /// Takes a frame's text; `false` if it is not in the format.
     pub(super) fn take(&mut self, text: &[u8]) -> bool {
         let Ok(text) = std::str::from_utf8(text) else { return false };
         text.split_ascii_whitespace().all(|word| self.word(word).is_some())
@@ -44,17 +44,17 @@ impl Decoder {
     }
 }
 
-/// Where the symbols of an image are cached.
+/// The cache file for the symbols of an image.
 fn file(cache: &Path, sha256: &str) -> PathBuf {
     cache.join(format!("kernel-symbols-{sha256}"))
 }
 
-/// The cached symbols of an image, a line each; none where there are none that can be read.
+/// The cached symbols of an image, one per line; `None` if there are none that can be read.
 pub(super) fn cached(cache: &Path, sha256: &str) -> Option<Vec<KernelSymbol>> {
     fs::read_to_string(file(cache, sha256)).ok()?.lines().map(|line| line.parse().ok()).collect()
 }
 
-/// Caches the symbols of an image: the file appears whole.
+/// Caches the symbols of an image; the file appears as a whole. Fails if it cannot be written.
 pub(super) fn keep(cache: &Path, sha256: &str, symbols: &[KernelSymbol]) -> Result<(), TargetError> {
     let write = || -> std::io::Result<()> {
         fs::create_dir_all(cache)?;

@@ -1,10 +1,10 @@
-//! What a BSD tells of itself, through `sysctl`.
+//! Facts of a BSD, from `sysctl`.
 
 use crate::program_output::first_line;
 use faultline_model::facts::Facts;
 use std::path::Path;
 
-/// Fact, and the names under which the BSDs know it; the first that answers is taken.
+/// A fact, and its names on the BSDs; the first that exists is used.
 const TEXTS: &[(&str, &[&str])] = &[
     ("cpu.model", &["hw.model"]),
     ("boot.id", &["kern.boot_id", "kern.boottime"]),

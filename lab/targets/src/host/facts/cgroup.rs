@@ -11,15 +11,15 @@ fn number(path: impl AsRef<Path>) -> Option<i64> {
     text(path)?.parse().ok()
 }
 
-/// In CPUs: the least along the way to the root, of version 2 or 1.
+/// In CPUs: the smallest quota on the path to the root, of version 2 or 1.
 pub(super) fn cpu_quota() -> Option<f64> {
     let membership = text("/proc/self/cgroup")?;
     quotas(&membership, Path::new("/sys/fs/cgroup")).into_iter().reduce(f64::min)
 }
 
-/// The quotas of all groups that the lines of `membership` lead to, below the mount point `root`. A line is
-/// `number:controllers:path`; version 2 has no controllers there, and version 1 mounts each set of them in a directory of its
-/// own, under the set's name or the controller's.
+/// The quotas of all groups in the lines of `membership`, below the mount point `root`. A line is
+/// `number:controllers:path`. Version 2 has no controllers there. Version 1 mounts each set of controllers in its own directory,
+/// which has the name of the set or of the controller.
 fn quotas(membership: &str, root: &Path) -> Vec<f64> {
     let mut quotas = Vec::new();
     for line in membership.lines() {
@@ -37,7 +37,7 @@ fn quotas(membership: &str, root: &Path) -> Vec<f64> {
     quotas
 }
 
-/// A group's directory and those above it, up to the mount point.
+/// A group's directory and its parents, up to the mount point.
 fn along(mount: &Path, path: &str) -> impl Iterator<Item = PathBuf> {
     let (own, mount) = (mount.join(path), mount.to_owned());
     let mut directories: Vec<PathBuf> = own.ancestors().map(Path::to_owned).collect();

@@ -1,10 +1,10 @@
-//! The kind of a file system by the number that Linux's `statfs` gives it, for paths that no line of `/proc/self/mounts` covers: in
-//! a changed root that is no mount point, the mount which holds the root is not listed.
+//! The kind of a file system by the number in Linux's `statfs`, for paths that no line of `/proc/self/mounts` covers. In
+//! a changed root that is not a mount point, the mount that holds the root is not listed.
 
 use std::path::Path;
 
-/// Numbers from Linux's `linux/magic.h` and file systems' own headers, with names as `/proc/self/mounts` has them. One number is
-/// that of three.
+/// Numbers from Linux's `linux/magic.h` and the file systems' own headers, with names as in `/proc/self/mounts`. Three file systems
+/// share one number.
 const KINDS: &[(u32, &str)] = &[
     (0xEF53, "ext2/ext3/ext4"),
     (0x5846_5342, "xfs"),
@@ -25,7 +25,7 @@ const KINDS: &[(u32, &str)] = &[
     (0x0102_1997, "9p"),
 ];
 
-/// The kind of file system that holds `path`: its name, or the number where it is not known here. None where there is no such path.
+/// The kind of file system that holds `path`: its name, or the number if it is not in the table. `None` if there is no such path.
 pub(super) fn kind(path: &Path) -> Option<String> {
     let status = rustix::fs::statfs(path).ok()?;
     // The field's width differs between architectures; the numbers have 32 bits.

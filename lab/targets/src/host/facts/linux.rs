@@ -1,4 +1,4 @@
-//! What only a process of this machine can tell under Linux: what limits it, and the file system under its scratch files. The rest is `linux_facts`.
+//! Facts that only a process on this machine can read under Linux: its limits, and the file system of its scratch files. `linux_facts` reads the rest.
 
 use super::{cgroup, filesystem};
 use crate::linux_facts;

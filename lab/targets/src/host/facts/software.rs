@@ -1,4 +1,4 @@
-//! What the figures were made with: compiler, C library, our own version, and which builds of the workloads.
+//! The software behind the figures: compiler, C library, our own version, and the builds of the workloads.
 
 use crate::host::programs;
 use crate::program_output::first_line;
@@ -20,7 +20,7 @@ pub(super) fn read(facts: &mut Facts, workloads: &Path) {
     hashes(facts, workloads);
 }
 
-/// Two runs compare only if their workloads are the same programs.
+/// Two runs are comparable only if their workloads are the same programs.
 fn hashes(facts: &mut Facts, workloads: &Path) {
     for program in programs::list(workloads).unwrap_or_default() {
         let (Ok(bytes), Some(name)) = (std::fs::read(&program), program.file_name()) else { continue };

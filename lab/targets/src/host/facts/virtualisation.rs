@@ -1,8 +1,8 @@
-//! Whether this machine is a guest, and whose.
+//! Whether this machine is a guest, and of which hypervisor.
 
 use faultline_model::facts::Facts;
 
-/// `virtualisation.kind`: `none`, `hypervisor` or `container`; `virtualisation.hypervisor`: whose, as it calls itself.
+/// `virtualisation.kind`: `none`, `hypervisor` or `container`; `virtualisation.hypervisor`: the name that the hypervisor reports.
 pub(super) fn read(facts: &mut Facts) {
     let hypervisor = hypervisor();
     let container = ["/.dockerenv", "/run/.containerenv", "/run/systemd/container"];

@@ -1,4 +1,4 @@
-//! Two threads that hand one cache line to and fro.
+//! Two threads that pass one cache line back and forth.
 
 use super::Rounds;
 use crate::StopFlag;
@@ -9,34 +9,34 @@ use std::time::Instant;
 /// Why there is no time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// No thread can be tied to that CPU.
+    /// No thread can be bound to that CPU.
     CanNotBeTied(u32),
-    /// The deadline has passed, with these CPUs at it.
+    /// The deadline passed while these CPUs were measured.
     TimedOut(u32, u32),
-    /// A stop was asked for.
+    /// A stop was requested.
     Stopped,
 }
 
-/// Vain attempts between two looks at the clock.
+/// Failed attempts between two readings of the clock.
 const ATTEMPTS_PER_LOOK: u32 = 1 << 14;
 
-/// On a line of its own, and on none that is fetched along with another's: some CPUs fetch lines in pairs.
+/// Aligned to its own line, and to no line that is fetched together with another: some CPUs fetch lines in pairs.
 ///
-/// Relaxed throughout: the numbers carry no other data. That each follows the one before is the compare-and-swaps' own doing,
-/// which make the values of one variable a sequence under any ordering.
+/// Relaxed throughout: the numbers carry no other data. Each number follows the one before because the compare-and-swaps
+/// order the values of one variable under any memory ordering.
 #[repr(align(128))]
 struct Ball(AtomicU64);
 
-/// What both threads share.
+/// The state that both threads share.
 struct Game<'a> {
     ball: Ball,
-    /// One has given up. Relaxed, like the ball: the other needs to see it soon, not in any order.
+    /// One side has given up. Relaxed, like the ball: the other side must see it soon, but in no particular order.
     is_over: AtomicBool,
     deadline: Instant,
     stop: &'a StopFlag,
 }
 
-/// Times of a line's way from one of `cpus` to the other, in nanoseconds, one a sample.
+/// Times of a line from one of `cpus` to the other, in nanoseconds, one per sample. Fails if a CPU cannot be used, at the deadline, and on a stop.
 pub(super) fn measure(cpus: [u32; 2], rounds: Rounds, deadline: Instant, stop: &StopFlag) -> Result<Vec<f64>, Failure> {
     let game = Game { ball: Ball(AtomicU64::new(0)), is_over: AtomicBool::new(false), deadline, stop };
     let [one, other] = cpus;
@@ -45,7 +45,7 @@ pub(super) fn measure(cpus: [u32; 2], rounds: Rounds, deadline: Instant, stop: &
         let one = scope.spawn(|| game.play(one, |game| game.serve(cpus, rounds)));
         (join(one), join(other))
     });
-    // Who gives up because the other did has nothing to say.
+    // A thread that gives up because the other did has no reason of its own.
     match (times, answer) {
         (Ok(Some(times)), Ok(Some(()))) => Ok(times),
         (Err(failure), _) | (_, Err(failure)) => Err(failure),
@@ -58,7 +58,7 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
 }
 
 impl Game<'_> {
-    /// Has a side played by this thread on `cpu`; whoever can't go on ends the game for both.
+    /// Plays a side in this thread on `cpu`. A side that cannot continue ends the game for both.
     fn play<T>(&self, cpu: u32, side: impl FnOnce(&Self) -> Result<Option<T>, Failure>) -> Result<Option<T>, Failure> {
         let result = if tie_to(cpu) { side(self) } else { Err(Failure::CanNotBeTied(cpu)) };
         if !matches!(result, Ok(Some(_))) {
@@ -67,8 +67,8 @@ impl Game<'_> {
         result
     }
 
-    /// The side that begins, and has the clock. A sample more than asked for comes first and is left out: the other thread may
-    /// not even run yet.
+    /// The side that starts and has the clock. One additional sample comes first and is left out, because the other thread may
+    /// not be running yet.
     fn serve(&self, cpus: [u32; 2], rounds: Rounds) -> Result<Option<Vec<f64>>, Failure> {
         let round_trips = u64::from(rounds.round_trips.max(1));
         let mut times = Vec::new();
@@ -95,17 +95,17 @@ impl Game<'_> {
         Ok(Some(()))
     }
 
-    /// Waits for the ball to bear `number`, and sends it on with the next; false if the other has given up.
+    /// Waits until the ball has `number`, and sends it on with the next number. `false` if the other side has given up.
     fn hand_over(&self, number: u64, cpus: [u32; 2]) -> Result<bool, Failure> {
         let mut attempts = 0u32;
-        // Relaxed: see `Ball`. An attempt in vain asks for the line to write as well, so that it is here when its turn comes.
+        // Relaxed: see `Ball`. A failed attempt also requests the line for writing, so that the line is here when its turn comes.
         while self.ball.0.compare_exchange(number, number + 1, Relaxed, Relaxed).is_err() {
             attempts = attempts.wrapping_add(1);
             if attempts.is_multiple_of(ATTEMPTS_PER_LOOK) && !self.may_go_on(cpus)? {
                 return Ok(false);
             }
         }
-        // The game may go well for longer than it may last.
+        // Even a game without problems may take longer than allowed.
         if number.is_multiple_of(ATTEMPTS_PER_LOOK.into()) { self.may_go_on(cpus) } else { Ok(true) }
     }
 
@@ -120,7 +120,7 @@ impl Game<'_> {
     }
 }
 
-/// Ties this thread to a CPU; whether that could be done.
+/// Binds this thread to a CPU. Returns whether that succeeded.
 #[cfg(target_os = "linux")]
 fn tie_to(cpu: u32) -> bool {
     use rustix::thread::{CpuSet, sched_setaffinity};
@@ -132,7 +132,7 @@ fn tie_to(cpu: u32) -> bool {
     sched_setaffinity(None, &set).is_ok()
 }
 
-/// Other systems are not asked.
+/// On other systems this is not attempted.
 #[cfg(not(target_os = "linux"))]
 fn tie_to(_cpu: u32) -> bool {
     false

@@ -6,7 +6,7 @@ use std::time::Instant;
 const SAMPLES: usize = 15;
 const STEPS: u32 = 200_000;
 
-/// Shifts and exclusive-ors of a step, each of which waits for the one before.
+/// Shifts and exclusive-ors of a step, each of which depends on the one before.
 const OPERATIONS: u32 = 6;
 
 /// Times of one operation in a chain of them, in picoseconds. The chain is Marsaglia's xorshift ("Xorshift RNGs", Journal of

@@ -1,4 +1,4 @@
-//! How near two CPUs are to each other.
+//! How close two CPUs are to each other.
 
 use crate::linux_facts::place;
 use crate::system_files::SystemFiles;
@@ -6,19 +6,19 @@ use crate::system_files::SystemFiles;
 /// What two CPUs share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Nearness {
-    /// A core: they are hardware threads of it.
+    /// A core: they are two hardware threads of it.
     SameCore,
     /// The last-level cache.
     SameCache,
-    /// The socket alone.
+    /// Only the socket.
     SameSocket,
-    /// Nothing of these.
+    /// None of these.
     OtherSocket,
     /// The system does not say.
     Unknown,
 }
 
-/// Of two CPUs, as the system's files tell.
+/// The nearness of two CPUs, from the system's files.
 pub(super) fn between(files: &dyn SystemFiles, one: u32, other: u32) -> Nearness {
     let (Some(one_place), Some(other_place)) = (place(files, one), place(files, other)) else {
         return Nearness::Unknown;
@@ -34,7 +34,7 @@ pub(super) fn between(files: &dyn SystemFiles, one: u32, other: u32) -> Nearness
     }
 }
 
-/// Whether the cache of the highest level that `one` has is `other`'s too.
+/// Whether both CPUs share the highest-level cache of `one`.
 fn shares_last_cache(files: &dyn SystemFiles, one: u32, other: u32) -> bool {
     let directory = format!("/sys/devices/system/cpu/cpu{one}/cache");
     let caches = files.names(&directory).into_iter().filter(|name| name.starts_with("index"));
@@ -58,7 +58,7 @@ mod tests {
     use crate::system_files::SentFiles;
     use std::collections::BTreeMap;
 
-    /// Two sockets of four cores, two cores to a cache of level 3; CPUs 8… are second threads.
+    /// Two sockets of four cores; two cores share a level 3 cache; CPUs 8… are second threads.
     fn files() -> SentFiles {
         let mut files = BTreeMap::new();
         for cpu in 0..16 {
