@@ -1,6 +1,6 @@
-//! Names as their source has them. Rust and C++ are told from each other by the name itself.
+//! Names as in their source. The mangled name itself says whether it is Rust or C++.
 
-/// `name` without its mangling; as it is where it has none.
+/// `name` demangled; unchanged if it is not mangled.
 pub(crate) fn demangle(name: &str) -> String {
     addr2line::demangle_auto(name.into(), None).into_owned()
 }

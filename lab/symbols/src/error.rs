@@ -1,6 +1,6 @@
-//! What keeps names from being found, as one line for people and a hint.
+//! Why names cannot be found, as one line for people and a hint.
 
-/// A source of names that can't be used.
+/// A source of names that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct SymbolError {

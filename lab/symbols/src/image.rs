@@ -1,4 +1,4 @@
-//! An ELF file, program or kernel: its symbols, and its DWARF where it has any. Addresses are those of the file.
+//! An ELF file, program or kernel: its symbols, and its DWARF if it has any. Addresses are those in the file.
 
 use crate::demangle::demangle;
 use crate::error::SymbolError;
@@ -11,13 +11,13 @@ use object::{Object, ObjectKind, ObjectSection, ObjectSegment, ObjectSymbol, Sec
 use std::path::Path;
 use std::sync::Arc;
 
-/// A file's names.
+/// The names in a file.
 pub struct Image {
     pub(crate) table: Table,
-    /// Whether it has to be where its addresses say.
+    /// Whether it must be loaded at its own addresses.
     pub(crate) fixed: bool,
     has_debug_information: bool,
-    /// The first address behind all that it brings into memory.
+    /// The end of the memory that it occupies.
     pub(crate) end: u64,
     lines: Context<Slice>,
     pub(crate) types: Types,
@@ -30,7 +30,7 @@ impl std::fmt::Debug for Image {
 }
 
 impl Image {
-    /// Reads a file's bytes. A file without symbols or without DWARF is read too: it has fewer names.
+    /// Reads a file's bytes. A file without symbols or without DWARF is accepted; it has fewer names. Fails if it is not ELF, or its DWARF is damaged.
     pub fn parse(bytes: &[u8]) -> Result<Self, SymbolError> {
         let file = object::File::parse(bytes).map_err(|error| {
             SymbolError::new(format!("not an ELF file: {error}"), "name a program, or a kernel's vmlinux")
@@ -49,7 +49,7 @@ impl Image {
         })
     }
 
-    /// Reads a file.
+    /// Reads a file. Fails if it cannot be read, or as [`Image::parse`] does.
     pub fn read(path: &Path) -> Result<Self, SymbolError> {
         let bytes = std::fs::read(path).map_err(|error| {
             SymbolError::new(format!("cannot read {}: {error}", path.display()), "name another file")
@@ -58,17 +58,17 @@ impl Image {
             .map_err(|error| SymbolError { problem: format!("{}: {}", path.display(), error.problem), ..error })
     }
 
-    /// Whether it names anything.
+    /// Whether it has any names.
     pub fn has_symbols(&self) -> bool {
         !self.table.is_empty()
     }
 
-    /// Whether it tells source lines and members.
+    /// Whether it has source lines and members.
     pub fn has_debug_information(&self) -> bool {
         self.has_debug_information
     }
 
-    /// Where an instruction stands: function and offset by its symbol; innermost function, file and line by DWARF.
+    /// The place of an instruction: function and offset from its symbol; innermost function, file and line from DWARF.
     pub fn code(&self, address: u64) -> Option<Code> {
         let symbol = self.table.find(address, Kind::Code);
         let frames = self.frames(address);
@@ -82,7 +82,7 @@ impl Image {
         Some(Code { function, offset: symbol.map_or(0, |(_, offset)| offset), inlined_into, file, line })
     }
 
-    /// The variable that `address` lies in: name, offset, and the member there where DWARF tells.
+    /// The variable that contains `address`: name, offset, and the member there if DWARF describes it.
     pub(crate) fn variable(&self, address: u64) -> Option<(String, u64, Option<String>)> {
         if let Some((name, offset, member)) = self.types.find(address) {
             return Some((name.to_owned(), offset, member));
@@ -90,7 +90,7 @@ impl Image {
         self.table.find(address, Kind::Data).map(|(symbol, offset)| (symbol.name.clone(), offset, None))
     }
 
-    /// The functions that an instruction is in, the innermost first. Damaged DWARF gives none.
+    /// The functions that contain an instruction, the innermost first. Damaged DWARF gives none.
     fn frames(&self, address: u64) -> Vec<Frame> {
         let mut frames = Vec::new();
         let Ok(mut found) = self.lines.find_frames(address).skip_all_loads() else { return frames };
@@ -106,7 +106,7 @@ impl Image {
     }
 }
 
-/// A function that an instruction is in, and the place in it.
+/// A function that contains an instruction, and the place in it.
 struct Frame {
     function: Option<String>,
     file: Option<String>,
@@ -131,7 +131,7 @@ fn symbols(file: &object::File<'_>) -> Vec<Symbol> {
         let kind = match symbol.kind() {
             SymbolKind::Text => Kind::Code,
             SymbolKind::Data => Kind::Data,
-            // Written in assembly: the section says what it is.
+            // Written in assembly: the section determines the kind.
             SymbolKind::Label | SymbolKind::Unknown => match section.kind() {
                 SectionKind::Text => Kind::Code,
                 SectionKind::Data | SectionKind::ReadOnlyData | SectionKind::UninitializedData => Kind::Data,

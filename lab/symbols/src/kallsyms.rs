@@ -1,11 +1,11 @@
-//! The kernel's own table of symbols, of which `/proc/kallsyms` tells.
+//! The kernel's own table of symbols, as in `/proc/kallsyms`.
 
 use crate::demangle::demangle;
 use crate::error::SymbolError;
 use crate::table::{Kind, Symbol, Table};
 use faultline_model::lens::kernel_symbol::KernelSymbol;
 
-/// Names that mark where a section begins or ends.
+/// Names that mark the beginning or end of a section.
 const EDGES: &[&str] = &[
     "_text",
     "_stext",
@@ -34,7 +34,7 @@ pub struct Kallsyms {
 }
 
 impl Kallsyms {
-    /// The table of these symbols. Variables of each CPU have addresses from near 0 on and belong to it.
+    /// The table of these symbols. Per-CPU variables have addresses from near 0 and are included. Fails if there are no symbols, or if none has an address.
     pub fn new(symbols: impl IntoIterator<Item = KernelSymbol>) -> Result<Self, SymbolError> {
         let symbols: Vec<Symbol> = symbols.into_iter().filter_map(symbol).collect();
         if symbols.is_empty() {
@@ -50,7 +50,7 @@ impl Kallsyms {
     }
 }
 
-/// What names code or data, or where a section ends; none for the rest.
+/// Symbols that name code or data, or mark the end of a section; `None` for the rest.
 fn symbol(KernelSymbol { address, kind, name }: KernelSymbol) -> Option<Symbol> {
     let kind = match kind {
         _ if EDGES.contains(&name.as_str()) => Kind::Edge,

@@ -1,4 +1,4 @@
-//! Names for a kernel: those of its own table, members and source lines of a `vmlinux` where one is given, variables of each CPU,
+//! Names for a kernel: those of its own table, members and source lines of a `vmlinux` if given, per-CPU variables,
 //! and the kinds of memory that have no name.
 
 use crate::image::Image;
@@ -15,22 +15,22 @@ use std::rc::Rc;
 pub struct KernelNames {
     symbols: Rc<Kallsyms>,
     vmlinux: Option<Rc<Image>>,
-    /// What to take away from an address of the image for that in `vmlinux`.
+    /// Subtract it from an address of the image to get the address in `vmlinux`.
     slide: u64,
     direct_map: Option<u64>,
     regions: Option<Regions>,
-    /// Each CPU's number and where its variables are.
+    /// Each CPU's number and the address of its variables.
     areas: Vec<(u32, u64)>,
-    /// Bytes of a CPU's area.
+    /// Number of bytes of a CPU's area.
     area_bytes: u64,
-    /// Address that the first variable of a CPU has in the table.
+    /// Address of the first per-CPU variable in the table.
     area_from: u64,
-    /// Where those with names end.
+    /// Address where the named per-CPU variables end.
     area_named_to: u64,
 }
 
 impl KernelNames {
-    /// Names for a report, by the symbols of the very kernel that ran, and the `vmlinux` that it was made of where there is one.
+    /// Names for a report, from the symbols of the kernel that ran, and from the `vmlinux` of that kernel if given.
     pub fn new(symbols: impl Into<Rc<Kallsyms>>, vmlinux: Option<Rc<Image>>, report: &RawReport) -> Self {
         let symbols = symbols.into();
         let areas: Vec<(u32, u64)> =
@@ -51,7 +51,7 @@ impl KernelNames {
         }
     }
 
-    /// The variable of a CPU that lies at a virtual address.
+    /// The per-CPU variable at a virtual address.
     fn per_cpu(&self, address: u64) -> Option<Data> {
         let within = |&(cpu, base): &(u32, u64)| {
             let offset = address.wrapping_sub(base.wrapping_add(self.area_from));
@@ -66,7 +66,7 @@ impl KernelNames {
         })
     }
 
-    /// The variable at an address of the kernel's image, or of the area of a CPU, which does not slide.
+    /// The variable at an address of the kernel's image, or of a CPU's area, which does not slide.
     fn variable(&self, address: u64) -> Option<(String, u64, Option<String>)> {
         let slide = if address >= IMAGE_FROM { self.slide } else { 0 };
         let by_file = self.vmlinux.as_ref().and_then(|file| file.variable(address.wrapping_sub(slide)));
@@ -124,14 +124,14 @@ impl Names for KernelNames {
     }
 }
 
-/// How far the kernel that ran was moved from where its file says.
+/// How far the running kernel was moved from the addresses in its file.
 fn slide(symbols: &Kallsyms, vmlinux: Option<&Image>) -> u64 {
     let anchor = "_stext";
     let (ran, built) = (symbols.table.address_of(anchor), vmlinux.and_then(|file| file.table.address_of(anchor)));
     ran.zip(built).map_or(0, |(ran, built)| ran.wrapping_sub(built))
 }
 
-/// Bytes of a CPU's area: the smallest distance between two of them. None for fewer than two.
+/// Number of bytes of a CPU's area: the smallest distance between two of them. `None` for fewer than two.
 fn area_bytes(areas: &[(u32, u64)]) -> Option<u64> {
     let mut bases: Vec<u64> = areas.iter().map(|&(_, base)| base).collect();
     bases.sort_unstable();

@@ -1,8 +1,8 @@
 //! Names for the addresses that the lens reports: functions with their source lines, variables with their members.
 //!
-//! Names come from a program's file, from a kernel's own table (`/proc/kallsyms`) and its `vmlinux`, given as bytes or read
-//! whole from a file. Nothing is executed, and no address is looked up in a live process. What the counts mean belongs to
-//! `stats`.
+//! Names come from a program's file, or from a kernel's own table (`/proc/kallsyms`) and its `vmlinux`, given as bytes or read
+//! from a file. Nothing is executed, and no address is looked up in a running process. `stats` interprets the
+//! counts.
 
 mod demangle;
 mod error;

@@ -1,4 +1,4 @@
-//! Names put to a report: what comes from the plugin, cut to what is kept, with code and data called by name.
+//! Adds names to a report: keeps the top lines and sites of the plugin's report, with names for code and data.
 
 use faultline_model::lens::data::{Code, Data};
 use faultline_model::lens::raw::{RawLine, RawReport, Space};
@@ -6,16 +6,16 @@ use faultline_model::lens::reading::{LINES_KEPT, Line, Part, Reading, SITES_KEPT
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 
-/// Tells names for addresses of one report.
+/// Names for the addresses of one report.
 pub trait Names {
-    /// Where an instruction stands; none where nothing is known of it.
+    /// The place of an instruction; `None` if nothing is known about it.
     fn code(&self, address: u64) -> Option<Code>;
 
-    /// What a byte of memory belongs to. `contents`: its page was reached through a user mapping.
+    /// The data that contain a byte of memory. `contents`: its page was reached through a user mapping.
     fn data(&self, address: u64, space: Space, contents: bool) -> Data;
 }
 
-/// The report with names, of as many `operations` as its workload says that it did in what was counted.
+/// The report with names. `operations` is the number that its workload did in the counted part.
 pub fn name_reading(raw: RawReport, names: &dyn Names, operations: NonZeroU64) -> Reading {
     let lines: Vec<Line> = raw.lines.into_iter().take(LINES_KEPT).map(|line| name_line(line, names)).collect();
     let sites: Vec<_> = raw.sites.into_iter().take(SITES_KEPT).collect();

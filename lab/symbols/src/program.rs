@@ -6,7 +6,7 @@ use faultline_model::lens::data::{Code, Data};
 use faultline_model::lens::raw::Space;
 use std::rc::Rc;
 
-/// How far behind the variables of a program at a fixed address its heap is looked for.
+/// How far after the variables of a program at a fixed address its heap is searched for.
 const HEAP_BYTES: u64 = 1 << 30;
 
 /// A program's names.
@@ -17,17 +17,17 @@ pub struct ProgramNames {
 }
 
 impl ProgramNames {
-    /// Names of a program that was loaded at `load_base`: what to take away from an address for the file's.
+    /// Names of a program that was loaded at `load_base`: subtract it from an address to get the address in the file.
     pub fn new(image: impl Into<Rc<Image>>, load_base: u64) -> Self {
         ProgramNames { image: image.into(), load_base }
     }
 
-    /// The address in the file; none for what lies outside of it.
+    /// The address in the file; `None` if it is outside of it.
     fn in_file(&self, address: u64) -> Option<u64> {
         address.checked_sub(self.load_base).filter(|&address| address < self.image.end)
     }
 
-    /// Where the heap begins, as far as that can be told: behind a program at a fixed address. One that can be loaded
+    /// The beginning of the heap, if it is known: after the program, if that is at a fixed address. A program that can be loaded
     /// anywhere has its stack and libraries there.
     fn heap(&self, address: u64) -> Option<u64> {
         let from = address.checked_sub(self.image.end).filter(|_| self.image.fixed)?;

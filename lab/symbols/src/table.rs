@@ -1,4 +1,4 @@
-//! Symbols by address: which one an address lies in.
+//! Symbols by address: which symbol contains an address.
 
 use std::cmp::Reverse;
 
@@ -9,7 +9,7 @@ pub(crate) enum Kind {
     Code,
     /// A variable.
     Data,
-    /// An edge of a section: others end there, and it names nothing itself.
+    /// An edge of a section: other symbols end there, and it names nothing itself.
     Edge,
 }
 
@@ -17,33 +17,33 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Symbol {
     pub(crate) address: u64,
-    /// Bytes; 0 where the table doesn't say, then it reaches to the next symbol.
+    /// Number of bytes; 0 if the table does not say, and then it extends to the next symbol.
     pub(crate) size: u64,
     pub(crate) kind: Kind,
     pub(crate) name: String,
 }
 
-/// How many symbols before an address are looked at: small ones (labels, aliases) may lie within a large one.
+/// How many symbols before an address are checked: small ones (labels, aliases) may lie within a large one.
 const LOOK_BACK: usize = 64;
 
-/// Symbols in the order of their addresses.
+/// Symbols, ordered by address.
 #[derive(Debug, Default)]
 pub(crate) struct Table(Vec<Symbol>);
 
 impl Table {
     pub(crate) fn new(mut symbols: Vec<Symbol>) -> Self {
-        // Of several at one address the best comes last: one with a size, then one without underscores, then the shortest.
+        // Of several symbols at one address the best is last: one with a size, then one without underscores, then the shortest.
         symbols.sort_by(|a, b| rank(a).cmp(&rank(b)));
         Table(symbols)
     }
 
-    /// The symbol of that kind that `address` lies in, with the distance from its beginning.
+    /// The symbol of that kind that contains `address`, with the distance from its beginning.
     pub(crate) fn find(&self, address: u64, kind: Kind) -> Option<(&Symbol, u64)> {
         let after = self.0.partition_point(|symbol| symbol.address <= address);
         let next = self.0.get(after).map(|symbol| symbol.address);
         let nearest = self.0[..after].last()?.address;
         let covers = |symbol: &&Symbol| match symbol.size {
-            // Without a size it ends where the next begins; the last of all has no end that is known.
+            // A symbol without a size ends where the next one begins; the end of the last one is not known.
             0 => symbol.address == nearest && next.is_some(),
             size => address - symbol.address < size,
         };

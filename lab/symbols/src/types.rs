@@ -1,21 +1,21 @@
-//! Variables and the layout of their types, from DWARF: which member lies at a byte of a variable.
+//! Variables and the layout of their types, from DWARF: the member at a byte of a variable.
 //!
-//! Type units and split DWARF are not followed: what stands there has no members here.
+//! Type units and split DWARF are not supported: their types have no members here.
 
 use gimli::{AttributeValue, DebugInfoOffset, Dwarf, EndianArcSlice, Operation, RunTimeEndian, Unit, UnitOffset};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// How DWARF is read.
+/// The reader for DWARF.
 pub(crate) type Slice = EndianArcSlice<RunTimeEndian>;
 
 type Entry = gimli::DebuggingInformationEntry<Slice>;
 
-/// Types nest and refer; a path longer than this is a loop.
+/// Types nest and refer to each other; a longer path is a loop.
 const DEEPEST: usize = 64;
 
-/// A type: its unit's place in [`Types::units`], and its entry there.
+/// A type: the index of its unit in [`Types::units`], and its entry there.
 #[derive(Debug, Clone, Copy)]
 struct TypeAt {
     unit: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Types {
     dwarf: Arc<Dwarf<Slice>>,
     units: Vec<Unit<Slice>>,
     variables: BTreeMap<u64, Variable>,
-    /// The kernel's `struct page`, where there is one.
+    /// The kernel's `struct page`, if there is one.
     page: Option<TypeAt>,
 }
 
@@ -45,7 +45,7 @@ impl std::fmt::Debug for Types {
 }
 
 impl Types {
-    /// Reads every unit's variables; their types are looked at when they are asked for.
+    /// Reads the variables of every unit; types are read on demand. Fails if the DWARF is damaged.
     pub(crate) fn new(dwarf: Arc<Dwarf<Slice>>) -> gimli::Result<Self> {
         let mut types = Types { dwarf: dwarf.clone(), units: Vec::new(), variables: BTreeMap::new(), page: None };
         let mut headers = dwarf.units();
@@ -57,7 +57,7 @@ impl Types {
         Ok(types)
     }
 
-    /// Notes what the unit declares: variables at fixed addresses, wherever they stand.
+    /// Collects the unit's variables at fixed addresses, at any depth.
     fn collect(&mut self, unit: usize) -> gimli::Result<()> {
         let mut found = Vec::new();
         let mut page = None;
@@ -94,7 +94,7 @@ impl Types {
         Some((address, Variable { name, at }))
     }
 
-    /// The address, where the location is just one.
+    /// The address, if the location is a single address.
     fn address(&self, unit: usize, location: AttributeValue<Slice>) -> Option<u64> {
         let unit = &self.units[unit];
         let AttributeValue::Exprloc(expression) = location else { return None };
@@ -125,14 +125,14 @@ impl Types {
         }
     }
 
-    /// The unit that an offset into all of them lies in.
+    /// The unit that contains an offset into all units.
     fn unit_of(&self, offset: DebugInfoOffset) -> Option<TypeAt> {
         let begins = |unit: &Unit<Slice>| unit.header.debug_info_offset().map_or(0, |begin| begin.0);
         let unit = self.units.partition_point(|unit| begins(unit) <= offset.0).checked_sub(1)?;
         Some(TypeAt { unit, entry: offset.to_unit_offset(&self.units[unit].header)? })
     }
 
-    /// The variable that `address` lies in: name, offset, and the member there.
+    /// The variable that contains `address`: name, offset, and the member there.
     pub(crate) fn find(&self, address: u64) -> Option<(&str, u64, Option<String>)> {
         let (begin, variable) = self.variables.range(..=address).next_back()?;
         let offset = address - begin;
@@ -147,7 +147,7 @@ impl Types {
         self.member(self.page?, offset)
     }
 
-    /// The path of the member at a byte of a value of that type: `lock`, `[3].value`. None for a type without members.
+    /// The path of the member at a byte of a value of that type: `lock`, `[3].value`. `None` for a type without members.
     fn member(&self, at: TypeAt, byte: u64) -> Option<String> {
         let mut path = String::new();
         self.descend(at, byte, &mut path, DEEPEST);
@@ -178,7 +178,7 @@ impl Types {
         }
     }
 
-    /// The first member that has the byte: its name, type and offset. Members without a name (anonymous unions, base classes) too.
+    /// The first member that contains the byte: its name, type and offset. Members without a name (anonymous unions, base classes) count too.
     fn member_covering(&self, at: TypeAt, byte: u64) -> Option<(Option<String>, TypeAt, u64)> {
         let mut tree = self.units[at.unit].entries_tree(Some(at.entry)).ok()?;
         let mut children = tree.root().ok()?.children();
@@ -187,7 +187,7 @@ impl Types {
             if !matches!(entry.tag(), gimli::DW_TAG_member | gimli::DW_TAG_inheritance) {
                 continue;
             }
-            // A static member of a class stands elsewhere.
+            // A static member of a class is stored elsewhere.
             if entry.has_attr(gimli::DW_AT_external) || entry.has_attr(gimli::DW_AT_const_value) {
                 continue;
             }
@@ -202,7 +202,7 @@ impl Types {
         None
     }
 
-    /// Lengths of an array's dimensions, the outermost first; none for one that isn't stated.
+    /// Lengths of an array's dimensions, the outermost first; `None` for a length that is not stated.
     fn dimensions(&self, at: TypeAt) -> Vec<Option<u64>> {
         let mut lengths = Vec::new();
         let Ok(mut tree) = self.units[at.unit].entries_tree(Some(at.entry)) else { return lengths };
@@ -219,7 +219,7 @@ impl Types {
         lengths
     }
 
-    /// Writes the element's place in each dimension.
+    /// Writes the element's index in each dimension.
     fn indices(&self, at: TypeAt, element: u64, path: &mut String) {
         let lengths = self.dimensions(at);
         let mut rest = element;
@@ -230,7 +230,7 @@ impl Types {
         }
     }
 
-    /// Bytes of a value of that type; none where DWARF doesn't say.
+    /// Bytes of a value of that type; `None` if DWARF does not say.
     fn size(&self, at: TypeAt, depth: usize) -> Option<u64> {
         let depth = depth.checked_sub(1)?;
         let unit = &self.units[at.unit];
@@ -250,7 +250,7 @@ impl Types {
     }
 }
 
-/// Other names for, and qualifiers of, a type.
+/// Whether a type is another name for, or a qualifier of, a type.
 fn is_alias(tag: gimli::DwTag) -> bool {
     matches!(
         tag,
@@ -262,7 +262,7 @@ fn is_alias(tag: gimli::DwTag) -> bool {
     )
 }
 
-/// Bytes from the beginning of what the member is of; 0 for members of a union.
+/// Bytes from the beginning of the member's structure; 0 for members of a union.
 fn member_offset(entry: &Entry) -> u64 {
     let number = |attribute| entry.attr_value(attribute).and_then(|value| value.udata_value());
     number(gimli::DW_AT_data_member_location)
