@@ -3,9 +3,9 @@
 use crate::error::ReadError;
 use crate::text::quoted;
 
-/// A finite number in decimal notation; `what` says which one was expected.
+/// A finite number in decimal notation. Fails on anything else; `what` says in the error which number was expected.
 pub(crate) fn finite(file: &str, line: u64, text: &str, what: &str) -> Result<f64, ReadError> {
-    // Rust also takes `inf` and `nan`, which no benchmark measures.
+    // Rust also accepts `inf` and `nan`, which no benchmark measures.
     text.parse::<f64>()
         .ok()
         .filter(|value| value.is_finite())

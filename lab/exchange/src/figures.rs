@@ -1,12 +1,12 @@
-//! The figures that other tools keep beside values, or instead of them. Estimates of our own belong to `stats`.
+//! Figures that other tools save in addition to values, or instead of them. Our own estimates are in `stats`.
 
-/// The arithmetic mean; each value is divided first, so that great ones don't leave the range of numbers.
+/// The arithmetic mean. Each value is divided first, so that large values do not overflow.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     values.iter().map(|value| value / n).sum()
 }
 
-/// The median; of nothing it is 0.
+/// The median; 0 without values.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -18,7 +18,7 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The standard deviation of a sample; none of a single value, or out of the range of numbers.
+/// The standard deviation of a sample; `None` for a single value, or on overflow.
 pub(crate) fn deviation(values: &[f64]) -> Option<f64> {
     let mean = mean(values);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

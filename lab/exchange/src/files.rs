@@ -1,4 +1,4 @@
-//! What the caller read: one file, or the files of a directory.
+//! The caller's input: one file, or the files of a directory.
 
 use crate::error::ReadError;
 use crate::text;
@@ -20,21 +20,21 @@ pub(crate) struct File<'a> {
 }
 
 impl Files {
-    /// More than this is not read: parsed, it takes several times its size in memory.
+    /// Larger input is not read, because parsed it takes several times its size in memory.
     pub const LIMIT_BYTES: u64 = 128 << 20;
 
-    /// One file under the name by which it was given.
+    /// One file, with the name that the user gave.
     pub fn one(name: impl Into<String>, bytes: Vec<u8>) -> Self {
         let given = name.into();
         Files { contents: BTreeMap::from([(given.clone(), bytes)]), given, directory: false }
     }
 
-    /// A directory's files; their paths begin below it, parted by `/`.
+    /// The files of a directory; their paths are relative to it, separated by `/`.
     pub fn directory(name: impl Into<String>, files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
         Files { given: name.into(), directory: true, contents: files.into_iter().collect() }
     }
 
-    /// The name by which it was given.
+    /// The name that the user gave.
     pub fn given(&self) -> &str {
         &self.given
     }
@@ -58,7 +58,7 @@ impl Files {
         self.contents.keys().map(String::as_str)
     }
 
-    /// The file at a path, as text.
+    /// The file at a path, as text. Fails if it is not UTF-8.
     pub(crate) fn file(&self, path: &str) -> Result<Option<File<'_>>, ReadError> {
         self.contents
             .get_key_value(path)
@@ -66,7 +66,7 @@ impl Files {
             .transpose()
     }
 
-    /// The files whose paths are chosen, in the order of paths.
+    /// The files whose paths are chosen, in the order of paths. An item fails if its file is not UTF-8.
     pub(crate) fn chosen(&self, wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = Result<File<'_>, ReadError>> {
         self.contents
             .iter()
@@ -74,7 +74,7 @@ impl Files {
             .map(|(name, bytes)| Ok(File { name, text: text::decode(name, bytes)? }))
     }
 
-    /// The only file, as text; `format` is for the message.
+    /// The only file, as text. Fails if there are several, or if it is not UTF-8; `format` is for the error.
     pub(crate) fn only(&self, format: &str) -> Result<File<'_>, ReadError> {
         let mut files = self.chosen(|_| true);
         match (files.next(), self.contents.len()) {
@@ -88,7 +88,7 @@ impl Files {
         }
     }
 
-    /// The beginning of the only file's bytes.
+    /// The first bytes of the only file.
     pub(crate) fn opening(&self) -> Option<&[u8]> {
         match self.contents.values().next() {
             Some(bytes) if self.contents.len() == 1 => Some(bytes),

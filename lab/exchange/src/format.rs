@@ -1,4 +1,4 @@
-//! What is to be known of another tool's format to read it, write it and name it: one descriptor each, all of which `formats` lists.
+//! The descriptor of another tool's format: how to recognise, read, write and name it. `formats` lists all descriptors.
 
 use crate::error::{ReadError, WriteError};
 use crate::files::{File, Files};
@@ -9,28 +9,28 @@ use faultline_model::changes::SeriesChanges;
 use faultline_model::dataset::{Dataset, ReportedChange, Series};
 use std::fmt;
 
-/// A format that is read or written: an entry of [`FORMATS`](crate::FORMATS).
+/// A format that can be read or written: an entry of [`FORMATS`](crate::FORMATS).
 pub type Format = &'static FormatDescriptor;
 
-/// A tool's way to keep results.
+/// The format of a tool's results.
 pub struct FormatDescriptor {
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,
     pub(crate) is_directory: bool,
-    /// What speaks for files being in this format; none if nothing does.
+    /// The evidence that files are in this format; `None` if there is none.
     pub(crate) recognise: fn(&Glance<'_>) -> Option<Evidence>,
     pub(crate) content: Content,
 }
 
-/// What a format holds, and how it is read and written.
+/// What a format holds, and how to read and write it.
 pub(crate) enum Content {
-    /// Values of benchmarks. Without `write`, the format is only read.
+    /// Values of benchmarks. Without `write`, the format can only be read.
     Values { read: Read, write: Option<Write> },
-    /// Steps that the tool found. `instead` says what can be done about values.
+    /// Steps that the tool found. `instead` is a hint for users who want values.
     Changes { read: ReadChanges, write: WriteChanges, instead: &'static str },
 }
 
-/// How values are read.
+/// How to read values.
 pub(crate) enum Read {
     /// From one file.
     File(fn(File<'_>) -> Result<Dataset, ReadError>),
@@ -38,7 +38,7 @@ pub(crate) enum Read {
     Files(fn(&Files) -> Result<Dataset, ReadError>),
 }
 
-/// Takes away what the format can't hold, and writes the rest.
+/// Removes what the format cannot hold, and writes the rest.
 pub(crate) type Write = fn(Reduction) -> Result<Written, WriteError>;
 
 /// Reads a report of changes.
@@ -63,12 +63,12 @@ impl FormatDescriptor {
         self.is_directory
     }
 
-    /// Whether it is written too, and not only read.
+    /// Whether it can be written too.
     pub fn is_written(&self) -> bool {
         !matches!(self.content, Content::Values { write: None, .. })
     }
 
-    /// Whether it holds changes rather than values.
+    /// Whether it holds steps and not values.
     pub fn holds_changes(&self) -> bool {
         matches!(self.content, Content::Changes { .. })
     }

@@ -1,4 +1,4 @@
-//! Points in time, as tools write them.
+//! Points in time, in the forms that tools write.
 
 use faultline_model::time::UnixMillis;
 use jiff::Timestamp;
@@ -6,7 +6,7 @@ use jiff::civil::DateTime;
 use jiff::fmt::strtime;
 use jiff::tz::TimeZone;
 
-/// A point in time: ISO 8601 and the like, with dots or slashes between the date's parts too; UTC where no zone is given; or a
+/// A point in time: ISO 8601 and similar forms, also with dots or slashes between the date's parts, in UTC if no zone is given; or a
 /// number of seconds since 1970, or of milliseconds if it has more than eleven digits.
 pub(crate) fn parse(text: &str) -> Option<UnixMillis> {
     let text = text.trim();
@@ -19,7 +19,7 @@ pub(crate) fn parse(text: &str) -> Option<UnixMillis> {
     Some(UnixMillis(at.as_millisecond()))
 }
 
-/// `2026-11-21T09:18:34.123Z`; none beyond the calendar.
+/// `2026-11-21T09:18:34.123Z`; `None` outside the calendar's range.
 pub(crate) fn iso(at: UnixMillis) -> Option<String> {
     let moment = Timestamp::from_millisecond(at.0).ok()?;
     Some(moment.to_string())

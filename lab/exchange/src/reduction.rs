@@ -1,6 +1,6 @@
-//! Takes from a dataset what a format can't hold, step by step, and says in words what went.
+//! Removes from a dataset, step by step, what a format cannot hold, and reports in words what was removed.
 //!
-//! What remains is what reading the written files gives again. Which steps a format needs is said in its own file.
+//! The result is what reading the written files returns. Each format's own file says which steps it needs.
 
 use crate::error::WriteError;
 use crate::figures;
@@ -13,12 +13,12 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
 
-/// What remains, and the sentences.
+/// The remaining dataset, and the sentences.
 #[derive(Debug, Clone)]
 pub(crate) struct Reduction {
     pub(crate) dataset: Dataset,
     pub(crate) losses: Vec<String>,
-    /// Those of `losses` by which whole benchmarks went.
+    /// Those of `losses` that removed whole benchmarks.
     left_out: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ impl Reduction {
         }
     }
 
-    /// Ends the steps; `format` is its name. A format without a benchmark, or with two of the same name, is an error.
+    /// Ends the steps; `format` is its name. Fails if no benchmark is left, or if two have the same name.
     pub(crate) fn ready(self, format: &str) -> Result<Self, WriteError> {
         if self.dataset.series.is_empty() {
             let why = if self.left_out.is_empty() { "none".to_owned() } else { self.left_out.join("; ") };
@@ -57,7 +57,7 @@ impl Reduction {
         }
     }
 
-    /// Changes points; the step says whether it changed one.
+    /// Changes points; the step returns whether it changed one.
     fn each_point(mut self, step: impl Fn(&mut DataPoint) -> bool, what: &str) -> Self {
         let points = self.dataset.series.iter_mut().flat_map(|series| &mut series.points);
         let changed = points.map(step).filter(|changed| *changed).count();
@@ -65,7 +65,7 @@ impl Reduction {
         self
     }
 
-    /// Changes benchmarks; the step says whether it changed one.
+    /// Changes benchmarks; the step returns whether it changed one.
     pub(crate) fn each_series(mut self, step: impl Fn(&mut Series) -> bool, what: &str) -> Self {
         let changed = self.dataset.series.iter_mut().map(step).filter(|changed| *changed).count();
         self.lost(changed, |n| format!("{what} ({n} {})", benchmarks(n)));
@@ -113,7 +113,7 @@ impl Reduction {
         )
     }
 
-    /// Times in whole seconds; the very first second of 1970 stands for none.
+    /// Rounds times to whole seconds; the first second of 1970 means no time.
     pub(crate) fn whole_seconds(self) -> Self {
         self.each_point(
             |point| {
@@ -141,7 +141,7 @@ impl Reduction {
         self.each_point(|point| point.order.take().is_some(), "the order in which runs were made")
     }
 
-    /// Leaves out runs without a value, but for the benchmarks that may keep them.
+    /// Leaves out runs without a value, except for benchmarks that may keep them.
     pub(crate) fn missing(mut self, kept: impl Fn(&Series) -> bool) -> Self {
         let mut gone = 0;
         for series in &mut self.dataset.series {
@@ -169,7 +169,7 @@ impl Reduction {
         )
     }
 
-    /// Takes figures that sum up values for single values, but for those that may stay.
+    /// Replaces figures that summarise values by single values, except those that may stay.
     pub(crate) fn summaries(self, kept: impl Fn(&Summed) -> bool) -> Self {
         self.each_point(
             |point| match &point.measured {
@@ -187,7 +187,7 @@ impl Reduction {
         self.summaries(|_| false)
     }
 
-    /// Takes parts from figures that sum up values: `what` says which.
+    /// Removes parts of figures that summarise values; `what` says which.
     pub(crate) fn summed(self, held: impl Fn(Summed) -> Summed, what: &str) -> Self {
         self.each_point(
             |point| match &mut point.measured {
@@ -201,7 +201,7 @@ impl Reduction {
         )
     }
 
-    /// Puts a figure in the place of several values, where the step gives one; `what` says which.
+    /// Replaces several values by one figure, if the step returns one; `what` says which.
     pub(crate) fn figures(self, figure: impl Fn(&Measured) -> Option<Measured>, what: &str) -> Self {
         self.each_point(
             |point| match figure(&point.measured) {
@@ -212,7 +212,7 @@ impl Reduction {
         )
     }
 
-    /// Keeps of each run the median of its intervals, which is the run's value: a format without intervals would take each for a run.
+    /// Keeps the median of each run's intervals, which is the run's value: a format without intervals would treat each interval as a run.
     pub(crate) fn medians(self) -> Self {
         self.figures(
             |measured| match measured {
@@ -223,7 +223,7 @@ impl Reduction {
         )
     }
 
-    /// Makes one run of those with the same key, at the place of the first; runs without a value go if another has one.
+    /// Merges runs with the same key into one, at the place of the first. Runs without a value are dropped if another has one.
     pub(crate) fn merged<K: Hash + Eq>(mut self, key: impl Fn(&DataPoint) -> K, what: &str) -> Self {
         let mut gone = 0;
         for series in &mut self.dataset.series {
@@ -246,7 +246,7 @@ impl Reduction {
         self
     }
 
-    /// Keeps of each benchmark the runs that have the commit and time of its last one.
+    /// Keeps those runs of each benchmark that have the commit and time of its last one.
     pub(crate) fn last_commit(mut self) -> Self {
         let mut gone = 0;
         for series in &mut self.dataset.series {
@@ -308,7 +308,7 @@ impl Reduction {
         )
     }
 
-    /// Changes what tells benchmarks apart: name and number of tasks.
+    /// Changes what identifies benchmarks: name and number of tasks.
     pub(crate) fn identities(self, held: impl Fn(&Series) -> (String, Option<u32>)) -> Self {
         self.each_series(
             |series| {
@@ -357,7 +357,7 @@ impl Reduction {
         self.only(|series| !series.points.is_empty(), "benchmarks without a run")
     }
 
-    /// Puts benchmarks, or their runs, into the order in which the format has them.
+    /// Sorts benchmarks, or their runs, as the format requires.
     pub(crate) fn arranged(mut self, arrange: impl FnOnce(&mut Dataset)) -> Self {
         let before = self.dataset.series.clone();
         arrange(&mut self.dataset);
@@ -368,7 +368,7 @@ impl Reduction {
     }
 }
 
-/// Puts a value in the place of another, and says whether it was different.
+/// Replaces a value, and returns whether it was different.
 fn replace<T: PartialEq>(place: &mut T, value: T) -> bool {
     let changed = *place != value;
     *place = value;

@@ -1,4 +1,4 @@
-//! Writes a dataset, or changes, in a format.
+//! Writes a dataset, or steps, in a format.
 
 use crate::error::WriteError;
 use crate::format::{Content, Format};
@@ -8,7 +8,7 @@ use crate::written::{Written, WrittenChanges};
 use faultline_model::changes::SeriesChanges;
 use faultline_model::dataset::{Dataset, Series};
 
-/// Writes a dataset. A format that could hold none of its benchmarks, or needs what is not known, is an error.
+/// Writes a dataset. Fails if the format can hold none of its benchmarks, or needs information that is missing.
 pub fn write(dataset: &Dataset, format: Format) -> Result<Written, WriteError> {
     let whole = Reduction::of(dataset)?;
     match &format.content {
@@ -22,7 +22,7 @@ pub fn write(dataset: &Dataset, format: Format) -> Result<Written, WriteError> {
     }
 }
 
-/// Writes a report of the changes found in these series. A format that holds values is an error.
+/// Writes a report of the steps found in these series. Fails if the format holds values.
 pub fn write_changes(found: &[(&Series, &SeriesChanges)], format: Format) -> Result<WrittenChanges, WriteError> {
     let Content::Changes { write, .. } = &format.content else {
         let others: Vec<String> =

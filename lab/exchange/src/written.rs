@@ -1,25 +1,25 @@
-//! What was written in a format: files to be made, and what they don't hold.
+//! Output in a format: the files to create, and what they do not hold.
 
 use crate::reduction::Reduction;
 use faultline_model::dataset::Dataset;
 
-/// Files to be made.
+/// The files to create.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Written {
-    /// Paths, parted by `/`, with texts; paths never lead out of their directory.
+    /// Paths, separated by `/`, with texts; paths never lead out of their directory.
     pub files: Vec<(String, String)>,
-    /// What reading the files gives again.
+    /// What reading the files returns.
     pub held: Dataset,
-    /// What the files don't hold, in words; empty if they hold everything.
+    /// What the files do not hold, in words; empty if they hold everything.
     pub losses: Vec<String>,
 }
 
-/// A report of changes to be made.
+/// A report of steps to write.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WrittenChanges {
     /// Its text.
     pub text: String,
-    /// What it doesn't hold, in words.
+    /// What it does not hold, in words.
     pub losses: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
 //! Bencher metric format: `{benchmark: {measure: {value, lower_value?, upper_value?}}}`.
 //!
-//! Units and directions are those of the measures that Bencher has built in; of others nothing is known. It holds one figure of
-//! each: of several values we write the median, with the smallest and the largest as bounds, and of a history the last commit.
+//! Units and directions are known only for Bencher's built-in measures. The format holds one figure
+//! each: for several values we write the median, with the smallest and the largest as bounds; for a history, the last commit.
 
 use crate::error::{ReadError, WriteError};
 use crate::figures;
@@ -75,7 +75,7 @@ fn unit_and_direction(measure: &str) -> (String, Option<Direction>) {
         .map_or((String::new(), None), |(_, _, unit, direction)| ((*unit).to_owned(), Some(*direction)))
 }
 
-/// A measure's name: what the unit says, where it has none.
+/// A measure's name; if it has none, one that follows from the unit.
 fn measure(series: &Series) -> Option<String> {
     let by_unit = || match series.unit.as_str() {
         "" => "value",
@@ -87,7 +87,7 @@ fn measure(series: &Series) -> Option<String> {
     Some(measure.unwrap_or_else(by_unit).chars().take(64).collect())
 }
 
-/// Several values as the figure that the format holds.
+/// Several values as one figure that the format holds.
 fn figure(measured: &Measured) -> Option<Measured> {
     let Measured::Values(values) = measured else {
         return None;

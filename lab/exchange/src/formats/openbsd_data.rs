@@ -1,8 +1,8 @@
 //! The OpenBSD lab's `test.data` (bluhm/regress-all, `perform-html.pl`): lines `test subtest run checkout repeat value unit host`.
 //!
-//! `run` and `checkout` are seconds since 1970: when the tests began, and the moment of the source's history that was built, which is a
-//! point's time. Its boot is `RUN/CHECKOUT`, as each checkout is booted anew; whether repeats were booted too is not in the file.
-//! A repeat is a run, so values of the same repeat stay together. Where a file has several hosts, names end in `@HOST`.
+//! `run` and `checkout` are seconds since 1970: the start of the tests, and the time of the sources that were built, which is a
+//! point's time. The boot is `RUN/CHECKOUT`, because each checkout is booted; the file does not say whether repeats were booted too.
+//! A repeat is a run, so values of the same repeat stay together. If a file has several hosts, names end in `@HOST`.
 
 use crate::decimal;
 use crate::direction;
@@ -30,7 +30,7 @@ pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
 
 const HEADER: &str = "# test subtest run checkout repeat value unit host";
 const HOST: &str = "host.name";
-/// What the lab writes for a value without a name, and we for a host without one.
+/// The lab's text for a value without a name, and ours for a host without a name.
 const UNKNOWN: &str = "unknown";
 
 /// One line.
@@ -114,7 +114,7 @@ fn checkout(point: &DataPoint) -> i64 {
     point.time.map_or(0, |at| at.0.div_euclid(1000))
 }
 
-/// The run of a boot `RUN/CHECKOUT`, if it is one of this point's checkout.
+/// The run of a boot `RUN/CHECKOUT`, if the checkout is this point's.
 fn run(point: &DataPoint) -> Option<i64> {
     let run: i64 = point.boot.as_deref()?.split_once('/')?.0.parse().ok()?;
     let usual = format!("{run}/{}", checkout(point));

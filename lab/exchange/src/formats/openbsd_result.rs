@@ -1,7 +1,7 @@
-//! The OpenBSD lab's `test.result` (bluhm/regress-all, `perform.pl`): lines `VALUE NUMBER UNIT NAME`, then the status of the test they are
-//! of, `STATUS<TAB>TEST<TAB>MESSAGE`. `SUBVALUE` lines are values too.
+//! The OpenBSD lab's `test.result` (bluhm/regress-all, `perform.pl`): lines `VALUE NUMBER UNIT NAME`, then the status of their test,
+//! `STATUS<TAB>TEST<TAB>MESSAGE`. `SUBVALUE` lines are values too.
 //!
-//! A test that did not pass has no values, whatever it printed before; `XFAIL` and `XPASS` tell of its tracer alone.
+//! A test that did not pass has no values, even if it printed some before. `XFAIL` and `XPASS` are only about its tracer.
 
 use crate::decimal;
 use crate::direction;
@@ -27,7 +27,7 @@ pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
 
 const STATUSES: [&str; 12] =
     ["PASS", "XFAIL", "XPASS", "SKIP", "FAIL", "NOEXIT", "NOTERM", "NORUN", "NOLOG", "NOCLEAN", "NOEXIST", "EXIST"];
-/// Those with which values count.
+/// The statuses with which values count.
 const PASSED: [&str; 4] = ["PASS", "XFAIL", "XPASS", "SKIP"];
 const EXPECTED: &str = "`VALUE NUMBER UNIT NAME` or `STATUS TEST MESSAGE`";
 
@@ -91,7 +91,7 @@ fn test_and_message<'a>(file: File<'_>, line: u64, rest: &'a str) -> Result<(&'a
     }
 }
 
-/// Gives the values to their test, or says why it has none.
+/// Adds the values to their test, or the reason why it has none.
 fn settle(
     gather: &mut Gather,
     file: File<'_>,
@@ -167,7 +167,7 @@ fn write(whole: Reduction) -> Result<Written, WriteError> {
                 let next = tests.len();
                 tests.entry(series.name.clone()).or_insert(next);
             }
-            // The status of a run without a value follows the values of the others.
+            // The status of a run without a value comes after the values of the others.
             let failed_first = |series: &Series| matches!(series.points[0].measured, Measured::Missing(_));
             dataset.series.sort_by_cached_key(|series| (tests[&series.name], failed_first(series)));
         })
@@ -176,7 +176,7 @@ fn write(whole: Reduction) -> Result<Written, WriteError> {
     Ok(Written::file("test.result", text, reduced))
 }
 
-/// The lines of one test: run after run, first the values of those that have some.
+/// The lines of one test, run after run; first the values of those that have some.
 fn test(measures: &[Series]) -> String {
     let name = &measures[0].name;
     let mut text = String::new();

@@ -1,8 +1,8 @@
-//! Otava's report of changes (`otava analyze --output json`): by test, the times at which metrics changed, with means before and after.
+//! Otava's report of changes (`otava analyze --output json`): for each test, the times at which metrics changed, with means before and after.
 //!
-//! Otava rounds: changes to whole percents, other figures to six decimals, all as text. We write levels as they are; there is no
-//! p-value of ours, as a step is found by its gain against a penalty, so the field is left out. An index counts a series' runs that
-//! have a value, by time, as the rows of `otava-csv` do.
+//! Otava rounds changes to whole percents and other figures to six decimals, all as text. We write levels unrounded. We have
+//! no p-value, because a step is found by comparing its gain with a penalty, so the field is left out. An index counts a series' runs that
+//! have a value, by time, like the rows of `otava-csv`.
 
 use crate::error::ReadError;
 use crate::figures;
@@ -62,7 +62,7 @@ struct Change {
     pvalue: Option<String>,
 }
 
-/// A number as text, or as a number, as Otava has it when it doesn't round.
+/// A number as text, or as a number, which Otava writes if it does not round. Fails on anything else.
 fn figure<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -97,7 +97,7 @@ fn read(file: File<'_>) -> Result<Vec<ReportedChange>, ReadError> {
 }
 
 fn reported(test: &str, commit: Option<String>, time: Option<&Number>, change: Change) -> ReportedChange {
-    // They were parsed once to be taken; text that stands for no finite number is none.
+    // They were parsed once to be accepted. Text that is not a finite number counts as missing.
     let number = |text: &str| text.parse::<f64>().ok().filter(|value| value.is_finite());
     let optional = |text: &Option<String>| text.as_deref().and_then(number);
     let milliseconds = |seconds: &Number| Some(UnixMillis((seconds.as_f64()? * 1000.0) as i64));
@@ -115,7 +115,7 @@ fn reported(test: &str, commit: Option<String>, time: Option<&Number>, change: C
     }
 }
 
-/// Where changes of a test are: time, index and commit.
+/// The place of a test's changes: time, index and commit.
 type At = (Option<UnixMillis>, u64, Option<String>);
 
 type Groups = BTreeMap<At, Vec<Change>>;
@@ -152,7 +152,7 @@ fn write(found: &[(&Series, &SeriesChanges)]) -> WrittenChanges {
     WrittenChanges { text: json::text(&Members::<Vec<Group>>(tests)), losses }
 }
 
-/// Otava's names: those of one benchmark are metrics of one test.
+/// Otava's names: measures of one benchmark are metrics of one test.
 fn test_and_metric(series: &Series) -> (String, String) {
     let test = series.tasks.map_or_else(|| series.name.clone(), |tasks| format!("{}×{tasks}", series.name));
     let metric = series.measure.clone().unwrap_or_else(|| test.clone());
@@ -168,7 +168,7 @@ fn group(((time, index, commit), mut changes): (At, Vec<Change>)) -> Group {
     Group { time, attributes, changes }
 }
 
-/// Seconds since 1970, whole where they are, as Otava has them.
+/// Seconds since 1970, as a whole number if possible, like Otava.
 fn seconds(at: UnixMillis) -> Number {
     let fraction = || Number::from_f64(at.0 as f64 / 1000.0);
     if at.0 % 1000 == 0 { (at.0 / 1000).into() } else { fraction().unwrap_or_else(|| (at.0 / 1000).into()) }
@@ -194,7 +194,7 @@ fn number(value: f64) -> String {
     if value.is_finite() { value.to_string() } else { "nan".to_owned() }
 }
 
-/// A series' runs that have a value: by time if all have one, else in their order, as positions are made.
+/// A series' runs that have a value: by time if all have one, otherwise in their order, like positions.
 struct Runs<'a> {
     all: Vec<&'a DataPoint>,
     /// Each position, with the index of its first run.
@@ -213,7 +213,7 @@ impl<'a> Runs<'a> {
         Runs { all, firsts }
     }
 
-    /// The first run at this position or after it.
+    /// The first run at or after this position.
     fn index(&self, position: u64) -> usize {
         let place = self.firsts.partition_point(|(at, _)| *at < position);
         self.firsts.get(place).map_or(self.all.len(), |(_, index)| *index)

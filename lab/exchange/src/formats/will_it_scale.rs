@@ -1,8 +1,8 @@
 //! will-it-scale's CSV (`runtest.py` of antonblanchard/will-it-scale): operations per second by number of tasks, as processes and as
 //! threads, with the machine's idle share; the file is named after the test case.
 //!
-//! A row is a run; of a run's intervals we write the median. -1 stands for a test that printed no average. `linear` is what the
-//! others make of it, so it is computed again. A series of ours without a measure goes into the column of processes.
+//! A row is a run. If a run has several intervals, we write their median. -1 is a test that printed no average. `linear` follows from the
+//! other columns, so it is computed again. Our own series without a measure go into the column of processes.
 
 use crate::decimal;
 use crate::error::{ReadError, WriteError};
@@ -27,7 +27,7 @@ pub(crate) static FORMAT: FormatDescriptor = FormatDescriptor {
 };
 
 const HEADER: &str = "tasks,processes,processes_idle,threads,threads_idle,linear";
-/// The row that the tool puts first, for plots.
+/// The row that the tool writes first, for plots.
 const FIRST: &str = "0,0,100,0,100,0";
 const COLUMNS: [&str; 4] = ["processes", "processes_idle", "threads", "threads_idle"];
 const RATE: &str = "ops/s";
@@ -38,7 +38,7 @@ fn begins(text: &str) -> bool {
     text.trim_start().starts_with("tasks,processes,")
 }
 
-/// A file is known by its header; a directory, which may hold other tables too, by that of its first table.
+/// A file is recognised by its header; a directory, which may hold other tables too, by that of its first table.
 fn recognise(glance: &Glance<'_>) -> Option<Evidence> {
     if glance.is_many() {
         return Evidence::Shape.when(fits(glance.files));
@@ -123,7 +123,7 @@ fn path(name: &str) -> String {
     format!("{name}.csv")
 }
 
-/// A name that is one part of a path.
+/// A name that is a single part of a path.
 fn file_name(name: &str) -> String {
     let name = with_only(name, |c| !c.is_control() && c != '/' && c != '\\', '_');
     let name: String = name.chars().take(60).collect();
@@ -167,7 +167,7 @@ fn write(whole: Reduction) -> Result<Written, WriteError> {
     Ok(Written { files, held: reduced.dataset, losses: reduced.losses })
 }
 
-/// The file of one test: rows by number of tasks, as many for each as it has runs.
+/// The file of one test: rows by number of tasks, one row for each run.
 fn table(series: &[&Series]) -> String {
     let mut rows: BTreeMap<u32, [&[_]; COLUMNS.len()]> = BTreeMap::new();
     for series in series {

@@ -1,13 +1,13 @@
-//! Finds series that are one benchmark to asv: `name(p1)` and `name(p2)` are `name` with a parameter.
+//! Finds series that are one benchmark in asv: `name(p1)` and `name(p2)` are `name` with a parameter.
 //!
-//! asv takes what stands before the first bracket of a name for the benchmark. What stands in the brackets is written as one
-//! parameter, however many it was, so that it is read back as it was.
+//! asv's benchmark is the part of a name before the first bracket. The contents of the brackets are written as one
+//! parameter, even if there were several, so that reading it returns the same name.
 
 use super::VERSION_KEY;
 use faultline_model::dataset::Series;
 use std::collections::{HashMap, HashSet};
 
-/// More series than this are not made one: asv shows all combinations on one page.
+/// The most series that are combined: asv shows all combinations on one page.
 const MOST: usize = 1000;
 
 /// Benchmarks that have parameters.
@@ -15,7 +15,7 @@ const MOST: usize = 1000;
 pub(super) struct Groups(HashSet<String>);
 
 impl Groups {
-    /// Of these series: those of a benchmark have one unit, and there is none without brackets of the same name.
+    /// Finds the benchmarks among these series. All series of a benchmark have one unit, and no series without brackets has the same name.
     pub(super) fn of(series: &[Series]) -> Self {
         let plain: HashSet<&str> =
             series.iter().map(|series| series.name.as_str()).filter(|name| parts(name).is_none()).collect();
@@ -35,7 +35,7 @@ impl Groups {
         Groups(kept.map(|(benchmark, _)| benchmark.to_owned()).collect())
     }
 
-    /// The benchmark that a series is of, and its parameter.
+    /// The benchmark of a series, and its parameter.
     pub(super) fn split<'a>(&self, name: &'a str) -> (&'a str, Option<&'a str>) {
         match parts(name) {
             Some((benchmark, parameter)) if self.0.contains(benchmark) => (benchmark, Some(parameter)),

@@ -1,20 +1,20 @@
-//! What asv keeps of one benchmark at one commit: a row of columns, each with a part for every combination of parameters.
+//! What asv saves of one benchmark at one commit: a row of columns, each with one part for every combination of parameters.
 
 use super::*;
 use crate::figures;
 use faultline_model::dataset::{DataPoint, Measured};
 use serde_json::{Value, json};
 
-/// JSON has no word for what asv writes of a skipped benchmark. A text that nothing else is stands for it.
+/// JSON has no representation for what asv writes for a skipped benchmark. This text, which occurs nowhere else, replaces it.
 const NOT_A_NUMBER: &str = "\u{1}NaN";
 const NOT_A_NUMBER_IN_JSON: &str = r#""\u0001NaN""#;
 
-/// JSON with rows in it, as asv writes it.
+/// JSON that contains rows, in asv's form.
 pub(super) fn with_nan(json: &str) -> String {
     json.replace(NOT_A_NUMBER_IN_JSON, "NaN")
 }
 
-/// The row of one benchmark's runs with their parameters; columns at its end that are null are left out, as asv does.
+/// The row of one benchmark's runs with their parameters. Null columns at its end are left out, as in asv.
 pub(super) fn row(runs: &[(Option<&str>, &DataPoint)]) -> Vec<Value> {
     let parameters: Vec<&str> = runs.iter().filter_map(|(parameter, _)| *parameter).collect();
     let mut row: Vec<Value> = COLUMNS

@@ -1,9 +1,9 @@
 //! criterion's directory: `BENCHMARK/new/{benchmark,sample,estimates}.json`, in nanoseconds; or one of its files (`lone`).
 //!
-//! A sample is the time of many iterations; a value is the time of one of them. All samples are taken in one process, so they are
-//! values of one run. Where the sample is gone, the estimate is read: the
-//! slope, or the mean where there is none. We write samples of one iteration each, and the estimates that are known of them:
-//! standard errors are those of large samples from a normal distribution, and intervals reach 1.96 of them to both sides.
+//! A sample is the time of many iterations; a value is the time of one of them. All samples come from one process, so they are
+//! values of one run. If the samples are missing, the estimate is read: the
+//! slope, or the mean if there is none. We write samples of one iteration each, and those estimates that are known:
+//! standard errors are those of large samples from a normal distribution, and intervals extend 1.96 standard errors to both sides.
 
 mod lone;
 
@@ -33,7 +33,7 @@ const UNIT: &str = "ns";
 const BENCHMARK: &str = "benchmark.json";
 const SAMPLE: &str = "sample.json";
 const ESTIMATES: &str = "estimates.json";
-/// Of the standard normal distribution, for an interval of 95 %.
+/// The quantile of the standard normal distribution for a 95 % interval.
 const NORMAL_95: f64 = 1.96;
 
 #[derive(Serialize, Deserialize)]
@@ -47,7 +47,7 @@ struct Benchmark {
     title: String,
 }
 
-/// What is read of a benchmark.
+/// The part of a benchmark's files that is read.
 #[derive(Deserialize)]
 struct Named {
     full_id: String,
@@ -88,7 +88,7 @@ struct Interval {
     upper_bound: f64,
 }
 
-/// The directory of a benchmark whose file this is, with a `/` at its end unless it is the root.
+/// The benchmark's directory that contains this file, with a `/` at its end unless it is the root.
 fn directory(path: &str) -> Option<&str> {
     [BENCHMARK, SAMPLE, ESTIMATES].iter().find_map(|name| {
         let directory = path.strip_suffix(name)?;
@@ -158,13 +158,13 @@ fn values(Sample { iters, times, .. }: Sample, file: &str) -> Result<Vec<f64>, R
     }
 }
 
-/// A path for each name: its parts, as far as file systems take them, never leading upwards, each path once.
+/// A unique path for each name: its parts, as far as file systems accept them, never leading upwards.
 fn paths(series: &[Series]) -> Vec<String> {
     let mut taken: HashMap<String, u32> = HashMap::new();
     let mut paths = Vec::with_capacity(series.len());
     for series in series {
         let mut path = path(&series.name);
-        // Numbers may lead to a path that another name has by itself.
+        // A number may produce a path that another name already has.
         while let Some(times) = taken.get_mut(&path.to_lowercase()) {
             *times += 1;
             path = format!("{path}_{times}");
@@ -181,7 +181,7 @@ fn path(name: &str) -> String {
     let parts: Vec<String> = name.split('/').map(part).filter(|part| !part.trim().is_empty()).take(4).collect();
     match parts.join("/").trim() {
         "" => "unnamed".to_owned(),
-        // A part of this name would be taken for the directory of results.
+        // A part with this name would look like the directory of results.
         path => path.split('/').map(|part| if part == "new" { "new_" } else { part }).collect::<Vec<_>>().join("/"),
     }
 }
@@ -206,7 +206,7 @@ fn write(whole: Reduction) -> Result<Written, WriteError> {
         .directions(|_| Some(Direction::Lower))
         .arranged(|dataset| {
             let mut placed: Vec<_> = paths(&dataset.series).into_iter().zip(dataset.series.drain(..)).collect();
-            // Paths are compared as those of files, which end in `/new/…`.
+            // Paths are compared like those of the files, which end in `/new/…`.
             placed.sort_by_cached_key(|(path, _)| format!("{path}/new/"));
             (located, dataset.series) = placed.into_iter().unzip();
         })
