@@ -2,12 +2,11 @@
 
 import * as Plot from '@observablehq/plot'
 import type { Drawing } from './explorer'
-import { tick } from './figure'
 import { silent, STYLE } from './frame'
 import type { Curve } from './model'
-import { seriesOf, unitOf, type Mark, type Series } from './series'
-import { shortEnd } from './shorten'
-import type { State, View } from './state'
+import { seriesOf, type Mark, type Series } from './series'
+import type { State } from './state'
+import { VIEWS, type View } from './views'
 
 const HEIGHT = 300
 
@@ -52,33 +51,26 @@ export function spaced(tasks: number[], log: boolean): number[] {
 }
 
 function yAxis(curve: Curve, state: State, series: Series): Plot.ScaleOptions {
-  const unit = unitOf(curve, state.view)
+  const view = VIEWS[state.view]
   const values = [
     ...series.marks.flatMap((mark) => [mark.low, mark.high]),
     ...series.repeats.map((repeat) => repeat.value),
     ...series.ideal.map((place) => place.value),
   ].filter((value) => Number.isFinite(value))
   const [low, high] = [Math.min(...values.filter((value) => value > 0)), Math.max(...values)]
-  const format = (value: number) => (state.view === 'efficiency' ? `${Math.round(value * 100)} %` : tick(value, unit))
-  const common = { label: yLabel(curve, state.view), labelArrow: 'none', tickFormat: format, grid: true, nice: false } as const
+  const common = { label: view.axis(curve), labelArrow: 'none', tickFormat: (value: number) => view.tick(value, curve), grid: true, nice: false } as const
   return state.log
     ? { ...common, type: 'log', domain: [low / 1.25, high * 1.25], ticks: 5 }
     : { ...common, type: 'linear', domain: [0, high * 1.08], ticks: 6 }
 }
 
-function yLabel(curve: Curve, view: View): string {
-  if (view === 'rate') return `${shortEnd(curve.unit)}, ${curve.direction} is better`
-  return view === 'speedup' ? `speed-up against ${curve.base_tasks} ${curve.base_tasks === 1 ? 'task' : 'tasks'}` : 'efficiency'
-}
-
 function marks(curve: Curve, series: Series, view: View): Plot.Markish[] {
   const end = series.ideal.at(-1)
-  const falls = view === 'rate' && curve.direction === 'lower'
   return [
     Plot.line(series.ideal, { x: 'tasks', y: 'value', stroke: 'var(--ideal)', strokeDasharray: '5 4', strokeWidth: 1.5 }),
     Plot.text(end ? [end] : [], {
       x: 'tasks', y: 'value', text: () => 'ideal', fill: 'var(--ideal-text)', textAnchor: 'end', dx: -4,
-      dy: falls ? 12 : -8,
+      dy: VIEWS[view].idealFalls(curve) ? 12 : -8,
     }),
     Plot.dot(series.repeats, { x: 'tasks', y: 'value', dx: -8, r: 2.5, fill: 'var(--accent)', fillOpacity: 0.35 }),
     Plot.line(series.marks, { x: 'tasks', y: 'value', stroke: 'var(--accent)', strokeWidth: 2 }),

@@ -7,7 +7,7 @@ import { silent, STYLE } from './frame'
 import type { ComparedWorkload } from './model'
 import { shortEnd } from './shorten'
 import type { Description } from './tooltip'
-import { LETTERS, LOOKS, reachOf, type Letter, type Place } from './values'
+import { LETTERS, reachOf, SIDES, type Letter, type Place } from './values'
 
 const HEIGHT = 300
 /** Where the strips lie below the shares. */
@@ -37,9 +37,9 @@ export function drawDistribution(workload: ComparedWorkload, places: Place[], wi
     marks: [
       Plot.ruleY([0], { stroke: 'var(--rule)' }),
       ...LETTERS.flatMap((side) => [
-        Plot.line(steps(places, side, reach), { x: 'value', y: 'share', curve: 'step-after', stroke: LOOKS[side].colour, strokeWidth: 2, strokeDasharray: LOOKS[side].dashes }),
+        Plot.line(steps(places, side, reach), { x: 'value', y: 'share', curve: 'step-after', stroke: SIDES[side].colour, strokeWidth: 2, strokeDasharray: SIDES[side].dashes }),
         Plot.dot(places.filter((place) => place.side === side), {
-          x: 'value', y: () => STRIPS[side], r: 4.5, symbol: LOOKS[side].symbol, fill: LOOKS[side].colour, fillOpacity: 0.45, stroke: LOOKS[side].colour,
+          x: 'value', y: () => STRIPS[side], r: 4.5, symbol: SIDES[side].symbol, fill: SIDES[side].colour, fillOpacity: 0.45, stroke: SIDES[side].colour,
         }),
       ]),
       Plot.text(LETTERS, { frameAnchor: 'left', y: (side: Letter) => STRIPS[side], dx: -16, text: (side: Letter) => side, fill: 'var(--text)', fontWeight: 600 }),
@@ -51,7 +51,7 @@ export function drawDistribution(workload: ComparedWorkload, places: Place[], wi
 
 /** What is told of a value, in this chart and in that of the order. */
 export function describeValue(name: string, workload: ComparedWorkload, place: Place): Description {
-  const median = (place.side === 'A' ? workload.a : workload.b).median
+  const median = SIDES[place.side].figures(workload).median
   return {
     heading: `${place.side}, ${workload.independent} ${place.order}`,
     rows: [['workload', name], ['value', quantity(place.value, workload.unit)], ['against its median', percent(place.value / median - 1)]],

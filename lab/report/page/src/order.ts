@@ -6,7 +6,7 @@ import { tickBetween } from './figure'
 import { silent, STYLE } from './frame'
 import type { ComparedWorkload } from './model'
 import { shortEnd } from './shorten'
-import { LETTERS, LOOKS, reachOf, type Letter, type Place } from './values'
+import { LETTERS, reachOf, SIDES, type Letter, type Place } from './values'
 
 const HEIGHT = 300
 
@@ -16,7 +16,7 @@ export function drawOrder(workload: ComparedWorkload, places: Place[], width: nu
   const last = Math.max(...places.map(({ order }) => order))
   const format = tickBetween(...reach, workload.unit)
   const of = (side: Letter) => places.filter((place) => place.side === side)
-  const median = (side: Letter) => (side === 'A' ? workload.a : workload.b).median
+  const median = (side: Letter) => SIDES[side].figures(workload).median
   const present = LETTERS.filter((side) => of(side).length > 0)
   const plot = silent(Plot.plot({
     width,
@@ -29,11 +29,11 @@ export function drawOrder(workload: ComparedWorkload, places: Place[], width: nu
     x: { domain: [0.5, last + 0.5], ticks: Math.min(last, Math.max(2, Math.floor(width / 60))), tickFormat: (order: number) => (Number.isInteger(order) ? String(order) : ''), label: `${workload.independent}, in order`, labelArrow: 'none', labelOffset: 38 },
     y: { domain: reach, ticks: 6, tickFormat: format, grid: true, label: shortEnd(workload.unit), labelArrow: 'none' },
     marks: [
-      Plot.ruleY(present, { y: median, stroke: (side: Letter) => LOOKS[side].colour, strokeDasharray: '2 3' }),
+      Plot.ruleY(present, { y: median, stroke: (side: Letter) => SIDES[side].colour, strokeDasharray: '2 3' }),
       Plot.text(present, { y: median, frameAnchor: 'right', text: (side: Letter) => side, dx: 14, fill: 'var(--text)', fontWeight: 600 }),
       ...LETTERS.flatMap((side) => [
-        Plot.line(of(side), { x: 'order', y: 'value', stroke: LOOKS[side].colour, strokeOpacity: 0.55, strokeDasharray: LOOKS[side].dashes }),
-        Plot.dot(of(side), { x: 'order', y: 'value', r: 4, symbol: LOOKS[side].symbol, fill: LOOKS[side].colour, stroke: 'var(--paper)', strokeWidth: 0.75 }),
+        Plot.line(of(side), { x: 'order', y: 'value', stroke: SIDES[side].colour, strokeOpacity: 0.55, strokeDasharray: SIDES[side].dashes }),
+        Plot.dot(of(side), { x: 'order', y: 'value', r: 4, symbol: SIDES[side].symbol, fill: SIDES[side].colour, stroke: 'var(--paper)', strokeWidth: 0.75 }),
       ]),
     ],
     color: { type: 'identity' },

@@ -1,6 +1,6 @@
 // What the reader has chosen, kept in the address's hash so that a link shows the same: axes, view, filter, open curve.
 
-export type View = 'rate' | 'speedup' | 'efficiency'
+import { isView, type View } from './views'
 
 export interface State {
   log: boolean
@@ -11,8 +11,6 @@ export interface State {
   open: string
 }
 
-export const VIEWS: Record<View, string> = { rate: 'Rate or time', speedup: 'Speed-up', efficiency: 'Efficiency' }
-
 const DEFAULT: State = { log: false, view: 'rate', filter: '', open: '' }
 
 function parse(hash: string): State {
@@ -20,7 +18,7 @@ function parse(hash: string): State {
   const view = query.get('view') ?? ''
   return {
     log: query.get('log') === '1',
-    view: view in VIEWS ? (view as View) : DEFAULT.view,
+    view: isView(view) ? view : DEFAULT.view,
     filter: query.get('filter') ?? '',
     open: query.get('open') ?? '',
   }

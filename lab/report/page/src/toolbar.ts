@@ -1,10 +1,12 @@
 // The controls above the curves: view, axes, workload. They show and change the state; they draw nothing.
 
 import type { RunSummary } from './model'
-import { VIEWS, type State, type Store, type View } from './state'
+import type { State, Store } from './state'
+import { VIEWS, type View } from './views'
 
 export function buildToolbar(bar: HTMLElement, store: Store, summary: RunSummary): void {
-  const views = choice('View', 'view', VIEWS, store.state.view, (view) => store.set({ view: view as View }))
+  const titles = Object.fromEntries(Object.entries(VIEWS).map(([view, { title }]) => [view, title]))
+  const views = choice('View', 'view', titles, store.state.view, (view) => store.set({ view: view as View }))
   const axes = choice('Axes', 'axes', { linear: 'Linear', log: 'Logarithmic' }, axesOf(store.state), (axes) => store.set({ log: axes === 'log' }))
   const workloads = [...new Set(summary.curves.map((curve) => curve.workload))]
   const filter = select(workloads, store)

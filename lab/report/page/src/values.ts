@@ -1,6 +1,6 @@
 // The single values of a comparison, with their side and their place in time; and how the sides look in every chart.
 
-import type { ComparedWorkload } from './model'
+import type { ComparedWorkload, Side } from './model'
 
 export type Letter = 'A' | 'B'
 
@@ -12,17 +12,28 @@ export interface Place {
   value: number
 }
 
-export const LETTERS: Letter[] = ['A', 'B']
-
-/** Colour, shape and line of each side: no two alike in any of them. */
-export const LOOKS: Record<Letter, { colour: string; symbol: 'circle' | 'diamond'; dashes: string }> = {
-  A: { colour: 'var(--side-a)', symbol: 'circle', dashes: '5 3' },
-  B: { colour: 'var(--side-b)', symbol: 'diamond', dashes: '' },
+interface SideOf {
+  figures(workload: ComparedWorkload): Side
+  values(workload: ComparedWorkload): number[]
+  /** Colour, shape and line: no two sides are alike in any of them. */
+  colour: string
+  symbol: 'circle' | 'diamond'
+  dashes: string
 }
 
-export function placesOf({ values: sides }: ComparedWorkload): Place[] {
-  return LETTERS.flatMap((side, index) =>
-    sides[index].map((value, order) => ({ side, order: order + 1, value })).filter(({ value }) => Number.isFinite(value)),
+export const SIDES: Record<Letter, SideOf> = {
+  A: { figures: ({ a }) => a, values: ({ values }) => values[0], colour: 'var(--side-a)', symbol: 'circle', dashes: '5 3' },
+  B: { figures: ({ b }) => b, values: ({ values }) => values[1], colour: 'var(--side-b)', symbol: 'diamond', dashes: '' },
+}
+
+export const LETTERS = Object.keys(SIDES) as Letter[]
+
+export function placesOf(workload: ComparedWorkload): Place[] {
+  return LETTERS.flatMap((side) =>
+    SIDES[side]
+      .values(workload)
+      .map((value, order) => ({ side, order: order + 1, value }))
+      .filter(({ value }) => Number.isFinite(value)),
   )
 }
 
