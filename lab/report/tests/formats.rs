@@ -66,7 +66,8 @@ fn a_verdict_is_shown_with_the_point_it_rests_on_and_no_other() {
     let line = table.lines().find(|line| line.starts_with(&run.curves[0].case.to_string())).unwrap();
     assert!(line.ends_with("scales: efficiency 98.6 % (97.1 … 100.0 %) at 2 tasks, n 6"), "{line}");
     let page = html(&run, &fixture::head(&run));
-    let row = page.split_once("href=\"#curve-0\"").unwrap().1.split_once("</tr>").unwrap().0;
+    let link = format!("href=\"#curve-{}:process\"", run.curves[0].case);
+    let row = page.split_once(&link).unwrap().1.split_once("</tr>").unwrap().0;
     assert!(row.contains("<data value=\"2\">2</data>") && row.contains(">98.6 %</data>"), "{row}");
 }
 

@@ -1,5 +1,6 @@
 // The charts of a comparison: how much better each workload is, and for each of them its values.
 
+import { cardsOf } from './cards'
 import { describeValue, drawDistribution } from './distribution'
 import { Explorer } from './explorer'
 import { describeRow, drawForest, rowsOf } from './forest'
@@ -12,14 +13,12 @@ export function showComparison(compared: Comparison): void {
   const forest = document.querySelector<HTMLElement>('.forest .chart')
   const rows = rowsOf(compared)
   if (forest) new Explorer(forest, { draw: (width) => drawForest(rows, width), describe: describeRow })
-  compared.workloads.forEach((workload, index) => {
-    const card = document.getElementById(`workload-${index}`)
-    if (!card) return
+  for (const { item: workload, element: card } of cardsOf(compared.workloads)) {
     const [places, name] = [placesOf(workload), nameOf(workload)]
     const describe = (place: (typeof places)[number]) => describeValue(name, workload, place)
     const distribution = card.querySelector<HTMLElement>('.distribution .chart')
     if (distribution) new Explorer(distribution, { draw: (width) => drawDistribution(workload, places, width), describe })
     const order = card.querySelector<HTMLElement>('.order .chart')
     if (order) new Explorer(order, { draw: (width) => drawOrder(workload, places, width), describe })
-  })
+  }
 }

@@ -1,18 +1,18 @@
 // The charts of a run under the lens: transfers per operation by number of CPUs, and the map of lines and CPUs.
 
+import { cardsOf } from './cards'
 import { Explorer } from './explorer'
 import { drawGrowth, describeGrowth } from './growth'
 import { drawMap, describeField, fieldsOf } from './map'
 import type { LensCurve, LensSummary } from './model'
 
 export function exploreLens(lens: LensSummary): void {
-  lens.curves.forEach((curve, index) => {
-    const card = document.getElementById(`curve-${index}`)
-    const chart = card?.querySelector<HTMLElement>('.scaling .chart')
+  for (const { item: curve, element } of cardsOf(lens.curves)) {
+    const chart = element.querySelector<HTMLElement>('.scaling .chart')
     if (chart) new Explorer(chart, { draw: (width) => drawGrowth(curve, width), describe: (point) => describeGrowth(curve, point) })
-    const map = card?.querySelector<HTMLElement>('.heat .chart')
+    const map = element.querySelector<HTMLElement>('.heat .chart')
     if (map) exploreMap(curve, map)
-  })
+  }
 }
 
 function exploreMap(curve: LensCurve, map: HTMLElement): void {

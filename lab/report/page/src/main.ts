@@ -14,10 +14,10 @@ document.documentElement.classList.add('live')
 document.querySelectorAll<HTMLTableElement>('table.sortable').forEach(makeSortable)
 if (isCompared(data)) {
   showComparison(data)
+  wireLinks(() => {})
   wireDownload('faultline-comparison.json')
 } else {
-  showRun(data)
+  wireLinks(showRun(data))
   wireDownload(`faultline-run-${data.run}.json`)
 }
-wireLinks()
 wirePrint()

@@ -1,11 +1,11 @@
 // Brings the page of a run to life: charts, and controls whose state stands in the address.
 
+import { cardsOf, keyOf } from './cards'
 import { draw } from './chart'
-import { curveKey } from './curve_key'
 import { describe } from './describe'
 import { Explorer } from './explorer'
 import { exploreLens } from './lens'
-import { goTo } from './links'
+import { goTo, type Unhide } from './links'
 import type { Curve, RunSummary } from './model'
 import { printed } from './printing'
 import type { Mark } from './series'
@@ -14,15 +14,18 @@ import { buildToolbar } from './toolbar'
 
 interface Card {
   curve: Curve
+  key: string
   element: HTMLElement
   details: HTMLDetailsElement
   explorer: Explorer<Mark> | null
 }
 
-/** Adds to the page of a run its charts and controls. */
-export function showRun(summary: RunSummary): void {
-  const store = new Store()
-  const cards = summary.curves.flatMap((curve, index) => cardOf(curve, index, store) ?? [])
+/** Adds to the page of a run its charts and controls; gives back how a curve that the filter hides comes into sight. */
+export function showRun(summary: RunSummary): Unhide {
+  const cards: Card[] = []
+  const store = new Store((state) => settled(cards, state))
+  for (const { item, element } of cardsOf(summary.curves)) cards.push(cardOf(item, element, store))
+  store.settle()
   const bar = document.getElementById('toolbar')
   if (bar && cards.length > 0) buildToolbar(bar, store, summary)
   if (summary.lens) exploreLens(summary.lens)
@@ -37,24 +40,40 @@ export function showRun(summary: RunSummary): void {
     }
     if (state.log !== before.log || state.view !== before.view) for (const card of cards) card.explorer?.redraw()
   })
+  return (target) => {
+    if (cards.some(({ element }) => element.hidden && element.contains(target))) store.set({ filter: '' })
+  }
 }
 
-function cardOf(curve: Curve, index: number, store: Store): Card | null {
-  const element = document.getElementById(`curve-${index}`)
-  const details = element?.querySelector('details')
-  if (!element || !details) return null
+function cardOf(curve: Curve, element: HTMLElement, store: Store): Card {
   const chart = element.querySelector<HTMLElement>('.chart')
   const subject = {
     draw: (width: number) => draw(curve, store.state, width),
     describe: (mark: Mark) => describe(curve, store.state.view, mark),
   }
-  return { curve, element, details, explorer: chart ? new Explorer(chart, subject) : null }
+  const details = element.querySelector('details')!
+  return { curve, key: keyOf(element), element, details, explorer: chart ? new Explorer(chart, subject) : null }
+}
+
+/** The card whose details are to be open. An address may leave out what the tasks are. */
+function chosen(cards: Card[], key: string): Card | undefined {
+  if (!key) return undefined
+  return cards.find((card) => card.key === key) ?? cards.find((card) => card.key.startsWith(`${key}:`))
+}
+
+function hides(cards: Card[], state: State, card: Card): boolean {
+  return cards.some(({ curve }) => curve.workload === state.filter) && card.curve.workload !== state.filter
+}
+
+/** A state from outside without its filter where that would hide the curve that it opens. */
+function settled(cards: Card[], state: State): State {
+  const card = chosen(cards, state.open)
+  return card && hides(cards, state, card) ? { ...state, filter: '' } : state
 }
 
 /** Shows the curves of the chosen workload only, and says how many. */
 function filter(cards: Card[], state: State): void {
-  const known = cards.some((card) => card.curve.workload === state.filter)
-  for (const card of cards) card.element.hidden = known && card.curve.workload !== state.filter
+  for (const card of cards) card.element.hidden = hides(cards, state, card)
   const shown = cards.filter((card) => !card.element.hidden).length
   const count = document.querySelector('.count')
   const noun = cards.length === 1 ? 'curve' : 'curves'
@@ -63,17 +82,16 @@ function filter(cards: Card[], state: State): void {
 
 /** Opens the chosen curve's details; the reader may have others open besides. */
 function open(cards: Card[], state: State): Card | undefined {
-  const card = cards.find((card) => curveKey(card.curve) === state.open)
+  const card = chosen(cards, state.open)
   if (card) card.details.open = true
   return card
 }
 
 function wireDetails(card: Card, store: Store): void {
-  const key = curveKey(card.curve)
   card.details.addEventListener('toggle', () => {
     if (printed.has(card.details)) {
       if (!card.details.open) printed.delete(card.details)
-    } else if (card.details.open) store.set({ open: key })
-    else if (store.state.open === key) store.set({ open: '' })
+    } else if (card.details.open) store.set({ open: card.key })
+    else if (store.state.open === card.key) store.set({ open: '' })
   })
 }

@@ -1,5 +1,6 @@
 // What the reader has chosen, kept in the address's hash so that a link shows the same: axes, view, filter, open curve.
 
+import { targetOf } from './links'
 import { isView, type View } from './views'
 
 export interface State {
@@ -7,7 +8,7 @@ export interface State {
   view: View
   /** A workload's name, or nothing for all. */
   filter: string
-  /** Key of the curve whose details are open, or nothing. */
+  /** Name of the curve whose details are open, or nothing. */
   open: string
 }
 
@@ -30,15 +31,23 @@ function format(state: State): string {
   if (state.view !== DEFAULT.view) query.set('view', state.view)
   if (state.filter) query.set('filter', state.filter)
   if (state.open) query.set('open', state.open)
-  return query.toString()
+  return query.toString().replaceAll('%3A', ':')
 }
 
 export class Store {
   state: State = parse(location.hash)
   private readonly listeners: ((state: State, before: State) => void)[] = []
 
-  constructor() {
-    addEventListener('hashchange', () => this.take(parse(location.hash)))
+  /** `settled` makes a state that comes from an address free of contradictions. */
+  constructor(private readonly settled: (state: State) => State) {
+    addEventListener('hashchange', () => {
+      if (!targetOf(location.hash)) this.take(this.settled(parse(location.hash)))
+    })
+  }
+
+  /** Settles the state with which the page was opened. */
+  settle(): void {
+    this.state = this.settled(this.state)
   }
 
   /** Calls `listener` after every change. */

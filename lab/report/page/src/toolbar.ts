@@ -22,6 +22,11 @@ export function buildToolbar(bar: HTMLElement, store: Store, summary: RunSummary
   })
 }
 
+/** The filter, and the open curve only where the filter leaves it. */
+function filtered(state: State, filter: string): Partial<State> {
+  return { filter, open: filter === '' || state.open.startsWith(`${filter}:`) ? state.open : '' }
+}
+
 function axesOf(state: State): string {
   return state.log ? 'log' : 'linear'
 }
@@ -57,7 +62,7 @@ function select(workloads: string[], store: Store): HTMLElement {
   const select = document.createElement('select')
   select.append(new Option('all', ''), ...workloads.map((name) => new Option(name, name)))
   select.value = workloads.includes(store.state.filter) ? store.state.filter : ''
-  select.addEventListener('change', () => store.set({ filter: select.value }))
+  select.addEventListener('change', () => store.set(filtered(store.state, select.value)))
   label.append(select)
   return label
 }

@@ -53,8 +53,8 @@ test('the tables hold the numbers of the JSON', async () => {
     const { tasks, values, system_share, counters } = workload
     const found = workload.answer === 'undecided' ? [] : [improvement(workload, 'value'), improvement(workload, 'low'), workload.ratio.level]
     const shares = system_share.flatMap((share) => (share ? [share.median] : []))
-    near(await numbersOf(page.locator(`#overview tr[data-workload="${index}"]`)), [tasks, workload.a.median, workload.b.median, ...found, ...shares], workload.name)
-    const card = page.locator(`#workload-${index}`)
+    near(await numbersOf(page.locator('#overview tbody tr').nth(index)), [tasks, workload.a.median, workload.b.median, ...found, ...shares], workload.name)
+    const card = page.locator(`:nth-match(article.curve, ${index + 1})`)
     for (const [letter, side] of [['A', workload.a], ['B', workload.b]]) {
       const numbers = await numbersOf(card.locator(`tr[data-side="${letter}"]`))
       near(numbers.slice(0, 6), [side.boots, side.runs, side.intervals, side.units, side.median, side.mean], `${workload.name}, ${letter}`)
@@ -76,7 +76,7 @@ test('what is undecided has no mark among the changes', async () => {
   const undecided = workloads.findIndex((workload) => workload.answer === 'undecided')
   assert.equal(await page.locator('.forest g[aria-label="dot"] path, .forest g[aria-label="dot"] circle').count(), workloads.length - 1)
   assert.ok((await page.locator('.forest text').allTextContents()).includes('undecided'))
-  const card = page.locator(`#workload-${undecided}`)
+  const card = page.locator(`:nth-match(article.curve, ${undecided + 1})`)
   assert.match(await card.locator('.verdict').innerText(), /undecided\s+1 and 1 boots can't show/)
   assert.doesNotMatch(await card.locator('details').evaluate((details) => details.textContent), /ratio B\/A/)
   await close()
@@ -84,7 +84,7 @@ test('what is undecided has no mark among the changes', async () => {
 
 test('what could have been seen stands beside no difference', async () => {
   const { page, close } = await open('compared')
-  assert.match(await page.locator('#workload-3 .verdict').innerText(), /no difference\s+one of 1\.3 % or more would have been, four times in five/)
+  assert.match(await page.locator(':nth-match(article.curve, 4) .verdict').innerText(), /no difference\s+one of 1\.3 % or more would have been, four times in five/)
   await close()
 })
 
@@ -114,21 +114,21 @@ test('up and down move between workloads, Enter pins, Escape closes', async () =
 test('arrow keys move through the values, from the lowest to the highest', async () => {
   const { page, close } = await open('compared')
   const { values } = summaryOf('compared').workloads[0]
-  const tip = page.locator('#workload-0 .distribution .tip')
-  await page.locator('#workload-0 .distribution .chart').focus()
+  const tip = page.locator(':nth-match(article.curve, 1) .distribution .tip')
+  await page.locator(':nth-match(article.curve, 1) .distribution .chart').focus()
   await page.keyboard.press('Home')
   assert.match(await tip.innerText(), new RegExp(`A, run ${values[0].indexOf(Math.min(...values[0])) + 1}\\b`))
   await page.keyboard.press('End')
   assert.match(await tip.innerText(), new RegExp(`B, run ${values[1].indexOf(Math.max(...values[1])) + 1}\\b`))
-  await page.locator('#workload-0 .order .chart').focus()
+  await page.locator(':nth-match(article.curve, 1) .order .chart').focus()
   await page.keyboard.press('Home')
-  assert.match(await page.locator('#workload-0 .order .tip').innerText(), /A, run 1\b[^]*1\.135 M fault\/s/)
+  assert.match(await page.locator(':nth-match(article.curve, 1) .order .tip').innerText(), /A, run 1\b[^]*1\.135 M fault\/s/)
   await close()
 })
 
 test('the pointer shows the value that it is over', async () => {
   const { page, close } = await open('compared')
-  const chart = page.locator('#workload-0 .order')
+  const chart = page.locator(':nth-match(article.curve, 1) .order')
   await chart.scrollIntoViewIfNeeded()
   const box = await chart.locator('g[aria-label="dot"]').last().locator('path, circle').nth(2).boundingBox()
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2)
@@ -175,8 +175,8 @@ test('without JavaScript all tables are there', async () => {
   assert.equal(await page.locator('#overview tbody tr').count(), 5)
   assert.ok(await page.locator('.forest noscript p').isVisible())
   assert.equal(await page.locator('#download').isVisible(), false)
-  await page.locator('#workload-0 summary').click()
-  assert.ok(await page.locator('#workload-0 tr[data-value="1"]').isVisible())
+  await page.locator(':nth-match(article.curve, 1) summary').click()
+  assert.ok(await page.locator(':nth-match(article.curve, 1) tr[data-value="1"]').isVisible())
   await close()
 })
 

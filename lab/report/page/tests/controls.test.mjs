@@ -8,8 +8,8 @@ useBrowser()
 
 const hashOf = (page) => page.evaluate(() => location.hash)
 /** Horizontal places of the points of the first chart. */
-const places = (page) => page.locator('#curve-0 .canvas g[aria-label="dot"]').last().locator('circle').evaluateAll((all) => all.map((c) => c.getBoundingClientRect().x))
-const yLabels = (page) => page.locator('#curve-0 .canvas g[aria-label="y-axis tick label"] text').allTextContents()
+const places = (page) => page.locator(':nth-match(article.curve, 1) .canvas g[aria-label="dot"]').last().locator('circle').evaluateAll((all) => all.map((c) => c.getBoundingClientRect().x))
+const yLabels = (page) => page.locator(':nth-match(article.curve, 1) .canvas g[aria-label="y-axis tick label"] text').allTextContents()
 
 test('logarithmic axes put doubled tasks at equal distances', async () => {
   const { page, close } = await open('typical')
@@ -53,7 +53,7 @@ test('an address with a state shows that state', async () => {
 })
 
 test('an address with nonsense shows everything', async () => {
-  const { page, problems, close } = await open('typical', { hash: '#view=upside-down&filter=nothing&open=%00&log=maybe' })
+  const { page, problems, close } = await open('typical', { hash: '#view=toString&filter=nothing&open=%00&log=maybe' })
   assert.equal(await page.locator('article.curve:visible').count(), 9)
   assert.ok(await page.locator('input[value=rate]').isChecked())
   assert.deepEqual(problems, [])
@@ -62,7 +62,7 @@ test('an address with nonsense shows everything', async () => {
 
 test('opening a figure puts it into the address, closing it takes it out', async () => {
   const { page, close } = await open('typical')
-  const summary = page.locator('#curve-1 summary')
+  const summary = page.locator(':nth-match(article.curve, 2) summary')
   await summary.click()
   await page.waitForFunction(() => location.hash.includes('open='))
   assert.equal(decodeURIComponent(await hashOf(page)), '#open=self_exec:dynamic-shared:process')
@@ -74,7 +74,7 @@ test('opening a figure puts it into the address, closing it takes it out', async
 test('links within the page move the focus and keep the state', async () => {
   const { page, close } = await open('typical', { hash: '#log=1' })
   await page.locator('#overview tbody a').nth(3).click()
-  assert.equal(await page.evaluate(() => document.activeElement.id), 'curve-3')
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'curve-zero_fill:base:thread')
   assert.equal(await hashOf(page), '#log=1')
   await close()
 })

@@ -22,7 +22,7 @@ for (const name of ['typical', 'one-cpu', 'all-failed', 'hostile']) {
     const { page, close } = await open(name)
     for (const [index, curve] of summaryOf(name).curves.entries()) {
       for (const point of curve.points) {
-        const row = page.locator(`#curve-${index} tr[data-tasks="${point.tasks}"]`)
+        const row = page.locator(`:nth-match(article.curve, ${index + 1}) tr[data-tasks="${point.tasks}"]`)
         const numbers = await row.locator('data').evaluateAll((all) => all.map((data) => Number(data.value)))
         assert.deepEqual(numbers, expected(curve, point), `${curve.workload}:${curve.variant} at ${point.tasks}`)
         if (point.failures.length > 0) assert.match(await row.locator('.words').textContent(), /failed|no figure/)

@@ -38,9 +38,9 @@ test('Tab reaches controls and charts, each with a visible focus', async () => {
 
 test('arrow keys move between points, Enter pins, Escape closes', async () => {
   const { page, close } = await open('typical')
-  const chart = page.locator('#curve-0 .chart')
-  const tip = page.locator('#curve-0 .tip')
-  await page.locator('#curve-0').evaluate((card) => card.scrollIntoView())
+  const chart = page.locator(':nth-match(article.curve, 1) .chart')
+  const tip = page.locator(':nth-match(article.curve, 1) .tip')
+  await page.locator(':nth-match(article.curve, 1)').evaluate((card) => card.scrollIntoView())
   await page.locator('.filter select').focus()
   await page.keyboard.press('Tab')
   assert.ok(await chart.evaluate((element) => element === document.activeElement))
@@ -66,14 +66,14 @@ test('arrow keys move between points, Enter pins, Escape closes', async () => {
 
 test('a chart names its curve and its verdict', async () => {
   const { page, close } = await open('typical')
-  const label = await page.locator('#curve-3 .chart').getAttribute('aria-label')
+  const label = await page.locator(':nth-match(article.curve, 4) .chart').getAttribute('aria-label')
   assert.match(label, /zero_fill:base, threads: does not scale: efficiency 10\.1 %/)
   await close()
 })
 
 test('the pointer shows the nearest point and a click pins it', async () => {
   const { page, close } = await open('typical')
-  const card = page.locator('#curve-7')
+  const card = page.locator(':nth-match(article.curve, 8)')
   await card.scrollIntoViewIfNeeded()
   const points = card.locator('.canvas g[aria-label="dot"]').last().locator('circle')
   const box = await points.nth(1).boundingBox()

@@ -13,10 +13,10 @@ test('a label that closes the script and brings an image is only a label', async
   assert.equal(await page.locator('script').count(), 2)
   assert.notEqual(await page.title(), 'owned')
   assert.ok((await page.locator('h1').innerText()).includes(label.slice(0, 40)))
-  await page.locator('#curve-0 .chart').focus()
+  await page.locator(':nth-match(article.curve, 1) .chart').focus()
   await page.keyboard.press('End')
   await page.keyboard.press('Enter')
-  assert.ok((await page.locator('#curve-0 .tip').innerText()).includes('op/s</script>'))
+  assert.ok((await page.locator(':nth-match(article.curve, 1) .tip').innerText()).includes('op/s</script>'))
   assert.equal(await page.locator('img').count(), 0)
   assert.deepEqual(problems, [])
   await close()
@@ -25,8 +25,8 @@ test('a label that closes the script and brings an image is only a label', async
 test('one CPU: the page says that nothing can be said', async () => {
   const { page, close } = await open('one-cpu', { hash: '#log=1' })
   assert.match(await page.locator('#warnings').innerText(), /one-cpu/)
-  assert.match(await page.locator('#curve-0 .verdict').innerText(), /not measured\s+fewer than two numbers of tasks/)
-  assert.equal(await page.locator('#curve-0 .canvas svg').count(), 1)
+  assert.match(await page.locator(':nth-match(article.curve, 1) .verdict').innerText(), /not measured\s+fewer than two numbers of tasks/)
+  assert.equal(await page.locator(':nth-match(article.curve, 1) .canvas svg').count(), 1)
   assert.match(await page.locator('.standing').innerText(), /2 left out for lack of time, 6 still to run/)
   await close()
 })
@@ -34,13 +34,13 @@ test('one CPU: the page says that nothing can be said', async () => {
 test('all failed: no empty chart, but the reasons in words', async () => {
   const { page, close } = await open('all-failed')
   assert.equal(await page.locator('.chart').count(), 0)
-  assert.match(await page.locator('#curve-0').innerText(), /every attempt failed[^]*8 tasks: no figure: exec: Permission denied/)
+  assert.match(await page.locator(':nth-match(article.curve, 1)').innerText(), /every attempt failed[^]*8 tasks: no figure: exec: Permission denied/)
   await close()
 })
 
 test('a point without a figure is marked in the chart', async () => {
   const { page, close } = await open('typical')
-  assert.ok((await page.locator('#curve-7 .canvas text').allTextContents()).includes('✕ failed'))
+  assert.ok((await page.locator(':nth-match(article.curve, 8) .canvas text').allTextContents()).includes('✕ failed'))
   await close()
 })
 

@@ -3,7 +3,7 @@
 use crate::introduction;
 use crate::one_line::one_line;
 use crate::page::document::table;
-use crate::page::{overview, shares, value};
+use crate::page::{anchor, overview, shares, value};
 use crate::run::words;
 use crate::style::UNICODE;
 use faultline_model::summary::{Curve, Point};
@@ -13,12 +13,13 @@ use maud::{Markup, html as markup};
 const COUNTERS: usize = 12;
 
 /// The curve's card.
-pub(crate) fn card(curve: &Curve, index: usize) -> Markup {
+pub(crate) fn card(curve: &Curve) -> Markup {
     let name = one_line(&curve.case.to_string());
     let verdict = words::verdict(curve, &UNICODE);
-    let title = format!("curve-{index}-title");
+    let anchor = anchor::of_case(&curve.case);
+    let title = format!("{anchor}-title");
     markup! {
-        article.curve id={ "curve-" (index) } aria-labelledby=(title) {
+        article.curve id=(anchor) aria-labelledby=(title) {
             header {
                 h3 id=(title) { (name) " " span.mode { (introduction::tasks_are(curve.case.mode)) } }
                 p.verdict { (overview::badge(curve.verdict.verdict)) span.basis { (words::verdict_basis(curve, &UNICODE)) } }

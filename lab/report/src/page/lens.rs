@@ -4,7 +4,7 @@ use crate::introduction;
 use crate::lens::words;
 use crate::one_line::one_line;
 use crate::page::document::table;
-use crate::page::value;
+use crate::page::{anchor, value};
 use crate::style::{Tone, UNICODE};
 use faultline_model::estimate::Estimate;
 use faultline_model::lens::summary::{LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Place};
@@ -33,7 +33,7 @@ pub(crate) fn overview(lens: &LensSummary) -> Markup {
                                 th scope="col" { "top line there" }
                             }
                         }
-                        tbody { @for (index, curve) in lens.curves.iter().enumerate() { (overview_row(curve, index)) } }
+                        tbody { @for curve in &lens.curves { (overview_row(curve)) } }
                     }
                 }
             }
@@ -41,12 +41,12 @@ pub(crate) fn overview(lens: &LensSummary) -> Markup {
     }
 }
 
-fn overview_row(curve: &LensCurve, index: usize) -> Markup {
+fn overview_row(curve: &LensCurve) -> Markup {
     let top = words::shown_point(curve).and_then(|point| point.lines.first());
     markup! {
         tr {
             th scope="row" {
-                a href={ "#curve-" (index) } { (one_line(&curve.case.to_string())) } " "
+                a href={ "#" (anchor::of_case(&curve.case)) } { (one_line(&curve.case.to_string())) } " "
                 span.mode { (introduction::tasks_are(curve.case.mode)) }
             }
             td { (badge(&curve.verdict)) }
@@ -100,18 +100,19 @@ pub(crate) fn cases(lens: &LensSummary) -> Markup {
                     "In a chart: arrow keys move between points or fields, Enter pins the figures of one, Escape closes them."
                 }
             }
-            @for (index, curve) in lens.curves.iter().enumerate() { (case(curve, index)) }
+            @for curve in &lens.curves { (case(curve)) }
         }
     }
 }
 
-fn case(curve: &LensCurve, index: usize) -> Markup {
+fn case(curve: &LensCurve) -> Markup {
     let name = one_line(&curve.case.to_string());
-    let title = format!("curve-{index}-title");
+    let anchor = anchor::of_case(&curve.case);
+    let title = format!("{anchor}-title");
     let verdict = words::verdict(curve);
     let shown = words::shown_point(curve);
     markup! {
-        article.curve id={ "curve-" (index) } aria-labelledby=(title) {
+        article.curve id=(anchor) aria-labelledby=(title) {
             header {
                 h3 id=(title) { (name) " " span.mode { (introduction::tasks_are(curve.case.mode)) } }
                 p.verdict { (badge(&curve.verdict)) span.basis { (words::verdict_basis(curve)) } }

@@ -1,6 +1,7 @@
 //! The pages of a run and of a comparison: one file each that needs nothing else and asks nobody. All tables are written here; charts and
 //! controls are added by the script (`page/src`), which reads the run's summary, or the comparison, from the page.
 
+mod anchor;
 mod assets;
 mod comparison;
 mod curve;
@@ -81,7 +82,7 @@ fn curves(summary: &RunSummary) -> Markup {
                     "In a chart: arrow keys move between points, Enter pins the figures of one, Escape closes them."
                 }
             }
-            @for (index, one) in summary.curves.iter().enumerate() { (curve::card(one, index)) }
+            @for one in &summary.curves { (curve::card(one)) }
         }
     }
 }

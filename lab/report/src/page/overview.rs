@@ -2,7 +2,7 @@
 
 use crate::introduction;
 use crate::one_line::one_line;
-use crate::page::value;
+use crate::page::{anchor, value};
 use faultline_model::estimate::Estimate;
 use faultline_model::summary::{Curve, RunSummary, Verdict};
 use maud::{Markup, html as markup};
@@ -51,14 +51,14 @@ fn table(curves: &[Curve]) -> Markup {
                         th.number scope="col" { "n" }
                     }
                 }
-                tbody { @for (index, curve) in curves.iter().enumerate() { (row(curve, index)) } }
+                tbody { @for curve in curves { (row(curve)) } }
             }
         }
     }
 }
 
 /// A curve's row, with the figures of the point that its verdict rests on, or of the base where there is no verdict.
-fn row(curve: &Curve, index: usize) -> Markup {
+fn row(curve: &Curve) -> Markup {
     let tasks = curve.verdict.rests_on.map(|basis| basis.tasks).or(curve.base_tasks);
     let point = tasks.and_then(|tasks| curve.point(tasks));
     let base = point.is_some_and(|point| curve.base_tasks == Some(point.tasks));
@@ -68,7 +68,7 @@ fn row(curve: &Curve, index: usize) -> Markup {
     markup! {
         tr {
             th scope="row" {
-                a href={ "#curve-" (index) } { (one_line(&curve.case.to_string())) } " "
+                a href={ "#" (anchor::of_case(&curve.case)) } { (one_line(&curve.case.to_string())) } " "
                 span.mode { (introduction::tasks_are(curve.case.mode)) }
             }
             td { (badge(curve.verdict.verdict)) }

@@ -3,6 +3,7 @@
 mod surroundings;
 mod workload;
 
+use super::anchor;
 use super::document::{document, table};
 use super::value;
 use crate::comparison::change::{Change, level};
@@ -120,18 +121,18 @@ fn rows(compared: &Comparison) -> Markup {
         th.number scope="col" { "system B" }
     };
     let body = markup! {
-        @for (index, workload) in compared.workloads.iter().enumerate() { (row(workload, index, leveled)) }
+        @for (workload, anchor) in compared.workloads.iter().zip(anchor::of_workloads(&compared.workloads)) { (row(workload, &anchor, leveled)) }
     };
     table("All workloads, B against A", true, head, body)
 }
 
-fn row(ComparedWorkload { comparison, details }: &ComparedWorkload, index: usize, leveled: bool) -> Markup {
+fn row(ComparedWorkload { comparison, details }: &ComparedWorkload, anchor: &str, leveled: bool) -> Markup {
     let change = Change::of(comparison);
     let medians = words::medians(comparison, &one_line(&comparison.unit), &UNICODE);
     let share = |side: usize| details.system_share[side];
     markup! {
-        tr data-workload=(index) {
-            th scope="row" { a href={ "#workload-" (index) } { (one_line(&comparison.name)) } }
+        tr {
+            th scope="row" { a href={ "#" (anchor) } { (one_line(&comparison.name)) } }
             td.number { (details.tasks.map_or_else(value::none, value::count)) }
             td.number { (value::data(comparison.a.median, &medians[0])) }
             td.number { (value::data(comparison.b.median, &medians[1])) }
@@ -162,7 +163,7 @@ fn workloads(compared: &Comparison) -> Markup {
         section #workloads aria-labelledby="workloads-title" {
             h2 #workloads-title { "Workloads" }
             @if compared.workloads.is_empty() { p.nothing { "No workload was compared." } }
-            @for (index, workload) in compared.workloads.iter().enumerate() { (workload::card(workload, index)) }
+            @for (workload, anchor) in compared.workloads.iter().zip(anchor::of_workloads(&compared.workloads)) { (workload::card(workload, &anchor)) }
         }
     }
 }

@@ -16,13 +16,13 @@ use maud::{Markup, html as markup};
 const COUNTERS: usize = 12;
 
 /// The workload's card.
-pub(super) fn card(workload: &ComparedWorkload, index: usize) -> Markup {
+pub(super) fn card(workload: &ComparedWorkload, anchor: &str) -> Markup {
     let ComparedWorkload { comparison, details } = workload;
     let name = words::name(workload);
-    let title = format!("workload-{index}-title");
+    let title = format!("{anchor}-title");
     let answer = words::answer(comparison, &UNICODE);
     markup! {
-        article.curve id={ "workload-" (index) } aria-labelledby=(title) {
+        article.curve id=(anchor) aria-labelledby=(title) {
             header {
                 h3 id=(title) { (name) }
                 p.verdict { (badge(comparison.answer)) span.basis { (words::basis(comparison, &UNICODE)) } }
