@@ -17,7 +17,7 @@ fn main() -> io::Result<()> {
     let directory = env::args_os().nth(1).ok_or_else(|| io::Error::other("usage: fixture_page DIR"))?;
     let directory = Path::new(&directory);
     fs::create_dir_all(directory)?;
-    let runs: [(&str, RunSummary); 8] = [
+    let runs: [(&str, RunSummary); 9] = [
         ("typical", fixture::typical()),
         ("one-cpu", fixture::one_cpu()),
         ("all-failed", fixture::all_failed()),
@@ -25,6 +25,7 @@ fn main() -> io::Result<()> {
         ("empty", fixture::empty()),
         ("lens", lens_fixture::typical()),
         ("lens-hostile", lens_fixture::hostile()),
+        ("lens-long", lens_fixture::long_names()),
         ("lens-empty", lens_fixture::empty()),
     ];
     for (name, run) in &runs {

@@ -46,6 +46,19 @@ fn a_run_in_every_format() {
 }
 
 #[test]
+fn long_names_are_whole_on_the_page() {
+    let run = lens_fixture::long_names();
+    let page = html(&run, &head(&run));
+    let tables = page.split_once("<script id=\"data\"").unwrap().0;
+    for name in [
+        "PerCpuCache as faultline_frames::FrameSource&gt;::take_one_or_refill cache.rs:1234",
+        "AtomicU64::compare_exchange_weak",
+    ] {
+        assert!(tables.contains(name), "{name}");
+    }
+}
+
+#[test]
 fn a_comparison_in_every_format() {
     for format in Format::ALL {
         assert_snapshot!(

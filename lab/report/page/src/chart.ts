@@ -18,7 +18,7 @@ export function draw(curve: Curve, state: State, width: number): Drawing<Mark> |
     width,
     height: HEIGHT,
     marginLeft: 62,
-    marginRight: 18,
+    marginRight: series.missing.length > 0 ? 36 : 18,
     marginBottom: 40,
     marginTop: 30,
     style: STYLE,

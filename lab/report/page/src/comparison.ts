@@ -3,22 +3,23 @@
 import { cardsOf } from './cards'
 import { describeValue, drawDistribution } from './distribution'
 import { Explorer } from './explorer'
-import { describeRow, drawForest, rowsOf } from './forest'
+import { describeRow, drawForest, forestSheet, rowsOf } from './forest'
 import { nameOf } from './improvement'
 import type { Comparison } from './model'
 import { drawOrder } from './order'
-import { placesOf } from './values'
+import { placesOf, valuesSheet } from './values'
 
 export function showComparison(compared: Comparison): void {
   const forest = document.querySelector<HTMLElement>('.forest .chart')
   const rows = rowsOf(compared)
-  if (forest) new Explorer(forest, { draw: (width) => drawForest(rows, width), describe: describeRow })
+  if (forest) new Explorer(forest, { draw: (width) => drawForest(rows, width), describe: describeRow, sheet: () => forestSheet(rows), title: `${compared.b.name} against ${compared.a.name}` })
   for (const { item: workload, element: card } of cardsOf(compared.workloads)) {
     const [places, name] = [placesOf(workload), nameOf(workload)]
     const describe = (place: (typeof places)[number]) => describeValue(name, workload, place)
+    const sheet = () => valuesSheet(workload, places)
     const distribution = card.querySelector<HTMLElement>('.distribution .chart')
-    if (distribution) new Explorer(distribution, { draw: (width) => drawDistribution(workload, places, width), describe })
+    if (distribution) new Explorer(distribution, { draw: (width) => drawDistribution(workload, places, width), describe, sheet, title: `${name}: distribution` })
     const order = card.querySelector<HTMLElement>('.order .chart')
-    if (order) new Explorer(order, { draw: (width) => drawOrder(workload, places, width), describe })
+    if (order) new Explorer(order, { draw: (width) => drawOrder(workload, places, width), describe, sheet, title: `${name}: values in order` })
   }
 }

@@ -1,6 +1,7 @@
 // A chart as something to explore: by pointer, by arrow keys, with a box of figures that Enter pins and Escape closes. What is drawn, and what
 // the box says, its subject knows.
 
+import { saveButtons, type Saved } from './saving'
 import { Tooltip, type Description } from './tooltip'
 
 export interface Drawing<M> {
@@ -13,7 +14,7 @@ export interface Drawing<M> {
   nearest?: 'x' | 'y' | 'both'
 }
 
-export interface Subject<M> {
+export interface Subject<M> extends Saved {
   /** The drawing, or nothing when there is no figure to draw. */
   draw(width: number): Drawing<M> | null
   describe(mark: M): Description
@@ -48,6 +49,7 @@ export class Explorer<M> {
     chart.addEventListener('pointermove', (event) => this.point(event))
     chart.addEventListener('pointerleave', () => this.leave())
     chart.addEventListener('click', (event) => this.click(event))
+    chart.after(saveButtons(subject))
     new ResizeObserver(() => this.resize()).observe(chart)
   }
 

@@ -1,6 +1,7 @@
 // Draws how much better the second side is: a row for each workload, on an axis of ratios. Knows nothing of pointer and keyboard.
 
 import * as Plot from '@observablehq/plot'
+import type { Sheet } from './csv'
 import type { Drawing } from './explorer'
 import { quantity } from './figure'
 import { silent, STYLE } from './frame'
@@ -117,4 +118,16 @@ export function describeRow({ name, improvement, workload }: Row): Description {
   rows.push(['A', quantity(workload.a.median, workload.unit)], ['B', quantity(workload.b.median, workload.unit)])
   rows.push(['n', `${workload.a.units} + ${workload.b.units} ${workload.independent}s`])
   return { heading: name, rows }
+}
+
+/** A row for each workload, and one for the mean of all. */
+export function forestSheet(rows: Row[]): Sheet {
+  const head = ['workload', 'answer', 'improvement (ratio)', 'low (ratio)', 'high (ratio)', 'level (share)', 'unit', 'median A (unit)', 'median B (unit)', 'values A', 'values B']
+  return {
+    head,
+    rows: rows.map(({ name, improvement, workload }) => [
+      name, workload?.answer, improvement?.value, improvement?.low, improvement?.high, improvement?.level,
+      workload?.unit, workload?.a.median, workload?.b.median, workload?.a.units, workload?.b.units,
+    ]),
+  }
 }

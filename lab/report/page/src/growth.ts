@@ -2,10 +2,12 @@
 
 import * as Plot from '@observablehq/plot'
 import { spaced } from './chart'
+import type { Sheet } from './csv'
 import type { Drawing } from './explorer'
 import { percent, quantity, tick } from './figure'
 import { silent, STYLE } from './frame'
 import type { LensCurve, LensPoint } from './model'
+import { endsOf } from './samples'
 import { shortEnd } from './shorten'
 import type { Description } from './tooltip'
 
@@ -22,7 +24,7 @@ export function drawGrowth(curve: LensCurve, width: number): Drawing<LensPoint> 
     width,
     height: HEIGHT,
     marginLeft: 62,
-    marginRight: 18,
+    marginRight: points.length < curve.points.length ? 36 : 18,
     marginBottom: 40,
     marginTop: 30,
     style: STYLE,
@@ -57,4 +59,22 @@ export function describeGrowth(curve: LensCurve, point: LensPoint): Description 
   if (point.speedup !== null) rows.push(['speed-up', quantity(point.speedup, '')])
   for (const failure of point.failures) rows.push(['failed', failure.text ?? failure.cause])
   return { heading: `${point.cpus} ${point.cpus === 1 ? 'CPU' : 'CPUs'}`, rows }
+}
+
+/** A row for each repeat, with the figures of its number of CPUs beside it. */
+export function growthSheet(curve: LensCurve): Sheet {
+  const per = `per ${curve.operation}`
+  const head = [
+    'CPUs', 'repeat', `transfers (${per})`, ...['median', 'low', 'high'].map((end) => `${end} of transfers (${per})`), 'false sharing (share of transfers)',
+    `instructions (${per})`, `predicted rate (${curve.operation}/s)`, 'speed-up (ratio)', 'lines moved', 'failures',
+  ]
+  const rows = curve.points.flatMap((point) => {
+    const beside = [
+      ...endsOf(point.transfers), point.false_share, point.instructions?.median, point.rate?.median, point.speedup, point.lines_moved,
+      point.failures.map((failure) => failure.text ?? failure.cause).join('; '),
+    ]
+    if (point.repeats.length === 0) return [[point.cpus, null, null, ...beside]]
+    return point.repeats.map((transfers, index) => [point.cpus, index + 1, transfers, ...beside])
+  })
+  return { head, rows }
 }

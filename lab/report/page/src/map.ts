@@ -1,11 +1,13 @@
 // Draws the map of lines and CPUs: a field is what one CPU fetched of one line. Knows nothing of pointer and keyboard.
 
 import * as Plot from '@observablehq/plot'
+import type { Sheet } from './csv'
 import type { Drawing } from './explorer'
 import { percent, quantity } from './figure'
 import { silent, STYLE } from './frame'
 import type { LensPoint, LineFigures } from './model'
 import { shortMiddle } from './shorten'
+import { strengthOf, withLegend } from './strength'
 import type { Description } from './tooltip'
 
 /** What one CPU fetched of one line. */
@@ -17,8 +19,8 @@ export interface Field {
 }
 
 const ROW_HEIGHT = 20
-/** Numbers of CPUs that are written below the map at most. */
-const TICKS = 16
+/** Numbers of CPUs that are written below the map at most, and the room for each in pixels. */
+const [TICKS, TICK_ROOM] = [16, 26]
 
 /** Every field, row by row: the line with most transfers first, CPUs from 0. */
 export function fieldsOf(point: LensPoint): Field[] {
@@ -31,14 +33,15 @@ export function fieldsOf(point: LensPoint): Field[] {
 export function drawMap(point: LensPoint, fields: Field[], width: number): Drawing<Field> {
   const letters = width < 520 ? 11 : 30
   const most = Math.max(...fields.map((field) => field.transfers), 1)
-  const step = Math.ceil(point.cpus / TICKS)
+  const marginLeft = letters * 7.3 + 12
+  const step = Math.ceil(point.cpus / Math.min(TICKS, Math.max(1, Math.floor((width - marginLeft) / TICK_ROOM))))
   const plot = silent(Plot.plot({
     width,
-    height: point.lines.length * ROW_HEIGHT + 62,
-    marginLeft: letters * 7.3 + 12,
+    height: point.lines.length * ROW_HEIGHT + 102,
+    marginLeft,
     marginRight: 8,
     marginBottom: 40,
-    marginTop: 22,
+    marginTop: 62,
     style: STYLE,
     x: {
       type: 'band', domain: Array.from({ length: point.cpus }, (_, cpu) => cpu), padding: point.cpus > 24 ? 0.05 : 0.1,
@@ -49,10 +52,11 @@ export function drawMap(point: LensPoint, fields: Field[], width: number): Drawi
     marks: [
       Plot.cell(fields, { x: 'cpu', y: 'row', fill: 'var(--sunk)' }),
       Plot.cell(fields.filter((field) => field.transfers > 0), {
-        x: 'cpu', y: 'row', fill: 'var(--accent)', fillOpacity: { value: (field: Field) => 0.12 + 0.88 * Math.sqrt(field.transfers / most), scale: null },
+        x: 'cpu', y: 'row', fill: 'var(--accent)', fillOpacity: { value: (field: Field) => strengthOf(field.transfers, most), scale: null },
       }),
     ],
   }))
+  withLegend(plot, most, 'transfers to one CPU')
   const [x, y] = [plot.scale('x')!, plot.scale('y')!]
   const middle = (scale: Plot.Scale, value: number) => scale.apply(value) + (scale.bandwidth ?? 0) / 2
   return { svg: plot, marks: fields.map((mark) => ({ mark, x: middle(x, mark.cpu), y: middle(y, mark.row) })), columns: point.cpus, nearest: 'both' }
@@ -69,4 +73,11 @@ export function describeField(point: LensPoint, operation: string, field: Field)
   rows.push(['the whole line', `${quantity(line.transfers, '')} per ${operation}, ${percent(line.share)} of all`])
   if (line.false_share > 0) rows.push(['false sharing', `${percent(line.false_share)} of the line's`])
   return { heading: `CPU ${field.cpu}`, rows }
+}
+
+/** A row for each field. */
+export function mapSheet(point: LensPoint, operation: string, fields: Field[]): Sheet {
+  const head = ['line', 'address', 'CPU', 'transfers (count)', `transfers (per ${operation})`]
+  const rows = fields.map(({ line, cpu, transfers }) => [line.name, line.address, cpu, transfers, point.operations ? transfers / point.operations : null])
+  return { head, rows }
 }

@@ -1,6 +1,6 @@
 // Brings the page of a run to life: charts, and controls whose state stands in the address.
 
-import { cardsOf, keyOf } from './cards'
+import { cardsOf, keyOf, titleOf } from './cards'
 import { draw } from './chart'
 import { describe } from './describe'
 import { Explorer } from './explorer'
@@ -9,6 +9,7 @@ import { goTo, type Unhide } from './links'
 import type { Curve, RunSummary } from './model'
 import { printed } from './printing'
 import type { Mark } from './series'
+import { samplesOf } from './samples'
 import { Store, type State } from './state'
 import { buildToolbar } from './toolbar'
 
@@ -50,6 +51,8 @@ function cardOf(curve: Curve, element: HTMLElement, store: Store): Card {
   const subject = {
     draw: (width: number) => draw(curve, store.state, width),
     describe: (mark: Mark) => describe(curve, store.state.view, mark),
+    sheet: () => samplesOf(curve),
+    title: titleOf(curve),
   }
   const details = element.querySelector('details')!
   return { curve, key: keyOf(element), element, details, explorer: chart ? new Explorer(chart, subject) : null }

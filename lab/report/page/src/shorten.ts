@@ -1,4 +1,4 @@
-// Names that leave room for what stands beside them.
+// Text from outside, made fit for its place: names that leave room for what stands beside them, and lines.
 
 /** Cut at its end. */
 export function shortEnd(text: string, letters = 24): string {
@@ -10,4 +10,9 @@ export function shortMiddle(text: string, letters: number): string {
   if (text.length <= letters) return text
   const end = Math.floor(letters / 3)
   return `${text.slice(0, letters - end - 1)}…${text.slice(text.length - end)}`
+}
+
+/** Without control characters, which break lines and which XML can't hold. */
+export function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\uFFFE\uFFFF]/gu, ' ')
 }

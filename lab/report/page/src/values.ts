@@ -1,5 +1,6 @@
 // The single values of a comparison, with their side and their place in time; and how the sides look in every chart.
 
+import type { Sheet } from './csv'
 import type { ComparedWorkload, Side } from './model'
 
 export type Letter = 'A' | 'B'
@@ -43,4 +44,9 @@ export function reachOf(places: Place[]): [number, number] {
   const [low, high] = [Math.min(...values), Math.max(...values)]
   const room = (high - low || Math.abs(high) * 0.02 || 1) * 0.06
   return [low - room, high + room]
+}
+
+/** A row for each value. */
+export function valuesSheet(workload: ComparedWorkload, places: Place[]): Sheet {
+  return { head: ['side', 'in order', `value (${workload.unit})`], rows: places.map(({ side, order, value }) => [side, order, value]) }
 }

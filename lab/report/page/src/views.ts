@@ -13,6 +13,7 @@ export interface ViewOf {
   term(curve: Curve): string
   /** What its axis is called. */
   axis(curve: Curve): string
+  unit(curve: Curve): string
   tick(value: number, curve: Curve): string
   /** A point's figure. */
   estimate(point: Point): Estimate | null
@@ -38,6 +39,7 @@ export const VIEWS: Record<View, ViewOf> = {
     title: 'Rate or time',
     term: (curve) => (curve.direction === 'higher' ? 'rate' : 'time'),
     axis: (curve) => `${shortEnd(curve.unit)}, ${curve.direction} is better`,
+    unit: (curve) => curve.unit,
     tick: (value, curve) => tick(value, curve.unit),
     estimate: (point) => point.value,
     ofRepeat: (value) => value,
@@ -51,6 +53,7 @@ export const VIEWS: Record<View, ViewOf> = {
     title: 'Speed-up',
     term: () => 'speed-up',
     axis: (curve) => `speed-up against ${curve.base_tasks} ${curve.base_tasks === 1 ? 'task' : 'tasks'}`,
+    unit: () => 'ratio',
     tick: (value) => tick(value, ''),
     estimate: (point) => point.speedup,
     ofRepeat: (value, curve, _point, base) => speedup(value, curve, base),
@@ -64,6 +67,7 @@ export const VIEWS: Record<View, ViewOf> = {
     title: 'Efficiency',
     term: () => 'efficiency',
     axis: () => 'efficiency',
+    unit: () => 'share',
     tick: (value) => `${Math.round(value * 100)} %`,
     estimate: (point) => point.efficiency,
     ofRepeat: (value, curve, point, base) => {

@@ -29,15 +29,6 @@ test('the policy forbids to load or to send anything', async () => {
   await close()
 })
 
-test('no chart is wider than its place, on wide and narrow screens', async () => {
-  for (const width of [1280, 390, 320]) {
-    const { page, close } = await open('typical', { width })
-    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
-    assert.equal(overflow, 0, `${width} pixels wide`)
-    await close()
-  }
-})
-
 test('without JavaScript all tables are there and the controls are not', async () => {
   const { page, close } = await open('typical', { javaScriptEnabled: false })
   const curves = summaryOf('typical').curves

@@ -46,7 +46,7 @@ fn overview_row(curve: &LensCurve) -> Markup {
     markup! {
         tr {
             th scope="row" {
-                a href={ "#" (anchor::of_case(&curve.case)) } { (one_line(&curve.case.to_string())) } " "
+                a href={ "#" (anchor::of_case(&curve.case)) } { (value::case(&curve.case)) } " "
                 span.mode { (introduction::tasks_are(curve.case.mode)) }
             }
             td { (badge(&curve.verdict)) }
@@ -60,7 +60,7 @@ fn overview_row(curve: &LensCurve) -> Markup {
                 }
                 None => { @for _ in 0..5 { td.number { (value::none()) } } }
             }
-            td { @if let Some(line) = top { (words::data(line)) } @else { (value::none()) } }
+            td.name { @if let Some(line) = top { (words::data(line)) } @else { (value::none()) } }
         }
     }
 }
@@ -159,7 +159,7 @@ fn map_figure(name: &str, point: &LensPoint) -> Markup {
     markup! {
         figure.heat {
             div.chart.map data-cpus=(point.cpus) aria-label=(label) aria-describedby="chart-keys" { (noscript()) }
-            figcaption { "Top lines at " (at) ": a field is what one CPU fetched of a line; the stronger its colour, the more (by the square root). The same as numbers is below, under “All figures”." }
+            figcaption { "Top lines at " (at) ". Each field shows how often one CPU fetched one line. The strength of the colour follows the square root of that number. “All figures” below has the numbers." }
         }
     }
 }
@@ -187,7 +187,7 @@ fn line_row(line: &LineFigures) -> Markup {
             td.number { (value::plain_share(line.share)) }
             td { (words::sharing(line.false_share)) }
             td.number { (value::count(line.by_cpu.len() as u32)) }
-            td.words { @for place in &line.code { (words::place(place)) " " span.mode { (format!("{:.0} %", place.share * 100.0)) } br; } }
+            td.words { @for place in &line.code { (words::place(place)) " " span.mode { (format!("{:.0}\u{a0}%", place.share * 100.0)) } br; } }
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The first answer: which curves scale, and how well at the greatest number of tasks with CPUs of their own.
 
 use crate::introduction;
-use crate::one_line::one_line;
 use crate::page::{anchor, value};
 use faultline_model::estimate::Estimate;
 use faultline_model::summary::{Curve, RunSummary, Verdict};
@@ -42,12 +41,12 @@ fn table(curves: &[Curve]) -> Markup {
                     tr {
                         th scope="col" { "curve" }
                         th scope="col" { "verdict" }
+                        th.number scope="col" { "efficiency" }
+                        th scope="col" { "interval" }
                         th.number scope="col" { "at tasks" }
                         th.number scope="col" { "rate or time" }
                         th scope="col" { "interval" }
                         th.number scope="col" { "speed-up" }
-                        th.number scope="col" { "efficiency" }
-                        th scope="col" { "interval" }
                         th.number scope="col" { "n" }
                     }
                 }
@@ -57,7 +56,7 @@ fn table(curves: &[Curve]) -> Markup {
     }
 }
 
-/// A curve's row, with the figures of the point that its verdict rests on, or of the base where there is no verdict.
+/// A curve's row, the answer first: a narrow screen shows no more. With the figures of the point that its verdict rests on, or of the base where there is no verdict.
 fn row(curve: &Curve) -> Markup {
     let tasks = curve.verdict.rests_on.map(|basis| basis.tasks).or(curve.base_tasks);
     let point = tasks.and_then(|tasks| curve.point(tasks));
@@ -68,16 +67,16 @@ fn row(curve: &Curve) -> Markup {
     markup! {
         tr {
             th scope="row" {
-                a href={ "#" (anchor::of_case(&curve.case)) } { (one_line(&curve.case.to_string())) } " "
+                a href={ "#" (anchor::of_case(&curve.case)) } { (value::case(&curve.case)) } " "
                 span.mode { (introduction::tasks_are(curve.case.mode)) }
             }
             td { (badge(curve.verdict.verdict)) }
+            td.number { (value::share(efficiency)) }
+            td { span.with-gauge { span { (value::share_interval(efficiency)) } (gauge(efficiency)) } }
             td.number { @if let Some(point) = point { (value::count(point.tasks)) } @else { (value::none()) } }
             td.number { (value::median(value, &curve.unit)) }
             td { (value::interval(value, &curve.unit)) }
             td.number { (value::median(derived(point.and_then(|point| point.speedup)), "")) }
-            td.number { (value::share(efficiency)) }
-            td { span.with-gauge { span { (value::share_interval(efficiency)) } (gauge(efficiency)) } }
             td.number { (value::n(value)) }
         }
     }

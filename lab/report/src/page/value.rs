@@ -1,9 +1,16 @@
 //! Figures as elements: the words that people read around the exact number that programs read (`<data value>`).
 
 use crate::figure::{self, Scale};
+use crate::one_line::one_line;
 use crate::style::UNICODE;
+use faultline_model::cell::Case;
 use faultline_model::estimate::Estimate;
 use maud::{Markup, html as markup};
+
+/// A case's name, which may break between workload and variant.
+pub(crate) fn case(case: &Case) -> Markup {
+    markup! { (one_line(&case.workload)) ":" wbr; (one_line(&case.variant)) }
+}
 
 /// What stands where there is no figure.
 pub(crate) fn none() -> Markup {

@@ -257,6 +257,23 @@ pub fn hostile() -> RunSummary {
     run
 }
 
+/// Names as long as those of real programs.
+pub fn long_names() -> RunSummary {
+    let mut run = typical();
+    for point in &mut run.lens.as_mut().unwrap().curves[0].points {
+        for line in &mut point.lines {
+            line.name = format!("<faultline_frames::allocator::PerCpuCache<{}> as Default>::default::EMPTY", line.name);
+            line.code[0].name =
+                "<faultline_frames::allocator::PerCpuCache as faultline_frames::FrameSource>::take_one_or_refill cache.rs:1234".into();
+            line.code[1].inlined_into = Some("core::sync::atomic::AtomicU64::compare_exchange_weak".into());
+        }
+        for place in &mut point.code {
+            place.inlined_into = Some("alloc::collections::btree::map::BTreeMap<K,V,A>::get_or_insert_with".into());
+        }
+    }
+    run
+}
+
 /// A run of which nothing was planned.
 pub fn empty() -> RunSummary {
     summary(Vec::new(), Vec::new())
