@@ -121,7 +121,7 @@ test-mixes: needs-build
 # Error rates and power of the statistics over thousands of simulated comparisons, curves and series; experiments with faults from many more seeds.
 # The Turing series are not part of this repository: without FAULTLINE_TCPD, a clone of them, their test is left out.
 test-simulated: needs-build
-	skip="--skip steps_are_where_people_mark_them"; \
+	@skip="--skip steps_are_where_people_mark_them"; \
 	if [ -n "$$FAULTLINE_TCPD" ]; then skip=; else echo "left out: the Turing Change Point Dataset; hint: FAULTLINE_TCPD=DIRECTORY names a clone of it" >&2; fi; \
 	$(CARGO) test --release --locked -p faultline-stats -- --include-ignored $$skip
 	FAULTLINE_SEEDS=20000 $(CARGO) test --release --locked -p faultline-simulation
