@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// They are not in their format.
-    #[error("{}: found {found}, expected {expected}", Place(.file, *.line, *.column))]
+    #[error("{}: found {found}, expected {expected}{}", Place(.file, *.line, *.column), Recognised(*.recognised))]
     Malformed {
         /// The file, as it was given.
         file: String,
@@ -20,6 +20,18 @@ pub enum ReadError {
         found: String,
         /// What should be.
         expected: String,
+        /// The name of the format, if it was recognised and not given.
+        recognised: Option<&'static str>,
+    },
+    /// They are a directory, and the format is one file.
+    #[error("{given}: found a directory of {files}, expected one file in the format {format}")]
+    Directory {
+        /// The directory, as it was given.
+        given: String,
+        /// How many files it has, in words.
+        files: String,
+        /// The name of the format.
+        format: &'static str,
     },
     /// They are in none of the formats.
     #[error("{given}: unrecognised file format: {found}; the formats are {known}")]
@@ -87,7 +99,16 @@ impl ReadError {
             column: None,
             found: found.into(),
             expected: expected.into(),
+            recognised: None,
         }
+    }
+
+    /// The same error of a file whose format was recognised, and not given.
+    pub(crate) fn recognised_as(mut self, format: &'static str) -> Self {
+        if let ReadError::Malformed { recognised, .. } = &mut self {
+            *recognised = Some(format);
+        }
+        self
     }
 
     /// The same error at this byte of its line.
@@ -112,6 +133,7 @@ impl ReadError {
             ReadError::Malformed { .. } => {
                 "check that the file is complete and unchanged, or write it again; `import --from FORMAT` names another format"
             }
+            ReadError::Directory { .. } => "give the file that holds the figures",
             ReadError::Unrecognised { .. } => {
                 "name the format with `import --from FORMAT`; if the tool writes a directory, give the directory; other tools' figures can be converted to `bencher` JSON"
             }
@@ -153,6 +175,15 @@ impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)?;
         [self.1, self.2].into_iter().flatten().try_for_each(|place| write!(f, ":{place}"))
+    }
+}
+
+/// The format for which a file was taken, if it was recognised.
+struct Recognised(Option<&'static str>);
+
+impl fmt::Display for Recognised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |format| write!(f, " (recognised as {format})"))
     }
 }
 

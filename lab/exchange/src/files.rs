@@ -74,17 +74,21 @@ impl Files {
             .map(|(name, bytes)| Ok(File { name, text: text::decode(name, bytes)? }))
     }
 
-    /// The only file, as text. Fails if there are several, or if it is not UTF-8; `format` is for the error.
-    pub(crate) fn only(&self, format: &str) -> Result<File<'_>, ReadError> {
+    /// The only file, as text; `format` is for the message.
+    pub(crate) fn only(&self, format: &'static str) -> Result<File<'_>, ReadError> {
         let mut files = self.chosen(|_| true);
         match (files.next(), self.contents.len()) {
             (Some(file), 1) => file,
-            (_, n) => Err(ReadError::new(
-                &self.given,
-                None,
-                format!("a directory of {n} files"),
-                format!("one file in the format {format}"),
-            )),
+            _ => Err(ReadError::Directory { given: self.given.clone(), files: self.count_in_words(), format }),
+        }
+    }
+
+    /// How many files there are: `no files`, `5 files`.
+    pub(crate) fn count_in_words(&self) -> String {
+        match self.contents.len() {
+            0 => "no files".to_owned(),
+            1 => "one file".to_owned(),
+            n => format!("{n} files"),
         }
     }
 

@@ -38,7 +38,7 @@ impl Gather {
     /// What was gathered; an error if that is nothing. `file` and `expected` are for its message.
     pub(crate) fn dataset(self, file: &str, expected: &str) -> Result<Dataset, ReadError> {
         if self.series.is_empty() {
-            return Err(ReadError::new(file, None, "none", expected));
+            return Err(ReadError::new(file, None, "no benchmark", expected));
         }
         Ok(Dataset::of(self.series))
     }

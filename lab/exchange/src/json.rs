@@ -3,6 +3,7 @@
 use crate::error::ReadError;
 use crate::files::File;
 use crate::gather::check_parts;
+use crate::text::quoted;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::borrow::Cow;
@@ -27,29 +28,43 @@ pub(crate) fn parse_with_nan<T: DeserializeOwned>(file: File<'_>, what: &str) ->
 
 /// The value of one line of a file in which every line is JSON.
 pub(crate) fn parse_line<T: DeserializeOwned>(name: &str, line: u64, text: &str, what: &str) -> Result<T, ReadError> {
-    serde_json::from_str(text).map_err(|error| in_words(name, line, &error, what))
+    serde_json::from_str(text).map_err(|error| in_words(name, line, text, &error, what))
 }
 
 fn parse_text<T: DeserializeOwned>(name: &str, text: &str, what: &str) -> Result<T, ReadError> {
-    serde_json::from_str(text).map_err(|error| in_words(name, error.line() as u64, &error, what))
+    serde_json::from_str(text).map_err(|error| {
+        let line = text.split('\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
+        in_words(name, error.line() as u64, line, &error, what)
+    })
 }
 
-/// An error of the JSON parser; `line` is the line of the file, `what` the JSON that was expected.
-fn in_words(name: &str, line: u64, error: &serde_json::Error, what: &str) -> ReadError {
+/// An error of the JSON parser. `line` is the line of the file, `text` what is on it, `what` the JSON that was expected.
+fn in_words(name: &str, line: u64, text: &str, error: &serde_json::Error, what: &str) -> ReadError {
     let line = Some(line).filter(|line| *line > 0);
     let message = error.to_string();
     let message = message.split(" at line ").next().unwrap_or_default();
-    let error_in_words = if error.is_eof() {
-        ReadError::new(name, line, "the end of the file within a value", format!("the rest of {what}"))
+    let mismatch = message.strip_prefix("invalid type: ").unwrap_or(message).rsplit_once(", expected ");
+    let (found, expected) = if error.is_eof() {
+        ("the end of the file within a value".to_owned(), format!("the rest of {what}"))
+    } else if let Some((found, expected)) = mismatch {
+        (shortened(found), format!("{} in {what}", kind_in_words(expected)))
+    } else if message.starts_with("data did not match any variant") {
+        ("a value of another kind".to_owned(), what.to_owned())
+    } else if error.is_syntax() && message.starts_with("expected ") {
+        (quoted(word_at(text, error.column())), format!("{what} ({message})"))
     } else {
-        match message.strip_prefix("invalid type: ").unwrap_or(message).rsplit_once(", expected ") {
-            Some((found, expected)) => {
-                ReadError::new(name, line, shortened(found), format!("{} in {what}", kind_in_words(expected)))
-            }
-            None => ReadError::new(name, line, format!("an error in JSON ({})", shortened(message)), what),
-        }
+        (format!("an error in JSON ({})", shortened(message)), what.to_owned())
     };
-    error_in_words.at_column(error.column() as u64)
+    ReadError::new(name, line, found, expected).at_column(error.column() as u64)
+}
+
+/// What stands at a column of a line, up to the next blank or end of a value.
+fn word_at(line: &str, column: usize) -> &str {
+    let rest = column.checked_sub(1).and_then(|at| line.get(at..)).unwrap_or_default();
+    let first = rest.chars().next().map_or(0, char::len_utf8);
+    let end =
+        rest[first..].find(|c: char| c.is_whitespace() || ",:]}".contains(c)).map_or(rest.len(), |end| first + end);
+    &rest[..end]
 }
 
 /// What a value should be; the parser names it by its type in the program.
@@ -240,6 +255,9 @@ mod tests {
         assert_eq!(error, "a.json:3:4: found boolean `true`, expected a number in numbers");
         let error = numbers("[1,\n").unwrap_err().to_string();
         assert_eq!(error, "a.json:2: found the end of the file within a value, expected the rest of numbers");
+        let file = File { name: "a.json", text: "{\"a\": [1,\n 2, NaN]}" };
+        let error = parse::<Members<Vec<f64>>>(file, "numbers").unwrap_err().to_string();
+        assert_eq!(error, "a.json:2:5: found 'NaN', expected numbers (expected value)");
         let error = numbers(&"[".repeat(10_000)).unwrap_err().to_string();
         assert!(error.contains("expected"), "{error}");
     }

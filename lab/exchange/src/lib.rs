@@ -26,6 +26,6 @@ pub use error::{ReadError, WriteError};
 pub use files::Files;
 pub use format::{Format, FormatDescriptor};
 pub use formats::{FORMATS, UnknownFormat};
-pub use read::{read, read_changes, recognise, sniff};
+pub use read::{read, read_any, read_changes, recognise, sniff};
 pub use write::{write, write_changes};
 pub use written::{Written, WrittenChanges};

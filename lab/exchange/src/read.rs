@@ -43,8 +43,21 @@ fn likely(files: &Files) -> Vec<Format> {
 /// Reads files in the format that is named, or else in the one that they seem to be in. Files that are not in that format, are larger than
 /// [`Files::LIMIT_BYTES`], or hold changes rather than values are an error.
 pub fn read(files: &Files, format: Option<Format>) -> Result<Dataset, ReadError> {
+    match format {
+        Some(format) => read_as(files, format),
+        None => read_any(files).map(|(_, dataset)| dataset),
+    }
+}
+
+/// Reads files in the format that they seem to be in, and says which that is. Errors are those of [`recognise`] and [`read`].
+pub fn read_any(files: &Files) -> Result<(Format, Dataset), ReadError> {
+    let format = recognise(files)?;
+    let dataset = read_as(files, format).map_err(|error| error.recognised_as(format.name))?;
+    Ok((format, dataset))
+}
+
+fn read_as(files: &Files, format: Format) -> Result<Dataset, ReadError> {
     check_readable(files)?;
-    let format = format.map_or_else(|| recognise(files), Ok)?;
     let dataset = match &format.content {
         Content::Values { read: Read::File(read), .. } => read(files.only(format.name)?),
         Content::Values { read: Read::Files(read), .. } => read(files),
@@ -52,7 +65,8 @@ pub fn read(files: &Files, format: Option<Format>) -> Result<Dataset, ReadError>
     }?;
     match validity::fault(&dataset) {
         Some(fault) => {
-            Err(ReadError::new(files.given(), None, fault, format!("a dataset of {format}: {}", validity::EXPECTED)))
+            let expected = format!("a dataset of {format}: {}", validity::EXPECTED);
+            Err(ReadError::new(files.given(), None, fault, expected))
         }
         None => Ok(dataset),
     }
@@ -60,7 +74,7 @@ pub fn read(files: &Files, format: Option<Format>) -> Result<Dataset, ReadError>
 
 fn can_be_read(files: &Files, format: Format) -> bool {
     match &format.content {
-        Content::Values { .. } => read(files, Some(format)).is_ok(),
+        Content::Values { .. } => read_as(files, format).is_ok(),
         Content::Changes { .. } => read_changes(files, format).is_ok(),
     }
 }
@@ -81,7 +95,7 @@ fn unrecognised(files: &Files) -> ReadError {
         Some(bytes) => {
             format!("it begins with {}", quoted(String::from_utf8_lossy(&bytes[..bytes.len().min(400)]).trim()))
         }
-        None => format!("a directory of {} files", files.paths().count()),
+        None => format!("a directory of {}", files.count_in_words()),
     };
     ReadError::Unrecognised { given: files.given().to_owned(), found, known: listed(FORMATS) }
 }

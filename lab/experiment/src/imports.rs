@@ -6,6 +6,7 @@ use crate::places::Places;
 use faultline_exchange::Format;
 use faultline_runner::Clock;
 use faultline_store::Store;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// What is to be taken in.
@@ -35,10 +36,10 @@ pub struct Imported {
 /// Reads figures and keeps them, with the time at which they were read.
 pub fn import(request: &ImportRequest, places: &Places, clock: &dyn Clock) -> Result<Imported, Error> {
     let file = &request.file;
-    if !file.exists() {
+    if file.metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
         return Err(Error::usage(
             format!("there is no file {}", file.display()),
-            "name a file or directory that another tool wrote",
+            "name a file or directory that another tool wrote; `/dev/stdin` is standard input",
         ));
     }
     let (format, dataset) = operand::read(file, request.from)?;

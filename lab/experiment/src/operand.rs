@@ -237,18 +237,17 @@ fn named(name: &str, from: Option<Foreign>, places: &Places) -> Result<Option<Fo
 /// The figures of a file or directory, and their format.
 pub fn read(path: &Path, from: Option<Foreign>) -> Result<(Foreign, Dataset), Error> {
     let files = files(path)?;
-    let unreadable = |error: ReadError| Error::usage(error.to_string(), error.hint());
-    let format = match from.map_or_else(|| faultline_exchange::recognise(&files), Ok) {
-        Ok(format) => format,
-        Err(ReadError::Unrecognised { .. }) if is_program(path) => {
-            return Err(Error::usage(
-                format!("{} is a program, not a file of figures", path.display()),
-                "two programs are compared as commands: `faultline compare './old ARGS' './new ARGS'`",
-            ));
-        }
-        Err(error) => return Err(unreadable(error)),
+    let found = match from {
+        Some(format) => faultline_exchange::read(&files, from).map(|dataset| (format, dataset)),
+        None => faultline_exchange::read_any(&files),
     };
-    Ok((format, faultline_exchange::read(&files, Some(format)).map_err(unreadable)?))
+    found.map_err(|error| match error {
+        ReadError::Unrecognised { .. } if is_program(path) => Error::usage(
+            format!("{} is a program, not a file of figures", path.display()),
+            "two programs are compared as commands: `faultline compare './old ARGS' './new ARGS'`",
+        ),
+        error => Error::usage(error.to_string(), error.hint()),
+    })
 }
 
 /// Whether it can be executed, or holds what no text does.

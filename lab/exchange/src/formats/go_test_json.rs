@@ -123,7 +123,7 @@ mod tests {
         let error = read(&event("a", "ok  \ta\t0.1s\n")).unwrap_err().to_string();
         assert_eq!(
             error,
-            "given: found none, expected output of benchmarks among the events (`go test -json -bench .`)"
+            "given: found no benchmark, expected output of benchmarks among the events (`go test -json -bench .`)"
         );
     }
 }

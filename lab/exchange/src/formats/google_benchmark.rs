@@ -14,6 +14,7 @@ use crate::moment;
 use crate::recognition::Evidence;
 use crate::text::quoted;
 use faultline_model::dataset::{DataPoint, Dataset, Measured, Summed};
+use faultline_model::direction::Direction;
 use faultline_model::facts::Facts;
 use faultline_model::time::UnixMillis;
 use serde::Deserialize;
@@ -149,7 +150,12 @@ fn is_level(entry: &Entry, aggregates: &Aggregates<'_>) -> bool {
 
 fn read_run(gather: &mut Gather, file: File<'_>, entry: &Entry, time: Option<UnixMillis>) -> Result<(), ReadError> {
     if let Some(why) = entry.failure() {
-        return push(gather, file, entry, (None, ""), DataPoint { time, ..missing(why) });
+        let (name, tasks) = name_and_tasks(entry.run_name());
+        let series = gather.series(&name, tasks, None, "");
+        // Its unit comes with the first repetition that ran: a failed one always has the default unit.
+        series.direction = Some(Direction::Lower);
+        series.points.push(DataPoint { time, ..missing(why) });
+        return Ok(());
     }
     let figures = entry.figures();
     if !figures.iter().any(|(measure, ..)| measure.is_none()) {
@@ -181,7 +187,7 @@ fn read_aggregate(
     Ok(())
 }
 
-/// Adds a point to the series of a measure with its unit. A run that failed has no unit.
+/// Adds a point to the series of a measure with its unit.
 fn push(
     gather: &mut Gather,
     file: File<'_>,
@@ -191,9 +197,7 @@ fn push(
 ) -> Result<(), ReadError> {
     let (name, tasks) = name_and_tasks(entry.run_name());
     let series = gather.series(&name, tasks, measure, unit);
-    if !matches!(point.measured, Measured::Missing(_)) {
-        agree_on_unit(series, unit, file.name, None)?;
-    }
+    agree_on_unit(series, unit, file.name, None)?;
     series.points.push(point);
     Ok(())
 }
@@ -256,6 +260,16 @@ mod tests {
         let both = read(&format!("{run}, {alone}")).unwrap();
         assert_eq!(both.series.len(), 1);
         assert_eq!(both.series[0].points[0].measured, Measured::Values(vec![7.0]));
+    }
+
+    #[test]
+    fn a_failed_repetition_leaves_the_unit_to_the_others() {
+        let failed =
+            r#"{"name": "a", "error_occurred": true, "error_message": "no", "real_time": 0, "time_unit": "ns"}"#;
+        let dataset = read(&format!(r#"{failed}, {{"name": "a", "real_time": 7, "time_unit": "ms"}}"#)).unwrap();
+        assert_eq!(dataset.series[0].points[0].measured, Measured::Missing("no".to_owned()));
+        assert_eq!((dataset.series[0].points.len(), dataset.series[0].unit.as_str()), (2, "ms"));
+        assert_eq!(read(failed).unwrap().series[0].direction, Some(Direction::Lower));
     }
 
     #[test]

@@ -213,6 +213,12 @@ fn an_error_names_file_line_and_what_was_expected() {
             "{\"a\": {\"latency\":\n{}}}",
             "given:2:2: found an error in JSON (missing field `value`), expected Bencher metric format",
         ),
+        (named("lkp"), "{\"a\": [1, []]}", "given:1:13: found a value of another kind, expected lkp's matrix"),
+        (
+            named("hyperfine"),
+            "{\"results\": [{\"command\": \"a\", \"times\": [NaN]}]}",
+            "given:1:41: found 'NaN', expected hyperfine's JSON (expected value)",
+        ),
         (named("lkp"), "{\"a\": [1, \"x\"]}", "given: found 'x', expected a number of 'a'"),
         (
             named("go-bench"),
@@ -233,7 +239,7 @@ fn an_error_names_file_line_and_what_was_expected() {
         (
             named("pytest-benchmark"),
             "{\"benchmarks\": []}",
-            "given: found none, expected `benchmarks` with their `stats`",
+            "given: found no benchmark, expected `benchmarks` with their `stats`",
         ),
         (
             named("jmh"),
@@ -255,7 +261,7 @@ fn an_error_names_file_line_and_what_was_expected() {
             "command,mean,stddev,median,user,system,min,max\na,,,,,,,\n",
             "given: found command 1 without times and mean, expected `times` or `mean` of each",
         ),
-        (named("go-bench"), "PASS\n", "given: found none, expected lines `BenchmarkName N VALUE UNIT`"),
+        (named("go-bench"), "PASS\n", "given: found no benchmark, expected lines `BenchmarkName N VALUE UNIT`"),
         (
             named("faultline"),
             "{\"format\": \"faultline-dataset/2\", \"series\": []}",
@@ -273,6 +279,15 @@ fn a_format_that_needs_a_file_gets_no_directory() {
     let files = Files::directory("given", [("a".to_owned(), vec![]), ("b".to_owned(), vec![])]);
     let error = read(&files, Some(named("lkp"))).unwrap_err().to_string();
     assert_eq!(error, "given: found a directory of 2 files, expected one file in the format lkp");
+}
+
+#[test]
+fn a_file_that_was_recognised_says_as_what() {
+    let files = Files::one("given", b"{\"results\": []}".to_vec());
+    let error = read(&files, None).unwrap_err().to_string();
+    assert_eq!(error, "given: found no benchmark, expected arrays of numbers (recognised as lkp)");
+    let error = read(&Files::directory("given", []), None).unwrap_err().to_string();
+    assert!(error.starts_with("given: unrecognised file format: a directory of no files; the formats are"), "{error}");
 }
 
 #[test]

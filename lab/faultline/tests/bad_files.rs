@@ -1,0 +1,104 @@
+//! Files of other tools that can't be read: each gets one line that says where and why, a hint, and exit status 2; and leaves nothing behind.
+
+mod lab;
+
+use lab::Lab;
+
+/// Name and content of a file, what is said of it, and a part of the hint.
+struct Bad(&'static str, &'static [u8], &'static str, &'static str);
+
+const BAD: [Bad; 16] = [
+    Bad("empty.json", b"", "the file is empty", "tool that writes it"),
+    Bad("blank.txt", b" \n\n", "the file is empty", "tool that writes it"),
+    Bad("utf16.json", b"\xff\xfe{\0}\0", "UTF-16 text, expected UTF-8", "iconv"),
+    Bad("latin.txt", b"BenchmarkA 1 5 ns/op\nBenchmark\xe9 1 5 ns/op\n", "latin.txt:2: found the byte 0xe9", "--from"),
+    Bad(
+        "cut.json",
+        b"{\"results\": [{\"command\": \"a\",\n\"times\": [1, 2",
+        "cut.json:2:14: found the end of the file",
+        "complete",
+    ),
+    Bad(
+        "nan.json",
+        b"{\"results\": [{\"command\": \"a\", \"times\": [NaN]}]}",
+        "nan.json:1:41: found 'NaN'",
+        "complete",
+    ),
+    Bad("large.json", b"{\"results\": [{\"command\": \"a\", \"times\": [1e999]}]}", "number out of range", "complete"),
+    Bad(
+        "below.json",
+        b"{\"results\": [{\"command\": \"a\", \"times\": [-1]}]}",
+        "a time below zero of 'a'",
+        "complete",
+    ),
+    Bad("none.json", b"{\"results\": []}", "no benchmark, expected arrays of numbers (recognised as lkp)", "--from"),
+    Bad("object.json", b"{}", "unrecognised file format: it begins with '{}'", "--from"),
+    Bad("list.json", b"[]", "unrecognised file format: it begins with '[]'", "--from"),
+    Bad("letter.txt", b"Dear reader,\n", "it begins with 'Dear reader,'", "--from"),
+    Bad(
+        "events.json",
+        b"{\"Action\":\"pass\",\"Package\":\"a\"}\n",
+        "no benchmark, expected output of benchmarks",
+        "complete",
+    ),
+    Bad(
+        "fields.csv",
+        b"command,mean,stddev,median,user,system,min,max\na,1\n",
+        "fields.csv:2: found 2 columns, expected 8",
+        "complete",
+    ),
+    Bad(
+        "words.txt",
+        b"BenchmarkA 1 x ns/op\n",
+        "words.txt:1: found 'x', expected a value: a finite number",
+        "complete",
+    ),
+    Bad(
+        "both.json",
+        b"{\"results\": [{\"command\": \"a\", \"mean\": 1}], \"machine_info\": {}, \
+          \"benchmarks\": [{\"name\": \"a\", \"stats\": {\"mean\": 1}}]}",
+        "ambiguous file format: it can be read as hyperfine or pytest-benchmark",
+        "--from",
+    ),
+];
+
+#[test]
+fn files_that_cannot_be_read_are_refused_with_one_line_and_a_hint() {
+    let lab = Lab::new();
+    for Bad(name, content, problem, hint) in BAD {
+        let path = lab.path(name);
+        std::fs::write(&path, content).unwrap();
+        let path = path.to_str().unwrap();
+        for arguments in [&["import", path][..], &["changes", path], &["export", path, "--to", "lkp"]] {
+            let output = lab.run(arguments);
+            lab::assert_refused(&output, 2, problem);
+            assert!(lab::stderr(&output).lines().nth(1).unwrap().contains(hint), "{}", lab::stderr(&output));
+        }
+    }
+    assert!(!lab.db().exists(), "nothing was kept");
+}
+
+#[test]
+fn paths_that_are_no_files_of_figures_are_refused() {
+    let lab = Lab::new();
+    let (nothing, directory) = (lab.path("nothing"), lab.path("directory"));
+    std::fs::create_dir(&directory).unwrap();
+    let [nothing, directory] = [&nothing, &directory].map(|path| path.to_str().unwrap());
+    lab::assert_refused(&lab.run(&["import", nothing]), 2, "there is no file");
+    lab::assert_refused(&lab.run(&["import", directory]), 2, "unrecognised file format: a directory of no files");
+    lab::assert_refused(
+        &lab.run(&["import", directory, "--from", "jmh"]),
+        2,
+        "found a directory of no files, expected one file in the format jmh",
+    );
+    lab::assert_refused(&lab.run(&["import", "-"]), 2, "there is no file -");
+    lab::assert_refused(&lab.run(&["export", nothing, "--to", "jmh"]), 2, "invalid value 'jmh'");
+}
+
+#[test]
+fn a_link_to_itself_is_said_to_be_unreadable_and_not_missing() {
+    let lab = Lab::new();
+    let link = lab.path("link.json");
+    std::os::unix::fs::symlink(&link, &link).unwrap();
+    lab::assert_refused(&lab.run(&["import", link.to_str().unwrap()]), 2, "cannot read");
+}
