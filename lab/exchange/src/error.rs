@@ -31,7 +31,7 @@ pub enum ReadError {
         /// How many files it has, in words.
         files: String,
         /// The name of the format.
-        format: &'static str,
+        format: String,
     },
     /// They are in none of the formats.
     #[error("{given}: unrecognised file format: {found}; the formats are {known}")]

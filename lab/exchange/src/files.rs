@@ -75,11 +75,23 @@ impl Files {
     }
 
     /// The only file, as text; `format` is for the message.
-    pub(crate) fn only(&self, format: &'static str) -> Result<File<'_>, ReadError> {
+    pub(crate) fn only(&self, format: &str) -> Result<File<'_>, ReadError> {
         let mut files = self.chosen(|_| true);
         match (files.next(), self.contents.len()) {
             (Some(file), 1) => file,
-            _ => Err(ReadError::Directory { given: self.given.clone(), files: self.count_in_words(), format }),
+            _ => Err(ReadError::Directory {
+                given: self.given.clone(),
+                files: self.count_in_words(),
+                format: format.to_owned(),
+            }),
+        }
+    }
+
+    /// The beginning of the only file's bytes.
+    pub(crate) fn opening(&self) -> Option<&[u8]> {
+        match self.contents.values().next() {
+            Some(bytes) if self.contents.len() == 1 => Some(bytes),
+            _ => None,
         }
     }
 
@@ -89,14 +101,6 @@ impl Files {
             0 => "no files".to_owned(),
             1 => "one file".to_owned(),
             n => format!("{n} files"),
-        }
-    }
-
-    /// The first bytes of the only file.
-    pub(crate) fn opening(&self) -> Option<&[u8]> {
-        match self.contents.values().next() {
-            Some(bytes) if self.contents.len() == 1 => Some(bytes),
-            _ => None,
         }
     }
 }

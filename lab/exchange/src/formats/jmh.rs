@@ -3,13 +3,14 @@
 //! Each fork is a virtual machine of its own, so it is a run; its iterations are values of that run. In the mode `sample` an iteration is
 //! a histogram of single calls, of which the mean is read, as the score is a mean too. Without raw data the score is read with its
 //! interval. The mode is the name of the measure, and secondary metrics follow it: `sample p0.99`. A secondary metric gets better in the same
-//! direction as the score if it has the same unit; JMH says nothing of others. Threads are tasks.
+//! direction as the score if it has the same unit; JMH says nothing of others. It may be no number, as the text of the stack profiler. Threads are
+//! tasks.
 
 use crate::direction;
 use crate::error::ReadError;
 use crate::files::File;
 use crate::format::{Content, FormatDescriptor, Read};
-use crate::gather::{Gather, agree_on_unit};
+use crate::gather::{Gather, agree_on_unit, missing};
 use crate::json::{self, Members, Number};
 use crate::recognition::Evidence;
 use crate::text::quoted;
@@ -66,11 +67,16 @@ fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     let mut gather = Gather::default();
     for entry in &entries {
         let primary = &entry.primary_metric;
-        read_metric(&mut gather, file, entry, entry.mode.clone(), primary)?;
+        let found = runs(primary, entry).ok_or_else(|| {
+            let found = format!("no finite number as `score` or in `rawData` of {}", quoted(&entry.benchmark));
+            ReadError::new(file.name, None, found, "finite numbers")
+        })?;
+        push(&mut gather, file, entry, (&entry.mode, primary), found)?;
         for (label, metric) in &entry.secondary_metrics.0 {
             // Older versions begin the names of profilers' metrics with a dot in the middle of the line.
             let measure = format!("{} {}", entry.mode, label.trim_start_matches('·'));
-            read_metric(&mut gather, file, entry, measure, metric)?;
+            let found = runs(metric, entry).unwrap_or_else(|| vec![missing("not a finite number").measured]);
+            push(&mut gather, file, entry, (&measure, metric), found)?;
         }
     }
     let mut dataset = gather.dataset(file.name, "an array of benchmarks with their `primaryMetric`")?;
@@ -78,19 +84,16 @@ fn read(file: File<'_>) -> Result<Dataset, ReadError> {
     Ok(dataset)
 }
 
-fn read_metric(
+/// Adds runs to the series of a metric.
+fn push(
     gather: &mut Gather,
     file: File<'_>,
     entry: &Entry,
-    measure: String,
-    metric: &Metric,
+    (measure, metric): (&str, &Metric),
+    runs: Vec<Measured>,
 ) -> Result<(), ReadError> {
     let unit = metric.score_unit.as_str();
-    let runs = runs(metric, entry).ok_or_else(|| {
-        let found = format!("no finite number as `score` or in `rawData` of {}", quoted(&entry.benchmark));
-        ReadError::new(file.name, None, found, "finite numbers")
-    })?;
-    let series = gather.series(&name(entry), entry.threads, Some(&measure), unit);
+    let series = gather.series(&name(entry), entry.threads, Some(measure), unit);
     agree_on_unit(series, unit, file.name, None)?;
     series.direction = direction::of_unit(unit).filter(|_| unit == entry.primary_metric.score_unit);
     series.points.extend(runs.into_iter().map(DataPoint::of));
@@ -176,6 +179,15 @@ mod tests {
             error,
             "given: found no finite number as `score` or in `rawData` of 'a.B.c', expected finite numbers"
         );
+    }
+
+    #[test]
+    fn a_secondary_metric_may_be_no_number() {
+        let text = r#"[{"benchmark": "a.B.c", "mode": "avgt", "primaryMetric": {"score": 5.0, "scoreUnit": "us/op"},
+            "secondaryMetrics": {"·stack": {"score": "NaN", "scoreUnit": "---", "rawData": [["NaN"]]}}}]"#;
+        let dataset = super::read(File { name: "given", text }).unwrap();
+        assert_eq!(dataset.series[1].to_string(), "a.B.c avgt stack");
+        assert_eq!(dataset.series[1].points[0].measured, Measured::Missing("not a finite number".to_owned()));
     }
 
     #[test]
