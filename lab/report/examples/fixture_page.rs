@@ -17,8 +17,9 @@ fn main() -> io::Result<()> {
     let directory = env::args_os().nth(1).ok_or_else(|| io::Error::other("usage: fixture_page DIR"))?;
     let directory = Path::new(&directory);
     fs::create_dir_all(directory)?;
-    let runs: [(&str, RunSummary); 9] = [
+    let runs: [(&str, RunSummary); 10] = [
         ("typical", fixture::typical()),
+        ("two-points", fixture::two_points()),
         ("one-cpu", fixture::one_cpu()),
         ("all-failed", fixture::all_failed()),
         ("hostile", fixture::hostile()),

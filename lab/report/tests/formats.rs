@@ -122,7 +122,8 @@ fn csv_has_a_record_per_point_and_the_raw_numbers() {
 
 #[test]
 fn tables_keep_to_their_width() {
-    for run in [fixture::small(), fixture::typical(), fixture::one_cpu(), fixture::all_failed()] {
+    for run in [fixture::small(), fixture::typical(), fixture::two_points(), fixture::one_cpu(), fixture::all_failed()]
+    {
         for style in [WIDE, MEDIUM, NARROW] {
             for line in run_table(&run, Format::Table, &style).lines() {
                 let width = textwrap::core::display_width(line);

@@ -18,7 +18,14 @@ fn own_markup(page: &str) -> String {
 
 #[test]
 fn the_page_names_nothing_to_load() {
-    for run in [fixture::typical(), fixture::small(), fixture::one_cpu(), fixture::all_failed(), fixture::empty()] {
+    for run in [
+        fixture::typical(),
+        fixture::small(),
+        fixture::two_points(),
+        fixture::one_cpu(),
+        fixture::all_failed(),
+        fixture::empty(),
+    ] {
         let markup = own_markup(&page(&run));
         for word in ["src=", "url(", "@import", "http://", "https://", "srcset"] {
             assert!(!markup.contains(word), "{word}");

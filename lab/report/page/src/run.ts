@@ -13,6 +13,9 @@ import { samplesOf } from './samples'
 import { Store, type State } from './state'
 import { buildToolbar } from './toolbar'
 
+/** A chart as wide as this is drawn large, in pixels. */
+const WIDE = 480
+
 interface Card {
   curve: Curve
   key: string
@@ -49,7 +52,7 @@ export function showRun(summary: RunSummary): Unhide {
 function cardOf(curve: Curve, element: HTMLElement, store: Store): Card {
   const chart = element.querySelector<HTMLElement>('.chart')
   const subject = {
-    draw: (width: number) => draw(curve, store.state, width),
+    draw: (width: number) => draw(curve, store.state, width, width < WIDE && element.parentElement!.matches('.small')),
     describe: (mark: Mark) => describe(curve, store.state.view, mark),
     sheet: () => samplesOf(curve),
     title: titleOf(curve),
@@ -94,7 +97,9 @@ function wireDetails(card: Card, store: Store): void {
   card.details.addEventListener('toggle', () => {
     if (printed.has(card.details)) {
       if (!card.details.open) printed.delete(card.details)
-    } else if (card.details.open) store.set({ open: card.key })
-    else if (store.state.open === card.key) store.set({ open: '' })
+    } else if (card.details.open) {
+      store.set({ open: card.key })
+      if (card.element.contains(document.activeElement)) card.element.scrollIntoView({ block: 'nearest' })
+    } else if (store.state.open === card.key) store.set({ open: '' })
   })
 }

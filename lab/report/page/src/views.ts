@@ -21,8 +21,6 @@ export interface ViewOf {
   ofRepeat(value: number, curve: Curve, point: Point, base: Point | undefined): number | null
   /** Where the ideal line is at a number of tasks. */
   ideal(tasks: number, curve: Curve, base: Point): number | null
-  /** Whether the ideal line falls as tasks are added. */
-  idealFalls(curve: Curve): boolean
   /** Whether the base has a figure of its own; where it has none, it is 1 by definition. */
   atBase: boolean
   figure(estimate: Estimate, curve: Curve): string
@@ -44,7 +42,6 @@ export const VIEWS: Record<View, ViewOf> = {
     estimate: (point) => point.value,
     ofRepeat: (value) => value,
     ideal: (tasks, curve, base) => base.value && (curve.direction === 'higher' ? (base.value.median * tasks) / base.tasks : (base.value.median * base.tasks) / tasks),
-    idealFalls: (curve) => curve.direction === 'lower',
     atBase: true,
     figure: (estimate, curve) => quantity(estimate.median, curve.unit),
     interval: (estimate, curve) => span(estimate.low, estimate.high, estimate.median, curve.unit),
@@ -58,7 +55,6 @@ export const VIEWS: Record<View, ViewOf> = {
     estimate: (point) => point.speedup,
     ofRepeat: (value, curve, _point, base) => speedup(value, curve, base),
     ideal: (tasks, _curve, base) => tasks / base.tasks,
-    idealFalls: () => false,
     atBase: false,
     figure: (estimate) => quantity(estimate.median, ''),
     interval: (estimate) => span(estimate.low, estimate.high, estimate.median, ''),
@@ -75,7 +71,6 @@ export const VIEWS: Record<View, ViewOf> = {
       return ratio === null || !base ? null : (ratio * base.tasks) / point.tasks
     },
     ideal: () => 1,
-    idealFalls: () => false,
     atBase: false,
     figure: (estimate) => percent(estimate.median),
     interval: (estimate) => `${(estimate.low * 100).toFixed(1)} … ${(estimate.high * 100).toFixed(1)} %`,

@@ -16,7 +16,7 @@ const ARGUMENTS = [
   '--disable-sync',
 ]
 
-export const FIXTURES = ['typical', 'one-cpu', 'all-failed', 'hostile', 'empty', 'lens', 'lens-hostile', 'lens-long', 'lens-empty']
+export const FIXTURES = ['typical', 'two-points', 'one-cpu', 'all-failed', 'hostile', 'empty', 'lens', 'lens-hostile', 'lens-long', 'lens-empty']
 export const COMPARISONS = ['compared', 'compared-stored', 'compared-imported', 'compared-hostile', 'compared-empty']
 export const SCHEMES = ['light', 'dark']
 

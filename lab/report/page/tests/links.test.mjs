@@ -9,7 +9,7 @@ useBrowser()
 const ids = (page) => page.locator('article.curve').evaluateAll((all) => all.map(({ id }) => id))
 const inSight = (locator) => locator.evaluate((element) => {
   const { top } = element.getBoundingClientRect()
-  return element.checkVisibility() && top >= 0 && top < innerHeight
+  return element.checkVisibility() && top > -1 && top < innerHeight
 })
 
 test('curves are named after workload, variant and tasks', async () => {

@@ -9,11 +9,32 @@ use crate::style::UNICODE;
 use faultline_model::summary::{Curve, Point};
 use maud::{Markup, html as markup};
 
+/// Cards are small, several in a row, where no curve has more points.
+const FEW_POINTS: usize = 3;
+
 /// How many kernel counters are shown.
 const COUNTERS: usize = 12;
 
+/// All cards; above small ones what they leave out because it is the same for all of them.
+pub(crate) fn cards(curves: &[Curve]) -> Markup {
+    let small = curves.iter().all(|curve| curve.points.len() <= FEW_POINTS);
+    markup! {
+        @if small && !curves.is_empty() {
+            div.common {
+                p { (CAPTION) "." }
+                p { (shares::CAPTION) ":" }
+                (shares::key())
+            }
+        }
+        div.cards.small[small] { @for curve in curves { (card(curve)) } }
+    }
+}
+
+/// What stands below a chart.
+const CAPTION: &str = "Medians with intervals (bars), repeats (faint dots beside them), ideal line (dashed)";
+
 /// The curve's card.
-pub(crate) fn card(curve: &Curve) -> Markup {
+fn card(curve: &Curve) -> Markup {
     let name = one_line(&curve.case.to_string());
     let verdict = words::verdict(curve, &UNICODE);
     let anchor = anchor::of_case(&curve.case);
@@ -27,7 +48,7 @@ pub(crate) fn card(curve: &Curve) -> Markup {
             }
             (figures(curve, &name, &verdict))
             details {
-                summary { "All figures of " (name) }
+                summary { "All figures" span.of { " of " (name) } }
                 (points(curve, &name))
                 (repeats(curve, &name))
                 (side(curve, &name))
@@ -47,7 +68,7 @@ fn figures(curve: &Curve, name: &str, verdict: &str) -> Markup {
                     div.chart aria-label=(label) aria-describedby="chart-keys" {
                         noscript { p.nothing { "The chart needs JavaScript. The table below holds the same figures." } }
                     }
-                    figcaption { "Medians with intervals (bars), repeats (faint dots beside them), ideal line (dashed)" }
+                    figcaption { (CAPTION) }
                 }
                 (shares::figure(curve))
             }

@@ -82,7 +82,7 @@ fn curves(summary: &RunSummary) -> Markup {
                     "In a chart: arrow keys move between points, Enter pins the figures of one, Escape closes them."
                 }
             }
-            @for one in &summary.curves { (curve::card(one)) }
+            (curve::cards(&summary.curves))
         }
     }
 }

@@ -12,6 +12,18 @@ fn parts(shares: &TimeShares) -> [(&'static str, f64); 4] {
     [("user", shares.user), ("system", shares.system), ("idle", shares.idle), ("steal", shares.steal)]
 }
 
+/// What the bars show.
+pub(super) const CAPTION: &str = "Where the time of all CPUs went, by number of tasks";
+
+/// Which part has which pattern.
+pub(super) fn key() -> Markup {
+    markup! {
+        ul.key aria-hidden="true" {
+            @for part in ["user", "system", "idle", "steal"] { li { span.swatch.(part) {} (part) } }
+        }
+    }
+}
+
 /// The figure; nothing when no point has shares.
 pub(crate) fn figure(curve: &Curve) -> Markup {
     let points: Vec<(&Point, &TimeShares)> =
@@ -19,10 +31,8 @@ pub(crate) fn figure(curve: &Curve) -> Markup {
     markup! {
         @if !points.is_empty() {
             figure.shares {
-                figcaption { "Where the time of all CPUs went, by number of tasks" }
-                ul.key aria-hidden="true" {
-                    @for part in ["user", "system", "idle", "steal"] { li { span.swatch.(part) {} (part) } }
-                }
+                figcaption { (CAPTION) }
+                (key())
                 div.bars { @for (point, shares) in points { (bar(point, shares)) } }
             }
         }
