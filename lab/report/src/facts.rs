@@ -1,9 +1,11 @@
-//! Facts about a machine: key and value.
+//! Facts about a machine: what each is, its key, its value.
 
+use crate::fact_words;
 use crate::format::Format;
 use crate::json::json;
+use crate::one_line::one_line;
 use crate::style::Style;
-use crate::table::{self, Table};
+use crate::table::{self, Form, Table};
 use faultline_model::facts::{FactValue, Facts};
 
 /// Facts by key. JSON is the facts as they are.
@@ -21,7 +23,13 @@ type Column<'a> = table::Column<(&'a String, &'a FactValue)>;
 
 fn columns<'a>() -> Vec<Column<'a>> {
     vec![
-        Column::left("fact", |(key, _), _| (*key).clone()).csv("fact", |(key, _)| (*key).clone()),
-        Column::left("value", |(_, value), _| value.to_string()).csv("value", |(_, value)| value.to_string()),
+        Column::left("fact", |(key, _), _| fact_words::name(key)),
+        Column::left("key", |(key, _), _| one_line(key)).csv("fact", |(key, _)| (*key).clone()).on(&[
+            Form::Wide,
+            Form::Medium,
+            Form::Markdown,
+        ]),
+        Column::left("value", |(key, value), signs| fact_words::value(key, value, signs)),
+        Column::csv_only("value", |(_, value)| value.to_string()),
     ]
 }

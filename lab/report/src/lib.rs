@@ -7,6 +7,7 @@
 
 mod changes;
 mod comparison;
+mod fact_words;
 mod facts;
 pub mod figure;
 mod format;

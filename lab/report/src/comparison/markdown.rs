@@ -1,6 +1,7 @@
 //! A comparison as Markdown that reads as plain text too: what a post to a mailing list needs.
 
 use super::{columns, counters, legend, scaling, sequential, words};
+use crate::fact_words;
 use crate::grid::escape_markdown;
 use crate::one_line::one_line;
 use crate::style::{Signs, UNICODE};
@@ -99,14 +100,16 @@ type FactColumn<'a> = table::Column<&'a FactDifference>;
 
 fn fact_columns<'a>() -> Vec<FactColumn<'a>> {
     vec![
-        FactColumn::left("fact that differs", |fact, _| one_line(&fact.key)),
-        FactColumn::left("A", |fact, signs| fact_value(fact.a.as_ref(), signs)),
-        FactColumn::left("B", |fact, signs| fact_value(fact.b.as_ref(), signs)),
+        FactColumn::left("fact that differs", |fact, _| {
+            one_line(&format!("{} ({})", fact_words::name(&fact.key), fact.key))
+        }),
+        FactColumn::left("A", |fact, signs| fact_value(&fact.key, fact.a.as_ref(), signs)),
+        FactColumn::left("B", |fact, signs| fact_value(&fact.key, fact.b.as_ref(), signs)),
     ]
 }
 
-fn fact_value(value: Option<&FactValue>, signs: &Signs) -> String {
-    value.map_or_else(|| signs.none.to_owned(), |value| one_line(&value.to_string()))
+fn fact_value(key: &str, value: Option<&FactValue>, signs: &Signs) -> String {
+    value.map_or_else(|| signs.none.to_owned(), |value| fact_words::value(key, value, signs))
 }
 
 pub(super) fn failures(compared: &Comparison) -> String {

@@ -1,6 +1,7 @@
 //! A comparison for people at a terminal.
 
 use super::{columns, counters, legend, scaling, sequential, words};
+use crate::fact_words;
 use crate::grid::Grid;
 use crate::one_line::one_line;
 use crate::sheet::Sheet;
@@ -129,9 +130,11 @@ fn facts(sheet: &mut Sheet<'_>, compared: &Comparison) {
         sheet.heading("Facts that differ");
     }
     for FactDifference { key, a, b } in &compared.facts {
-        sheet.paragraph(None, "  ", &one_line(key));
+        sheet.paragraph(None, "  ", &one_line(&format!("{} ({key})", fact_words::name(key))));
         for (letter, value) in [("    A  ", a), ("    B  ", b)] {
-            let value = value.as_ref().map_or_else(|| "not known".to_owned(), |value| one_line(&value.to_string()));
+            let value = value.as_ref();
+            let value = value
+                .map_or_else(|| "not known".to_owned(), |value| fact_words::value(key, value, sheet.style.signs()));
             sheet.hanging(None, letter, "       ", &value);
         }
     }

@@ -1,9 +1,11 @@
 //! What surrounds the figures: warnings, facts about the machine, what was asked for.
 
+use crate::fact_words;
 use crate::introduction;
 use crate::moment;
 use crate::one_line::one_line;
 use crate::sentences;
+use crate::style::UNICODE;
 use faultline_model::facts::FactValue;
 use faultline_model::lens::settings::LensSettings;
 use faultline_model::plan::{PinPolicy, RunKind, Settings, TimedSettings};
@@ -43,10 +45,10 @@ pub(crate) fn facts(head: &RunHead) -> Markup {
                 Some(facts) => {
                     @if sessions > 1 { p.hint { "At the start of the run; it was resumed " (sessions - 1) " times." } }
                     div.sections {
-                        @for (section, entries) in sections(&facts.0) {
+                        @for ((_, heading), entries) in sections(&facts.0) {
                             div.fact-section {
-                                h3 { (section) }
-                                dl { @for (key, value) in entries { dt { (one_line(key)) } dd { (one_line(&value.to_string())) } } }
+                                h3 { (one_line(heading)) }
+                                dl { @for (key, value) in entries { (fact(key, value)) } }
                             }
                         }
                     }
@@ -56,12 +58,17 @@ pub(crate) fn facts(head: &RunHead) -> Markup {
     }
 }
 
-/// Facts by the first part of their key, with the rest of it.
-fn sections(facts: &BTreeMap<String, FactValue>) -> BTreeMap<&str, Vec<(&str, &FactValue)>> {
-    let mut sections: BTreeMap<&str, Vec<(&str, &FactValue)>> = BTreeMap::new();
+/// A fact in words; the pointer shows its key, and the value as it was found.
+fn fact(key: &str, value: &FactValue) -> Markup {
+    let found = one_line(&format!("{key} = {value}"));
+    markup! { dt title=(found) { (fact_words::name(key)) } dd title=(found) { (fact_words::value(key, value, &UNICODE)) } }
+}
+
+/// Facts by their heading, in the order of the headings.
+fn sections(facts: &BTreeMap<String, FactValue>) -> BTreeMap<(usize, &str), Vec<(&str, &FactValue)>> {
+    let mut sections: BTreeMap<(usize, &str), Vec<(&str, &FactValue)>> = BTreeMap::new();
     for (key, value) in facts {
-        let (section, rest) = key.split_once('.').unwrap_or(("other", key));
-        sections.entry(section).or_default().push((rest, value));
+        sections.entry(fact_words::heading(key)).or_default().push((key, value));
     }
     sections
 }

@@ -16,6 +16,8 @@ pub(crate) use warning::warning;
 pub use worded::worded_cautions;
 pub(crate) use worded::{worded_comparison, worded_fitness, worded_gate, worded_run};
 
+use crate::fact_words;
+
 /// A number of things: `1 cell`, `2 cells`.
 fn number(count: usize, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
@@ -26,9 +28,9 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// The first few keys by name, the rest by number.
+/// The first few facts by name, the rest by number.
 fn named(keys: &[String]) -> (String, usize) {
     const NAMED: usize = 6;
     let (named, rest) = keys.split_at(keys.len().min(NAMED));
-    (named.join(", "), rest.len())
+    (named.iter().map(|key| fact_words::name(key)).collect::<Vec<_>>().join(", "), rest.len())
 }

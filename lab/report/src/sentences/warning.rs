@@ -211,10 +211,11 @@ mod tests {
         let keys = |count: usize| (0..count).map(|index| format!("key.{index}")).collect();
         let changed = WarningKind::ChangedSurroundings { sessions: 2, keys: keys(9) };
         assert!(
-            words(changed, 0).contains("2 sessions differ in key.0, key.1, key.2, key.3, key.4, key.5, 3 more: its")
+            words(changed, 0).contains("2 sessions differ in key 0, key 1, key 2, key 3, key 4, key 5, 3 more: its")
         );
-        let changed = WarningKind::ChangedSurroundings { sessions: 2, keys: keys(2) };
-        assert!(words(changed, 0).contains("differ in key.0, key.1: its"));
+        let changed =
+            WarningKind::ChangedSurroundings { sessions: 2, keys: vec!["boot.id".into(), "kernel.release".into()] };
+        assert!(words(changed, 0).contains("differ in boot identifier, kernel release: its"));
     }
 
     #[test]

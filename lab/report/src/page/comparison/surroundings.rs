@@ -2,6 +2,7 @@
 
 use super::workload::class;
 use crate::comparison::{scaling as laws, sequential, words};
+use crate::fact_words;
 use crate::one_line::one_line;
 use crate::page::document::table;
 use crate::page::value;
@@ -49,14 +50,18 @@ pub(super) fn scaling(compared: &Comparison) -> Markup {
 
 /// Facts that differ.
 pub(super) fn facts(compared: &Comparison) -> Markup {
-    let known = |value: &Option<FactValue>| match value {
-        Some(value) => markup! { (one_line(&value.to_string())) },
+    let known = |key: &str, value: &Option<FactValue>| match value {
+        Some(value) => markup! { (fact_words::value(key, value, &UNICODE)) },
         None => markup! { span.none { "not known" } },
     };
     let head = markup! { th scope="col" { "fact" } th scope="col" { "A" } th scope="col" { "B" } };
     let body = markup! {
         @for fact in &compared.facts {
-            tr { th scope="row" { code { (one_line(&fact.key)) } } td.fact { (known(&fact.a)) } td.fact { (known(&fact.b)) } }
+            tr {
+                th scope="row" { (fact_words::name(&fact.key)) br; small { code { (one_line(&fact.key)) } } }
+                td.fact { (known(&fact.key, &fact.a)) }
+                td.fact { (known(&fact.key, &fact.b)) }
+            }
         }
     };
     markup! {
