@@ -4,10 +4,14 @@ use faultline_experiment::Notice;
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
-use faultline_model::record::{RunHead, RunId};
+use faultline_model::record::RunHead;
+use faultline_report::figure;
+use faultline_report::style::UNICODE;
 use faultline_runner::{Observer, RunProgress};
-use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
+use std::time::Duration;
+use terminal_size::terminal_size_of;
 
 use crate::failure::warn;
 use crate::notice;
@@ -28,14 +32,17 @@ impl Shown {
 
 impl faultline_experiment::Observer for Shown {
     fn measuring_begins(&mut self, run: &RunHead) {
-        let units = Units { workloads: run.workloads.clone(), under_lens: run.settings.lens().is_some() };
-        let sides = run.settings.comparison().is_some();
+        let words = Words {
+            workloads: run.workloads.clone(),
+            under_lens: run.settings.lens().is_some(),
+            sides: run.settings.comparison().is_some(),
+        };
         self.run = if self.quiet {
             None
         } else if std::io::stderr().is_terminal() && !is_dumb() {
-            Some(Box::new(Bar::new(run.id, units, sides)))
+            Some(Box::new(Bar::new(words)))
         } else {
-            Some(Box::new(Lines { units, sides }))
+            Some(Box::new(Lines { words }))
         };
     }
 
@@ -78,35 +85,52 @@ fn plain(outcome: &Outcome) -> String {
     outcome.to_string().chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
 }
 
-/// What runs: with the side, `A `, in a comparison.
-fn what(item: &PlanItem, sides: bool) -> String {
-    if sides { format!("{} {}", item.subject, item.cell) } else { item.cell.to_string() }
+/// Minutes and hours as people say them, no finer than the estimate is: `45 s`, `2 min 10 s`, `1 h 5 min`.
+fn length(length: Duration) -> String {
+    let seconds = length.as_secs_f64().ceil() as u64;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
 }
 
-/// Writes figures with the units of their workloads.
-struct Units {
+/// What is said of a run under way, with the figures as tables show them.
+struct Words {
     workloads: Vec<WorkloadInfo>,
     /// Figures are transfers per operation, whatever the unit of the rate.
     under_lens: bool,
+    /// It is a comparison: each item measures a side, and it may end at the next look.
+    sides: bool,
 }
 
-impl Units {
-    /// Four significant digits and the unit.
+impl Words {
+    /// What runs: with the side, `A `, in a comparison.
+    fn what(&self, item: &PlanItem) -> String {
+        if self.sides { format!("{} {}", item.subject, item.cell) } else { item.cell.to_string() }
+    }
+
     fn figure(&self, item: &PlanItem, value: f64) -> String {
         let info = self.workloads.iter().find(|info| info.name == item.cell.case.workload);
-        if self.under_lens {
-            let operation = info.map_or("operation", |info| &info.operation);
-            return format!("{value:.3} transfers/{operation}");
-        }
-        let unit = info.map_or("", |info| &info.unit);
-        if value >= 1e4 { format!("{value:.3e} {unit}") } else { format!("{value:.4} {unit}") }
+        let unit = if self.under_lens {
+            format!("transfers/{}", info.map_or("operation", |info| &info.operation))
+        } else {
+            info.map_or_else(String::new, |info| info.unit.clone())
+        };
+        figure::quantity(value, &unit, &UNICODE)
+    }
+
+    /// `2 min 10 s left`; before anything has ended, only what was expected is known.
+    fn left(&self, progress: &RunProgress) -> String {
+        let about = if progress.ended == 0 { "about " } else { "" };
+        let until = if self.sides { "to the next look" } else { "left" };
+        format!("{about}{} {until}", length(progress.left))
     }
 }
 
 /// One line for each item that has ended.
 struct Lines {
-    units: Units,
-    sides: bool,
+    words: Words,
 }
 
 impl Observer for Lines {
@@ -115,62 +139,58 @@ impl Observer for Lines {
     fn interval(&mut self, _: &PlanItem, _: f64) {}
 
     fn item_ends(&mut self, item: &PlanItem, outcome: &Outcome, value: Option<f64>, progress: &RunProgress) {
-        let result = value.map_or_else(|| plain(outcome), |value| self.units.figure(item, value));
-        warn(&format!(
-            "[{}/{}] {} repeat {}: {result}; {} left",
-            progress.ended,
-            progress.total,
-            what(item, self.sides),
-            item.block + 1,
-            HumanDuration(progress.left)
-        ));
+        let result = value.map_or_else(|| plain(outcome), |value| self.words.figure(item, value));
+        let (what, left) = (self.words.what(item), self.words.left(progress));
+        warn(&format!("{}/{} · {what} · {result} · {left}", progress.ended, progress.total));
     }
 }
 
-/// A bar that is redrawn.
+/// Columns of a terminal from which on there is room for a bar beside the words.
+const ROOM_FOR_BAR: u16 = 100;
+
+/// A line that is redrawn: counter, what runs with its figure, time left. What doesn't fit is cut off at the end.
 struct Bar {
     bar: ProgressBar,
-    units: Units,
-    sides: bool,
+    words: Words,
     left: String,
 }
 
 impl Bar {
-    fn new(run: RunId, units: Units, sides: bool) -> Self {
+    fn new(words: Words) -> Self {
         let bar = ProgressBar::no_length();
-        let template = "run {prefix} {bar:24} {pos}/{len} {wide_msg}";
+        let has_room = terminal_size_of(std::io::stderr()).is_none_or(|(width, _)| width.0 >= ROOM_FOR_BAR);
+        let template = if has_room { "{bar:20} {pos}/{len} · {wide_msg}" } else { "{pos}/{len} · {wide_msg}" };
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        bar.set_prefix(run.to_string());
-        Bar { bar, units, sides, left: String::new() }
+        Bar { bar, words, left: String::new() }
     }
 
-    fn update(&self, progress: &RunProgress) {
+    fn update(&mut self, progress: &RunProgress) {
         self.bar.set_length(progress.total as u64);
         self.bar.set_position(progress.ended as u64);
+        self.left = self.words.left(progress);
     }
 }
 
 impl Observer for Bar {
     fn item_begins(&mut self, item: &PlanItem, progress: &RunProgress) {
         self.update(progress);
-        self.left = HumanDuration(progress.left).to_string();
-        self.bar.set_message(format!("{} left, {}", self.left, what(item, self.sides)));
+        self.bar.set_message(format!("{} · {}", self.words.what(item), self.left));
     }
 
     fn interval(&mut self, item: &PlanItem, rate: f64) {
-        if self.units.under_lens {
+        if self.words.under_lens {
             return;
         }
-        let figure = self.units.figure(item, rate);
-        self.bar.set_message(format!("{} left, {} {figure}", self.left, what(item, self.sides)));
+        let figure = self.words.figure(item, rate);
+        self.bar.set_message(format!("{} · {figure} · {}", self.words.what(item), self.left));
     }
 
     fn item_ends(&mut self, item: &PlanItem, outcome: &Outcome, _: Option<f64>, progress: &RunProgress) {
         self.update(progress);
         if *outcome != Outcome::Done {
-            self.bar.println(format!("{}: {}", what(item, self.sides), plain(outcome)));
+            self.bar.println(format!("{}: {}", self.words.what(item), plain(outcome)));
         }
     }
 }
@@ -178,5 +198,56 @@ impl Observer for Bar {
 impl Drop for Bar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faultline_model::cell::{Case, Cell, TaskMode};
+    use faultline_model::describe;
+    use faultline_model::subject::SubjectIndex;
+
+    fn words(sides: bool) -> Words {
+        let map_churn = "faultline-describe 1 map_churn\nsummary maps\noperation map\nunit map/s\ndirection higher\nstyle loop\n\
+            window_ms 200\nvariant private process base\nend\n";
+        Words { workloads: vec![describe::parse(map_churn).unwrap()], under_lens: false, sides }
+    }
+
+    fn item() -> PlanItem {
+        let case = Case { workload: "map_churn".into(), variant: "private".into(), mode: TaskMode::Process };
+        PlanItem { ordinal: 0, block: 3, subject: SubjectIndex::B, cell: Cell { case, tasks: 2 }, timing: None }
+    }
+
+    #[test]
+    fn a_figure_is_written_as_in_tables() {
+        assert_eq!(words(false).figure(&item(), 323_580.0), "323.6 k map/s");
+        let lens = Words { under_lens: true, ..words(false) };
+        assert_eq!(lens.figure(&item(), 3.2), "3.200 transfers/map");
+    }
+
+    #[test]
+    fn time_left_has_one_form() {
+        let left = |words: Words, ended, seconds| {
+            words.left(&RunProgress { ended, total: 9, left: Duration::from_secs_f64(seconds) })
+        };
+        assert_eq!(left(words(false), 1, 44.2), "45 s left");
+        assert_eq!(left(words(false), 0, 130.0), "about 2 min 10 s left");
+        assert_eq!(left(words(false), 3, 3900.0), "1 h 5 min left");
+        assert_eq!(left(words(true), 3, 60.0), "1 min 0 s to the next look");
+    }
+
+    #[test]
+    fn a_line_fits_eighty_columns() {
+        let words = words(true);
+        let line = format!(
+            "{}/{} · {} · {} · {}",
+            "1000",
+            "1000",
+            words.what(&item()),
+            words.figure(&item(), 323_580.0),
+            words.left(&RunProgress { ended: 1, total: 9, left: Duration::from_secs(3599) })
+        );
+        assert!(line.chars().count() <= 80, "{line}");
     }
 }

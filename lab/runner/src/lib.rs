@@ -10,6 +10,7 @@ mod comparison;
 pub mod lens;
 mod observer;
 mod outcome;
+mod pace;
 mod partners;
 mod plan;
 mod planned;

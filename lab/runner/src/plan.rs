@@ -142,15 +142,27 @@ pub(crate) fn task_counts(request: &Request, usable_cpus: u32) -> Result<Vec<u32
         return Err(RequestError::new(format!("{most} tasks are too many"), format!("{MOST_TASKS} is the most")));
     }
     if most > usable_cpus && !request.oversubscribe {
-        return Err(RequestError::new(
-            format!("{most} tasks are more than the {usable_cpus} CPUs here"),
-            "figures would show the scheduler at work; `--oversubscribe` if that is what you want",
-        ));
+        return Err(too_many(&counts, usable_cpus));
     }
     Ok(counts)
 }
 
-/// Phases of a case's items; `None` for a workload that runs once. Windows and warm-ups are whole numbers of intervals.
+/// Says which of the numbers asked for this machine has CPUs for.
+fn too_many(counts: &[u32], usable_cpus: u32) -> RequestError {
+    let cpus = if usable_cpus == 1 { "1 CPU".to_owned() } else { format!("{usable_cpus} CPUs") };
+    let most = counts.last().copied().unwrap_or(usable_cpus);
+    let mut possible: Vec<u32> = counts.iter().copied().filter(|&count| count <= usable_cpus).collect();
+    if possible.is_empty() {
+        possible.push(usable_cpus);
+    }
+    let possible = possible.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    RequestError::new(
+        format!("{most} tasks need {most} CPUs, and {cpus} can be used here"),
+        format!("`--cpus {possible}`, or `--oversubscribe` to let tasks share CPUs"),
+    )
+}
+
+/// Phases of a case's items; none for a workload that runs once. Windows and warm-ups are whole numbers of intervals.
 fn timing(
     request: &Request,
     suite: &SuiteTiming,
@@ -298,7 +310,10 @@ pub(crate) mod tests {
     fn impossible_requests_are_refused() {
         let refused = |request: Request| plan(&request, &workloads(), 2, 1).unwrap_err().problem;
         assert_eq!(refused(Request { cpus: Some(vec![0, 1]), ..request() }), "0 CPUs can run nothing");
-        assert_eq!(refused(Request { cpus: Some(vec![3]), ..request() }), "3 tasks are more than the 2 CPUs here");
+        assert_eq!(
+            refused(Request { cpus: Some(vec![3]), ..request() }),
+            "3 tasks need 3 CPUs, and 2 CPUs can be used here"
+        );
         assert_eq!(refused(Request { repeats: Some(0), ..request() }), "0 repeats measure nothing");
         assert_eq!(refused(Request { budget_ms: Some(0), ..request() }), "a budget of no time measures nothing");
         assert_eq!(
@@ -307,6 +322,16 @@ pub(crate) mod tests {
         );
         let oversubscribed = Request { cpus: Some(vec![3]), oversubscribe: true, ..request() };
         assert!(plan(&oversubscribed, &workloads(), 2, 1).is_ok());
+    }
+
+    #[test]
+    fn a_refusal_names_the_numbers_that_can_be_measured() {
+        let hint = |asked: &[u32], usable| {
+            let request = Request { cpus: Some(asked.to_vec()), ..request() };
+            task_counts(&request, usable).unwrap_err().hint
+        };
+        assert_eq!(hint(&[1, 2, 4], 2), "`--cpus 1,2`, or `--oversubscribe` to let tasks share CPUs");
+        assert_eq!(hint(&[8], 6), "`--cpus 6`, or `--oversubscribe` to let tasks share CPUs");
     }
 
     #[test]

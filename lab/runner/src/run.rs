@@ -1,14 +1,13 @@
 //! Runs a plan's items one after the other, until all have ended, a stop is asked for, or the time budget is used up.
 
+use crate::attempt;
 use crate::clock::Clock;
-use crate::observer::{Observer, RunProgress};
-use crate::planned::{PlannedRun, Targets};
-use crate::{attempt, plan};
+use crate::observer::Observer;
+use crate::pace::Pace;
+use crate::planned::PlannedRun;
 use faultline_model::journal::{Journal, JournalError};
 use faultline_model::outcome::Outcome;
-use faultline_model::plan::PlanItem;
 use faultline_targets::StopFlag;
-use std::time::Duration;
 
 /// Why a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +30,7 @@ pub fn run(
     observer: &mut dyn Observer,
     stop: &StopFlag,
 ) -> Result<Completion, JournalError> {
-    let mut pace = Pace::new(run.items, run.targets, clock);
+    let mut pace = Pace::new(run.items, run.targets, run.budget, clock);
     for (index, item) in run.items.iter().enumerate() {
         if stop.is_set() {
             return Ok(Completion::Stopped);
@@ -39,6 +38,7 @@ pub fn run(
         if run.budget.is_some_and(|budget| pace.elapsed() >= budget) {
             return Ok(Completion::BudgetUsed(run.items[index..].iter().map(|item| item.ordinal).collect()));
         }
+        pace.begins();
         observer.item_begins(item, &pace.progress());
         let id = journal.begin_attempt(item.ordinal, clock.now())?;
         let attempted = attempt::execute(run, item, id, journal, observer, stop)?;
@@ -55,62 +55,18 @@ pub fn run(
     Ok(Completion::Finished)
 }
 
-/// Counts items, and estimates the remaining time from the ratio of the time so far to the expected time.
-struct Pace<'a> {
-    clock: &'a dyn Clock,
-    began: Duration,
-    total: usize,
-    ended: usize,
-    targets: Targets<'a>,
-    expected_ms_ended: u64,
-    expected_ms_left: u64,
-}
-
-impl<'a> Pace<'a> {
-    fn new(items: &[PlanItem], targets: Targets<'a>, clock: &'a dyn Clock) -> Self {
-        Pace {
-            clock,
-            began: clock.monotonic(),
-            total: items.len(),
-            ended: 0,
-            targets,
-            expected_ms_ended: 0,
-            expected_ms_left: items.iter().map(|item| plan::expected_ms(item, targets.boot_ms(item))).sum(),
-        }
-    }
-
-    fn elapsed(&self) -> Duration {
-        self.clock.monotonic() - self.began
-    }
-
-    fn ended(&mut self, item: &PlanItem) {
-        self.ended += 1;
-        let expected_ms = plan::expected_ms(item, self.targets.boot_ms(item));
-        self.expected_ms_ended += expected_ms;
-        self.expected_ms_left -= expected_ms;
-    }
-
-    fn progress(&self) -> RunProgress {
-        let left_ms = if self.expected_ms_ended == 0 {
-            self.expected_ms_left as f64
-        } else {
-            let slowness = self.elapsed().as_secs_f64() * 1e3 / self.expected_ms_ended as f64;
-            self.expected_ms_left as f64 * slowness
-        };
-        RunProgress { ended: self.ended, total: self.total, left: Duration::from_secs_f64(left_ms / 1e3) }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observer::RunProgress;
     use crate::plan::tests::workloads;
-    use crate::planned::SubjectTargets;
+    use crate::planned::{SubjectTargets, Targets};
     use crate::{Request, SystemClock, plan::plan};
     use faultline_model::describe::WorkloadInfo;
     use faultline_model::facts::Facts;
     use faultline_model::journal::AttemptId;
     use faultline_model::lens::reading::Reading;
+    use faultline_model::plan::PlanItem;
     use faultline_model::protocol::Event;
     use faultline_model::subject::Subject;
     use faultline_model::time::UnixMillis;

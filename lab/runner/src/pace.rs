@@ -1,0 +1,175 @@
+//! How far a run has come, and how long the rest takes: what each case took so far says what its other items will take; of a case that has not
+//! ended yet, what was expected of it does.
+
+use crate::clock::Clock;
+use crate::observer::RunProgress;
+use crate::plan;
+use crate::planned::Targets;
+use faultline_model::cell::Case;
+use faultline_model::plan::PlanItem;
+use faultline_model::subject::SubjectIndex;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What is known of the items of a subject's case, in milliseconds.
+#[derive(Default)]
+struct Known {
+    /// What those that ended took.
+    took_ms: f64,
+    /// What was expected of those that ended.
+    expected_ms_ended: u64,
+    /// What is expected of those that have not ended.
+    expected_ms_left: u64,
+}
+
+impl Known {
+    fn left_ms(&self) -> f64 {
+        let slowness = if self.expected_ms_ended == 0 { 1.0 } else { self.took_ms / self.expected_ms_ended as f64 };
+        self.expected_ms_left as f64 * slowness
+    }
+}
+
+/// Keeps count and time.
+pub(crate) struct Pace<'a> {
+    clock: &'a dyn Clock,
+    targets: Targets<'a>,
+    budget: Option<Duration>,
+    began: Duration,
+    item_began: Duration,
+    total: usize,
+    ended: usize,
+    cases: BTreeMap<(SubjectIndex, &'a Case), Known>,
+}
+
+impl<'a> Pace<'a> {
+    /// Nothing has ended yet. After `budget` nothing begins.
+    pub(crate) fn new(
+        items: &'a [PlanItem],
+        targets: Targets<'a>,
+        budget: Option<Duration>,
+        clock: &'a dyn Clock,
+    ) -> Self {
+        let mut cases: BTreeMap<_, Known> = BTreeMap::new();
+        for item in items {
+            let known = cases.entry((item.subject, &item.cell.case)).or_default();
+            known.expected_ms_left += plan::expected_ms(item, targets.boot_ms(item));
+        }
+        let began = clock.monotonic();
+        Pace { clock, targets, budget, began, item_began: began, total: items.len(), ended: 0, cases }
+    }
+
+    /// The time since the beginning.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.clock.monotonic() - self.began
+    }
+
+    /// An item begins.
+    pub(crate) fn begins(&mut self) {
+        self.item_began = self.clock.monotonic();
+    }
+
+    /// The item that began last has ended.
+    pub(crate) fn ended(&mut self, item: &'a PlanItem) {
+        self.ended += 1;
+        let expected_ms = plan::expected_ms(item, self.targets.boot_ms(item));
+        let known = self.cases.entry((item.subject, &item.cell.case)).or_default();
+        known.took_ms += (self.clock.monotonic() - self.item_began).as_secs_f64() * 1e3;
+        known.expected_ms_ended += expected_ms;
+        known.expected_ms_left = known.expected_ms_left.saturating_sub(expected_ms);
+    }
+
+    /// How far it has come.
+    pub(crate) fn progress(&self) -> RunProgress {
+        let left_ms: f64 = self.cases.values().map(Known::left_ms).sum();
+        let left = Duration::from_secs_f64(left_ms / 1e3);
+        let within = self.budget.map_or(left, |budget| left.min(budget.saturating_sub(self.elapsed())));
+        RunProgress { ended: self.ended, total: self.total, left: within }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::plan;
+    use crate::plan::tests::workloads;
+    use crate::planned::SubjectTargets;
+    use crate::{Request, Suite};
+    use faultline_model::describe::WorkloadInfo;
+    use faultline_model::facts::Facts;
+    use faultline_model::time::UnixMillis;
+    use faultline_targets::{Ending, Execution, StopFlag, Target, TargetError};
+    use std::cell::Cell;
+    use std::ops::ControlFlow;
+
+    /// A clock that is set by hand.
+    #[derive(Default)]
+    struct Hand(Cell<Duration>);
+
+    impl Clock for Hand {
+        fn now(&self) -> UnixMillis {
+            UnixMillis(0)
+        }
+
+        fn monotonic(&self) -> Duration {
+            self.0.get()
+        }
+    }
+
+    /// A machine that needs no time to boot.
+    struct Machine;
+
+    impl Target for Machine {
+        fn facts(&self) -> Facts {
+            Facts::default()
+        }
+
+        fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError> {
+            Ok(workloads())
+        }
+
+        fn cpus(&self) -> &[u32] {
+            &[0]
+        }
+
+        fn execute(&self, _: &Execution, _: &mut (dyn FnMut(&[u8]) -> ControlFlow<()> + '_), _: &StopFlag) -> Ending {
+            Ending::Exited { status: 0, stderr: String::new() }
+        }
+    }
+
+    /// Two blocks of two loops, 2.57 s each, and of a build, of which 3 s are expected.
+    fn items() -> Vec<PlanItem> {
+        let request = Request { suite: Some(Suite::Full), repeats: Some(2), ..Request::default() };
+        plan(&request, &workloads(), 1, 1).unwrap().items
+    }
+
+    /// Milliseconds that are left after so many items, when loops take what was expected and builds 9 s.
+    fn left_after(count: usize, budget: Option<Duration>) -> u128 {
+        let (items, clock) = (items(), Hand::default());
+        let targets = [SubjectTargets::alone(&Machine)];
+        let mut pace = Pace::new(&items, Targets::new(&targets), budget, &clock);
+        for item in &items[..count] {
+            pace.begins();
+            let took_ms = item.timing.map_or(9000, |_| plan::expected_ms(item, 0));
+            clock.0.set(clock.monotonic() + Duration::from_millis(took_ms));
+            pace.ended(item);
+        }
+        assert_eq!((pace.progress().ended, pace.progress().total), (count, 6));
+        pace.progress().left.as_millis()
+    }
+
+    #[test]
+    fn a_slow_build_says_nothing_of_the_loops() {
+        assert_eq!(left_after(0, None), 2 * 8140);
+        let builds = items().iter().position(|item| item.timing.is_none()).unwrap() + 1;
+        assert_eq!(left_after(builds, None), 9000 + (4 - (builds as u128 - 1)) * 2570);
+        assert_eq!(left_after(3, None), 9000 + 2 * 2570);
+        assert_eq!(left_after(6, None), 0);
+    }
+
+    #[test]
+    fn no_more_is_left_than_the_budget() {
+        assert_eq!(left_after(0, Some(Duration::from_secs(5))), 5000);
+        assert_eq!(left_after(3, Some(Duration::from_secs(15))), 15_000 - 9000 - 2 * 2570);
+        assert_eq!(left_after(3, Some(Duration::from_secs(1))), 0);
+    }
+}
