@@ -1,5 +1,7 @@
 //! A database that the version of 21 November 2026 (513d571) wrote opens, is migrated, and says what it said then.
 //!
+//! The verdicts of its run are the exception: others used 1.5 of the two CPUs meanwhile, so they are withheld since.
+//!
 //! It holds a run, three comparisons (one that found no difference, one that found one, one that was stopped), a program under the lens, and
 //! figures of another tool. Beside it stands what `faultline show` printed of each run at that version.
 

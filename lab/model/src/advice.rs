@@ -55,7 +55,12 @@ pub enum Advice {
         /// The cell that was measured then.
         worst: Cell,
     },
-    /// The load average was high at the start.
+    /// Other programs used CPU time in the moments before the start.
+    Busy {
+        /// CPUs that other programs used in the moments before.
+        cpus: f64,
+    },
+    /// The machine was busy at the start, as far as the load average tells.
     Load {
         /// That of the last minute.
         average: f64,

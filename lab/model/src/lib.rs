@@ -31,5 +31,6 @@ pub mod summary;
 pub mod time;
 pub mod transcript;
 pub mod unmatched;
+pub mod verdict;
 pub mod warning;
 pub mod workload_comparison;

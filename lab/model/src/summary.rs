@@ -8,6 +8,7 @@ use crate::lens::summary::LensSummary;
 use crate::record::{RunId, RunState};
 use crate::said::Said;
 use crate::time::UnixMillis;
+use crate::verdict::CurveVerdict;
 use crate::warning::Warning;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -66,63 +67,6 @@ pub struct Point {
     pub counters: Vec<(String, f64)>,
     /// Attempts that gave no figure, by block.
     pub failures: Vec<Said<Failure>>,
-}
-
-/// Whether a curve scales.
-// Their order is that in which verdicts are counted up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// Efficiency is high, interval included.
-    Scales,
-    /// It gets faster with CPUs, but falls short of high efficiency.
-    Partly,
-    /// CPUs added are mostly lost.
-    DoesNotScale,
-    /// The interval is too wide to say.
-    Undecided,
-    /// There are fewer than two points with figures.
-    NotMeasured,
-}
-
-impl Verdict {
-    /// The verdict in words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Verdict::Scales => "scales",
-            Verdict::Partly => "scales in part",
-            Verdict::DoesNotScale => "does not scale",
-            Verdict::Undecided => "undecided",
-            Verdict::NotMeasured => "not measured",
-        }
-    }
-}
-
-/// What a verdict rests on: one of the curve's points.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub struct VerdictBasis {
-    /// The point's number of tasks, each of which has a CPU's whole time.
-    pub tasks: u32,
-    /// The point's efficiency.
-    pub efficiency: Estimate,
-}
-
-/// Whether a curve scales, and what says so.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub struct CurveVerdict {
-    /// The verdict.
-    pub verdict: Verdict,
-    /// What it rests on; none when it is [`Verdict::NotMeasured`].
-    #[serde(rename = "verdict_rests_on", default)]
-    pub rests_on: Option<VerdictBasis>,
-}
-
-impl CurveVerdict {
-    /// The verdict on a curve without two points to compare.
-    pub const NOT_MEASURED: CurveVerdict = CurveVerdict { verdict: Verdict::NotMeasured, rests_on: None };
 }
 
 /// A case over numbers of tasks.
@@ -204,7 +148,7 @@ pub struct RunSummary {
 
 impl RunSummary {
     /// Value of `format`.
-    pub const FORMAT: &'static str = "faultline-run-summary/2";
+    pub const FORMAT: &'static str = "faultline-run-summary/3";
 
     /// The point of a cell.
     pub fn point(&self, cell: &Cell) -> Option<&Point> {

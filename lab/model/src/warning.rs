@@ -135,9 +135,11 @@ pub enum WarningKind {
 pub enum Load {
     /// Before a session.
     AtStart {
-        /// Load average of the last minute, where it was high.
+        /// CPUs that programs used in the moments before, where that was taken and was much.
+        busy_cpus: Option<f64>,
+        /// Load average of the last minute, where it was high and nothing better was taken.
         load_average: Option<f64>,
-        /// Other tasks that were ready to run, where there were any.
+        /// Other tasks that were ready to run, where there were any and nothing better was taken.
         runnable_others: Option<i64>,
     },
     /// While tasks were measured.
@@ -206,10 +208,10 @@ mod tests {
 
     #[test]
     fn a_kind_of_kinds_survives_json() {
-        let load = Load::AtStart { load_average: Some(1.84), runnable_others: None };
+        let load = Load::AtStart { busy_cpus: None, load_average: Some(1.84), runnable_others: None };
         let warning = Warning { kind: WarningKind::Load(load), cells: Vec::new() };
         let json = serde_json::to_string(&warning).unwrap();
-        assert!(json.starts_with(r#"{"code":"load","when":"at-start","load_average":1.84"#), "{json}");
+        assert!(json.starts_with(r#"{"code":"load","when":"at-start","busy_cpus":null,"load_average":1.84"#), "{json}");
         assert_eq!(serde_json::from_str::<Warning>(&json).unwrap(), warning);
     }
 }

@@ -6,8 +6,9 @@ use faultline_model::cell::TaskMode;
 use faultline_model::describe::{self, WorkloadInfo};
 use faultline_model::lens::raw::LensMode;
 use faultline_model::record::{RunId, RunLine, RunState};
-use faultline_model::summary::{RunSummary, VerdictBasis};
+use faultline_model::summary::RunSummary;
 use faultline_model::time::UnixMillis;
+use faultline_model::verdict::VerdictBasis;
 use faultline_report::{Format, Style, facts, html, run_table, runs, workloads};
 use insta::assert_snapshot;
 
@@ -69,6 +70,21 @@ fn a_verdict_is_shown_with_the_point_it_rests_on_and_no_other() {
     let link = format!("href=\"#curve-{}:process\"", run.curves[0].case);
     let row = page.split_once(&link).unwrap().1.split_once("</tr>").unwrap().0;
     assert!(row.contains("<data value=\"2\">2</data>") && row.contains(">98.6 %</data>"), "{row}");
+}
+
+#[test]
+fn a_withheld_verdict_is_shown_with_its_reason() {
+    let run = fixture::typical();
+    let reason = "The verdict “does not scale” is withheld: others used 0.42 CPUs beside 1 task; others used 1.53 CPUs beside 8 tasks. Without \
+        that, the efficiency could be 31.2 … 91.4 %. Run it again on a quiet machine.";
+    let table = run_table(&run, Format::Table, &WIDE);
+    let words = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(&format!("at 8 tasks, n 6 {reason} two elements")), "{table}");
+    assert!(html(&run, &fixture::head(&run)).contains(&format!("<p class=\"reason\">{reason}</p>")));
+    let json: serde_json::Value = serde_json::from_str(&run_table(&run, Format::Json, &WIDE)).unwrap();
+    let told = &json["curves"][4]["verdict_reason"];
+    assert_eq!((told["reason"].as_str(), told["text"].as_str()), (Some("disturbed"), Some(reason)));
+    assert!(run_table(&run, Format::Csv, &WIDE).contains(",inconclusive,disturbed\n"));
 }
 
 #[test]

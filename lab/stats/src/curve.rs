@@ -1,8 +1,10 @@
 //! A case's curve: its points, their speed-up, and the verdict.
 
 use crate::counters::counters_per_operation;
+use crate::disturbance::doubt;
 use crate::gather::{About, CaseCells, CellRepeats};
 use crate::interval::estimate;
+use crate::machine::Cpus;
 use crate::shares::{system_share, time_shares};
 use crate::side_figures::side_figures;
 use crate::speedup::{base, efficiency, speedup};
@@ -11,11 +13,15 @@ use faultline_model::said::Said;
 use faultline_model::summary::{Curve, Point};
 use std::collections::BTreeMap;
 
-/// The curve of a case; `own_cpus` is the greatest number of tasks that have CPUs of their own.
-pub(crate) fn curve(case: &CaseCells<'_>, own_cpus: Option<u32>) -> Curve {
+/// The curve of a case, on a machine of these CPUs.
+pub(crate) fn curve(case: &CaseCells<'_>, cpus: &Cpus) -> Curve {
     let base = base(&case.cells);
     let points: Vec<Point> = case.cells.iter().map(|cell| point(&case.about, base, cell)).collect();
     let base_tasks = base.map(|base| base.tasks);
+    let doubt = |tasks| {
+        let judged = case.cells.iter().find(|cell| cell.tasks == tasks)?;
+        doubt(case, base?, judged, cpus)
+    };
     Curve {
         case: case.case.clone(),
         operation: case.about.operation.clone(),
@@ -23,7 +29,7 @@ pub(crate) fn curve(case: &CaseCells<'_>, own_cpus: Option<u32>) -> Curve {
         unit: case.about.unit.clone(),
         direction: case.about.direction,
         base_tasks,
-        verdict: verdict(base_tasks, &points, own_cpus),
+        verdict: verdict(base_tasks, &points, cpus, doubt),
         points,
         notes: notes(&case.cells),
     }

@@ -9,6 +9,7 @@ pub mod comparison;
 mod counters;
 mod curve;
 pub mod datasets;
+mod disturbance;
 pub mod fitness;
 mod gather;
 mod granule;

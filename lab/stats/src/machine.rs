@@ -39,6 +39,17 @@ impl Cpus {
         self.usable.into_iter().chain(self.logical).min()
     }
 
+    /// The CPU time that a control group allows, where so many tasks may need more.
+    pub(crate) fn quota_for(&self, tasks: u32) -> Option<f64> {
+        let binds = |quota: &f64| self.at_hand().is_none_or(|cpus| *quota < f64::from(cpus));
+        self.quota.filter(binds).filter(|quota| f64::from(tasks) >= *quota)
+    }
+
+    /// Physical cores, where tasks that have CPUs of their own may still share one.
+    pub(crate) fn shared_cores(&self) -> Option<u32> {
+        self.cores.filter(|cores| self.at_hand().is_none_or(|cpus| *cores < cpus))
+    }
+
     /// The greatest number of tasks that each have a CPU's whole time: the CPUs at hand, or fewer where a control
     /// group allows less. None when nothing is known.
     pub(crate) fn own(&self) -> Option<u32> {

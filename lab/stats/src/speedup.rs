@@ -23,7 +23,7 @@ pub(crate) fn speedup(direction: Direction, base: &CellRepeats<'_>, cell: &CellR
     if cell.tasks == base.tasks {
         return Some(Estimate { median: 1.0, low: 1.0, high: 1.0, coverage: 1.0, n: ratios.len() as u32 });
     }
-    estimate(&ratios)
+    estimate(&ratios.into_values().collect::<Vec<_>>())
 }
 
 /// Speed-up per task: 1 is ideal. None when it can't be represented.
@@ -34,7 +34,8 @@ pub(crate) fn efficiency(base: &CellRepeats<'_>, cell: &CellRepeats<'_>, speedup
     scaled(speedup, f64::from(base.tasks) / f64::from(cell.tasks))
 }
 
-fn ratios(direction: Direction, base: &CellRepeats<'_>, cell: &CellRepeats<'_>) -> Vec<f64> {
+/// The better value against that of the base, by block.
+pub(crate) fn ratios(direction: Direction, base: &CellRepeats<'_>, cell: &CellRepeats<'_>) -> BTreeMap<u32, f64> {
     let bases: BTreeMap<u32, f64> = base.repeats.iter().map(|repeat| (repeat.block, repeat.value)).collect();
     let ratio = |block: u32, value: f64| {
         let base = *bases.get(&block)?;
@@ -44,7 +45,7 @@ fn ratios(direction: Direction, base: &CellRepeats<'_>, cell: &CellRepeats<'_>) 
         };
         (below > 0.0 && above >= 0.0).then(|| above / below).filter(|ratio| ratio.is_finite())
     };
-    cell.repeats.iter().filter_map(|repeat| ratio(repeat.block, repeat.value)).collect()
+    cell.repeats.iter().filter_map(|repeat| Some((repeat.block, ratio(repeat.block, repeat.value)?))).collect()
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub fn summarise(record: &RunRecord) -> RunSummary {
     let cases = gather(&record.workloads, &standings);
     // Under the lens time is that of an emulator: it makes no curves.
     let timed = record.settings.timed().is_some();
-    let curves: Vec<Curve> = cases.iter().filter(|_| timed).map(|case| curve(case, cpus.own())).collect();
+    let curves: Vec<Curve> = cases.iter().filter(|_| timed).map(|case| curve(case, &cpus)).collect();
     let findings = Findings { record, cpus, standings: &standings, cases: &cases, curves: &curves };
     let warnings = if timed { warnings(&findings) } else { warnings_of_lens(&findings) };
     RunSummary {

@@ -13,6 +13,15 @@ pub const LOST_GAIN: f64 = 0.50;
 /// Fewest paired repeats that a verdict rests on.
 pub const VERDICT_REPEATS: u32 = 3;
 
+/// How far above 1 the whole interval of an efficiency may lie before the base is taken to have been slowed down.
+pub const ABOVE_IDEAL: f64 = 0.02;
+
+/// Part of a core's work that a busy second thread on it takes away, at most.
+pub const SIBLING_SHARE: f64 = 0.50;
+
+/// CPUs that programs used in the moments before a session, above which it began on a busy machine.
+pub const BUSY_AT_START: f64 = 0.20;
+
 /// Load average of the last minute, in runnable tasks, above which a session began on a busy machine.
 pub const LOAD_AVERAGE: f64 = 0.50;
 

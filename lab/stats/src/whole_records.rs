@@ -13,8 +13,9 @@ use faultline_model::plan::{PlanItem, Timing};
 use faultline_model::protocol::{Interval, Measure, Usage, UsageScope};
 use faultline_model::record::{Attempt, RunHead, RunRecord, Session};
 use faultline_model::subject::SubjectIndex;
-use faultline_model::summary::{CurveVerdict, Point, RunSummary, Verdict};
+use faultline_model::summary::{Point, RunSummary};
 use faultline_model::time::UnixMillis;
+use faultline_model::verdict::{CurveVerdict, Verdict};
 use faultline_model::warning::WarningCode;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -228,7 +229,7 @@ fn a_run_without_attempts_says_so() {
     record.attempts.clear();
     let summary = summarise(&record);
     assert_eq!((summary.progress.planned, summary.progress.done), (12, 0));
-    assert_eq!((summary.curves[0].verdict, summary.curves[0].base_tasks), (CurveVerdict::NOT_MEASURED, None));
+    assert_eq!((&summary.curves[0].verdict, summary.curves[0].base_tasks), (&CurveVerdict::NOT_MEASURED, None));
     assert!(summary.curves[0].points.iter().all(|point| point.value.is_none() && point.shares.is_none()));
     assert_eq!(summary.warnings.iter().map(|warning| warning.code()).collect::<Vec<_>>(), [WarningCode::Incomplete]);
 }

@@ -4,8 +4,9 @@ use faultline_model::cell::{Case, TaskMode};
 use faultline_model::direction::Direction;
 use faultline_model::estimate::Estimate;
 use faultline_model::record::{RunId, RunState};
-use faultline_model::summary::{Curve, CurveVerdict, Point, Progress, RunSummary, SideFigure, Verdict};
+use faultline_model::summary::{Curve, Point, Progress, RunSummary, SideFigure};
 use faultline_model::time::UnixMillis;
+use faultline_model::verdict::CurveVerdict;
 use std::collections::BTreeMap;
 
 /// A whole suite on eight CPUs.
@@ -65,7 +66,7 @@ fn curve(case: &str, (unit, direction): (&str, Direction), half_width: f64, valu
         direction,
         base_tasks: Some(1),
         points: points.collect(),
-        verdict: CurveVerdict { verdict: Verdict::Undecided, rests_on: None },
+        verdict: CurveVerdict::NOT_MEASURED,
         notes: BTreeMap::new(),
     }
 }

@@ -183,7 +183,9 @@ mode: TaskMode,
 /** The verdict. */
 verdict: Verdict,
 /** What it rests on; none when it is [`Verdict::NotMeasured`]. */
-verdict_rests_on: VerdictBasis | null, };
+verdict_rests_on: VerdictBasis | null,
+/** Why it is [`Verdict::Inconclusive`]; none for any other verdict. */
+verdict_reason?: Said<Inconclusive>, };
 
 /**
  * What was counted in an attempt until it was cut short. Transfers here, of lines and code too, are counts, not per operation: how many
@@ -219,8 +221,28 @@ machine: string | null, };
 /** Which way a figure gets better. */
 export type Direction = "higher" | "lower";
 
+/** What took CPU time from the tasks of one of a curve's points. */
+export type Disturbance = {
+/** The point's number of tasks. */
+tasks: number, } & ({ "cause": "others",
+/** CPUs that they used. */
+cpus: number, } | { "cause": "steal",
+/** Share of the machine's CPU time that it took. */
+share: number, } | { "cause": "quota",
+/** The time that it allows, in CPUs. */
+cpus: number, } | { "cause": "shared-cores",
+/** Physical cores. */
+cores: number, });
+
 /** Where values go over time. */
 export type Drift = "rise" | "fall";
+
+/** Efficiencies from `low` to `high`. */
+export type EfficiencyRange = {
+/** The lowest. */
+low: number,
+/** The highest. */
+high: number, };
 
 /** Why a live comparison ended. */
 export type Ended = "settled" | "budget" | "planned" | "stopped";
@@ -328,6 +350,21 @@ offset: number,
 /** Part of the line's transfers that began there: 0…1. */
 share: number, };
 
+/** Why a verdict is inconclusive. */
+export type Inconclusive = { "reason": "few-repeats",
+/** Blocks that a verdict needs. */
+needed: number, } | { "reason": "across-limit",
+/** The efficiencies that are limits and lie in the interval. */
+limits: Array<number>, } | { "reason": "disturbed",
+/** What the figures as they are would say. */
+as_measured: Verdict,
+/** Where the efficiency could lie without the disturbance; none where it could lie anywhere. */
+could_be: EfficiencyRange | null,
+/** What took the time, at the base and at the point. */
+by: Array<Disturbance>, } | { "reason": "super-linear",
+/** The highest efficiency that is taken as it is. */
+limit: number, };
+
 /** A law of throughput over the number of CPUs n. */
 export type Law = "amdahl" | "universal";
 
@@ -427,9 +464,11 @@ code: Array<Place>, };
 
 /** When others used CPU time, and how much. */
 export type Load = { "when": "at-start",
-/** Load average of the last minute, where it was high. */
+/** CPUs that programs used in the moments before, where that was taken and was much. */
+busy_cpus: number | null,
+/** Load average of the last minute, where it was high and nothing better was taken. */
 load_average: number | null,
-/** Other tasks that were ready to run, where there were any. */
+/** Other tasks that were ready to run, where there were any and nothing better was taken. */
 runnable_others: number | null, } | { "when": "under-way",
 /** The most CPUs that others used during a cell. */
 others_cpus: number,
@@ -728,7 +767,7 @@ block: number, } | { "reason": "no-law",
 why: FitError, });
 
 /** Whether a curve scales. */
-export type Verdict = "scales" | "partly" | "does-not-scale" | "undecided" | "not-measured";
+export type Verdict = "scales" | "partly" | "does-not-scale" | "inconclusive" | "not-measured";
 
 /** What a verdict rests on: one of the curve's points. */
 export type VerdictBasis = {

@@ -44,6 +44,7 @@ fn card(curve: &Curve) -> Markup {
             header {
                 h3 id=(title) { (name) " " span.mode { (introduction::tasks_are(curve.case.mode)) } }
                 p.verdict { (overview::badge(curve.verdict.verdict)) span.basis { (words::verdict_basis(curve, &UNICODE)) } }
+                @if let Some(reason) = words::verdict_reason(curve, &UNICODE) { p.reason { (reason) } }
                 p.about { (one_line(&curve.text)) }
             }
             (figures(curve, &name, &verdict))

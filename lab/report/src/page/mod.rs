@@ -99,7 +99,7 @@ fn reading(summary: &RunSummary) -> Markup {
                 }
                 li {
                     "scales: high efficiency, interval included; scales in part: faster with more tasks, but short of that; does not scale: \
-                     tasks added are mostly lost; undecided: the interval is too wide to say."
+                     tasks added are mostly lost; inconclusive: the figures do not decide; the reason stands with the curve."
                 }
             }
         }

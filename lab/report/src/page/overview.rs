@@ -3,7 +3,8 @@
 use crate::introduction;
 use crate::page::{anchor, value};
 use faultline_model::estimate::Estimate;
-use faultline_model::summary::{Curve, RunSummary, Verdict};
+use faultline_model::summary::{Curve, RunSummary};
+use faultline_model::verdict::Verdict;
 use maud::{Markup, html as markup};
 use std::collections::BTreeMap;
 
@@ -88,7 +89,7 @@ pub(crate) fn badge(verdict: Verdict) -> Markup {
         Verdict::Scales => ("good", "✓"),
         Verdict::Partly => ("partly", "◐"),
         Verdict::DoesNotScale => ("bad", "✕"),
-        Verdict::Undecided => ("quiet", "?"),
+        Verdict::Inconclusive => ("quiet", "?"),
         Verdict::NotMeasured => ("quiet", "–"),
     };
     markup! { span.badge.(class) { span.sign aria-hidden="true" { (sign) } " " (verdict.words()) } }

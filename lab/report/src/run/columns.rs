@@ -95,6 +95,9 @@ fn columns<'a>() -> Vec<Column<'a>> {
             let word = serde_json::to_value(row.curve.verdict.verdict).ok();
             word.as_ref().and_then(|word| word.as_str()).unwrap_or_default().to_owned()
         }),
+        Column::csv_only("verdict_reason", |row| {
+            row.curve.verdict.reason.as_ref().map_or_else(String::new, |reason| reason.word().to_owned())
+        }),
     ]
 }
 

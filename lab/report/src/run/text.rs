@@ -41,7 +41,7 @@ fn curves(sheet: &mut Sheet<'_>, summary: &RunSummary) {
     }
 }
 
-/// Name and verdict, what it does in which unit, then the points.
+/// Name and verdict, why there is none, what it does in which unit, then the points.
 fn write_curve(sheet: &mut Sheet<'_>, curve: &Curve, rows: &mut impl Iterator<Item = String>) {
     let signs = sheet.style.signs();
     let name = one_line(&curve.case.to_string());
@@ -57,6 +57,9 @@ fn write_curve(sheet: &mut Sheet<'_>, curve: &Curve, rows: &mut impl Iterator<It
     } else {
         sheet.line(&format!("{title} {dot} {mode}"));
         sheet.paragraph(Some(tone), "  ", &verdict);
+    }
+    if let Some(reason) = words::verdict_reason(curve, signs) {
+        sheet.paragraph(None, "  ", &reason);
     }
     let unit = format!("{}, {} is better", one_line(&curve.unit), curve.direction.word());
     let about = if curve.text.is_empty() { unit } else { format!("{}; {unit}", one_line(&curve.text)) };

@@ -2,10 +2,12 @@
 
 use crate::figure;
 use crate::one_line::one_line;
+use crate::sentences;
 use crate::style::{Signs, Tone};
 use faultline_model::failure::Failure;
 use faultline_model::said::Said;
-use faultline_model::summary::{Curve, Point, Verdict};
+use faultline_model::summary::{Curve, Point};
+use faultline_model::verdict::Verdict;
 
 /// The verdict, and what it rests on: `scales in part: efficiency 71.2 % (70.1 … 72.3 %) at 4 tasks, n 6`.
 pub(crate) fn verdict(curve: &Curve, signs: &Signs) -> String {
@@ -26,13 +28,19 @@ pub(crate) fn verdict_basis(curve: &Curve, signs: &Signs) -> String {
     }
 }
 
+/// Why a verdict is inconclusive, in sentences.
+pub(crate) fn verdict_reason(curve: &Curve, signs: &Signs) -> Option<String> {
+    curve.verdict.reason.as_ref().map(|reason| sentences::inconclusive(reason, signs))
+}
+
 /// Whether a verdict is good news.
 pub(crate) fn verdict_tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Scales => Tone::Good,
         Verdict::Partly => Tone::Middling,
         Verdict::DoesNotScale => Tone::Bad,
-        Verdict::Undecided | Verdict::NotMeasured => Tone::Quiet,
+        Verdict::Inconclusive => Tone::Middling,
+        Verdict::NotMeasured => Tone::Quiet,
     }
 }
 

@@ -37,6 +37,7 @@ fn finding(advice: &Advice) -> String {
         Advice::Others { cpus, worst } => {
             format!("other processes or kernel threads used up to {cpus:.2} of a CPU while {worst} was measured")
         }
+        Advice::Busy { cpus } => format!("other programs used {cpus:.2} CPUs at the start"),
         Advice::Load { average } => format!("the load average of the last minute was {average:.2} at the start"),
         Advice::Steal { share, worst } => {
             format!("a hypervisor took up to {} of the CPU time away while {worst} was measured", percent(*share))
@@ -81,6 +82,7 @@ fn remedy(advice: &Advice) -> String {
              (timers, backups, another benchmark)"
         }
         Advice::Others { .. } => "stop them: `top` shows which they are",
+        Advice::Busy { .. } => "stop other work",
         Advice::Load { .. } => "stop other work, and wait a minute",
         Advice::Steal { .. } => "measure on a host of your own, or give the machine CPUs that no other guest may use",
         Advice::CpuQuota { .. } => "lift the limit (`cpu.max`), or measure with fewer tasks than that",

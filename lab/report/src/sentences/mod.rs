@@ -5,6 +5,7 @@ mod advice;
 mod caution;
 mod change_caution;
 mod gate;
+mod inconclusive;
 mod warning;
 mod worded;
 
@@ -12,6 +13,7 @@ pub(crate) use advice::advice;
 pub use caution::caution;
 pub(crate) use change_caution::change_caution;
 pub(crate) use gate::no_figure;
+pub(crate) use inconclusive::inconclusive;
 pub(crate) use warning::warning;
 pub use worded::worded_cautions;
 pub(crate) use worded::{worded_comparison, worded_fitness, worded_gate, worded_run};

@@ -100,14 +100,17 @@ pub(crate) fn warning(warning: &Warning) -> String {
 
 fn load(load: &Load) -> String {
     match load {
-        Load::AtStart { load_average, runnable_others } => {
+        Load::AtStart { busy_cpus, load_average, runnable_others } => {
+            // An average falls only with time.
+            let wait = if busy_cpus.is_some() { "" } else { ", wait a minute" };
+            let busy = busy_cpus.map(|busy| format!("other programs used {busy:.2} CPUs"));
             let average = load_average.map(|load| format!("the load average of the last minute was {load:.2}"));
             let others = runnable_others.map(|others| match others {
                 1 => "1 other task was ready to run".to_owned(),
                 _ => format!("{others} other tasks were ready to run"),
             });
-            let seen: Vec<String> = average.into_iter().chain(others).collect();
-            format!("At the start {}. Stop other work, wait a minute and run again.", seen.join(" and "))
+            let seen: Vec<String> = [busy, average, others].into_iter().flatten().collect();
+            format!("At the start {}. Stop other work{wait} and run again.", seen.join(" and "))
         }
         Load::UnderWay { others_cpus, worst } => format!(
             "Other processes or kernel threads used CPU time while tasks were measured, up to {others_cpus:.2} of a CPU \
@@ -161,11 +164,16 @@ mod tests {
 
     #[test]
     fn figures_and_cells_stand_in_the_sentences() {
-        let load = Load::AtStart { load_average: Some(1.84), runnable_others: Some(1) };
+        let load = Load::AtStart { busy_cpus: None, load_average: Some(1.84), runnable_others: Some(1) };
         assert_eq!(
             words(WarningKind::Load(load), 0),
             "At the start the load average of the last minute was 1.84 and 1 other task was ready to run. Stop other work, wait a \
              minute and run again."
+        );
+        let busy = Load::AtStart { busy_cpus: Some(0.97), load_average: None, runnable_others: None };
+        assert_eq!(
+            words(WarningKind::Load(busy), 0),
+            "At the start other programs used 0.97 CPUs. Stop other work and run again."
         );
         let under_way = Load::UnderWay { others_cpus: 0.5, worst: worst() };
         assert!(words(WarningKind::Load(under_way), 1).contains("up to 0.50 of a CPU (load:base×2). Stop them"));

@@ -1,7 +1,8 @@
 //! What is written for programs, with its words: JSON, and the data in the page.
 
 use super::advice::AdviceWords;
-use super::{advice, caution, no_figure, warning};
+use super::{advice, caution, inconclusive, no_figure, warning};
+use crate::style::UNICODE;
 use faultline_model::advice::Advice;
 use faultline_model::comparison::{Comparison, Fit, Fitness};
 use faultline_model::failure::Failure;
@@ -15,6 +16,9 @@ use serde::Serialize;
 pub(crate) fn worded_run(summary: &RunSummary) -> RunSummary {
     let mut worded = summary.clone();
     each(&mut worded.warnings, warning);
+    for reason in worded.curves.iter_mut().filter_map(|curve| curve.verdict.reason.as_mut()) {
+        each(std::slice::from_mut(reason), |reason| inconclusive(reason, &UNICODE));
+    }
     for point in worded.curves.iter_mut().flat_map(|curve| &mut curve.points) {
         each(&mut point.failures, Failure::to_string);
     }

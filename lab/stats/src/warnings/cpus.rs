@@ -7,8 +7,7 @@ use faultline_model::warning::{Warning, WarningKind};
 /// A control group allows less CPU time than the CPUs at hand, and there are cells that may need more than it allows.
 pub(super) fn quota(findings: &Findings<'_>) -> Option<Warning> {
     let quota = findings.cpus.quota?;
-    let binds = findings.cpus.at_hand().is_none_or(|cpus| quota < f64::from(cpus));
-    let cells = planned(findings, |tasks| binds && f64::from(tasks) >= quota);
+    let cells = planned(findings, |tasks| findings.cpus.quota_for(tasks).is_some());
     (!cells.is_empty()).then_some(Warning { kind: WarningKind::CpuQuota { cpus: quota }, cells })
 }
 

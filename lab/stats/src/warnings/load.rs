@@ -7,25 +7,35 @@ use crate::gather::CellRepeats;
 use crate::granule::granule;
 use crate::repeat::{Repeat, length_ns};
 use crate::shares::MachineTime;
-use crate::thresholds::{LOAD_AVERAGE, OTHERS_CPUS, TICK_NS};
+use crate::thresholds::{BUSY_AT_START, LOAD_AVERAGE, OTHERS_CPUS, TICK_NS};
 use faultline_model::cell::Cell;
 use faultline_model::describe::Style;
+use faultline_model::facts::Facts;
+use faultline_model::record::RunRecord;
 use faultline_model::warning::{Load, Warning, WarningKind};
 
 /// A session began on a machine that was busy.
 pub(super) fn at_start(findings: &Findings<'_>) -> Option<Warning> {
-    let facts = || findings.record.all_facts();
-    let average = facts()
-        .filter_map(|facts| facts.get_real("load.one_minute"))
-        .filter(|load| load.is_finite())
-        .max_by(f64::total_cmp);
-    let others = facts().filter_map(|facts| facts.get_count("load.runnable_others")).max();
-    let load_average = average.filter(|&load| load > LOAD_AVERAGE);
+    let kind = WarningKind::Load(busy_at_start(findings.record)?);
+    Some(Warning { kind, cells: Vec::new() })
+}
+
+/// How busy the machine was when a session began, at most: by the CPU time in the moments before, or by the load average and the tasks that
+/// were ready to run where that was not taken.
+pub(crate) fn busy_at_start(record: &RunRecord) -> Option<Load> {
+    let (taken, not): (Vec<&Facts>, Vec<&Facts>) = record.all_facts().partition(|facts| busy_cpus(facts).is_some());
+    let busy_cpus = taken.into_iter().filter_map(busy_cpus).max_by(f64::total_cmp).filter(|&busy| busy > BUSY_AT_START);
+    let averages = not.iter().filter_map(|facts| facts.get_real("load.one_minute")).filter(|load| load.is_finite());
+    let load_average = averages.max_by(f64::total_cmp).filter(|&load| load > LOAD_AVERAGE);
+    let others = not.iter().filter_map(|facts| facts.get_count("load.runnable_others")).max();
     let runnable_others = others.filter(|&others| others > 0);
-    (load_average.is_some() || runnable_others.is_some()).then(|| Warning {
-        kind: WarningKind::Load(Load::AtStart { load_average, runnable_others }),
-        cells: Vec::new(),
-    })
+    let is_busy = busy_cpus.is_some() || load_average.is_some() || runnable_others.is_some();
+    is_busy.then_some(Load::AtStart { busy_cpus, load_average, runnable_others })
+}
+
+/// CPUs that programs used in the moments before a session.
+fn busy_cpus(facts: &Facts) -> Option<f64> {
+    facts.get_real("load.busy_cpus").filter(|busy| busy.is_finite())
 }
 
 /// Others used CPU time during the region of interest.
@@ -57,10 +67,10 @@ fn busy(findings: &Findings<'_>) -> Vec<Concerned> {
 ///
 /// Interrupts are nobody's and not counted. A usage that covers a task's whole life takes set-up and warm-up away
 /// too: others are then underestimated, never overestimated.
-fn others_cpus(style: Style, cell: &CellRepeats<'_>, logical: Option<u32>) -> Option<f64> {
+pub(crate) fn others_cpus(style: Style, cell: &CellRepeats<'_>, logical: Option<u32>) -> Option<f64> {
     let (mut others_ns, mut length_ns) = (0.0, 0.0);
     for repeat in &cell.repeats {
-        if let Some((others, length)) = others(style, repeat, logical) {
+        if let Some((others, length)) = by_others_ns(repeat).zip(region_ns(style, repeat, logical)) {
             others_ns += others;
             length_ns += length;
         }
@@ -69,18 +79,22 @@ fn others_cpus(style: Style, cell: &CellRepeats<'_>, logical: Option<u32>) -> Op
     (others_ns > allowed_ns).then(|| others_ns / length_ns)
 }
 
-/// CPU time of others and length of the region of interest, in nanoseconds.
-fn others(style: Style, repeat: &Repeat<'_>, logical: Option<u32>) -> Option<(f64, f64)> {
+/// CPU time of others during the region of interest, in nanoseconds; below 0 where the figures are too coarse.
+fn by_others_ns(repeat: &Repeat<'_>) -> Option<f64> {
     let machine = MachineTime::of(repeat.attempt)?;
-    let length_ns = match style {
-        Style::Loop => length_ns(&repeat.attempt.window) as f64,
-        Style::Once => machine.total_ns() / f64::from(logical?),
-    };
-    Some((machine.user_ns + machine.system_ns - tasks_ns(repeat)?, length_ns))
+    Some(machine.user_ns + machine.system_ns - tasks_ns(repeat)?)
+}
+
+/// Length of the region of interest, in nanoseconds.
+pub(crate) fn region_ns(style: Style, repeat: &Repeat<'_>, logical: Option<u32>) -> Option<f64> {
+    match style {
+        Style::Loop => Some(length_ns(&repeat.attempt.window) as f64),
+        Style::Once => Some(MachineTime::of(repeat.attempt)?.total_ns() / f64::from(logical?)),
+    }
 }
 
 /// CPU time that the tasks used.
-fn tasks_ns(repeat: &Repeat<'_>) -> Option<f64> {
+pub(crate) fn tasks_ns(repeat: &Repeat<'_>) -> Option<f64> {
     repeat.attempt.usage.map(|usage| usage.user_ns as f64 + usage.system_ns as f64)
 }
 
@@ -116,11 +130,23 @@ mod tests {
     fn a_busy_start_is_told_and_a_quiet_one_not() {
         assert!(of(&with_fact("load.one_minute", FactValue::Real(0.5)), Load).is_empty());
         let warnings = of(&with_fact("load.one_minute", FactValue::Real(1.84)), Load);
-        let seen = Seen::AtStart { load_average: Some(1.84), runnable_others: None };
+        let seen = Seen::AtStart { busy_cpus: None, load_average: Some(1.84), runnable_others: None };
         assert_eq!(warnings[0].kind, WarningKind::Load(seen));
         let warnings = of(&with_fact("load.runnable_others", FactValue::Count(3)), Load);
-        let seen = Seen::AtStart { load_average: None, runnable_others: Some(3) };
+        let seen = Seen::AtStart { busy_cpus: None, load_average: None, runnable_others: Some(3) };
         assert_eq!(warnings[0].kind, WarningKind::Load(seen));
+    }
+
+    #[test]
+    fn a_build_that_has_ended_is_no_load() {
+        let mut record = with_fact("load.one_minute", FactValue::Real(2.6));
+        let facts = &mut record.head.sessions[0].facts[0];
+        facts.count("load.runnable_others", 1);
+        facts.real("load.busy_cpus", 0.2);
+        assert!(of(&record, Load).is_empty());
+        record.head.sessions[0].facts[0].real("load.busy_cpus", 0.97);
+        let seen = Seen::AtStart { busy_cpus: Some(0.97), load_average: None, runnable_others: None };
+        assert_eq!(of(&record, Load)[0].kind, WarningKind::Load(seen));
     }
 
     /// A run of one task that used 6 s each time, while the machine of four CPUs was busy for `others_ns` more in the

@@ -13,8 +13,8 @@ mod steal;
 mod virtualised;
 mod warm_up;
 
-pub(crate) use load::most_by_others;
-pub(crate) use steal::most_stolen;
+pub(crate) use load::{busy_at_start, most_by_others, others_cpus, region_ns, tasks_ns};
+pub(crate) use steal::{most_stolen, stolen_share};
 
 use crate::gather::CaseCells;
 use crate::machine::Cpus;

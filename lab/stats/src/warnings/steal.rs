@@ -24,14 +24,14 @@ fn robbed(findings: &Findings<'_>) -> Vec<Concerned> {
     let mut robbed = Vec::new();
     for case in findings.cases {
         for cell in &case.cells {
-            robbed.extend(share(cell).map(|figure| Concerned { cell: case.cell(cell.tasks), figure }));
+            robbed.extend(stolen_share(cell).map(|figure| Concerned { cell: case.cell(cell.tasks), figure }));
         }
     }
     robbed
 }
 
 /// The share taken away over all of a cell's repeats, if more than [`STEAL_SHARE`] and more than a tick.
-fn share(cell: &CellRepeats<'_>) -> Option<f64> {
+pub(crate) fn stolen_share(cell: &CellRepeats<'_>) -> Option<f64> {
     let times: Vec<MachineTime> = cell.repeats.iter().filter_map(|repeat| MachineTime::of(repeat.attempt)).collect();
     let total_ns: f64 = times.iter().map(MachineTime::total_ns).sum();
     let steal_ns: f64 = times.iter().map(|time| time.steal_ns).sum();

@@ -4,6 +4,8 @@
 //! Keys are dotted and end in their unit. docs/FORMATS.md lists those that other code relies on. Facts that cannot be read are left out.
 
 #[cfg(target_os = "linux")]
+mod busy;
+#[cfg(target_os = "linux")]
 mod cgroup;
 #[cfg(target_os = "linux")]
 mod filesystem;
@@ -20,7 +22,7 @@ mod system;
 use super::HostPaths;
 use faultline_model::facts::Facts;
 
-/// Reads all facts; takes well under a second.
+/// Reads all facts; takes about half a second.
 pub(super) fn read(paths: &HostPaths, usable_cpus: &[u32]) -> Facts {
     let mut facts = Facts::default();
     kernel(&mut facts);

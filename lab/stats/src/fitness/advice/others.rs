@@ -1,9 +1,9 @@
 //! Who or what else was seen to take from the machine.
 
-use crate::thresholds::LOAD_AVERAGE;
-use crate::warnings::{Findings, most_by_others, most_stolen};
+use crate::warnings::{Findings, busy_at_start, most_by_others, most_stolen};
 use faultline_model::advice::Advice;
 use faultline_model::record::Attempt;
+use faultline_model::warning::Load;
 
 /// Pages that went to swap or came from it, as Linux counts them.
 const SWAPPED: [&str; 2] = ["vmstat.pswpin", "vmstat.pswpout"];
@@ -19,9 +19,11 @@ fn under_way(findings: &Findings<'_>) -> Option<Advice> {
 }
 
 fn at_start(findings: &Findings<'_>) -> Option<Advice> {
-    let loads = findings.record.all_facts().filter_map(|facts| facts.get_real("load.one_minute"));
-    let highest = loads.filter(|load| load.is_finite()).max_by(f64::total_cmp);
-    highest.filter(|&load| load > LOAD_AVERAGE).map(|average| Advice::Load { average })
+    match busy_at_start(findings.record)? {
+        Load::AtStart { busy_cpus: Some(cpus), .. } => Some(Advice::Busy { cpus }),
+        Load::AtStart { load_average, .. } => load_average.map(|average| Advice::Load { average }),
+        Load::UnderWay { .. } => None,
+    }
 }
 
 fn steal(findings: &Findings<'_>) -> Option<Advice> {

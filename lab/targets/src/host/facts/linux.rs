@@ -1,6 +1,7 @@
-//! Facts that only a process on this machine can read under Linux: its limits, and the file system of its scratch files. `linux_facts` reads the rest.
+//! What only a process of this machine can tell under Linux: what limits it, how busy the machine is, and the file system under its
+//! scratch files. The rest is `linux_facts`.
 
-use super::{cgroup, filesystem};
+use super::{busy, cgroup, filesystem};
 use crate::linux_facts;
 use crate::system_files::OwnFiles;
 use faultline_model::facts::Facts;
@@ -16,6 +17,9 @@ pub(super) fn read(facts: &mut Facts, scratch: &Path) {
     }
     if let Some(quota) = cgroup::cpu_quota() {
         facts.real("cgroup.cpu_quota_cpus", quota);
+    }
+    if let Some(busy) = busy::busy_cpus() {
+        facts.real("load.busy_cpus", busy);
     }
 }
 
