@@ -59,8 +59,10 @@ fn check_name(name: &str) -> Result<(), Error> {
     let is_plain = !name.trim().is_empty() && name.trim() == name && !name.contains(char::is_control);
     if !is_plain || name.parse::<i64>().is_ok() || name.contains('@') {
         return Err(Error::usage(
-            format!("'{name}' can't be a name: numbers are runs, after @ comes a commit, and it is a plain word"),
-            "`--name NAME` gives another",
+            format!(
+                "'{name}' can't be a name: a name is no number, has no '@', and no blanks at its ends or control characters"
+            ),
+            "`--name NAME` gives another name",
         ));
     }
     Ok(())

@@ -4,7 +4,6 @@
 //! text that differ in a parameter get it in their name. Exit statuses are not kept. We write of a run's intervals the median, all
 //! runs of a command as one result, and a figure that sums up runs as a result of its own.
 
-use crate::direction;
 use crate::error::{ReadError, WriteError};
 use crate::figures;
 use crate::files::File;
@@ -15,6 +14,7 @@ use crate::recognition::Evidence;
 use crate::reduction::Reduction;
 use crate::written::Written;
 use faultline_model::dataset::{DataPoint, Dataset, Measured, Series, Summed};
+use faultline_model::direction::Direction;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -86,7 +86,9 @@ pub(super) fn dataset(file: File<'_>, results: &[Command]) -> Result<Dataset, Re
             }
         }
         if let Some(bytes) = command.memory_usage_byte.as_deref().filter(|bytes| !bytes.is_empty()) {
-            gather.series(&name, None, Some(MEMORY), MEMORY_UNIT).points.extend(runs(bytes));
+            let memory = gather.series(&name, None, Some(MEMORY), MEMORY_UNIT);
+            memory.direction = Some(Direction::Lower);
+            memory.points.extend(runs(bytes));
         }
     }
     gather.dataset(file.name, "results of hyperfine")
@@ -129,7 +131,7 @@ fn write(whole: Reduction) -> Result<Written, WriteError> {
             |series| figure(series).is_some(),
             "measures other than a command's times in seconds, user, system and memory",
         );
-    let reduced = with_commands(reduced).directions(|series| direction::of_unit(&series.unit)).ready(FORMAT.name)?;
+    let reduced = with_commands(reduced).directions(|_| Some(Direction::Lower)).ready(FORMAT.name)?;
     let results = reduced.dataset.series.chunk_by(|a, b| a.name == b.name).flat_map(commands).collect();
     Ok(Written::file("hyperfine.json", json::text(&Results { results }), reduced))
 }

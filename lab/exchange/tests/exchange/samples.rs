@@ -338,6 +338,7 @@ fn a_command_given_twice_to_hyperfine() {
         {"command": "a", "mean": 3, "times": [3], "user": 1.5, "memory_usage_byte": [30]}]}"#;
     let dataset = read(&Files::one("a.json", text.as_bytes().to_vec()), None).unwrap();
     assert_eq!(values(&dataset, "a"), [1.0, 2.0, 4.0, 3.0]);
+    assert_eq!(series(&dataset, "a memory").direction, Some(Lower));
     let written = write(&dataset, named("hyperfine")).unwrap();
     assert_eq!(
         written.losses,
