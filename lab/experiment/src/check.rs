@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::lab::Lab;
 use crate::measure::millis;
 use faultline_model::machine::Machine;
+use faultline_model::plan::USUAL_MARGIN;
 use faultline_model::setup::Setup;
 use faultline_model::subject::Subject;
 use faultline_runner::{ComparisonRequest, Request};
@@ -43,7 +44,8 @@ pub fn check(request: &CheckRequest, lab: &mut Lab<'_>) -> Result<Measured, Erro
         comparison: ComparisonRequest {
             sides: [same("this machine"), same("itself")],
             level: USUAL_LEVEL,
-            precision: 0.0,
+            margin: USUAL_MARGIN,
+            once: true,
         },
         machine: request.machine.clone(),
         seed: None,

@@ -9,6 +9,7 @@ use crate::stored;
 use faultline_model::comparison::Comparison;
 use faultline_model::dataset::Dataset;
 use faultline_model::direction::Direction;
+use faultline_model::plan::USUAL_MARGIN;
 use faultline_stats::comparison::{Settings, compare_datasets, compare_runs};
 use faultline_stats::two_sample;
 use std::path::Path;
@@ -20,6 +21,10 @@ pub struct StoredComparisonRequest {
     pub what: Vec<String>,
     /// Confidence level, where one is asked for.
     pub level: Option<f64>,
+    /// Margin of equality, where one is asked for, as a share.
+    pub margin: Option<f64>,
+    /// Sides that weren't measured in turns are trusted to have met the same machine.
+    pub assume_quiet: bool,
     /// Which way is better, for files that don't say it.
     pub better: Option<Direction>,
 }
@@ -27,7 +32,7 @@ pub struct StoredComparisonRequest {
 /// Compares, and concludes.
 pub fn compare_stored(request: &StoredComparisonRequest, places: &Places) -> Result<Comparison, Error> {
     match request.what.as_slice() {
-        [one] => again(one, request.level, places),
+        [one] => again(one, request, places),
         [a, b] => of_two(&operand::resolve(a, None, places)?, &operand::resolve(b, None, places)?, request),
         what => Err(Error::usage(
             format!("there are {} things to compare, and it takes two", what.len()),
@@ -37,7 +42,7 @@ pub fn compare_stored(request: &StoredComparisonRequest, places: &Places) -> Res
 }
 
 /// A run that is a comparison by itself.
-fn again(name: &str, level: Option<f64>, places: &Places) -> Result<Comparison, Error> {
+fn again(name: &str, request: &StoredComparisonRequest, places: &Places) -> Result<Comparison, Error> {
     let Some(head) = operand::run(name, places)? else {
         // Whatever else it is, or why it is nothing.
         let operand = operand::resolve(name, None, places)?;
@@ -53,10 +58,10 @@ fn again(name: &str, level: Option<f64>, places: &Places) -> Result<Comparison, 
     if head.settings.comparison().is_none() {
         return Err(one_only(&name));
     }
-    if level.is_some() {
+    if request.level.is_some() || request.margin.is_some() {
         return Err(Error::usage(
-            format!("{name} ended at the level it was measured for"),
-            "measure again with `--level`, as its looks were planned for one",
+            format!("{name} ended at the level and the margin it was measured for"),
+            "measure again with `--level` or `--margin`, as they decide when a live comparison ends",
         ));
     }
     match stored::conclusion(Some(head.id), places)?.what {
@@ -76,6 +81,8 @@ fn of_two(a: &Operand, b: &Operand, request: &StoredComparisonRequest) -> Result
     let settings = Settings {
         two_sample: two_sample::Settings {
             level: request.level.unwrap_or(USUAL_LEVEL),
+            margin: request.margin.unwrap_or(USUAL_MARGIN),
+            assume_quiet: request.assume_quiet,
             ..two_sample::Settings::default()
         },
         direction: request.better,

@@ -56,25 +56,46 @@ fn a_known_difference_is_found_and_ends_it_early() {
 }
 
 #[test]
-fn without_a_difference_it_says_what_it_could_have_seen() {
+fn equal_sides_are_equal_within_the_margin() {
     let lab = Lab::new();
     add_load(&lab);
     let found = json(&compare(&lab, &["load", "--a", "", "--format", "json"]));
     let workload = &found["workloads"][0];
-    assert_eq!(workload["answer"], "no-difference");
+    assert_eq!((&workload["answer"], &workload["within_margin"]), (&"equal".into(), &true.into()));
     let detectable = workload["detectable"].as_f64().unwrap();
     assert!(detectable > 1.0 && detectable < 1.02, "{detectable}");
-    assert_eq!(found["sequential"]["ended"], "settled", "the interval is narrow enough");
+    assert_eq!(found["sequential"]["ended"], "settled", "the interval lies within 2 %");
+    let gated = lab.faked(&["compare", "1", "--gate"]).output().unwrap();
+    assert_eq!(gated.status.code(), Some(0));
+    assert!(lab::stderr(&gated).contains("gate: open"), "{}", lab::stderr(&gated));
+}
+
+/// The noise is 0.6 %, so that 0.01 % can't be shown.
+#[test]
+fn a_margin_below_the_noise_leaves_it_inconclusive_and_closes_the_gate() {
+    let lab = Lab::new();
+    add_load(&lab);
+    let words = ["load", "--a", "", "--margin", "0.01%", "--repeats", "12", "--once", "--format", "json"];
+    let found = json(&compare(&lab, &words));
+    let workload = &found["workloads"][0];
+    assert_eq!((&workload["answer"], &workload["inconclusive"]), (&"inconclusive".into(), &"past-margin".into()));
+    assert_eq!(found["sequential"]["taken"], 1);
+    let gated = |more: &[&str]| lab.faked(&[&["compare", "1", "--gate"], more].concat()).output().unwrap();
+    let closed = gated(&[]);
+    let said = lab::stderr(&closed).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(closed.status.code(), Some(1), "{said}");
+    assert!(said.contains("reaches past ±0.01 %; 80 % power to detect a change of"), "{said}");
+    let open = gated(&["--inconclusive", "pass"]);
+    assert_eq!(open.status.code(), Some(0));
+    assert!(lab::stderr(&open).contains("passes: load:only at 1 task: inconclusive"), "{}", lab::stderr(&open));
 }
 
 #[test]
 fn a_budget_ends_it_and_what_is_there_is_told() {
     let lab = Lab::new();
     lab.fake("load", "sleep 0.1; header; echo interval 2 10000002 100000; echo end 10000003; echo done");
-    let found = json(&compare(
-        &lab,
-        &["load", "--a", "", "--precision", "0", "--repeats", "400", "--time", "2s", "--format", "json"],
-    ));
+    let found =
+        json(&compare(&lab, &["load", "--a", "", "--once", "--repeats", "400", "--time", "2s", "--format", "json"]));
     assert_eq!(found["sequential"]["ended"], "budget");
     let units = found["workloads"][0]["a"]["units"].as_u64().unwrap();
     assert!((2..20).contains(&units), "{units}");
@@ -151,12 +172,37 @@ fn a_gate_lets_through_only_what_is_judged_and_not_slower() {
         lab.path(name).to_str().unwrap().to_owned()
     };
     let (both, one) = (file("both", &[("Sort", 1000), ("Heap", 500)]), file("one", &[("Sort", 900)]));
-    let status = |a: &str, b: &str| lab.run(&["compare", a, b, "--gate"]).status.code();
+    let status = |a: &str, b: &str| lab.run(&["compare", a, b, "--gate", "--assume-quiet"]).status.code();
     assert_eq!((status(&both, &both), status(&both, &one)), (Some(0), Some(1)));
+    let untrusted = lab.run(&["compare", &both, &both, "--gate"]);
+    assert_eq!(untrusted.status.code(), Some(1), "one was measured after the other");
+    assert!(lab::stderr(&untrusted).contains("inconclusive: not interleaved"), "{}", lab::stderr(&untrusted));
     assert_eq!(
         (status(&file("slow", &[("Sort", 1000)]), &one), status(&one, &file("slow", &[("Sort", 1000)]))),
         (Some(0), Some(1))
     );
+}
+
+/// Their user and system times are single means.
+#[test]
+fn equal_files_of_hyperfine_pass_a_gate() {
+    let lab = Lab::new();
+    let file = |name: &str, base: u32, user: f64| {
+        let times: Vec<String> = (0..10).map(|i| format!("1.{}", base + i % 4)).collect();
+        let text = format!(
+            r#"{{"results":[{{"command":"sort a","mean":1.1,"user":{user},"system":0.2,"times":[{}]}}]}}"#,
+            times.join(",")
+        );
+        std::fs::write(lab.path(name), text).unwrap();
+        lab.path(name).to_str().unwrap().to_owned()
+    };
+    let (old, same, slow) = (file("old.json", 1000, 0.7), file("same.json", 1001, 0.8), file("slow.json", 1900, 0.9));
+    let compared = |b: &str| lab.run(&["compare", &old, b, "--gate", "--assume-quiet"]);
+    let passed = compared(&same);
+    assert_eq!(passed.status.code(), Some(0), "{}", lab::stderr(&passed));
+    let table = lab::stdout(&passed);
+    assert!(table.contains("equal within ±2 %") && table.contains("sort a user: 700.0 ms → 800.0 ms"), "{table}");
+    assert_eq!(compared(&slow).status.code(), Some(1));
 }
 
 #[test]
@@ -265,8 +311,10 @@ fn files_of_other_tools_are_compared_and_taken_in() {
     std::fs::write(&slow, lines(1000)).unwrap();
     std::fs::write(&fast, lines(900)).unwrap();
     let [slow, fast] = [&slow, &fast].map(|path| path.to_str().unwrap());
-    let found = json(&lab.run(&["compare", slow, fast, "--format", "json"]));
+    let found = json(&lab.run(&["compare", slow, fast, "--assume-quiet", "--format", "json"]));
     assert_eq!(found["workloads"][0]["answer"], "faster");
+    let found = json(&lab.run(&["compare", slow, fast, "--format", "json"]));
+    assert_eq!(found["workloads"][0]["inconclusive"], "not-interleaved");
     assert!(!lab.db().exists(), "files need no database");
 
     assert!(lab.run(&["import", fast, "--name", "nightly"]).status.success());
@@ -305,7 +353,7 @@ fn runs_of_two_commits_are_compared_by_the_first_digits_of_their_names() {
             ["run", "-q", "load", "--repeats", "8", "--commit", commit].into_iter().chain(SHORT).collect();
         assert!(lab.faked(&run).env("RATE", rate).output().unwrap().status.success());
     }
-    let found = json(&lab.run(&["compare", "1f3a9c2", "80d2f11", "--format", "json"]));
+    let found = json(&lab.run(&["compare", "1f3a9c2", "80d2f11", "--assume-quiet", "--format", "json"]));
     let workload = &found["workloads"][0];
     assert_eq!((&workload["answer"], &found["b"]["name"]), (&"faster".into(), &"80d2f11aa34b".into()));
     let cautions = workload["cautions"].as_array().unwrap();
@@ -343,7 +391,7 @@ fn commits_of_one_file_are_compared() {
     let file = lab.path("series.csv");
     std::fs::write(&file, format!("time,commit,rate\n{lines}")).unwrap();
     let at = |commit: &str| format!("{}@{commit}", file.display());
-    let words = ["compare", &at("c1"), &at("c2f"), "--better", "higher", "--format", "json"];
+    let words = ["compare", &at("c1"), &at("c2f"), "--better", "higher", "--assume-quiet", "--format", "json"];
     assert_eq!(json(&lab.run(&words))["workloads"][0]["answer"], "faster");
     lab::assert_refused(&lab.run(&["compare", &at("c1"), &at("d")]), 2, "no value is of a commit 'd'");
     let unknown = lab.run(&["compare", &at("c1"), &at("c2")]);

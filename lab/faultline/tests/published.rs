@@ -68,7 +68,7 @@ fn two_runs_a_side_give_the_ratios_ends_and_no_answer() {
         let found = row["interval"][end].as_f64().unwrap();
         assert!((found - expected).abs() < 1e-9, "{end}: {found}, not {expected}");
     }
-    assert_eq!(row["judgement"]["answer"], "undecided");
+    assert_eq!(row["judgement"]["answer"], "inconclusive");
     assert!((row["interval"]["level_ratio"].as_f64().unwrap() - 2.0 / 3.0).abs() < 1e-12);
 }
 
@@ -87,7 +87,7 @@ fn six_runs_a_side_are_decided_beside_all_others() {
 
 /// What `published/README.md` says of the sources.
 #[test]
-fn too_few_repeats_are_undecided_beside_all_others() {
+fn too_few_repeats_are_inconclusive_beside_all_others() {
     let rows = rows();
     let count = |source: &str, answer: &str, alone: Option<&str>| {
         let same = |row: &&Value| {
@@ -97,9 +97,9 @@ fn too_few_repeats_are_undecided_beside_all_others() {
         rows.iter().filter(same).count()
     };
     assert_eq!(count("dragonfly-5.4-vs-5.6", "faster", Some("faster")), 10);
-    assert_eq!(count("dragonfly-5.4-vs-5.6", "undecided", Some("faster")), 3);
-    assert_eq!(count("dragonfly-5.4-vs-5.6", "undecided", Some("no-difference")), 1);
-    assert_eq!(count("dragonfly-2011-vm-token", "undecided", None), 2);
+    assert_eq!(count("dragonfly-5.4-vs-5.6", "inconclusive", Some("faster")), 3);
+    assert_eq!(count("dragonfly-5.4-vs-5.6", "inconclusive", Some("inconclusive")), 1);
+    assert_eq!(count("dragonfly-2011-vm-token", "inconclusive", None), 2);
 }
 
 #[test]

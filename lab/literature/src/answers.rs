@@ -181,8 +181,8 @@ impl Row<'_> {
         let word = self.estimated.judgement.as_ref().map_or("not tested", |judgement| match judgement.answer {
             Answer::Faster => "faster",
             Answer::Slower => "slower",
-            Answer::NoDifference => "no difference",
-            Answer::Undecided => "undecided",
+            Answer::Equal => "equal",
+            Answer::Inconclusive => "inconclusive",
         });
         format!("{word}{}", self.marks)
     }
@@ -202,7 +202,7 @@ fn claimed(improvement: &Improvement) -> String {
     }
 }
 
-/// An answer or method as JSON has it: `no-difference`.
+/// An answer or method as JSON has it: `signed-ranks`.
 fn word(value: Option<impl Serialize>) -> String {
     let value = value.map(|value| serde_json::to_value(value).expect("a word"));
     value.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
@@ -243,7 +243,7 @@ fn multiplicity(of: &SourceEstimates) -> String {
     };
     format!(
         "Each interval is one of {level} for its test alone, unless it says otherwise. The answers are for the {tests} tests with repeats on both sides \
-         taken together: with a chance of {level} at least, none of them is falsely said to differ (Holm's procedure)."
+         taken together, at a familywise confidence level of {level} (Holm's procedure)."
     )
 }
 
@@ -254,7 +254,8 @@ const LEGEND: [&str; 3] = [
     "Intervals and answers come from ranks, or, where there are too few values for that, from Welch's test on logarithms; 2 + 2 values allow no more than the \
          interval from the least to the greatest ratio of any two of them, which covers two times in three.",
     "Before and after are different kernels, which share no boot, and nothing is known of the order of the runs: if each kernel was booted once, the \
-         difference includes what those boots differ by.",
+         difference includes what those boots differ by. Answers hold if each machine did the same during all of its runs. equal: the interval lies within \
+         2 % of equality; inconclusive: neither a difference nor equality was shown.",
 ];
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ mod tests {
             row.judgement.as_mut().unwrap().answer = Answer::Faster;
         }
         let second = rows[1].judgement.as_mut().unwrap();
-        (second.answer, second.answer_alone) = (Answer::Undecided, Some(Answer::Faster));
+        (second.answer, second.answer_alone) = (Answer::Inconclusive, Some(Answer::Faster));
         rows[1].cautions.push(caution(OneBoot::Shared));
         let notes = Footnotes::of(&rows);
         assert_eq!(notes.common, [caution_words(&Caution::OneBoot { boots: OneBoot::Unknown })]);

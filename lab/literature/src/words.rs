@@ -40,7 +40,7 @@ pub(crate) fn mean(side: Option<&Measured>, unit: &str, signs: &Signs) -> String
 pub(crate) fn stand(agreement: Agreement) -> &'static str {
     match agreement {
         Agreement::AsClaimed => "borne out",
-        Agreement::CutOff => "cut off, not rounded",
+        Agreement::CutOff => "truncated",
         Agreement::Differs => "not borne out",
     }
 }

@@ -1,6 +1,7 @@
 //! All that is shown of a comparison: the answers, what stands behind them, and what else differs. Computed by `stats`, shown by `report`.
 
 use crate::advice::Advice;
+use crate::direction::Direction;
 use crate::estimate::Estimate;
 use crate::facts::FactValue;
 use crate::failure::Failure;
@@ -22,7 +23,7 @@ pub struct Comparison {
     pub a: Described,
     /// The second side: what is new.
     pub b: Described,
-    /// Chance with which no workload at all is falsely said to differ.
+    /// Familywise confidence level over all workloads: 0…1.
     pub level: f64,
     /// Seed of the bootstrap.
     pub seed: u64,
@@ -30,12 +31,14 @@ pub struct Comparison {
     pub resamples: u32,
     /// The workloads, each with its answer and what stands behind that.
     pub workloads: Vec<ComparedWorkload>,
-    /// Geometric mean of the improvements: above 1 the second side is better. None unless all workloads have a ratio.
+    /// Geometric mean of the improvements: above 1 the second side is better. None unless every workload has an estimate that holds.
     pub improvement: Option<Bounded>,
     /// Laws of scaling on both sides, of cases that were measured at enough numbers of tasks.
     pub scaling: Vec<ScaledCase>,
     /// Facts about the machine that differ.
     pub facts: Vec<FactDifference>,
+    /// Figures that can't be tested, as a side has a single value, beside other figures of the same benchmark that can.
+    pub side_figures: Vec<UntestedFigure>,
     /// How a live comparison came to its end; none where all was measured before.
     pub sequential: Option<Sequential>,
     /// What isn't compared, and why: it is on one side only, failed, or is of a block that a reboot split.
@@ -44,7 +47,7 @@ pub struct Comparison {
 
 impl Comparison {
     /// Value of `format`.
-    pub const FORMAT: &'static str = "faultline-comparison/2";
+    pub const FORMAT: &'static str = "faultline-comparison/3";
 }
 
 /// What one side is.
@@ -105,6 +108,24 @@ pub struct CounterDifference {
     pub p_corrected: f64,
 }
 
+/// A figure of which a side has a single value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct UntestedFigure {
+    /// The benchmark's name, and what was measured: `sort user`.
+    pub name: String,
+    /// Number of tasks, where it is known.
+    pub tasks: Option<u32>,
+    /// Unit of the values.
+    pub unit: String,
+    /// Which way is better.
+    pub direction: Direction,
+    /// Median on the first side.
+    pub a: f64,
+    /// Median on the second.
+    pub b: f64,
+}
+
 /// Both sides' laws of scaling for one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -133,10 +154,8 @@ pub struct FactDifference {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Sequential {
-    /// Chance with which no difference is falsely said, over all workloads and all looks.
+    /// Familywise confidence level over all workloads and all looks: 0…1.
     pub level: f64,
-    /// Half-width at which an interval counts as narrow enough, as a share.
-    pub precision: f64,
     /// The looks that were planned.
     pub looks: Vec<Look>,
     /// How many of them were taken; the answers are those of the last.
@@ -185,7 +204,7 @@ pub struct Fitness {
 
 impl Fitness {
     /// Value of `format`.
-    pub const FORMAT: &'static str = "faultline-fitness/2";
+    pub const FORMAT: &'static str = "faultline-fitness/3";
 }
 
 /// Whether a machine is fit to measure on.

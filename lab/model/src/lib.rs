@@ -13,6 +13,7 @@ pub mod direction;
 pub mod estimate;
 pub mod facts;
 pub mod failure;
+pub mod gate;
 pub mod imported;
 pub mod journal;
 mod json;

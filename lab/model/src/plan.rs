@@ -112,14 +112,40 @@ pub struct TimedSettings {
 
 /// What is asked of a live comparison. Its sides are the run's first two subjects.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "SavedComparisonSettings")]
 pub struct ComparisonSettings {
     /// How time is measured, on both sides.
     pub timed: TimedSettings,
     /// Familywise confidence level, over all workloads and all looks: 0…1.
     pub level: f64,
-    /// It may end when a ratio's interval reaches no further than this share to either side. 0: it looks once, when all that was planned is
-    /// measured or the time is used up.
-    pub precision: f64,
+    /// Margin of equality, as a share: sides whose ratio lies within [1/(1 + margin), 1 + margin] count as equal.
+    pub margin: f64,
+    /// It tests once, when all that was planned is measured or the time is used up, and takes no interim looks.
+    pub once: bool,
+}
+
+/// Margin of equality where none is asked for.
+pub const USUAL_MARGIN: f64 = 0.02;
+
+/// The settings as they were ever saved. Until a comparison had a margin it had a precision, and 0 meant that it takes no interim looks.
+#[derive(Deserialize)]
+struct SavedComparisonSettings {
+    timed: TimedSettings,
+    level: f64,
+    margin: Option<f64>,
+    once: Option<bool>,
+    precision: Option<f64>,
+}
+
+impl From<SavedComparisonSettings> for ComparisonSettings {
+    fn from(saved: SavedComparisonSettings) -> Self {
+        ComparisonSettings {
+            timed: saved.timed,
+            level: saved.level,
+            margin: saved.margin.unwrap_or(USUAL_MARGIN),
+            once: saved.once.unwrap_or(saved.precision == Some(0.0)),
+        }
+    }
 }
 
 /// How long an item's phases last, in milliseconds.

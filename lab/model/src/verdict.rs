@@ -52,7 +52,7 @@ pub struct VerdictBasis {
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
-pub enum Inconclusive {
+pub enum InconclusiveVerdict {
     /// Too few blocks have a value of both the base and the point.
     FewRepeats {
         /// Blocks that a verdict needs.
@@ -79,7 +79,7 @@ pub enum Inconclusive {
     },
 }
 
-impl Inconclusive {
+impl InconclusiveVerdict {
     /// The reason in a word: `across-limit`.
     pub fn word(&self) -> &'static str {
         self.into()
@@ -146,7 +146,7 @@ pub struct CurveVerdict {
     /// Why it is [`Verdict::Inconclusive`]; none for any other verdict.
     #[serde(rename = "verdict_reason", default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(optional))]
-    pub reason: Option<Said<Inconclusive>>,
+    pub reason: Option<Said<InconclusiveVerdict>>,
 }
 
 impl CurveVerdict {
@@ -159,7 +159,7 @@ impl CurveVerdict {
     }
 
     /// No verdict, for a reason.
-    pub fn inconclusive(rests_on: VerdictBasis, reason: Inconclusive) -> CurveVerdict {
+    pub fn inconclusive(rests_on: VerdictBasis, reason: InconclusiveVerdict) -> CurveVerdict {
         CurveVerdict { verdict: Verdict::Inconclusive, rests_on: Some(rests_on), reason: Some(reason.into()) }
     }
 }
@@ -173,7 +173,7 @@ mod tests {
         let efficiency = Estimate { median: 0.5, low: 0.25, high: 0.75, coverage: 0.5, n: 6 };
         let basis = VerdictBasis { tasks: 2, efficiency };
         let by = vec![Disturbance { tasks: 1, cause: DisturbanceCause::Others { cpus: 1.5 } }];
-        let reason = Inconclusive::Disturbed { as_measured: Verdict::DoesNotScale, could_be: None, by };
+        let reason = InconclusiveVerdict::Disturbed { as_measured: Verdict::DoesNotScale, could_be: None, by };
         assert_eq!(reason.word(), "disturbed");
         let verdict = CurveVerdict::inconclusive(basis, reason);
         let json = serde_json::to_value(&verdict).unwrap();

@@ -54,10 +54,38 @@ pub enum Answer {
     Faster,
     /// The second side is worse.
     Slower,
-    /// No difference was detected; [`WorkloadComparison::detectable`] says which could have been.
-    NoDifference,
-    /// The data can't tell, whatever they say: a warning says why.
-    Undecided,
+    /// The confidence interval lies within the margin of equality.
+    Equal,
+    /// None of these was shown; [`WorkloadComparison::inconclusive`] says why.
+    Inconclusive,
+}
+
+/// Why a workload's comparison is inconclusive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[serde(rename_all = "kebab-case")]
+pub enum Inconclusive {
+    /// There are too few independent values, or the first look isn't due yet: [`Caution::FewUnits`] has the numbers.
+    FewValues,
+    /// A side was measured in a single boot, which the other side doesn't share.
+    ConfoundedBoots,
+    /// The sides were measured one after the other, and nothing shows that the machine did the same meanwhile.
+    NotInterleaved,
+    /// The confidence interval is too wide for an estimate to mean anything.
+    TooNoisy,
+    /// No difference is statistically significant, and the confidence interval reaches past the margin of equality:
+    /// [`WorkloadComparison::detectable`] is the smallest change that would have been detected.
+    PastMargin,
+}
+
+impl Inconclusive {
+    /// Whether the ratio is worth showing: it was estimated, and not from noise alone.
+    pub fn has_estimate(self) -> bool {
+        match self {
+            Inconclusive::NotInterleaved | Inconclusive::PastMargin => true,
+            Inconclusive::FewValues | Inconclusive::ConfoundedBoots | Inconclusive::TooNoisy => false,
+        }
+    }
 }
 
 /// What one side consists of.
@@ -94,8 +122,22 @@ pub enum Caution {
         /// What is known of the boots.
         boots: OneBoot,
     },
-    /// One side was measured after the other.
+    /// One side was measured after the other, or the order of the measurements isn't known.
     NotInterleaved,
+    /// Other processes used CPU time while a side was measured.
+    Load {
+        /// CPUs that they used on average while the first side ran; none where that isn't more than usual.
+        a: Option<f64>,
+        /// While the second side ran.
+        b: Option<f64>,
+    },
+    /// A hypervisor took CPU time away while a side was measured.
+    Steal {
+        /// Share of the machine's CPU time while the first side ran; none where that isn't more than usual.
+        a: Option<f64>,
+        /// While the second side ran.
+        b: Option<f64>,
+    },
     /// Values move in one direction over time.
     Drift {
         /// Where the first side's go; none where they don't.
@@ -224,11 +266,17 @@ pub struct WorkloadComparison {
     pub method: Method,
     /// The answer, corrected for all workloads of the suite.
     pub answer: Answer,
+    /// Why the answer is [`Answer::Inconclusive`]; none where it isn't.
+    pub inconclusive: Option<Inconclusive>,
+    /// The margin of equality, as a share: sides whose ratio lies within [1/(1 + margin), 1 + margin] count as equal.
+    pub margin: f64,
+    /// Whether the confidence interval at the Bonferroni level lies within the margin. A difference can be statistically significant and within it.
+    pub within_margin: bool,
     /// Chance of a difference as great as this between equal sides. None when no test is possible.
     pub p: Option<f64>,
     /// The same, corrected by Holm's procedure: below 1 − level of the suite when a difference is detected.
     pub p_corrected: Option<f64>,
-    /// Ratio of the sides, with the interval that belongs to the test.
+    /// Ratio of the sides, with the interval that belongs to the test: at Holm's level for a difference, at the Bonferroni level otherwise.
     pub ratio: Option<Bounded>,
     /// Shift between the sides, in the figure's unit, with the interval that belongs to the test of ranks.
     pub shift: Option<Bounded>,
@@ -245,7 +293,7 @@ pub struct WorkloadComparison {
 pub struct SuiteComparison {
     /// Name and version of this structure.
     pub format: String,
-    /// Chance with which no workload at all is falsely said to differ.
+    /// Familywise confidence level over all workloads: 0…1.
     pub level: f64,
     /// Seed of the bootstrap.
     pub seed: u64,
@@ -253,13 +301,13 @@ pub struct SuiteComparison {
     pub resamples: u32,
     /// The workloads, in the order given.
     pub workloads: Vec<WorkloadComparison>,
-    /// Geometric mean of the improvements: above 1 the second side is better. None unless all workloads have a ratio.
+    /// Geometric mean of the improvements: above 1 the second side is better. None unless every workload has an estimate that holds.
     pub improvement: Option<Bounded>,
 }
 
 impl SuiteComparison {
     /// Value of `format`.
-    pub const FORMAT: &'static str = "faultline-comparison/1";
+    pub const FORMAT: &'static str = "faultline-comparison/3";
 }
 
 #[cfg(test)]

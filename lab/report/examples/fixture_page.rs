@@ -41,6 +41,7 @@ fn main() -> io::Result<()> {
     for (name, one) in [
         ("compared", comparison_fixture::typical()),
         ("compared-stored", comparison_fixture::stored()),
+        ("compared-in-sequence", comparison_fixture::in_sequence()),
         ("compared-imported", comparison_fixture::imported()),
         ("compared-hostile", comparison_fixture::hostile()),
         ("compared-empty", comparison_fixture::empty()),

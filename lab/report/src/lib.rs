@@ -28,7 +28,7 @@ pub mod table;
 mod workloads;
 
 pub use changes::changes;
-pub use comparison::{comparison, fitness};
+pub use comparison::{comparison, comparison_gate, fitness};
 pub use facts::facts;
 pub use format::{Format, UnknownFormat};
 pub use imported::imported;

@@ -3,9 +3,10 @@
 mod comparison_fixture;
 mod fitness_fixture;
 
-use comparison_fixture::{empty, hostile, imported, stored, typical};
+use comparison_fixture::{empty, hostile, imported, in_sequence, stored, typical};
 use faultline_model::comparison::{ComparedWorkload, Comparison, Fit, Fitness};
-use faultline_report::{Format, Style, comparison, comparison_html, fitness};
+use faultline_model::gate::{Gate, WhenInconclusive};
+use faultline_report::{Format, Style, comparison, comparison_gate, comparison_html, fitness};
 use fitness_fixture::checked;
 use insta::assert_snapshot;
 
@@ -26,6 +27,24 @@ fn a_comparison_in_every_format() {
 fn runs_of_before_on_two_machines() {
     assert_snapshot!("compared_stored_table", comparison(&stored(), Format::Table, &WIDE));
     assert_snapshot!("compared_stored_markdown", comparison(&stored(), Format::Markdown, &WIDE));
+}
+
+#[test]
+fn runs_of_one_boot_one_after_the_other() {
+    assert_snapshot!("compared_in_sequence", comparison(&in_sequence(), Format::Table, &WIDE));
+}
+
+#[test]
+fn a_gate_names_what_closes_it_and_what_it_lets_pass() {
+    let mut one = typical();
+    assert_snapshot!("gate_closed", comparison_gate(&Gate::of(&one, WhenInconclusive::Fail), &WIDE));
+    one.unmatched.clear();
+    one.workloads[1].comparison.within_margin = true;
+    assert_snapshot!("gate_open", comparison_gate(&Gate::of(&one, WhenInconclusive::Pass), &WIDE));
+    one.workloads.truncate(1);
+    let gate = Gate::of(&one, WhenInconclusive::Fail);
+    assert!(gate.is_open());
+    assert_eq!(comparison_gate(&gate, &WIDE), "gate: open, nothing is slower by more than the margin\n");
 }
 
 #[test]
@@ -61,17 +80,17 @@ fn json_is_what_was_given_and_can_be_read_back() {
     assert_eq!(serde_json::from_str::<Fitness>(&fitness(&one, Format::Json, &WIDE)).unwrap(), one);
 }
 
-/// Undecided workloads have a ratio in the data, but it is no finding: nothing for people gives it, and CSV has no change for it.
+/// A ratio within boots that are confounded with the sides is in the data, but no output for people has it, and CSV has no change for it.
 #[test]
-fn what_is_undecided_is_told_without_a_change() {
+fn what_has_no_estimate_is_told_without_a_change() {
     let one = typical();
     let mut texts: Vec<String> = [(Format::Table, &WIDE), (Format::Table, &NARROW), (Format::Markdown, &WIDE)]
         .into_iter()
         .map(|(format, style)| comparison(&one, format, style).split_whitespace().collect::<Vec<_>>().join(" "))
         .collect();
     for text in &texts {
-        assert!(text.contains("undecided: 1 and 1 boots can't show any difference"), "{text}");
-        assert!(text.contains("Overall: none, as not every workload has an answer"), "{text}");
+        assert!(text.contains("inconclusive: 1 and 1 boots can't show any difference"), "{text}");
+        assert!(text.contains("Overall: none, as not every workload has an estimate that holds"), "{text}");
     }
     texts.push(comparison_html(&one).split("<script").next().unwrap().to_owned());
     for text in &texts {
@@ -83,7 +102,8 @@ fn what_is_undecided_is_told_without_a_change() {
     let column = |name: &str| header.iter().position(|column| column == name).unwrap();
     let records: Vec<_> = reader.records().map(|record| record.unwrap()).collect();
     assert_eq!(records.len(), one.workloads.len());
-    assert_eq!(&records[4][column("answer")], "undecided");
+    assert_eq!(&records[4][column("answer")], "inconclusive");
+    assert_eq!(&records[4][column("inconclusive")], "confounded-boots");
     for name in ["change_ratio", "change_low_ratio", "change_high_ratio", "p"] {
         assert_eq!(&records[4][column(name)], "", "{name}");
     }
@@ -164,7 +184,8 @@ fn the_page_holds_every_answer_and_nothing_to_load() {
         assert!(own.contains(&comparison.name), "{}", comparison.name);
     }
     for words in [
-        "one of 1.3 % or more would have been, four times in five",
+        "equal within ±2 %",
+        "reaches past ±2 %; 80 % power to detect a change of 25.1 % or more",
         "vmstat.thp_fault_alloc",
         "contention fell from 0.21 to 0.080",
         "kernel.transparent_hugepages",

@@ -24,8 +24,10 @@ pub struct ComparisonRequest {
     pub sides: [Subject; 2],
     /// Familywise confidence level, over all workloads and all looks: 0…1.
     pub level: f64,
-    /// Half-width of a ratio's interval, as a share, at which the comparison may end; 0 to look only once, at the end.
-    pub precision: f64,
+    /// Margin of equality, as a share.
+    pub margin: f64,
+    /// It tests once, at the end.
+    pub once: bool,
 }
 
 /// What a side's machine provides.
@@ -63,15 +65,15 @@ pub fn plan_comparison(
     check_cases(&cases[0], &cases[1])?;
     check_budget(request, &planned)?;
     let repeats = match request.repeats {
-        None if comparison.precision > 0.0 => MOST_BLOCKS,
+        None if !comparison.once => MOST_BLOCKS,
         // Without an interim look, as many blocks as fit the time. The duration of commands is not known, so the time limit ends them.
         None if request.budget_ms.is_some() => repeats(request, &planned)?.max(MOST_BLOCKS),
         _ => repeats(request, &planned)?,
     };
     check_size(planned.len(), repeats)?;
     let timed = TimedSettings { suite: suite_name(request, comparison), ..timed(request) };
-    let ComparisonRequest { level, precision, .. } = *comparison;
-    let kind = RunKind::Comparison(ComparisonSettings { timed, level, precision });
+    let ComparisonRequest { level, margin, once, .. } = *comparison;
+    let kind = RunKind::Comparison(ComparisonSettings { timed, level, margin, once });
     let settings = settings(request, kind, cpus, repeats, seed);
     Ok(Plan { settings, items: order(&planned, repeats, seed) })
 }
@@ -141,7 +143,7 @@ mod tests {
 
     fn comparison(a: Setup, b: Setup) -> ComparisonRequest {
         let named = |name: &str, setup| Subject::on(name.to_owned(), Machine::Host, setup);
-        ComparisonRequest { sides: [named("old", a), named("new", b)], level: 0.95, precision: 0.01 }
+        ComparisonRequest { sides: [named("old", a), named("new", b)], level: 0.95, margin: 0.02, once: false }
     }
 
     fn request(names: &[&str]) -> Request {

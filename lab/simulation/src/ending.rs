@@ -80,7 +80,7 @@ fn answers(comparison: &Comparison, difference: Difference) -> Result<Answered, 
         let is_wrong = match workload.answer {
             Answer::Faster => difference == Difference::Slower,
             Answer::Slower => difference == Difference::Faster,
-            Answer::NoDifference | Answer::Undecided => continue,
+            Answer::Equal | Answer::Inconclusive => continue,
         };
         if is_wrong {
             return Err(format!("{} is said to be {:?}, and is {difference:?}", workload.name, workload.answer));

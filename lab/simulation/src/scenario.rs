@@ -37,7 +37,8 @@ impl Difference {
 #[derive(Debug, Clone, Copy)]
 struct Compared {
     difference: Difference,
-    precision: f64,
+    margin: f64,
+    once: bool,
 }
 
 /// The experiment of a seed.
@@ -63,7 +64,8 @@ impl Scenario {
         let differences = [Difference::None, Difference::None, Difference::Faster, Difference::Slower];
         let compared = is_comparison.then(|| Compared {
             difference: *differences.choose(random).unwrap_or(&Difference::None),
-            precision: *[0.0, 0.005, 0.02, 0.1].choose(random).unwrap_or(&0.0),
+            margin: *[0.005, 0.02, 0.1].choose(random).unwrap_or(&0.02),
+            once: random.random_bool(0.25),
         });
         let shares: [f64; 4] = if is_comparison { [0.0, 0.0, 0.05, 0.2] } else { [0.0, 0.1, 0.3, 0.9] };
         let fault_share = *shares.choose(random).unwrap_or(&0.0);
@@ -84,7 +86,7 @@ impl Scenario {
     pub(crate) fn begin(&self, lab: &mut Lab<'_>) -> Result<Measured, Error> {
         let (request, machine) = (self.request.clone(), self.machine.clone());
         let (seed, label) = (Some(self.seed), Some(format!("seed {}", self.seed)));
-        let Some(Compared { difference, precision }) = self.compared else {
+        let Some(Compared { difference, margin, once }) = self.compared else {
             return faultline_experiment::run(
                 &RunRequest { request, machine, seed, label, ..RunRequest::default() },
                 lab,
@@ -93,7 +95,7 @@ impl Scenario {
         let environment = [(SPEED.to_owned(), difference.speed().to_string())].into();
         let side = |name: &str, setup| Subject::on(name.to_owned(), Machine::Host, setup);
         let sides = [side("old", Setup::default()), side("new", Setup { environment, ..Setup::default() })];
-        let comparison = ComparisonRequest { sides, level: 0.95, precision };
+        let comparison = ComparisonRequest { sides, level: 0.95, margin, once };
         faultline_experiment::compare(&LiveComparisonRequest { request, comparison, machine, seed, label }, lab)
     }
 

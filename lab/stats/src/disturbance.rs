@@ -155,7 +155,7 @@ mod tests {
     use crate::{example, summarise};
     use faultline_model::protocol::UsageScope;
     use faultline_model::record::RunRecord;
-    use faultline_model::verdict::{CurveVerdict, Disturbance, DisturbanceCause, Inconclusive, Verdict};
+    use faultline_model::verdict::{CurveVerdict, Disturbance, DisturbanceCause, InconclusiveVerdict, Verdict};
 
     /// What a repeat's tasks and others used of two CPUs, and what was stolen, in CPUs.
     #[derive(Clone, Copy)]
@@ -200,7 +200,7 @@ mod tests {
     /// The verdict as measured, the efficiencies that are possible, in percent, and the causes.
     fn withheld(record: &RunRecord) -> (Verdict, Option<(i64, i64)>, Vec<Disturbance>) {
         match verdict(record).reason.map(|reason| reason.what) {
-            Some(Inconclusive::Disturbed { as_measured, could_be, by }) => {
+            Some(InconclusiveVerdict::Disturbed { as_measured, could_be, by }) => {
                 let percent = |share: f64| (share * 100.0).round() as i64;
                 (as_measured, could_be.map(|range| (percent(range.low), percent(range.high))), by)
             }
@@ -242,7 +242,7 @@ mod tests {
         let squeezed = Use { own: 1.0, others: 1.0, stolen: 0.0 };
         let half = run(|tasks, block| if tasks == 2 && block < 3 { squeezed } else { at(tasks, BOTH, ALONE) });
         let reason = verdict(&half).reason.map(|reason| reason.what);
-        assert_eq!(reason, Some(Inconclusive::AcrossLimit { limits: vec![0.75, 0.9] }));
+        assert_eq!(reason, Some(InconclusiveVerdict::AcrossLimit { limits: vec![0.75, 0.9] }));
         let all_but_one =
             run(|tasks, block| if tasks == 2 && block < 5 { squeezed } else { at(tasks, squeezed, ALONE) });
         assert_eq!(withheld(&all_but_one).1, Some((50, 100)));

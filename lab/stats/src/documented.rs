@@ -35,6 +35,8 @@ fn every_limit_stands_in_the_document_with_its_value() {
         ("LENS_SHOWN", limits::LENS_SHOWN as f64),
         ("LENS_GATE_SHOWN", limits::LENS_GATE_SHOWN as f64),
         ("POWER", limits::POWER),
+        ("MARGIN", limits::MARGIN),
+        ("TOO_NOISY", limits::TOO_NOISY),
         ("BOOTSTRAP_UNITS", limits::BOOTSTRAP_UNITS as f64),
         ("SHAPE_VALUES", limits::SHAPE_VALUES as f64),
         ("DRIFT_LEVEL", limits::DRIFT_LEVEL),

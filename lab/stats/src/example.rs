@@ -157,7 +157,7 @@ impl Run {
         let timed = timed();
         let kind = match self.other_rate {
             None => RunKind::Timed(timed),
-            Some(_) => RunKind::Comparison(ComparisonSettings { timed, level: 0.95, precision: 0.01 }),
+            Some(_) => RunKind::Comparison(ComparisonSettings { timed, level: 0.95, margin: 0.02, once: false }),
         };
         Settings { cpus: self.tasks.clone(), repeats: self.repeats, seed: 1, limit_ms: None, size: None, kind }
     }

@@ -82,6 +82,12 @@ pub const LENS_GATE_SHOWN: usize = 5;
 /// Probability with which a difference that is called detectable is detected.
 pub const POWER: f64 = 0.80;
 
+/// Margin of equality where none is asked for, as a share.
+pub const MARGIN: f64 = faultline_model::plan::USUAL_MARGIN;
+
+/// Ratio of the ends of a confidence interval above which it is too wide for an answer, unless it lies far from equality.
+pub const TOO_NOISY: f64 = 1.5;
+
 /// Fewest units of a side of which a bootstrap interval is made.
 pub const BOOTSTRAP_UNITS: usize = 10;
 

@@ -5,7 +5,7 @@ use crate::machine::Cpus;
 use crate::thresholds::{ABOVE_IDEAL, LOST_GAIN, SCALES_EFFICIENCY, VERDICT_REPEATS};
 use faultline_model::estimate::Estimate;
 use faultline_model::summary::Point;
-use faultline_model::verdict::{CurveVerdict, Inconclusive, Verdict, VerdictBasis};
+use faultline_model::verdict::{CurveVerdict, InconclusiveVerdict, Verdict, VerdictBasis};
 
 /// The verdict at the greatest number of tasks that have cores of their own, or else CPUs of their own; at any number where neither is
 /// known.
@@ -41,9 +41,9 @@ fn judged(base_tasks: u32, points: &[Point], cpus: &Cpus) -> Option<VerdictBasis
 }
 
 /// What an efficiency at `times` the base's tasks says, or why it says nothing.
-fn judge(efficiency: &Estimate, times: f64, doubt: Option<Doubt>) -> Result<Verdict, Inconclusive> {
+fn judge(efficiency: &Estimate, times: f64, doubt: Option<Doubt>) -> Result<Verdict, InconclusiveVerdict> {
     if efficiency.n < VERDICT_REPEATS {
-        return Err(Inconclusive::FewRepeats { needed: VERDICT_REPEATS });
+        return Err(InconclusiveVerdict::FewRepeats { needed: VERDICT_REPEATS });
     }
     let as_measured = by_limits(efficiency.low, efficiency.high, times)?;
     let Some(Doubt { by, could_be }) = doubt else { return not_above_ideal(as_measured, efficiency.low) };
@@ -51,12 +51,12 @@ fn judge(efficiency: &Estimate, times: f64, doubt: Option<Doubt>) -> Result<Verd
         Some(range) if by_limits(range.low, range.high, times) == Ok(as_measured) => {
             not_above_ideal(as_measured, range.low)
         }
-        _ => Err(Inconclusive::Disturbed { as_measured, could_be, by }),
+        _ => Err(InconclusiveVerdict::Disturbed { as_measured, could_be, by }),
     }
 }
 
 /// The verdict on efficiencies from `low` to `high`, if all of them have the same.
-fn by_limits(low: f64, high: f64, times: f64) -> Result<Verdict, Inconclusive> {
+fn by_limits(low: f64, high: f64, times: f64) -> Result<Verdict, InconclusiveVerdict> {
     let lost = lost_efficiency(times);
     if low >= SCALES_EFFICIENCY {
         Ok(Verdict::Scales)
@@ -66,14 +66,14 @@ fn by_limits(low: f64, high: f64, times: f64) -> Result<Verdict, Inconclusive> {
         Ok(Verdict::Partly)
     } else {
         let limits = [lost, SCALES_EFFICIENCY].into_iter().filter(|limit| low < *limit && *limit <= high);
-        Err(Inconclusive::AcrossLimit { limits: limits.collect() })
+        Err(InconclusiveVerdict::AcrossLimit { limits: limits.collect() })
     }
 }
 
 /// The verdict, unless the lowest efficiency is above what tasks can reach together.
-fn not_above_ideal(verdict: Verdict, lowest: f64) -> Result<Verdict, Inconclusive> {
+fn not_above_ideal(verdict: Verdict, lowest: f64) -> Result<Verdict, InconclusiveVerdict> {
     let limit = 1.0 + ABOVE_IDEAL;
-    if lowest > limit { Err(Inconclusive::SuperLinear { limit }) } else { Ok(verdict) }
+    if lowest > limit { Err(InconclusiveVerdict::SuperLinear { limit }) } else { Ok(verdict) }
 }
 
 /// The efficiency at which the gain per added CPU is [`LOST_GAIN`], at `times` the base's tasks.
@@ -124,7 +124,7 @@ mod tests {
     }
 
     /// Why a verdict is inconclusive.
-    fn reason(verdict: CurveVerdict) -> Inconclusive {
+    fn reason(verdict: CurveVerdict) -> InconclusiveVerdict {
         assert_eq!(verdict.verdict, Verdict::Inconclusive);
         verdict.reason.expect("an inconclusive verdict has a reason").what
     }
@@ -154,7 +154,7 @@ mod tests {
             &cpus(None),
             |_| None,
         )) {
-            Inconclusive::AcrossLimit { limits } => limits,
+            InconclusiveVerdict::AcrossLimit { limits } => limits,
             other => panic!("{other:?}"),
         };
         assert_eq!(limits(0.70, 0.80), [0.75]);
@@ -174,15 +174,15 @@ mod tests {
         let points = [point(1, 1.0, 1.0, 5), point(2, 1.04, 1.23, 5)];
         assert_eq!(
             reason(verdict(Some(1), &points, &cpus(Some(2)), |_| None)),
-            Inconclusive::SuperLinear { limit: 1.02 }
+            InconclusiveVerdict::SuperLinear { limit: 1.02 }
         );
         assert_eq!(
             doubted(1.04, 1.23, Some((0.93, 1.23))).verdict,
             Verdict::Scales,
             "the doubt explains it, and it scales all the same"
         );
-        assert!(matches!(reason(doubted(1.04, 1.23, Some((0.85, 1.23)))), Inconclusive::Disturbed { .. }));
-        assert!(matches!(reason(doubted(1.10, 1.23, Some((1.03, 1.23)))), Inconclusive::SuperLinear { .. }));
+        assert!(matches!(reason(doubted(1.04, 1.23, Some((0.85, 1.23)))), InconclusiveVerdict::Disturbed { .. }));
+        assert!(matches!(reason(doubted(1.10, 1.23, Some((1.03, 1.23)))), InconclusiveVerdict::SuperLinear { .. }));
     }
 
     #[test]
@@ -202,7 +202,9 @@ mod tests {
             (0.48, 0.62, None, Verdict::DoesNotScale),
         ] {
             match reason(doubted(low, high, could_be)) {
-                Inconclusive::Disturbed { as_measured: seen, by, .. } => assert_eq!((seen, by.len()), (as_measured, 1)),
+                InconclusiveVerdict::Disturbed { as_measured: seen, by, .. } => {
+                    assert_eq!((seen, by.len()), (as_measured, 1))
+                }
                 other => panic!("{other:?}"),
             }
         }
@@ -210,7 +212,7 @@ mod tests {
 
     #[test]
     fn what_the_interval_leaves_open_is_not_blamed_on_others() {
-        assert!(matches!(reason(doubted(0.70, 0.80, Some((0.60, 0.95)))), Inconclusive::AcrossLimit { .. }));
+        assert!(matches!(reason(doubted(0.70, 0.80, Some((0.60, 0.95)))), InconclusiveVerdict::AcrossLimit { .. }));
     }
 
     #[test]
@@ -244,6 +246,9 @@ mod tests {
     #[test]
     fn two_repeats_decide_nothing() {
         let points = [point(1, 1.0, 1.0, 2), point(2, 0.99, 1.0, 2)];
-        assert_eq!(reason(verdict(Some(1), &points, &cpus(Some(2)), |_| None)), Inconclusive::FewRepeats { needed: 3 });
+        assert_eq!(
+            reason(verdict(Some(1), &points, &cpus(Some(2)), |_| None)),
+            InconclusiveVerdict::FewRepeats { needed: 3 }
+        );
     }
 }

@@ -4,7 +4,6 @@ mod noise;
 
 use faultline_model::comparison::Look;
 use faultline_model::direction::Direction;
-use faultline_model::facts::Facts;
 use faultline_model::workload_comparison::{Answer, SuiteComparison, WorkloadComparison};
 use faultline_stats::sequential::{looks, settled};
 use faultline_stats::two_sample::{Boot, Run, Samples, Settings, Workload, compare};
@@ -16,8 +15,8 @@ const WORKLOADS: u32 = 3;
 /// Standard deviation of the logarithms.
 const NOISE: f64 = 0.02;
 
-/// Half-width at which a comparison may end without a difference.
-const PRECISION: f64 = 0.01;
+/// Margin of equality: as great as the noise.
+const MARGIN: f64 = NOISE;
 
 /// A workload's values in the order of time, each with whether it is the second side's.
 type Values = Vec<(bool, f64)>;
@@ -53,12 +52,13 @@ fn side(values: &Values, second: bool, shape: Shape, blocks_known: bool) -> Samp
         }
         _ => vec![Boot { id: Some("shared".to_owned()), runs: runs.collect() }],
     };
-    Samples { boots, facts: Facts::default() }
+    Samples { boots, ..Samples::default() }
 }
 
 /// A live comparison of [`WORKLOADS`].
 struct Live {
     shape: Shape,
+    margin: f64,
     workloads: Vec<Values>,
     /// Whether the comparison is told of them.
     blocks_known: bool,
@@ -69,6 +69,7 @@ impl Live {
         let blocks_known = true;
         Live {
             shape,
+            margin: MARGIN,
             blocks_known,
             workloads: (0..WORKLOADS).map(|_| workload(random, shape, blocks, ratio)).collect(),
         }
@@ -84,16 +85,17 @@ impl Live {
             b: side(&seen(values), true, self.shape, self.blocks_known),
         };
         let workloads: Vec<Workload> = self.workloads.iter().map(workload).collect();
-        compare(&workloads, &Settings { level: 1.0 - look.alpha, seed: 1, resamples: 0 }).unwrap()
+        compare(
+            &workloads,
+            &Settings { level: 1.0 - look.alpha, margin: self.margin, assume_quiet: false, seed: 1, resamples: 0 },
+        )
+        .unwrap()
     }
 
     /// How it ends: the answers, and the blocks that they took.
     fn ended(&self, looks: &[Look]) -> (SuiteComparison, u32) {
         let (last, before) = looks.split_last().unwrap();
-        let early = before
-            .iter()
-            .map(|look| (self.at(look), look.blocks))
-            .find(|(suite, _)| settled(&suite.workloads, PRECISION));
+        let early = before.iter().map(|look| (self.at(look), look.blocks)).find(|(suite, _)| settled(&suite.workloads));
         early.unwrap_or_else(|| (self.at(last), last.blocks))
     }
 }
@@ -125,7 +127,7 @@ fn an_order_that_alternates_is_no_difference() {
     for _ in 0..500 {
         let series = random.autoregressive(-0.9, 40);
         let workloads = vec![in_blocks(&mut random, &series, 1.0)];
-        let mut live = Live { shape: Shape::Normal, workloads, blocks_known: true };
+        let mut live = Live { shape: Shape::Normal, margin: MARGIN, workloads, blocks_known: true };
         for found in &mut found {
             *found += u32::from(looks.iter().any(|look| live.at(look).workloads.iter().any(differs)));
             live.blocks_known = false;
@@ -146,7 +148,7 @@ fn a_few_blocks_of_an_order_that_alternates_are_no_difference() {
         for _ in 0..2000 {
             let series = random.autoregressive(-0.9, 2 * blocks as usize);
             let workloads = vec![in_blocks(&mut random, &series, 1.0)];
-            let mut live = Live { shape: Shape::Normal, workloads, blocks_known: true };
+            let mut live = Live { shape: Shape::Normal, margin: MARGIN, workloads, blocks_known: true };
             for found in &mut found {
                 *found += u32::from(looks.iter().any(|look| live.at(look).workloads.iter().any(differs)));
                 live.blocks_known = false;
@@ -177,6 +179,37 @@ fn equal_sides_differ_at_any_look_at_the_stated_rate_at_most() {
     for shape in SHAPES {
         check_false_alarms(shape, false_alarms(2, shape, 60, 10_000), 0.05);
     }
+}
+
+/// Share of `trials` comparisons of up to 20 blocks, whose true ratio is given, in which any look calls any workload equal, or different within the margin;
+/// and the share of workloads that are called equal at the end.
+fn equalities(seed: u64, shape: Shape, ratio: f64, trials: u32) -> [f64; 2] {
+    let looks = looks(20, WORKLOADS, LEVEL);
+    let mut random = Noise::new(seed);
+    let (mut at_any_look, mut at_the_end) = (0, 0);
+    for _ in 0..trials {
+        let live = Live { margin: WIDE_MARGIN, ..Live::new(&mut random, shape, 20, ratio) };
+        let within = |look: &Look| live.at(look).workloads.iter().any(|workload| workload.within_margin);
+        at_any_look += u32::from(looks.iter().any(within));
+        let equal = |workload: &&WorkloadComparison| workload.answer == Answer::Equal;
+        at_the_end += live.ended(&looks).0.workloads.iter().filter(equal).count() as u32;
+    }
+    [f64::from(at_any_look) / f64::from(trials), f64::from(at_the_end) / f64::from(WORKLOADS * trials)]
+}
+
+/// A margin that 20 blocks can show.
+const WIDE_MARGIN: f64 = 0.05;
+
+#[test]
+fn sides_beyond_the_margin_are_hardly_ever_equal_at_any_look() {
+    for shape in SHAPES {
+        let [at_any_look, _] = equalities(9, shape, 1.0 + WIDE_MARGIN + 0.0001, 500);
+        println!("{shape:?}: equal at any look {at_any_look:.4}");
+        assert!(at_any_look <= 0.05, "{shape:?}: {at_any_look}");
+    }
+    let [_, at_the_end] = equalities(10, Shape::Normal, 1.0, 200);
+    println!("equal sides: {at_the_end:.3} of the workloads are called equal");
+    assert!(at_the_end >= 0.9, "{at_the_end}");
 }
 
 /// Of `trials` comparisons with a true ratio: workloads whose final interval covers it, workloads whose difference is found, and mean blocks.

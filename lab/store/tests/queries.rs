@@ -25,7 +25,7 @@ fn settings() -> Settings {
         copies: 1,
         tree: None,
     };
-    let kind = RunKind::Comparison(ComparisonSettings { timed, level: 0.95, precision: 0.01 });
+    let kind = RunKind::Comparison(ComparisonSettings { timed, level: 0.95, margin: 0.02, once: false });
     Settings { cpus: vec![1, 2], repeats: 1, seed: 7, limit_ms: None, size: None, kind }
 }
 

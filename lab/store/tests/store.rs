@@ -131,7 +131,7 @@ fn the_sides_of_a_comparison_and_their_machines_read_back() {
         Subject::on("new".to_owned(), guest, setup),
     ];
     let RunKind::Timed(timed) = settings().kind else { panic!() };
-    let kind = RunKind::Comparison(ComparisonSettings { timed, level: 0.95, precision: 0.01 });
+    let kind = RunKind::Comparison(ComparisonSettings { timed, level: 0.95, margin: 0.02, once: false });
     let settings = Settings { kind, ..settings() };
     let mut facts_b = Facts::default();
     facts_b.text("kernel.release", "6.12");

@@ -5,6 +5,7 @@ use super::{Conduct, OnMachine, label, positive_duration};
 use crate::completing;
 use clap::{Args, ValueEnum};
 use faultline_model::direction::Direction;
+use faultline_model::gate;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -50,9 +51,17 @@ pub(crate) struct Compare {
     #[arg(long, value_enum, value_name = "WAY")]
     pub(crate) better: Option<Better>,
 
-    /// Exit with 1 if anything is slower, or can't be judged
+    /// Exit with status 1 if a workload is slower by more than the margin, was not compared, or is inconclusive
     #[arg(long)]
     pub(crate) gate: bool,
+
+    /// What an inconclusive workload does to the gate
+    #[arg(long, value_enum, value_name = "WAY", default_value = "fail", requires = "gate")]
+    pub(crate) inconclusive: WhenInconclusive,
+
+    /// Trust results that were measured one after the other: nothing else ran on the machine
+    #[arg(long, conflicts_with_all = ["a", "b"])]
+    pub(crate) assume_quiet: bool,
 
     #[command(flatten)]
     pub(crate) certainty: Certainty,
@@ -74,13 +83,17 @@ pub(crate) struct Compare {
 /// How sure an answer has to be.
 #[derive(Debug, Args)]
 pub(crate) struct Certainty {
-    /// Chance with which no difference at all is falsely said, over all workloads and looks [default: 95%]
+    /// Familywise confidence level, over all workloads and interim looks [default: 95%]
     #[arg(long, value_name = "SHARE", value_parser = level)]
     pub(crate) level: Option<f64>,
 
-    /// A live comparison may end once the interval reaches no further than this to either side; 0: it measures all that was planned, and looks once
-    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = precision)]
-    pub(crate) precision: f64,
+    /// Margin of equality: sides whose confidence interval lies within it are equal [default: 2%]
+    #[arg(long, value_name = "SHARE", value_parser = margin)]
+    pub(crate) margin: Option<f64>,
+
+    /// Measure everything that was planned and test once at the end, without interim looks
+    #[arg(long)]
+    pub(crate) once: bool,
 }
 
 /// Which way is better.
@@ -97,6 +110,24 @@ impl From<Better> for Direction {
         match better {
             Better::Higher => Direction::Higher,
             Better::Lower => Direction::Lower,
+        }
+    }
+}
+
+/// What an inconclusive workload does to a gate.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum WhenInconclusive {
+    /// Close it
+    Fail,
+    /// Let it pass, with a note
+    Pass,
+}
+
+impl From<WhenInconclusive> for gate::WhenInconclusive {
+    fn from(when: WhenInconclusive) -> Self {
+        match when {
+            WhenInconclusive::Fail => gate::WhenInconclusive::Fail,
+            WhenInconclusive::Pass => gate::WhenInconclusive::Pass,
         }
     }
 }
@@ -138,10 +169,10 @@ fn level(text: &str) -> Result<f64, String> {
     }
 }
 
-fn precision(text: &str) -> Result<f64, String> {
+fn margin(text: &str) -> Result<f64, String> {
     match share(text)? {
-        precision if (0.0..1.0).contains(&precision) => Ok(precision),
-        _ => Err("it has to lie between 0 and 100%".to_owned()),
+        margin if margin > 0.0 && margin < 1.0 => Ok(margin),
+        _ => Err("it has to lie between 0% and 100%".to_owned()),
     }
 }
 
@@ -152,8 +183,8 @@ mod tests {
     #[test]
     fn shares_are_percent_or_plain() {
         assert_eq!((level("95%"), level("0.99")), (Ok(0.95), Ok(0.99)));
-        assert_eq!((precision("0.5 %"), precision("0")), (Ok(0.005), Ok(0.0)));
-        assert!(level("5%").is_err() && level("100%").is_err() && level("NaN").is_err() && precision("100%").is_err());
-        assert!(precision("some").is_err());
+        assert_eq!(margin("0.5 %"), Ok(0.005));
+        assert!(level("5%").is_err() && level("100%").is_err() && level("NaN").is_err());
+        assert!(margin("0").is_err() && margin("100%").is_err() && margin("NaN").is_err() && margin("some").is_err());
     }
 }

@@ -6,10 +6,11 @@ use crate::failure::{self, Failure};
 use crate::{output, places};
 use faultline_experiment::variants::Variants;
 use faultline_experiment::{
-    Compared, Concluded, Gate, LiveComparisonRequest, Places, StoredComparisonRequest, USUAL_LEVEL, compare_stored,
-    compared,
+    Compared, Concluded, LiveComparisonRequest, Places, StoredComparisonRequest, USUAL_LEVEL, compare_stored, compared,
 };
 use faultline_model::comparison::Comparison;
+use faultline_model::gate::Gate;
+use faultline_model::plan::USUAL_MARGIN;
 use faultline_model::subject::Subject;
 use faultline_runner::{ComparisonRequest, Request};
 use std::path::Path;
@@ -32,7 +33,8 @@ fn live(sides: [Subject; 2], workloads: &[String], arguments: &Compare, places: 
     let comparison = ComparisonRequest {
         sides,
         level: arguments.certainty.level.unwrap_or(USUAL_LEVEL),
-        precision: arguments.certainty.precision,
+        margin: arguments.certainty.margin.unwrap_or(USUAL_MARGIN),
+        once: arguments.certainty.once,
     };
     let request = LiveComparisonRequest {
         comparison,
@@ -59,6 +61,8 @@ fn stored(arguments: &Compare, places: &Places) -> Result<ExitCode, Failure> {
     let request = StoredComparisonRequest {
         what: arguments.what.clone(),
         level: arguments.certainty.level,
+        margin: arguments.certainty.margin,
+        assume_quiet: arguments.assume_quiet,
         better: arguments.better.map(Into::into),
     };
     arguments.conduct.output.as_deref().map_or(Ok(()), output::check_file)?;
@@ -70,7 +74,12 @@ fn stored(arguments: &Compare, places: &Places) -> Result<ExitCode, Failure> {
     Ok(if is_refused(&comparison, arguments) { failure::some_failed() } else { ExitCode::SUCCESS })
 }
 
-/// Whether a gate was asked for, and is closed.
+/// Whether a gate was asked for, and is closed. What it found goes to standard error, as standard output has the comparison.
 fn is_refused(comparison: &Comparison, arguments: &Compare) -> bool {
-    arguments.gate && !Gate::of(comparison).is_open()
+    if !arguments.gate {
+        return false;
+    }
+    let gate = Gate::of(comparison, arguments.inconclusive.into());
+    failure::warn(&faultline_report::comparison_gate(&gate, &output::style()).trim_end());
+    !gate.is_open()
 }

@@ -5,7 +5,7 @@ import type { Sheet } from './csv'
 import type { Drawing } from './explorer'
 import { quantity } from './figure'
 import { silent, STYLE } from './frame'
-import { ANSWERS, change, improvementOf, nameOf } from './improvement'
+import { answerOf, change, improvementOf, nameOf } from './improvement'
 import type { Answer, Bounded, ComparedWorkload, Comparison } from './model'
 import { shortMiddle } from './shorten'
 import type { Description } from './tooltip'
@@ -19,7 +19,7 @@ export interface Row {
   workload: ComparedWorkload | null
 }
 
-const COLOURS: Record<Answer, string> = { faster: 'var(--good)', slower: 'var(--bad)', 'no-difference': 'var(--muted)', undecided: 'var(--muted)' }
+const COLOURS: Record<Answer, string> = { faster: 'var(--good)', slower: 'var(--bad)', equal: 'var(--muted)', inconclusive: 'var(--partly)' }
 const STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
 const FALLS = [...STEPS.filter((step) => step <= 0.5), 0.8, 0.9, 0.95, 0.99]
 /** Pixels between ticks at least. */
@@ -97,7 +97,7 @@ export function drawForest(rows: Row[], width: number): Drawing<Row> | null {
         x: ({ improvement }: Row) => improvement!.value, y: 'index', dy: sunk, r: 5, symbol: ({ workload }: Row) => (workload ? 'circle' : 'diamond'),
         fill: (row: Row) => (found(row) ? colour(row) : 'var(--ground)'), stroke: colour, strokeWidth: 2,
       }),
-      Plot.text(rows.filter((row) => !row.improvement), { x: () => 1, y: 'index', dy: sunk, dx: 8, textAnchor: 'start', text: () => 'undecided', fill: 'var(--partly)' }),
+      Plot.text(rows.filter((row) => !row.improvement), { x: () => 1, y: 'index', dy: sunk, dx: 8, textAnchor: 'start', text: () => 'inconclusive', fill: 'var(--partly)' }),
     ],
     symbol: { type: 'identity' } as Plot.ScaleOptions,
     color: { type: 'identity' },
@@ -114,7 +114,7 @@ export function describeRow({ name, improvement, workload }: Row): Description {
     rows.push(['interval', `${change(improvement.low)} … ${change(improvement.high)}, level ${Number((improvement.level * 100).toFixed(2))} %`])
   }
   if (!workload) return { heading: name, rows }
-  rows.push(['answer', ANSWERS[workload.answer]])
+  rows.push(['answer', answerOf(workload)])
   rows.push(['A', quantity(workload.a.median, workload.unit)], ['B', quantity(workload.b.median, workload.unit)])
   rows.push(['n', `${workload.a.units} + ${workload.b.units} ${workload.independent}s`])
   return { heading: name, rows }

@@ -1,20 +1,26 @@
 // How much better each workload of a comparison is, and how that reads: its answer, its name.
 
-import type { Answer, Bounded, Comparison, ComparedWorkload, RunSummary } from './model'
+import type { Bounded, Comparison, ComparedWorkload, Inconclusive, RunSummary } from './model'
 
 export function isCompared(data: RunSummary | Comparison): data is Comparison {
   return data.format.startsWith('faultline-comparison/')
 }
 
-/** How many times better the second side is: above 1 it is better. Nothing where it is undecided: whatever its ratio, it is no finding. */
+/** Why a workload may be inconclusive and its ratio worth showing all the same. */
+const WITH_ESTIMATE: (Inconclusive | null)[] = [null, 'not-interleaved', 'past-margin']
+
+/** How many times better the second side is: above 1 it is better. Nothing where its ratio isn't worth showing. */
 export function improvementOf(workload: ComparedWorkload): Bounded | null {
   const ratio = workload.ratio
-  if (!ratio || workload.answer === 'undecided') return null
+  if (!ratio || !WITH_ESTIMATE.includes(workload.inconclusive)) return null
   if (workload.direction === 'higher') return ratio
   return { value: 1 / ratio.value, low: 1 / ratio.high, high: 1 / ratio.low, level: ratio.level }
 }
 
-export const ANSWERS: Record<Answer, string> = { faster: 'faster', slower: 'slower', 'no-difference': 'no difference', undecided: 'undecided' }
+/** The answer in words: `equal within ±2 %`. */
+export function answerOf(workload: ComparedWorkload): string {
+  return workload.answer === 'equal' ? `equal within ±${Number((workload.margin * 100).toFixed(2))} %` : workload.answer
+}
 
 /** `zero_fill:base at 4`. */
 export function nameOf(workload: ComparedWorkload): string {

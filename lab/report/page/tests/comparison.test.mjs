@@ -10,6 +10,8 @@ useBrowser()
 const numbersOf = (row) => row.locator('data').evaluateAll((all) => all.map((data) => Number(data.value)))
 /** How much better the second side is, as a share. */
 const improvement = ({ direction, ratio }, end) => (direction === 'higher' ? ratio[end] : 1 / ratio[{ value: 'value', low: 'high', high: 'low' }[end]]) - 1
+/** Whether its ratio is worth showing. */
+const hasEstimate = ({ inconclusive }) => [null, 'not-interleaved', 'past-margin'].includes(inconclusive)
 
 for (const name of COMPARISONS) {
   for (const scheme of SCHEMES) {
@@ -51,7 +53,7 @@ test('the tables hold the numbers of the JSON', async () => {
   }
   for (const [index, workload] of workloads.entries()) {
     const { tasks, values, system_share, counters } = workload
-    const found = workload.answer === 'undecided' ? [] : [improvement(workload, 'value'), improvement(workload, 'low'), workload.ratio.level]
+    const found = hasEstimate(workload) ? [improvement(workload, 'value'), improvement(workload, 'low'), workload.ratio.level] : []
     const shares = system_share.flatMap((share) => (share ? [share.median] : []))
     near(await numbersOf(page.locator('#overview tbody tr').nth(index)), [tasks, workload.a.median, workload.b.median, ...found, ...shares], workload.name)
     const card = page.locator(`:nth-match(article.curve, ${index + 1})`)
@@ -70,21 +72,23 @@ test('the tables hold the numbers of the JSON', async () => {
   await close()
 })
 
-test('what is undecided has no mark among the changes', async () => {
+test('what has no estimate has no mark among the changes', async () => {
   const { page, close } = await open('compared')
   const { workloads } = summaryOf('compared')
-  const undecided = workloads.findIndex((workload) => workload.answer === 'undecided')
+  const confounded = workloads.findIndex((workload) => workload.inconclusive === 'confounded-boots')
   assert.equal(await page.locator('.forest g[aria-label="dot"] path, .forest g[aria-label="dot"] circle').count(), workloads.length - 1)
-  assert.ok((await page.locator('.forest text').allTextContents()).includes('undecided'))
-  const card = page.locator(`:nth-match(article.curve, ${undecided + 1})`)
-  assert.match(await card.locator('.verdict').innerText(), /undecided\s+1 and 1 boots can't show/)
+  assert.ok((await page.locator('.forest text').allTextContents()).includes('inconclusive'))
+  const card = page.locator(`:nth-match(article.curve, ${confounded + 1})`)
+  assert.match(await card.locator('.verdict').innerText(), /inconclusive\s+1 and 1 boots can't show/)
   assert.doesNotMatch(await card.locator('details').evaluate((details) => details.textContent), /ratio B\/A/)
   await close()
 })
 
-test('what could have been seen stands beside no difference', async () => {
+test('equality names its margin, and what reaches past it says what could have been seen', async () => {
   const { page, close } = await open('compared')
-  assert.match(await page.locator(':nth-match(article.curve, 4) .verdict').innerText(), /no difference\s+one of 1\.3 % or more would have been, four times in five/)
+  assert.match(await page.locator(':nth-match(article.curve, 4) .verdict').innerText(), /equal within ±2 %\s+\+0\.3 % \(−0\.6 … \+1\.2 %\)/)
+  assert.match(await page.locator(':nth-match(article.curve, 6) .verdict').innerText(), /inconclusive\s+−9\.0 % \(−21\.6 … \+3\.6 %\) reaches past ±2 %; 80 % power to detect a change of 25\.1 % or more/)
+  assert.match(await page.locator('#untested').innerText(), /compile:small-c user: 1\.204 s → 1\.187 s/)
   await close()
 })
 
@@ -102,7 +106,9 @@ test('up and down move between workloads, Enter pins, Escape closes', async () =
   await page.keyboard.press('ArrowUp')
   assert.match(await tip.innerText(), /self_exec[^]*slower/)
   await page.keyboard.press('End')
-  assert.match(await tip.innerText(), /map_churn[^]*undecided/)
+  assert.match(await tip.innerText(), /fork_exit[^]*−9\.0 %[^]*inconclusive/)
+  await page.keyboard.press('ArrowUp')
+  assert.match(await tip.innerText(), /map_churn[^]*inconclusive/)
   assert.doesNotMatch(await tip.innerText(), /%/)
   await page.keyboard.press('Enter')
   assert.match(await tip.innerText(), /pinned/)

@@ -2,7 +2,7 @@
 
 use crate::style::Signs;
 use faultline_model::direction::Direction;
-use faultline_model::workload_comparison::{Answer, Bounded, WorkloadComparison};
+use faultline_model::workload_comparison::{Bounded, Inconclusive, WorkloadComparison};
 
 /// A percentage from which on only its size is told.
 const HUGE: f64 = 1e6;
@@ -21,9 +21,15 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// A workload's improvement. None where it is undecided: whatever its ratio, it is no finding.
+    /// A workload's improvement. None where its ratio isn't worth showing ([`Inconclusive::has_estimate`]).
     pub(crate) fn of(comparison: &WorkloadComparison) -> Option<Self> {
-        let ratio = comparison.ratio.filter(|_| comparison.answer != Answer::Undecided)?;
+        let is_shown = comparison.inconclusive.is_none_or(Inconclusive::has_estimate);
+        Self::of_ratio(comparison).filter(|_| is_shown)
+    }
+
+    /// The improvement that a workload's ratio is, whether it is worth showing or not.
+    pub(crate) fn of_ratio(comparison: &WorkloadComparison) -> Option<Self> {
+        let ratio = comparison.ratio?;
         let (value, low, high) = match comparison.direction {
             Direction::Higher => (ratio.value, ratio.low, ratio.high),
             Direction::Lower => (1.0 / ratio.value, 1.0 / ratio.high, 1.0 / ratio.low),
@@ -86,6 +92,12 @@ fn signed(share: f64, decimals: usize, signs: &Signs) -> String {
     if is_nought { size } else { format!("{sign}{size}") }
 }
 
+/// A share as a percentage of two decimals at most: `2 %`, `0.25 %`.
+pub(crate) fn percent(share: f64) -> String {
+    let text = format!("{:.2}", share * 100.0);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
 /// A probability near 1 in as few digits as tell it apart from 1: `95 %`, `98.3 %`, `99.88 %`.
 pub(crate) fn level(level: f64) -> String {
     let error = (1.0 - level) * 100.0;
@@ -133,6 +145,11 @@ mod tests {
         assert_eq!(change(1.0, f64::NAN, 1.0).span(&UNICODE), "–");
         assert_eq!(change(2.0, 0.5, f64::INFINITY).span(&UNICODE), "−50 … +>999999 %");
         assert_eq!(change(2.0, 0.5, f64::INFINITY).margin(&UNICODE), "+100 %");
+    }
+
+    #[test]
+    fn a_margin_has_no_more_decimals_than_it_needs() {
+        assert_eq!([0.02, 0.0025, 0.1, 0.015].map(percent), ["2 %", "0.25 %", "10 %", "1.5 %"]);
     }
 
     #[test]

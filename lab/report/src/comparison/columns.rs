@@ -45,7 +45,12 @@ fn columns<'a>(compared: &Comparison) -> Vec<Column<'a>> {
         Column::right("tasks", |row, signs| row.tasks(signs.none)).when(has_tasks).csv("tasks", |row| row.tasks("")),
         Column::csv_only("unit", |row| row.comparison.unit.clone()),
         Column::csv_only("direction", |row| row.comparison.direction.word().to_owned()),
-        Column::csv_only("answer", |row| words::answer_word(row.comparison.answer).replace(' ', "-")),
+        Column::csv_only("answer", |row| words::answer_word(row.comparison.answer).to_owned()),
+        Column::csv_only("inconclusive", |row| {
+            row.comparison.inconclusive.map_or("", words::inconclusive_word).to_owned()
+        }),
+        Column::csv_only("margin_ratio", |row| number(Some(row.comparison.margin))),
+        Column::csv_only("within_margin", |row| row.comparison.within_margin.to_string()),
         Column::right("A", |row, signs| row.medians(&row.comparison.unit, signs)[0].clone()).on(ROOMY),
         Column::right("B", |row, signs| row.medians(&row.comparison.unit, signs)[1].clone()).on(ROOMY),
         Column::right("A", |row, signs| row.medians(row.short_unit(), signs)[0].clone()).on(NARROW),
@@ -88,7 +93,8 @@ fn columns<'a>(compared: &Comparison) -> Vec<Column<'a>> {
         Column::csv_only("b_units", |row| row.comparison.b.units.to_string()),
         Column::csv_only("b_median", |row| number(Some(row.comparison.b.median))),
         Column::csv_only("b_mean", |row| number(Some(row.comparison.b.mean))),
-        Column::left("answer", |row, _| words::answer_word(row.comparison.answer).to_owned()),
+        Column::left("answer", |row, signs| words::answer_words(row.comparison, signs)).on(ROOMY),
+        Column::left("answer", |row, _| words::answer_word(row.comparison.answer).to_owned()).on(NARROW),
         Column::left("n", |row, _| words::units(row.comparison)).on(ROOMY),
         Column::right("system", |row, signs| {
             words::system(row.details, signs).unwrap_or_else(|| signs.none.to_owned())
@@ -134,7 +140,7 @@ impl Row<'_> {
         Change::of(self.comparison).map_or_else(|| signs.none.to_owned(), words)
     }
 
-    /// A part of the change; nothing where the answer is `undecided`.
+    /// A part of the change; nothing where it isn't worth showing.
     fn change_part(&self, part: fn(&Change) -> f64) -> String {
         number(Change::of(self.comparison).as_ref().map(part))
     }

@@ -44,10 +44,10 @@ fn tone(fit: Fit) -> Tone {
 fn verdict(fitness: &Fitness) -> String {
     let differs = fitness.compared.workloads.iter().any(differs_from_itself);
     let why = match fitness.fit {
-        Fit::Fit => "small differences are seen, and none where there is none",
-        Fit::Coarse => "only great differences are seen",
+        Fit::Fit => "small differences are detected, and none was found between the machine and itself",
+        Fit::Coarse => "only large differences are detected",
         Fit::Unfit if differs => "this machine differs from itself, so that a difference measured on it says little",
-        Fit::Unfit => "next to nothing can be seen on this machine",
+        Fit::Unfit => "hardly any difference can be detected on this machine",
     };
     format!("{}: {why}", word(fitness.fit))
 }
@@ -60,16 +60,16 @@ fn differs_from_itself(workload: &ComparedWorkload) -> bool {
 fn itself(answer: Answer) -> &'static str {
     match answer {
         Answer::Faster | Answer::Slower => "yes",
-        Answer::NoDifference => "no",
-        Answer::Undecided => "undecided",
+        Answer::Equal => "no",
+        Answer::Inconclusive => "inconclusive",
     }
 }
 
 /// What it was found on, and how that ended.
-fn surroundings(fitness: &Fitness, signs: &Signs) -> Vec<String> {
+fn surroundings(fitness: &Fitness) -> Vec<String> {
     let compared = &fitness.compared;
     let machine = compared.a.machine.as_ref().map(|machine| one_line(machine));
-    let ended = compared.sequential.as_ref().map(|sequential| sequential::words(sequential, signs));
+    let ended = compared.sequential.as_ref().map(|sequential| sequential::words(sequential));
     [machine, ended].into_iter().flatten().collect()
 }
 
@@ -138,9 +138,9 @@ fn columns<'a>() -> Vec<Column<'a>> {
 
 /// What the columns mean.
 const LEGEND: [&str; 2] = [
-    "sees from: the smallest difference that would be detected four times in five in the time spent; a dash where none would be, or it can't be told. \
-     More time sees smaller ones.",
-    "spread: how far the highest value lies above the lowest, of both sides together. differs: whether a difference was detected though there is none.",
+    "sees from: the smallest difference that is detected with 80 % power in the time spent; a dash where it isn't known. More time detects smaller ones.",
+    "spread: how far the highest value lies above the lowest, of both sides together. differs: yes where a difference was found though there is none, no \
+     where equality within the margin was shown.",
 ];
 
 fn legend_of(fitness: &Fitness) -> Vec<String> {
@@ -161,7 +161,7 @@ fn as_text(fitness: &Fitness, style: &Style) -> String {
     let signs = style.signs();
     let mut sheet = Sheet::new(style);
     sheet.paragraph(Some(tone(fitness.fit)), "", &verdict(fitness));
-    for line in surroundings(fitness, signs) {
+    for line in surroundings(fitness) {
         sheet.paragraph(None, "", &line);
     }
     sheet.line("");
@@ -195,7 +195,7 @@ fn as_text(fitness: &Fitness, style: &Style) -> String {
 fn as_markdown(fitness: &Fitness) -> String {
     let signs = &UNICODE;
     let mut text = format!("**{}**\n\n", escape_markdown(&verdict(fitness)));
-    markdown::list(&mut text, surroundings(fitness, signs));
+    markdown::list(&mut text, surroundings(fitness));
     if fitness.compared.workloads.is_empty() {
         text.push_str("\nNothing could be measured.\n");
     } else {

@@ -6,7 +6,7 @@ use crate::style::Signs;
 use crate::table::Form;
 use faultline_model::comparison::{ComparedWorkload, Comparison};
 use faultline_model::direction::Direction;
-use faultline_model::workload_comparison::{Answer, Unit};
+use faultline_model::workload_comparison::{Answer, Inconclusive, Unit};
 
 /// The sentences of the legend to a table in that form; those that say nothing about this comparison are left out.
 pub(crate) fn sentences(compared: &Comparison, form: Form, signs: &Signs) -> Vec<String> {
@@ -23,16 +23,31 @@ pub(crate) fn sentences(compared: &Comparison, form: Form, signs: &Signs) -> Vec
     sentences.push(better(compared));
     sentences.extend(intervals(compared, form));
     sentences.extend(correction(compared));
-    if has(compared, Answer::NoDifference) {
-        sentences.push("no difference: none was detected; the change shown may be chance.".to_owned());
+    sentences.extend(equality(compared, signs));
+    if has(compared, Answer::Inconclusive) {
+        sentences.push("inconclusive: neither a difference nor equality was shown.".to_owned());
     }
-    if has(compared, Answer::Undecided) {
-        sentences.push("undecided: the data can't tell, so no change is given.".to_owned());
+    if compared.workloads.iter().any(|workload| workload.comparison.inconclusive == Some(Inconclusive::NotInterleaved))
+    {
+        sentences.push(
+            "not interleaved: compare live (`faultline compare './old' './new'`), or add `--assume-quiet` if nothing else ran on the machine."
+                .to_owned(),
+        );
+    }
+    if compared.workloads.iter().any(|workload| workload.comparison.inconclusive == Some(Inconclusive::TooNoisy)) {
+        sentences.push("too noisy: `faultline check` shows what disturbs the machine.".to_owned());
     }
     if compared.workloads.iter().any(|workload| words::system(&workload.details, signs).is_some()) {
         sentences.push("system: kernel's share of the tasks' own CPU time, median on A and on B.".to_owned());
     }
     sentences
+}
+
+/// What counts as equal.
+fn equality(compared: &Comparison, signs: &Signs) -> Option<String> {
+    let first = compared.workloads.first().filter(|_| has(compared, Answer::Equal))?;
+    let margin = words::margin(&first.comparison, signs);
+    Some(format!("equal within {margin}: the interval lies within that margin."))
 }
 
 fn has(compared: &Comparison, answer: Answer) -> bool {
@@ -95,7 +110,7 @@ pub(crate) fn correction(compared: &Comparison) -> Option<String> {
     let workloads = compared.workloads.len();
     (workloads > 1).then(|| {
         format!(
-            "Answers are corrected for {workloads} workloads: with {} none of them is falsely said to differ.",
+            "Answers are corrected for {workloads} workloads: {} familywise confidence level, of differences and of equalities.",
             level(compared.level)
         )
     })

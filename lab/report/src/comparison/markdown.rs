@@ -18,9 +18,10 @@ pub(super) fn markdown(compared: &Comparison) -> String {
     } else {
         text.push_str(&columns::table(compared).markdown(signs));
         text.extend(words::overall(compared, signs).map(|overall| format!("\n{overall}.\n")));
-        text.push_str(&format!("\nAnswers: {}\n\n", words::tally(compared)));
+        text.push_str(&format!("\nAnswers: {}\n\n", words::tally(compared, signs)));
         list(&mut text, words::answers(compared, signs, false));
     }
+    side_figures(&mut text, compared);
     text.push_str(&cautions(compared));
     counters(&mut text, compared);
     laws(&mut text, compared);
@@ -43,7 +44,7 @@ fn head(compared: &Comparison) -> String {
     lines.extend(words::machine(compared).map(|machine| format!("Both on {machine}")));
     list(&mut text, lines);
     if let Some(sequential) = &compared.sequential {
-        text.push_str(&format!("\n{}\n", escape_markdown(&sequential::words(sequential, &UNICODE))));
+        text.push_str(&format!("\n{}\n", escape_markdown(&sequential::words(sequential))));
     }
     text + "\n"
 }
@@ -52,6 +53,13 @@ fn head(compared: &Comparison) -> String {
 pub(super) fn list(text: &mut String, lines: impl IntoIterator<Item = String>) {
     for line in lines {
         text.push_str(&format!("- {}\n", escape_markdown(&line)));
+    }
+}
+
+fn side_figures(text: &mut String, compared: &Comparison) {
+    if !compared.side_figures.is_empty() {
+        text.push_str("\nNot tested, as a side has a single value:\n\n");
+        list(text, compared.side_figures.iter().map(|figure| words::side_figure(figure, &UNICODE)));
     }
 }
 

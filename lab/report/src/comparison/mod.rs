@@ -5,6 +5,7 @@ pub(crate) mod change;
 mod columns;
 mod counters;
 mod fitness;
+mod gate;
 pub(crate) mod legend;
 mod markdown;
 pub(crate) mod scaling;
@@ -13,6 +14,7 @@ mod text;
 pub(crate) mod words;
 
 pub use fitness::fitness;
+pub use gate::comparison_gate;
 
 use crate::format::Format;
 use crate::json::json;

@@ -1,10 +1,10 @@
 //! How a comparison that looks at its data as they come ended, in words.
 
-use crate::style::Signs;
+use super::change::percent;
 use faultline_model::comparison::{Ended, Look, Sequential};
 
 /// `Ended after 12 of at most 48 blocks, at look 4 of 9: each workload had its answer. …`.
-pub(crate) fn words(sequential: &Sequential, signs: &Signs) -> String {
+pub(crate) fn words(sequential: &Sequential) -> String {
     let at_most = sequential.looks.last().map_or(0, |look| look.blocks);
     let planned = sequential.looks.len();
     let place = match last_look(sequential) {
@@ -21,10 +21,10 @@ pub(crate) fn words(sequential: &Sequential, signs: &Signs) -> String {
         None => format!("Before the first of {planned} looks, with at most {at_most} blocks planned"),
     };
     let kept = format!(
-        "The chance of falsely saying that anything differs is kept at {} % over all workloads and all looks.",
-        trimmed((1.0 - sequential.level) * 100.0)
+        "The familywise false-positive rate over all workloads and interim looks is at most {}, of differences and of equalities.",
+        percent(1.0 - sequential.level)
     );
-    format!("{place}: {}. {kept}", why(sequential, signs))
+    format!("{place}: {}. {kept}", why(sequential))
 }
 
 /// The look that the answers are of.
@@ -33,49 +33,43 @@ fn last_look(sequential: &Sequential) -> Option<&Look> {
 }
 
 /// Why it ended there.
-fn why(sequential: &Sequential, signs: &Signs) -> String {
+fn why(sequential: &Sequential) -> &'static str {
     match sequential.ended {
-        Ended::Settled if sequential.precision == 0.0 => "all planned blocks were measured".to_owned(),
-        Ended::Settled => format!(
-            "each workload that could be measured had its answer, a difference or an interval within {}{} %",
-            signs.plus_minus,
-            trimmed(sequential.precision * 100.0)
-        ),
-        Ended::Budget => "the time budget was used up".to_owned(),
-        Ended::Planned => "all planned blocks were measured".to_owned(),
-        Ended::Stopped => "it was stopped, or is under way".to_owned(),
+        Ended::Settled if sequential.taken as usize == sequential.looks.len() => "all planned blocks were measured",
+        Ended::Settled => "each workload that could be measured had its answer, a difference or equality",
+        Ended::Budget => "the time budget was used up",
+        Ended::Planned => "all planned blocks were measured",
+        Ended::Stopped => "it was stopped, or is under way",
     }
-}
-
-/// A number with two decimals at most, and no noughts at its end.
-fn trimmed(value: f64) -> String {
-    format!("{value:.2}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::style::UNICODE;
 
     fn sequential(taken: u32, ended: Ended) -> Sequential {
         let looks = (1..=9).map(|look| Look { blocks: look * 5 + 3, alpha: 0.005 }).collect();
-        Sequential { level: 0.95, precision: 0.02, looks, taken, ended }
+        Sequential { level: 0.95, looks, taken, ended }
     }
 
     #[test]
     fn the_end_is_told_with_its_reason_and_the_level() {
-        let text = words(&sequential(4, Ended::Settled), &UNICODE);
+        let text = words(&sequential(4, Ended::Settled));
         assert!(text.starts_with("Ended after 23 of at most 48 blocks, at look 4 of 9: each workload"), "{text}");
-        assert!(text.contains("within ±2 %") && text.contains("kept at 5 % over all"), "{text}");
+        assert!(
+            text.contains("a difference or equality. The familywise false-positive rate")
+                && text.contains("at most 5 %"),
+            "{text}"
+        );
     }
 
     #[test]
     fn an_end_before_any_look_is_one() {
         for taken in [0, 10] {
-            let text = words(&sequential(taken, Ended::Stopped), &UNICODE);
+            let text = words(&sequential(taken, Ended::Stopped));
             assert!(text.starts_with("Before the first of 9 looks, with at most 48"), "{text}");
         }
         let none = Sequential { looks: Vec::new(), ..sequential(0, Ended::Budget) };
-        assert!(words(&none, &UNICODE).contains("the time budget was used up"));
+        assert!(words(&none).contains("the time budget was used up"));
     }
 }

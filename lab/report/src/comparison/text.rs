@@ -22,6 +22,7 @@ pub(super) fn text(compared: &Comparison, style: &Style) -> String {
         overall(&mut sheet, compared);
         answers(&mut sheet, compared, form);
     }
+    side_figures(&mut sheet, compared);
     cautions(&mut sheet, compared);
     counters(&mut sheet, compared);
     laws(&mut sheet, compared);
@@ -41,7 +42,7 @@ fn head(sheet: &mut Sheet<'_>, compared: &Comparison) {
         sheet.hanging(None, "on ", "   ", &machine);
     }
     if let Some(sequential) = &compared.sequential {
-        sheet.paragraph(Some(Tone::Quiet), "", &sequential::words(sequential, signs));
+        sheet.paragraph(Some(Tone::Quiet), "", &sequential::words(sequential));
     }
 }
 
@@ -56,10 +57,13 @@ fn rows(sheet: &mut Sheet<'_>, compared: &Comparison, form: Form, grid: &Grid) {
             let (direction, n) = (comparison.direction.word(), words::units(comparison));
             sheet.paragraph(None, "", &format!("{name}: {unit}, {direction} is better; n {n}"));
         }
-        let word = words::answer_word(comparison.answer);
-        let painted = sheet.style.paint(words::answer_tone(comparison.answer), word);
+        let word = match form {
+            Form::Narrow => words::answer_word(comparison.answer).to_owned(),
+            Form::Wide | Form::Medium | Form::Markdown => words::answer_words(comparison, sheet.style.signs()),
+        };
+        let painted = sheet.style.paint(words::answer_tone(comparison.answer), &word);
         // What follows the answer in its row are numbers: its last occurrence is the answer itself.
-        let line = match line.rfind(word) {
+        let line = match line.rfind(&word) {
             Some(at) => format!("{}{painted}{}", &line[..at], &line[at + word.len()..]),
             None => line.clone(),
         };
@@ -76,9 +80,18 @@ fn overall(sheet: &mut Sheet<'_>, compared: &Comparison) {
 
 fn answers(sheet: &mut Sheet<'_>, compared: &Comparison, form: Form) {
     let signs = sheet.style.signs();
-    sheet.heading(&format!("Answers: {}", words::tally(compared)));
+    sheet.heading(&format!("Answers: {}", words::tally(compared, signs)));
     for answer in words::answers(compared, signs, form != Form::Wide) {
         sheet.hanging(None, "  ", "    ", &answer);
+    }
+}
+
+fn side_figures(sheet: &mut Sheet<'_>, compared: &Comparison) {
+    if !compared.side_figures.is_empty() {
+        sheet.heading("Not tested: a side has a single value");
+    }
+    for figure in &compared.side_figures {
+        sheet.hanging(None, "  ", "    ", &words::side_figure(figure, sheet.style.signs()));
     }
 }
 

@@ -1,14 +1,16 @@
 //! What is said of a comparison in words, the same in the table, in Markdown and on the page.
 
-use super::change::{Change, chance, level};
+use super::change::{Change, chance, level, percent};
 use crate::figure::Scale;
 use crate::moment;
 use crate::one_line::one_line;
 use crate::run::words::counted;
 use crate::sentences;
 use crate::style::{Signs, Tone};
-use faultline_model::comparison::{ComparedWorkload, Comparison, CounterDifference, Described, Details};
-use faultline_model::workload_comparison::{Answer, Caution, CautionCode, Unit, WorkloadComparison};
+use faultline_model::comparison::{
+    ComparedWorkload, Comparison, CounterDifference, Described, Details, UntestedFigure,
+};
+use faultline_model::workload_comparison::{Answer, Caution, CautionCode, Inconclusive, Unit, WorkloadComparison};
 
 /// Names in a list before the rest is counted.
 const NAMED: usize = 4;
@@ -49,22 +51,50 @@ pub(crate) fn machine(compared: &Comparison) -> Option<String> {
 
 /// `zero_fill:base at 4 tasks`.
 pub(crate) fn name(workload: &ComparedWorkload) -> String {
-    let name = one_line(&workload.comparison.name);
-    match workload.details.tasks {
+    with_tasks(&workload.comparison.name, workload.details.tasks)
+}
+
+fn with_tasks(name: &str, tasks: Option<u32>) -> String {
+    let name = one_line(name);
+    match tasks {
         Some(1) => format!("{name} at 1 task"),
         Some(tasks) => format!("{name} at {tasks} tasks"),
         None => name,
     }
 }
 
-/// The answer in a word or two.
+/// The answer in a word.
 pub(crate) fn answer_word(answer: Answer) -> &'static str {
     match answer {
         Answer::Faster => "faster",
         Answer::Slower => "slower",
-        Answer::NoDifference => "no difference",
-        Answer::Undecided => "undecided",
+        Answer::Equal => "equal",
+        Answer::Inconclusive => "inconclusive",
     }
+}
+
+/// Why there is no answer, as files have it: `past-margin`.
+pub(crate) fn inconclusive_word(why: Inconclusive) -> &'static str {
+    match why {
+        Inconclusive::FewValues => "few-values",
+        Inconclusive::ConfoundedBoots => "confounded-boots",
+        Inconclusive::NotInterleaved => "not-interleaved",
+        Inconclusive::TooNoisy => "too-noisy",
+        Inconclusive::PastMargin => "past-margin",
+    }
+}
+
+/// The answer as people read it: `faster`, `equal within ±2 %`.
+pub(crate) fn answer_words(comparison: &WorkloadComparison, signs: &Signs) -> String {
+    match comparison.answer {
+        Answer::Equal => format!("equal within {}", margin(comparison, signs)),
+        answer => answer_word(answer).to_owned(),
+    }
+}
+
+/// The margin of equality: `±2 %`.
+pub(crate) fn margin(comparison: &WorkloadComparison, signs: &Signs) -> String {
+    format!("{}{}", signs.plus_minus, percent(comparison.margin))
 }
 
 /// Whether an answer is good news.
@@ -72,35 +102,33 @@ pub(crate) fn answer_tone(answer: Answer) -> Tone {
     match answer {
         Answer::Faster => Tone::Good,
         Answer::Slower => Tone::Bad,
-        Answer::NoDifference => Tone::Quiet,
-        Answer::Undecided => Tone::Middling,
+        Answer::Equal => Tone::Quiet,
+        Answer::Inconclusive => Tone::Middling,
     }
 }
 
-/// The answer with what it rests on, or what could have been seen.
+/// The answer with what it rests on, or why there is none.
 pub(crate) fn answer(comparison: &WorkloadComparison, signs: &Signs) -> String {
-    let basis = basis(comparison, signs);
-    match comparison.answer {
-        Answer::NoDifference => format!("no difference detected; {basis}"),
-        answer => format!("{}: {basis}", answer_word(answer)),
+    format!("{}: {}", answer_words(comparison, signs), basis(comparison, signs))
+}
+
+/// What an answer rests on: `+12.3 % (+11.0 … +13.6 %), p 0.0012`; or why there is none.
+pub(crate) fn basis(comparison: &WorkloadComparison, signs: &Signs) -> String {
+    match (comparison.answer, comparison.inconclusive) {
+        (Answer::Faster | Answer::Slower, _) => {
+            let p = comparison.p_corrected.map(|p| format!("p {}", chance(p)));
+            let margin = comparison.within_margin.then(|| format!("within {}", margin(comparison, signs)));
+            [change(comparison, signs), p, margin].into_iter().flatten().collect::<Vec<_>>().join(", ")
+        }
+        (Answer::Equal, _) => change(comparison, signs).unwrap_or_default(),
+        (Answer::Inconclusive, Some(why)) => reason(comparison, why, signs),
+        (Answer::Inconclusive, None) => "the reason isn't known".to_owned(),
     }
 }
 
-/// What an answer rests on: `+12.3 % (+11.0 … +13.6 %), p 0.0012`; or what could have been seen, or why there is none.
-pub(crate) fn basis(comparison: &WorkloadComparison, signs: &Signs) -> String {
-    match comparison.answer {
-        Answer::Faster | Answer::Slower => {
-            let change =
-                Change::of(comparison).map(|change| format!("{} ({})", change.words(signs), change.span(signs)));
-            let p = comparison.p_corrected.map(|p| format!("p {}", chance(p)));
-            [change, p].into_iter().flatten().collect::<Vec<_>>().join(", ")
-        }
-        Answer::NoDifference => match detectable(comparison) {
-            Some(least) => format!("one of {least} or more would have been, four times in five"),
-            None => "how great one would have had to be can't be told".to_owned(),
-        },
-        Answer::Undecided => reason(comparison),
-    }
+/// `+12.3 % (+11.0 … +13.6 %)`.
+fn change(comparison: &WorkloadComparison, signs: &Signs) -> Option<String> {
+    Change::of(comparison).map(|change| format!("{} ({})", change.words(signs), change.span(signs)))
 }
 
 /// Every workload's answer. Those of which the same is to be said, and perhaps of many, are named together. `with_system`: the shares of system time
@@ -120,7 +148,7 @@ pub(crate) fn answers(compared: &Comparison, signs: &Signs, with_system: bool) -
     told.into_iter().map(|(text, names)| format!("{} {} {text}", list(&names), signs.dash)).collect()
 }
 
-/// The smallest difference that would be detected four times in five: `1.3 %`.
+/// The smallest change that is detected with a power of 80 %: `1.3 %`.
 pub(crate) fn detectable(comparison: &WorkloadComparison) -> Option<String> {
     let percent = comparison.detectable.filter(|ratio| ratio.is_finite()).map(|ratio| (ratio - 1.0) * 100.0)?;
     Some(match percent {
@@ -131,34 +159,64 @@ pub(crate) fn detectable(comparison: &WorkloadComparison) -> Option<String> {
     })
 }
 
-/// Why there is no answer.
-fn reason(comparison: &WorkloadComparison) -> String {
+/// Why a workload is inconclusive.
+fn reason(comparison: &WorkloadComparison, why: Inconclusive, signs: &Signs) -> String {
+    match why {
+        Inconclusive::FewValues | Inconclusive::ConfoundedBoots => said_by_cautions(comparison),
+        Inconclusive::NotInterleaved => {
+            let change = change(comparison, signs).unwrap_or_default();
+            format!("not interleaved; {change} holds only if the machine did the same during both sides")
+        }
+        Inconclusive::TooNoisy => {
+            let span = Change::of_ratio(comparison).map(|change| format!(" ({})", change.span(signs)));
+            format!("the machine is too noisy, the interval says nothing{}", span.unwrap_or_default())
+        }
+        Inconclusive::PastMargin => {
+            let change = change(comparison, signs).unwrap_or_default();
+            format!("{change} reaches past {}; {}", margin(comparison, signs), power(comparison))
+        }
+    }
+}
+
+/// What could have been seen.
+pub(crate) fn power(comparison: &WorkloadComparison) -> String {
+    match detectable(comparison) {
+        Some(least) => format!("80 % power to detect a change of {least} or more"),
+        None => "the smallest detectable change isn't known".to_owned(),
+    }
+}
+
+/// The cautions that say why there is no answer.
+fn said_by_cautions(comparison: &WorkloadComparison) -> String {
     let reasons = comparison.cautions.iter().filter(|caution| is_reason(comparison, caution));
     let texts: Vec<String> = reasons.map(|caution| one_line(&sentences::caution(caution))).collect();
-    if texts.is_empty() { "the data can't tell".to_owned() } else { texts.join(" ") }
+    if texts.is_empty() { "there are too few values".to_owned() } else { texts.join(" ") }
 }
 
 /// Whether a caution is why there is no answer.
 fn is_reason(comparison: &WorkloadComparison, caution: &Caution) -> bool {
-    comparison.answer == Answer::Undecided && matches!(caution.code(), CautionCode::FewUnits | CautionCode::OneBoot)
+    match comparison.inconclusive {
+        Some(Inconclusive::FewValues) => caution.code() == CautionCode::FewUnits,
+        Some(Inconclusive::ConfoundedBoots) => matches!(caution.code(), CautionCode::FewUnits | CautionCode::OneBoot),
+        _ => false,
+    }
 }
 
-/// How many answers there are of each kind: `1 faster, 2 no difference`.
-pub(crate) fn tally(compared: &Comparison) -> String {
+/// How many answers there are of each kind: `1 faster, 2 equal within ±2 %`.
+pub(crate) fn tally(compared: &Comparison, signs: &Signs) -> String {
     let parts: Vec<String> =
-        counts(compared).into_iter().map(|(answer, count)| format!("{count} {}", answer_word(answer))).collect();
+        counts(compared).into_iter().map(|(first, count)| format!("{count} {}", answer_words(first, signs))).collect();
     parts.join(", ")
 }
 
-/// The answers that there are, with their numbers.
-pub(crate) fn counts(compared: &Comparison) -> Vec<(Answer, usize)> {
-    [Answer::Faster, Answer::Slower, Answer::NoDifference, Answer::Undecided]
-        .into_iter()
-        .map(|answer| {
-            (answer, compared.workloads.iter().filter(|workload| workload.comparison.answer == answer).count())
-        })
-        .filter(|(_, count)| *count > 0)
-        .collect()
+/// Of each answer that there is the first workload, and the number of workloads.
+pub(crate) fn counts(compared: &Comparison) -> Vec<(&WorkloadComparison, usize)> {
+    let of = |answer: Answer| {
+        let mut same =
+            compared.workloads.iter().map(|workload| &workload.comparison).filter(|one| one.answer == answer);
+        same.next().map(|first| (first, 1 + same.count()))
+    };
+    [Answer::Faster, Answer::Slower, Answer::Equal, Answer::Inconclusive].into_iter().filter_map(of).collect()
 }
 
 /// The geometric mean of all changes. None when there is one workload or none, whose change is all there is to tell.
@@ -174,7 +232,7 @@ pub(crate) fn overall(compared: &Comparison, signs: &Signs) -> Option<String> {
             change.span(signs),
             level(change.level)
         ),
-        None => "Overall: none, as not every workload has an answer".to_owned(),
+        None => "Overall: none, as not every workload has an estimate that holds".to_owned(),
     })
 }
 
@@ -189,7 +247,16 @@ pub(crate) fn units(comparison: &WorkloadComparison) -> String {
 
 /// Both medians in one scale, where they are near enough to share one.
 pub(crate) fn medians(comparison: &WorkloadComparison, unit: &str, signs: &Signs) -> [String; 2] {
-    let medians = [comparison.a.median, comparison.b.median];
+    in_one_scale([comparison.a.median, comparison.b.median], unit, signs)
+}
+
+/// A figure that isn't tested: `sort user: 1.20 → 1.22 s`.
+pub(crate) fn side_figure(figure: &UntestedFigure, signs: &Signs) -> String {
+    let [a, b] = in_one_scale([figure.a, figure.b], &one_line(&figure.unit), signs);
+    format!("{}: {a} {} {b}", with_tasks(&figure.name, figure.tasks), signs.arrow)
+}
+
+fn in_one_scale(medians: [f64; 2], unit: &str, signs: &Signs) -> [String; 2] {
     let greater = medians[0].abs().max(medians[1].abs());
     let shared = medians.iter().all(|median| median.abs() * 10.0 > greater);
     medians.map(|median| match median.is_finite() {
@@ -229,7 +296,7 @@ pub(crate) fn cautions(compared: &Comparison) -> Vec<Grouped> {
     for workload in &compared.workloads {
         let comparison = &workload.comparison;
         for caution in comparison.cautions.iter().filter(|caution| !is_reason(comparison, caution)) {
-            let (name, said) = (name(workload), sentences::caution(caution));
+            let (name, said) = (name(workload), sentences::caution(&greatest(compared, caution)));
             match groups.iter_mut().find(|(code, text, _)| *code == caution.code() && *text == said) {
                 Some((_, _, names)) => names.push(name),
                 None => groups.push((caution.code(), said, vec![name])),
@@ -244,6 +311,28 @@ pub(crate) fn cautions(compared: &Comparison) -> Vec<Grouped> {
         names: (names.len() < all).then(|| list(&names)),
     };
     groups.into_iter().map(named).collect()
+}
+
+/// Others' load and stolen time with the greatest figures of all workloads, so that they are said once; any other caution as it is.
+fn greatest(compared: &Comparison, caution: &Caution) -> Caution {
+    let most = |figures: fn(&Caution) -> Option<[Option<f64>; 2]>| {
+        let cautions = compared.workloads.iter().flat_map(|workload| &workload.comparison.cautions);
+        let all = cautions.filter_map(|caution| figures(caution));
+        all.fold([None, None], |most: [Option<f64>; 2], these| {
+            [0, 1].map(|side| most[side].into_iter().chain(these[side]).reduce(f64::max))
+        })
+    };
+    match caution {
+        Caution::Load { .. } => {
+            let [a, b] = most(|caution| if let Caution::Load { a, b } = caution { Some([*a, *b]) } else { None });
+            Caution::Load { a, b }
+        }
+        Caution::Steal { .. } => {
+            let [a, b] = most(|caution| if let Caution::Steal { a, b } = caution { Some([*a, *b]) } else { None });
+            Caution::Steal { a, b }
+        }
+        other => other.clone(),
+    }
 }
 
 /// The first few by name, the rest by number.

@@ -9,10 +9,16 @@ pub fn caution(caution: &Caution) -> String {
         Caution::FewUnits(few) => few_units(few),
         Caution::OneBoot { boots } => one_boot(*boots).to_owned(),
         Caution::NotInterleaved => {
-            "One side was measured after the other: what changed on the machine meanwhile counts as a difference. \
-             Mix the sides in random order."
+            "The sides weren't measured in turns, or their order isn't known: what changed on the machine meanwhile counts as a \
+             difference."
                 .to_owned()
         }
+        Caution::Load { a, b } => of_sides(a, b, |cpus| format!("{cpus:.2} CPUs")).map_or_else(String::new, |sides| {
+            format!("Other processes used up to {sides}: they slow both sides down, and widen the interval. Stop them and measure again.")
+        }),
+        Caution::Steal { a, b } => of_sides(a, b, |share| format!("{:.1} %", share * 100.0)).map_or_else(String::new, |sides| {
+            format!("The hypervisor took CPU time away, up to {sides}: other guests slow both sides down, and widen the interval.")
+        }),
         Caution::Drift { a, b } => of_either(a, b, |way| {
             let way = match way {
                 Drift::Rise => "rise",
@@ -74,6 +80,14 @@ fn one_boot(boots: OneBoot) -> &'static str {
     }
 }
 
+/// A figure of either side: `0.52 CPUs during A and 0.48 CPUs during B`. None without any.
+fn of_sides(a: &Option<f64>, b: &Option<f64>, words: impl Fn(f64) -> String) -> Option<String> {
+    let told = [("A", a), ("B", b)]
+        .into_iter()
+        .filter_map(|(side, figure)| figure.map(|figure| format!("{} during {side}", words(figure))));
+    told.reduce(|first, second| format!("{first} and {second}"))
+}
+
 /// A sentence about each side of which there is something to say, the first one first.
 fn of_either<T>(a: &Option<T>, b: &Option<T>, words: impl Fn(&T) -> String) -> String {
     let told = [("first", a), ("second", b)]
@@ -115,6 +129,14 @@ mod tests {
             caution(&one)
                 .starts_with("The second side's values fall into two groups, up to 2.5000e0 and from 4.0000e0 on")
         );
+    }
+
+    #[test]
+    fn load_and_stolen_time_are_told_of_each_side() {
+        let load = caution(&Caution::Load { a: Some(0.519), b: Some(1.5) });
+        assert!(load.starts_with("Other processes used up to 0.52 CPUs during A and 1.50 CPUs during B: "), "{load}");
+        let steal = caution(&Caution::Steal { a: None, b: Some(0.031) });
+        assert!(steal.starts_with("The hypervisor took CPU time away, up to 3.1 % during B: "), "{steal}");
     }
 
     #[test]

@@ -2,15 +2,15 @@
 
 use super::{number, percent};
 use crate::style::Signs;
-use faultline_model::verdict::{Disturbance, DisturbanceCause, Inconclusive};
+use faultline_model::verdict::{Disturbance, DisturbanceCause, InconclusiveVerdict};
 
 /// A few short sentences.
-pub(crate) fn inconclusive(reason: &Inconclusive, signs: &Signs) -> String {
+pub(crate) fn inconclusive(reason: &InconclusiveVerdict, signs: &Signs) -> String {
     match reason {
-        Inconclusive::FewRepeats { needed } => {
+        InconclusiveVerdict::FewRepeats { needed } => {
             format!("A verdict needs at least {needed} blocks with a value at both numbers of tasks. Use more repeats.")
         }
-        Inconclusive::AcrossLimit { limits } => {
+        InconclusiveVerdict::AcrossLimit { limits } => {
             let shown: Vec<String> = limits.iter().map(|limit| percent(*limit)).collect();
             let word = if shown.len() == 1 { "limit" } else { "limits" };
             format!(
@@ -18,7 +18,7 @@ pub(crate) fn inconclusive(reason: &Inconclusive, signs: &Signs) -> String {
                 shown.join(" and ")
             )
         }
-        Inconclusive::Disturbed { as_measured, could_be, by } => {
+        InconclusiveVerdict::Disturbed { as_measured, could_be, by } => {
             let possible = match could_be {
                 Some(range) => format!("could be {:.1} {} {}", range.low * 100.0, signs.to, percent(range.high)),
                 None => "could be anything".to_owned(),
@@ -32,7 +32,7 @@ pub(crate) fn inconclusive(reason: &Inconclusive, signs: &Signs) -> String {
                 remedy(by)
             )
         }
-        Inconclusive::SuperLinear { limit } => format!(
+        InconclusiveVerdict::SuperLinear { limit } => format!(
             "More than {} is not plausible: the base was probably slowed down. Run it again on a quiet machine.",
             percent(*limit)
         ),
@@ -72,10 +72,10 @@ mod tests {
     use crate::style::{ASCII, UNICODE};
     use faultline_model::verdict::{EfficiencyRange, Verdict};
 
-    fn disturbed(by: Vec<(u32, DisturbanceCause)>, could_be: Option<(f64, f64)>) -> Inconclusive {
+    fn disturbed(by: Vec<(u32, DisturbanceCause)>, could_be: Option<(f64, f64)>) -> InconclusiveVerdict {
         let by = by.into_iter().map(|(tasks, cause)| Disturbance { tasks, cause }).collect();
         let could_be = could_be.map(|(low, high)| EfficiencyRange { low, high });
-        Inconclusive::Disturbed { as_measured: Verdict::DoesNotScale, could_be, by }
+        InconclusiveVerdict::Disturbed { as_measured: Verdict::DoesNotScale, could_be, by }
     }
 
     #[test]
@@ -100,7 +100,8 @@ mod tests {
 
     #[test]
     fn one_limit_and_two_are_told() {
-        let words = |limits: &[f64]| inconclusive(&Inconclusive::AcrossLimit { limits: limits.to_vec() }, &UNICODE);
+        let words =
+            |limits: &[f64]| inconclusive(&InconclusiveVerdict::AcrossLimit { limits: limits.to_vec() }, &UNICODE);
         assert!(words(&[0.9]).starts_with("The interval contains the limit at 90.0 %."));
         assert!(words(&[0.75, 0.9]).starts_with("The interval contains the limits at 75.0 % and 90.0 %."));
     }

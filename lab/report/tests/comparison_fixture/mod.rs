@@ -2,7 +2,7 @@
 
 use faultline_model::comparison::{
     ComparedWorkload, Comparison, CounterDifference, Described, Details, Ended, FactDifference, Look, ScaledCase,
-    Sequential,
+    Sequential, UntestedFigure,
 };
 use faultline_model::direction::Direction;
 use faultline_model::estimate::Estimate;
@@ -14,7 +14,7 @@ use faultline_model::scaling::{Law, Move, ParameterChange, ScalingComparison};
 use faultline_model::time::UnixMillis;
 use faultline_model::unmatched::{Letter, Unmatched, UnmatchedReason};
 use faultline_model::workload_comparison::{
-    Answer, Bounded, Caution, FewUnits, Groups, Method, OneBoot, Side, Unit, WorkloadComparison,
+    Answer, Bounded, Caution, FewUnits, Groups, Inconclusive, Method, OneBoot, Side, Unit, WorkloadComparison,
 };
 
 /// Relative deviations of a side's values, in the order of their measurement.
@@ -34,6 +34,7 @@ struct Shape {
     units: u32,
     independent: Unit,
     answer: Answer,
+    inconclusive: Option<Inconclusive>,
     p: Option<f64>,
     level: f64,
     detectable: Option<f64>,
@@ -51,6 +52,7 @@ const FASTER: Shape = Shape {
     units: 12,
     independent: Unit::Run,
     answer: Answer::Faster,
+    inconclusive: None,
     p: Some(7.4e-7),
     level: 0.99,
     detectable: Some(1.0093),
@@ -87,10 +89,24 @@ const SAME: Shape = Shape {
     unit: "stat/s",
     a: 2_400_000.0,
     b: 2_408_000.0,
-    answer: Answer::NoDifference,
+    answer: Answer::Equal,
     p: Some(0.41),
     level: 0.975,
     detectable: Some(1.0131),
+    ..FASTER
+};
+
+const WIDE: Shape = Shape {
+    name: "fork_exit:small",
+    unit: "fork/s",
+    a: 8_120.0,
+    b: 7_390.0,
+    spread: 14.0,
+    answer: Answer::Inconclusive,
+    inconclusive: Some(Inconclusive::PastMargin),
+    p: Some(0.21),
+    level: 0.99,
+    detectable: Some(1.251),
     ..FASTER
 };
 
@@ -101,7 +117,8 @@ const UNDECIDED: Shape = Shape {
     b: 1_320_000.0,
     units: 1,
     independent: Unit::Boot,
-    answer: Answer::Undecided,
+    answer: Answer::Inconclusive,
+    inconclusive: Some(Inconclusive::ConfoundedBoots),
     p: None,
     level: 0.95,
     detectable: None,
@@ -137,6 +154,9 @@ impl Shape {
             independent: self.independent,
             method: if self.p.is_some() { Method::Ranks } else { Method::None },
             answer: self.answer,
+            inconclusive: self.inconclusive,
+            margin: 0.02,
+            within_margin: self.answer == Answer::Equal,
             p: self.p,
             p_corrected: self.p.map(|p| (p * 4.0).min(1.0)),
             ratio: Some(around(ratio, 0.009 * self.spread)),
@@ -210,6 +230,7 @@ fn suite(shapes: &[Shape], improvement: Option<Bounded>) -> Comparison {
         improvement,
         scaling: Vec::new(),
         facts: Vec::new(),
+        side_figures: Vec::new(),
         sequential: None,
         unmatched: Vec::new(),
     }
@@ -243,17 +264,18 @@ fn laws() -> Vec<ScaledCase> {
 fn sequential(taken: u32, ended: Ended) -> Sequential {
     let looks = [4, 6, 8, 12, 16, 22, 30, 38, 48];
     let looks = looks.map(|blocks| Look { blocks, alpha: 0.05 * f64::from(blocks) / 184.0 });
-    Sequential { level: 0.95, precision: 0.02, looks: looks.into(), taken, ended }
+    Sequential { level: 0.95, looks: looks.into(), taken, ended }
 }
 
 /// One of each answer, ended early, with all that can stand behind it.
 pub fn typical() -> Comparison {
-    let mut compared = suite(&[FASTER, SLOWER, QUICKER, SAME, UNDECIDED], None);
-    let [faster, slower, _, same, undecided] = &mut compared.workloads[..] else { unreachable!() };
+    let mut compared = suite(&[FASTER, SLOWER, QUICKER, SAME, UNDECIDED, WIDE], None);
+    let [faster, slower, _, same, undecided, wide] = &mut compared.workloads[..] else { unreachable!() };
     for workload in [&mut *faster, &mut *slower, &mut *same] {
         workload.comparison.cautions.push(SHARED_BOOT.into());
     }
     same.comparison.cautions.push(TWO_GROUPS.into());
+    wide.comparison.cautions.push(Caution::Load { a: Some(0.52), b: Some(0.48) }.into());
     undecided.comparison.cautions = vec![FEW_BOOTS.into(), ONE_BOOT.into()];
     faster.details.counters = vec![
         counter("vmstat.pgfault", 1.02, 0.0039, 2e-6),
@@ -278,6 +300,14 @@ pub fn typical() -> Comparison {
         FactDifference { key: "memory.huge_pages_free".into(), a: None, b: Some(FactValue::Count(64)) },
     ];
     compared.sequential = Some(sequential(4, Ended::Settled));
+    compared.side_figures = vec![UntestedFigure {
+        name: "compile:small-c user".into(),
+        tasks: None,
+        unit: "s".into(),
+        direction: Direction::Lower,
+        a: 1.204,
+        b: 1.187,
+    }];
     compared.unmatched = vec![only_on(Letter::B, "compile:small-c")];
     compared
 }
@@ -292,6 +322,17 @@ pub fn stored() -> Comparison {
     compared.b.machine = Some("guest: 2 CPUs, QEMU TCG, Linux 6.1.0-tiny".into());
     for workload in &mut compared.workloads {
         workload.comparison.cautions.push(Caution::NotInterleaved.into());
+    }
+    compared
+}
+
+/// Two runs of one boot, one after the other.
+pub fn in_sequence() -> Comparison {
+    let mut compared = suite(&[FASTER, SAME], None);
+    for ComparedWorkload { comparison: workload, .. } in &mut compared.workloads {
+        (workload.answer, workload.inconclusive) = (Answer::Inconclusive, Some(Inconclusive::NotInterleaved));
+        workload.within_margin = false;
+        workload.cautions.push(Caution::NotInterleaved.into());
     }
     compared
 }
@@ -350,6 +391,8 @@ pub fn hostile() -> Comparison {
     compared.scaling[0].unit = attack.into();
     compared.facts[0].key = attack.into();
     compared.facts[0].a = Some(FactValue::Text(attack.into()));
+    compared.side_figures[0].name = attack.into();
+    compared.side_figures[0].unit = attack.into();
     compared.unmatched = vec![only_on(Letter::A, attack)];
     compared
 }

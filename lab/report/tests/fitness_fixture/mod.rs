@@ -10,7 +10,7 @@ use faultline_model::workload_comparison::Answer;
 fn alike() -> Comparison {
     let mut compared = stored();
     for ComparedWorkload { comparison: workload, details } in &mut compared.workloads {
-        workload.answer = Answer::NoDifference;
+        workload.answer = Answer::Equal;
         workload.b = workload.a;
         workload.cautions.clear();
         details.values[1] = details.values[0].clone();
@@ -41,7 +41,7 @@ pub fn checked(fit: Fit) -> Fitness {
     compared.b = compared.a.clone();
     let looks = typical().sequential.map(|sequential| sequential.looks).unwrap_or_default();
     let taken = looks.len() as u32;
-    compared.sequential = Some(Sequential { level: 0.95, precision: 0.02, looks, taken, ended: Ended::Budget });
+    compared.sequential = Some(Sequential { level: 0.95, looks, taken, ended: Ended::Budget });
     let advice = match fit {
         Fit::Fit => Vec::new(),
         Fit::Coarse | Fit::Unfit => {

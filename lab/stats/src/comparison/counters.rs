@@ -6,7 +6,6 @@ use crate::median::{median_of_sorted, sorted};
 use crate::thresholds::{COUNTERS_TESTED, COUNTERS_TOLD};
 use crate::two_sample::{Pairing, Run, Samples, holm, rank_chance, sign_chance, units};
 use faultline_model::comparison::CounterDifference;
-use faultline_model::facts::Facts;
 use std::collections::BTreeSet;
 
 /// The counters that differ, the most telling first: by their corrected chance, then by the size of the change. At most [`COUNTERS_TOLD`].
@@ -83,7 +82,7 @@ fn samples(name: &str, runs: &[&MeasuredRun<'_>]) -> Samples {
         let per_operation = delta as f64 / run.repeat.operations as f64;
         (run.boot.clone(), Run { order: run.order, block: run.block, intervals: vec![per_operation] })
     };
-    Samples { boots: by_boot(runs.iter().map(run)), facts: Facts::default() }
+    Samples { boots: by_boot(runs.iter().map(run)), ..Samples::default() }
 }
 
 #[cfg(test)]

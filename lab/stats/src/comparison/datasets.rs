@@ -4,6 +4,7 @@ use super::paired::{details, samples};
 use super::pairs::{Pair, pairs, unmatched};
 use super::recorded::{Plain, Recorded};
 use super::scaling::scaled_cases;
+use super::side_figures::take_side_figures;
 use super::{ComparisonError, Settings};
 use crate::machine::{self, lasting_differences};
 use crate::two_sample::{Workload, compare, units};
@@ -46,6 +47,7 @@ pub(crate) fn paired(
     if found.pairs.is_empty() {
         return Err(ComparisonError::NothingInCommon { unmatched: found.unmatched });
     }
+    let side_figures = take_side_figures(&mut found.pairs, [a, b]);
     let workloads: Vec<Workload> = found.pairs.iter().map(|pair| workload(pair, [a, b], recorded)).collect();
     let suite = compare(&workloads, &settings.two_sample)?;
     let measured = found.pairs.iter().zip(&workloads);
@@ -68,6 +70,7 @@ pub(crate) fn paired(
         improvement: suite.improvement,
         scaling,
         facts: lasting_differences(&a.facts, &b.facts),
+        side_figures,
         sequential: None,
         unmatched: found.unmatched.into_iter().map(Said::from).collect(),
     };
@@ -86,8 +89,12 @@ fn workload(pair: &Pair, [a, b]: [&Dataset; 2], recorded: &dyn Recorded) -> Work
         name: pair.name.clone(),
         unit: pair.unit.clone(),
         direction: pair.direction,
-        a: samples(&a.series[pair.a], &a.facts, |point| recorded.block(0, pair.a, point)),
-        b: samples(&b.series[pair.b], &b.facts, |point| recorded.block(1, pair.b, point)),
+        a: samples(&a.series[pair.a], &a.facts, recorded.conditions(0, pair.a), |point| {
+            recorded.block(0, pair.a, point)
+        }),
+        b: samples(&b.series[pair.b], &b.facts, recorded.conditions(1, pair.b), |point| {
+            recorded.block(1, pair.b, point)
+        }),
     }
 }
 
@@ -114,7 +121,9 @@ mod tests {
     const HIGH: [f64; 6] = [10.0, 10.1, 10.2, 9.9, 9.8, 10.05];
 
     fn of(a: Vec<Series>, b: Vec<Series>) -> Comparison {
-        compare_datasets(["old", "new"], &Dataset::of(a), &Dataset::of(b), &Settings::default()).unwrap()
+        let mut settings = Settings::default();
+        settings.two_sample.assume_quiet = true;
+        compare_datasets(["old", "new"], &Dataset::of(a), &Dataset::of(b), &settings).unwrap()
     }
 
     #[test]
@@ -132,7 +141,7 @@ mod tests {
                 (comparison.name.as_str(), comparison.answer, details.tasks)
             })
             .collect();
-        assert_eq!(told, [("x", Answer::Faster, Some(2)), ("y", Answer::NoDifference, None)]);
+        assert_eq!(told, [("x", Answer::Faster, Some(2)), ("y", Answer::Inconclusive, None)]);
         assert_eq!(found.workloads[0].details.values, [LOW.to_vec(), HIGH.to_vec()]);
         let hung = Failure { block: None, cause: FailureCause::Told { words: "hung".to_owned() } };
         assert_eq!(found.workloads[0].details.failures, [vec![], vec![hung.into()]]);

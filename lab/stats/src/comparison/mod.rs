@@ -11,6 +11,7 @@ mod pairs;
 mod recorded;
 mod runs;
 mod scaling;
+mod side_figures;
 
 pub use datasets::compare_datasets;
 pub(crate) use runs::sides_answers;

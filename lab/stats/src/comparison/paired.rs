@@ -1,22 +1,27 @@
 //! What two series that belong together hold: samples for the tests, and what stands behind the answer.
 
 use super::pairs::Pair;
-use crate::two_sample::{Boot, Placed, Run, Samples, Workload, units};
+use crate::two_sample::{Boot, Conditions, Placed, Run, Samples, Workload, units};
 use faultline_model::comparison::Details;
 use faultline_model::dataset::{DataPoint, Measured, Series};
 use faultline_model::facts::Facts;
 use faultline_model::failure::Failure;
 use faultline_model::said::Said;
 
-/// The samples of a series; `block` tells which block its points belong to. What has no value is left out; a figure that sums values up counts as one.
-pub(crate) fn samples(series: &Series, facts: &Facts, block: impl Fn(usize) -> Option<u32>) -> Samples {
+/// The samples of a series, measured under these `conditions`; `block` tells which block its points belong to. What has no value is left out; a figure that sums values up counts as one.
+pub(crate) fn samples(
+    series: &Series,
+    facts: &Facts,
+    conditions: Conditions,
+    block: impl Fn(usize) -> Option<u32>,
+) -> Samples {
     let with_values = |(_, point): &(usize, &DataPoint)| !matches!(point.measured, Measured::Missing(_));
     let run = |(index, point): (usize, &DataPoint)| {
         let intervals = point.measured.values().to_vec();
         (point.boot.clone(), Run { order: point.order, block: block(index), intervals })
     };
     let runs = series.points.iter().enumerate().filter(with_values).map(run);
-    Samples { boots: by_boot(runs), facts: facts.clone() }
+    Samples { boots: by_boot(runs), facts: facts.clone(), conditions }
 }
 
 /// Runs sorted by their boots, in the order in which these first come.

@@ -1,5 +1,6 @@
 //! What is known of two datasets beside the values that they hold.
 
+use crate::two_sample::Conditions;
 use faultline_model::dataset::{Dataset, Measured};
 use faultline_model::failure::{Failure, FailureCause};
 
@@ -9,6 +10,8 @@ pub(crate) trait Recorded {
     fn block(&self, side: usize, series: usize, point: usize) -> Option<u32>;
     /// What of a series gave no value, by side and series.
     fn failures(&self, side: usize, series: usize) -> Vec<Failure>;
+    /// What was recorded of the machine meanwhile, by side and series.
+    fn conditions(&self, side: usize, series: usize) -> Conditions;
 }
 
 /// Datasets of which nothing else is known.
@@ -17,6 +20,10 @@ pub(super) struct Plain<'a>(pub(super) [&'a Dataset; 2]);
 impl Recorded for Plain<'_> {
     fn block(&self, _: usize, _: usize, _: usize) -> Option<u32> {
         None
+    }
+
+    fn conditions(&self, _: usize, _: usize) -> Conditions {
+        Conditions::default()
     }
 
     fn failures(&self, side: usize, series: usize) -> Vec<Failure> {

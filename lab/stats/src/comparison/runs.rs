@@ -10,7 +10,7 @@ use crate::datasets::{Chosen, Coarse, MeasuredRun, Measurement, measurement};
 use crate::machine;
 use crate::repeat::Repeat;
 use crate::shares::system_share;
-use crate::two_sample;
+use crate::two_sample::{self, Conditions};
 use faultline_model::comparison::{ComparedWorkload, Comparison, Described, Look};
 use faultline_model::estimate::Estimate;
 use faultline_model::failure::Failure;
@@ -30,7 +30,7 @@ pub fn compare_runs(a: &RunRecord, b: &RunRecord, settings: &Settings) -> Result
 
 /// Compares the sides of a live comparison: all that was measured, or what a look may see, at the look's own level.
 ///
-/// Counters are tested at the level of `settings` in either case. [`Comparison::sequential`] is left open.
+/// Counters are tested at the level of `settings` in either case, where nothing else used the machine: they are those of the whole system. [`Comparison::sequential`] is left open.
 pub fn compare_sides(
     record: &RunRecord,
     settings: &Settings,
@@ -92,6 +92,14 @@ impl<'a> Measured<'a> {
     }
 }
 
+impl Measured<'_> {
+    /// Whether the counters of a pair tell of its workload: they are those of the whole system, and are taken per operation.
+    fn has_comparable_counters(&self, pair: &Pair) -> bool {
+        let [a, b] = [(0, pair.a), (1, pair.b)].map(|(side, series)| self.sides[side].conditions[series]);
+        a.is_undisturbed() && b.is_undisturbed() && !self.in_bytes.contains(&pair.a)
+    }
+}
+
 impl Recorded for Measured<'_> {
     fn block(&self, side: usize, series: usize, point: usize) -> Option<u32> {
         self.sides[side].runs[series].get(point)?.block
@@ -99,6 +107,10 @@ impl Recorded for Measured<'_> {
 
     fn failures(&self, side: usize, series: usize) -> Vec<Failure> {
         self.sides[side].failures[series].clone()
+    }
+
+    fn conditions(&self, side: usize, series: usize) -> Conditions {
+        self.sides[side].conditions[series]
     }
 }
 
@@ -110,11 +122,11 @@ fn compared_at(
 ) -> Result<Comparison, ComparisonError> {
     let measured = Measured::new(chosen);
     let (mut compared, pairs) = measured.paired(described, settings)?;
-    let [a, b] = measured.sides;
     for (ComparedWorkload { details, .. }, pair) in compared.workloads.iter_mut().zip(&pairs) {
+        let [a, b] = &measured.sides;
         let (a, b) = (&a.runs[pair.a], &b.runs[pair.b]);
         details.system_share = [share(a), share(b)];
-        if !measured.in_bytes.contains(&pair.a) {
+        if measured.has_comparable_counters(pair) {
             details.counters = counters(a, b, counters_level);
         }
     }
@@ -155,7 +167,7 @@ fn side_described(record: &RunRecord, side: SubjectIndex) -> Option<Described> {
 mod tests {
     use super::*;
     use crate::example;
-    use faultline_model::workload_comparison::{Answer, Unit};
+    use faultline_model::workload_comparison::{Answer, Caution, CautionCode, Inconclusive, Unit};
 
     fn noisy(_: u32, block: u32) -> u64 {
         1_000_003 + 1_000 * u64::from(block * 7 % 11)
@@ -177,7 +189,7 @@ mod tests {
             attempt.counters = [
                 ("vmstat.pgfault".to_owned(), (operations as f64 * per_operation) as i64 + i64::from(item.block % 5)),
                 ("vmstat.pgalloc".to_owned(), i64::from((item.block * 5 + 3 * u32::from(second)) % 7)),
-                ("stat.user_ns".to_owned(), if second { 1 } else { 1_000_000_000 }),
+                ("stat.user_ns".to_owned(), if second { 100 } else { 90 }),
             ]
             .into();
         }
@@ -197,6 +209,25 @@ mod tests {
             assert_eq!((counter.name.as_str(), (counter.b * 1000.0).round()), ("vmstat.pgfault", 500.0));
         }
         assert!(found.facts.is_empty() && found.unmatched.is_empty());
+    }
+
+    /// Counters are those of the whole system: where something else used it, they tell of that too.
+    #[test]
+    fn others_work_is_told_and_hides_the_counters() {
+        let mut record = live();
+        for attempt in &mut record.attempts {
+            let second = record.plan[attempt.ordinal as usize].subject == SubjectIndex::B;
+            // Six seconds each.
+            let others_ns = if second { 3_000_000_000 } else { 0 };
+            attempt.counters.insert("stat.user_ns".to_owned(), 100 + others_ns);
+        }
+        let found = compare_sides(&record, &Settings::default(), None).unwrap();
+        for ComparedWorkload { comparison: workload, details } in &found.workloads {
+            assert_eq!((workload.answer, details.counters.as_slice()), (Answer::Faster, &[][..]));
+            let load = workload.cautions.iter().find(|caution| caution.code() == CautionCode::Load).unwrap();
+            let Caution::Load { a: None, b: Some(cpus) } = load.what else { panic!("{load:?}") };
+            assert!((cpus - 0.5).abs() < 1e-6, "{cpus}");
+        }
     }
 
     #[test]
@@ -238,17 +269,32 @@ mod tests {
         assert_eq!(split.to_string(), "load:base×1, block 6: its runs are of different boots");
     }
 
+    fn inconclusive(compared: &Comparison) -> Vec<Option<Inconclusive>> {
+        compared.workloads.iter().map(|workload| workload.comparison.inconclusive).collect()
+    }
+
     #[test]
-    fn two_runs_in_one_boot_and_in_two() {
-        let run = |rate| example::Run::new(&["load"]).repeats(12).rate(rate).record();
-        let (a, mut b) = (run(noisy), run(faster));
+    fn two_runs_in_one_boot_need_a_quiet_host_and_in_two_boots_they_are_confounded() {
+        let run = |rate, from: i64| {
+            let mut record = example::Run::new(&["load"]).repeats(12).rate(rate).record();
+            for attempt in &mut record.attempts {
+                attempt.started.0 += from;
+                attempt.usage = Some(example::usage(100, 0));
+                attempt.counters = [("stat.user_ns".to_owned(), 100)].into();
+            }
+            record
+        };
+        let (a, mut b) = (run(noisy, 0), run(faster, 10_000));
         b.head.label = Some("patched".to_owned());
         let found = compare_runs(&a, &b, &Settings::default()).unwrap();
         assert_eq!((found.a.name.as_str(), found.b.name.as_str()), ("run 1", "patched"));
         assert!(found.workloads.iter().all(|workload| workload.comparison.answer == Answer::Faster));
+        b.head.sessions[0].facts[0].real("load.one_minute", 3.0);
+        let loaded = compare_runs(&a, &b, &Settings::default()).unwrap();
+        assert_eq!(inconclusive(&loaded), [Some(Inconclusive::NotInterleaved); 2]);
         b.head.sessions[0].facts[0].text("boot.id", "another");
         let found = compare_runs(&a, &b, &Settings::default()).unwrap();
-        assert!(found.workloads.iter().all(|workload| workload.comparison.answer == Answer::Undecided));
+        assert_eq!(inconclusive(&found), [Some(Inconclusive::ConfoundedBoots); 2]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Files of other tools are read elsewhere.
 
 mod commit;
+mod conditions;
 mod record;
 
 pub use commit::{CommitError, at_commit};

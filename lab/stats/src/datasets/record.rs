@@ -1,10 +1,12 @@
 //! A record's values, by cell and run.
 
+use super::conditions::Surroundings;
 use crate::gather::{CaseCells, CellRepeats, gather};
 use crate::granule::granule;
 use crate::progress::standings;
 use crate::repeat::{Repeat, rate};
 use crate::thresholds::COARSE_SHARE;
+use crate::two_sample::Conditions;
 use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::dataset::{DataPoint, Dataset, Measured, Series};
 use faultline_model::describe::{Style, WorkloadInfo};
@@ -70,6 +72,8 @@ pub(crate) struct Measurement<'a> {
     pub(crate) runs: Vec<Vec<MeasuredRun<'a>>>,
     /// What of each series gave no value, in the same order.
     pub(crate) failures: Vec<Vec<Failure>>,
+    /// What was recorded of the machine during each series, in the same order.
+    pub(crate) conditions: Vec<Conditions>,
 }
 
 /// A run that has values.
@@ -91,7 +95,9 @@ pub(crate) fn measurement<'a>(chosen: Chosen<'a>, cases: &[CaseCells<'a>], coars
         dataset: Dataset { facts: chosen.facts(), ..Dataset::of(Vec::new()) },
         runs: Vec::new(),
         failures: Vec::new(),
+        conditions: Vec::new(),
     };
+    let surroundings = Surroundings::of(chosen.record);
     let commit = chosen.record.subject(chosen.subject).and_then(|subject| subject.commit.as_ref());
     let commit = commit.map(|commit| commit.id.clone());
     for case in cases {
@@ -108,6 +114,7 @@ pub(crate) fn measurement<'a>(chosen: Chosen<'a>, cases: &[CaseCells<'a>], coars
             });
             measurement.runs.push(runs);
             measurement.failures.push(failures(case, cell));
+            measurement.conditions.push(surroundings.of_cell(case, cell));
         }
     }
     measurement

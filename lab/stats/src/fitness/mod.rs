@@ -9,7 +9,7 @@ use crate::thresholds::{COARSE_DETECTABLE, UNFIT_DETECTABLE};
 use advice::advice;
 use faultline_model::comparison::{Comparison, Fit, Fitness};
 use faultline_model::record::RunRecord;
-use faultline_model::workload_comparison::{Answer, WorkloadComparison};
+use faultline_model::workload_comparison::{Answer, Inconclusive, WorkloadComparison};
 use unmeasured::unmeasured;
 
 /// Judges a machine from `compared`, the answers of a live comparison of it with itself, and from `record`, that comparison's run. A machine on which
@@ -22,11 +22,16 @@ pub fn fitness(compared: Comparison, record: &RunRecord) -> Fitness {
     Fitness { format: Fitness::FORMAT.to_owned(), fit, compared, advice }
 }
 
-/// What one workload says. Which differs from itself, or says nothing, is worth nothing.
+/// What one workload says. One that differs from itself says nothing, nor does one without an estimate.
 fn fit(workload: &WorkloadComparison) -> Fit {
-    match (workload.answer, workload.detectable) {
-        (Answer::NoDifference, Some(ratio)) if ratio <= 1.0 + COARSE_DETECTABLE => Fit::Fit,
-        (Answer::NoDifference, Some(ratio)) if ratio <= 1.0 + UNFIT_DETECTABLE => Fit::Coarse,
+    let is_judged = match workload.answer {
+        Answer::Equal => true,
+        Answer::Inconclusive => workload.inconclusive == Some(Inconclusive::PastMargin),
+        Answer::Faster | Answer::Slower => false,
+    };
+    match workload.detectable.filter(|_| is_judged) {
+        Some(ratio) if ratio <= 1.0 + COARSE_DETECTABLE => Fit::Fit,
+        Some(ratio) if ratio <= 1.0 + UNFIT_DETECTABLE => Fit::Coarse,
         _ => Fit::Unfit,
     }
 }

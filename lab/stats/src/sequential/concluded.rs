@@ -13,7 +13,7 @@ use faultline_model::workload_comparison::FewUnits;
 use std::collections::BTreeSet;
 
 /// Takes the looks for which the record has all blocks, up to the first that settles every workload; the answers are those of the last one taken. The
-/// level is that of the comparison in the record.
+/// level and the margin are those of the comparison in the record.
 ///
 /// A finished record that was cut short, by its budget or as there was no more to gain, gets a look at what is there. An open one, which was stopped or is
 /// still under way ([`Ended::Stopped`]), doesn't: who reads it may do so at every block. Before its first look it has no answers, and
@@ -24,23 +24,17 @@ pub fn concluded(record: &RunRecord, settings: &comparison::Settings) -> Result<
     let Some(comparison) = record.settings.comparison() else { return Err(ComparisonError::NoSides(record.id.0)) };
     let mut settings = *settings;
     settings.two_sample.level = comparison.level;
+    settings.two_sample.margin = comparison.margin;
     let planned = planned_looks(&record.settings, &record.plan);
     let whole = whole_blocks(record);
-    let (taken, ended) = taken(record, &planned, whole, |look| {
-        Ok(settled(&sides_answers(record, &settings, *look)?, comparison.precision))
-    })?;
+    let (taken, ended) = taken(record, &planned, whole, |look| Ok(settled(&sides_answers(record, &settings, *look)?)))?;
     let compared = match taken.last() {
         Some(last) => compare_sides(record, &settings, Some(*last))?,
         None => before_the_first_look(record, &settings, &planned, whole)?,
     };
     let unspent = planned.strip_prefix(taken.as_slice()).unwrap_or_default();
-    let sequential = Sequential {
-        level: comparison.level,
-        precision: comparison.precision,
-        taken: taken.len() as u32,
-        looks: [&taken, unspent].concat(),
-        ended,
-    };
+    let sequential =
+        Sequential { level: comparison.level, taken: taken.len() as u32, looks: [&taken, unspent].concat(), ended };
     Ok(Comparison { sequential: Some(sequential), ..compared })
 }
 
@@ -64,7 +58,7 @@ pub fn planned_looks(settings: &Settings, plan: &[PlanItem]) -> Vec<Look> {
     let blocks = settings.repeats;
     match settings.comparison() {
         None => Vec::new(),
-        Some(comparison) if comparison.precision == 0.0 => vec![Look { blocks, alpha: 1.0 - comparison.level }],
+        Some(comparison) if comparison.once => vec![Look { blocks, alpha: 1.0 - comparison.level }],
         Some(comparison) => looks(blocks, workloads(plan), comparison.level),
     }
 }
@@ -152,7 +146,7 @@ mod tests {
         assert_eq!((sequential.taken as usize, sequential.ended), (sequential.looks.len(), Ended::Planned));
         assert_eq!(
             (compared.workloads[0].comparison.answer, compared.workloads[0].comparison.a.units),
-            (Answer::NoDifference, 60)
+            (Answer::Inconclusive, 60)
         );
     }
 
@@ -179,7 +173,7 @@ mod tests {
         assert_eq!((sequential.taken, sequential.ended), (0, Ended::Stopped));
         assert_eq!(sequential.looks, planned_looks(&open.settings, &open.plan), "none is left out");
         let workload = &compared.workloads[0].comparison;
-        assert_eq!((workload.answer, workload.method, workload.a.units), (Answer::Undecided, Method::None, 8));
+        assert_eq!((workload.answer, workload.method, workload.a.units), (Answer::Inconclusive, Method::None, 8));
         assert_eq!((workload.p, workload.ratio, workload.shift, workload.detectable), (None, None, None, None));
         let caution = &workload.cautions[0];
         assert_eq!(caution.what, Caution::FewUnits(FewUnits::NoLook { measured: 8, first_look: first }));
@@ -191,9 +185,9 @@ mod tests {
     fn where_there_is_one_look_at_the_end_nothing_is_seen_before() {
         let mut record = record(true);
         let RunKind::Comparison(comparison) = &mut record.head.settings.kind else { panic!() };
-        comparison.precision = 0.0;
+        comparison.once = true;
         let (compared, sequential) = of(&cut(record.clone(), 59, false));
-        assert_eq!((compared.workloads[0].comparison.answer, sequential.taken), (Answer::Undecided, 0));
+        assert_eq!((compared.workloads[0].comparison.answer, sequential.taken), (Answer::Inconclusive, 0));
         let (compared, sequential) = of(&cut(record, 59, true));
         assert_eq!(
             (compared.workloads[0].comparison.answer, sequential.taken),

@@ -1,6 +1,7 @@
 //! What may make a comparison lie, as data: one function for each kind of reason.
 
-use super::samples::Workload;
+use super::interleaving::are_interleaved;
+use super::samples::{Conditions, Workload};
 use super::signed_rank;
 use super::units::{Boots, Pairing, Placed, Units};
 use crate::machine::lasting_differences;
@@ -19,6 +20,8 @@ pub(crate) fn cautions(workload: &Workload, units: &Units, method: Method, alpha
         few_units(units, method, alpha).map(Caution::FewUnits),
         one_boot(units).map(|boots| Caution::OneBoot { boots }),
         not_interleaved(units).then_some(Caution::NotInterleaved),
+        of_conditions(workload, |conditions| conditions.others_cpus).map(|[a, b]| Caution::Load { a, b }),
+        of_conditions(workload, |conditions| conditions.steal_share).map(|[a, b]| Caution::Steal { a, b }),
         either(units, drift).map(|(a, b)| Caution::Drift { a, b }),
         either(units, bimodal).map(|(a, b)| Caution::Bimodal { a, b }),
         different_facts(&workload.a.facts, &workload.b.facts).map(|keys| Caution::DifferentFacts { keys }),
@@ -49,15 +52,31 @@ fn one_boot(units: &Units) -> Option<OneBoot> {
     }
 }
 
+/// Boots that are independent of each other may have any order, as long as no side comes whole before the other.
 fn not_interleaved(units: &Units) -> bool {
+    let is_one_after_the_other = match units.boots {
+        Boots::Several => is_in_sequence(units),
+        _ => !are_interleaved(units),
+    };
+    units.a.len().min(units.b.len()) > 1 && is_one_after_the_other
+}
+
+/// Whether all values of a side are known to come before those of the other.
+fn is_in_sequence(units: &Units) -> bool {
     let (Some((first_a, last_a)), Some((first_b, last_b))) = (ends(&units.a), ends(&units.b)) else { return false };
-    units.a.len().min(units.b.len()) > 1 && (last_a < first_b || last_b < first_a)
+    last_a < first_b || last_b < first_a
 }
 
 /// The first and the last place in time; none if one is missing.
 fn ends(side: &[Placed]) -> Option<(u64, u64)> {
     let orders: Vec<u64> = side.iter().map(|placed| placed.order).collect::<Option<_>>()?;
     Some((*orders.iter().min()?, *orders.iter().max()?))
+}
+
+/// What was recorded on either side; none where it wasn't on any.
+fn of_conditions(workload: &Workload, figure: fn(&Conditions) -> Option<f64>) -> Option<[Option<f64>; 2]> {
+    let sides = [&workload.a, &workload.b].map(|side| figure(&side.conditions));
+    sides.iter().any(Option::is_some).then_some(sides)
 }
 
 /// The finding about either side; none where there is one about neither.
@@ -128,7 +147,7 @@ mod tests {
     fn side(boot: Option<&str>, values: &[(u64, f64)]) -> Samples {
         let run = |&(order, value)| Run { order: Some(order), block: None, intervals: vec![value] };
         let boot = Boot { id: boot.map(str::to_owned), runs: values.iter().map(run).collect() };
-        Samples { boots: vec![boot], facts: Facts::default() }
+        Samples { boots: vec![boot], ..Samples::default() }
     }
 
     fn codes(a: Samples, b: Samples, method: Method) -> Vec<CautionCode> {
@@ -162,6 +181,10 @@ mod tests {
             codes(side(None, &calm(0)), side(None, &calm(90)), Method::Ranks).contains(&CautionCode::NotInterleaved)
         );
         assert!(codes(side(None, &calm(0)), side(None, &calm(1)), Method::Welch).contains(&CautionCode::FewUnits));
+        let mut loaded = side(None, &calm(1));
+        loaded.conditions = Conditions { others_cpus: Some(0.7), steal_share: Some(0.05), ..Conditions::default() };
+        let told = codes(side(None, &calm(0)), loaded, Method::Ranks);
+        assert!(told.contains(&CautionCode::Load) && told.contains(&CautionCode::Steal), "{told:?}");
         let mut other = side(None, &calm(1));
         other.facts.text("kernel.release", "6.1");
         other.facts.text("boot.id", "x");

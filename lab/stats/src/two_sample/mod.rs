@@ -3,10 +3,12 @@
 //! Draws at random for bootstrap intervals only, from the seed in the settings. How it is told belongs to `report`. Methods stand in
 //! docs/METHODOLOGY.md, §13.
 
+mod answer;
 mod bootstrap;
 mod cautions;
 mod detectable;
 mod holm;
+mod interleaving;
 mod means;
 mod pairwise;
 mod rank_test;
@@ -21,7 +23,7 @@ pub(crate) use holm::holm;
 pub use means::{geometric_mean, mean};
 pub(crate) use rank_test::chance as rank_chance;
 pub(crate) use samples::no_ratio;
-pub use samples::{Boot, Run, Samples, TwoSampleError, Workload};
+pub use samples::{Boot, Conditions, Run, Samples, TwoSampleError, Workload};
 pub(crate) use signed_rank::{can_decide as signs_can_decide, chance as sign_chance};
 pub use suite::{Settings, compare};
 pub(crate) use units::{Pairing, Placed, units};

@@ -34,6 +34,33 @@ pub struct Samples {
     pub boots: Vec<Boot>,
     /// The machine that was measured.
     pub facts: Facts,
+    /// What was recorded of it meanwhile.
+    pub conditions: Conditions,
+}
+
+/// What was recorded of a machine while a side was measured on it.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Conditions {
+    /// CPUs that other processes used; none where that wasn't more than usual, or isn't known.
+    pub others_cpus: Option<f64>,
+    /// Share of the CPU time that a hypervisor took away; none where that wasn't more than usual, or isn't known.
+    pub steal_share: Option<f64>,
+    /// Whether the CPU time of others and of the hypervisor was recorded.
+    pub is_recorded: bool,
+    /// Whether nothing ran at the start, and the frequency is held, as far as the facts tell.
+    pub is_steady: bool,
+}
+
+impl Conditions {
+    /// Whether the record shows that nothing else used the machine meanwhile.
+    pub(crate) fn is_undisturbed(&self) -> bool {
+        self.is_recorded && self.others_cpus.is_none() && self.steal_share.is_none()
+    }
+
+    /// Whether the record shows that nothing disturbed, then or before, and that the frequency was held.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.is_undisturbed() && self.is_steady
+    }
 }
 
 /// A workload on both sides.
@@ -83,7 +110,7 @@ impl Samples {
     pub fn of_values(values: &[f64]) -> Self {
         let run = |&value| Run { order: None, block: None, intervals: vec![value] };
         let boot = Boot { id: None, runs: values.iter().map(run).collect() };
-        Samples { boots: vec![boot], facts: Facts::default() }
+        Samples { boots: vec![boot], ..Samples::default() }
     }
 
     /// All runs.

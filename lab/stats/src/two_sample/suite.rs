@@ -1,25 +1,31 @@
 //! Compares workloads, all of one suite at once, so that their number doesn't make differences.
 
+use super::answer::{Answered, Evidence};
 use super::cautions::cautions;
 use super::holm::{Decision, holm};
+use super::interleaving::are_interleaved;
 use super::means::mean;
 use super::samples::{Samples, TwoSampleError, Workload};
 use super::units::{Boots, Pairing, Placed, Units, units};
 use super::{bootstrap, detectable, rank_test, signed_rank, welch};
 use crate::median::{median_of_sorted, sorted};
-use crate::thresholds::{BOOTSTRAP_UNITS, COVERAGE, POWER};
+use crate::thresholds::{BOOTSTRAP_UNITS, COVERAGE, MARGIN, POWER};
 use faultline_model::direction::Direction;
 use faultline_model::said::Said;
 use faultline_model::unmatched::Letter;
 use faultline_model::workload_comparison::{
-    Answer, Bounded, Caution, Method, Side, SuiteComparison, WorkloadComparison,
+    Bounded, Caution, Inconclusive, Method, Side, SuiteComparison, WorkloadComparison,
 };
 
 /// How to compare.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// Chance with which nothing at all is falsely said to differ; also what single intervals cover.
+    /// Familywise confidence level, of differences and of equalities; also what single intervals cover.
     pub level: f64,
+    /// Margin of equality, as a share: sides whose ratio lies within [1/(1 + margin), 1 + margin] count as equal.
+    pub margin: f64,
+    /// Sides that weren't measured in turns are trusted to have met the same machine.
+    pub assume_quiet: bool,
     /// Seed of the bootstrap.
     pub seed: u64,
     /// Draws of the bootstrap, or more where a level asks for it; 0 for no bootstrap intervals.
@@ -28,12 +34,14 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { level: COVERAGE, seed: 1, resamples: 2000 }
+        Settings { level: COVERAGE, margin: MARGIN, assume_quiet: false, seed: 1, resamples: 2000 }
     }
 }
 
-/// Compares every workload of a suite. The answers are corrected for their number by Holm's procedure, and each interval is at the level at which
-/// its workload was decided.
+/// Compares every workload of a suite. Differences are corrected for the number of workloads by Holm's procedure, equalities by Bonferroni's.
+/// Each interval is at the level at which its workload was decided.
+///
+/// Fails if the level isn't one, without workloads, and for a value that no ratio can be made of.
 pub fn compare(workloads: &[Workload], settings: &Settings) -> Result<SuiteComparison, TwoSampleError> {
     if !(settings.level > 0.5 && settings.level < 1.0) {
         return Err(TwoSampleError::Level(settings.level));
@@ -50,17 +58,22 @@ pub fn compare(workloads: &[Workload], settings: &Settings) -> Result<SuiteCompa
         workloads.iter().map(|workload| Tested::new(workload, alpha / workloads.len() as f64)).collect();
     let chances: Vec<f64> = tested.iter().filter_map(|tested| tested.p).collect();
     let mut decisions = holm(&chances, alpha).into_iter();
-    let compared = tested.iter().map(|tested| {
-        let decision = tested.p.and_then(|_| decisions.next());
-        tested.answered(decision, alpha, settings)
-    });
+    let compared: Vec<WorkloadComparison> = tested
+        .iter()
+        .map(|tested| {
+            let decision = tested.p.and_then(|_| decisions.next());
+            tested.answered(decision, settings)
+        })
+        .collect();
+    let holds = |compared: &WorkloadComparison| matches!(compared.inconclusive, None | Some(Inconclusive::PastMargin));
+    let improvement = compared.iter().all(holds).then(|| improvement(&tested, alpha)).flatten();
     Ok(SuiteComparison {
         format: SuiteComparison::FORMAT.to_owned(),
         level: settings.level,
         seed: settings.seed,
         resamples: settings.resamples,
-        workloads: compared.collect(),
-        improvement: improvement(&tested, alpha),
+        workloads: compared,
+        improvement,
     })
 }
 
@@ -101,10 +114,18 @@ impl<'a> Tested<'a> {
         Tested { workload, units, a, b, log_a, log_b, differences, log_differences, alpha, method, p }
     }
 
-    /// The comparison. `suite_alpha` is for what wasn't decided.
-    fn answered(&self, decision: Option<Decision>, suite_alpha: f64, settings: &Settings) -> WorkloadComparison {
-        let alpha = decision.map_or(suite_alpha, |decision| decision.alpha);
+    fn answered(&self, decision: Option<Decision>, settings: &Settings) -> WorkloadComparison {
+        let alpha = decision.filter(|decision| decision.rejected).map_or(self.alpha, |decision| decision.alpha);
         let ratio = self.ratio(alpha);
+        let Answered { answer, inconclusive, within_margin } = Evidence {
+            boots: self.units.boots,
+            method: self.method,
+            rejected: decision.is_some_and(|decision| decision.rejected),
+            ratio,
+            ratio_by_bonferroni: self.ratio(self.alpha),
+            may_be_compared: self.may_be_compared(settings),
+        }
+        .answered(self.workload.direction, settings.margin);
         WorkloadComparison {
             name: self.workload.name.clone(),
             unit: self.workload.unit.clone(),
@@ -113,7 +134,10 @@ impl<'a> Tested<'a> {
             b: side(&self.workload.b, &self.b, self.workload.direction),
             independent: self.units.unit,
             method: self.method,
-            answer: answer(decision, ratio, self.workload.direction),
+            answer,
+            inconclusive,
+            margin: settings.margin,
+            within_margin,
             p: self.p,
             p_corrected: decision.map(|decision| decision.p_corrected),
             ratio,
@@ -122,6 +146,13 @@ impl<'a> Tested<'a> {
             detectable: self.p.and_then(|_| self.detectable(alpha)),
             cautions: self.cautions(),
         }
+    }
+
+    /// Whether the machine did the same while either side was measured: it was measured in turns, in boots that are independent of each other, on a
+    /// machine that is known to have been quiet, or on one that is taken for quiet.
+    fn may_be_compared(&self, settings: &Settings) -> bool {
+        let is_quiet = self.workload.a.conditions.is_quiet() && self.workload.b.conditions.is_quiet();
+        settings.assume_quiet || is_quiet || self.units.boots == Boots::Several || are_interleaved(&self.units)
     }
 
     fn cautions(&self) -> Vec<Said<Caution>> {
@@ -210,24 +241,6 @@ fn side(samples: &Samples, values: &[f64], direction: Direction) -> Side {
     }
 }
 
-/// Both the corrected test and the interval have to exclude that the sides are alike. Where values are tied, the interval is the stricter one.
-fn answer(decision: Option<Decision>, ratio: Option<Bounded>, direction: Direction) -> Answer {
-    let (Some(decision), Some(ratio)) = (decision, ratio) else { return Answer::Undecided };
-    let better = match direction {
-        Direction::Higher => ratio.low > 1.0,
-        Direction::Lower => ratio.high < 1.0,
-    };
-    let worse = match direction {
-        Direction::Higher => ratio.high < 1.0,
-        Direction::Lower => ratio.low > 1.0,
-    };
-    match decision.rejected {
-        true if better => Answer::Faster,
-        true if worse => Answer::Slower,
-        _ => Answer::NoDifference,
-    }
-}
-
 /// Geometric mean of the improvements. The mean of the intervals' ends is an interval that holds however the workloads depend on each other: no
 /// dependence makes a mean vary more than if all moved as one.
 fn improvement(tested: &[Tested<'_>], alpha: f64) -> Option<Bounded> {
@@ -247,9 +260,9 @@ fn improvement(tested: &[Tested<'_>], alpha: f64) -> Option<Bounded> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{Boot, Run};
+    use super::super::samples::{Boot, Conditions, Run};
     use super::*;
-    use faultline_model::workload_comparison::{CautionCode, FewUnits, Unit};
+    use faultline_model::workload_comparison::{Answer, CautionCode, FewUnits, Unit};
     use proptest::prelude::*;
 
     fn workload(direction: Direction, a: &[f64], b: &[f64]) -> Workload {
@@ -257,8 +270,13 @@ mod tests {
         Workload { name: "load".to_owned(), unit: "s".to_owned(), direction, a, b }
     }
 
+    /// Plain values have no order in time.
+    fn trusting() -> Settings {
+        Settings { assume_quiet: true, ..Settings::default() }
+    }
+
     fn only(workload: Workload) -> WorkloadComparison {
-        compare(&[workload], &Settings::default()).unwrap().workloads.remove(0)
+        compare(&[workload], &trusting()).unwrap().workloads.remove(0)
     }
 
     fn booted(values: &[(&str, f64)]) -> Samples {
@@ -277,17 +295,63 @@ mod tests {
         assert_eq!(only(workload(Direction::Lower, &A, &B)).answer, Answer::Faster);
         assert_eq!(only(workload(Direction::Higher, &A, &B)).answer, Answer::Slower);
         let same = only(workload(Direction::Higher, &A, &A));
-        assert_eq!(same.answer, Answer::NoDifference);
+        assert_eq!((same.answer, same.inconclusive), (Answer::Inconclusive, Some(Inconclusive::PastMargin)));
         assert!(same.detectable.unwrap() > 1.01 && same.detectable.unwrap() < 1.05, "{same:?}");
     }
 
     #[test]
-    fn one_boot_each_is_undecided_however_far_apart() {
+    fn equality_goes_by_the_margin_and_by_the_number_of_workloads() {
+        let close = || workload(Direction::Lower, &A.map(|a| 10.0 + a / 20.0), &A.map(|a| 10.0 + a / 20.0));
+        let answers = |margin: f64, workloads: usize| -> Vec<Answer> {
+            let suite = compare(&vec![close(); workloads], &Settings { margin, ..trusting() }).unwrap();
+            suite.workloads.iter().map(|workload| workload.answer).collect()
+        };
+        let ratio = only(close()).ratio.unwrap();
+        let margin = (ratio.high - 1.0).max(1.0 / ratio.low - 1.0);
+        assert_eq!(answers(margin * 1.001, 1), [Answer::Equal]);
+        assert_eq!(answers(margin * 0.999, 1), [Answer::Inconclusive]);
+        assert_eq!(answers(margin * 1.001, 9), [Answer::Inconclusive; 9], "each at a ninth of the error");
+    }
+
+    #[test]
+    fn a_difference_between_sides_that_were_not_measured_in_turns_is_none() {
+        let apart = || workload(Direction::Lower, &A, &B);
+        let untrusting = |workload: Workload| compare(&[workload], &Settings::default()).unwrap().workloads.remove(0);
+        let compared = untrusting(apart());
+        assert_eq!(compared.inconclusive, Some(Inconclusive::NotInterleaved));
+        assert_eq!(compared.ratio, only(apart()).ratio, "the estimate is shown");
+        assert!(compared.cautions.iter().any(|caution| caution.code() == CautionCode::NotInterleaved));
+        assert_eq!(compare(&[apart()], &Settings::default()).unwrap().improvement, None);
+
+        let mut in_turns = apart();
+        for (side, first) in [(&mut in_turns.a, 0), (&mut in_turns.b, 1)] {
+            let runs = side.boots[0].runs.iter_mut().zip(0..);
+            runs.for_each(|(run, place): (_, u64)| run.order = Some(2 * place + first));
+        }
+        assert_eq!(untrusting(in_turns).answer, Answer::Faster);
+
+        let mut quiet = apart();
+        quiet.a.conditions = Conditions { is_recorded: true, is_steady: true, ..Conditions::default() };
+        assert_eq!(untrusting(quiet.clone()).answer, Answer::Inconclusive, "of one side nothing is known");
+        quiet.b.conditions = quiet.a.conditions;
+        assert_eq!(untrusting(quiet.clone()).answer, Answer::Faster);
+        quiet.b.conditions.others_cpus = Some(0.4);
+        assert_eq!(untrusting(quiet).answer, Answer::Inconclusive);
+
+        let mut boots = apart();
+        (boots.a, boots.b) =
+            (booted(&[("1", 10.0), ("2", 10.1), ("3", 9.9)]), booted(&[("4", 8.0), ("5", 8.1), ("6", 7.9)]));
+        assert_eq!(untrusting(boots).answer, Answer::Faster, "boots are independent of each other");
+    }
+
+    #[test]
+    fn one_boot_each_is_inconclusive_however_far_apart() {
         let mut one = workload(Direction::Lower, &A, &B);
         one.a.boots[0].id = Some("first".to_owned());
         one.b.boots[0].id = Some("second".to_owned());
         let compared = only(one);
-        assert_eq!((compared.answer, compared.p), (Answer::Undecided, None));
+        assert_eq!((compared.answer, compared.p), (Answer::Inconclusive, None));
+        assert_eq!(compared.inconclusive, Some(Inconclusive::ConfoundedBoots));
         assert!(compared.ratio.unwrap().high < 0.85, "the interval within these boots is told");
         assert!(compared.cautions.iter().any(|caution| caution.code() == CautionCode::OneBoot));
     }
@@ -303,7 +367,7 @@ mod tests {
             (Unit::Boot, Method::Welch, Answer::Faster)
         );
         few.b.boots.pop();
-        assert_eq!(only(few).answer, Answer::Undecided);
+        assert_eq!(only(few).answer, Answer::Inconclusive);
     }
 
     fn blocked(values: &[f64]) -> Samples {
@@ -318,7 +382,7 @@ mod tests {
         let a: Vec<f64> = (0..12).map(|i| 10.0 * 1.3f64.powi(i)).collect();
         let b: Vec<f64> = (0..12).map(|i| a[i as usize] * (1.05 + 0.001 * f64::from(i * 5 % 12))).collect();
         let mut rising = workload(Direction::Higher, &a, &b);
-        assert_eq!(only(rising.clone()).answer, Answer::NoDifference);
+        assert_eq!(only(rising.clone()).answer, Answer::Inconclusive);
         (rising.a, rising.b) = (blocked(&a), blocked(&b));
         let compared = only(rising.clone());
         assert_eq!((compared.method, compared.answer), (Method::SignedRanks, Answer::Faster));
@@ -331,7 +395,7 @@ mod tests {
     fn too_few_blocks_decide_nothing_and_it_is_told_how_many_would() {
         let few = |few: Workload| {
             let compared = only(few);
-            assert_eq!((compared.method, compared.answer, compared.p), (Method::None, Answer::Undecided, None));
+            assert_eq!((compared.method, compared.answer, compared.p), (Method::None, Answer::Inconclusive, None));
             assert_eq!((compared.ratio, compared.detectable), (None, None));
             let caution = compared.cautions.iter().find(|caution| caution.code() == CautionCode::FewUnits).unwrap();
             caution.what.clone()
@@ -357,7 +421,7 @@ mod tests {
     #[test]
     fn the_suite_has_a_mean_and_a_correction() {
         let both = [workload(Direction::Lower, &A, &B), workload(Direction::Higher, &B, &A)];
-        let suite = compare(&both, &Settings::default()).unwrap();
+        let suite = compare(&both, &trusting()).unwrap();
         assert!((suite.improvement.unwrap().value - 1.25).abs() < 0.01);
         for compared in &suite.workloads {
             assert!(compared.p_corrected > compared.p && compared.answer == Answer::Faster);

@@ -2,6 +2,7 @@
 
 use super::Findings;
 use faultline_model::facts::{FactValue, Facts};
+use faultline_model::record::RunRecord;
 use faultline_model::warning::{FrequencyReason, Warning, WarningKind};
 
 /// The one governor that holds a frequency, as Linux calls it.
@@ -9,8 +10,13 @@ const STEADY_GOVERNOR: &str = "performance";
 
 /// The frequency may change: boost is on, or the governor is not the steady one.
 pub(super) fn frequency_scaling(findings: &Findings<'_>) -> Option<Warning> {
-    let reasons = findings.record.all_facts().map(reasons).find(|reasons| !reasons.is_empty())?;
+    let reasons = frequency_reasons(findings.record)?;
     Some(Warning { kind: WarningKind::FrequencyScaling { reasons }, cells: Vec::new() })
+}
+
+/// Why the frequency may change; none where nothing says that it may.
+pub(crate) fn frequency_reasons(record: &RunRecord) -> Option<Vec<FrequencyReason>> {
+    record.all_facts().map(reasons).find(|reasons| !reasons.is_empty())
 }
 
 fn reasons(facts: &Facts) -> Vec<FrequencyReason> {

@@ -13,6 +13,7 @@ mod steal;
 mod virtualised;
 mod warm_up;
 
+pub(crate) use frequency::frequency_reasons;
 pub(crate) use load::{busy_at_start, most_by_others, others_cpus, region_ns, tasks_ns};
 pub(crate) use steal::{most_stolen, stolen_share};
 

@@ -14,7 +14,7 @@ use crate::sentences::worded_comparison;
 use crate::style::UNICODE;
 use crate::table::Form;
 use faultline_model::comparison::{ComparedWorkload, Comparison, Described};
-use faultline_model::workload_comparison::Answer;
+use faultline_model::workload_comparison::{Answer, WorkloadComparison};
 use maud::{Markup, html as markup};
 
 /// The page of a comparison as HTML. Nothing in it is loaded from elsewhere, and its content security policy forbids to.
@@ -22,6 +22,7 @@ pub fn comparison_html(compared: &Comparison) -> String {
     let title = words::title(compared, &UNICODE);
     let parts = markup! {
         (overview(compared))
+        (surroundings::side_figures(compared))
         (surroundings::cautions(compared))
         (workloads(compared))
         (surroundings::scaling(compared))
@@ -48,7 +49,7 @@ fn masthead(compared: &Comparison, title: &str) -> Markup {
                 (side("A", &compared.a))
                 (side("B", &compared.b))
             }
-            @if let Some(sequential) = &compared.sequential { p.standing { (sequential::words(sequential, &UNICODE)) } }
+            @if let Some(sequential) = &compared.sequential { p.standing { (sequential::words(sequential)) } }
             nav aria-label="Parts of this page" {
                 a href="#overview" { "Overview" }
                 @if !words::cautions(compared).is_empty() { a href="#cautions" { "Cautions" } }
@@ -85,14 +86,14 @@ fn overview(compared: &Comparison) -> Markup {
                 p.nothing { "There is nothing that both sides have." }
             } @else {
                 p.tally {
-                    @for (answer, count) in words::counts(compared) { span { b { (count) } " " (badge(answer)) } }
+                    @for (first, count) in words::counts(compared) { span { b { (count) } " " (badge(first)) } }
                 }
                 @if let Some(overall) = words::overall(compared, &UNICODE) { p.overall { (overall) } }
                 p #chart-keys.hint {
                     "In a chart: arrow keys move between points, Enter pins the figures of one, Escape closes them."
                 }
                 figure.forest {
-                    div.chart aria-label={ "How much better B is: " (words::tally(compared)) } aria-describedby="chart-keys" { (noscript()) }
+                    div.chart aria-label={ "How much better B is: " (words::tally(compared, &UNICODE)) } aria-describedby="chart-keys" { (noscript()) }
                     figcaption { "How much better B is, with intervals; dots are filled where a difference was detected" }
                 }
                 (rows(compared))
@@ -139,7 +140,7 @@ fn row(ComparedWorkload { comparison, details }: &ComparedWorkload, anchor: &str
             td.number { (change.map_or_else(value::none, |change| value::data(change.value, &change.words(&UNICODE)))) }
             td { (change.map_or_else(value::none, |change| value::data(change.low, &change.span(&UNICODE)))) }
             @if leveled { td.number { (change.map_or_else(value::none, |change| value::data(change.level, &level(change.level)))) } }
-            td { (badge(comparison.answer)) }
+            td { (badge(comparison)) }
             td { (words::units(comparison)) }
             td.number { (value::share(share(0))) }
             td.number { (value::share(share(1))) }
@@ -148,14 +149,14 @@ fn row(ComparedWorkload { comparison, details }: &ComparedWorkload, anchor: &str
 }
 
 /// The answer with a sign that doesn't need colour.
-fn badge(answer: Answer) -> Markup {
-    let (class, sign) = match answer {
+fn badge(comparison: &WorkloadComparison) -> Markup {
+    let (class, sign) = match comparison.answer {
         Answer::Faster => ("good", "▲"),
         Answer::Slower => ("bad", "▼"),
-        Answer::NoDifference => ("quiet", "="),
-        Answer::Undecided => ("partly", "?"),
+        Answer::Equal => ("quiet", "="),
+        Answer::Inconclusive => ("partly", "?"),
     };
-    markup! { span.badge.(class) { span.sign aria-hidden="true" { (sign) } " " (words::answer_word(answer)) } }
+    markup! { span.badge.(class) { span.sign aria-hidden="true" { (sign) } " " (words::answer_words(comparison, &UNICODE)) } }
 }
 
 fn workloads(compared: &Comparison) -> Markup {

@@ -11,6 +11,18 @@ use faultline_model::comparison::Comparison;
 use faultline_model::facts::FactValue;
 use maud::{Markup, html as markup};
 
+/// Figures that aren't tested.
+pub(super) fn side_figures(compared: &Comparison) -> Markup {
+    markup! {
+        @if !compared.side_figures.is_empty() {
+            section #untested aria-labelledby="untested-title" {
+                h2 #untested-title { "Not tested: a side has a single value" }
+                ul.shortfalls { @for figure in &compared.side_figures { li { (words::side_figure(figure, &UNICODE)) } } }
+            }
+        }
+    }
+}
+
 /// What may make the answers lie.
 pub(super) fn cautions(compared: &Comparison) -> Markup {
     let cautions = words::cautions(compared);
@@ -109,7 +121,7 @@ pub(super) fn looks(compared: &Comparison) -> Markup {
     markup! {
         section #looks aria-labelledby="looks-title" {
             h2 #looks-title { "How it ended" }
-            p { (sequential::words(sequential, &UNICODE)) }
+            p { (sequential::words(sequential)) }
             (table("The looks at the data that were planned", false, head, body))
         }
     }

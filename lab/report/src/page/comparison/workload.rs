@@ -9,7 +9,7 @@ use crate::page::document::table;
 use crate::page::value;
 use crate::style::{Tone, UNICODE};
 use faultline_model::comparison::{ComparedWorkload, CounterDifference, Details};
-use faultline_model::workload_comparison::{Answer, Bounded, Method, Side, WorkloadComparison};
+use faultline_model::workload_comparison::{Bounded, Inconclusive, Method, Side, WorkloadComparison};
 use maud::{Markup, html as markup};
 
 /// How many counters are shown.
@@ -25,7 +25,7 @@ pub(super) fn card(workload: &ComparedWorkload, anchor: &str) -> Markup {
         article.curve id=(anchor) aria-labelledby=(title) {
             header {
                 h3 id=(title) { (name) }
-                p.verdict { (badge(comparison.answer)) span.basis { (words::basis(comparison, &UNICODE)) } }
+                p.verdict { (badge(comparison)) span.basis { (words::basis(comparison, &UNICODE)) } }
                 p.about { (one_line(&comparison.unit)) ", " (comparison.direction.word()) " is better; n " (words::units(comparison)) }
             }
             (figures(&name, &answer, details))
@@ -145,13 +145,14 @@ fn test(comparison: &WorkloadComparison) -> Markup {
     let mut rows = vec![("test", method.to_owned())];
     rows.extend(comparison.p.map(|p| ("p", chance(p))));
     rows.extend(comparison.p_corrected.map(|p| ("p, corrected for all workloads", chance(p))));
-    if comparison.answer != Answer::Undecided {
+    rows.push(("margin of equality", words::margin(comparison, &UNICODE)));
+    if comparison.inconclusive.is_none_or(Inconclusive::has_estimate) {
         rows.extend(comparison.ratio.as_ref().map(|ratio| ("ratio B/A", bounded(ratio, &plain))));
         rows.extend(comparison.shift.as_ref().map(|shift| ("shift B − A", bounded(shift, &quantity))));
         let medians = comparison.ratio_of_medians.as_ref();
         rows.extend(medians.map(|ratio| ("ratio of the medians, bootstrap", bounded(ratio, &plain))));
         let least = words::detectable(comparison).unwrap_or_else(|| "can't be told".to_owned());
-        rows.push(("smallest difference detected four times in five", least));
+        rows.push(("smallest change detected with 80 % power", least));
     }
     markup! { dl.notes { @for (term, text) in rows { dt { (term) } dd { (text) } } } }
 }

@@ -4,20 +4,20 @@ use crate::thresholds::COARSE_DETECTABLE;
 use faultline_model::advice::{Advice, NamedWorkload};
 use faultline_model::comparison::{ComparedWorkload, Comparison};
 use faultline_model::failure::Failure;
-use faultline_model::workload_comparison::{Answer, CautionCode};
+use faultline_model::workload_comparison::{Answer, CautionCode, Inconclusive, WorkloadComparison};
 
-/// Workloads that were compared, and have no answer.
-pub(super) fn undecided(compared: &Comparison) -> Vec<Advice> {
+/// Workloads that were compared, and have too few values for an answer.
+pub(super) fn unanswered(compared: &Comparison) -> Vec<Advice> {
     let advice = |workload: &ComparedWorkload| match failed(workload) {
         Some((times, first)) => Advice::Unanswered { workload: named(workload), times, first },
         None => Advice::FewValues { workload: named(workload) },
     };
-    of_answer(compared, |answer| answer == Answer::Undecided).map(advice).collect()
+    chosen(compared, has_too_few).map(advice).collect()
 }
 
 /// Workloads that failed, but not so often that they have no answer.
 pub(super) fn failures(compared: &Comparison) -> Vec<Advice> {
-    let answered = of_answer(compared, |answer| answer != Answer::Undecided);
+    let answered = chosen(compared, |workload| !has_too_few(workload));
     let advice = |workload: &ComparedWorkload| {
         let (times, first) = failed(workload)?;
         Some(Advice::Failed { workload: named(workload), times, first })
@@ -27,7 +27,7 @@ pub(super) fn failures(compared: &Comparison) -> Vec<Advice> {
 
 /// Workloads that differ where nothing does.
 pub(super) fn differences(compared: &Comparison) -> Vec<Advice> {
-    let differing = of_answer(compared, |answer| matches!(answer, Answer::Faster | Answer::Slower));
+    let differing = chosen(compared, |workload| matches!(workload.answer, Answer::Faster | Answer::Slower));
     let advice = |workload: &ComparedWorkload| {
         let ratio = workload.comparison.ratio.map_or(1.0, |ratio| ratio.value);
         Advice::Differs { workload: named(workload), difference: ratio.max(1.0 / ratio) - 1.0 }
@@ -50,7 +50,12 @@ pub(super) fn shapes(compared: &Comparison) -> Vec<Advice> {
 
 /// The least that would have been seen, where that is much.
 pub(super) fn blind(compared: &Comparison) -> Option<Advice> {
-    let judged = of_answer(compared, |answer| answer == Answer::NoDifference);
+    let is_judged = |workload: &WorkloadComparison| match workload.answer {
+        Answer::Equal => true,
+        Answer::Inconclusive => !has_too_few(workload),
+        Answer::Faster | Answer::Slower => false,
+    };
+    let judged = chosen(compared, is_judged);
     let smallest = |workload: &ComparedWorkload| workload.comparison.detectable.unwrap_or(f64::INFINITY);
     let worst = judged.max_by(|x, y| smallest(x).total_cmp(&smallest(y)))?;
     let ratio = smallest(worst);
@@ -69,9 +74,16 @@ fn named(workload: &ComparedWorkload) -> NamedWorkload {
     NamedWorkload { name: workload.comparison.name.clone(), tasks: workload.details.tasks }
 }
 
-/// Those whose answer is one of the `chosen`.
-fn of_answer(compared: &Comparison, chosen: fn(Answer) -> bool) -> impl Iterator<Item = &ComparedWorkload> {
-    compared.workloads.iter().filter(move |workload| chosen(workload.comparison.answer))
+fn has_too_few(workload: &WorkloadComparison) -> bool {
+    workload.inconclusive == Some(Inconclusive::FewValues)
+}
+
+/// The workloads of which `is_chosen` holds.
+fn chosen(
+    compared: &Comparison,
+    is_chosen: impl Fn(&WorkloadComparison) -> bool,
+) -> impl Iterator<Item = &ComparedWorkload> {
+    compared.workloads.iter().filter(move |workload| is_chosen(&workload.comparison))
 }
 
 #[cfg(test)]
@@ -81,11 +93,11 @@ mod tests {
     use faultline_model::dataset::{DataPoint, Dataset, Measured, Series};
     use faultline_model::direction::Direction;
 
-    /// A workload whose sides have these values, in the order of time.
+    /// A workload whose sides have these values, measured in turns.
     fn of(a: &[f64], b: &[f64]) -> Comparison {
-        let [a, b] = [a, b].map(|values| {
+        let [a, b] = [(0, a), (1, b)].map(|(side, values)| {
             let point = |(order, &value): (usize, &f64)| DataPoint {
-                order: Some(order as u64),
+                order: Some(2 * order as u64 + side),
                 ..DataPoint::of(Measured::Values(vec![value]))
             };
             let points = values.iter().enumerate().map(point).collect();
@@ -124,6 +136,6 @@ mod tests {
         let wide = blind(&of(&wide, &wide)).unwrap();
         let Advice::Blind { workload, smallest: Some(smallest) } = &wide else { panic!("{wide:?}") };
         assert!(*workload == load && *smallest > COARSE_DETECTABLE, "{wide:?}");
-        assert_eq!(undecided(&of(&CALM[..2], &CALM[..2])), [Advice::FewValues { workload: load }]);
+        assert_eq!(unanswered(&of(&CALM[..2], &CALM[..2])), [Advice::FewValues { workload: load }]);
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn advice(compared: &Comparison, record: &RunRecord, unmeasured: &[Ad
     let cases = gather(&record.workloads, &standings);
     let findings = Findings { record, cpus: Cpus::of(record), standings: &standings, cases: &cases, curves: &[] };
     let mut advice = unmeasured.to_vec();
-    advice.extend(answers::undecided(compared));
+    advice.extend(answers::unanswered(compared));
     advice.extend(answers::differences(compared));
     advice.extend(answers::failures(compared));
     advice.extend(others::others(&findings));

@@ -1,0 +1,45 @@
+//! What a gate found of a comparison, in words: whether it is open, then a line for each thing that closes it or is worth knowing.
+
+use super::words;
+use crate::one_line::one_line;
+use crate::sheet::Sheet;
+use crate::style::{Signs, Style, Tone};
+use faultline_model::comparison::ComparedWorkload;
+use faultline_model::gate::{Finding, Gate};
+use faultline_model::workload_comparison::Inconclusive;
+
+/// What a gate found, for people.
+pub fn comparison_gate(gate: &Gate<'_>, style: &Style) -> String {
+    let signs = style.signs();
+    let mut sheet = Sheet::new(style);
+    if gate.is_open() {
+        sheet.paragraph(Some(Tone::Good), "", "gate: open, nothing is slower by more than the margin");
+    } else {
+        sheet.paragraph(Some(Tone::Bad), "", "gate: closed");
+    }
+    for found in &gate.closed_by {
+        sheet.hanging(None, "  ", "    ", &line(found, signs));
+    }
+    for found in &gate.noted {
+        sheet.hanging(None, "  ", "    ", &format!("passes: {}", line(found, signs)));
+    }
+    sheet.text
+}
+
+fn line(found: &Finding<'_>, signs: &Signs) -> String {
+    match found {
+        Finding::Slower(workload) | Finding::SlowerWithinMargin(workload) => answer(workload, signs),
+        Finding::Inconclusive(workload) => {
+            // Where the interval reaches past the margin, the answer has it.
+            let comparison = &workload.comparison;
+            let has_it = comparison.detectable.is_none() || comparison.inconclusive == Some(Inconclusive::PastMargin);
+            let power = (!has_it).then(|| format!("; {}", words::power(comparison)));
+            format!("{}{}", answer(workload, signs), power.unwrap_or_default())
+        }
+        Finding::Unmatched(unmatched) => format!("not compared: {}", one_line(&unmatched.to_string())),
+    }
+}
+
+fn answer(workload: &ComparedWorkload, signs: &Signs) -> String {
+    format!("{}: {}", words::name(workload), words::answer(&workload.comparison, signs))
+}
