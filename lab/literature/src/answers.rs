@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// Name and version of the JSON.
-const FORMAT: &str = "faultline-published-comparison/1";
+const FORMAT: &str = "faultline-published-comparison/2";
 
 /// The literature's improvements with intervals and answers; `name` narrows them to the sources and tests that contain it.
 pub fn answers(name: Option<&str>, format: Format, style: &Style) -> Result<String, UnknownName> {

@@ -181,3 +181,34 @@ pub struct PlanItem {
     /// For how long; none for a workload that runs once.
     pub timing: Option<Timing>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timed() -> TimedSettings {
+        TimedSettings {
+            suite: None,
+            pin: PinPolicy::Each,
+            oversubscribe: false,
+            budget_ms: None,
+            copies: 1,
+            tree: None,
+        }
+    }
+
+    #[test]
+    fn a_comparison_that_was_saved_with_a_precision_has_the_usual_margin() {
+        let mut saved =
+            serde_json::to_value(ComparisonSettings { timed: timed(), level: 0.9, margin: 0.05, once: true }).unwrap();
+        let back = |saved: &serde_json::Value| serde_json::from_value::<ComparisonSettings>(saved.clone()).unwrap();
+        assert_eq!((back(&saved).margin, back(&saved).once), (0.05, true));
+        let settings = saved.as_object_mut().unwrap();
+        settings.remove("margin");
+        settings.remove("once");
+        settings.insert("precision".to_owned(), 0.01.into());
+        assert_eq!((back(&saved).margin, back(&saved).once), (USUAL_MARGIN, false));
+        saved["precision"] = 0.0.into();
+        assert!(back(&saved).once);
+    }
+}

@@ -69,7 +69,7 @@ fn itself(answer: Answer) -> &'static str {
 fn surroundings(fitness: &Fitness) -> Vec<String> {
     let compared = &fitness.compared;
     let machine = compared.a.machine.as_ref().map(|machine| one_line(machine));
-    let ended = compared.sequential.as_ref().map(|sequential| sequential::words(sequential));
+    let ended = compared.sequential.as_ref().map(sequential::words);
     [machine, ended].into_iter().flatten().collect()
 }
 

@@ -289,6 +289,10 @@ mod tests {
         let found = compare_runs(&a, &b, &Settings::default()).unwrap();
         assert_eq!((found.a.name.as_str(), found.b.name.as_str()), ("run 1", "patched"));
         assert!(found.workloads.iter().all(|workload| workload.comparison.answer == Answer::Faster));
+        let mut unknown = b.clone();
+        unknown.attempts.iter_mut().for_each(|attempt| attempt.counters.clear());
+        let unknown = compare_runs(&a, &unknown, &Settings::default()).unwrap();
+        assert_eq!(inconclusive(&unknown), [Some(Inconclusive::NotInterleaved); 2], "nobody knows what else ran");
         b.head.sessions[0].facts[0].real("load.one_minute", 3.0);
         let loaded = compare_runs(&a, &b, &Settings::default()).unwrap();
         assert_eq!(inconclusive(&loaded), [Some(Inconclusive::NotInterleaved); 2]);
