@@ -36,9 +36,15 @@ export function rowsOf(compared: Comparison): Row[] {
   return rows
 }
 
-/** What the axis spans: every end that is a number, and 1. */
+/** The workloads among the rows: they share one margin of equality. */
+function compared(rows: Row[]): ComparedWorkload[] {
+  return rows.flatMap(({ workload }) => workload ?? [])
+}
+
+/** What the axis spans: every end that is a number, the margin of equality, and 1. */
 function domainOf(rows: Row[]): [number, number] {
-  const ends = rows.flatMap(({ improvement: i }) => (i ? [i.low, i.value, i.high] : [])).filter((end) => Number.isFinite(end) && end > 0)
+  const margins = compared(rows).flatMap(({ margin }) => [1 / (1 + margin), 1 + margin])
+  const ends = [...margins, ...rows.flatMap(({ improvement: i }) => (i ? [i.low, i.value, i.high] : []))].filter((end) => Number.isFinite(end) && end > 0)
   const [low, high] = [Math.min(1, ...ends), Math.max(1, ...ends)]
   const room = Math.max(Math.log(high / low) * 0.07, 0.002)
   return [low / Math.exp(room), high * Math.exp(room)]
@@ -68,6 +74,7 @@ export function drawForest(rows: Row[], width: number): Drawing<Row> | null {
   const colour = ({ workload }: Row) => (workload ? COLOURS[workload.answer] : 'var(--text)')
   const found = ({ workload }: Row) => workload?.answer === 'faster' || workload?.answer === 'slower'
   const sunk = narrow ? 8 : 0
+  const margins = compared(rows).slice(0, 1)
   const plot = silent(Plot.plot({
     width,
     height: rows.length * rowHeight + 70,
@@ -82,6 +89,7 @@ export function drawForest(rows: Row[], width: number): Drawing<Row> | null {
     },
     y: { type: 'band', domain: rows.map(({ index }) => index), axis: null },
     marks: [
+      Plot.rectX(margins, { x1: ({ margin }) => edge(1 / (1 + margin)), x2: ({ margin }) => edge(1 + margin), fill: 'var(--muted)', fillOpacity: 0.18 }),
       Plot.ruleX([1], { stroke: 'var(--text)', strokeWidth: 1.25 }),
       ...[rows.filter((row) => row.workload), rows.filter((row) => !row.workload)].map((some, index) =>
         Plot.text(some, {

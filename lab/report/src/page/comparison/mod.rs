@@ -94,7 +94,9 @@ fn overview(compared: &Comparison) -> Markup {
                 }
                 figure.forest {
                     div.chart aria-label={ "How much better B is: " (words::tally(compared, &UNICODE)) } aria-describedby="chart-keys" { (noscript()) }
-                    figcaption { "How much better B is, with intervals; dots are filled where a difference was detected" }
+                    figcaption {
+                        "How much better B is, with intervals; dots are filled where a difference was detected; the band is the margin of equality"
+                    }
                 }
                 (rows(compared))
             }
