@@ -158,7 +158,7 @@ fn equalities(seed: u64, shape: Shape, designs: &[Design], ratio: f64, workloads
 #[test]
 fn sides_that_differ_by_more_than_the_margin_are_hardly_ever_equal() {
     for shape in SHAPES {
-        for (ratio, workloads) in [(BEYOND, 1), (1.0 / BEYOND, 1), (BEYOND, 6)] {
+        for (ratio, workloads) in [(BEYOND, 1), (1.0 / BEYOND, 3)] {
             let rate = equalities(6, shape, &DESIGNS, ratio, workloads, 500);
             println!("{workloads} × {shape:?}, true ratio {ratio:.4}: equal in {rate:.4}");
             assert!(rate <= 0.05, "{shape:?}, {workloads} workloads: {rate}");

@@ -110,7 +110,7 @@ pub(crate) fn correction(compared: &Comparison) -> Option<String> {
     let workloads = compared.workloads.len();
     (workloads > 1).then(|| {
         format!(
-            "Answers are corrected for {workloads} workloads: {} familywise confidence level, of differences and of equalities.",
+            "Answers are corrected for {workloads} workloads: {} familywise confidence level, for differences and for equalities each.",
             level(compared.level)
         )
     })

@@ -21,7 +21,7 @@ pub(crate) fn words(sequential: &Sequential) -> String {
         None => format!("Before the first of {planned} looks, with at most {at_most} blocks planned"),
     };
     let kept = format!(
-        "The familywise false-positive rate over all workloads and interim looks is at most {}, of differences and of equalities.",
+        "The familywise false-positive rate over all workloads and interim looks is at most {}, for differences and for equalities each.",
         percent(1.0 - sequential.level)
     );
     format!("{place}: {}. {kept}", why(sequential))
