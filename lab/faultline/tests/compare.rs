@@ -82,7 +82,7 @@ fn a_margin_below_the_noise_leaves_it_inconclusive_and_closes_the_gate() {
     assert_eq!(found["sequential"]["taken"], 1);
     let gated = |more: &[&str]| lab.faked(&[&["compare", "1", "--gate"], more].concat()).output().unwrap();
     let closed = gated(&[]);
-    let said = lab::stderr(&closed).split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = lab::stderr(&closed);
     assert_eq!(closed.status.code(), Some(1), "{said}");
     assert!(said.contains("reaches past ±0.01 %; 80 % power to detect a change of"), "{said}");
     let open = gated(&["--inconclusive", "pass"]);

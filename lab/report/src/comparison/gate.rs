@@ -1,4 +1,5 @@
-//! What a gate found of a comparison, in words: whether it is open, then a line for each thing that closes it or is worth knowing.
+//! What a gate found of a comparison, in words: whether it is open, then a line for each thing that closes it or is worth knowing. No line is folded:
+//! logs of CI are searched line by line.
 
 use super::words;
 use crate::one_line::one_line;
@@ -18,10 +19,10 @@ pub fn comparison_gate(gate: &Gate<'_>, style: &Style) -> String {
         sheet.paragraph(Some(Tone::Bad), "", "gate: closed");
     }
     for found in &gate.closed_by {
-        sheet.hanging(None, "  ", "    ", &line(found, signs));
+        sheet.line(&format!("  {}", line(found, signs)));
     }
     for found in &gate.noted {
-        sheet.hanging(None, "  ", "    ", &format!("passes: {}", line(found, signs)));
+        sheet.line(&format!("  passes: {}", line(found, signs)));
     }
     sheet.text
 }

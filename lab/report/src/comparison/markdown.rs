@@ -1,6 +1,6 @@
 //! A comparison as Markdown that reads as plain text too: what a post to a mailing list needs.
 
-use super::{columns, counters, legend, scaling, sequential, words};
+use super::{cautions, columns, counters, legend, scaling, sequential, words};
 use crate::fact_words;
 use crate::grid::escape_markdown;
 use crate::one_line::one_line;
@@ -64,7 +64,7 @@ fn side_figures(text: &mut String, compared: &Comparison) {
 }
 
 pub(super) fn cautions(compared: &Comparison) -> String {
-    let cautions = words::cautions(compared);
+    let cautions = cautions::grouped(compared);
     if cautions.is_empty() {
         return String::new();
     }

@@ -1,6 +1,7 @@
 //! Two sides beside each other, in the four formats: who they are, what changed and how surely, what else differs. And the answer of a machine
 //! compared with itself.
 
+pub(crate) mod cautions;
 pub(crate) mod change;
 mod columns;
 mod counters;

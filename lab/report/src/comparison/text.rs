@@ -1,6 +1,6 @@
 //! A comparison for people at a terminal.
 
-use super::{columns, counters, legend, scaling, sequential, words};
+use super::{cautions, columns, counters, legend, scaling, sequential, words};
 use crate::fact_words;
 use crate::grid::Grid;
 use crate::one_line::one_line;
@@ -96,7 +96,7 @@ fn side_figures(sheet: &mut Sheet<'_>, compared: &Comparison) {
 }
 
 pub(super) fn cautions(sheet: &mut Sheet<'_>, compared: &Comparison) {
-    let cautions = words::cautions(compared);
+    let cautions = cautions::grouped(compared);
     if !cautions.is_empty() {
         sheet.heading("Cautions");
     }

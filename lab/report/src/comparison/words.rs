@@ -194,7 +194,7 @@ fn said_by_cautions(comparison: &WorkloadComparison) -> String {
 }
 
 /// Whether a caution is why there is no answer.
-fn is_reason(comparison: &WorkloadComparison, caution: &Caution) -> bool {
+pub(super) fn is_reason(comparison: &WorkloadComparison, caution: &Caution) -> bool {
     match comparison.inconclusive {
         Some(Inconclusive::FewValues) => caution.code() == CautionCode::FewUnits,
         Some(Inconclusive::ConfoundedBoots) => matches!(caution.code(), CautionCode::FewUnits | CautionCode::OneBoot),
@@ -278,61 +278,6 @@ pub(crate) fn system(details: &Details, signs: &Signs) -> Option<String> {
 /// A counter's second side over its first. None where there was nothing, or what is there is no number.
 pub(crate) fn counter_ratio(counter: &CounterDifference) -> Option<f64> {
     Some(counter.b / counter.a).filter(|ratio| ratio.is_finite())
-}
-
-/// A caution, with the names of the workloads that it is about; none of them when it is about all.
-pub(crate) struct Grouped {
-    /// Its code.
-    pub(crate) code: CautionCode,
-    /// Its text.
-    pub(crate) text: String,
-    /// Whom it concerns.
-    pub(crate) names: Option<String>,
-}
-
-/// Each caution once, in the order of the codes. Left out is what the answers tell.
-pub(crate) fn cautions(compared: &Comparison) -> Vec<Grouped> {
-    let mut groups: Vec<(CautionCode, String, Vec<String>)> = Vec::new();
-    for workload in &compared.workloads {
-        let comparison = &workload.comparison;
-        for caution in comparison.cautions.iter().filter(|caution| !is_reason(comparison, caution)) {
-            let (name, said) = (name(workload), sentences::caution(&greatest(compared, caution)));
-            match groups.iter_mut().find(|(code, text, _)| *code == caution.code() && *text == said) {
-                Some((_, _, names)) => names.push(name),
-                None => groups.push((caution.code(), said, vec![name])),
-            }
-        }
-    }
-    groups.sort_by_key(|(code, _, _)| *code);
-    let all = compared.workloads.len();
-    let named = |(code, text, names): (CautionCode, String, Vec<String>)| Grouped {
-        code,
-        text: one_line(&text),
-        names: (names.len() < all).then(|| list(&names)),
-    };
-    groups.into_iter().map(named).collect()
-}
-
-/// Others' load and stolen time with the greatest figures of all workloads, so that they are said once; any other caution as it is.
-fn greatest(compared: &Comparison, caution: &Caution) -> Caution {
-    let most = |figures: fn(&Caution) -> Option<[Option<f64>; 2]>| {
-        let cautions = compared.workloads.iter().flat_map(|workload| &workload.comparison.cautions);
-        let all = cautions.filter_map(|caution| figures(caution));
-        all.fold([None, None], |most: [Option<f64>; 2], these| {
-            [0, 1].map(|side| most[side].into_iter().chain(these[side]).reduce(f64::max))
-        })
-    };
-    match caution {
-        Caution::Load { .. } => {
-            let [a, b] = most(|caution| if let Caution::Load { a, b } = caution { Some([*a, *b]) } else { None });
-            Caution::Load { a, b }
-        }
-        Caution::Steal { .. } => {
-            let [a, b] = most(|caution| if let Caution::Steal { a, b } = caution { Some([*a, *b]) } else { None });
-            Caution::Steal { a, b }
-        }
-        other => other.clone(),
-    }
 }
 
 /// The first few by name, the rest by number.

@@ -13,12 +13,20 @@ pub fn caution(caution: &Caution) -> String {
              difference."
                 .to_owned()
         }
-        Caution::Load { a, b } => of_sides(a, b, |cpus| format!("{cpus:.2} CPUs")).map_or_else(String::new, |sides| {
-            format!("Other processes used up to {sides}: they slow both sides down, and widen the interval. Stop them and measure again.")
-        }),
-        Caution::Steal { a, b } => of_sides(a, b, |share| format!("{:.1} %", share * 100.0)).map_or_else(String::new, |sides| {
-            format!("The hypervisor took CPU time away, up to {sides}: other guests slow both sides down, and widen the interval.")
-        }),
+        Caution::Load { a, b } => {
+            let used = during(*a, *b, |cpus| format!("{cpus:.2} CPUs"));
+            format!(
+                "Other processes used up to {used}: they slow both sides down, and widen the interval. Stop them and \
+                 measure again."
+            )
+        }
+        Caution::Steal { a, b } => {
+            let taken = during(*a, *b, |share| format!("{:.1} %", share * 100.0));
+            format!(
+                "The hypervisor took CPU time away, up to {taken}: other guests slow both sides down, and widen the \
+                 interval."
+            )
+        }
         Caution::Drift { a, b } => of_either(a, b, |way| {
             let way = match way {
                 Drift::Rise => "rise",
@@ -80,12 +88,10 @@ fn one_boot(boots: OneBoot) -> &'static str {
     }
 }
 
-/// A figure of either side: `0.52 CPUs during A and 0.48 CPUs during B`. None without any.
-fn of_sides(a: &Option<f64>, b: &Option<f64>, words: impl Fn(f64) -> String) -> Option<String> {
-    let told = [("A", a), ("B", b)]
-        .into_iter()
-        .filter_map(|(side, figure)| figure.map(|figure| format!("{} during {side}", words(figure))));
-    told.reduce(|first, second| format!("{first} and {second}"))
+/// A figure of each side that has one: `0.52 CPUs during A and 0.48 CPUs during B`.
+fn during(a: Option<f64>, b: Option<f64>, words: impl Fn(f64) -> String) -> String {
+    let told = [("A", a), ("B", b)].into_iter().filter_map(|(side, figure)| Some((side, figure?)));
+    told.map(|(side, figure)| format!("{} during {side}", words(figure))).collect::<Vec<_>>().join(" and ")
 }
 
 /// A sentence about each side of which there is something to say, the first one first.

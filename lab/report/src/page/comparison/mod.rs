@@ -7,7 +7,7 @@ use super::anchor;
 use super::document::{document, table};
 use super::value;
 use crate::comparison::change::{Change, level};
-use crate::comparison::{legend, sequential, words};
+use crate::comparison::{cautions, legend, sequential, words};
 use crate::moment;
 use crate::one_line::one_line;
 use crate::sentences::worded_comparison;
@@ -52,7 +52,7 @@ fn masthead(compared: &Comparison, title: &str) -> Markup {
             @if let Some(sequential) = &compared.sequential { p.standing { (sequential::words(sequential)) } }
             nav aria-label="Parts of this page" {
                 a href="#overview" { "Overview" }
-                @if !words::cautions(compared).is_empty() { a href="#cautions" { "Cautions" } }
+                @if !cautions::grouped(compared).is_empty() { a href="#cautions" { "Cautions" } }
                 a href="#workloads" { "Workloads" }
                 @if !compared.scaling.is_empty() { a href="#scaling" { "Scaling" } }
                 @if !compared.facts.is_empty() { a href="#facts" { "Facts that differ" } }

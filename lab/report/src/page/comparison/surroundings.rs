@@ -1,7 +1,7 @@
 //! What stands beside the answers: cautions, laws of scaling, facts that differ, failures, and the looks that a live comparison took.
 
 use super::workload::class;
-use crate::comparison::{scaling as laws, sequential, words};
+use crate::comparison::{cautions, scaling as laws, sequential, words};
 use crate::fact_words;
 use crate::one_line::one_line;
 use crate::page::document::table;
@@ -25,7 +25,7 @@ pub(super) fn side_figures(compared: &Comparison) -> Markup {
 
 /// What may make the answers lie.
 pub(super) fn cautions(compared: &Comparison) -> Markup {
-    let cautions = words::cautions(compared);
+    let cautions = cautions::grouped(compared);
     markup! {
         @if !cautions.is_empty() {
             section #cautions aria-labelledby="cautions-title" {
