@@ -12,7 +12,7 @@ use faultline_model::comparison::{ComparedWorkload, Comparison, Described};
 use faultline_model::dataset::Dataset;
 use faultline_model::said::Said;
 use faultline_model::unmatched::{Unmatched, UnmatchedReason};
-use faultline_model::workload_comparison::WorkloadComparison;
+use faultline_model::workload_comparison::{Inconclusive, WorkloadComparison};
 
 /// Compares all that two datasets have in common. `names` are what the sides are called.
 pub fn compare_datasets(
@@ -55,8 +55,10 @@ pub(crate) fn paired(
         comparison,
         details: details(pair, workload, [recorded.failures(0, pair.a), recorded.failures(1, pair.b)]),
     };
-    let answered = suite.workloads.into_iter().zip(measured).map(with_details).collect();
-    let (scaling, unfitted) = scaled_cases(&found.pairs, &workloads, settings.two_sample.level);
+    let answered: Vec<ComparedWorkload> = suite.workloads.into_iter().zip(measured).map(with_details).collect();
+    let side_by_side = found.pairs.iter().zip(&workloads).zip(&answered).filter(|(_, answered)| may_differ(answered));
+    let side_by_side: Vec<(&Pair, &Workload)> = side_by_side.map(|(measured, _)| measured).collect();
+    let (scaling, unfitted) = scaled_cases(&side_by_side, settings.two_sample.level);
     found.unmatched.extend(unfitted);
     found.unmatched.extend(found.pairs.iter().zip(&workloads).flat_map(|(pair, workload)| split(pair, workload, a)));
     let compared = Comparison {
@@ -75,6 +77,11 @@ pub(crate) fn paired(
         unmatched: found.unmatched.into_iter().map(Said::from).collect(),
     };
     Ok((compared, found.pairs))
+}
+
+/// Whether a difference between the sides can be one of what is compared: else it may be one of two boots, or of two times.
+fn may_differ(ComparedWorkload { comparison, .. }: &ComparedWorkload) -> bool {
+    !matches!(comparison.inconclusive, Some(Inconclusive::ConfoundedBoots | Inconclusive::NotInterleaved))
 }
 
 /// The blocks that are no pairs.
@@ -241,5 +248,8 @@ mod tests {
         let serial = found.scaling[0].comparison.serial;
         assert!((serial.a - 0.21).abs() < 0.01 && (serial.b - 0.08).abs() < 0.01, "{serial:?}");
         assert!(of(curve(0.1)[..2].to_vec(), curve(0.1)).scaling.is_empty());
+        let [a, b] = [0.21, 0.08].map(|serial| Dataset::of(curve(serial)));
+        let untrusted = compare_datasets(["old", "new"], &a, &b, &Settings::default()).unwrap();
+        assert!(untrusted.scaling.is_empty(), "one side was measured after the other");
     }
 }

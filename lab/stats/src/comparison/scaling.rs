@@ -13,9 +13,9 @@ const FEWEST_POINTS: usize = 3;
 
 /// The laws of every case whose rates were measured at [`FEWEST_POINTS`] numbers of tasks or more on both sides, in the order of the pairs; and
 /// which of them no law fits.
-pub(crate) fn scaled_cases(pairs: &[Pair], workloads: &[Workload], level: f64) -> (Vec<ScaledCase>, Vec<Unmatched>) {
+pub(crate) fn scaled_cases(measured: &[(&Pair, &Workload)], level: f64) -> (Vec<ScaledCase>, Vec<Unmatched>) {
     let mut names: Vec<&str> = Vec::new();
-    for pair in pairs.iter().filter(|pair| pair.direction == Direction::Higher) {
+    for (pair, _) in measured.iter().filter(|(pair, _)| pair.direction == Direction::Higher) {
         if !names.contains(&pair.name.as_str()) {
             names.push(&pair.name);
         }
@@ -23,8 +23,7 @@ pub(crate) fn scaled_cases(pairs: &[Pair], workloads: &[Workload], level: f64) -
     let mut scaled = Vec::new();
     let mut unfitted = Vec::new();
     for name in names {
-        let cells: Vec<(&Pair, &Workload)> =
-            pairs.iter().zip(workloads).filter(|(pair, _)| pair.name == name).collect();
+        let cells: Vec<&(&Pair, &Workload)> = measured.iter().filter(|(pair, _)| pair.name == name).collect();
         let (a, b): (Vec<Point>, Vec<Point>) =
             cells.iter().filter_map(|(pair, workload)| points(pair, workload)).unzip();
         if a.len() < FEWEST_POINTS {
