@@ -128,13 +128,14 @@ fn request(is_comparison: bool, machine: &Machine, random: &mut ChaCha8Rng) -> R
     let interval_ms = 50;
     let (warmup_ms, window_ms) = (interval_ms * random.random_range(0..2), interval_ms * random.random_range(2..5));
     let boot_ms = if machine.guest().is_some() { BOOT.as_millis() as u64 } else { 0 };
-    // Less than a block takes is refused.
-    let least_ms = (count * cpus.len()) as u64 * (warmup_ms + window_ms + boot_ms);
+    // Less time than one block takes is refused. A block of a comparison holds both sides.
+    let sides = if is_comparison { 2 } else { 1 };
+    let block_ms = (sides * count * cpus.len()) as u64 * (warmup_ms + window_ms + boot_ms);
     Request {
         workloads: names[..count].iter().map(|&name| name.to_owned()).collect(),
         cpus: Some(cpus),
         repeats: Some(repeats),
-        budget_ms: random.random_bool(0.3).then(|| random.random_range(least_ms.max(500)..20_000)),
+        budget_ms: random.random_bool(0.3).then(|| random.random_range(block_ms.max(500)..20_000)),
         limit_ms: random.random_bool(0.3).then(|| random.random_range(3_000..60_000)),
         warmup_ms: Some(warmup_ms),
         window_ms: Some(window_ms),
