@@ -1,7 +1,7 @@
 //! The one renderer: what is shown of the literature, written once for text and Markdown, with records for CSV and data for JSON.
 
 use super::sources::Source;
-use faultline_report::grid::escape_markdown;
+use faultline_report::grid::{Folded, escape_markdown};
 use faultline_report::json::json;
 use faultline_report::sheet::Sheet;
 use faultline_report::style::{Signs, Tone};
@@ -104,8 +104,7 @@ impl<'a> Document<'a> {
     pub(crate) fn source(&mut self, source: &Source) {
         self.gap();
         if self.is_text() {
-            let name = self.sheet.style.paint(Tone::Title, source.name);
-            self.sheet.line(&name);
+            self.sheet.paragraph(Some(Tone::Title), "", source.name);
             let about = format!("{}: {}.", source.citation, source.about);
             self.sheet.paragraph(Some(Tone::Quiet), "", &about);
         } else {
@@ -114,7 +113,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// A table; nothing without rows. In text its last column wraps.
+    /// A table; nothing without rows. In text its words go on in lines below where they don't fit.
     pub(crate) fn table<R: Copy>(&mut self, columns: Vec<Column<R>>, rows: &[R]) {
         if rows.is_empty() {
             return;
@@ -139,36 +138,35 @@ impl<'a> Document<'a> {
         }
         let table = Table::new(columns, rows.iter().copied());
         if self.is_text() {
-            self.lines(&table.grid(self.form, self.signs()).lines(), rows, spacing);
+            let folded = table.grid(self.form, self.signs()).folded(self.sheet.style.width);
+            self.folded(&folded, rows, spacing);
         } else {
             self.pipes(&table);
         }
     }
 
     /// The columns' names and a line for each row, with what stands above and below it.
-    fn lines<R: Headed>(&mut self, lines: &[String], rows: &[R], spacing: Spacing) {
-        let style = self.sheet.style;
+    fn folded<R: Headed>(&mut self, folded: &Folded, rows: &[R], spacing: Spacing) {
         self.space(spacing);
-        self.sheet.line(&style.paint(Tone::Title, &lines[0]));
+        self.sheet.headings(folded.headings.as_deref());
         let mut last = None;
-        for (row, line) in rows.iter().zip(&lines[1..]) {
+        for (row, lines) in rows.iter().zip(&folded.rows) {
             let heading = row.heading();
             if last.as_ref() != Some(&heading) {
                 self.space(spacing);
                 self.heading(&heading);
                 last = Some(heading);
             }
-            self.sheet.line(line);
+            lines.iter().for_each(|line| self.sheet.line(line));
             if let Some(remark) = row.remark() {
-                self.sheet.line(&format!("  {}", style.paint(Tone::Middling, &format!("  {remark}"))));
+                self.sheet.paragraph(Some(Tone::Middling), "    ", &remark);
             }
         }
     }
 
     fn heading(&mut self, heading: &Heading) {
-        let title = self.sheet.style.paint(Tone::Title, &heading.title);
         let about: String = heading.about.iter().map(|part| format!(" {} {part}", self.signs().dot)).collect();
-        self.sheet.line(&(title + &about));
+        self.sheet.titled(&heading.title, &about);
     }
 
     /// Sentences on what stands above them.

@@ -25,14 +25,19 @@ fn figures_beside_a_run() {
 }
 
 #[test]
-fn lines_fit_where_they_can() {
-    let style = Style { width: Some(120), colour: false, unicode: false };
-    for shown in [figures(None, Format::Table, &style).unwrap(), answers(None, Format::Table, &style).unwrap()] {
-        assert!(shown.is_ascii());
-        for line in shown.lines() {
-            assert!(line.len() <= 120, "{}: {line}", line.len());
+fn lines_fit_120_80_and_60_columns() {
+    let mut too_long = Vec::new();
+    for width in [120, 80, 60] {
+        let style = Style { width: Some(width), colour: false, unicode: false };
+        let figures = figures(None, Format::Table, &style).unwrap();
+        for shown in
+            [figures, answers(None, Format::Table, &style).unwrap(), beside(&run::typical(), Format::Table, &style)]
+        {
+            assert!(shown.is_ascii());
+            too_long.extend(shown.lines().filter(|line| line.len() > width).map(|line| format!("{width}: {line}")));
         }
     }
+    assert!(too_long.is_empty(), "{}", too_long.join("\n"));
 }
 
 #[test]

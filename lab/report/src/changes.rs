@@ -6,7 +6,7 @@ use crate::json::json;
 use crate::moment;
 use crate::sentences::change_caution;
 use crate::style::{Signs, Style, UNICODE};
-use crate::table::{self, Table};
+use crate::table::{self, Form, Table};
 use faultline_model::changes::{ChangeCaution, ChangesFound, Effect, SeriesChanges, Status, Step};
 use std::mem::discriminant;
 
@@ -44,6 +44,7 @@ fn table(found: &ChangesFound) -> Table<Row<'_>> {
 type Column<'a> = table::Column<Row<'a>>;
 
 fn columns<'a>() -> Vec<Column<'a>> {
+    const ROOMY: &[Form] = &[Form::Wide, Form::Markdown];
     vec![
         Column::left("series", |(series, _), _| series.name.clone()).csv("series", |(series, _)| series.name.clone()),
         Column::csv_only("unit", |(series, _)| series.unit.clone()),
@@ -51,6 +52,7 @@ fn columns<'a>() -> Vec<Column<'a>> {
             series.direction.map_or_else(String::new, |direction| direction.word().to_owned())
         }),
         Column::left("after", |(series, step), _| place(series, step.after))
+            .on(ROOMY)
             .csv("after", |(_, step)| step.after.to_string()),
         Column::left("by", |(series, step), _| place(series, step.by)).csv("by", |(_, step)| step.by.to_string()),
         Column::csv_only("earliest", |(_, step)| step.earliest.to_string()),
@@ -73,8 +75,8 @@ fn columns<'a>() -> Vec<Column<'a>> {
             },
         ),
         Column::csv_only("status", |(_, step)| word(&step.status)),
-        Column::left("surely after", |(series, step), _| place(series, step.earliest)),
-        Column::left("surely by", |(series, step), _| place(series, step.latest)),
+        Column::left("surely after", |(series, step), _| place(series, step.earliest)).on(ROOMY),
+        Column::left("surely by", |(series, step), _| place(series, step.latest)).on(ROOMY),
     ]
 }
 

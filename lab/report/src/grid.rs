@@ -1,8 +1,19 @@
 //! A grid of texts under headings, written in the four formats' text forms. What stands in it is decided elsewhere.
 
+use crate::one_line::one_line;
 use crate::style::{Style, Tone};
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, ContentArrangement, Table};
+use textwrap::core::display_width;
+
+/// Blanks between two columns.
+const BETWEEN: usize = 2;
+
+/// Width from which on folded words are still read with ease.
+const READABLE: usize = 16;
+
+/// Width into which words are folded at the least.
+const NARROWEST: usize = 12;
 
 /// On which side a column's texts line up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,42 +45,75 @@ impl Grid {
 
     /// Lines of aligned columns, the headings first, one line per row, none wrapped. Control characters become spaces.
     pub fn lines(&self) -> Vec<String> {
-        let mut table = self.table(|text| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect());
+        let mut table = self.table(one_line);
         table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
         for (index, column) in table.column_iter_mut().enumerate() {
-            column.set_padding((if index == 0 { 0 } else { 2 }, 0));
+            column.set_padding((if index == 0 { 0 } else { BETWEEN as u16 }, 0));
         }
         table.lines().map(|line| line.trim_end().to_owned()).collect()
     }
 
-    /// [`Grid::lines`] as one text, its last column wrapped into the style's width; headings stand out where colour is on.
+    /// The headings, then the rows, as one text that fits the style's width; headings stand out where colour is on.
     pub(crate) fn text(&self, style: &Style) -> String {
-        let mut text = String::new();
-        for (index, line) in self.wrapped(style).lines().enumerate() {
-            let line = line.trim_end();
-            text.push_str(&if index == 0 { style.paint(Tone::Title, line) } else { line.to_owned() });
-            text.push('\n');
-        }
-        text
+        let folded = self.folded(style.width);
+        let headings = folded.headings.map(|headings| style.paint(Tone::Title, &headings));
+        headings.into_iter().chain(folded.rows.into_iter().flatten()).map(|line| line + "\n").collect()
     }
 
-    /// This grid with texts of the last column broken into several rows.
-    fn wrapped(&self, style: &Style) -> Wrapped {
-        let Some(width) = style.width else { return Wrapped(self.lines()) };
-        let before: usize = self.lines().iter().map(|line| textwrap::core::display_width(line)).max().unwrap_or(0);
-        let last = self.rows.iter().filter_map(|row| row.last()).map(|text| textwrap::core::display_width(text)).max();
-        let room = (width + last.unwrap_or(0)).saturating_sub(before).max(24);
-        let mut narrow = Grid { columns: self.columns.clone(), rows: Vec::new() };
-        for row in &self.rows {
-            let (text, others) = row.split_last().expect("a grid has a column");
-            for (index, part) in textwrap::wrap(text, room).into_iter().enumerate() {
-                let mut cells: Vec<String> =
-                    if index == 0 { others.to_vec() } else { vec![String::new(); others.len()] };
-                cells.push(part.into_owned());
-                narrow.rows.push(cells);
-            }
+    /// The lines of the headings and of each row. Where a line would be longer than `width`, words go on in the lines below it; where the
+    /// numbers alone are too wide for that, each row is running text.
+    pub fn folded(&self, width: Option<usize>) -> Folded {
+        let widest = width.map_or(usize::MAX, |width| self.widest_words(width));
+        if let Some(width) = width.filter(|_| widest < NARROWEST) {
+            return Folded { headings: None, rows: self.rows.iter().map(|row| self.running(row, width)).collect() };
         }
-        Wrapped(narrow.lines())
+        let mut parts = Grid { columns: self.columns.clone(), rows: Vec::new() };
+        let mut heights = Vec::new();
+        for row in &self.rows {
+            let cells: Vec<Vec<String>> =
+                row.iter().zip(&self.columns).map(|(text, column)| broken(text, column, widest)).collect();
+            let height = cells.iter().map(Vec::len).max().unwrap_or(1);
+            let line = |index| cells.iter().map(|cell| cell.get(index).cloned().unwrap_or_default()).collect();
+            parts.rows.extend((0..height).map(line));
+            heights.push(height);
+        }
+        let mut lines = parts.lines().into_iter();
+        let headings = lines.next();
+        Folded { headings, rows: heights.into_iter().map(|height| lines.by_ref().take(height).collect()).collect() }
+    }
+
+    /// A row as running text: each heading with its cell, empty cells left out.
+    fn running(&self, row: &[String], width: usize) -> Vec<String> {
+        let cells = row.iter().zip(&self.columns).filter(|(text, _)| !text.trim().is_empty());
+        let words: Vec<String> = cells
+            .map(|(text, (heading, _))| format!("{} {}", heading.trim(), one_line(text.trim())).trim().to_owned())
+            .collect();
+        let options = textwrap::Options::new(width).subsequent_indent("    ");
+        textwrap::wrap(&words.join("; "), options).into_iter().map(std::borrow::Cow::into_owned).collect()
+    }
+
+    /// Whether it fits into `width` without folding words into less than [`READABLE`].
+    pub(crate) fn is_readable(&self, width: usize) -> bool {
+        self.widest_words(width) >= READABLE
+    }
+
+    /// The greatest width of words with which the lines fit into `width`; 0 where they fit with none.
+    fn widest_words(&self, width: usize) -> usize {
+        let widths: Vec<usize> = (0..self.columns.len()).map(|index| self.column_width(index)).collect();
+        let fits = |widest: &usize| {
+            let columns = self.columns.iter().zip(&widths).map(|(column, full)| match column.1 {
+                Side::Left => (*full).min((*widest).max(display_width(&column.0))),
+                Side::Right => *full,
+            });
+            columns.sum::<usize>() + BETWEEN * self.columns.len().saturating_sub(1) <= width
+        };
+        let most = widths.iter().copied().max().unwrap_or(0);
+        if fits(&most) { usize::MAX } else { (0..most).rev().find(fits).unwrap_or(0) }
+    }
+
+    fn column_width(&self, index: usize) -> usize {
+        let cells = self.rows.iter().map(|row| row[index].as_str());
+        cells.chain([self.columns[index].0.as_str()]).map(display_width).max().unwrap_or(0)
     }
 
     /// A pipe table.
@@ -109,13 +153,24 @@ impl Grid {
     }
 }
 
-/// Lines that are ready to be shown.
-struct Wrapped(Vec<String>);
+/// A grid's lines, in which each row has one or more.
+#[derive(Debug)]
+pub struct Folded {
+    /// The line of the headings; none where they stand with the cells.
+    pub headings: Option<String>,
+    /// The lines of each row.
+    pub rows: Vec<Vec<String>>,
+}
 
-impl Wrapped {
-    fn lines(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(String::as_str)
+/// A cell's text in lines of `widest` at most, or of its heading's width; numbers stay whole.
+fn broken(text: &str, (heading, side): &(String, Side), widest: usize) -> Vec<String> {
+    let widest = widest.max(display_width(heading));
+    if *side == Side::Right || display_width(text) <= widest {
+        return vec![text.to_owned()];
     }
+    let indent: String = text.chars().take_while(|c| *c == ' ').collect();
+    let options = textwrap::Options::new(widest).initial_indent(&indent).subsequent_indent(&indent);
+    textwrap::wrap(text.trim_start(), options).into_iter().map(std::borrow::Cow::into_owned).collect()
 }
 
 /// Text that stands for itself within a pipe table's cell. Signs that Markdown passes over where they stand, as in `zero_fill` and `p < 0.1`, are
@@ -189,6 +244,26 @@ mod tests {
         let text = grid().text(&style);
         assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
         assert!(text.contains("wants two"), "{text}");
+    }
+
+    #[test]
+    fn every_column_of_words_folds_and_numbers_stay_whole() {
+        let mut grid =
+            Grid::new(vec![("what".into(), Side::Left), ("n".into(), Side::Right), ("where".into(), Side::Left)]);
+        grid.row(vec!["comparison of two sides".into(), "1234567".into(), "on a machine far away".into()]);
+        grid.row(vec!["a".into(), "1".into(), "b".into()]);
+        let folded = grid.folded(Some(36));
+        assert_eq!(folded.headings.as_deref(), Some("what                n  where"));
+        assert_eq!(folded.rows[0], ["comparison    1234567  on a machine", "of two sides           far away"]);
+        assert_eq!(folded.rows[1], ["a                   1  b"]);
+        assert!(grid.is_readable(60) && !grid.is_readable(36));
+        let running = grid.folded(Some(30));
+        assert_eq!(running.headings, None);
+        assert_eq!(
+            running.rows[0],
+            ["what comparison of two sides;", "    n 1234567; where on a", "    machine far away"]
+        );
+        assert_eq!(grid.folded(None).rows[0].len(), 1);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The list of what was taken in from other tools.
+//! The list of what was imported from other tools.
 
 use crate::format::Format;
 use crate::json::json;
@@ -11,7 +11,7 @@ use faultline_model::imported::ImportedLine;
 pub fn imported(lines: &[ImportedLine], format: Format, style: &Style) -> String {
     let table = Table::new(columns(), lines);
     match format {
-        Format::Table if lines.is_empty() => "nothing was taken in yet\n".to_owned(),
+        Format::Table if lines.is_empty() => "nothing imported yet\n".to_owned(),
         Format::Table => table.text(style),
         Format::Markdown => table.markdown(style.signs()),
         Format::Json => json(lines),
@@ -25,7 +25,7 @@ fn columns<'a>() -> Vec<Column<'a>> {
     vec![
         Column::left("name", |line, _| line.name.clone()).csv("name", |line| line.name.clone()),
         Column::left("format", |line, _| line.source.clone()).csv("format", |line| line.source.clone()),
-        Column::left("taken in", |line, _| moment::words(line.imported))
+        Column::right("imported", |line, _| moment::words(line.imported))
             .csv("imported_utc", |line| moment::iso(line.imported)),
         Column::right("benchmarks", |line, _| line.series.to_string())
             .csv("benchmarks", |line| line.series.to_string()),
@@ -49,6 +49,6 @@ mod tests {
         };
         let csv = imported(&[line], Format::Csv, &Style::PLAIN);
         assert_eq!(csv, "name,format,imported_utc,benchmarks,runs\nnightly,asv,2019-06-14T17:03:54.000Z,3,40\n");
-        assert_eq!(imported(&[], Format::Table, &Style::PLAIN), "nothing was taken in yet\n");
+        assert_eq!(imported(&[], Format::Table, &Style::PLAIN), "nothing imported yet\n");
     }
 }

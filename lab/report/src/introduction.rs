@@ -29,7 +29,7 @@ pub(crate) fn standing(summary: &RunSummary, signs: &Signs) -> String {
 
 /// How much of the plan is there.
 pub(crate) fn progress(progress: &Progress) -> String {
-    let mut text = format!("{} of {} planned executions ended well", progress.done, progress.planned);
+    let mut text = format!("{} of {} executions succeeded", progress.done, progress.planned);
     if progress.failed > 0 {
         text.push_str(&format!(", {} failed", progress.failed));
     }

@@ -5,7 +5,7 @@ use crate::introduction::state;
 use crate::json::json;
 use crate::moment;
 use crate::style::{Signs, Style};
-use crate::table::{self, Table};
+use crate::table::{self, Form, Table};
 use faultline_model::record::RunLine;
 
 /// The list of runs. JSON is the lines as they are.
@@ -23,10 +23,13 @@ pub fn runs(lines: &[RunLine], format: Format, style: &Style) -> String {
 type Column<'a> = table::Column<&'a RunLine>;
 
 fn columns<'a>() -> Vec<Column<'a>> {
+    const ROOMY: &[Form] = &[Form::Wide, Form::Medium, Form::Markdown];
+    const ROOMIEST: &[Form] = &[Form::Wide, Form::Markdown];
     vec![
         Column::right("run", |line, _| line.id.to_string()).csv("run", |line| line.id.to_string()),
         Column::csv_only("label", |line| line.label.clone().unwrap_or_default()),
-        Column::left("started", |line, _| moment::words(line.started))
+        // As a number, which stays whole.
+        Column::right("started", |line, _| moment::words(line.started))
             .csv("started_utc", |line| moment::iso(line.started)),
         Column::left("state", |line, _| state(line.state).to_owned()).csv("state", |line| state(line.state).to_owned()),
         Column::left("what", |line, signs| what(line, signs))
@@ -36,8 +39,12 @@ fn columns<'a>() -> Vec<Column<'a>> {
         Column::right("ended", |line, _| format!("{} of {}", line.ended, line.planned))
             .csv("ended", |line| line.ended.to_string()),
         Column::right("failed", |line, _| line.failed.to_string()).csv("failed", |line| line.failed.to_string()),
-        Column::right("skipped", |line, _| line.skipped.to_string()).csv("skipped", |line| line.skipped.to_string()),
-        Column::left("machine", |line, _| line.machine.clone()).csv("machine", |line| line.machine.clone()),
+        Column::right("skipped", |line, _| line.skipped.to_string())
+            .on(ROOMY)
+            .csv("skipped", |line| line.skipped.to_string()),
+        Column::left("machine", |line, _| line.machine.clone())
+            .on(ROOMIEST)
+            .csv("machine", |line| line.machine.clone()),
         Column::left("label", |line, _| line.label.clone().unwrap_or_default()),
         Column::csv_only("sides", |line| line.sides.join("; ")),
         Column::csv_only("lens", |line| line.lens.map_or_else(String::new, |lens| lens.word().to_owned())),

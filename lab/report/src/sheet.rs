@@ -23,6 +23,23 @@ impl<'a> Sheet<'a> {
         self.text.push('\n');
     }
 
+    /// The headings of a table, where they have a line of their own.
+    pub fn headings(&mut self, headings: Option<&str>) {
+        if let Some(headings) = headings {
+            self.line(&self.style.paint(Tone::Title, headings));
+        }
+    }
+
+    /// A title that stands out, and what is said of it in the same line and those below it, indented.
+    pub fn titled(&mut self, title: &str, about: &str) {
+        for (index, line) in self.style.wrap(&format!("{title}{about}"), "", "  ").into_iter().enumerate() {
+            match line.strip_prefix(title).filter(|_| index == 0) {
+                Some(rest) => self.line(&(self.style.paint(Tone::Title, title) + rest)),
+                None => self.line(&line),
+            }
+        }
+    }
+
     /// A paragraph, wrapped, all its lines indented.
     pub fn paragraph(&mut self, tone: Option<Tone>, indent: &str, paragraph: &str) {
         self.hanging(tone, indent, indent, paragraph);

@@ -134,9 +134,17 @@ impl<R> Table<R> {
         (Form::Narrow, self.grid(Form::Narrow, style.signs()))
     }
 
-    /// Text with all detail; what doesn't fit wraps in the last column.
+    /// Text with the most detail that can be read in the style's width; words that don't fit go on in lines below.
     pub fn text(&self, style: &Style) -> String {
-        self.grid(Form::Wide, style.signs()).text(style)
+        self.readable(style).text(style)
+    }
+
+    /// The table in the form of text with the most detail that can be read in the style's width, once words are folded.
+    pub fn readable(&self, style: &Style) -> Grid {
+        let width = style.width.unwrap_or(usize::MAX);
+        let forms = [Form::Wide, Form::Medium].map(|form| self.grid(form, style.signs()));
+        let readable = forms.into_iter().find(|grid| grid.is_readable(width));
+        readable.unwrap_or_else(|| self.grid(Form::Narrow, style.signs()))
     }
 
     /// A pipe table.

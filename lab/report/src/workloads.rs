@@ -2,6 +2,7 @@
 
 use crate::format::Format;
 use crate::json::json;
+use crate::sheet::Sheet;
 use crate::style::{Style, Tone};
 use crate::table::{self, Form, Table};
 use faultline_model::cell::TaskMode;
@@ -65,23 +66,23 @@ fn style_word(style: WorkloadStyle) -> &'static str {
 }
 
 fn text(infos: &[WorkloadInfo], style: &Style) -> String {
-    let mut text = String::new();
+    let mut sheet = Sheet::new(style);
     for info in infos {
-        if !text.is_empty() {
-            text.push('\n');
+        if !sheet.text.is_empty() {
+            sheet.line("");
         }
         let dash = style.signs().dash;
         let dot = style.signs().dot;
-        let head = format!("{} {dash} {}", style.paint(Tone::Title, &info.name), info.summary);
+        sheet.titled(&info.name, &format!(" {dash} {}", info.summary));
         let mut about =
-            format!("  one operation: {} {dot} {}, {} is better", info.operation, info.unit, info.direction.word());
+            format!("one operation: {} {dot} {}, {} is better", info.operation, info.unit, info.direction.word());
         if let Some((size, meaning)) = &info.size {
             about.push_str(&format!(" {dot} --size {size}: {meaning}"));
         }
-        text.push_str(&format!("{head}\n{}\n", style.paint(Tone::Quiet, &about)));
-        text.push_str(&table(std::slice::from_ref(info)).text(style));
+        sheet.paragraph(Some(Tone::Quiet), "  ", &about);
+        sheet.text.push_str(&table(std::slice::from_ref(info)).text(style));
     }
-    text
+    sheet.text
 }
 
 fn modes(modes: &[TaskMode], between: &str) -> String {

@@ -168,10 +168,7 @@ fn as_text(fitness: &Fitness, style: &Style) -> String {
     if fitness.compared.workloads.is_empty() {
         sheet.line("Nothing could be measured.");
     } else {
-        for (index, line) in table(fitness).fitting(style).1.lines().iter().enumerate() {
-            let line = if index == 0 { style.paint(Tone::Title, line) } else { line.clone() };
-            sheet.line(&line);
-        }
+        sheet.text.push_str(&table(fitness).fitting(style).1.text(style));
     }
     for line in false_alarms(fitness, signs) {
         sheet.hanging(Some(Tone::Bad), "  ", "    ", &line);

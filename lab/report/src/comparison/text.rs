@@ -47,11 +47,9 @@ fn head(sheet: &mut Sheet<'_>, compared: &Comparison) {
 }
 
 fn rows(sheet: &mut Sheet<'_>, compared: &Comparison, form: Form, grid: &Grid) {
-    let lines = grid.lines();
-    let Some((headings, lines)) = lines.split_first() else { return };
-    let headings = sheet.style.paint(Tone::Title, headings);
-    sheet.line(&headings);
-    for (ComparedWorkload { comparison, .. }, line) in compared.workloads.iter().zip(lines) {
+    let folded = grid.folded(sheet.style.width);
+    sheet.headings(folded.headings.as_deref());
+    for (ComparedWorkload { comparison, .. }, lines) in compared.workloads.iter().zip(folded.rows) {
         if form == Form::Narrow {
             let [name, unit] = [&comparison.name, &comparison.unit].map(|text| one_line(text));
             let (direction, n) = (comparison.direction.word(), words::units(comparison));
@@ -63,11 +61,12 @@ fn rows(sheet: &mut Sheet<'_>, compared: &Comparison, form: Form, grid: &Grid) {
         };
         let painted = sheet.style.paint(words::answer_tone(comparison.answer), &word);
         // What follows the answer in its row are numbers: its last occurrence is the answer itself.
-        let line = match line.rfind(&word) {
-            Some(at) => format!("{}{painted}{}", &line[..at], &line[at + word.len()..]),
-            None => line.clone(),
-        };
-        sheet.line(&line);
+        for line in lines {
+            sheet.line(&match line.rfind(&word) {
+                Some(at) => format!("{}{painted}{}", &line[..at], &line[at + word.len()..]),
+                None => line,
+            });
+        }
     }
 }
 

@@ -97,7 +97,7 @@ fn text(comparison: &LensComparison, style: &Style) -> String {
     sheet.paragraph(Some(Tone::Title), "", &format!("Run {} {} run {}", comparison.a, signs.arrow, comparison.b));
     for cell in &comparison.cells {
         sheet.line("");
-        sheet.line(&style.paint(Tone::Title, &name(cell)));
+        sheet.paragraph(Some(Tone::Title), "", &name(cell));
         sheet.paragraph(Some(tone(cell.transfers_change)), "  ", &totals(cell, signs));
         if cell.data.is_empty() && cell.code.is_empty() {
             sheet.paragraph(Some(Tone::Quiet), "  ", NO_DIFFERENCE);

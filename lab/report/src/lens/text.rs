@@ -21,10 +21,11 @@ pub(crate) fn text(summary: &RunSummary, lens: &LensSummary, style: &Style) -> S
         return sheet.text;
     }
     let (_, grid) = points::table(summary, &lens.curves, has_figure).fitting(style);
-    let mut lines = grid.lines().into_iter();
-    sheet.line(&style.paint(Tone::Title, &lines.next().unwrap_or_default()));
+    let folded = grid.folded(style.width);
+    sheet.headings(folded.headings.as_deref());
+    let mut rows = folded.rows.into_iter().map(|lines| lines.join("\n"));
     for curve in &lens.curves {
-        write_curve(&mut sheet, curve, &mut lines);
+        write_curve(&mut sheet, curve, &mut rows);
     }
     warnings(&mut sheet, summary);
     sheet.line("");
@@ -47,13 +48,9 @@ fn head(sheet: &mut Sheet<'_>, summary: &RunSummary, lens: &LensSummary) {
 fn write_curve(sheet: &mut Sheet<'_>, curve: &LensCurve, rows: &mut impl Iterator<Item = String>) {
     let dot = sheet.style.signs().dot;
     let name = one_line(&curve.case.to_string());
-    let title = sheet.style.paint(Tone::Title, &name);
     sheet.line("");
-    sheet.line(&format!(
-        "{title} {dot} {} {dot} per {}",
-        introduction::tasks_are(curve.case.mode),
-        one_line(&curve.operation)
-    ));
+    let mode = introduction::tasks_are(curve.case.mode);
+    sheet.titled(&name, &format!(" {dot} {mode} {dot} per {}", one_line(&curve.operation)));
     sheet.paragraph(Some(words::tone(&curve.verdict)), "  ", &words::verdict(curve));
     if !curve.text.is_empty() {
         sheet.paragraph(Some(Tone::Quiet), "  ", &one_line(&curve.text));

@@ -33,11 +33,11 @@ fn curves(sheet: &mut Sheet<'_>, summary: &RunSummary) {
         return;
     }
     let (_, grid) = columns::table(summary, has_figure).fitting(sheet.style);
-    let mut lines = grid.lines().into_iter();
-    let headings = sheet.style.paint(Tone::Title, &lines.next().unwrap_or_default());
-    sheet.line(&headings);
+    let folded = grid.folded(sheet.style.width);
+    sheet.headings(folded.headings.as_deref());
+    let mut rows = folded.rows.into_iter().map(|lines| lines.join("\n"));
     for curve in &summary.curves {
-        write_curve(sheet, curve, &mut lines);
+        write_curve(sheet, curve, &mut rows);
     }
 }
 
@@ -48,14 +48,14 @@ fn write_curve(sheet: &mut Sheet<'_>, curve: &Curve, rows: &mut impl Iterator<It
     let mode = introduction::tasks_are(curve.case.mode);
     let verdict = words::verdict(curve, signs);
     let tone = words::verdict_tone(curve.verdict.verdict);
-    let title = sheet.style.paint(Tone::Title, &name);
     let dot = signs.dot;
     sheet.line("");
     if display_width(&format!("{name} {dot} {mode} {dot} {verdict}")) <= sheet.style.text_width() {
+        let title = sheet.style.paint(Tone::Title, &name);
         let verdict = sheet.style.paint(tone, &verdict);
         sheet.line(&format!("{title} {dot} {mode} {dot} {verdict}"));
     } else {
-        sheet.line(&format!("{title} {dot} {mode}"));
+        sheet.titled(&name, &format!(" {dot} {mode}"));
         sheet.paragraph(Some(tone), "  ", &verdict);
     }
     if let Some(reason) = words::verdict_reason(curve, signs) {

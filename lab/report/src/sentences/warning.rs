@@ -130,7 +130,7 @@ fn frequency_reason(reason: &FrequencyReason) -> String {
 fn virtualised(how: &Virtualisation) -> String {
     match how {
         Virtualisation::Emulated => "The machine is emulated: its rates, and how they scale, are the emulator's on this host's CPUs, \
-             not those of any hardware. Lay its figures beside its own on the same host only; `faultline lens kernel` counts what \
+             not those of any hardware. Compare them only with runs on the same host; `faultline lens kernel` counts what \
              does not depend on the host."
             .to_owned(),
         Virtualisation::Container => "The run is in a container: others may share its CPUs, and the machine's counters and time shares \
@@ -138,7 +138,7 @@ fn virtualised(how: &Virtualisation) -> String {
             .to_owned(),
         Virtualisation::Hypervisor { names } => format!(
             "The machine is virtual ({}): its CPUs may be shared or moved, and page faults and messages between CPUs cost more \
-             than on bare metal. Lay its figures beside its own only, or measure on bare metal.",
+             than on bare metal. Compare them only with runs on this machine, or measure on bare metal.",
             names.join(", ")
         ),
     }
