@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Measure this machine: run a suite or chosen workloads over numbers of CPUs
     Run(Box<Run>),
-    /// Go on with a run that was stopped or killed
+    /// Resume a run that was stopped or killed
     Resume(Resume),
     /// Count cache-line transfers between CPUs: why does it not scale?
     #[command(subcommand)]
@@ -59,11 +59,11 @@ pub(crate) enum Command {
     Compare(Box<compare::Compare>),
     /// Measure this machine against itself: is it fit, and what differences can it see?
     Check(compare::Check),
-    /// Find the steps in series over commits, with a stated rate of false alarms
+    /// Find steps in series of results over commits, with a stated false-positive rate
     Changes(exchange::Changes),
-    /// Take figures of other tools into the database, or list those that were taken in
+    /// Import other tools' results into the database, or list what was imported
     Import(exchange::Import),
-    /// Write a run, or figures taken in, in another tool's format
+    /// Write a run, or imported results, in another tool's format
     Export(exchange::Export),
     /// Write a run as one self-contained page
     Report(Report),
@@ -75,7 +75,7 @@ pub(crate) enum Command {
     Facts(Facts),
     /// Show the literature's figures, with improvements recomputed from their raw values
     Published(Published),
-    /// Print what makes a shell complete commands, workloads, runs and labels
+    /// Print a shell's completion script
     Completions(Completions),
     /// Write man pages
     Man(Man),
@@ -84,7 +84,7 @@ pub(crate) enum Command {
 /// Format of a table.
 #[derive(Debug, Args)]
 pub(crate) struct FormatArgument {
-    /// How to write it
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
     pub(crate) format: Format,
 }
@@ -132,11 +132,11 @@ pub(crate) struct Conduct {
     #[arg(long, value_name = "DURATION", value_parser = positive_duration, allow_hyphen_values = true)]
     pub(crate) limit: Option<Duration>,
 
-    /// No progress; the table only
+    /// Show no progress, only the table
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// Also write the page
+    /// Also write the HTML page to this file
     #[arg(short, long, value_name = "FILE.html")]
     pub(crate) output: Option<PathBuf>,
 
@@ -155,15 +155,15 @@ impl Conduct {
 #[command(after_help = "\
 Examples:
   faultline run                                 quick suite, numbers of CPUs by powers of two
-  faultline run --suite full --time 1h          every variant, as often as fits an hour
+  faultline run --suite full --time 1h          every variant, as many repeats as fit in an hour
   faultline run zero_fill --cpus 1,2 --repeats 20
   faultline run fault_existing:shared --mode thread --window 2s
   faultline run tree_build --tree ~/src/app --command 'make -j{jobs}' --copies 2 --cpus 1,2
   faultline run zero_fill --on qemu:cpus=8      in an emulated machine, with this system's kernel
   faultline run path_stat --on qemu:cpus=4,kernel=arch/x86/boot/bzImage --cpus 1,4
-Each sample is saved as soon as it is there. Ctrl-C ends cleanly; `faultline resume` goes on.")]
+Each sample is saved at once. Ctrl-C ends cleanly; `faultline resume` continues.")]
 pub(crate) struct Run {
-    /// Workloads, as NAME or NAME:VARIANT; none for the whole suite
+    /// Workloads, as NAME or NAME:VARIANT [default: the whole suite]
     #[arg(value_name = "WORKLOAD", add = completing::workload())]
     pub(crate) workloads_chosen: Vec<String>,
 
@@ -174,7 +174,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "DIR", requires = "command")]
     pub(crate) tree: Option<PathBuf>,
 
-    /// Command that builds it; {jobs} stands for the number of tasks. Split into words as a shell does, and run without one
+    /// Command that builds it; {jobs} stands for the number of tasks. Split into words like a shell does, but run without a shell
     #[arg(long, value_name = "COMMAND", requires = "tree")]
     pub(crate) command: Option<String>,
 
@@ -182,7 +182,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) copies: u32,
 
-    /// Name for the run
+    /// Label for the run
     #[arg(long, value_name = "TEXT", value_parser = label)]
     pub(crate) label: Option<String>,
 
@@ -193,7 +193,7 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) machine: OnMachine,
 
-    /// Where a partner runs, as for --on: receiver=host. Once for each role that a workload needs
+    /// Machine of a partner, written as for --on: receiver=host. Repeat for each role that a workload needs
     #[arg(long = "partner", value_name = "ROLE=MACHINE", value_parser = partner)]
     pub(crate) partners: Vec<(Role, Machine)>,
 
@@ -204,11 +204,11 @@ pub(crate) struct Run {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  faultline resume        go on with the newest run that is not finished
-  faultline resume 3      go on with run 3
-A run's time budget counts anew for each session, a comparison's over all of them.")]
+  faultline resume        continue the newest unfinished run
+  faultline resume 3      continue run 3
+The time budget of a run starts again with each session; that of a comparison covers all its sessions.")]
 pub(crate) struct Resume {
-    /// The run, by number, label or commit [default: the newest that is not finished]
+    /// The run, by number, label or commit [default: the newest unfinished]
     #[arg(value_name = "RUN", add = completing::run())]
     pub(crate) run: Option<String>,
 
@@ -255,9 +255,9 @@ pub(crate) struct Report {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  faultline delete 3 4           shows both runs, and asks
-  faultline delete trial --yes   the run with that label, without a question
-A deleted run is gone with all its samples; no other run gets its number. The file keeps its size, and new runs use the space.")]
+  faultline delete 3 4           show both runs, then ask
+  faultline delete trial --yes   delete the run with that label without asking
+Deletes the run with all its samples. Its number is not used again. The file keeps its size; new runs use the space.")]
 pub(crate) struct Delete {
     /// Runs, by number, label or commit
     #[arg(value_name = "RUN", required = true, add = completing::run())]
@@ -282,7 +282,7 @@ pub(crate) struct Workloads {
 
 #[derive(Debug, Args)]
 pub(crate) struct Facts {
-    /// A run whose facts to show, by number, label or commit, instead of the machine's
+    /// Show the facts saved with this run (number, label or commit) instead of the machine's
     #[arg(value_name = "RUN", conflicts_with = "on", add = completing::run())]
     pub(crate) run: Option<String>,
 
@@ -312,7 +312,7 @@ pub(crate) struct Published {
     #[arg(long, conflicts_with = "beside")]
     pub(crate) compare: bool,
 
-    /// A run of your own to show beside, by number, label or commit
+    /// Show the figures beside those of this run (number, label or commit)
     #[arg(long, value_name = "RUN", add = completing::run())]
     pub(crate) beside: Option<String>,
 
@@ -335,8 +335,8 @@ Examples:
   source <(faultline completions bash)                                      in ~/.bashrc
   faultline completions zsh > ~/.zfunc/_faultline                           a directory of fpath
   faultline completions fish > ~/.config/fish/completions/faultline.fish
-`make install` installs them for bash, zsh and fish. They complete workloads, runs and labels too, as FAULTLINE_DB and
-FAULTLINE_WORKLOADS name them.")]
+`make install` installs them for bash, zsh and fish. They also complete workloads, runs and labels; FAULTLINE_DB and
+FAULTLINE_WORKLOADS say where to look.")]
 pub(crate) struct Completions {
     /// The shell
     #[arg(value_enum)]

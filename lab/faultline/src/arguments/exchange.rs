@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// Format of what is read.
 #[derive(Debug, Args)]
 pub(crate) struct From {
-    /// Its format [default: seen from its content]
+    /// Format of the input [default: detected from its content]
     #[arg(long, value_name = "FORMAT", value_parser = foreign())]
     pub(crate) from: Option<Foreign>,
 }
@@ -35,10 +35,10 @@ fn of_steps() -> impl TypedValueParser<Value = Foreign> {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  faultline import nightly.json                       a file of another tool, its format seen from its content
+  faultline import nightly.json                       another tool's file; the format is detected
   faultline import results/ --from asv --name suite   a directory, under a name of its own
-  faultline import                                    what was taken in so far
-What was taken in is compared by its name: `faultline compare suite@1f3a9c suite@80d2`.")]
+  faultline import                                    list what was imported
+Compare imported results by name: `faultline compare suite@1f3a9c suite@80d2`.")]
 pub(crate) struct Import {
     /// File or directory
     #[arg(value_name = "FILE")]
@@ -94,15 +94,15 @@ pub(crate) struct Changes {
     #[command(flatten)]
     pub(crate) from: From,
 
-    /// Share of series without a step in which one is found
+    /// False-positive rate: share of series without a step in which one is found
     #[arg(long, value_name = "SHARE", default_value = "10%", value_parser = super::compare::share)]
     pub(crate) false_alarms: f64,
 
-    /// Leave out steps that change the level by less; 0% shows all
+    /// Leave out steps smaller than this; 0% shows all
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = super::compare::share)]
     pub(crate) min_change: f64,
 
-    /// Which way is better, for files that don't say it
+    /// Which direction is better, for files that do not say
     #[arg(long, value_enum, value_name = "WAY")]
     pub(crate) better: Option<Better>,
 

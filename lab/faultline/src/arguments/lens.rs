@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// Of `--limit`, whose default is another than where time is measured.
 const LIMIT: &str =
-    "Time limit of each execution, from a guest's boot on; what it counted until then is kept [default: 20 min]";
+    "Time limit of each execution, including a guest's boot; counts up to then are kept [default: 20 min]";
 
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
@@ -24,7 +24,7 @@ pub(crate) enum Lens {
     Program(Box<Program>),
     /// Boot a kernel on emulated machines and count the transfers of Faultline's workloads
     Kernel(Box<Kernel>),
-    /// Say which lines and code came, went or changed between two lens runs
+    /// Show which lines and code appeared, disappeared or changed between two lens runs
     Compare(Compare),
     /// Measure what a transfer between this machine's CPUs costs, for `--costs measured`
     Calibrate(Calibrate),
@@ -34,7 +34,7 @@ pub(crate) enum Lens {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The modelled machine")]
 pub(crate) struct Model {
-    /// Sockets, with the same share of CPUs each
+    /// Number of sockets; CPUs are divided evenly among them
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) sockets: u32,
 
@@ -46,7 +46,7 @@ pub(crate) struct Model {
     #[arg(long, value_name = "NAME", default_value = faultline_coherence::CostTable::DEFAULT)]
     pub(crate) costs: String,
 
-    /// Bound each CPU's own cache, as LINESxWAYS: 16384x16 is 1 MiB in sets of 16 [default: no bound]
+    /// Size of each CPU's own cache, as LINESxWAYS: 16384x16 is 1 MiB, 16-way [default: unlimited]
     #[arg(long, value_name = "LINESxWAYS", value_parser = caches)]
     pub(crate) cache: Option<Caches>,
 
@@ -67,7 +67,7 @@ pub(crate) struct Model {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Gates")]
 pub(crate) struct Gates {
-    /// Exit with 1 unless a figure keeps to a limit: 'fault_existing:shared<=1.5@8' (transfers per operation, at 8 CPUs or threads); may come again
+    /// Exit with 1 if a figure exceeds a limit: 'fault_existing:shared<=1.5@8' (transfers per operation, at 8 CPUs or threads); can be repeated
     #[arg(long = "budget", value_name = "BUDGET", value_parser = budget)]
     pub(crate) budgets: Vec<Budget>,
 
@@ -79,7 +79,7 @@ pub(crate) struct Gates {
 /// How much is counted.
 #[derive(Debug, Args)]
 pub(crate) struct Counting {
-    /// How often each is run
+    /// Repeats of each
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = count, allow_negative_numbers = true)]
     pub(crate) repeats: u32,
 
@@ -87,7 +87,7 @@ pub(crate) struct Counting {
     #[arg(long, value_name = "N", value_parser = seed)]
     pub(crate) seed: Option<u64>,
 
-    /// Name for the run
+    /// Label for the run
     #[arg(long, value_name = "TEXT", value_parser = label)]
     pub(crate) label: Option<String>,
 
@@ -132,11 +132,11 @@ pub(crate) struct Program {
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', value_parser = count, allow_negative_numbers = true)]
     pub(crate) threads_from: Option<Vec<u32>>,
 
-    /// Operations that each thread does, to reckon by [default: the whole run is one operation]
+    /// Operations that each thread does; figures are per operation [default: the whole run is one operation]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) ops: Option<u64>,
 
-    /// Count the whole run, whatever marks there are
+    /// Count the whole run and ignore region marks
     #[arg(long)]
     pub(crate) whole: bool,
 
@@ -171,7 +171,7 @@ pub(crate) struct Kernel {
     #[arg(long, value_name = "FILE")]
     pub(crate) vmlinux: Option<PathBuf>,
 
-    /// Further parameter for the kernel; may come again
+    /// Further kernel parameter; can be repeated
     #[arg(long, value_name = "PARAMETER")]
     pub(crate) append: Vec<String>,
 
@@ -216,10 +216,10 @@ pub(crate) struct Compare {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  faultline lens calibrate                 measures every pair of CPUs, and keeps the costs
+  faultline lens calibrate                 measure every pair of CPUs and save the costs
   faultline lens program --costs measured -- ./server --selftest")]
 pub(crate) struct Calibrate {
-    /// Do not keep the costs, only show them
+    /// Show the costs without saving them
     #[arg(long)]
     pub(crate) dry_run: bool,
 

@@ -10,19 +10,19 @@ use std::time::Duration;
 /// How workloads are measured.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Measuring {
-    /// Suite to run, or whose timing to take for chosen workloads
+    /// Suite to run; for chosen workloads, the suite whose timing to use
     #[arg(long, value_enum, value_name = "SUITE")]
     pub(crate) suite: Option<SuiteName>,
 
-    /// Numbers of CPUs, that is of tasks at once [default: powers of two, and all]
+    /// Numbers of tasks to run at once, each on a CPU of its own [default: powers of two up to all CPUs]
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', value_parser = count, allow_negative_numbers = true)]
     pub(crate) cpus: Option<Vec<u32>>,
 
-    /// How often each workload is run at each number of CPUs [default: 6 for quick, 10 for full; in a comparison 60 at most]
+    /// Repeats of each workload at each number of CPUs [default: 6 for quick, 10 for full, up to 60 in a comparison]
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(crate) repeats: Option<u32>,
 
-    /// Time budget: repeats as many as fit, and nothing begins after it
+    /// Run as many repeats as fit in this time; start nothing after it
     #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) time: Option<Duration>,
 
@@ -42,7 +42,7 @@ pub(crate) struct Measuring {
     #[arg(long, value_name = "N", value_parser = seed)]
     pub(crate) seed: Option<u64>,
 
-    /// Whether each task is bound to a CPU of its own [default: each, where the system can]
+    /// Whether to bind each task to a CPU of its own [default: each, where the system can]
     #[arg(long, value_enum, value_name = "POLICY")]
     pub(crate) pin: Option<Pin>,
 

@@ -16,7 +16,7 @@ pub(crate) fn import(arguments: &Import, db: Option<&Path>) -> Result<ExitCode, 
     let Imported { name, format, series, points } =
         faultline_experiment::import(&request, &places, &SystemClock::default())?;
     failure::warn(&format!(
-        "taken in as '{name}' from {format}: {series} benchmarks, {points} runs",
+        "imported as '{name}' from {format}: {series} benchmarks, {points} runs",
         format = format.name()
     ));
     Ok(ExitCode::SUCCESS)
