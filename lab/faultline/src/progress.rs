@@ -158,7 +158,7 @@ struct Bar {
 impl Bar {
     fn new(words: Words) -> Self {
         let bar = ProgressBar::no_length();
-        let has_room = terminal_size_of(std::io::stderr()).is_none_or(|(width, _)| width.0 >= ROOM_FOR_BAR);
+        let has_room = terminal_size_of(std::io::stderr()).is_some_and(|(width, _)| width.0 >= ROOM_FOR_BAR);
         let template = if has_room { "{bar:20} {pos}/{len} · {wide_msg}" } else { "{pos}/{len} · {wide_msg}" };
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
