@@ -5,9 +5,10 @@ import type { Sheet } from './csv'
 import type { Drawing } from './explorer'
 import { percent, quantity } from './figure'
 import { silent, STYLE } from './frame'
+import { LEGEND_ROOM, withLegend } from './legend'
 import type { LensPoint, LineFigures } from './model'
 import { shortMiddle } from './shorten'
-import { strengthOf, withLegend } from './strength'
+import { strengthOf, strengths } from './strength'
 import type { Description } from './tooltip'
 
 /** What one CPU fetched of one line. */
@@ -37,11 +38,11 @@ export function drawMap(point: LensPoint, fields: Field[], width: number): Drawi
   const step = Math.ceil(point.cpus / Math.min(TICKS, Math.max(1, Math.floor((width - marginLeft) / TICK_ROOM))))
   const plot = silent(Plot.plot({
     width,
-    height: point.lines.length * ROW_HEIGHT + 102,
+    height: point.lines.length * ROW_HEIGHT + LEGEND_ROOM + 40,
     marginLeft,
     marginRight: 8,
     marginBottom: 40,
-    marginTop: 62,
+    marginTop: LEGEND_ROOM,
     style: STYLE,
     x: {
       type: 'band', domain: Array.from({ length: point.cpus }, (_, cpu) => cpu), padding: point.cpus > 24 ? 0.05 : 0.1,
@@ -56,7 +57,7 @@ export function drawMap(point: LensPoint, fields: Field[], width: number): Drawi
       }),
     ],
   }))
-  withLegend(plot, most, 'transfers to one CPU')
+  withLegend(plot, 'transfers to one CPU', strengths(most))
   const [x, y] = [plot.scale('x')!, plot.scale('y')!]
   const middle = (scale: Plot.Scale, value: number) => scale.apply(value) + (scale.bandwidth ?? 0) / 2
   return { svg: plot, marks: fields.map((mark) => ({ mark, x: middle(x, mark.cpu), y: middle(y, mark.row) })), columns: point.cpus, nearest: 'both' }

@@ -10,6 +10,8 @@ import type { Curve, RunSummary } from './model'
 import { printed } from './printing'
 import type { Mark } from './series'
 import { samplesOf } from './samples'
+import { saveButtons } from './saving'
+import { drawShares, sharesSheet } from './shares'
 import { Store, type State } from './state'
 import { buildToolbar } from './toolbar'
 
@@ -58,6 +60,8 @@ function cardOf(curve: Curve, element: HTMLElement, store: Store): Card {
     title: titleOf(curve),
   }
   const details = element.querySelector('details')!
+  const shares = { title: `${titleOf(curve)}: time of all CPUs`, draw: (width: number) => drawShares(curve, width), sheet: () => sharesSheet(curve) }
+  element.querySelector('.bars')?.after(saveButtons(shares))
   return { curve, key: keyOf(element), element, details, explorer: chart ? new Explorer(chart, subject) : null }
 }
 

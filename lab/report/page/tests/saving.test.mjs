@@ -89,6 +89,18 @@ test('the data of a curve are every repeat with its point', async () => {
   await close()
 })
 
+test('the bars of time are saved too', async () => {
+  const { page, close } = await open('typical')
+  const { points } = summaryOf('typical').curves[0]
+  const { name, text } = await saved(page, ':nth-match(article.curve, 1) figure.shares', 'CSV')
+  assert.equal(name, 'faultline-self_exec-static-distinct-processes-time-of-all-CPUs.csv')
+  assert.deepEqual(rowsOf(text).slice(1).map((row) => row.map(Number)), points.map(({ tasks, shares: { user, system, idle, steal } }) => [tasks, user, system, idle, steal]))
+  const svg = await page.evaluate(read, (await saved(page, ':nth-match(article.curve, 1) figure.shares', 'SVG')).text)
+  assert.equal(svg.wrong, undefined)
+  for (const words of ['user', 'steal', '87.5 %']) assert.ok(svg.texts.includes(words), `${words} in ${svg.texts}`)
+  await close()
+})
+
 test('a point without a figure has a row that says why', async () => {
   const { page, close } = await open('typical')
   const { text } = await saved(page, ':nth-match(article.curve, 8) figure.scaling', 'CSV')

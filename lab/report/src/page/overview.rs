@@ -68,7 +68,7 @@ fn row(curve: &Curve) -> Markup {
     markup! {
         tr {
             th scope="row" {
-                a href={ "#" (anchor::of_case(&curve.case)) } { (value::case(&curve.case)) } " "
+                a href={ "#" (anchor::of_case(&curve.case)) } { (value::name(&curve.case.to_string())) } " "
                 span.mode { (introduction::tasks_are(curve.case.mode)) }
             }
             td { (badge(curve.verdict.verdict)) }

@@ -3,13 +3,13 @@
 use crate::figure::{self, Scale};
 use crate::one_line::one_line;
 use crate::style::UNICODE;
-use faultline_model::cell::Case;
 use faultline_model::estimate::Estimate;
 use maud::{Markup, html as markup};
 
-/// A case's name, which may break between workload and variant.
-pub(crate) fn case(case: &Case) -> Markup {
-    markup! { (one_line(&case.workload)) ":" wbr; (one_line(&case.variant)) }
+/// The name of a case or workload, which may break between its parts: `zero_fill:base`.
+pub(crate) fn name(name: &str) -> Markup {
+    let name = one_line(name);
+    markup! { @for part in name.split_inclusive([':', '/']) { (part) wbr; } }
 }
 
 /// What stands where there is no figure.

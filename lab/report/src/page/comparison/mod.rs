@@ -135,7 +135,7 @@ fn row(ComparedWorkload { comparison, details }: &ComparedWorkload, anchor: &str
     let share = |side: usize| details.system_share[side];
     markup! {
         tr {
-            th scope="row" { a href={ "#" (anchor) } { (one_line(&comparison.name)) } }
+            th scope="row" { a href={ "#" (anchor) } { (value::name(&comparison.name)) } }
             td.number { (details.tasks.map_or_else(value::none, value::count)) }
             td.number { (value::data(comparison.a.median, &medians[0])) }
             td.number { (value::data(comparison.b.median, &medians[1])) }
