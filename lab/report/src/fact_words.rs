@@ -224,6 +224,18 @@ mod tests {
     }
 
     #[test]
+    fn every_documented_key_has_a_name() {
+        let formats = include_str!("../../../docs/FORMATS.md");
+        let table = formats.split_once("## 4. Facts").unwrap().1.split_once("## 5.").unwrap().0;
+        let keys = table.lines().filter_map(|line| line.strip_prefix("| `")?.split('|').next());
+        let keys = keys.flat_map(|cell| cell.split('`')).filter(|key| key.contains('.') && !key.contains(['*', ' ']));
+        let unknown = |key: &&str| !NAMES.iter().any(|(known, _)| known == key) && of_family(key).is_none();
+        let keys: Vec<&str> = keys.collect();
+        assert!(keys.len() > 30, "{keys:?}");
+        assert_eq!(keys.into_iter().filter(unknown).collect::<Vec<_>>(), Vec::<&str>::new());
+    }
+
+    #[test]
     fn values_have_units() {
         assert_eq!(count("cache.l1d.size_bytes", 49_152), "48 KiB");
         assert_eq!(count("memory.total_bytes", 25_276_510_208), "23.54 GiB");

@@ -16,23 +16,25 @@ for (const name of FIXTURES) {
   })
 }
 
-test('verdict and efficiency of every curve are in sight on a narrow screen', async () => {
-  const { page, close } = await open('typical', { width: 390 })
-  const table = page.locator('#overview .scroll')
-  const right = await table.evaluate((element) => element.getBoundingClientRect().right)
-  for (const column of [2, 3]) {
-    for (const cell of await table.locator(`tr > :nth-child(${column})`).all()) {
-      const content = await cell.evaluate((element) => {
-        const range = document.createRange()
-        range.selectNodeContents(element)
-        return range.getBoundingClientRect().right
-      })
-      assert.ok(content <= right, `${await cell.innerText()} ends at ${content} of ${right}`)
+for (const [name, heads] of [['typical', ['curve', 'verdict', 'efficiency']], ['two-points', ['curve', 'verdict', 'efficiency']], ['lens', ['case', 'verdict', 'each doubling adds']]]) {
+  test(`${heads.slice(1).join(' and ')} of all of ${name} are in sight on a narrow screen`, async () => {
+    const { page, close } = await open(name, { width: 390 })
+    const table = page.locator('#overview .scroll')
+    const right = await table.evaluate((element) => element.getBoundingClientRect().right)
+    for (const column of [2, 3]) {
+      for (const cell of await table.locator(`tr > :nth-child(${column})`).all()) {
+        const content = await cell.evaluate((element) => {
+          const range = document.createRange()
+          range.selectNodeContents(element)
+          return range.getBoundingClientRect().right
+        })
+        assert.ok(content <= right, `${await cell.innerText()} ends at ${content} of ${right}`)
+      }
     }
-  }
-  assert.deepEqual((await table.locator('thead th').allTextContents()).slice(0, 3), ['curve', 'verdict', 'efficiency'])
-  await close()
-})
+    assert.deepEqual((await table.locator('thead th').allTextContents()).slice(0, 3), heads)
+    await close()
+  })
+}
 
 test('tables of lines and code show all columns on a wide screen, however long names are', async () => {
   for (const name of ['lens', 'lens-long']) {

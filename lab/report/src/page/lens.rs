@@ -25,11 +25,11 @@ pub(crate) fn overview(lens: &LensSummary) -> Markup {
                             tr {
                                 th scope="col" { "case" }
                                 th scope="col" { "verdict" }
+                                th.number scope="col" { "each doubling adds" }
                                 th.number scope="col" { "CPUs from" }
                                 th.number scope="col" { "transfers" }
                                 th.number scope="col" { "CPUs to" }
                                 th.number scope="col" { "transfers" }
-                                th.number scope="col" { "each doubling adds" }
                                 th scope="col" { "top line there" }
                             }
                         }
@@ -52,11 +52,11 @@ fn overview_row(curve: &LensCurve) -> Markup {
             td { (badge(&curve.verdict)) }
             @match curve.verdict.reach() {
                 Some(reach) => {
+                    td.number { (transfers(reach.per_doubling)) }
                     td.number { (value::count(reach.from_cpus)) }
                     td.number { (transfers(reach.from)) }
                     td.number { (value::count(reach.to_cpus)) }
                     td.number { (transfers(reach.to)) }
-                    td.number { (transfers(reach.per_doubling)) }
                 }
                 None => { @for _ in 0..5 { td.number { (value::none()) } } }
             }
