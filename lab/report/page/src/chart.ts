@@ -6,6 +6,7 @@ import { silent, STYLE } from './frame'
 import type { Curve } from './model'
 import { seriesOf, type Mark, type Series } from './series'
 import type { State } from './state'
+import { logTicks } from './ticks'
 import { VIEWS } from './views'
 
 interface Size {
@@ -69,7 +70,7 @@ function yAxis(curve: Curve, state: State, series: Series, size: Size): Plot.Sca
   const [low, high] = [Math.min(...values.filter((value) => value > 0)), Math.max(...values)]
   const common = { label: view.axis(curve), labelArrow: 'none', tickFormat: (value: number) => view.tick(value, curve), grid: true, nice: false } as const
   return state.log
-    ? { ...common, type: 'log', domain: [low / 1.25, high * 1.25], ticks: size.ticks - 1 }
+    ? { ...common, type: 'log', domain: [low / 1.25, high * 1.25], ticks: logTicks(low / 1.25, high * 1.25, size.ticks) }
     : { ...common, type: 'linear', domain: [0, high * 1.08], ticks: size.ticks }
 }
 

@@ -22,6 +22,20 @@ test('logarithmic axes put doubled tasks at equal distances', async () => {
   await close()
 })
 
+test('every tick of a logarithmic axis has its words, also where values are near each other', async () => {
+  for (const view of ['rate', 'speedup', 'efficiency']) {
+    for (const name of ['typical', 'two-points']) {
+      const { page, close } = await open(name, { hash: `#log=1&view=${view}` })
+      const axes = await page.locator('figure.scaling svg').evaluateAll((all) => all.map((svg) => [...svg.querySelectorAll('g[aria-label="y-axis tick label"] text')].map((text) => text.textContent)))
+      for (const words of axes) {
+        assert.ok(words.length >= 2 && words.every((word) => word !== ''), `${view}: ${words}`)
+        assert.equal(new Set(words).size, words.length, `${view}: ${words}`)
+      }
+      await close()
+    }
+  }
+})
+
 test('the view changes every chart and its axis', async () => {
   const { page, close } = await open('typical')
   assert.ok((await yLabels(page)).includes('40 k'))
