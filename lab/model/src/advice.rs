@@ -1,5 +1,5 @@
-//! What makes a machine's figures worse, as data: each advice has a code that programs can test, and the values that it rests on. `stats` finds
-//! (`stats/src/fitness/advice`), `report` writes what was found and what to do about it (`report/src/sentences/advice.rs`).
+//! What makes a machine's figures worse, as data. Each advice has a code that programs can test, and the values that it rests on. `stats`
+//! finds the cases (`stats/src/fitness/advice`). `report` writes what was found and what to do about it (`report/src/sentences/advice.rs`).
 
 use crate::cell::Cell;
 use crate::failure::Failure;
@@ -7,7 +7,7 @@ use crate::unmatched::UnmatchedReason;
 use crate::warning::Virtualisation;
 use serde::{Deserialize, Serialize};
 
-/// One thing that makes a machine's figures worse. Shares are of 1.
+/// One thing that makes a machine's figures worse. Shares are fractions of 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Advice {
@@ -15,7 +15,7 @@ pub enum Advice {
     Unmeasured {
         /// The workload.
         workload: NamedWorkload,
-        /// Why, where it is known.
+        /// Why, if it is known.
         why: Option<UnmatchedReason>,
     },
     /// A workload failed so often that it has no answer.
@@ -36,10 +36,10 @@ pub enum Advice {
     Differs {
         /// The workload.
         workload: NamedWorkload,
-        /// How far the greater side lies above the other, as a share of that.
+        /// How far the larger side is above the smaller one, as a share of the smaller.
         difference: f64,
     },
-    /// A workload failed, and has its answer all the same.
+    /// A workload failed in some attempts, and has an answer nevertheless.
     Failed {
         /// The workload.
         workload: NamedWorkload,
@@ -50,9 +50,9 @@ pub enum Advice {
     },
     /// Other processes or kernel threads used CPU time while a cell was measured.
     Others {
-        /// The most CPUs that they used.
+        /// The most CPUs that they used during a cell.
         cpus: f64,
-        /// The cell that was measured then.
+        /// That cell.
         worst: Cell,
     },
     /// Other programs used CPU time in the moments before the start.
@@ -69,7 +69,7 @@ pub enum Advice {
     Steal {
         /// The greatest share of the machine's CPU time that it took.
         share: f64,
-        /// The cell that was measured then.
+        /// That cell.
         worst: Cell,
     },
     /// A control group limits the CPU time.
@@ -94,9 +94,9 @@ pub enum Advice {
     },
     /// CPUs change their frequency with their load.
     FrequencyScaling {
-        /// The governor that lets them; none where it isn't known.
+        /// The governor that allows it; `None` if it is not known.
         governor: Option<String>,
-        /// The governor that holds the frequency.
+        /// The governor that keeps the frequency constant.
         steady: String,
     },
     /// Boost is on.
@@ -106,7 +106,7 @@ pub enum Advice {
     },
     /// The machine is virtual.
     Virtualised(Virtualisation),
-    /// The clock takes about a microsecond to read, or is coarse.
+    /// Reading the clock takes about a microsecond, or its resolution is coarse.
     SlowClock {
         /// Its name.
         name: String,
@@ -115,7 +115,7 @@ pub enum Advice {
     HugePages,
     /// The kernel moves pages between NUMA nodes.
     NumaBalancing,
-    /// Addresses aren't random.
+    /// Address-space randomisation is off.
     FixedAddresses,
     /// More tasks than physical cores: some share a core.
     SharedCores {
@@ -124,21 +124,21 @@ pub enum Advice {
         /// Physical cores.
         cores: u32,
     },
-    /// Only great differences would be seen.
+    /// Only large changes can be detected.
     Blind {
-        /// The workload of which least is seen.
+        /// The workload with the largest smallest detectable change.
         workload: NamedWorkload,
-        /// The smallest difference of it that would be seen, as a share; none where no difference would.
+        /// Its smallest detectable change, as a share; `None` if no change can be detected.
         smallest: Option<f64>,
     },
 }
 
-/// A workload as a comparison names it.
+/// A workload, named as in a comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedWorkload {
     /// Its name: `zero_fill:base`.
     pub name: String,
-    /// Number of tasks, where it has one.
+    /// Number of tasks, if it has one.
     pub tasks: Option<u32>,
 }
 

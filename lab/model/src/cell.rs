@@ -8,7 +8,7 @@ use std::fmt;
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub enum TaskMode {
-    /// A process of its own, with its own address space.
+    /// A process with its own address space.
     Process,
     /// A thread of one process that all tasks share.
     Thread,

@@ -1,16 +1,16 @@
-//! Changes found in a series: segments that are steady or drift, and the steps between them. Computed by `stats`, shown by `report`.
+//! Changes found in a series: segments in which the level is constant or drifts, and the steps between them. Computed by `stats`, shown by `report`.
 
 use crate::direction::Direction;
 use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
 
-/// How sure a step is.
+/// How certain a step is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// It would be found in few series without any step, and enough points follow it.
+    /// It was also found at the stricter false-positive rate, and enough points follow it.
     Confirmed,
-    /// More points may take it back.
+    /// More points may show that it is none.
     Provisional,
 }
 
@@ -18,13 +18,13 @@ pub enum Status {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
-    /// Values are better from there on.
+    /// Values are better after it.
     Better,
-    /// Values are worse from there on.
+    /// Values are worse after it.
     Worse,
 }
 
-/// A stretch between two steps.
+/// The part of a series between two steps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Segment {
     /// Position of its first point.
@@ -35,7 +35,7 @@ pub struct Segment {
     pub points: u32,
     /// Median of its points, in the series' unit.
     pub level: f64,
-    /// Rise per position, where it drifts. None where it is steady.
+    /// Rise per position, if it drifts. `None` if it is constant.
     pub drift: Option<f64>,
 }
 
@@ -46,44 +46,44 @@ pub struct Step {
     pub after: u64,
     /// The first position that has the new level, as estimated.
     pub by: u64,
-    /// The earliest that `after` may be, at 95 %.
+    /// Lower end of the 95 % range of `after`.
     pub earliest: u64,
-    /// The latest that `by` may be, at 95 %.
+    /// Upper end of the 95 % range of `by`.
     pub latest: u64,
-    /// What was measured just before it, less noise: the level, or the end of the drift.
+    /// The value just before it, without noise: the level, or the end of the drift.
     pub from: f64,
     /// The same just after it.
     pub to: f64,
     /// Whether it makes values better.
     pub effect: Effect,
-    /// How sure it is.
+    /// How certain it is.
     pub status: Status,
-    /// What it explains of the squared deviations, over the noise's variance: compared with a penalty.
+    /// By how much it reduces the squared deviations, divided by the noise's variance. It is compared with a penalty.
     pub gain: f64,
 }
 
-/// What limits an answer about a series.
+/// Why an answer about a series is limited.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ChangeCaution {
-    /// Too few points to tell slow noise from steps: the rate of false alarms holds for white noise only.
+    /// Too few points to distinguish slow noise from steps: the false-positive rate holds for white noise only.
     Short {
         /// Points of the series.
         points: u32,
     },
-    /// Part of the noise moves slowly: what looks like a small step may be that.
+    /// Part of the noise is slow, and may look like a small step.
     Wanders {
         /// Its share of the noise's variance.
         share: f64,
     },
-    /// The level changes all the time: no step is told of.
+    /// The level changes all the time, so no step is reported.
     Restless {
-        /// Steps that would be.
+        /// Number of steps that were found and not reported.
         steps: u32,
     },
-    /// No kind of noise describes what is left beside the steps: none is told of.
+    /// No kind of noise describes the residuals, so no step is reported.
     UnlikeAnyNoise {
-        /// Correlation of neighbouring residuals, where there should be none.
+        /// Correlation of neighbouring residuals; it should be near 0.
         likeness: f64,
     },
 }
@@ -93,20 +93,20 @@ pub enum ChangeCaution {
 pub struct Changes {
     /// Name and version of this structure.
     pub format: String,
-    /// Share of series without a step in which one is found all the same.
+    /// False-positive rate: the share of series without a step in which one is found.
     pub false_alarms: f64,
-    /// The same for a confirmed one.
+    /// The same for a confirmed step.
     pub false_confirmations: f64,
-    /// Least change of the level, as a share of the level before, that is told of.
+    /// Smallest change of the level that is reported, as a share of the level before.
     #[serde(default)]
     pub least_change: f64,
-    /// Steps left out since they change the level by less than that.
+    /// Number of steps that were left out because they change the level by less than that.
     #[serde(default)]
     pub smaller: u32,
-    /// Why the rate may not hold, or why no step is told of.
+    /// Why the rate may not hold, or why no step is reported.
     #[serde(default)]
     pub cautions: Vec<ChangeCaution>,
-    /// Stretches, one more than steps.
+    /// Segments, one more than steps.
     pub segments: Vec<Segment>,
     /// Steps, in order.
     pub steps: Vec<Step>,
@@ -140,7 +140,7 @@ pub struct SeriesChanges {
     pub name: String,
     /// Unit of its values.
     pub unit: String,
-    /// Which way is better; where it isn't known, up was taken to be.
+    /// Whether higher or lower is better. If it is not known, steps upwards are reported as better.
     pub direction: Option<Direction>,
     /// Runs without a value.
     pub missing: u32,
@@ -151,7 +151,7 @@ pub struct SeriesChanges {
 }
 
 impl SeriesChanges {
-    /// What stands at a position.
+    /// The place at a position.
     pub fn place(&self, position: u64) -> Option<&Place> {
         self.places.iter().find(|place| place.position == position)
     }
@@ -160,7 +160,7 @@ impl SeriesChanges {
 /// A position in a series.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// Its number: milliseconds since the first where all times are known, else its place in the order.
+    /// Its number: milliseconds since the first position if all times are known, otherwise its place in the order.
     pub position: u64,
     /// The commit measured there.
     pub commit: Option<String>,

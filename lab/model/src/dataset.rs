@@ -1,6 +1,6 @@
-//! Benchmarks' values with their places in time and history: what files of other tools hold, and what our own runs give to them.
+//! Values of benchmarks with their places in time and history: the contents of other tools' files, and of our own runs after conversion.
 //!
-//! Reading and writing formats belongs to `exchange`; comparing, and finding steps, to `stats`.
+//! `exchange` reads and writes formats. `stats` compares, and finds steps.
 
 use crate::direction::Direction;
 use crate::facts::Facts;
@@ -13,7 +13,7 @@ use std::fmt;
 pub struct Dataset {
     /// Name and version of this structure.
     pub format: String,
-    /// What is known of the machine that was measured.
+    /// What is known about the machine that was measured.
     #[serde(default)]
     pub facts: Facts,
     /// The benchmarks, in the order of the source; no two have the same name, tasks and measure.
@@ -24,7 +24,7 @@ impl Dataset {
     /// Value of `format`.
     pub const FORMAT: &'static str = "faultline-dataset/1";
 
-    /// A set of these benchmarks, of an unknown machine.
+    /// A dataset with these benchmarks, from an unknown machine.
     pub fn of(series: Vec<Series>) -> Self {
         Dataset { format: Self::FORMAT.to_owned(), facts: Facts::default(), series }
     }
@@ -33,23 +33,23 @@ impl Dataset {
 /// One measure of one benchmark, over runs and perhaps over history.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// The benchmark's name, its parameters included.
+    /// The benchmark's name, including its parameters.
     pub name: String,
-    /// How many tasks it ran at once, where that is known.
+    /// How many tasks ran at once, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<u32>,
-    /// What was measured, where a benchmark has several: `latency`, `B/op`.
+    /// What was measured, if a benchmark has several measures: `latency`, `B/op`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure: Option<String>,
-    /// Unit of the values; empty when it isn't known.
+    /// Unit of the values; empty if it is not known.
     pub unit: String,
-    /// Which way is better; none when it isn't known.
+    /// Whether higher or lower is better; `None` if it is not known.
     pub direction: Option<Direction>,
     /// Runs, in the order of the source.
     pub points: Vec<DataPoint>,
 }
 
-/// Name, measure and number of tasks, as far as they are there: `zero_fill:base×2`.
+/// Name, measure and number of tasks, as far as they are known: `zero_fill:base×2`.
 impl fmt::Display for Series {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
@@ -69,13 +69,13 @@ pub struct DataPoint {
     /// The commit that was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// That commit's time, or when it was measured where that is all that is known.
+    /// That commit's time, or the time of measurement if only that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<UnixMillis>,
-    /// Tells boots of the machine apart.
+    /// Identifies the boot of the machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot: Option<String>,
-    /// Place in the order in which runs were made; numbers that ascend with time.
+    /// Place in the order of the runs; the numbers increase with time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<u64>,
     /// What was measured.
@@ -83,7 +83,7 @@ pub struct DataPoint {
 }
 
 impl DataPoint {
-    /// A run of which nothing is known but its values.
+    /// A run with nothing but values.
     pub fn of(measured: Measured) -> Self {
         DataPoint { commit: None, time: None, boot: None, order: None, measured }
     }
@@ -95,18 +95,18 @@ impl DataPoint {
 pub enum Measured {
     /// Single values, at least one.
     Values(Vec<f64>),
-    /// The values are gone, a figure that sums them up is left.
+    /// Only a figure that summarises the values; the values themselves are not known.
     Summary(Summed),
-    /// No value, in words why not: it failed, or was left out.
+    /// No value, and the reason in words: it failed, or was left out.
     Missing(String),
 }
 
-/// A figure that was made of several values.
+/// A figure that was computed from several values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Summed {
     /// The figure.
     pub value: f64,
-    /// Lower end of its interval, whatever the source means by that.
+    /// Lower end of its interval, as the source defines it.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
@@ -117,7 +117,7 @@ pub struct Summed {
 }
 
 impl Measured {
-    /// The values, or the one that sums them up; empty for a run without any.
+    /// The values, or the figure that summarises them; empty for a run without any.
     pub fn values(&self) -> &[f64] {
         match self {
             Measured::Values(values) => values,
@@ -132,7 +132,7 @@ impl Measured {
 pub struct ReportedChange {
     /// The benchmark's name.
     pub name: String,
-    /// What was measured, where a benchmark has several.
+    /// What was measured, if a benchmark has several measures.
     pub measure: Option<String>,
     /// Position of the first run that has the new level, from 0.
     pub position: u64,
@@ -148,7 +148,7 @@ pub struct ReportedChange {
     pub deviation_before: Option<f64>,
     /// Standard deviation after it.
     pub deviation_after: Option<f64>,
-    /// The tool's p-value; whether it is one depends on the tool.
+    /// The p-value that the tool reports, as the tool defines it.
     pub p: Option<f64>,
 }
 

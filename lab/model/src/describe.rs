@@ -1,4 +1,4 @@
-//! What a workload says of itself: the parser of `faultline-describe 1` (docs/FORMATS.md §2).
+//! How a workload describes itself: the parser of `faultline-describe 1` (docs/FORMATS.md §2).
 
 use crate::cell::TaskMode;
 use crate::direction::Direction;
@@ -29,12 +29,12 @@ pub struct VariantInfo {
     pub text: String,
 }
 
-/// What of a workload belongs to a suite.
+/// Which variants of a workload belong to a suite.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SuitePart {
     /// The suite's name.
     pub suite: String,
-    /// Where the workload stands among those of the suite: the smallest first, equal ones by name.
+    /// The workload's place in the suite: workloads run in ascending order, equal places by name.
     pub place: u32,
     /// Its variants there, in their order; may be empty.
     pub members: Vec<SuiteMember>,
@@ -49,7 +49,7 @@ pub struct SuiteMember {
     pub mode: TaskMode,
 }
 
-/// Where the bytes of a size lie in memory.
+/// Where the bytes of a size are in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SizeMemory {
@@ -59,7 +59,7 @@ pub enum SizeMemory {
     Each,
 }
 
-/// The sizes that a variant takes.
+/// The sizes that a variant accepts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SizeRange {
     /// The variant's name.
@@ -68,7 +68,7 @@ pub struct SizeRange {
     pub least: u64,
     /// The largest.
     pub most: u64,
-    /// Where that many bytes are in memory at once; none if they are not.
+    /// How often that many bytes are in memory at the same time; `None` if they are not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<SizeMemory>,
 }
@@ -90,17 +90,17 @@ pub struct WorkloadInfo {
     pub style: Style,
     /// Shortest window that makes sense, in milliseconds.
     pub window_ms: u64,
-    /// Default of `--size` and what it means, where it means anything.
+    /// Default of `--size` and its meaning, if the workload has one.
     pub size: Option<(u64, String)>,
-    /// The sizes that each variant takes. Empty if `--size` means nothing, and for a program of an older build, which does not say.
+    /// The sizes that each variant accepts. Empty if `--size` has no meaning, and for a program of an older build, which prints none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub size_ranges: Vec<SizeRange>,
     /// Its variants; the first is the default. Never empty.
     pub variants: Vec<VariantInfo>,
-    /// Usual number of operations per task under the lens; at least 1. None where the workload does not say.
+    /// Default number of operations per task under the lens; at least 1. `None` if the workload prints none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lens_operations: Option<u64>,
-    /// What of it belongs to which suite, each suite once. Empty for a program of an older build, which does not say.
+    /// Which variants belong to which suite, each suite once. Empty for a program of an older build, which prints none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suites: Vec<SuitePart>,
     /// Roles of the partners that run next to each measured execution, each once. Empty if the workload runs alone.
@@ -114,12 +114,12 @@ impl WorkloadInfo {
         self.variants.iter().find(|variant| variant.name == name)
     }
 
-    /// The sizes that a variant takes; none where it does not say.
+    /// The sizes that a variant accepts; `None` if it prints none.
     pub fn size_range(&self, variant: &str) -> Option<&SizeRange> {
         self.size_ranges.iter().find(|range| range.variant == variant)
     }
 
-    /// What of it belongs to that suite; none where it does not say.
+    /// Which variants belong to that suite; `None` if the workload prints nothing about it.
     pub fn part_of(&self, suite: &str) -> Option<&SuitePart> {
         self.suites.iter().find(|part| part.suite == suite)
     }
@@ -135,7 +135,7 @@ pub struct DescribeError {
     pub problem: String,
 }
 
-/// Reads a whole description.
+/// Reads a whole description. Fails at the first line that is not in the format, and if a needed line is missing.
 pub fn parse(text: &str) -> Result<WorkloadInfo, DescribeError> {
     let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, line));
     let (number, first) = lines.next().unwrap_or((1, ""));
@@ -159,7 +159,7 @@ fn wrong(line: usize, problem: String) -> DescribeError {
     DescribeError { line, problem }
 }
 
-/// A description that is being read: the same fields, not all there yet.
+/// A description that is being read: the same fields, some still empty.
 struct Draft {
     name: String,
     summary: Option<String>,
@@ -259,7 +259,7 @@ impl Draft {
         })
     }
 
-    /// Refuses a suite that is named twice, and members that are not there.
+    /// Refuses a suite that is named twice, and members that do not exist.
     fn check_suites(&self) -> Result<(), String> {
         for (index, part) in self.suites.iter().enumerate() {
             if self.suites[..index].iter().any(|other| other.suite == part.suite) {
@@ -341,7 +341,7 @@ mod tests {
         assert_eq!(full[2], SuiteMember { variant: "huge".into(), mode: TaskMode::Thread });
     }
 
-    /// Without suites and operations: what programs print that were built before workloads said them.
+    /// Without suites and operations, as programs of older builds print it.
     fn of_an_older_build() -> String {
         let newer = ["suite ", "lens_operations ", "size_range "];
         let is_newer = |line: &&str| newer.iter().any(|key| line.starts_with(key));

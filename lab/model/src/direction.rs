@@ -1,15 +1,15 @@
-//! Which way a figure gets better. Units themselves are plain text (`fault/s`), shown and never converted.
+//! Whether higher or lower values are better. Units are plain text (`fault/s`), shown and never converted.
 
 use serde::{Deserialize, Serialize};
 
-/// Which way a figure gets better.
+/// Whether higher or lower values are better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// More is better: rates.
+    /// Higher is better: rates.
     Higher,
-    /// Less is better: times.
+    /// Lower is better: times.
     Lower,
 }
 

@@ -1,8 +1,8 @@
-//! An estimated value with its confidence interval: what most figures that are shown consist of.
+//! An estimated value with its confidence interval. Most figures that are shown are estimates.
 
 use serde::{Deserialize, Serialize};
 
-/// A median with an interval. The unit is that of what was estimated.
+/// A median with its confidence interval, in the unit of the values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Estimate {
@@ -12,8 +12,8 @@ pub struct Estimate {
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
-    /// Probability with which such an interval covers the true median, for this number of values: 0…1.
+    /// Probability that such an interval contains the true median, for this number of values: 0…1.
     pub coverage: f64,
-    /// How many values stand behind it: repeats, not intervals.
+    /// Sample size: repeats, not intervals.
     pub n: u32,
 }

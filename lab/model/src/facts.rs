@@ -1,4 +1,4 @@
-//! Facts about the machine that was measured, as dotted keys with plain values, so that two machines can be laid side by side.
+//! Facts about the machine that was measured, as dotted keys with plain values, so that two machines can be compared.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ pub enum FactValue {
     Count(i64),
     /// A number with a fraction.
     Real(f64),
-    /// Anything else, as the system says it.
+    /// Anything else, as the system reports it.
     Text(String),
 }
 
@@ -31,7 +31,7 @@ impl fmt::Display for FactValue {
     }
 }
 
-/// Facts by key. A key is dotted, its first part is the section: `cpu.model`, `kernel.release`. What can't be found out is left out.
+/// Facts by key. A key is dotted, and its first part is the section: `cpu.model`, `kernel.release`. Unknown facts are left out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Facts(pub BTreeMap<String, FactValue>);
@@ -56,7 +56,7 @@ impl Facts {
         self.0.insert(key.to_owned(), FactValue::Real(value));
     }
 
-    /// Adds a yes or no.
+    /// Adds a flag.
     pub fn flag(&mut self, key: &str, value: bool) {
         self.0.insert(key.to_owned(), FactValue::Flag(value));
     }

@@ -1,4 +1,4 @@
-//! What gave no figure, as data.
+//! Executions that gave no figure, and why, as data.
 
 use crate::outcome::Outcome;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Failure {
-    /// The block that it was of, from 0; none where it has none, as of what another tool ran.
+    /// The block that it belongs to, from 0; `None` if it has none, such as a run of another tool.
     pub block: Option<u32>,
     /// Why there is no figure.
     #[serde(flatten)]
@@ -20,20 +20,20 @@ pub struct Failure {
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "cause", rename_all = "kebab-case")]
 pub enum FailureCause {
-    /// It did not end well.
+    /// It did not succeed.
     Ended {
         /// How it ended.
         outcome: Outcome,
     },
-    /// It ended well, and what it printed makes no figure.
+    /// It succeeded, but its output contains no figure.
     NoFigure,
-    /// It ended well, and counted no operation.
+    /// It succeeded, but counted no operation.
     NoOperation,
-    /// It ended well, and the lens left no report.
+    /// It succeeded, but the lens left no report.
     NoReport,
-    /// Another tool says so.
+    /// Another tool reports the failure.
     Told {
-        /// What that tool says.
+        /// What that tool reports.
         words: String,
     },
 }
@@ -48,7 +48,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// One line for people, without the repeat.
+/// One line for people, without the block.
 impl fmt::Display for FailureCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

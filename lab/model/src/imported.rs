@@ -1,19 +1,19 @@
-//! A line of the list of what was taken in from other tools.
+//! A line of the list of imported figures.
 
 use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
 
-/// Figures of another tool, as they are kept.
+/// Imported figures of another tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportedLine {
-    /// The name they are kept under.
+    /// The name they are saved under.
     pub name: String,
     /// Name of the format they came in.
     pub source: String,
-    /// When they were taken in.
+    /// When they were imported.
     pub imported: UnixMillis,
-    /// Benchmarks.
+    /// Number of benchmarks.
     pub series: u32,
-    /// Runs of them.
+    /// Number of their runs.
     pub points: u32,
 }

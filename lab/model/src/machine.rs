@@ -1,6 +1,6 @@
-//! The machine on which something runs, and how `--on` names it: `host`, or `qemu:KEY=VALUE,…`.
+//! The machine on which something runs, and its name in `--on`: `host`, or `qemu:KEY=VALUE,…`.
 //!
-//! Plain data: whether such a machine can be had is for `targets` to find out.
+//! Plain data: `targets` finds out whether such a machine is available.
 
 mod shape;
 
@@ -12,23 +12,23 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// How the rest of the words begins.
+/// The beginning of a guest's name.
 const QEMU: &str = "qemu";
 
-/// CPUs unless the user says otherwise.
+/// Default number of CPUs.
 const DEFAULT_CPUS: u32 = 4;
 
-/// Time for a boot unless the user says otherwise: a stock kernel takes 5 s for one CPU and 16 s for 64 of them on two real ones,
-/// and several times that where others use them as well.
+/// Default time limit of a boot. A stock kernel takes 5 s with one CPU and 16 s with 64, on two real CPUs,
+/// and several times as long if those are busy.
 const BOOT_LIMIT: Duration = Duration::from_secs(40);
 const BOOT_LIMIT_PER_CPU: Duration = Duration::from_secs(1);
 
-/// Time for a boot of that many CPUs.
+/// Default time limit of a boot with that many CPUs.
 pub fn usual_boot_limit(cpus: u32) -> Duration {
     BOOT_LIMIT + BOOT_LIMIT_PER_CPU * cpus
 }
 
-/// No such machine can be.
+/// A machine that cannot exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct MachineError {
@@ -41,10 +41,10 @@ pub struct MachineError {
 /// How a guest's instructions are executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Accelerator {
-    /// By translation, everywhere.
+    /// By translation; works everywhere.
     #[default]
     Tcg,
-    /// By the host's CPUs, where its kernel lets us.
+    /// By the host's CPUs, if its kernel allows it.
     Kvm,
 }
 
@@ -58,19 +58,19 @@ impl Accelerator {
     }
 }
 
-/// Where something runs. Written and read as text, in full, so that the same machine is made of it later.
+/// Where something runs. Its text form is complete, so that the same machine can be created from it later.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Machine {
     /// This host.
     #[default]
     Host,
-    /// A guest in QEMU, which boots anew for each execution.
+    /// A guest in QEMU, which boots for each execution.
     Qemu(Guest),
 }
 
 impl Machine {
-    /// The guest, where it is one.
+    /// The guest, if it is one.
     pub fn guest(&self) -> Option<&Guest> {
         match self {
             Machine::Host => None,
@@ -78,7 +78,7 @@ impl Machine {
         }
     }
 
-    /// Whether each execution has a boot of its own.
+    /// Whether each execution is a boot of its own.
     pub fn boots_for_each_execution(&self) -> bool {
         self.guest().is_some()
     }
@@ -98,12 +98,12 @@ impl From<Machine> for String {
     }
 }
 
-/// A guest, as far as it was said.
+/// A guest, as far as the user specified it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guest {
     /// CPUs, sockets, memory.
     pub shape: MachineShape,
-    /// The kernel's image; none for the newest of the distribution.
+    /// The kernel's image; `None` for the newest of the distribution.
     pub kernel: Option<PathBuf>,
     /// How its instructions are executed.
     pub accelerator: Accelerator,
@@ -157,7 +157,7 @@ fn number(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| format!("'{text}' is not a number"))
 }
 
-/// `2G`, `512M`, both binary; a bare number is in MiB, as QEMU has it.
+/// `2G`, `512M`, both binary; a bare number is in MiB, as in QEMU.
 fn mebibytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor = match &text[digits.len()..] {
@@ -185,7 +185,7 @@ fn accelerator_named(text: &str) -> Result<Accelerator, String> {
         .ok_or_else(|| format!("'{text}' is not tcg or kvm"))
 }
 
-/// In full, so that the same machine is made of it later.
+/// Complete, so that the same machine can be created from it later.
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let guest = match self {

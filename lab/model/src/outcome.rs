@@ -1,4 +1,4 @@
-//! How an attempt to run a planned item ended. Every way of failing is a recorded result, not the end of a run.
+//! How an attempt to run a planned item ended. Every kind of failure is a recorded result, not the end of a run.
 
 use crate::role::Role;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use strum::VariantArray;
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Outcome {
-    /// All planned samples are there.
+    /// It succeeded: all planned samples are there.
     Done,
     /// A system call of the workload failed.
     Failed {
@@ -21,9 +21,9 @@ pub enum Outcome {
         /// The error in words.
         text: String,
     },
-    /// This machine can't do what was asked.
+    /// This machine does not support what was asked for.
     Unsupported {
-        /// The step that found out.
+        /// The step that found this out.
         step: String,
         /// Why, in words.
         text: String,
@@ -47,7 +47,7 @@ pub enum Outcome {
         /// The last lines of its standard error.
         stderr: String,
     },
-    /// It printed what is not in the format, or stopped in the middle.
+    /// Its output is not in the format, or stops in the middle.
     Rubbish {
         /// Line number from 1.
         line: u64,
@@ -59,33 +59,33 @@ pub enum Outcome {
         /// Why, in words.
         text: String,
     },
-    /// However it ended, a setting of the system could not be put back after it.
+    /// A system setting could not be restored after it. It may have ended in any way.
     LeftChanged {
-        /// Which, and why, in words.
+        /// Which setting, and why, in words.
         text: String,
     },
-    /// The guest in which it ran failed, whatever the workload did.
+    /// The guest in which it ran failed.
     GuestFailed {
-        /// In which way.
+        /// How the guest failed.
         how: GuestFailure,
-        /// What was seen, in words.
+        /// What was observed, in words.
         text: String,
-        /// The end of what the guest's kernel and the emulator said.
+        /// The last output of the guest's kernel and of the emulator.
         console: String,
     },
-    /// It ended well, but what was to be counted wasn't.
+    /// It succeeded, but nothing was counted.
     NotCounted {
         /// Why, in words.
         text: String,
     },
-    /// A partner failed before the measured execution ended, which was stopped then, or never started.
+    /// A partner failed before the measured execution ended. The measured execution was then stopped, or never started.
     PartnerFailed {
         /// The partner's role.
         role: Role,
         /// How the partner ended.
         outcome: Box<Outcome>,
     },
-    /// The run was stopped, or its process killed, while this attempt was under way; its samples don't count.
+    /// The run was stopped, or its process killed, during this attempt. Its samples do not count.
     Interrupted,
 }
 
@@ -94,39 +94,39 @@ pub enum Outcome {
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum GuestFailure {
-    /// It did not come up.
+    /// It did not boot.
     NotBooted,
     /// Its kernel panicked.
     Panicked,
-    /// It came up, and did not end within the time limit.
+    /// It booted, and did not end within the time limit.
     Hung,
-    /// It ended before it told how the workload ended.
+    /// It ended before it reported how the workload ended.
     Lost,
 }
 
 impl GuestFailure {
-    /// Every way.
+    /// Every kind.
     pub const ALL: &'static [GuestFailure] = <GuestFailure as VariantArray>::VARIANTS;
 }
 
 impl Outcome {
-    /// Whether the item need not be run again: it ended by itself, well or not. Open is what was interrupted, or left the system changed.
+    /// Whether the item need not be run again: the attempt ended by itself. Interrupted attempts, and those that left the system changed, are not final.
     pub fn is_final(&self) -> bool {
         !matches!(self, Outcome::Interrupted | Outcome::LeftChanged { .. })
     }
 
-    /// Whether it ended, and neither well nor because this machine can't do what was asked.
+    /// Whether it failed: it ended, did not succeed, and is supported by this machine.
     pub fn is_failure(&self) -> bool {
         !matches!(self, Outcome::Done | Outcome::Unsupported { .. } | Outcome::Interrupted)
     }
 }
 
-/// How many attempts ended in which way. What is under way is not counted.
+/// How many attempts ended in which way. Running attempts are not counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OutcomeCounts {
     /// All planned samples are there.
     pub done: u32,
-    /// The machine can't do what was asked.
+    /// The machine does not support what was asked for.
     pub unsupported: u32,
     /// [`Outcome::is_failure`].
     pub failed: u32,
@@ -156,7 +156,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// The first line of a standard error that has something on it, put behind a message: what went wrong comes before hints.
+/// The first non-empty line of a standard error, appended to a message: the error comes before hints.
 fn said(stderr: &str) -> String {
     match stderr.lines().find(|line| !line.trim().is_empty()) {
         Some(line) => format!(": {}", line.trim()),

@@ -1,6 +1,6 @@
 //! One line of a workload's output: the parser of `faultline-workload 1` (docs/FORMATS.md §1).
 //!
-//! A line is read on its own here; whether lines stand in a sensible order is checked by `transcript`.
+//! Each line is read separately here; `transcript` checks the order of lines.
 
 use crate::cell::TaskMode;
 use crate::direction::Direction;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// First line of the format, up to the workload's name.
 const MAGIC: &str = "faultline-workload 1 ";
 
-/// Longest line that is read, in bytes without its end: 4,096 tasks fit in.
+/// The maximum length of a line in bytes, without its end: enough for 4,096 tasks.
 pub const LONGEST_LINE_BYTES: usize = 65_536;
 
 /// Operations counted between two points in time.
@@ -50,7 +50,7 @@ pub enum UsageScope {
     Life,
 }
 
-/// Resources that the tasks used, all added up.
+/// Resources that the tasks used, summed over tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// What it covers.
@@ -82,16 +82,16 @@ pub struct Measure {
     pub value: f64,
 }
 
-/// Why a workload could not go on.
+/// Why a workload could not continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureKind {
     /// A system call failed.
     Os,
-    /// This system can't do what was asked.
+    /// This system does not support what was asked for.
     Unsupported,
 }
 
-/// One line, read.
+/// One line after parsing.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// First line: the workload's name.
@@ -128,13 +128,13 @@ pub enum Event {
     Counter(String, i64),
     /// A figure.
     Measure(Measure),
-    /// The workload can't go on: kind, step, errno, text.
+    /// The workload cannot continue: kind, step, errno, text.
     Failure(FailureKind, String, i64, String),
-    /// It ended well.
+    /// It succeeded.
     Done,
 }
 
-/// Reads one line, without its line end. The error says what is wrong, as a fragment.
+/// Reads one line, without its line end. Fails if the line is not in the format; the error says what is wrong, as a fragment of a sentence.
 pub fn parse(line: &[u8]) -> Result<Event, String> {
     if line.len() > LONGEST_LINE_BYTES {
         return Err(format!("longer than {LONGEST_LINE_BYTES} bytes"));
@@ -177,7 +177,7 @@ fn unexpected(wanted: &str, got: &str) -> String {
     format!("expected {wanted}, got '{shown}{dots}'")
 }
 
-/// A word: not empty, no blank.
+/// A word: not empty, without blanks.
 fn word(text: &str) -> Result<&str, String> {
     if text.is_empty() || text.contains(' ') {
         return Err(unexpected("one word", text));
@@ -185,7 +185,7 @@ fn word(text: &str) -> Result<&str, String> {
     Ok(text)
 }
 
-/// A number that a signed 64-bit integer holds too, as databases keep no other.
+/// A number that also fits into a signed 64-bit integer, because databases have no other.
 fn number(text: &str) -> Result<u64, String> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(unexpected("a number", text));

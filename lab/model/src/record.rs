@@ -1,4 +1,4 @@
-//! A run as it is kept: plan, facts, and every attempt with all it printed.
+//! A run as it is saved: plan, facts, and every attempt with its whole output.
 
 use crate::describe::WorkloadInfo;
 use crate::facts::Facts;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
 
-/// Names a run within a store; shown to people.
+/// Identifies a run within a store; shown to people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(transparent)]
@@ -27,14 +27,14 @@ impl fmt::Display for RunId {
     }
 }
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
-    /// Begun and not ended: under way, stopped or killed. It can be resumed.
+    /// Started and not ended: running, stopped or killed. It can be resumed.
     Open,
-    /// Every item has a final outcome, or was skipped for the budget.
+    /// Every item has a final outcome, or was skipped because of the budget.
     Finished,
 }
 
@@ -47,9 +47,9 @@ pub struct Attempt {
     pub ordinal: u32,
     /// When it began.
     pub started: UnixMillis,
-    /// How it ended; none while it is under way or was killed with the run.
+    /// How it ended; `None` while it is running, or if it was killed with the run.
     pub outcome: Option<Outcome>,
-    /// Bytes that one operation touches, where the workload says so.
+    /// Bytes that one operation touches, if the workload prints it.
     pub bytes_per_operation: Option<u64>,
     /// What the workload noted.
     pub notes: BTreeMap<String, String>,
@@ -69,7 +69,7 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// An attempt of which nothing is known but that it began.
+    /// An attempt that has only begun.
     pub fn begun(id: AttemptId, ordinal: u32, started: UnixMillis) -> Self {
         Attempt {
             id,
@@ -88,7 +88,7 @@ impl Attempt {
     }
 }
 
-/// A session of a run: the stretch from its start, or from a resume, to its end or the next resume.
+/// A session of a run: from its start, or from a resume, to its end or the next resume.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Session {
     /// When it began.
@@ -98,18 +98,18 @@ pub struct Session {
 }
 
 impl Session {
-    /// A subject's machine at that time; `None` if nothing is known of it.
+    /// A subject's machine at that time; `None` if nothing is known about it.
     pub fn facts_of(&self, subject: SubjectIndex) -> Option<&Facts> {
         self.facts.get(subject.at())
     }
 }
 
-/// A run without its plan and what was measured: what was asked for, of what, where.
+/// A run without its plan and its attempts: what was asked for, what is measured, and where.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunHead {
     /// Its id.
     pub id: RunId,
-    /// Its label, where it has one.
+    /// Its label, if it has one.
     pub label: Option<String>,
     /// What was asked for.
     pub settings: Settings,
@@ -117,7 +117,7 @@ pub struct RunHead {
     pub subjects: Vec<Subject>,
     /// The workloads as they described themselves.
     pub workloads: Vec<WorkloadInfo>,
-    /// Where it stands.
+    /// Its state.
     pub state: RunState,
     /// Its sessions; at least one, the first is the run's start.
     pub sessions: Vec<Session>,
@@ -145,10 +145,10 @@ impl RunHead {
     }
 }
 
-/// A run, whole. What stands in its head is read as its own: `record.settings`.
+/// A whole run. The fields of its head can be read directly: `record.settings`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// What was asked for, of what, where.
+    /// What was asked for, what is measured, and where.
     #[serde(flatten)]
     pub head: RunHead,
     /// The plan, in its order.
@@ -168,7 +168,7 @@ impl Deref for RunRecord {
 }
 
 impl RunRecord {
-    /// The attempt with which an item ended, if it has.
+    /// The attempt with which an item ended, if it has one.
     pub fn final_attempt(&self, ordinal: u32) -> Option<&Attempt> {
         self.attempts
             .iter()
@@ -185,14 +185,14 @@ pub struct RunLine {
     pub label: Option<String>,
     /// When it began.
     pub started: UnixMillis,
-    /// Where it stands.
+    /// Its state.
     pub state: RunState,
-    /// The suite, where one was chosen.
+    /// The suite, if one was chosen.
     pub suite: Option<String>,
     /// Names of the two sides of a comparison; empty for any other run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sides: Vec<String>,
-    /// What ran under the lens; none of a run that measured time.
+    /// What ran under the lens; `None` for a run that measured time.
     #[serde(default)]
     pub lens: Option<LensMode>,
     /// Numbers of tasks.
@@ -201,7 +201,7 @@ pub struct RunLine {
     pub planned: u32,
     /// Items with a final outcome.
     pub ended: u32,
-    /// Of these, those that failed; what this machine can't do is not among them.
+    /// Of these, those that failed. Unsupported items are not among them.
     pub failed: u32,
     /// Items left out because the time budget was used up.
     pub skipped: u32,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Longest word.
+/// The maximum length of the word.
 const MOST_BYTES: usize = 32;
 
 /// What a partner does for the measured execution: a short word such as `receiver` or `forwarder`.

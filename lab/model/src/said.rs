@@ -1,17 +1,17 @@
-//! What is said as data, and beside it the words for people, where they have been written.
+//! A statement as data, and its text for people if it has been written.
 
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
 
-/// A statement. `stats` makes it as data alone; `report` adds the words in what it writes for programs (JSON, the page's data), so that who reads
-/// that needs no words of his own. Two statements are equal when their data are.
+/// A statement. `stats` creates it as data only. `report` adds the text in its output for programs (JSON, the page's data), so that readers of
+/// that output need no text of their own. Two statements are equal if their data are equal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Said<T> {
     /// The statement.
     #[serde(flatten)]
     pub what: T,
-    /// The same in words.
+    /// The same as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", ts(as = "String"))]
     pub text: Option<String>,

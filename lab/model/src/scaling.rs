@@ -1,4 +1,4 @@
-//! Laws of scaling fitted to a curve, and two fits side by side. Computed by `stats`, shown by `report`.
+//! Scaling laws fitted to a curve, and two fits compared. Computed by `stats`, shown by `report`.
 
 use crate::json::not_a_number_when_null;
 use crate::workload_comparison::Bounded;
@@ -28,7 +28,7 @@ pub enum FitError {
         /// Needed.
         needed: u32,
     },
-    /// No value more than parameters: nothing tells how far off they may be.
+    /// There are not more values than parameters, so the error cannot be estimated.
     #[error("there are {found} values, an interval needs {needed}")]
     FewValues {
         /// Values.
@@ -36,7 +36,7 @@ pub enum FitError {
         /// Needed.
         needed: u32,
     },
-    /// No throughput.
+    /// A value that is not a throughput.
     #[error("a rate of {rate} at {cpus} CPUs: rates have to be finite and above 0, on 1 CPU or more")]
     NotARate {
         /// The value; in JSON `null` when it is not finite.
@@ -45,13 +45,13 @@ pub enum FitError {
         /// Its number of CPUs.
         cpus: u32,
     },
-    /// No minimum was found, or one beyond all numbers.
+    /// No minimum was found, or it is beyond all numbers.
     #[error("the law doesn't settle on these values")]
     Unsettled,
-    /// Fits of two laws.
+    /// The two fits are of different laws.
     #[error("the two fits are of different laws")]
     DifferentLaws,
-    /// A level that is none.
+    /// A level outside its range.
     #[error("the level is {level}: it has to lie between 0.5 and 1")]
     Level {
         /// The level.
@@ -63,10 +63,10 @@ pub enum FitError {
 /// A parameter that was fitted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Parameter {
-    /// Its estimate and interval. An interval that reaches below 0 doesn't tell the parameter from 0.
+    /// Its estimate and interval. If the interval reaches below 0, the parameter is not significantly different from 0.
     #[serde(flatten)]
     pub bounded: Bounded,
-    /// Standard error: of the logarithm for the rate of one CPU, else of the value.
+    /// Standard error: of the logarithm for the rate of one CPU, otherwise of the value.
     pub error: f64,
 }
 
@@ -77,11 +77,11 @@ pub struct Peak {
     pub cpus: f64,
     /// Lower end of its interval.
     pub low: f64,
-    /// Upper end. None when the data doesn't bound it.
+    /// Upper end. `None` if the data do not bound it.
     pub high: Option<f64>,
     /// Throughput there, in the curve's unit.
     pub rate: f64,
-    /// Whether it lies beyond the greatest number of CPUs that was measured: then it is the law that says so.
+    /// Whether it is beyond the greatest number of CPUs that was measured, and so follows from the law alone.
     pub extrapolated: bool,
 }
 
@@ -89,11 +89,11 @@ pub struct Peak {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FitCaution {
-    /// One more number of CPUs than the law has parameters, or no more.
+    /// There is at most one number of CPUs more than the law has parameters.
     FewPoints,
-    /// Points lie off the law by more than repeats differ.
+    /// Points differ from the law by more than repeats differ.
     Misfit,
-    /// A share below 0: added CPUs bring more than their own.
+    /// A share below 0: added CPUs contribute more than themselves.
     Superlinear,
 }
 
@@ -104,19 +104,19 @@ pub struct ScalingFit {
     pub law: Law,
     /// λ: throughput of one CPU, in the curve's unit.
     pub one_cpu: Parameter,
-    /// σ: share of the work that is serial, or waits for it.
+    /// σ (contention): share of the work that is serial, or waits for serial work.
     pub serial: Parameter,
-    /// κ: cost of keeping pairs of CPUs coherent, as a share of the work. None for Amdahl's law.
+    /// κ (coherency): cost of keeping pairs of CPUs coherent, as a share of the work. `None` for Amdahl's law.
     pub coherence: Option<Parameter>,
-    /// Where throughput is greatest; none when it grows without end.
+    /// Where throughput is greatest; `None` if it grows without bound.
     pub peak: Option<Peak>,
     /// Standard deviation of the values about the law, as a share of it.
     pub noise: f64,
-    /// Degrees of freedom: values less parameters.
+    /// Degrees of freedom: values minus parameters.
     pub degrees: u32,
     /// Numbers of CPUs.
     pub points: u32,
-    /// What may make it lie.
+    /// Reasons to trust it less.
     pub cautions: Vec<FitCaution>,
 }
 
@@ -125,9 +125,9 @@ pub struct ScalingFit {
 pub struct Scaling {
     /// Amdahl's law.
     pub amdahl: ScalingFit,
-    /// The Universal Scalability Law; none when there are too few numbers of CPUs.
+    /// The Universal Scalability Law; `None` if there are too few numbers of CPUs.
     pub universal: Option<ScalingFit>,
-    /// The law to tell: the universal one where its coherence lies above 0 beyond doubt, else Amdahl's.
+    /// The law to report: the universal one if the interval of its coherency is above 0, otherwise Amdahl's.
     pub chosen: Law,
 }
 
@@ -152,15 +152,15 @@ pub struct ParameterChange {
     pub a: f64,
     /// On the second.
     pub b: f64,
-    /// Second less first; for the rate of one CPU second over first.
+    /// Second minus first; for the rate of one CPU second divided by first.
     pub difference: Bounded,
-    /// Chance of a difference as great between equal sides.
+    /// p-value: probability of a difference at least as great if the sides are equal.
     pub p: f64,
     /// The answer, corrected for the number of parameters.
     pub change: Move,
 }
 
-/// Two fits of one law side by side.
+/// Two fits of one law compared.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ScalingComparison {

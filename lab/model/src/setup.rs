@@ -1,42 +1,42 @@
-//! What a subject is measured with, where that differs from how the machine is.
+//! The setup of a subject: everything that differs from the unchanged machine.
 
 use crate::machine::Machine;
 use crate::role::Role;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
-/// What a subject is measured with, where that differs from how the machine is. The default differs in nothing.
+/// The setup of a subject: everything that differs from the unchanged machine. The default changes nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Setup {
-    /// Variables of the environment, set for the workload alone.
+    /// Environment variables, set for the workload only.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "plain_values")]
     pub environment: BTreeMap<String, String>,
-    /// The kernel's settings by their dotted names (`vm.overcommit_memory`), set for each execution and put back after it.
+    /// Kernel settings by their dotted names (`vm.overcommit_memory`), set for each execution and restored after it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "plain_values")]
     pub sysctl: BTreeMap<String, String>,
-    /// Files below `/sys` by their paths, written for each execution and put back after it.
+    /// Files below `/sys` by their paths, written for each execution and restored after it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "plain_values")]
     pub sysfs: BTreeMap<String, String>,
     /// Directory of the workloads' programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub programs: Option<String>,
-    /// Compiler with which the workloads' programs are built, and which those that compile use.
+    /// Compiler that builds the workloads' programs; workloads that compile use it too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compiler: Option<String>,
-    /// Directory of the workloads' sources that are built with it.
+    /// Directory of the workloads' sources that it builds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sources: Option<String>,
-    /// The machine, as `--on` names it; in place of the run's.
+    /// The machine, as in `--on`; replaces that of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
-    /// Image of the kernel of a guest; in place of the one that `on` names.
+    /// Image of a guest's kernel; replaces the one in `on`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
-    /// The workload, as `name:variant`; in place of the one that is compared.
+    /// The workload, as `name:variant`; replaces the one that is compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
-    /// Words of a command that is run and timed, in place of a workload.
+    /// Words of a command that is run and timed instead of a workload.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
     /// Where the workload's partners run. Nothing else of the setup applies to them.
@@ -45,8 +45,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// The files behind its settings of the system, with what is written to them. In a setting's name a dot parts where a slash parts the path, and the
-    /// other way round (sysctl(8)).
+    /// The files of its system settings, with the values to write. In a setting's name a dot separates where a slash separates in the path, and
+    /// vice versa (sysctl(8)).
     pub fn system_files(&self) -> impl Iterator<Item = (String, String)> + '_ {
         let swapped = |c| match c {
             '.' => '/',
@@ -58,7 +58,7 @@ impl Setup {
         sysctl.chain(self.sysfs.iter().map(|(path, value)| (path.clone(), value.clone())))
     }
 
-    /// What it sets, one item each, for people: `sysctl vm.overcommit_memory = 1`. Empty when it differs in nothing.
+    /// Its settings for people, one item each: `sysctl vm.overcommit_memory = 1`. Empty if it changes nothing.
     pub fn words(&self) -> Vec<String> {
         let maps = [("environment", &self.environment), ("sysctl", &self.sysctl), ("sysfs", &self.sysfs)];
         let mut words: Vec<String> = maps
@@ -81,7 +81,7 @@ impl Setup {
     }
 }
 
-/// Numbers and texts alike as texts: in a file that people write, `64` needs no quotes.
+/// Reads numbers and texts as texts: in a file that people write, `64` needs no quotes.
 fn plain_values<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "a text or a whole number")]

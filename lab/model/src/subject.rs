@@ -14,16 +14,16 @@ use std::fmt;
 pub struct SubjectIndex(pub u32);
 
 impl SubjectIndex {
-    /// The only subject of a plain run; what there was, in a comparison.
+    /// The only subject of a plain run; in a comparison, the old side.
     pub const A: SubjectIndex = SubjectIndex(0);
 
-    /// What is new, in a comparison.
+    /// In a comparison, the new side.
     pub const B: SubjectIndex = SubjectIndex(1);
 
     /// Both sides of a comparison, in their order.
     pub const SIDES: [SubjectIndex; 2] = [Self::A, Self::B];
 
-    /// The subject for a letter, of either case; `None` for anything but one letter from a to z.
+    /// The subject for a letter, of either case; `None` for anything except one letter from a to z.
     pub fn from_letter(text: &str) -> Option<Self> {
         match text.as_bytes() {
             [letter @ (b'a'..=b'z' | b'A'..=b'Z')] => Some(SubjectIndex(u32::from(letter.to_ascii_lowercase() - b'a'))),
@@ -31,7 +31,7 @@ impl SubjectIndex {
         }
     }
 
-    /// The place in an array of values by subject.
+    /// The index in an array of values by subject.
     pub fn at(self) -> usize {
         self.0 as usize
     }
@@ -51,14 +51,14 @@ impl fmt::Display for SubjectIndex {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum SubjectKind {
-    /// The system that runs on the machine, by the workloads' loops.
+    /// The system that runs on the machine, measured by the workloads' loops.
     System,
     /// A program.
     Program {
         /// The program and its arguments; `{threads}` stands for the number of threads.
         argv: Vec<String>,
     },
-    /// A kernel that is booted, by the workloads' loops.
+    /// A kernel that is booted, measured by the workloads' loops.
     Kernel {
         /// Its image.
         image: String,
@@ -88,13 +88,13 @@ pub struct Commit {
 }
 
 impl Commit {
-    /// Digits of a commit's name that git shows at least.
+    /// The minimum number of digits that git shows of a commit's name.
     pub const FEWEST_DIGITS: usize = 7;
 
-    /// Digits of the longest names that git has.
+    /// The number of digits of git's longest names.
     const MOST_DIGITS: usize = 64;
 
-    /// The commit of that name; `None` where it can't be the name of one. Upper case is brought to lower case.
+    /// The commit with that name; `None` if it cannot be the name of a commit. Upper case is changed to lower case.
     pub fn named(id: &str) -> Option<Self> {
         let is_name = (Self::FEWEST_DIGITS..=Self::MOST_DIGITS).contains(&id.len())
             && id.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -105,14 +105,14 @@ impl Commit {
 /// What is measured, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
-    /// A name for people, as it is declared or was written.
+    /// A name for people, as declared or written by the user.
     pub name: String,
     /// What it is.
     pub what: SubjectKind,
-    /// What it was built from, where that is known.
+    /// What it was built from, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<Commit>,
-    /// What it is measured with, where that differs from how the machine is.
+    /// Its setup: everything that differs from the unchanged machine.
     #[serde(default)]
     pub setup: Setup,
     /// Where it is measured.
@@ -121,7 +121,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// What runs on `machine` with `setup`: a command of the setup's, a guest's kernel, or the system there.
+    /// The subject that runs on `machine` with `setup`: the setup's command, a guest's kernel, or the system there.
     pub fn on(name: String, machine: Machine, setup: Setup) -> Self {
         let what = match machine.guest() {
             _ if !setup.command.is_empty() => SubjectKind::Program { argv: setup.command.clone() },
@@ -134,7 +134,7 @@ impl Subject {
         Subject { name, what, commit: None, setup, machine }
     }
 
-    /// The system of `machine`, as it is.
+    /// The unchanged system of `machine`.
     pub fn as_is(machine: Machine) -> Self {
         Self::on(machine.to_string(), machine, Setup::default())
     }

@@ -1,16 +1,16 @@
-//! A workload's whole output: checks line after line that it is in order, complete, and from the cell that was asked for.
+//! A workload's whole output: checks line by line that it is in order, complete, and from the requested cell.
 //!
-//! Nothing is kept but what the checks need; the events go on to whoever saves them.
+//! It keeps only what the checks need. The events go to the caller, who saves them.
 
 use crate::cell::Cell;
 use crate::describe::Style;
 use crate::protocol::{self, Event, FailureKind, Interval};
 use std::collections::BTreeSet;
 
-/// What the header must say before the tasks are ready.
+/// What the header must contain before the tasks are ready.
 const NEEDED: &[&str] = &["variant", "operation", "unit", "direction", "mode", "tasks"];
 
-/// How far the output has come.
+/// The part of the output that has been reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Nothing,
@@ -21,7 +21,7 @@ enum Stage {
     Closed,
 }
 
-/// Output that can't be used: which line, and why.
+/// Output that cannot be used: which line, and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct TranscriptError {
@@ -31,7 +31,7 @@ pub struct TranscriptError {
     pub problem: String,
 }
 
-/// A failure that the workload told of by itself.
+/// A failure that the workload reported itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToldFailure {
     /// System call or unsupported.
@@ -51,10 +51,10 @@ pub struct Transcript {
     style: Style,
     stage: Stage,
     lines: u64,
-    /// Keys of the header that have been said.
+    /// Keys of the header that have been read.
     header: BTreeSet<&'static str>,
     last_ns: u64,
-    /// Of the warm-up, or of the window once that has begun.
+    /// Number of intervals of the warm-up, or of the window after that has begun.
     intervals: u64,
     measures: u64,
     failure: Option<ToldFailure>,
@@ -76,14 +76,14 @@ impl Transcript {
         }
     }
 
-    /// Takes the next line, without its line end.
+    /// Takes the next line, without its line end. Fails if it is not in the format, not in order, or from another cell.
     pub fn line(&mut self, line: &[u8]) -> Result<Event, TranscriptError> {
         self.lines += 1;
         let event = protocol::parse(line).and_then(|event| self.place(&event).map(|()| event));
         event.map_err(|problem| TranscriptError { line: self.lines, problem })
     }
 
-    /// Takes the end of the output: the failure that it told of, if it did, or nothing if it ended well.
+    /// Takes the end of the output. Returns the failure that the workload reported, or `None` if it succeeded. Fails if the output ends too early.
     pub fn finish(self) -> Result<Option<ToldFailure>, TranscriptError> {
         let lines = self.lines;
         let cut_off = |problem: &str| TranscriptError { line: lines + 1, problem: problem.to_owned() };
@@ -96,7 +96,7 @@ impl Transcript {
         Ok(None)
     }
 
-    /// Checks that `event` may stand here, and moves on.
+    /// Checks that `event` is allowed here, and advances.
     fn place(&mut self, event: &Event) -> Result<(), String> {
         match (self.stage, event) {
             (Stage::Nothing, Event::Hello(name)) => {
@@ -189,7 +189,7 @@ impl Transcript {
         }
     }
 
-    /// Whether an output that says it is done holds a figure at all.
+    /// Whether an output that claims success holds a figure.
     fn complete(&self) -> Result<(), String> {
         match self.style {
             Style::Loop if self.intervals == 0 => Err("done without an interval".to_owned()),

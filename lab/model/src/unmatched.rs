@@ -1,4 +1,4 @@
-//! What two sides hold and can't be compared, as data.
+//! What cannot be compared between two sides, as data.
 
 use crate::failure::Failure;
 use crate::json::not_a_number_when_null;
@@ -6,17 +6,17 @@ use crate::scaling::FitError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A series, or a part of one, that isn't compared.
+/// A series, or a part of one, that is not compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Unmatched {
     /// Name of the case, without its number of tasks.
     pub name: String,
-    /// Number of tasks, where it has one.
+    /// Number of tasks, if it has one.
     pub tasks: Option<u32>,
-    /// What of it was measured, where it isn't the one thing that matters.
+    /// What was measured, if it is not the main figure.
     pub measure: Option<String>,
-    /// Why it isn't compared.
+    /// Why it is not compared.
     #[serde(flatten)]
     pub reason: UnmatchedReason,
 }
@@ -32,40 +32,40 @@ pub enum Letter {
     B,
 }
 
-/// Why something isn't compared.
+/// Why something is not compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum UnmatchedReason {
-    /// The other side hasn't it.
+    /// The other side does not have it.
     OneSideOnly {
         /// The side that has it.
         side: Letter,
     },
     /// The sides' units differ.
     UnitsDiffer {
-        /// The units; empty where one isn't known.
+        /// The units; empty if one is not known.
         units: [String; 2],
     },
     /// The sides don't agree on which way is better.
     DirectionsDiffer,
-    /// Nobody knows which way is better.
+    /// It is not known whether higher or lower is better.
     DirectionUnknown,
     /// A side has no value.
     NoValue {
         /// That side.
         side: Letter,
-        /// The first failure there, where there is one.
+        /// The first failure there, if there is one.
         failure: Option<Failure>,
     },
-    /// A side has a value that no ratio can be made of.
+    /// A side has a value without a usable ratio.
     NoRatio {
         /// That side.
         side: Letter,
         /// The value; in JSON `null` when it is not finite.
         #[serde(deserialize_with = "not_a_number_when_null")]
         value: f64,
-        /// The least value that a ratio can be made of.
+        /// The smallest value with a usable ratio.
         least: f64,
         /// The greatest.
         greatest: f64,
@@ -75,7 +75,7 @@ pub enum UnmatchedReason {
         /// The block, from 0.
         block: u32,
     },
-    /// No law of scaling fits the case; its workloads are compared.
+    /// No scaling law fits the case; its workloads are compared.
     NoLaw {
         /// Why.
         why: FitError,
@@ -112,7 +112,7 @@ impl fmt::Display for Unmatched {
     }
 }
 
-/// Why, without what it is about.
+/// The reason, without the name.
 impl fmt::Display for UnmatchedReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,5 +1,5 @@
-//! What makes figures lie, as data: each warning has a code that programs can test, and the values that it rests on. `stats` finds
-//! (`stats/src/warnings`), `report` finds the words (`report/src/sentences/warning.rs`).
+//! What makes figures misleading, as data. Each warning has a code that programs can test, and the values that it rests on. `stats` detects
+//! it (`stats/src/warnings`), `report` writes the sentence (`report/src/sentences/warning.rs`).
 
 use crate::cell::{Case, Cell};
 use serde::{Deserialize, Serialize};
@@ -9,10 +9,10 @@ use strum::{EnumDiscriminants, IntoStaticStr, VariantArray};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Warning {
-    /// What was seen.
+    /// What was detected.
     #[serde(flatten)]
     pub kind: WarningKind,
-    /// The cells concerned; empty when it is the whole run.
+    /// The cells concerned; empty for the whole run.
     pub cells: Vec<Cell>,
 }
 
@@ -23,7 +23,7 @@ impl Warning {
     }
 }
 
-/// What a warning is about, with what was seen. Shares are of 1. [`WarningCode`] are the same without the values.
+/// What a warning is about, with the values found. Shares are fractions of 1. [`WarningCode`] has the same codes without values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, EnumDiscriminants)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "code", rename_all = "kebab-case")]
@@ -31,7 +31,7 @@ impl Warning {
 #[strum_discriminants(derive(PartialOrd, Ord, Hash, VariantArray, IntoStaticStr))]
 #[strum_discriminants(strum(serialize_all = "kebab-case"))]
 pub enum WarningKind {
-    /// Others used CPU time before or during the run.
+    /// Other processes used CPU time before or during the run.
     Load(Load),
     /// A hypervisor took CPU time away.
     Steal {
@@ -40,7 +40,7 @@ pub enum WarningKind {
         /// That cell.
         worst: Cell,
     },
-    /// The CPU's frequency may change under way.
+    /// The CPU's frequency may change during the run.
     FrequencyScaling {
         /// Why.
         reasons: Vec<FrequencyReason>,
@@ -63,43 +63,43 @@ pub enum WarningKind {
     },
     /// More tasks than physical cores: some share a core.
     SharedCores {
-        /// The most tasks that ran, and had CPUs of their own.
+        /// The most tasks that ran, each on its own CPU.
         most_tasks: u32,
         /// Physical cores.
         cores: u32,
     },
     /// The rate was still moving when the window began.
     UnsettledWarmUp {
-        /// Curves of which it was.
+        /// Number of curves for which it was.
         curves: u32,
-        /// How much faster the first third of the window was than the rest, at most; below 0 it was slower.
+        /// How much faster the first third of the window was than the rest, at most; negative if it was slower.
         change: f64,
         /// The curve with that change.
         worst: Case,
     },
-    /// Too few repeats for an interval of 95 %.
+    /// Too few repeats for a 95 % interval.
     FewRepeats {
         /// The fewest repeats of a point.
         fewest: u32,
-        /// What its interval covers.
+        /// The coverage of its interval.
         coverage: f64,
-        /// Repeats that are enough.
+        /// The number of repeats that is enough.
         enough: u32,
-        /// What the interval of so many covers at least.
+        /// The least coverage of the interval of that many.
         wanted: f64,
     },
-    /// Too few operations in the window for the precision asked of them.
+    /// Too few operations in the window for the required precision.
     CoarseCount {
-        /// One step of each task's count, as a share of what a repeat counted, at most; none where a repeat counted nothing.
+        /// The greatest ratio of one step of each task's count to a repeat's count; `None` if a repeat counted nothing.
         step_share: Option<f64>,
-        /// The cell with that share.
+        /// The cell with that ratio.
         worst: Cell,
     },
     /// Repeats differ much from each other.
     Noisy {
-        /// Half-width of an interval, as a share of its median, from which on it counts as wide.
+        /// Half-width of an interval, as a share of its median, above which it counts as wide.
         limit: f64,
-        /// The greatest half-width; none where the median is 0 or next to it.
+        /// The greatest half-width; `None` if the median is 0 or almost 0.
         half_width: Option<f64>,
         /// The cell with that interval.
         worst: Cell,
@@ -110,7 +110,7 @@ pub enum WarningKind {
         planned: u32,
         /// Those that failed.
         failed: u32,
-        /// Those that this machine can't do.
+        /// Those that this machine does not support.
         unsupported: u32,
         /// Those left out because the time was used up.
         skipped: u32,
@@ -128,7 +128,7 @@ pub enum WarningKind {
     },
 }
 
-/// When others used CPU time, and how much.
+/// When other processes used CPU time, and how much.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "when", rename_all = "kebab-case")]
@@ -144,7 +144,7 @@ pub enum Load {
     },
     /// While tasks were measured.
     UnderWay {
-        /// The most CPUs that others used during a cell.
+        /// The most CPUs that other processes used during a cell.
         others_cpus: f64,
         /// That cell.
         worst: Cell,
@@ -156,20 +156,20 @@ pub enum Load {
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum FrequencyReason {
-    /// The governor is another than the one that holds it.
+    /// The governor does not keep the frequency constant.
     Governor {
         /// The governor.
         name: String,
-        /// The one that holds it.
+        /// The governor that does.
         steady: String,
     },
-    /// It is scaled, by what isn't known.
+    /// It is scaled, by an unknown governor.
     Scaling,
     /// Boost is on.
     Boost,
 }
 
-/// In which way a machine is virtual.
+/// How a machine is virtual.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "how", rename_all = "kebab-case")]
@@ -180,7 +180,7 @@ pub enum Virtualisation {
     Container,
     /// A hypervisor runs it.
     Hypervisor {
-        /// What is known of that one.
+        /// What is known about the hypervisor.
         names: Vec<String>,
     },
 }

@@ -1,19 +1,19 @@
-//! Two lens runs side by side: which data and code came, went or changed. Computed by `stats`, shown by `report`.
+//! Two lens runs compared: which data and code came, went or changed. Computed by `stats`, shown by `report`.
 
 use crate::cell::Case;
 use crate::record::RunId;
 use serde::{Deserialize, Serialize};
 
-/// A figure per operation on one side: the median of the repeats, and what they span.
+/// A figure per operation on one side: the median and the range of the repeats.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// Median.
     pub median: f64,
-    /// The least.
+    /// The smallest.
     pub low: f64,
     /// The greatest.
     pub high: f64,
-    /// Repeats.
+    /// Number of repeats.
     pub n: u32,
 }
 
@@ -21,13 +21,13 @@ pub struct Spread {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
-    /// It was not there.
+    /// It is new.
     Came,
-    /// It is no longer there.
+    /// It disappeared.
     Went,
-    /// There is more of it.
+    /// It increased.
     More,
-    /// There is less of it.
+    /// It decreased.
     Less,
     /// No difference beyond the tolerance.
     Same,
@@ -49,7 +49,7 @@ impl Change {
 /// Data or code whose transfers per operation differ.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
-    /// What it is called; data without a name is called by the code that moves it.
+    /// Its name; data without a name is named by the code that moves it.
     pub name: String,
     /// What happened.
     pub change: Change,
@@ -57,7 +57,7 @@ pub struct Difference {
     pub a: Spread,
     /// In the second.
     pub b: Spread,
-    /// Names that shared a line with it in the first run.
+    /// Names of the data that shared a line with it in the first run.
     pub beside_a: Vec<String>,
     /// In the second.
     pub beside_b: Vec<String>,
@@ -73,13 +73,13 @@ pub struct CellComparison {
     pub cpus: u32,
     /// All transfers per operation.
     pub transfers: (Spread, Spread),
-    /// What they did.
+    /// How they changed.
     pub transfers_change: Change,
     /// Instructions per operation.
     pub instructions: (Spread, Spread),
     /// Data whose transfers differ, the greatest difference first.
     pub data: Vec<Difference>,
-    /// Code, likewise.
+    /// The same for code.
     pub code: Vec<Difference>,
 }
 
@@ -95,7 +95,7 @@ pub struct Unmatched {
     pub missing_in: RunId,
 }
 
-/// Two runs side by side. `format` is [`LensComparison::FORMAT`].
+/// Two runs compared. `format` is [`LensComparison::FORMAT`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LensComparison {
     /// Name and version of this structure.
@@ -104,9 +104,9 @@ pub struct LensComparison {
     pub a: RunId,
     /// The second.
     pub b: RunId,
-    /// Cells that both have readings of.
+    /// Cells for which both runs have readings.
     pub cells: Vec<CellComparison>,
-    /// Cells that one has none of.
+    /// Cells for which one run has no reading.
     pub unmatched: Vec<Unmatched>,
 }
 

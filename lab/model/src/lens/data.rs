@@ -1,16 +1,16 @@
-//! Names of code and data: what an instruction and a line are called, and how that reads.
+//! Names of code and data: how an instruction and a line are named, and how the name is written.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Where an instruction stands.
+/// The place of an instruction in the code.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Code {
-    /// The function; the innermost one where functions were inlined.
+    /// The function; the innermost one if functions were inlined.
     pub function: String,
-    /// Bytes from the beginning of the function that the instruction lies in, inlined or not.
+    /// Bytes from the beginning of the function that contains the instruction, inlined or not.
     pub offset: u64,
-    /// The function that `function` was inlined into, down to the one that has a symbol; none where it was not.
+    /// The function that `function` was inlined into, and so on up to the one that has a symbol; `None` if it was not inlined.
     pub inlined_into: Option<String>,
     /// Source file.
     pub file: Option<String>,
@@ -19,7 +19,7 @@ pub struct Code {
 }
 
 impl Code {
-    /// `file:line`, the file without its directories, where both are known.
+    /// `file:line`, the file without its directories, if both are known.
     pub fn source(&self) -> Option<String> {
         let file = self.file.as_deref()?;
         let name = file.rsplit('/').next().unwrap_or(file);
@@ -27,7 +27,7 @@ impl Code {
     }
 }
 
-/// The place without the offset, which shifts from build to build: `increment counter.c:12`, `do_fault`.
+/// The place without the offset, which changes from build to build: `increment counter.c:12`, `do_fault`.
 impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.function)?;
@@ -51,13 +51,13 @@ pub enum Data {
         /// The member there: `lock`, `[3].value`.
         field: Option<String>,
     },
-    /// A variable of which each CPU has its own.
+    /// A per-CPU variable.
     PerCpu {
-        /// Whose.
+        /// The CPU.
         cpu: u32,
-        /// Its name; none for one that was allocated at run time.
+        /// Its name; `None` if it was allocated at run time.
         symbol: Option<String>,
-        /// Bytes from its beginning, or from that of the CPU's area where it has no name.
+        /// Bytes from its beginning, or from the beginning of the CPU's area if it has no name.
         offset: u64,
         /// The member there.
         field: Option<String>,
@@ -71,7 +71,7 @@ pub enum Data {
         /// The member there.
         field: Option<String>,
     },
-    /// A page that has no name of its own: contents, or what the kernel allocated in it.
+    /// A page without a name: its contents, or what the kernel allocated in it.
     Page {
         /// Number of the frame.
         frame: u64,
@@ -80,22 +80,22 @@ pub enum Data {
         /// Reached through a user mapping.
         contents: bool,
     },
-    /// The kernel's mapped memory: stacks of tasks, and what was allocated there.
+    /// The kernel's `vmalloc` memory: stacks of tasks, and other allocations.
     Vmalloc {
         /// Its address.
         address: u64,
     },
-    /// The program's heap just above its variables.
+    /// The program's heap directly above its variables.
     Heap {
-        /// Bytes from where it begins.
+        /// Bytes from its beginning.
         offset: u64,
     },
-    /// What a program mapped: stacks of threads, large or per-thread allocations, shared libraries.
+    /// Memory that a program mapped: stacks of threads, large or per-thread allocations, shared libraries.
     Mapped {
         /// Its address.
         address: u64,
     },
-    /// Nothing is known of it.
+    /// Unknown data.
     Unknown {
         /// Its address.
         address: u64,
@@ -103,7 +103,7 @@ pub enum Data {
 }
 
 impl Data {
-    /// What stays the same from run to run and build to build: the variable and member, or the kind of page. None where there
+    /// The part that is the same in each run and build: the variable and member, or the kind of page. `None` if there
     /// is no such name.
     pub fn name(&self) -> Option<String> {
         match self {
@@ -135,7 +135,7 @@ fn member(name: &str, field: Option<&str>) -> String {
     }
 }
 
-/// The name with what tells this one from others: `runqueues.lock of CPU 3`, `heap+0x40`.
+/// The name with what distinguishes this item from others: `runqueues.lock of CPU 3`, `heap+0x40`.
 impl fmt::Display for Data {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

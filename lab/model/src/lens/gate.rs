@@ -1,4 +1,4 @@
-//! What a gate found: figures against budgets or against another run, with what to look at where one is exceeded.
+//! The result of a gate: figures compared with budgets or with another run, and where to look if one is exceeded.
 
 use crate::failure::Failure;
 use crate::lens::comparison::Difference;
@@ -8,16 +8,16 @@ use crate::record::RunId;
 use crate::said::Said;
 use serde::{Deserialize, Serialize};
 
-/// How a figure stands to its limit.
+/// A figure compared with its limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Standing {
-    /// It keeps to it.
+    /// It is within the limit.
     Kept {
         /// The figure.
         value: f64,
     },
-    /// It is above it.
+    /// It exceeds the limit.
     Exceeded {
         /// The figure.
         value: f64,
@@ -26,31 +26,31 @@ pub enum Standing {
         /// The code with most transfers.
         code: Vec<Place>,
     },
-    /// There is no figure that could be judged. Counts as a failure.
+    /// There is no figure that can be checked. Counts as a failure.
     NoFigure(Said<NoFigure>),
 }
 
-/// Why there is no figure that could be judged.
+/// Why there is no figure that can be checked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum NoFigure {
     /// The run has no such case at that number of CPUs.
     NoSuchCell,
-    /// The cell has not been run.
+    /// The cell was not run.
     NotRun,
     /// Every attempt at the cell failed.
     AllFailed {
         /// Each failure.
         failures: Vec<Failure>,
     },
-    /// Some attempts at the cell failed, and the others keep to the limit.
+    /// Some attempts at the cell failed; the others are within the limit.
     SomeFailed {
         /// Each failure.
         failures: Vec<Failure>,
     },
-    /// The cell keeps to the limit, with counts that are less than what was asked for.
+    /// The cell is within the limit, but its counts are less than was asked for.
     CountedTooLittle {
-        /// The first reason why.
+        /// The first reason for that.
         problem: Problem,
     },
 }
@@ -66,31 +66,31 @@ impl From<NoFigure> for Standing {
 pub struct Check {
     /// The cell, or what names it in the budget: `fault_existing:shared at 8`.
     pub cell: String,
-    /// What is judged: `transfers`, `instructions`.
+    /// The metric that is checked: `transfers`, `instructions`.
     pub metric: String,
-    /// The greatest figure allowed, per operation; none where there is nothing to compare with.
+    /// The greatest allowed figure, per operation; `None` if there is nothing to compare with.
     pub limit: Option<f64>,
-    /// How the figure stands to it.
+    /// The result.
     pub standing: Standing,
     /// What differs from the baseline, the greatest difference first; empty for a budget.
     pub differences: Vec<Difference>,
 }
 
 impl Check {
-    /// Whether the gate lets it pass.
+    /// Whether the check passes.
     pub fn passed(&self) -> bool {
         matches!(self.standing, Standing::Kept { .. })
     }
 }
 
-/// What a gate found. `format` is [`GateReport::FORMAT`].
+/// The result of a gate. `format` is [`GateReport::FORMAT`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GateReport {
     /// Name and version of this structure.
     pub format: String,
-    /// The run that was judged.
+    /// The run that was checked.
     pub run: RunId,
-    /// The run that it was judged against; none for budgets.
+    /// The run that it was compared with; `None` for budgets.
     pub baseline: Option<RunId>,
     /// Every limit.
     pub checks: Vec<Check>,
@@ -100,7 +100,7 @@ impl GateReport {
     /// Value of `format`.
     pub const FORMAT: &'static str = "faultline-lens-gate/2";
 
-    /// Whether every limit is kept, and there is one.
+    /// Whether there is at least one limit, and every one is met.
     pub fn passed(&self) -> bool {
         !self.checks.is_empty() && self.checks.iter().all(Check::passed)
     }

@@ -1,4 +1,4 @@
-//! A symbol of a kernel, and the line of text that stands for it where symbols are kept: `ADDRESS KIND NAME`, as in
+//! A symbol of a kernel, and its text form where symbols are saved: `ADDRESS KIND NAME`, as in
 //! `/proc/kallsyms`.
 
 use std::fmt;
@@ -7,15 +7,15 @@ use std::str::FromStr;
 /// A symbol of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelSymbol {
-    /// Its virtual address; of a per-CPU variable, the offset within a CPU's own area.
+    /// Its virtual address; for a per-CPU variable, the offset within a CPU's own area.
     pub address: u64,
-    /// What it is, as `nm` has it: `t` and `T` code, `d` and `D` data, …
+    /// Its kind, as in `nm`: `t` and `T` code, `d` and `D` data, …
     pub kind: char,
     /// Its name.
     pub name: String,
 }
 
-/// A line that is no symbol.
+/// A line that is not a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not 'ADDRESS KIND NAME'")]
 pub struct NoKernelSymbol;

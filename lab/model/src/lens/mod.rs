@@ -1,6 +1,6 @@
-//! What the lens counts: the plugin's report as it comes, and as it is kept, with names for code and data.
+//! What the lens counts: the plugin's report as it arrives, and as it is saved, with names for code and data.
 //!
-//! Finding names belongs to `symbols`; what the figures mean, to `stats`.
+//! `symbols` finds the names. `stats` interprets the figures.
 
 pub mod comparison;
 pub mod data;

@@ -1,5 +1,5 @@
-//! The plugin's report (`faultline-lens 2`, docs/FORMATS.md): a strict reader, so that a report that was cut off or made by another
-//! version is refused and never shown as figures.
+//! The plugin's report (`faultline-lens 2`, docs/FORMATS.md). The reader is strict: it refuses a report that was cut off or made by another
+//! version, so such a report is never shown as figures.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,13 +9,13 @@ pub const FORMAT: &str = "faultline-lens";
 /// The version that is read.
 pub const VERSION: u64 = 2;
 
-/// A report that can't be used.
+/// A report that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RawReportError {
     /// It ends in the middle.
     #[error("the lens's report is cut off")]
     CutOff,
-    /// It is no JSON, or a field is missing or out of range.
+    /// It is not JSON, or a field is missing or out of range.
     #[error("the lens's report can't be read: {0}")]
     Unreadable(String),
     /// It is JSON of another kind.
@@ -66,11 +66,11 @@ impl LensMode {
 pub enum Scope {
     /// The whole run.
     Whole,
-    /// What lies between begin and end marks.
+    /// The instructions between begin and end marks.
     Marks,
 }
 
-/// What an address counts from.
+/// The address space of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Space {
@@ -85,7 +85,7 @@ pub enum Space {
 pub struct Machine {
     /// CPUs.
     pub cpus: u32,
-    /// Sockets that they are spread over.
+    /// Sockets; all have the same number of CPUs.
     pub sockets: u32,
     /// CPUs that share a cache.
     pub cpus_per_cache: u32,
@@ -93,21 +93,21 @@ pub struct Machine {
     pub line_bytes: u64,
     /// How far a CPU may run ahead after a transfer, in clocks.
     pub quantum: u64,
-    /// How far a CPU may run ahead that has had no transfer for long, in clocks.
+    /// How far a CPU may run ahead whose last transfer is long ago, in clocks.
     pub private_quantum: u64,
-    /// What an instruction costs, in picoseconds.
+    /// Cost of an instruction, in picoseconds.
     pub instruction_ps: f64,
-    /// What a transfer within a cache's CPUs costs.
+    /// Cost of a transfer between CPUs that share a cache.
     pub same_cache_ns: f64,
-    /// What a transfer within a socket costs.
+    /// Cost of a transfer within a socket.
     pub same_socket_ns: f64,
-    /// What a transfer between sockets costs.
+    /// Cost of a transfer between sockets.
     pub other_socket_ns: f64,
-    /// What a line from memory costs.
+    /// Cost of a line from memory.
     pub memory_ns: f64,
-    /// Lines that a cache holds; none where caches have no bound.
+    /// Lines that a cache holds; `None` if caches have no bound.
     pub cache_lines: Option<u64>,
-    /// Lines that a cache holds per set; none where caches have no bound.
+    /// Lines that a cache holds per set; `None` if caches have no bound.
     pub cache_ways: Option<u64>,
 }
 
@@ -116,11 +116,11 @@ pub struct Machine {
 pub struct Program {
     /// Its path.
     pub path: String,
-    /// What to take away from an address for those of its own symbols; none where that isn't known.
+    /// Subtract it from an address to get the address of a symbol; `None` if it is not known.
     pub load_base: Option<u64>,
 }
 
-/// What makes the counts less than what was asked for.
+/// A reason why the counts are less than was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Problem {
@@ -130,16 +130,16 @@ pub struct Problem {
     pub text: String,
 }
 
-/// Transfers by what asked for the line.
+/// Transfers by cause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByCause {
-    /// By a read of what another CPU wrote.
+    /// By a read of a line that another CPU wrote.
     pub read: u64,
-    /// By a write to what others hold.
+    /// By a write to a line that other CPUs hold.
     pub write: u64,
 }
 
-/// Transfers by how far the line came.
+/// Transfers by distance.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ByDistance {
@@ -162,9 +162,9 @@ pub struct Totals {
     pub accesses: u64,
     /// Transfers of lines between CPUs.
     pub transfers: u64,
-    /// Of these, of bytes that the other wrote or read.
+    /// Transfers for bytes that the other CPU wrote or read.
     pub true_sharing: u64,
-    /// Of these, of other bytes of the line.
+    /// Transfers for other bytes of the line.
     pub false_sharing: u64,
     /// By cause.
     pub by_cause: ByCause,
@@ -176,7 +176,7 @@ pub struct Totals {
     pub user: u64,
     /// Of pages' contents.
     pub contents: u64,
-    /// Lines fetched again because a cache was full; no transfers.
+    /// Lines fetched again because a cache was full; these are not transfers.
     pub capacity_misses: u64,
 }
 
@@ -193,7 +193,7 @@ pub struct CpuTotals {
     pub clock: u64,
     /// Transfers to it.
     pub transfers: u64,
-    /// Where its own variables are, in kernel mode: what the kernel keeps in the base of `gs`.
+    /// Base address of its per-CPU variables, in kernel mode: the base of `gs` in the kernel.
     pub per_cpu_base: Option<u64>,
 }
 
@@ -216,7 +216,7 @@ pub struct SiteTransfers {
     pub transfers: u64,
 }
 
-/// Transfers by the byte of the line at which the access began that moved it.
+/// Transfers by the byte of the line at which the access began that caused the transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OffsetTransfers {
     /// The byte, from the line's first.
@@ -232,7 +232,7 @@ pub struct OffsetTransfers {
 pub struct RawLine {
     /// Its first byte.
     pub address: u64,
-    /// What the address counts from.
+    /// The address space.
     pub space: Space,
     /// Its page was reached through a user mapping.
     pub contents: bool,
@@ -255,7 +255,7 @@ pub struct RawLine {
 pub struct Site {
     /// The instruction.
     pub address: u64,
-    /// All transfers that it needed.
+    /// All transfers that it caused.
     pub transfers: u64,
     /// True sharing.
     pub true_sharing: u64,
@@ -263,7 +263,7 @@ pub struct Site {
     pub false_sharing: u64,
 }
 
-/// A report, whole.
+/// A whole report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RawReport {
     /// [`FORMAT`].
@@ -286,9 +286,9 @@ pub struct RawReport {
     pub regions: u64,
     /// Processes that the program forked; they are not counted.
     pub forks: u64,
-    /// Times that a CPU went on out of turn.
+    /// How often a CPU continued out of turn.
     pub forced_blocks: u64,
-    /// What makes the counts less than what was asked for.
+    /// Reasons why the counts are less than was asked for.
     pub problems: Vec<Problem>,
     /// The greatest clock of a CPU.
     pub predicted_time: u64,
@@ -308,7 +308,7 @@ pub struct RawReport {
     pub sites: Vec<Site>,
 }
 
-/// What is looked at before anything else.
+/// The part that is read first.
 #[derive(Deserialize)]
 struct Head {
     format: String,
@@ -316,7 +316,7 @@ struct Head {
 }
 
 impl RawReport {
-    /// Reads a report and checks that its figures fit together.
+    /// Reads a report. Fails if it is cut off, is not JSON of this format and version, or if its figures contradict each other.
     pub fn parse(text: &[u8]) -> Result<Self, RawReportError> {
         let head: Head = from_json(text)?;
         if head.format != FORMAT {
@@ -362,7 +362,7 @@ impl RawReport {
 }
 
 fn from_json<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, RawReportError> {
-    // A cut within a number or word is no end of input to the parser, but what it leaves doesn't end as an object does.
+    // The parser does not report a cut within a number or word as the end of input. But what remains does not end like an object.
     let open = text.trim_ascii().first() == Some(&b'{') && text.trim_ascii().last() != Some(&b'}');
     serde_json::from_slice(text).map_err(|error| match error.is_eof() || open {
         true => RawReportError::CutOff,
@@ -370,7 +370,7 @@ fn from_json<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, RawReportError
     })
 }
 
-/// Sums never wrap: a report that claims more than 2⁶⁴ is no report.
+/// A sum that never wraps: a report that claims more than 2⁶⁴ is refused.
 fn sum(parts: impl Iterator<Item = u64>) -> u64 {
     parts.fold(0, u64::saturating_add)
 }

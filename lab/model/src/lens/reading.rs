@@ -1,4 +1,4 @@
-//! A report of the lens as it is kept: the top lines and sites, with names, and the operations that they are reckoned by.
+//! A report of the lens as it is saved: the top lines and sites, with names, and the number of operations.
 
 use crate::lens::data::{Code, Data};
 use crate::lens::raw::{
@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
-/// Lines that are kept at most, the most transfers first; the totals count all.
+/// Most lines that are saved, those with the most transfers; the totals count all.
 pub const LINES_KEPT: usize = 200;
 
-/// Sites that are kept at most.
+/// Most sites that are saved.
 pub const SITES_KEPT: usize = 200;
 
-/// Sites that are kept of a line at most.
+/// Most sites of a line that are saved.
 pub const SITES_KEPT_OF_LINE: usize = 16;
 
-/// A part of a line: where accesses began that moved it.
+/// A part of a line at which accesses began that moved it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// The byte, from the line's first.
@@ -35,7 +35,7 @@ pub struct Part {
 pub struct Line {
     /// Its first byte.
     pub address: u64,
-    /// What the address counts from.
+    /// The address space.
     pub space: Space,
     /// What it holds where most transfers began.
     pub data: Data,
@@ -58,9 +58,9 @@ pub struct Line {
 pub struct Reading {
     /// Name and version of this structure.
     pub format: String,
-    /// Operations in what was counted, from the workload's own output; 1 where the whole is one operation.
+    /// Operations in the counted part, from the workload's own output; 1 if the whole is one operation.
     pub operations: NonZeroU64,
-    /// The attempt did not end well: it was counted until then, and `operations` is 1, since how many there were is not known.
+    /// The attempt did not succeed. The counts go up to its end, and `operations` is 1, because their number is not known.
     #[serde(default)]
     pub is_partial: bool,
     /// Instruction set.
@@ -75,11 +75,11 @@ pub struct Reading {
     pub regions: u64,
     /// Processes that were forked and not counted.
     pub forks: u64,
-    /// Times that a CPU went on out of turn.
+    /// How often a CPU continued out of turn.
     pub forced_blocks: u64,
-    /// What makes the counts less than what was asked for.
+    /// Reasons why the counts are less than was asked for.
     pub problems: Vec<Problem>,
-    /// Predicted time of what was counted, in nanoseconds.
+    /// Predicted time of the counted part, in nanoseconds.
     pub predicted_ns: f64,
     /// Sums.
     pub totals: Totals,
@@ -106,7 +106,7 @@ impl Reading {
         count as f64 / self.operations.get() as f64
     }
 
-    /// Predicted operations per second; none where no time went by.
+    /// Predicted operations per second; `None` if no time passed.
     pub fn predicted_rate(&self) -> Option<f64> {
         (self.predicted_ns > 0.0).then(|| self.operations.get() as f64 * 1e9 / self.predicted_ns)
     }

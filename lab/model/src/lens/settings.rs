@@ -1,53 +1,53 @@
-//! What was asked of the lens, saved with the run's other settings, which hold the numbers of CPUs.
+//! Settings of a lens run, saved with the run's other settings, which hold the numbers of CPUs.
 
 use serde::{Deserialize, Serialize};
 
-/// What was asked of the lens.
+/// Settings of a lens run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LensSettings {
     /// Sockets of the machine.
     pub sockets: u32,
-    /// CPUs that share a cache; none for all of a socket.
+    /// CPUs that share a cache; `None` for all of a socket.
     pub cpus_per_cache: Option<u32>,
     /// Name of the table of costs.
     pub costs: String,
-    /// Operations that each task does, where it was told.
+    /// Operations of each task, if given.
     pub operations_per_task: Option<u64>,
-    /// How far a CPU may run ahead after a transfer, in clocks, where it was given.
+    /// How far a CPU may run ahead after a transfer, in clocks, if given.
     pub quantum: Option<u64>,
-    /// The same for a CPU that has had no transfer for long.
+    /// The same for a CPU whose last transfer is long ago.
     pub private_quantum: Option<u64>,
-    /// Budgets, as they were written.
+    /// Budgets, as written by the user.
     pub budgets: Vec<String>,
-    /// What a resume needs to count on the same machine; none in runs of versions that did not keep it, which are not resumed.
+    /// What a resume needs to count on the same machine; `None` in runs of older versions, which cannot be resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<Box<LensAgain>>,
 }
 
-/// What was counted and with what, so that it can be found again, and told from what has changed since.
+/// What was counted and with which files, so that a resume finds them and detects changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LensAgain {
     /// The program, or the kernel's image.
     pub subject: SavedFile,
     /// The lens's plugin.
     pub plugin: SavedFile,
-    /// The kernel as an ELF file with debugging information, where one was named.
+    /// The kernel as an ELF file with debugging information, if given.
     pub vmlinux: Option<SavedFile>,
-    /// Directory in which a program runs, which its arguments may rest on; none of a kernel.
+    /// Directory in which a program runs, because its arguments may depend on it; `None` for a kernel.
     pub directory: Option<String>,
-    /// Whether all of a program's run is counted, not only what lies between marks.
+    /// Whether a program's whole run is counted, including what is outside marks.
     pub whole: bool,
-    /// Memory of each machine in MiB, where it was told.
+    /// Memory of each machine in MiB, if given.
     pub memory_mib: Option<u64>,
-    /// The table of costs as it was: a measured one may have changed.
+    /// The costs as they were; a measured table may have changed since.
     pub times: CostTimes,
-    /// Bounds of each CPU's own cache; none for caches without.
+    /// Bounds of each CPU's own cache; `None` for caches without bounds.
     pub cache: Option<CacheBounds>,
-    /// The run that it is held against.
+    /// The run that it is compared with.
     pub baseline: Option<i64>,
 }
 
-/// A file, and what was in it.
+/// A file, and the hash of its contents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedFile {
     /// Its path, absolute.

@@ -11,19 +11,19 @@ use crate::said::Said;
 use crate::subject::SubjectKind;
 use serde::{Deserialize, Serialize};
 
-/// Code that moves lines, the instructions of one place put together.
+/// Code that moves lines: all instructions of one place together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Place {
-    /// Function and source line where known, else function, else address.
+    /// Function and source line if known, else function, else address.
     pub name: String,
     /// The function that this one was inlined into.
     pub inlined_into: Option<String>,
     /// Transfers per operation.
     pub transfers: f64,
-    /// Part of all transfers there: 0…1.
+    /// Share of all transfers there: 0…1.
     pub share: f64,
-    /// Part of its own transfers that is false sharing: 0…1; none for code of one line, of which that isn't known.
+    /// Share of its own transfers that is false sharing: 0…1; `None` for the code of one line, where it is not known.
     pub false_share: Option<f64>,
 }
 
@@ -35,7 +35,7 @@ pub struct Held {
     pub name: String,
     /// First byte in the line.
     pub offset: u64,
-    /// Part of the line's transfers that began there: 0…1.
+    /// Share of the line's transfers that began there: 0…1.
     pub share: f64,
 }
 
@@ -49,30 +49,30 @@ pub struct LineFigures {
     pub address: String,
     /// Transfers per operation.
     pub transfers: f64,
-    /// Part of all transfers: 0…1.
+    /// Share of all transfers: 0…1.
     pub share: f64,
-    /// Part of its own transfers that is false sharing: 0…1.
+    /// Share of its own transfers that is false sharing: 0…1.
     pub false_share: f64,
-    /// All that it holds at which accesses began that moved it, the most first.
+    /// All data of the line at which accesses began that moved it, most transfers first.
     pub held: Vec<Held>,
     /// Transfers to each CPU that fetched it.
     pub by_cpu: Vec<CpuTransfers>,
-    /// Code that moves it, the most first; its shares are of the line's own transfers.
+    /// Code that moves it, most transfers first; shares are of the line's own transfers.
     pub code: Vec<Place>,
 }
 
-/// How far a CPU had come.
+/// The position of a CPU's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct CpuClock {
     /// The CPU.
     pub cpu: u32,
-    /// Its virtual clock, in instructions' time; 0 if it was never busy.
+    /// Its virtual clock, in units of one instruction's time; 0 if it was never busy.
     pub clock: u64,
 }
 
-/// What was counted in an attempt until it was cut short. Transfers here, of lines and code too, are counts, not per operation: how many
-/// operations there were is not known.
+/// What was counted in an attempt until it was cut short. Transfers here, also of lines and code, are counts and not per operation, because the number
+/// of operations is not known.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct CutShort {
@@ -82,7 +82,7 @@ pub struct CutShort {
     pub transfers: u64,
     /// Instructions until then.
     pub instructions: u64,
-    /// Where the CPUs' clocks stood.
+    /// Positions of the CPUs' clocks.
     pub clocks: Vec<CpuClock>,
     /// Top lines.
     pub lines: Vec<LineFigures>,
@@ -96,19 +96,19 @@ pub struct CutShort {
 pub struct LensPoint {
     /// Number of CPUs, and of tasks.
     pub cpus: u32,
-    /// Transfers per operation. None when no attempt gave a reading.
+    /// Transfers per operation. `None` if no attempt gave a reading.
     pub transfers: Option<Estimate>,
-    /// Part of the transfers that is false sharing: 0…1.
+    /// Share of the transfers that is false sharing: 0…1.
     pub false_share: Option<f64>,
     /// Instructions per operation.
     pub instructions: Option<Estimate>,
     /// Predicted operations per second, of all CPUs together.
     pub rate: Option<Estimate>,
-    /// Predicted rate against that of the curve's smallest number of CPUs.
+    /// Predicted rate relative to that of the curve's smallest number of CPUs.
     pub speedup: Option<f64>,
     /// Transfers per operation of each repeat, in the order of their blocks.
     pub repeats: Vec<f64>,
-    /// Operations of the repeat that lines and code below are of: that with the median of transfers.
+    /// Operations of the repeat whose lines and code are below: the one with the median of transfers.
     pub operations: Option<u64>,
     /// Its transfers by distance.
     pub by_distance: Option<ByDistance>,
@@ -118,11 +118,11 @@ pub struct LensPoint {
     pub lines: Vec<LineFigures>,
     /// Its top code.
     pub code: Vec<Place>,
-    /// What makes counts less than what was asked for, each once.
+    /// Reasons why counts are less than was asked for, each once.
     pub problems: Vec<Problem>,
-    /// Attempts that did not end well, or gave no reading, by block.
+    /// Attempts that did not succeed, or gave no reading, by block.
     pub failures: Vec<Said<Failure>>,
-    /// What was counted in those that were cut short, as far as something was left of it.
+    /// Counts of attempts that were cut short, if there are any.
     #[serde(default)]
     pub cut_short: Vec<CutShort>,
 }
@@ -132,9 +132,9 @@ pub struct LensPoint {
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum Growth {
-    /// By about as much with each doubling.
+    /// By about the same amount with each doubling.
     Logarithmic,
-    /// By about as much with each CPU.
+    /// By about the same amount with each CPU.
     Linear,
     /// In another way.
     Other,
@@ -143,7 +143,7 @@ pub enum Growth {
 }
 
 impl Growth {
-    /// In words.
+    /// The growth as text.
     pub fn words(self) -> &'static str {
         match self {
             Growth::Logarithmic => "logarithmic",
@@ -154,7 +154,7 @@ impl Growth {
     }
 }
 
-/// From the smallest to the greatest number of CPUs of at least two that has a figure.
+/// From the smallest to the greatest number of CPUs ≥ 2 that has a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Reach {
@@ -170,12 +170,12 @@ pub struct Reach {
     pub per_doubling: f64,
 }
 
-/// What transfers per operation do as CPUs are added.
+/// How transfers per operation change as CPUs are added.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum LensVerdict {
-    /// They stay as they are.
+    /// They stay the same.
     Flat {
         /// Over which numbers.
         reach: Reach,
@@ -187,17 +187,17 @@ pub enum LensVerdict {
         /// How.
         growth: Growth,
     },
-    /// They become fewer.
+    /// They decrease.
     Falls {
         /// Over which numbers.
         reach: Reach,
     },
-    /// Both ends are alike, and in between it is otherwise.
+    /// Both ends are alike, and the points between them differ.
     Uneven {
         /// Over which numbers.
         reach: Reach,
     },
-    /// Fewer than two numbers of two CPUs and more have a figure.
+    /// Fewer than two numbers of CPUs ≥ 2 have a figure.
     TooFewPoints,
 }
 
@@ -213,7 +213,7 @@ impl LensVerdict {
         }
     }
 
-    /// The numbers that it rests on.
+    /// The numbers of CPUs that it rests on.
     pub fn reach(&self) -> Option<&Reach> {
         match self {
             LensVerdict::Flat { reach }
@@ -238,11 +238,11 @@ pub struct LensCurve {
     pub text: String,
     /// By number of CPUs, ascending.
     pub points: Vec<LensPoint>,
-    /// What transfers per operation do as CPUs are added.
+    /// How transfers per operation change as CPUs are added.
     pub verdict: LensVerdict,
 }
 
-/// A lens run, summed up.
+/// The summary of a lens run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LensSummary {

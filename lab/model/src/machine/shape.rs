@@ -2,13 +2,13 @@
 
 use super::MachineError;
 
-/// Most CPUs of the emulated machine type.
+/// The maximum number of CPUs of the emulated machine type.
 pub const MOST_CPUS: u32 = 255;
 
-/// Least memory in which a distribution's kernel and the initramfs have room.
+/// The least memory that a distribution's kernel and the initramfs need.
 const LEAST_MEMORY_MIB: u64 = 256;
 
-/// What the guest needs beside its tasks, and for each of them, unless the user says otherwise.
+/// Default memory that the guest needs in addition to its tasks, and for each task.
 const BASE_MEMORY_MIB: u64 = 512;
 const MEMORY_PER_CPU_MIB: u64 = 96;
 
@@ -21,7 +21,8 @@ pub struct MachineShape {
 }
 
 impl MachineShape {
-    /// A machine with `cpus` CPUs in `sockets` sockets; memory that follows from the number of CPUs where none is given.
+    /// A machine with `cpus` CPUs in `sockets` sockets. Without `memory_mib`, its memory follows from the number of CPUs. Fails if the numbers
+    /// do not fit together or the machine type does not allow them.
     pub fn new(cpus: u32, sockets: u32, memory_mib: Option<u64>) -> Result<Self, MachineError> {
         let memory_mib =
             memory_mib.unwrap_or_else(|| (BASE_MEMORY_MIB + MEMORY_PER_CPU_MIB * u64::from(cpus)).max(1024));
@@ -40,7 +41,7 @@ impl MachineShape {
                 format!("at least {LEAST_MEMORY_MIB} MiB for each socket"),
             ));
         }
-        // Nodes of whole pages of 2 MiB: what maps memory by such pages, as a kernel and the lens do, finds none that lies in two.
+        // Nodes of whole 2 MiB pages: a kernel and the lens map memory by such pages, and none of them may lie in two nodes.
         let memory_mib = memory_mib.next_multiple_of(2 * u64::from(sockets));
         Ok(MachineShape { cpus, sockets, memory_mib })
     }

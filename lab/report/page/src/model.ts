@@ -14,7 +14,7 @@ high: number,
 /** Share of such intervals that enclose the true figure: 0…1. */
 level: number, };
 
-/** Transfers by how far the line came. */
+/** Transfers by distance. */
 export type ByDistance = {
 /** From a CPU that shares a cache. */
 same_cache: number,
@@ -160,11 +160,11 @@ b: number,
 /** Chance of a difference as great between equal sides, corrected for all counters. */
 p_corrected: number, };
 
-/** How far a CPU had come. */
+/** The position of a CPU's clock. */
 export type CpuClock = {
 /** The CPU. */
 cpu: number,
-/** Its virtual clock, in instructions' time; 0 if it was never busy. */
+/** Its virtual clock, in units of one instruction's time; 0 if it was never busy. */
 clock: number, };
 
 /** Transfers of a line to one CPU. */
@@ -204,8 +204,8 @@ verdict_rests_on: VerdictBasis | null,
 verdict_reason?: Said<Inconclusive>, };
 
 /**
- * What was counted in an attempt until it was cut short. Transfers here, of lines and code too, are counts, not per operation: how many
- * operations there were is not known.
+ * What was counted in an attempt until it was cut short. Transfers here, also of lines and code, are counts and not per operation, because the number
+ * of operations is not known.
  */
 export type CutShort = {
 /** How the attempt ended. */
@@ -214,7 +214,7 @@ ending: Outcome,
 transfers: number,
 /** Instructions until then. */
 instructions: number,
-/** Where the CPUs' clocks stood. */
+/** Positions of the CPUs' clocks. */
 clocks: Array<CpuClock>,
 /** Top lines. */
 lines: Array<LineFigures>,
@@ -234,7 +234,7 @@ started: UnixMillis | null,
 /** Which machine and kernel, one line. */
 machine: string | null, };
 
-/** Which way a figure gets better. */
+/** Whether higher or lower values are better. */
 export type Direction = "higher" | "lower";
 
 /** What took CPU time from the tasks of one of a curve's points. */
@@ -263,7 +263,7 @@ high: number, };
 /** Why a live comparison ended. */
 export type Ended = "settled" | "budget" | "planned" | "stopped";
 
-/** A median with an interval. The unit is that of what was estimated. */
+/** A median with its confidence interval, in the unit of the values. */
 export type Estimate = {
 /** Median of the values. */
 median: number,
@@ -271,9 +271,9 @@ median: number,
 low: number,
 /** Upper end of the interval. */
 high: number,
-/** Probability with which such an interval covers the true median, for this number of values: 0…1. */
+/** Probability that such an interval contains the true median, for this number of values: 0…1. */
 coverage: number,
-/** How many values stand behind it: repeats, not intervals. */
+/** Sample size: repeats, not intervals. */
 n: number, };
 
 /** A fact that differs, or that only one side has. */
@@ -290,11 +290,11 @@ export type FactValue = boolean | number | number | string;
 
 /** An execution without a figure. */
 export type Failure = {
-/** The block that it was of, from 0; none where it has none, as of what another tool ran. */
+/** The block that it belongs to, from 0; `None` if it has none, such as a run of another tool. */
 block: number | null, } & ({ "cause": "ended",
 /** How it ended. */
 outcome: Outcome, } | { "cause": "no-figure" } | { "cause": "no-operation" } | { "cause": "no-report" } | { "cause": "told",
-/** What that tool says. */
+/** What that tool reports. */
 words: string, });
 
 /** Of what there is too little. */
@@ -341,7 +341,7 @@ level: number, };
 export type FrequencyReason = { "reason": "governor",
 /** The governor. */
 name: string,
-/** The one that holds it. */
+/** The governor that does. */
 steady: string, } | { "reason": "scaling" } | { "reason": "boost" };
 
 /** Two groups of values. */
@@ -363,7 +363,7 @@ export type Held = {
 name: string,
 /** First byte in the line. */
 offset: number,
-/** Part of the line's transfers that began there: 0…1. */
+/** Share of the line's transfers that began there: 0…1. */
 share: number, };
 
 /** Why a workload's comparison is inconclusive. */
@@ -380,7 +380,7 @@ operation: string,
 text: string,
 /** By number of CPUs, ascending. */
 points: Array<LensPoint>,
-/** What transfers per operation do as CPUs are added. */
+/** How transfers per operation change as CPUs are added. */
 verdict: LensVerdict,
 /** The workload's name, as its program is called. */
 workload: string,
@@ -393,19 +393,19 @@ mode: TaskMode, };
 export type LensPoint = {
 /** Number of CPUs, and of tasks. */
 cpus: number,
-/** Transfers per operation. None when no attempt gave a reading. */
+/** Transfers per operation. `None` if no attempt gave a reading. */
 transfers: Estimate | null,
-/** Part of the transfers that is false sharing: 0…1. */
+/** Share of the transfers that is false sharing: 0…1. */
 false_share: number | null,
 /** Instructions per operation. */
 instructions: Estimate | null,
 /** Predicted operations per second, of all CPUs together. */
 rate: Estimate | null,
-/** Predicted rate against that of the curve's smallest number of CPUs. */
+/** Predicted rate relative to that of the curve's smallest number of CPUs. */
 speedup: number | null,
 /** Transfers per operation of each repeat, in the order of their blocks. */
 repeats: Array<number>,
-/** Operations of the repeat that lines and code below are of: that with the median of transfers. */
+/** Operations of the repeat whose lines and code are below: the one with the median of transfers. */
 operations: number | null,
 /** Its transfers by distance. */
 by_distance: ByDistance | null,
@@ -415,14 +415,14 @@ lines_moved: number,
 lines: Array<LineFigures>,
 /** Its top code. */
 code: Array<Place>,
-/** What makes counts less than what was asked for, each once. */
+/** Reasons why counts are less than was asked for, each once. */
 problems: Array<Problem>,
-/** Attempts that did not end well, or gave no reading, by block. */
+/** Attempts that did not succeed, or gave no reading, by block. */
 failures: Array<Said<Failure>>,
-/** What was counted in those that were cut short, as far as something was left of it. */
+/** Counts of attempts that were cut short, if there are any. */
 cut_short: Array<CutShort>, };
 
-/** A lens run, summed up. */
+/** The summary of a lens run. */
 export type LensSummary = {
 /** What ran. */
 subject: unknown,
@@ -431,7 +431,7 @@ settings: unknown,
 /** Curves, in the order of the plan. */
 curves: Array<LensCurve>, };
 
-/** What transfers per operation do as CPUs are added. */
+/** How transfers per operation change as CPUs are added. */
 export type LensVerdict = { "kind": "flat",
 /** Over which numbers. */
 reach: Reach, } | { "kind": "grows",
@@ -455,18 +455,18 @@ name: string,
 address: string,
 /** Transfers per operation. */
 transfers: number,
-/** Part of all transfers: 0…1. */
+/** Share of all transfers: 0…1. */
 share: number,
-/** Part of its own transfers that is false sharing: 0…1. */
+/** Share of its own transfers that is false sharing: 0…1. */
 false_share: number,
-/** All that it holds at which accesses began that moved it, the most first. */
+/** All data of the line at which accesses began that moved it, most transfers first. */
 held: Array<Held>,
 /** Transfers to each CPU that fetched it. */
 by_cpu: Array<CpuTransfers>,
-/** Code that moves it, the most first; its shares are of the line's own transfers. */
+/** Code that moves it, most transfers first; shares are of the line's own transfers. */
 code: Array<Place>, };
 
-/** When others used CPU time, and how much. */
+/** When other processes used CPU time, and how much. */
 export type Load = { "when": "at-start",
 /** CPUs that programs used in the moments before, where that was taken and was much. */
 busy_cpus: number | null,
@@ -474,7 +474,7 @@ busy_cpus: number | null,
 load_average: number | null,
 /** Other tasks that were ready to run, where there were any and nothing better was taken. */
 runnable_others: number | null, } | { "when": "under-way",
-/** The most CPUs that others used during a cell. */
+/** The most CPUs that other processes used during a cell. */
 others_cpus: number,
 /** That cell. */
 worst: Cell, };
@@ -503,7 +503,7 @@ step: string,
 errno: number,
 /** The error in words. */
 text: string, } | { "kind": "unsupported",
-/** The step that found out. */
+/** The step that found this out. */
 step: string,
 /** Why, in words. */
 text: string, } | { "kind": "timed_out",
@@ -523,13 +523,13 @@ line: number,
 problem: string, } | { "kind": "not_started",
 /** Why, in words. */
 text: string, } | { "kind": "left_changed",
-/** Which, and why, in words. */
+/** Which setting, and why, in words. */
 text: string, } | { "kind": "guest_failed",
-/** In which way. */
+/** How the guest failed. */
 how: GuestFailure,
-/** What was seen, in words. */
+/** What was observed, in words. */
 text: string,
-/** The end of what the guest's kernel and the emulator said. */
+/** The last output of the guest's kernel and of the emulator. */
 console: string, } | { "kind": "not_counted",
 /** Why, in words. */
 text: string, } | { "kind": "partner_failed",
@@ -544,24 +544,24 @@ export type ParameterChange = {
 a: number,
 /** On the second. */
 b: number,
-/** Second less first; for the rate of one CPU second over first. */
+/** Second minus first; for the rate of one CPU second divided by first. */
 difference: Bounded,
-/** Chance of a difference as great between equal sides. */
+/** p-value: probability of a difference at least as great if the sides are equal. */
 p: number,
 /** The answer, corrected for the number of parameters. */
 change: Move, };
 
-/** Code that moves lines, the instructions of one place put together. */
+/** Code that moves lines: all instructions of one place together. */
 export type Place = {
-/** Function and source line where known, else function, else address. */
+/** Function and source line if known, else function, else address. */
 name: string,
 /** The function that this one was inlined into. */
 inlined_into: string | null,
 /** Transfers per operation. */
 transfers: number,
-/** Part of all transfers there: 0…1. */
+/** Share of all transfers there: 0…1. */
 share: number,
-/** Part of its own transfers that is false sharing: 0…1; none for code of one line, of which that isn't known. */
+/** Share of its own transfers that is false sharing: 0…1; `None` for the code of one line, where it is not known. */
 false_share: number | null, };
 
 /** One cell's figures. */
@@ -589,7 +589,7 @@ counters: Array<[string, number]>,
 /** Attempts that gave no figure, by block. */
 failures: Array<Said<Failure>>, };
 
-/** What makes the counts less than what was asked for. */
+/** A reason why the counts are less than was asked for. */
 export type Problem = {
 /** A word for programs: `no_mark`, `too_many_threads`, `stall`. */
 kind: string,
@@ -609,7 +609,7 @@ unsupported: number,
 /** Items left out because the time budget was used up. */
 skipped: number, };
 
-/** From the smallest to the greatest number of CPUs of at least two that has a figure. */
+/** From the smallest to the greatest number of CPUs ≥ 2 that has a figure. */
 export type Reach = {
 /** The smallest number. */
 from_cpus: number,
@@ -625,10 +625,10 @@ per_doubling: number, };
 /** What a partner does for the measured execution: a short word such as `receiver` or `forwarder`. */
 export type Role = string;
 
-/** Names a run within a store; shown to people. */
+/** Identifies a run within a store; shown to people. */
 export type RunId = number;
 
-/** Where a run stands. */
+/** The state of a run. */
 export type RunState = "open" | "finished";
 
 /** A run, summed up. `format` is [`RunSummary::FORMAT`]. */
@@ -655,11 +655,11 @@ warnings: Array<Said<Warning>>,
 lens?: LensSummary, };
 
 /**
- * A statement. `stats` makes it as data alone; `report` adds the words in what it writes for programs (JSON, the page's data), so that who reads
- * that needs no words of his own. Two statements are equal when their data are.
+ * A statement. `stats` creates it as data only. `report` adds the text in its output for programs (JSON, the page's data), so that readers of
+ * that output need no text of their own. Two statements are equal if their data are equal.
  */
 export type Said<T> = {
-/** The same in words. */
+/** The same as text. */
 text?: string, } & T;
 
 /** Both sides' laws of scaling for one case. */
@@ -671,7 +671,7 @@ unit: string,
 /** The parameters beside each other. */
 comparison: ScalingComparison, };
 
-/** Two fits of one law side by side. */
+/** Two fits of one law compared. */
 export type ScalingComparison = {
 /** The law. */
 law: Law,
@@ -736,30 +736,30 @@ steal: number, };
 /** What counts as one independent value. */
 export type Unit = "boot" | "run";
 
-/** Milliseconds since 1970-01-01T00:00:00Z, leap seconds left out. */
+/** Milliseconds since 1970-01-01T00:00:00Z, without leap seconds. */
 export type UnixMillis = number;
 
-/** A series, or a part of one, that isn't compared. */
+/** A series, or a part of one, that is not compared. */
 export type Unmatched = {
 /** Name of the case, without its number of tasks. */
 name: string,
-/** Number of tasks, where it has one. */
+/** Number of tasks, if it has one. */
 tasks: number | null,
-/** What of it was measured, where it isn't the one thing that matters. */
+/** What was measured, if it is not the main figure. */
 measure: string | null, } & ({ "reason": "one-side-only",
 /** The side that has it. */
 side: Letter, } | { "reason": "units-differ",
-/** The units; empty where one isn't known. */
+/** The units; empty if one is not known. */
 units: [string, string], } | { "reason": "directions-differ" } | { "reason": "direction-unknown" } | { "reason": "no-value",
 /** That side. */
 side: Letter,
-/** The first failure there, where there is one. */
+/** The first failure there, if there is one. */
 failure: Failure | null, } | { "reason": "no-ratio",
 /** That side. */
 side: Letter,
 /** The value; in JSON `null` when it is not finite. */
 value: number,
-/** The least value that a ratio can be made of. */
+/** The smallest value with a usable ratio. */
 least: number,
 /** The greatest. */
 greatest: number, } | { "reason": "split-block",
@@ -793,14 +793,14 @@ tasks: number,
 /** The point's efficiency. */
 efficiency: Estimate, };
 
-/** In which way a machine is virtual. */
+/** How a machine is virtual. */
 export type Virtualisation = { "how": "emulated" } | { "how": "container" } | { "how": "hypervisor",
-/** What is known of that one. */
+/** What is known about the hypervisor. */
 names: Array<string>, };
 
 /** A warning about a run, or about some of its cells. */
 export type Warning = {
-/** The cells concerned; empty when it is the whole run. */
+/** The cells concerned; empty for the whole run. */
 cells: Array<Cell>, } & ({ "code": "load" } & Load | { "code": "steal",
 /** The greatest share of the machine's CPU time that it took from a cell. */
 share: number,
@@ -814,31 +814,31 @@ cpus: number, } | { "code": "one-cpu" } | { "code": "oversubscribed",
 most_tasks: number,
 /** CPUs that they may run on. */
 cpus: number, } | { "code": "shared-cores",
-/** The most tasks that ran, and had CPUs of their own. */
+/** The most tasks that ran, each on its own CPU. */
 most_tasks: number,
 /** Physical cores. */
 cores: number, } | { "code": "unsettled-warm-up",
-/** Curves of which it was. */
+/** Number of curves for which it was. */
 curves: number,
-/** How much faster the first third of the window was than the rest, at most; below 0 it was slower. */
+/** How much faster the first third of the window was than the rest, at most; negative if it was slower. */
 change: number,
 /** The curve with that change. */
 worst: Case, } | { "code": "few-repeats",
 /** The fewest repeats of a point. */
 fewest: number,
-/** What its interval covers. */
+/** The coverage of its interval. */
 coverage: number,
-/** Repeats that are enough. */
+/** The number of repeats that is enough. */
 enough: number,
-/** What the interval of so many covers at least. */
+/** The least coverage of the interval of that many. */
 wanted: number, } | { "code": "coarse-count",
-/** One step of each task's count, as a share of what a repeat counted, at most; none where a repeat counted nothing. */
+/** The greatest ratio of one step of each task's count to a repeat's count; `None` if a repeat counted nothing. */
 step_share: number | null,
-/** The cell with that share. */
+/** The cell with that ratio. */
 worst: Cell, } | { "code": "noisy",
-/** Half-width of an interval, as a share of its median, from which on it counts as wide. */
+/** Half-width of an interval, as a share of its median, above which it counts as wide. */
 limit: number,
-/** The greatest half-width; none where the median is 0 or next to it. */
+/** The greatest half-width; `None` if the median is 0 or almost 0. */
 half_width: number | null,
 /** The cell with that interval. */
 worst: Cell, } | { "code": "incomplete",
@@ -846,7 +846,7 @@ worst: Cell, } | { "code": "incomplete",
 planned: number,
 /** Those that failed. */
 failed: number,
-/** Those that this machine can't do. */
+/** Those that this machine does not support. */
 unsupported: number,
 /** Those left out because the time was used up. */
 skipped: number,

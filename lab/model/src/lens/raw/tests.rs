@@ -1,4 +1,4 @@
-//! Reports that are read, and reports that are refused.
+//! Reports that are accepted, and reports that are refused.
 
 use super::*;
 use serde_json::{Value, json};
