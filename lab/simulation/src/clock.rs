@@ -1,4 +1,4 @@
-//! A clock whose time passes only when something simulated takes it.
+//! A clock whose time advances only when something simulated takes time.
 
 use faultline_model::time::UnixMillis;
 use faultline_runner::Clock;
@@ -12,7 +12,7 @@ const BEGIN: i64 = 1_767_225_600_000;
 #[derive(Debug)]
 pub struct SimulatedClock {
     elapsed: Cell<Duration>,
-    /// What the wall clock shows when no time has passed.
+    /// The wall clock's time at the start.
     wall_began_ms: Cell<i64>,
     has_jumped: Cell<bool>,
 }

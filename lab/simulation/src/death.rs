@@ -1,7 +1,7 @@
-//! A kill: the process is gone from one moment to the next, and only its files stay, as they are then.
+//! A kill: the process disappears at one moment, and only its files remain, in their state at that moment.
 //!
-//! The files are copied at that moment, and the rest of the life is unwound; whatever clean-up that runs happens to files which nobody will open again.
-//! A kill in the middle of a write leaves the beginning of what it adds to the write-ahead log.
+//! The files are copied at that moment, and the rest of the life is unwound. Clean-up that runs then happens to files that nobody opens again.
+//! A kill in the middle of a write leaves only the beginning of its addition to the write-ahead log.
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -10,18 +10,18 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What a life is unwound with.
+/// The panic payload that unwinds a life.
 pub(crate) struct Killed;
 
 /// Name of the database in its directory.
 pub(crate) const DATABASE: &str = "faultline.sqlite";
 
-/// Where a kill may come.
+/// When a kill may happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moment {
     /// Nothing is being written.
     Between,
-    /// The last write may not have come to its end: nobody has been told that it has.
+    /// The last write may be incomplete; nobody has been told that it is complete.
     Writing,
 }
 
@@ -30,13 +30,13 @@ pub(crate) enum Moment {
 pub(crate) struct Disk {
     root: PathBuf,
     life: Cell<u32>,
-    /// Length of the write-ahead log at the moment before the kill.
+    /// Length of the write-ahead log just before the kill.
     log_bytes: Cell<u64>,
     torn: Cell<u32>,
 }
 
 impl Disk {
-    /// Files below `root`, none yet.
+    /// Files below `root`, none yet. Fails if the directory cannot be created.
     pub(crate) fn new(root: &Path) -> io::Result<Self> {
         let disk = Disk { root: root.to_owned(), life: Cell::new(0), log_bytes: Cell::new(0), torn: Cell::new(0) };
         fs::create_dir(disk.directory())?;
@@ -56,17 +56,17 @@ impl Disk {
         self.directory().join(format!("{DATABASE}-wal"))
     }
 
-    /// How many kills came in the middle of a write.
+    /// How many kills happened in the middle of a write.
     pub(crate) fn torn(&self) -> u32 {
         self.torn.get()
     }
 
-    /// Notes how far the log has come.
+    /// Records the length of the log.
     pub(crate) fn note_log(&self) {
         self.log_bytes.set(self.log().metadata().map_or(0, |log| log.len()));
     }
 
-    /// Leaves the files of this life behind, for a next one that finds them as they are now.
+    /// Leaves a copy of this life's files for the next life. Fails if they cannot be copied.
     pub(crate) fn leave(&self, moment: Moment, random: &mut ChaCha8Rng) -> io::Result<()> {
         let (old, noted) = (self.directory(), self.log_bytes.get());
         self.life.set(self.life.get() + 1);

@@ -1,4 +1,4 @@
-//! What can befall an execution, and what has to be recorded of it then.
+//! What can happen to an execution, and what must then be recorded.
 
 use crate::script::{Expected, Line, Script};
 use faultline_model::outcome::{GuestFailure, Outcome};
@@ -15,30 +15,30 @@ pub(crate) enum Fault {
     Signal,
     /// It ends in the middle with a status.
     Status,
-    /// It tells of a system call that failed.
+    /// It reports a system call that failed.
     SystemCall,
-    /// It tells that this machine can't do what was asked.
+    /// It reports that this machine does not support what was asked for.
     Unsupported,
     /// It hangs until its limit.
     Hang,
     /// It prints a line that is not in the format.
     Rubbish,
-    /// Its output is cut off, and its status says that all is well.
+    /// Its output is cut off, and its status reports success.
     CutOff,
     /// It leaves out an interval.
     ShortWindow,
-    /// It takes several times as long as it should before it is ready.
+    /// It takes several times as long as normal until it is ready.
     Slow,
-    /// It never begins.
+    /// It never starts.
     NotStarted,
-    /// A setting of the system can't be put back after it.
+    /// A system setting cannot be restored after it.
     LeftChanged,
-    /// The guest around it fails.
+    /// The guest in which it runs fails.
     Guest(GuestFailure),
 }
 
 impl Fault {
-    /// Those that need no guest.
+    /// The faults that need no guest.
     const WITHOUT_GUEST: [Fault; 11] = [
         Fault::Signal,
         Fault::Status,
@@ -53,7 +53,7 @@ impl Fault {
         Fault::LeftChanged,
     ];
 
-    /// Any fault but that of a system that is left changed, after which no item ends, unless `may_leave_changed`.
+    /// Any fault. The one that leaves the system changed, after which no item ends, only if `may_leave_changed`.
     pub(crate) fn any(may_leave_changed: bool, random: &mut ChaCha8Rng) -> Self {
         let of_guests = GuestFailure::ALL.iter().copied().map(Fault::Guest);
         let all: Vec<Fault> = Self::WITHOUT_GUEST.into_iter().chain(of_guests).collect();
@@ -64,7 +64,7 @@ impl Fault {
         }
     }
 
-    /// Bends what would have ended well. `limit`: the execution's.
+    /// Changes the script of a successful execution. `limit`: the execution's.
     pub(crate) fn bend(self, script: Script, limit: Duration, random: &mut ChaCha8Rng) -> Script {
         let stderr = "it was to be".to_owned();
         let text = "it was to be".to_owned();
@@ -120,7 +120,7 @@ fn told(mut script: Script, line: &str) -> Script {
     script
 }
 
-/// Prints what is not in the format, or not in its place, as line `at` from 0.
+/// Prints a line that is not in the format, or is in the wrong place, as line `at`, counted from 0.
 fn rubbish(mut script: Script, at: usize, random: &mut ChaCha8Rng) -> Script {
     let kinds: [&[u8]; 5] = [b"", b"\xff\xfe", b"interval 7", b"faultline-workload 1 another", b"ready\t1"];
     let text = kinds.choose(random).map_or_else(Vec::new, |text| text.to_vec());
@@ -128,7 +128,7 @@ fn rubbish(mut script: Script, at: usize, random: &mut ChaCha8Rng) -> Script {
     Script { expected: Expected::Rubbish { line: at as u64 + 1 }, ..script }
 }
 
-/// Leaves out the last interval of the window; of a workload that runs once, its measure.
+/// Leaves out the last interval of the window; for a workload that runs once, its measure.
 fn short_window(mut script: Script) -> Script {
     let is_figure = |line: &Line| line.interval.is_some() || line.text.starts_with(b"measure ");
     let Some(last) = script.lines.iter().rposition(is_figure) else { return script };

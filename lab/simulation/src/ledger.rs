@@ -1,5 +1,5 @@
-//! What the simulated target knows to be true, kept apart from the product: every execution with what it printed, what was acknowledged of it, and
-//! what has to be recorded.
+//! What the simulated target knows to be true, independently of the product: every execution with its output, what was acknowledged of it, and
+//! what must be recorded.
 
 use crate::script::{Expected, Script};
 use crate::workload::EXECUTION;
@@ -13,33 +13,33 @@ use std::time::Duration;
 struct Execution {
     ordinal: u32,
     expected: Expected,
-    /// The intervals that it prints, if nothing comes between.
+    /// The intervals that it prints if nothing intervenes.
     intervals: Vec<Interval>,
-    /// How many of them were taken, and so have to be saved.
+    /// How many of them were accepted, and so must be saved.
     acknowledged: usize,
-    /// Whether the number that tells it from others was taken.
+    /// Whether the number that identifies it was accepted.
     is_known: bool,
-    /// The outcome that the runner told of, after it had saved it.
+    /// The outcome that the runner reported after saving it.
     told: Option<Outcome>,
-    /// It was stopped, or its life ended, before its outcome was told.
+    /// It was stopped, or its life ended, before its outcome was reported.
     is_cut_short: bool,
 }
 
-/// A stretch from the first item of a life to its end.
+/// The time from the first item of a life to its end.
 #[derive(Debug, Clone, Copy)]
 struct Stretch {
     began: Duration,
     last_item: Duration,
 }
 
-/// All executions, and what time they took.
+/// All executions, and the time that they took.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     executions: Vec<Execution>,
     item: Option<u32>,
     stretches: Vec<Stretch>,
     is_measuring: bool,
-    /// What should not have happened, in words.
+    /// Violations, in words.
     violations: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ impl Ledger {
         self.item = None;
     }
 
-    /// A life has ended, however.
+    /// A life has ended, for any reason.
     pub(crate) fn life_ended(&mut self) {
         if let Some(last) = self.executions.last_mut().filter(|last| last.told.is_none()) {
             last.is_cut_short = true;
@@ -65,7 +65,7 @@ impl Ledger {
         }
     }
 
-    /// An item is about to begin.
+    /// An item is about to start.
     pub(crate) fn item_begins(&mut self, ordinal: u32) {
         let told = |execution: &&Execution| execution.ordinal == ordinal && execution.told.is_some();
         if let Some(execution) = self.executions.iter().find(told) {
@@ -75,7 +75,7 @@ impl Ledger {
         self.item = Some(ordinal);
     }
 
-    /// An execution begins: its number.
+    /// An execution starts; its script has its number.
     pub(crate) fn begins(&mut self, script: &Script) {
         let Some(ordinal) = self.item else { return self.violation("an execution of no item".to_owned()) };
         self.executions.push(Execution {
@@ -89,7 +89,7 @@ impl Ledger {
         });
     }
 
-    /// The attempt of the execution under way is saved, from this time on.
+    /// The attempt of the running execution is saved from this time on.
     pub(crate) fn attempt_is_saved(&mut self, at: Duration) {
         if let Some(stretch) = self.stretches.last_mut() {
             stretch.last_item = at;
@@ -101,7 +101,7 @@ impl Ledger {
         self.executions.len() as u64
     }
 
-    /// A line of the execution under way was taken.
+    /// A line of the running execution was accepted.
     pub(crate) fn line_taken(&mut self, is_interval: bool, is_number: bool) {
         if let Some(last) = self.executions.last_mut() {
             last.acknowledged += usize::from(is_interval);
@@ -109,7 +109,7 @@ impl Ledger {
         }
     }
 
-    /// The execution under way was stopped.
+    /// The running execution was stopped.
     pub(crate) fn stopped(&mut self) {
         if let Some(last) = self.executions.last_mut() {
             last.is_cut_short = true;
@@ -124,12 +124,12 @@ impl Ledger {
         }
     }
 
-    /// Notes what should not have happened.
+    /// Records a violation.
     pub(crate) fn violation(&mut self, text: String) {
         self.violations.push(text);
     }
 
-    /// The first thing that should not have happened.
+    /// Fails with the first violation, if there is one.
     pub(crate) fn first_violation(&self) -> Result<(), String> {
         self.violations.first().map_or(Ok(()), |text| Err(text.clone()))
     }
@@ -139,13 +139,13 @@ impl Ledger {
         self.stretches.last().filter(|_| self.is_measuring).map_or(Duration::ZERO, |stretch| now - stretch.began)
     }
 
-    /// Time that earlier lives took, each from its first item's begin to its last item's.
+    /// Time that earlier lives took, each from the start of its first item to the end of its last one.
     pub(crate) fn in_earlier_lives(&self) -> Duration {
         let earlier = self.stretches.len().saturating_sub(usize::from(self.is_measuring));
         self.stretches[..earlier].iter().map(|stretch| stretch.last_item - stretch.began).sum()
     }
 
-    /// How many lives measured.
+    /// How many lives measured anything.
     pub(crate) fn measuring_lives(&self) -> usize {
         self.stretches.len()
     }
@@ -156,7 +156,7 @@ impl Ledger {
         matches!(last, Some(Expected::Exactly(Outcome::LeftChanged { .. })))
     }
 
-    /// Holds what is saved against what is true.
+    /// Compares the saved record with the truth. Fails with what differs.
     pub(crate) fn check(&self, record: &RunRecord) -> Result<(), String> {
         let mut found = vec![false; self.executions.len()];
         for attempt in &record.attempts {
@@ -198,7 +198,7 @@ fn check_attempt(execution: &Execution, attempt: &Attempt) -> Result<(), String>
     }
 }
 
-/// What was acknowledged is saved, and nothing that wasn't printed; the interval at which it was cut short may be there or not.
+/// Checks that everything acknowledged is saved, and nothing that was not printed. The interval at which it was cut short may be saved or not.
 fn check_samples(execution: &Execution, attempt: &Attempt) -> Result<(), String> {
     let saved: Vec<&Interval> = attempt.warmup.iter().chain(&attempt.window).collect();
     let printed: Vec<&Interval> = execution.intervals.iter().collect();

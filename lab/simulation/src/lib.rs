@@ -1,9 +1,9 @@
-//! Simulates experiments by seed: the product's own planning, running, saving, resuming and concluding, on a target and a clock of the tests'
-//! own, with injected faults.
+//! Simulates experiments by seed. The product's own code plans, runs, saves, resumes and concludes, on a simulated target and
+//! clock with injected faults.
 //!
-//! One seed is one experiment ([`simulate`]): a run or a live comparison, which is stopped, refused by its database or killed several times and
-//! resumed each time, while its workloads crash, hang and print rubbish. Whatever a seed does, it does again. What has to hold is checked
-//! after each of the experiment's lives (`ledger`, `record`) and at its end (`ending`). Nothing of the product uses this crate.
+//! One seed is one experiment ([`simulate`]): a run or a live comparison, which is stopped, refused by its database or killed several times, and
+//! resumed each time, while its workloads crash, hang and print garbage. The same seed always does the same. The invariants are checked
+//! after each of the experiment's lives (`ledger`, `record`) and at its end (`ending`). The product does not use this crate.
 
 mod clock;
 mod death;

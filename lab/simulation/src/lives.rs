@@ -1,4 +1,4 @@
-//! An experiment through all its lives: begun, ended by whatever befalls it, and resumed until it is concluded.
+//! An experiment through all its lives: started, ended by an event, and resumed until it is concluded.
 
 use crate::death::{DATABASE, Killed};
 use crate::ending::Answered;
@@ -20,19 +20,19 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::OnceLock;
 
-/// A file system in memory, where there is one.
+/// A file system in memory, if there is one.
 const IN_MEMORY: &str = "/dev/shm";
 
-/// Moments of a life at most: later troubles come to none.
+/// The maximum number of moments of a life: later events have no effect.
 const MOMENTS: f64 = 1000.0;
 
-/// Samples after which a database refuses to save at the latest: no more than most experiments have.
+/// The maximum number of samples after which a database refuses to save: not more than most experiments have.
 const SAMPLES: u32 = 60;
 
-/// What came of a seed.
+/// The result of a seed.
 #[derive(Debug, Clone, Default)]
 pub struct Account {
-    /// Lives in all.
+    /// Number of lives.
     pub lives: u32,
     /// Lives that ended by a kill.
     pub killed: u32,
@@ -42,7 +42,7 @@ pub struct Account {
     pub stopped: u32,
     /// Lives whose database refused to save.
     pub refused: u32,
-    /// Lives that ended as the system was left changed.
+    /// Lives that ended because the system was left changed.
     pub left_changed: u32,
     /// Items planned.
     pub items: usize,
@@ -50,21 +50,21 @@ pub struct Account {
     pub attempts: usize,
     /// The kinds of outcomes that were recorded.
     pub outcomes: HashSet<Discriminant<Outcome>>,
-    /// What a comparison said; none of a plain run, and where nothing could be compared.
+    /// The answer of a comparison; `None` for a plain run, and if nothing could be compared.
     pub answered: Option<Answered>,
 }
 
 /// How a life ended.
 enum End {
-    /// With what the experiment has to say.
+    /// With the experiment's conclusion.
     Concluded(Box<Conclusion>),
-    /// The experiment is finished, and its sides can't be compared.
+    /// The experiment is finished, and its sides cannot be compared.
     Incomparable(String),
-    /// Before the experiment had come to its end.
+    /// Before the end of the experiment.
     Early,
 }
 
-/// Simulates the experiment of a seed from its beginning to its end. The error says what did not hold.
+/// Simulates a seed's experiment from its start to its end. Fails with the invariant that did not hold.
 pub fn simulate(seed: u64) -> Result<Account, String> {
     let memory = Path::new(IN_MEMORY);
     let above = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
@@ -117,10 +117,10 @@ impl Lives {
         Err("it ended early, and nothing befell it".to_owned())
     }
 
-    /// A life that something befalls.
+    /// A life in which an event happens.
     fn troubled_life(&mut self) -> Result<End, String> {
         let world = self.world.clone();
-        // As many within the first few moments as within the first hundreds.
+        // As many events within the first few moments as within the first hundreds.
         let moment = |share: f64| {
             world.draw(|random| random.random_bool(share).then(|| MOMENTS.powf(random.random::<f64>()) as u32))
         };
@@ -135,7 +135,7 @@ impl Lives {
         self.life(troubles, refused_after)
     }
 
-    /// `refused_after`: samples that the database takes before it refuses to save.
+    /// `refused_after`: number of samples after which the database refuses to save.
     fn life(&mut self, troubles: Troubles, refused_after: Option<u32>) -> Result<End, String> {
         let world = self.world.clone();
         if let Some(samples) = refused_after {
@@ -162,7 +162,7 @@ impl Lives {
         }
     }
 
-    /// What the product does in one life; none if it was killed. A panic of its own is handed on.
+    /// What the product does in one life; `None` if it was killed. The product's own panics are passed on.
     fn live(&self, troubles: Troubles) -> Option<Result<Measured, Error>> {
         let (world, places) = (&self.world, self.places());
         let stop = world.begin_life(troubles);
@@ -188,7 +188,7 @@ impl Lives {
         }
     }
 
-    /// An error is right where its cause was injected.
+    /// An error is correct if its cause was injected.
     fn failed(&mut self, error: &Error, troubles: Troubles, may_refuse: bool) -> Result<End, String> {
         if may_refuse && error.problem.contains(REFUSED) {
             self.account.refused += 1;
@@ -222,7 +222,7 @@ impl Lives {
         }
     }
 
-    /// Opens the database as the last life left it, and checks what it holds.
+    /// Opens the database as the last life left it, and checks its contents.
     fn look(&mut self) -> Result<(), String> {
         let ledger = self.world.ledger.borrow();
         ledger.first_violation()?;
@@ -268,7 +268,7 @@ impl Lives {
         }
     }
 
-    /// The run as it is saved, which has to be at its end.
+    /// The saved run, which must be at its end.
     fn finished(&mut self) -> Result<RunRecord, String> {
         let record = self.record.take().ok_or("it is concluded and not saved")?;
         ending::check(&self.world, &record)?;

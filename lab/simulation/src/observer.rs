@@ -1,4 +1,4 @@
-//! Watches an experiment, as a face does: what it is told has to be saved by then.
+//! Observes an experiment as a front end does. Everything that it is told must already be saved.
 
 use crate::death::Moment;
 use crate::world::World;
@@ -9,7 +9,7 @@ use faultline_model::record::RunHead;
 use faultline_runner::{Clock, RunProgress};
 use std::rc::Rc;
 
-/// Tells the ledger.
+/// Reports to the ledger.
 pub(crate) struct Watcher(pub(crate) Rc<World>);
 
 impl faultline_runner::Observer for Watcher {

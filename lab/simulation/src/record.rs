@@ -1,15 +1,15 @@
-//! What holds of a saved run at any time, and from one time to a later one.
+//! Invariants of a saved run at any time, and between an earlier and a later time.
 
 use faultline_model::outcome::Outcome;
 use faultline_model::record::{Attempt, RunRecord, RunState};
 use std::collections::BTreeSet;
 
-/// Whether an attempt has ended its item: one that was interrupted, or left the system changed, is made again.
+/// Whether an attempt has ended its item. An attempt that was interrupted, or left the system changed, is repeated.
 pub(crate) fn has_ended(attempt: &Attempt) -> bool {
     !matches!(attempt.outcome, None | Some(Outcome::Interrupted | Outcome::LeftChanged { .. }))
 }
 
-/// Checks a run by itself.
+/// Checks a run by itself. Fails with the invariant that does not hold.
 pub(crate) fn check(record: &RunRecord) -> Result<(), String> {
     let mut ended = BTreeSet::new();
     for attempt in &record.attempts {
@@ -27,7 +27,7 @@ pub(crate) fn check(record: &RunRecord) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that nothing of what was saved is altered or gone later.
+/// Checks that saved data were not altered or removed later. Fails with what was.
 pub(crate) fn check_kept(before: &RunRecord, after: &RunRecord) -> Result<(), String> {
     let is_same = before.settings == after.settings
         && before.subjects == after.subjects
@@ -53,7 +53,7 @@ pub(crate) fn check_kept(before: &RunRecord, after: &RunRecord) -> Result<(), St
     })
 }
 
-/// An attempt that was open may have come to be interrupted, and nothing else.
+/// An open attempt may have become interrupted. Nothing else may change.
 fn is_kept(before: &Attempt, after: &Attempt) -> bool {
     match (&before.outcome, &after.outcome) {
         (None, Some(Outcome::Interrupted)) => *before == Attempt { outcome: None, ..after.clone() },

@@ -1,14 +1,14 @@
-//! A database that refuses to save, as one on a full disk does: a trigger of ours in it.
+//! A database that refuses to save, like one on a full disk: a trigger in it does this.
 
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
 use rusqlite::Connection;
 use std::path::Path;
 
-/// What the database says.
+/// The error of the database.
 pub(crate) const REFUSED: &str = "refused by the simulation";
 
-/// What may be refused: every way in which a run is written.
+/// The writes that may be refused: every way in which a run is written.
 const WRITES: [&str; 8] = [
     "INSERT ON sample",
     "INSERT ON note",
@@ -20,7 +20,7 @@ const WRITES: [&str; 8] = [
     "UPDATE ON run",
 ];
 
-/// Has the database refuse any one kind of write, once it holds `samples` more than now.
+/// Makes the database refuse one kind of write, once it holds `samples` more than now. Fails if the trigger cannot be created.
 pub(crate) fn begin(database: &Path, samples: u32, random: &mut ChaCha8Rng) -> rusqlite::Result<()> {
     let Some(write) = WRITES.choose(random) else { return Ok(()) };
     let connection = Connection::open(database)?;
@@ -32,7 +32,7 @@ pub(crate) fn begin(database: &Path, samples: u32, random: &mut ChaCha8Rng) -> r
     ))
 }
 
-/// Lets it save again.
+/// Makes it save again. Fails if the trigger cannot be removed.
 pub(crate) fn end(database: &Path) -> rusqlite::Result<()> {
     Connection::open(database)?.execute_batch("DROP TRIGGER IF EXISTS refusal")
 }

@@ -1,4 +1,4 @@
-//! What one execution prints, how long each line takes, and how it ends.
+//! The output of one execution, how long each line takes, and how it ends.
 
 use faultline_model::outcome::Outcome;
 use faultline_model::protocol::Interval;
@@ -8,7 +8,7 @@ use std::time::Duration;
 /// One line of output.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
-    /// What is printed, without its end.
+    /// The output, without its line end.
     pub(crate) text: Vec<u8>,
     /// Time that passes before it.
     pub(crate) takes: Duration,
@@ -32,18 +32,18 @@ pub(crate) struct Script {
     pub(crate) ending: Ending,
     /// It does not end by itself after the lines.
     pub(crate) hangs: bool,
-    /// What has to be recorded of it, unless it is stopped or killed.
+    /// What must be recorded of it, unless it is stopped or killed.
     pub(crate) expected: Expected,
 }
 
-/// The outcome that has to be recorded.
+/// The outcome that must be recorded.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Expected {
     /// This one.
     Exactly(Outcome),
-    /// Unreadable output, from this line on; its words are free.
+    /// Unreadable output, from this line on; the text of the outcome may be anything.
     Rubbish {
-        /// From 1; 0 where no line is at fault.
+        /// From 1; 0 if no line is wrong.
         line: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! The simulated machine: executes workloads that are data, in simulated time, with faults.
+//! The simulated machine: executes workloads that are plain data, in simulated time, with faults.
 
 use crate::death::Moment;
 use crate::script::Script;
@@ -15,10 +15,10 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// What a guest's boot takes.
+/// Duration of a guest's boot.
 pub(crate) const BOOT: Duration = Duration::from_secs(1);
 
-/// The machines there are: whatever is asked for is simulated.
+/// The machines: every requested machine is simulated.
 pub(crate) struct SimulatedMachines(pub(crate) Rc<World>);
 
 impl Machines for SimulatedMachines {
@@ -70,7 +70,7 @@ impl Target for SimulatedTarget {
         stop: &StopFlag,
     ) -> Ending {
         let world = &self.world;
-        // The attempt may not have come to be saved.
+        // The attempt may not be saved yet.
         world.moment(Moment::Writing);
         let Some(info) = self.workloads.iter().find(|info| info.name == execution.workload) else {
             return Ending::NotStarted { text: format!("there is no workload {}", execution.workload) };
@@ -88,7 +88,7 @@ impl Target for SimulatedTarget {
 }
 
 impl SimulatedTarget {
-    /// What this execution does.
+    /// The script of this execution.
     fn script(&self, info: &WorkloadInfo, execution: &Execution) -> Script {
         let world = &self.world;
         let number = world.ledger.borrow().next();

@@ -11,10 +11,10 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use std::time::Duration;
 
-/// The variable of the environment by which a subject is made faster: a factor of its rates.
+/// The environment variable that makes a subject faster: a factor of its rates.
 pub(crate) const SPEED: &str = "FAULTLINE_SIMULATED_SPEED";
 
-/// The note by which an execution is found again among what was saved.
+/// The note that identifies an execution among the saved ones.
 pub(crate) const EXECUTION: &str = "execution";
 
 /// Operations per second of one task.
@@ -23,13 +23,13 @@ const RATE: f64 = 1e6;
 /// Relative standard deviation of a workload's rate between executions, and between intervals.
 const NOISE: f64 = 0.01;
 
-/// From the program's start until its tasks wait.
+/// Time from the program's start until its tasks wait.
 const SET_UP: Duration = Duration::from_millis(20);
 
 /// How long a workload that runs once takes.
 const ONCE_S: f64 = 0.5;
 
-/// The workloads there are: two loops, and one that runs once.
+/// The workloads: two loops, and one that runs once.
 pub(crate) fn all() -> Vec<WorkloadInfo> {
     let variant = |name: &str, modes: &[TaskMode]| VariantInfo {
         name: name.to_owned(),
@@ -67,7 +67,7 @@ pub(crate) fn all() -> Vec<WorkloadInfo> {
     ]
 }
 
-/// The call of a workload's program, read (docs/FORMATS.md §3).
+/// The parsed arguments of a workload's program (docs/FORMATS.md §3).
 struct Call<'a> {
     execution: &'a Execution,
     tasks: usize,
@@ -96,7 +96,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// An execution that ends well. `number` tells it from every other.
+/// A successful execution. `number` identifies it.
 pub(crate) fn script(info: &WorkloadInfo, execution: &Execution, number: u64, random: &mut ChaCha8Rng) -> Script {
     let call = Call::new(execution);
     let rate = RATE * call.speed() * noisy(random);
@@ -165,7 +165,7 @@ fn once(rate: f64, at: &mut Duration, lines: &mut Vec<Line>) {
     lines.push(Line::new(format!("measure real_s s lower {}", takes.as_secs_f64())));
 }
 
-/// About 1: the sum of three uniform numbers is nearly normal, with a standard deviation of a half.
+/// A random number around 1. The sum of three uniform numbers is nearly normal, with a standard deviation of a half.
 fn noisy(random: &mut ChaCha8Rng) -> f64 {
     let sum: f64 = (0..3).map(|_| random.random::<f64>()).sum();
     1.0 + 2.0 * NOISE * (sum - 1.5)

@@ -1,4 +1,4 @@
-//! The world of one seed: its time, its files, what befalls the life under way, and what is true.
+//! The world of one seed: its time, its files, the events of the current life, and the truth.
 
 use crate::clock::SimulatedClock;
 use crate::death::{Disk, Killed, Moment};
@@ -16,17 +16,17 @@ use std::panic::resume_unwind;
 use std::path::Path;
 use std::time::Duration;
 
-/// Wall clocks are set by up to a day.
+/// The wall clock is changed by up to a day.
 const LONGEST_JUMP_MS: i64 = 86_400_000;
 
-/// What befalls a life, by the number of the moment at which it does.
+/// The events of a life, by the number of the moment at which they happen.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Troubles {
     /// The process is killed.
     pub(crate) killed_at: Option<u32>,
-    /// A stop is asked for.
+    /// A stop is requested.
     pub(crate) stopped_at: Option<u32>,
-    /// The wall clock is set.
+    /// The wall clock is changed.
     pub(crate) clock_set_at: Option<u32>,
     /// Faults may leave the system changed.
     pub(crate) may_leave_changed: bool,
@@ -39,7 +39,7 @@ pub(crate) struct World {
     pub(crate) clock: SimulatedClock,
     /// Its files.
     pub(crate) disk: Disk,
-    /// What is true.
+    /// The truth.
     pub(crate) ledger: RefCell<Ledger>,
     /// The experiment.
     pub(crate) scenario: Scenario,
@@ -52,7 +52,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// The world of a seed, with its files below `root`.
+    /// The world of a seed, with its files below `root`. Fails if they cannot be created.
     pub(crate) fn new(seed: u64, root: &Path) -> io::Result<Self> {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         Ok(World {
@@ -69,12 +69,12 @@ impl World {
         })
     }
 
-    /// Draws something.
+    /// Draws a random value.
     pub(crate) fn draw<T>(&self, draw: impl FnOnce(&mut ChaCha8Rng) -> T) -> T {
         draw(&mut self.random.borrow_mut())
     }
 
-    /// A life begins, some time after the last one: perhaps after a reboot. Its stop flag.
+    /// Starts a life, some time after the last one, perhaps after a reboot. Returns its stop flag.
     pub(crate) fn begin_life(&self, troubles: Troubles) -> StopFlag {
         self.clock.pass(Duration::from_secs(self.draw(|random| random.random_range(1..1000))));
         if self.draw(|random| random.random_bool(0.2)) {
@@ -88,7 +88,7 @@ impl World {
         self.stop.borrow().clone()
     }
 
-    /// A moment at which something may befall this life. A kill does not return.
+    /// A moment at which an event may happen to this life. A kill does not return.
     pub(crate) fn moment(&self, moment: Moment) {
         let number = self.moments.replace(self.moments.get() + 1);
         let troubles = self.troubles.get();
@@ -107,24 +107,24 @@ impl World {
         }
     }
 
-    /// Whether a stop was asked for in this life.
+    /// Whether a stop was requested in this life.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.borrow().is_set()
     }
 
-    /// What befalls the next execution of a subject's, if anything.
+    /// The fault of a subject's next execution, if any.
     pub(crate) fn fault(&self, speed_is_set: bool) -> Option<Fault> {
         let share = if speed_is_set { self.scenario.fault_share_b } else { self.scenario.fault_share };
         let may_leave_changed = self.troubles.get().may_leave_changed;
         self.draw(|random| random.random_bool(share).then(|| Fault::any(may_leave_changed, random)))
     }
 
-    /// The name of the boot under way.
+    /// The name of the current boot.
     pub(crate) fn boot(&self) -> String {
         format!("boot-{}", self.boots.get())
     }
 
-    /// The simulated machine, as it is now.
+    /// The facts of the simulated machine, now.
     pub(crate) fn facts(&self) -> Facts {
         let mut facts = Facts::default();
         facts.text("host.name", "simulated");
@@ -137,7 +137,7 @@ impl World {
         facts
     }
 
-    /// Notes whether the budget is used up by now. Its end is rounded to milliseconds.
+    /// Records whether the budget is used up now. Its end is rounded to milliseconds.
     pub(crate) fn note_budget(&self) {
         let near = Duration::from_millis(2 * self.ledger.borrow().measuring_lives() as u64);
         let is_unknown = self.scenario.is_comparison() && self.clock.has_jumped();
@@ -151,7 +151,7 @@ impl World {
         self.budget_used.get()
     }
 
-    /// Checks that another item may begin now, by the budget.
+    /// Checks that the budget allows another item now.
     pub(crate) fn check_budget(&self) {
         let Some(budget) = self.scenario.budget() else { return };
         let spent = self.spent();
@@ -161,8 +161,8 @@ impl World {
         }
     }
 
-    /// Time that counts against the budget at least, by now: of a comparison, that of its earlier lives too. While nobody has set the wall clock, by
-    /// which the product knows those.
+    /// Minimum of the time that counts against the budget so far; for a comparison, with that of its earlier lives. Valid only while the wall clock was not
+    /// changed, because the product uses it for the earlier lives.
     pub(crate) fn spent(&self) -> Duration {
         let ledger = self.ledger.borrow();
         let in_this_life = ledger.in_this_life(self.clock.monotonic());

@@ -1,4 +1,4 @@
-//! A thousand experiments, each from a seed, in which all goes wrong that can. A seed that fails is printed with the command that repeats it.
+//! A thousand experiments, each from a seed, with every kind of trouble. A failing seed is printed with the command that repeats it.
 
 use faultline_simulation::{Account, Difference, simulate};
 use std::collections::HashSet;
@@ -7,19 +7,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Instant;
 
-/// The first seed of a usual round.
+/// The first seed of a normal run of this test.
 const FIRST_SEED: u64 = 20_270_101;
 
-/// Seeds of a usual round.
+/// Number of seeds of a normal run.
 const SEEDS: u64 = 1000;
 
-/// Kinds of outcomes there are, but for what the lens alone records.
+/// Number of kinds of outcomes, without those that only the lens records.
 const OUTCOMES: usize = 11;
 
-/// How many seeds to try, in place of the usual number.
+/// The variable with the number of seeds, to replace the default.
 const SEEDS_VARIABLE: &str = "FAULTLINE_SEEDS";
 
-/// The first seed, in place of the usual one; alone if no number of seeds is given.
+/// The variable with the first seed, to replace the default; without a number of seeds, only that one runs.
 const SEED_VARIABLE: &str = "FAULTLINE_SEED";
 
 #[test]
@@ -49,13 +49,13 @@ fn number(variable: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{variable} takes a number, not '{text}'")))
 }
 
-/// All seeds, by as many threads as there are CPUs; in the order of the seeds.
+/// Simulates all seeds, on as many threads as there are CPUs; returns them in the order of the seeds.
 fn simulate_all(first: u64, count: u64) -> Vec<(u64, Result<Account, String>)> {
     let next = AtomicU64::new(first);
     let work = || {
         let mut came = Vec::new();
         loop {
-            // Relaxed: it hands out numbers, and nothing else is shared.
+            // Relaxed: it only hands out numbers; nothing else is shared.
             let seed = next.fetch_add(1, Ordering::Relaxed);
             if seed >= first + count {
                 return came;
@@ -92,7 +92,7 @@ fn words(first: u64, accounts: &[Account]) -> String {
     )
 }
 
-/// Equal sides differ in no more comparisons than the level allows, as far as these many can tell.
+/// Checks that equal sides differ in no more comparisons than the level allows, as far as this number of comparisons can show.
 fn check_answers(accounts: &[Account]) {
     let found = |is_equal: bool| {
         let answered = accounts.iter().filter_map(|account| account.answered);
@@ -111,7 +111,7 @@ fn check_answers(accounts: &[Account]) {
     assert!((falsely as f64) <= allowed, "{falsely} of {equal} comparisons of equal sides found a difference");
 }
 
-/// A simulation in which little goes wrong shows little.
+/// A simulation with few events shows little.
 fn check_that_much_befell(accounts: &[Account]) {
     let sum = |count: fn(&Account) -> u32| accounts.iter().map(count).sum::<u32>();
     for (what, count) in [
