@@ -1,4 +1,4 @@
-//! One's own run and the literature's figures next to each other, workload by workload. Says whose figure is whose, and not which is better.
+//! Your own run and the literature's figures next to each other, workload by workload. Shows whose figure it is, and does not say which is better.
 
 use super::document::{Document, Headed, Heading, MARKDOWN, Spacing, View};
 use super::improvement::{Improvement, Measured, improvements};
@@ -17,10 +17,10 @@ use serde::Serialize;
 /// Name and version of the JSON.
 const FORMAT: &str = "faultline-beside-published/1";
 
-/// What stands above the figures.
+/// Shown above the figures.
 const CAUTION: &str = "Other machines, kernels, compilers and programs: these figures stand side by side and are not comparable as they are.";
 
-/// Workload, its variant (empty: any), and the literature's tests that do the like.
+/// Workload, its variant (empty: any), and the similar tests in the literature.
 type Kin = (&'static str, &'static str, &'static [&'static str]);
 
 const KIN: [Kin; 9] = [
@@ -35,13 +35,13 @@ const KIN: [Kin; 9] = [
     ("compile", "", &["concurrent-compile"]),
 ];
 
-/// The literature's builds: all of them are kin of `tree_build`.
+/// Builds in the literature; all of them are similar to `tree_build`.
 const BUILDS: [&str; 5] = ["buildworld", "buildkernel", "native-kernel-build", "kernel-build", "libLLVM-build"];
 
-/// A figure of one's own or of the literature.
+/// A figure of your own run or of the literature.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Row {
-    /// The curve that it stands beside: `self_exec:static-shared (processes)`.
+    /// The curve that it belongs to: `self_exec:static-shared (processes)`.
     curve: String,
     /// `this run`, or the source's name.
     whose: String,
@@ -49,20 +49,20 @@ struct Row {
     test: String,
     /// Machine and release.
     machine: String,
-    /// Number of tasks, where it is known.
+    /// Number of tasks, if it is known.
     tasks: Option<u32>,
-    /// Median of one's own repeats; mean, or the single figure, of the literature.
+    /// Median of your own repeats; for the literature the mean, or the single figure.
     figure: f64,
     unit: String,
-    /// Interval of one's own, lowest and highest repeat of the literature.
+    /// Lower end of your own interval; for the literature the lowest repeat. `high` is the same upwards.
     low: f64,
     high: f64,
-    /// Probability with which one's own interval covers the true median.
+    /// Probability that your own interval covers the true median.
     coverage: Option<f64>,
-    /// Number of repeats, where the source says it.
+    /// Number of repeats, if the source states it.
     n: Option<u32>,
     note: String,
-    /// In words, with unit.
+    /// As text, with unit.
     #[serde(skip)]
     words: String,
 }
@@ -77,8 +77,8 @@ struct Beside {
     rows: Vec<Row>,
 }
 
-/// Puts the run's curves beside the literature's figures for the like, which are shown at the numbers of tasks that they were measured at. Workloads
-/// that the literature has nothing about are left out.
+/// The run's curves with similar figures of the literature, shown at the numbers of tasks at which they were measured. Workloads without
+/// figures in the literature are left out.
 pub fn beside(summary: &RunSummary, format: Format, style: &Style) -> String {
     let signs = if format == Format::Table { style.signs() } else { &UNICODE };
     Beside { format: FORMAT, caution: CAUTION, rows: rows(summary, signs) }.written(format, style)
@@ -147,7 +147,7 @@ fn name(curve: &Curve) -> String {
     format!("{} ({tasks})", one_line(&curve.case.to_string()))
 }
 
-/// The literature's tests that do the like of a case.
+/// The literature's tests that are similar to a case.
 fn kin(case: &Case) -> Vec<&'static str> {
     if case.workload == "tree_build" {
         return BUILDS.to_vec();
@@ -156,7 +156,7 @@ fn kin(case: &Case) -> Vec<&'static str> {
     KIN.iter().filter(like).flat_map(|kin| kin.2.iter().copied()).collect()
 }
 
-/// Rates, bandwidths and builds' real times; the seconds of a zero-fill program say nothing without its amount of work.
+/// Rates, bandwidths and builds' real times. The seconds of a zero-fill program are not comparable without the amount of its work.
 fn fits(improvement: &Improvement, tests: &[&str]) -> bool {
     let test = improvement.subject.test.as_str();
     let metric = match improvement.metric {

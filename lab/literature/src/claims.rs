@@ -1,4 +1,4 @@
-//! What the authors claim of an improvement or of a range of them, whether recomputed ones bear it out, and what is known where they don't.
+//! The improvements that authors claim, whether the recomputed ones agree, and remarks on those that do not.
 
 use super::raw::{Metric, Subject, records};
 use super::sources::{DRAGONFLY_5_6, DRAGONFLY_2011, Definition, OPENBSD_2024};
@@ -23,15 +23,15 @@ pub(crate) struct Claim {
     pub definition: Definition,
 }
 
-/// Whether the raw values bear a claim out.
+/// Whether the raw values agree with a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Agreement {
-    /// Rounded to the digits printed, it is what is claimed, or lies in the range claimed.
+    /// Rounded to the printed digits, it is the claimed value, or it lies in the claimed range.
     AsClaimed,
-    /// Cut off after the digits printed, it is what is claimed.
+    /// Truncated after the printed digits, it is the claimed value.
     CutOff,
-    /// It is something else.
+    /// It is another value.
     Differs,
 }
 
@@ -68,7 +68,7 @@ impl Claim {
         }
     }
 
-    /// Decimals with which a figure stands beside it: enough to see how it rounds.
+    /// Decimals with which a figure is shown next to it: enough to see the rounding.
     pub(crate) fn decimals(&self) -> usize {
         if self.last_digit_percent < 1.0 { 2 } else { 1 }
     }
@@ -78,13 +78,13 @@ impl Claim {
         self.low_percent != self.high_percent
     }
 
-    /// How the lowest and the highest improvement of the tests that a range covers relate to its ends.
+    /// How the lowest and the highest improvement of the tests of a range agree with its ends.
     pub(crate) fn ends(&self, lowest: f64, highest: f64) -> [Agreement; 2] {
         let end = |percent| Claim { low_percent: percent, high_percent: percent, ..self.clone() };
         [end(self.low_percent).agreement(lowest), end(self.high_percent).agreement(highest)]
     }
 
-    /// How `recomputed`, in percent by the claim's definition, relates to it.
+    /// How `recomputed`, in percent by the claim's definition, agrees with it.
     pub(crate) fn agreement(&self, recomputed: f64) -> Agreement {
         let half = self.last_digit_percent / 2.0;
         if recomputed >= self.low_percent - half && recomputed < self.high_percent + half {
@@ -99,7 +99,7 @@ impl Claim {
     }
 }
 
-/// A range as claimed and as recomputed.
+/// A claimed range and its recomputed values.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Range {
     /// What the tests have in common: `16 CPUs`.
@@ -110,11 +110,11 @@ pub(crate) struct Range {
     pub lowest_percent: f64,
     /// Highest improvement of the tests.
     pub highest_percent: f64,
-    /// Whether the lower and the upper end are as claimed.
+    /// Whether the lower and the upper end agree.
     pub agreements: [Agreement; 2],
 }
 
-/// The ranges among claims, each with the improvements of all tests that it covers. `claimed`: load, claim, and the improvement recomputed, in percent.
+/// The claimed ranges, each with the improvements of all tests that it covers. `claimed`: load, claim, and the recomputed improvement in percent.
 pub(crate) fn ranges<'a>(claimed: impl Iterator<Item = (&'a str, &'a Claim, f64)>) -> Vec<Range> {
     let mut ranges: Vec<Range> = Vec::new();
     for (load, claim, percent) in claimed.filter(|(_, claim, _)| claim.is_range()) {
@@ -138,7 +138,7 @@ pub(crate) fn ranges<'a>(claimed: impl Iterator<Item = (&'a str, &'a Claim, f64)
     ranges
 }
 
-/// The claim about what was measured, where its author makes one: about the rate, else about the real time.
+/// The author's claim about the measurement, if there is one: about the rate, otherwise about the real time.
 pub(crate) fn claim(subject: &Subject, metric: Metric) -> Option<Claim> {
     match (subject.source, metric) {
         (name, Metric::Real) if name == DRAGONFLY_2011.name => claim_of_2011(subject),
@@ -215,7 +215,7 @@ const REMARKS: [Remark; 5] = [
     (OPENBSD_2024.name, "kernel-build", "ampere-80", 16, "lies above the range claimed for 16 CPUs"),
 ];
 
-/// What is known of this row's claim.
+/// The remark on this row's claim.
 pub(crate) fn remark(subject: &Subject) -> Option<&'static str> {
     REMARKS
         .iter()

@@ -1,4 +1,4 @@
-//! The one renderer: what is shown of the literature, written once for text and Markdown, with records for CSV and data for JSON.
+//! The only renderer: one description of what is shown of the literature gives text and Markdown; also records for CSV, and data for JSON.
 
 use super::sources::Source;
 use faultline_report::grid::{Folded, escape_markdown};
@@ -9,13 +9,13 @@ use faultline_report::table::{Column, Form, Table};
 use faultline_report::{Format, Style};
 use serde::Serialize;
 
-/// Of a table's column: stands in text only, where headings say what a row is about.
+/// For a column that is only in text, where headings say what a row is about.
 pub(crate) const TEXT: &[Form] = &[Form::Wide];
 
-/// Of a table's column: stands in Markdown only, whose tables have no headings between rows.
+/// For a column that is only in Markdown, whose tables have no headings between rows.
 pub(crate) const MARKDOWN: &[Form] = &[Form::Markdown];
 
-/// What is shown in the four formats.
+/// Output in all four formats.
 pub(crate) trait View: Serialize {
     /// For people, as text or Markdown.
     fn tell(&self, document: &mut Document<'_>);
@@ -23,7 +23,7 @@ pub(crate) trait View: Serialize {
     /// For CSV: a header and records.
     fn records(&self) -> String;
 
-    /// In a format. JSON is the data as it is.
+    /// The output in a format. JSON is the data themselves.
     fn written(&self, format: Format, style: &Style) -> String {
         match format {
             Format::Table => Document::of(self, Form::Wide, style),
@@ -34,27 +34,27 @@ pub(crate) trait View: Serialize {
     }
 }
 
-/// A row that stands with others below a heading.
+/// A row that is shown below a heading.
 pub(crate) trait Headed {
-    /// The heading; rows that follow each other and have the same stand below one.
+    /// The heading; consecutive rows with the same heading share it.
     fn heading(&self) -> Heading;
 
-    /// What stands below the row in text.
+    /// The remark below the row in text.
     fn remark(&self) -> Option<String> {
         None
     }
 }
 
-/// What rows are about.
+/// The heading of rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Heading {
-    /// Stands out.
+    /// Emphasised.
     pub title: String,
-    /// What else is said in the line.
+    /// Further words in the same line.
     pub about: Vec<String>,
 }
 
-/// How close the headings of a table's rows stand to the rows above them.
+/// The distance between the headings of a table's rows and the rows above them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spacing {
     /// No line between them.
@@ -63,7 +63,7 @@ pub(crate) enum Spacing {
     Open,
 }
 
-/// Text or Markdown that grows.
+/// Text or Markdown under construction.
 pub(crate) struct Document<'a> {
     form: Form,
     sheet: Sheet<'a>,
@@ -81,17 +81,17 @@ impl<'a> Document<'a> {
         self.form != Form::Markdown
     }
 
-    /// The signs to write with.
+    /// The signs of the output style.
     pub(crate) fn signs(&self) -> &'static Signs {
         self.sheet.style.signs()
     }
 
-    /// A line as it is.
+    /// A line without changes.
     pub(crate) fn line(&mut self, line: &str) {
         self.sheet.line(line);
     }
 
-    /// A caution that comes before all else.
+    /// A caution at the beginning.
     pub(crate) fn caution(&mut self, caution: &str) {
         if self.is_text() {
             self.sheet.paragraph(Some(Tone::Middling), "", caution);
@@ -100,7 +100,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// A source's name and what it is: what follows comes from it.
+    /// A source's name and what it is; the following output comes from it.
     pub(crate) fn source(&mut self, source: &Source) {
         self.gap();
         if self.is_text() {
@@ -126,7 +126,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// A table whose rows stand below headings in text, and their remarks below them; nothing without rows.
+    /// A table whose rows have headings above and remarks below them in text; nothing without rows.
     pub(crate) fn table_with_headings<R: Headed + Copy>(
         &mut self,
         columns: Vec<Column<R>>,
@@ -169,7 +169,7 @@ impl<'a> Document<'a> {
         self.sheet.titled(&heading.title, &about);
     }
 
-    /// Sentences on what stands above them.
+    /// Sentences about the output above them.
     pub(crate) fn notes(&mut self, sentences: &[String]) {
         if self.is_text() {
             sentences.iter().for_each(|sentence| self.sheet.paragraph(Some(Tone::Quiet), "", sentence));
@@ -180,7 +180,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Sentences on the whole document.
+    /// Sentences about the whole document.
     pub(crate) fn legend(&mut self, sentences: &[String]) {
         if self.is_text() {
             self.gap();
@@ -200,7 +200,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// An empty line below what there is.
+    /// An empty line, if there is anything above.
     fn gap(&mut self) {
         if !self.sheet.text.is_empty() {
             self.sheet.line("");

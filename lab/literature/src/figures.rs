@@ -1,4 +1,4 @@
-//! Every figure of the literature: values before and after with the improvement by both definitions, and figures that stand alone.
+//! Every figure of the literature: values before and after with the improvement by both definitions, and single figures.
 
 use super::claims::{Agreement, Claim};
 use super::document::{Document, Headed, Heading, MARKDOWN, Spacing, TEXT, View};
@@ -16,8 +16,8 @@ use serde::Serialize;
 /// Name and version of the JSON.
 const FORMAT: &str = "faultline-published/1";
 
-/// The literature's figures with improvements recomputed from the raw values; `name` narrows them to the sources and tests that contain it. Text
-/// has rates, real and system times; the other formats have every metric.
+/// The literature's figures with improvements recomputed from the raw values. `name` selects the sources and tests that contain it. Text
+/// has rates, real and system times; the other formats have every metric. Fails if no source and no test contains `name`.
 pub fn figures(name: Option<&str>, format: Format, style: &Style) -> Result<String, UnknownName> {
     Ok(Figures::of(name)?.written(format, style))
 }
@@ -34,7 +34,7 @@ struct Figures {
 }
 
 impl Figures {
-    /// The figures of the sources and tests whose names contain `name`; all without one.
+    /// The figures of the sources and tests whose names contain `name`; all figures without one.
     fn of(name: Option<&str>) -> Result<Self, UnknownName> {
         let wanted = Wanted::new(name);
         let all = (improvements(), single_figures());
@@ -122,7 +122,7 @@ struct Record<'a> {
     mean: f64,
     lowest: f64,
     highest: f64,
-    /// Of a side: whose, and which.
+    /// For a side: its improvement, and the side.
     side: Option<(&'a Improvement, &'a Measured)>,
 }
 
@@ -157,7 +157,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Improvement and claim stand in the record of the new side.
+    /// Improvement and claim are in the record of the new side.
     fn improved(&self) -> Option<&'a Improvement> {
         let (improvement, side) = self.side?;
         (improvement.before.is_some() && improvement.after.as_ref() == Some(side)).then_some(improvement)
@@ -193,12 +193,12 @@ fn record_columns<'a>() -> Vec<Column<Record<'a>>> {
     ]
 }
 
-/// An improvement, where there is one.
+/// An improvement, if there is one.
 fn percent(value: Option<f64>) -> String {
     value.map_or_else(String::new, |value| format!("{value:.1} %"))
 }
 
-/// The claim, by which definition, and whether it is borne out: `23 % gain: borne out`.
+/// The claim, its definition, and whether the raw values agree: `23 % gain: borne out`.
 fn claimed(improvement: &Improvement) -> String {
     let Some(claim) = &improvement.claim else { return String::new() };
     let claimed = format!("{} % {}", claim.percent, claim.definition.word());
@@ -214,7 +214,7 @@ fn recomputed(improvement: &Improvement, claim: &Claim) -> String {
     improvement.percent(claim.definition).map_or_else(String::new, |value| format!("{value:.decimals$} %"))
 }
 
-/// What the columns mean.
+/// The meaning of the columns.
 fn legend(signs: &Signs) -> [String; 3] {
     [
         format!(

@@ -1,4 +1,4 @@
-//! Before against after: means over the repeats, and the improvement by both definitions.
+//! Before and after: means over the repeats, and the improvement by both definitions.
 
 use super::claims::{Agreement, Claim, claim, remark};
 use super::raw::{Metric, Series, Side, Subject, series};
@@ -23,7 +23,7 @@ pub(crate) struct Measured {
     pub repeats: Vec<f64>,
 }
 
-/// A metric of something measured, before and after.
+/// A metric of one measurement, before and after.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Improvement {
     /// What was measured.
@@ -41,11 +41,11 @@ pub(crate) struct Improvement {
     pub gain_percent: Option<f64>,
     /// Time saved in percent: (old − new) / old. For times only.
     pub saved_percent: Option<f64>,
-    /// What the author claims.
+    /// The author's claim.
     pub claim: Option<Claim>,
-    /// Whether the means bear the claim out.
+    /// Whether the means agree with the claim.
     pub agreement: Option<Agreement>,
-    /// What else is to be said of the claim.
+    /// A remark on the claim.
     pub remark: Option<&'static str>,
 }
 
@@ -73,12 +73,12 @@ impl Improvement {
         }
     }
 
-    /// What there is of the old side and the new one.
+    /// The old and the new side, if they exist.
     pub(crate) fn sides(&self) -> impl Iterator<Item = &Measured> {
         [&self.before, &self.after].into_iter().flatten()
     }
 
-    /// Reckons the improvements and holds the claim against them.
+    /// Computes the improvements and compares the claim with them.
     fn reckon(&mut self) {
         let (Some(before), Some(after)) = (&self.before, &self.after) else { return };
         let (ratio, direction) = (after.mean / before.mean, self.metric.direction());
@@ -92,7 +92,7 @@ impl Improvement {
     }
 }
 
-/// Every improvement that the sources allow, sides that stand alone included: subjects in the order of the files, each with its metrics in theirs.
+/// Every improvement in the sources, including single sides. Subjects are in the order of the files, each with its metrics in their order.
 pub(crate) fn improvements() -> Vec<Improvement> {
     let mut all: Vec<Improvement> = Vec::new();
     for series in series() {
@@ -134,7 +134,7 @@ fn measured(series: &Series) -> Measured {
 mod tests {
     use super::*;
 
-    /// A claim that is not borne out by rounding: test, machine, tasks; improvement recomputed, in percent; how it relates.
+    /// A claim that does not agree after rounding: test, machine, tasks; recomputed improvement in percent; how it differs.
     type Exception = (&'static str, &'static str, u32, f64, Agreement);
 
     const EXCEPTIONS: [Exception; 8] = [
@@ -159,7 +159,7 @@ mod tests {
             .collect()
     }
 
-    /// The exception for a row. Builds in copies are none: they share test, machine and tasks with the single one.
+    /// The exception for a row. Builds in copies are not exceptions: they share test, machine and tasks with the single build.
     fn exception(improvement: &Improvement) -> Option<&'static Exception> {
         let subject = &improvement.subject;
         EXCEPTIONS.iter().find(|(test, machine, tasks, _, _)| {
@@ -216,7 +216,7 @@ mod tests {
         }
     }
 
-    /// What the remarks say, from the raw values.
+    /// The facts in the remarks, from the raw values.
     #[test]
     fn the_remarks_are_true() {
         let saved = |old: f64, new: f64| (1.0 - new / old) * 100.0;

@@ -1,7 +1,7 @@
-//! The literature's figures: read from `published/`, improvements recomputed from the raw values and tested, claims held against them.
+//! The literature's figures: read from `published/`, with improvements recomputed from the raw values, tested, and compared with the claims.
 //!
-//! `published/README.md` says what the files hold and where it comes from. Nothing here judges whether two machines can be compared:
-//! [`beside`] puts figures side by side and says so.
+//! `published/README.md` says what the files hold and where their data come from. Nothing here decides whether two machines are comparable:
+//! [`beside`] shows figures side by side, with that caution.
 
 mod answers;
 mod beside;

@@ -9,13 +9,13 @@ const DRAGONFLY_5_6_CSV: &str = include_str!("../../../published/dragonfly-5.4-v
 const OPENBSD_2024_CSV: &str = include_str!("../../../published/openbsd-percpu-page-cache.csv");
 const SINGLE_CSV: &str = include_str!("../../../published/single-figures.csv");
 
-/// What a figure is.
+/// The kind of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Metric {
     /// Operations per second.
     Rate,
-    /// Bytes per second, as the author rounds it.
+    /// Bytes per second, rounded by the author.
     Bandwidth,
     /// Wall-clock time.
     Real,
@@ -37,7 +37,7 @@ impl Metric {
         }
     }
 
-    /// Which way it gets better.
+    /// Whether higher or lower is better.
     pub(crate) fn direction(self) -> Direction {
         match self {
             Metric::Rate | Metric::Bandwidth => Direction::Higher,
@@ -55,7 +55,7 @@ pub(crate) enum Side {
     After,
 }
 
-/// What was measured, up to the side.
+/// What was measured, without the side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Subject {
     /// The source's name.
@@ -64,11 +64,11 @@ pub(crate) struct Subject {
     pub test: String,
     /// The machine's name.
     pub machine: String,
-    /// Tasks, jobs or CPUs: the number that a scaling curve would have on its axis.
+    /// Tasks, jobs or CPUs: the number on the axis of a scaling curve.
     pub tasks: u32,
-    /// That number in words, with whatever else makes up the load: `-j 40, 4 copies`.
+    /// That number in words, with the rest of the load: `-j 40, 4 copies`.
     pub load: String,
-    /// What else the author said of it.
+    /// The author's note.
     pub note: String,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Series {
     pub values: Vec<f64>,
 }
 
-/// A figure that stands alone in its source.
+/// A single figure in a source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SingleFigure {
     /// The source's name.
@@ -109,7 +109,7 @@ pub(crate) struct SingleFigure {
     pub value: f64,
     /// Its unit.
     pub unit: String,
-    /// What else the author said of it.
+    /// The author's note.
     pub note: String,
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn series() -> Vec<Series> {
     all
 }
 
-/// The figures that stand alone.
+/// The single figures.
 pub(crate) fn single_figures() -> Vec<SingleFigure> {
     records(SINGLE_CSV)
 }
@@ -133,7 +133,7 @@ pub(crate) fn records<T: serde::de::DeserializeOwned>(text: &str) -> Vec<T> {
     reader.deserialize().map(|record| record.expect("an embedded file, read by the tests")).collect()
 }
 
-/// A row of the mail of 2011.
+/// A row of the 2011 mail.
 #[derive(Deserialize)]
 struct TimesRow {
     test: String,
@@ -161,7 +161,7 @@ impl TimesRow {
     }
 }
 
-/// A row of the mail of 2019: one figure.
+/// A row of the 2019 mail: one figure.
 #[derive(Deserialize)]
 struct FigureRow {
     test: String,
@@ -235,7 +235,7 @@ fn push_times(all: &mut Vec<Series>, subject: &Subject, side: Side, release: &st
     }
 }
 
-/// Adds a value to its series, or begins one.
+/// Adds a value to its series, or starts one.
 fn push(all: &mut Vec<Series>, subject: &Subject, what: (Metric, &str), side: Side, release: &str, value: f64) {
     let same = |series: &&mut Series| {
         series.subject == *subject && series.metric == what.0 && series.unit == what.1 && series.release == release

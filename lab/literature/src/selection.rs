@@ -1,10 +1,10 @@
-//! Which of the literature's figures are meant by a name.
+//! Selects figures of the literature by name.
 
 use super::improvement::Improvement;
 use super::raw::SingleFigure;
 use super::sources::{SOURCES, Source};
 
-/// No source or test has this name, or contains it.
+/// No source or test contains this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no published {what} are named '{name}'")]
 pub struct UnknownName {
@@ -12,12 +12,12 @@ pub struct UnknownName {
     pub what: &'static str,
     /// The name asked for.
     pub name: String,
-    /// The sources that have some, then the tests that there are.
+    /// The sources that have such figures, then the tests.
     pub known: Vec<String>,
 }
 
 impl UnknownName {
-    /// That none of these has the name asked for.
+    /// The error that none of these has the requested name.
     pub(crate) fn new(
         what: &'static str,
         name: Option<&str>,
@@ -36,7 +36,7 @@ impl UnknownName {
     }
 }
 
-/// Sources that these come from, by date.
+/// The sources of these figures, by date.
 pub(crate) fn sources_of(improvements: &[Improvement], singles: &[SingleFigure]) -> Vec<Source> {
     let used = |source: &&Source| {
         improvements.iter().any(|i| i.subject.source == source.name) || singles.iter().any(|f| f.source == source.name)
@@ -44,23 +44,23 @@ pub(crate) fn sources_of(improvements: &[Improvement], singles: &[SingleFigure])
     SOURCES.iter().filter(used).copied().collect()
 }
 
-/// Part of a source's or test's name; without one, every name is meant.
+/// Part of a source's or test's name; without a name, everything is selected.
 #[derive(Debug, Clone)]
 pub(crate) struct Wanted(Option<String>);
 
 impl Wanted {
-    /// What `name` asks for.
+    /// The selection by `name`.
     pub(crate) fn new(name: Option<&str>) -> Self {
         Wanted(name.map(normal))
     }
 
-    /// Whether a test of a source is meant.
+    /// Whether a test of a source is selected.
     pub(crate) fn holds(&self, source: &str, test: &str) -> bool {
         self.0.as_ref().is_none_or(|wanted| normal(source).contains(wanted) || normal(test).contains(wanted))
     }
 }
 
-/// Names of workloads have underscores, names of the literature's tests hyphens: both find both.
+/// Names of workloads have underscores, names of the literature's tests have hyphens; each finds the other.
 fn normal(name: &str) -> String {
     name.to_lowercase().replace('_', "-")
 }

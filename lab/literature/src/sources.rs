@@ -1,4 +1,4 @@
-//! Who measured what, when, and what "improvement" means there.
+//! Who measured what, when, and the definition of "improvement" there.
 
 use faultline_model::direction::Direction;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use serde::Serialize;
 pub(crate) enum Definition {
     /// New rate / old rate − 1; for times old / new − 1.
     Gain,
-    /// (old − new) / old: the part of a time that went away.
+    /// (old − new) / old: the saved fraction of a time.
     Saved,
 }
 
@@ -22,7 +22,7 @@ impl Definition {
         }
     }
 
-    /// The improvement in percent where the new value is `ratio` times the old one. A rate saves nothing: its `Saved` is what it loses.
+    /// The improvement in percent if the new value is `ratio` times the old one. For a rate, `Saved` is the lost fraction.
     pub(crate) fn percent(self, ratio: f64, direction: Direction) -> f64 {
         let share = match (self, direction) {
             (Definition::Gain, Direction::Higher) => ratio - 1.0,
@@ -40,9 +40,9 @@ pub(crate) struct Source {
     pub name: &'static str,
     /// Author, form, date, place.
     pub citation: &'static str,
-    /// What was compared with what, or measured.
+    /// What was compared or measured.
     pub about: &'static str,
-    /// The definition that reproduces its claims; none where it claims no improvement.
+    /// The definition that reproduces its claims; `None` if it claims no improvement.
     pub definition: Option<Definition>,
 }
 

@@ -1,4 +1,4 @@
-//! Values, claims, and what was measured, in the words that several views have.
+//! Texts that several views share: values, claims, and what was measured.
 
 use super::claims::Agreement;
 use super::document::Heading;
@@ -27,7 +27,7 @@ pub(crate) fn mean_and_farthest(side: Option<&Measured>, unit: &str, signs: &Sig
     }
 }
 
-/// Mean of the repeats, or the one value as it was printed.
+/// Mean of the repeats, or the single value as printed.
 pub(crate) fn mean(side: Option<&Measured>, unit: &str, signs: &Signs) -> String {
     match side {
         Some(side) if side.n < 2 => printed(side.mean, unit, signs),
@@ -36,7 +36,7 @@ pub(crate) fn mean(side: Option<&Measured>, unit: &str, signs: &Signs) -> String
     }
 }
 
-/// How a claim stands.
+/// The result of comparing a claim, as text.
 pub(crate) fn stand(agreement: Agreement) -> &'static str {
     match agreement {
         Agreement::AsClaimed => "borne out",
@@ -45,12 +45,12 @@ pub(crate) fn stand(agreement: Agreement) -> &'static str {
     }
 }
 
-/// What stands below an improvement whose claim isn't borne out.
+/// The text below an improvement that does not agree with its claim.
 pub(crate) fn remark(improvement: &Improvement) -> Option<String> {
     improvement.remark.map(|remark| format!("claimed otherwise: {remark}"))
 }
 
-/// What is said of a claim, with the remark on it.
+/// A claim's text, with its remark.
 pub(crate) fn with_remark(said: String, improvement: &Improvement) -> String {
     match improvement.remark {
         Some(remark) => format!("{said}; {remark}"),
@@ -58,7 +58,7 @@ pub(crate) fn with_remark(said: String, improvement: &Improvement) -> String {
     }
 }
 
-/// A value as it is, for CSV; nothing where there is none.
+/// A value without rounding, for CSV; empty if there is none.
 pub(crate) fn raw(value: Option<impl ToString>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }

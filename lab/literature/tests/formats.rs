@@ -1,5 +1,5 @@
-//! The literature's figures in the four formats, alone and beside a run, against files of what is expected (`tests/snapshots`). What tests make of them
-//! is held to such files by the command's own tests.
+//! The literature's figures in the four formats, alone and beside a run, compared with the files in `tests/snapshots`.
+//! The command's own tests cover the output of `--compare`.
 
 mod run;
 
