@@ -1,16 +1,16 @@
-//! The kernel's own counters, per operation.
+//! The kernel's counters, per operation.
 
 use crate::median::median;
 use crate::repeat::Repeat;
 use crate::thresholds::COUNTERS_KEPT;
 use std::collections::BTreeSet;
 
-/// Median over the repeats of each counter's difference per operation, the greatest first whatever its sign, at most
-/// [`COUNTERS_KEPT`]. Those whose median is 0 are left out, and so are the machine's CPU times (`stat.*`), which are
+/// Median over the repeats of each counter's difference per operation, the greatest magnitude first, at most
+/// [`COUNTERS_KEPT`]. Counters whose median is 0 are left out, and so are the machine's CPU times (`stat.*`), which are
 /// shown as shares.
 ///
-/// A counter that a repeat doesn't name did not move in it; a repeat without any counter was not counted, and is left
-/// out.
+/// A counter that a repeat does not name did not change in it. A repeat without any counter is left out, because counters
+/// were not read.
 pub(crate) fn counters_per_operation(repeats: &[Repeat<'_>]) -> Vec<(String, f64)> {
     let counted: Vec<&Repeat<'_>> =
         repeats.iter().filter(|repeat| repeat.operations > 0 && !repeat.attempt.counters.is_empty()).collect();

@@ -1,4 +1,4 @@
-//! Whether intervals cover the true median as often as they say: drawn from distributions of known median, with a
+//! Whether intervals cover the true median as often as stated: drawn from distributions with known median, with a
 //! fixed seed.
 
 use crate::interval::estimate;
@@ -7,7 +7,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 const TRIALS: u32 = 20_000;
 
-/// Standard deviations of a binomial count that a simulated coverage may lie off.
+/// Allowed difference of a simulated coverage, in standard deviations of a binomial count.
 const TOLERANCE: f64 = 4.0;
 
 /// A draw of [0, 1), in steps of 2⁻⁵³.
@@ -38,7 +38,7 @@ fn shapes() -> [Shape; 6] {
     ]
 }
 
-/// Trials whose interval encloses `true_median`, and the coverage that they state.
+/// Number of trials whose interval contains `true_median`, and the stated coverage.
 fn hits(random: &mut ChaCha8Rng, n: usize, draw: fn(&mut ChaCha8Rng) -> f64, true_median: f64) -> (u32, f64) {
     let mut hits = 0;
     let mut stated = 0.0;

@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 pub(crate) struct CellRepeats<'a> {
     /// Number of tasks.
     pub(crate) tasks: u32,
-    /// What ended well with a figure, by block.
+    /// The attempts that succeeded with a figure, by block.
     pub(crate) repeats: Vec<Repeat<'a>>,
-    /// What did not, by block.
+    /// The failures, by block.
     pub(crate) failures: Vec<Failure>,
 }
 
@@ -27,7 +27,7 @@ impl CellRepeats<'_> {
     }
 }
 
-/// What its workload says about a case. A workload that the record doesn't describe is given plain words.
+/// How its workload describes a case. A workload that the record does not describe gets generic words.
 #[derive(Debug)]
 pub(crate) struct About {
     pub(crate) operation: String,
@@ -42,7 +42,7 @@ pub(crate) struct About {
 pub(crate) struct CaseCells<'a> {
     /// The case.
     pub(crate) case: &'a Case,
-    /// What it is.
+    /// The description.
     pub(crate) about: About,
     /// Its cells, by number of tasks.
     pub(crate) cells: Vec<CellRepeats<'a>>,
@@ -106,7 +106,7 @@ fn find<'w>(workloads: &'w [WorkloadInfo], case: &Case) -> Option<(&'w WorkloadI
     Some((workload, workload.variant(&case.variant)))
 }
 
-/// What the workloads say of an item's case.
+/// The workloads' description of an item's case.
 pub(crate) fn about(workloads: &[WorkloadInfo], item: &PlanItem) -> About {
     let Some((workload, variant)) = find(workloads, &item.cell.case) else {
         return undescribed(item);
@@ -128,7 +128,7 @@ fn undescribed(item: &PlanItem) -> About {
     About { operation: "operation".to_owned(), text: String::new(), unit: unit.to_owned(), direction, style }
 }
 
-/// Place of a case in the order of the workloads; what they don't know comes last.
+/// Place of a case in the order of the workloads; unknown cases come last.
 pub(crate) fn place(workloads: &[WorkloadInfo], case: &Case) -> [usize; 3] {
     let workload = workloads.iter().position(|workload| workload.name == case.workload);
     let variants = workload.map_or(&[][..], |index| &workloads[index].variants);

@@ -1,10 +1,10 @@
-//! How coarsely a cell's tasks count.
+//! The granule of a cell's counts.
 
 use crate::gather::CellRepeats;
 use crate::thresholds::GRANULE_COUNTS;
 
-/// Operations that a task counts at a time: the greatest common divisor of the cell's counts, or 1 where they are too
-/// few, or too much alike, to tell.
+/// The number of operations that a task counts at once: the greatest common divisor of the cell's counts, or 1 if they are too
+/// few, or too similar, to determine it.
 pub(crate) fn granule(cell: &CellRepeats<'_>) -> u64 {
     let attempts = cell.repeats.iter().map(|repeat| repeat.attempt);
     let intervals = attempts.flat_map(|attempt| attempt.warmup.iter().chain(&attempt.window));

@@ -1,4 +1,4 @@
-//! Median with its distribution-free interval: two order statistics, and the exact probability with which they
+//! Median with its distribution-free confidence interval: two order statistics, and the exact probability with which they
 //! enclose the median.
 //!
 //! Source: H. A. David and H. N. Nagaraja, Order Statistics, 3rd ed., 2003, §7.1.
@@ -9,10 +9,10 @@ use faultline_model::estimate::Estimate;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 /// Median of `values` with the narrowest interval of equal tails [x₍ₖ₎, x₍ₙ₊₁₋ₖ₎] whose coverage of the true median
-/// reaches [`COVERAGE`]; with fewer than six values none does, and the interval is [smallest, greatest].
+/// is at least [`COVERAGE`]. With fewer than six values none reaches it, and the interval is [smallest, greatest].
 ///
-/// None when there are no values, or when one is not finite. Takes the values to be independent of each other; asks
-/// nothing of the shape of their distribution. For a discrete one the true coverage is at least that given.
+/// `None` if there are no values, or one is not finite. Assumes that the values are independent; makes no assumption
+/// about the shape of their distribution. For a discrete distribution the true coverage is at least the stated one.
 pub fn estimate(values: &[f64]) -> Option<Estimate> {
     if !values.iter().all(|value| value.is_finite()) {
         return None;
@@ -25,14 +25,14 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
     Some(Estimate { median, low: values[rank - 1], high: values[n - rank], coverage, n: n as u32 })
 }
 
-/// The estimate times a positive `factor`; none when that can't be represented.
+/// The estimate times a positive `factor`; `None` if the result is not a finite number.
 pub(crate) fn scaled(estimate: &Estimate, factor: f64) -> Option<Estimate> {
     let [median, low, high] = [estimate.median, estimate.low, estimate.high].map(|value| value * factor);
     let finite = median.is_finite() && low.is_finite() && high.is_finite();
     finite.then_some(Estimate { median, low, high, ..*estimate })
 }
 
-/// The fewest values of which some interval reaches [`COVERAGE`].
+/// The smallest number of values for which some interval reaches [`COVERAGE`].
 pub(crate) fn fewest_values() -> u64 {
     (1..).find(|&n| coverage(n, 1) >= COVERAGE).expect("the coverage of all values approaches 1")
 }
@@ -55,7 +55,7 @@ fn rank(n: u64) -> (u64, f64) {
 /// median, is binomial with n trials of probability ½.
 fn coverage(n: u64, k: u64) -> f64 {
     if k == 1 {
-        // P(B ≤ 0) is 2⁻ⁿ: said exactly, so that one value covers 0 and not what rounding leaves of it.
+        // P(B ≤ 0) is 2⁻ⁿ. It is computed exactly, so that the coverage of one value is 0 without rounding errors.
         return 1.0 - 2.0 * 0.5f64.powf(n as f64);
     }
     let below = Binomial::new(0.5, n).expect("one half is a probability");

@@ -1,13 +1,13 @@
 //! The median of finite values.
 
-/// The median of `values`, the middle one or the mean of the two in the middle; none when there are no values.
+/// The median of `values`: the middle one, or the mean of the two in the middle; `None` without values.
 ///
-/// Every value has to be finite. The result is finite too: the mean of two is taken without adding them up first.
+/// All values must be finite. The result is finite too: the mean of two is computed without adding them first.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
     median_of_sorted(&sorted(values))
 }
 
-/// The median of `values` that ascend.
+/// The median of ascending `values`.
 pub(crate) fn median_of_sorted(values: &[f64]) -> Option<f64> {
     let upper = *values.get(values.len() / 2)?;
     if values.len() % 2 == 1 {

@@ -1,4 +1,4 @@
-//! How much of the plan is there.
+//! How much of the plan is complete.
 
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
@@ -6,12 +6,12 @@ use faultline_model::record::{Attempt, RunRecord};
 use faultline_model::summary::Progress;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where an item of the plan stands.
+/// The state of an item of the plan.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Standing<'a> {
-    /// It ended well.
+    /// It succeeded.
     Done(&'a Attempt),
-    /// It ended, but not well, or can't be done here.
+    /// It failed, or is unsupported here.
     Failed(&'a Attempt),
     /// It was left out because the time budget was used up.
     Skipped,
@@ -19,7 +19,7 @@ pub(crate) enum Standing<'a> {
     Left,
 }
 
-/// Every item of the plan, in its order, with where it stands. An item that was skipped and has ended since counts as
+/// Every item of the plan, in its order, with its state. An item that was skipped and has ended since counts as
 /// ended.
 pub(crate) fn standings(record: &RunRecord) -> Vec<(&PlanItem, Standing<'_>)> {
     let mut ended: BTreeMap<u32, &Attempt> = BTreeMap::new();
@@ -38,7 +38,7 @@ pub(crate) fn standings(record: &RunRecord) -> Vec<(&PlanItem, Standing<'_>)> {
     record.plan.iter().map(|item| (item, standing(item))).collect()
 }
 
-/// Whether it ended without figures because this machine can't do what was asked.
+/// Whether it ended without figures because this machine does not support what was asked for.
 pub(crate) fn is_unsupported(attempt: &Attempt) -> bool {
     matches!(attempt.outcome, Some(Outcome::Unsupported { .. }))
 }

@@ -1,4 +1,4 @@
-//! A repeat: what one attempt that ended well says about its cell.
+//! A repeat: the figures of one attempt that succeeded.
 
 use faultline_model::describe::Style;
 use faultline_model::protocol::Interval;
@@ -9,16 +9,16 @@ use faultline_model::record::Attempt;
 pub(crate) struct Repeat<'a> {
     /// Its block.
     pub(crate) block: u32,
-    /// What was recorded.
+    /// The record of the attempt.
     pub(crate) attempt: &'a Attempt,
     /// Its value, in the curve's unit; finite.
     pub(crate) value: f64,
-    /// Operations that its counters are spread over; more than 0 where there is anything to divide by.
+    /// Operations by which its counters are divided; above 0 if there are any.
     pub(crate) operations: u128,
 }
 
 impl<'a> Repeat<'a> {
-    /// The repeat of a block, if its attempt holds a figure.
+    /// The repeat of a block, if its attempt has a figure.
     pub(crate) fn of(style: Style, block: u32, attempt: &'a Attempt) -> Option<Self> {
         let operations = match style {
             Style::Loop => total(&attempt.window),
@@ -31,8 +31,8 @@ impl<'a> Repeat<'a> {
 /// The value of one attempt: operations per second over the whole region of interest, or the first measure of a
 /// workload that runs once.
 ///
-/// None when the attempt holds no interval of any length, or no finite measure. Whether the attempt counts (it has to
-/// have ended well) is not looked at.
+/// `None` if the attempt has no interval with a length above 0, or no finite measure. This does not check whether the attempt counts
+/// (it must have succeeded).
 pub(crate) fn attempt_value(style: Style, attempt: &Attempt) -> Option<f64> {
     match style {
         Style::Loop => rate(&attempt.window),
@@ -40,7 +40,7 @@ pub(crate) fn attempt_value(style: Style, attempt: &Attempt) -> Option<f64> {
     }
 }
 
-/// Operations per second of all tasks over all `intervals`; none when they have no length.
+/// Operations per second of all tasks over all `intervals`; `None` if their total length is 0.
 pub(crate) fn rate(intervals: &[Interval]) -> Option<f64> {
     let length_ns = length_ns(intervals);
     (length_ns > 0).then(|| total(intervals) as f64 / (length_ns as f64 / 1e9))
@@ -51,7 +51,7 @@ pub(crate) fn total(intervals: &[Interval]) -> u128 {
     intervals.iter().map(Interval::total).sum()
 }
 
-/// Length of all `intervals`. One that ends before it begins, which no workload's output may hold, has none.
+/// Total length of `intervals`. An interval that ends before it begins, which no valid output contains, has length 0.
 pub(crate) fn length_ns(intervals: &[Interval]) -> u128 {
     intervals.iter().map(|interval| u128::from(interval.to_ns.saturating_sub(interval.from_ns))).sum()
 }
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_rate_is_all_operations_over_all_time() {
-        // Two intervals of unlike length: their own rates, 100/s and 10/s, have another mean.
+        // Two intervals of different lengths: the mean of their rates, 100/s and 10/s, would be another value.
         let intervals = [interval(0, 1_000_000_000, &[60, 40]), interval(1_000_000_000, 5_000_000_000, &[20, 20])];
         assert_eq!(rate(&intervals), Some(140.0 / 5.0));
         assert_eq!(rate(&[]), None);

@@ -1,4 +1,4 @@
-//! Shares of CPU time: the kernel's share of the tasks' own, and where the whole machine's went.
+//! Shares of CPU time: the kernel's share of the tasks' own time, and the use of the whole machine's time.
 
 use crate::interval::estimate;
 use crate::median::median;
@@ -7,7 +7,7 @@ use faultline_model::estimate::Estimate;
 use faultline_model::record::Attempt;
 use faultline_model::summary::TimeShares;
 
-/// The kernel's share of the CPU time that the tasks used, 0…1, over the repeats that say how much they used.
+/// The kernel's share of the CPU time that the tasks used, 0…1, over the repeats that report their usage.
 pub(crate) fn system_share(repeats: &[Repeat<'_>]) -> Option<Estimate> {
     let share = |repeat: &Repeat<'_>| {
         let usage = repeat.attempt.usage?;
@@ -17,7 +17,7 @@ pub(crate) fn system_share(repeats: &[Repeat<'_>]) -> Option<Estimate> {
     estimate(&repeats.iter().filter_map(share).collect::<Vec<_>>())
 }
 
-/// Medians over the repeats of each kind's share of the machine's time, brought to a sum of 1.
+/// Medians over the repeats of each kind's share of the machine's time, scaled to a sum of 1.
 pub(crate) fn time_shares(repeats: &[Repeat<'_>]) -> Option<TimeShares> {
     let times: Vec<MachineTime> = repeats.iter().filter_map(|repeat| MachineTime::of(repeat.attempt)).collect();
     let share = |part_ns: fn(&MachineTime) -> f64| {
@@ -31,24 +31,24 @@ pub(crate) fn time_shares(repeats: &[Repeat<'_>]) -> Option<TimeShares> {
     (sum > 0.0).then(|| TimeShares { user: user / sum, system: system / sum, idle: idle / sum, steal: steal / sum })
 }
 
-/// CPU time of all CPUs, in nanoseconds, by what it was used for. None is negative.
+/// CPU time of all CPUs, in nanoseconds, by use. None is negative.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct MachineTime {
     /// User mode.
     pub(crate) user_ns: f64,
-    /// Kernel, interrupts aside.
+    /// Kernel, without interrupts.
     pub(crate) system_ns: f64,
     /// Interrupts.
     pub(crate) interrupt_ns: f64,
-    /// Idle, waiting for I/O included.
+    /// Idle, including waiting for I/O.
     pub(crate) idle_ns: f64,
     /// Taken away by a hypervisor.
     pub(crate) steal_ns: f64,
 }
 
 impl MachineTime {
-    /// Reads the counters; none when they hold no CPU time. A counter that is not there did not move; one that went
-    /// back, as Linux lets its waiting for I/O do, is taken for 0.
+    /// Reads the counters; `None` if they hold no CPU time. A missing counter did not change. One that decreased
+    /// counts as 0; Linux's time of waiting for I/O can do so.
     pub(crate) fn of(attempt: &Attempt) -> Option<Self> {
         let counter = |name: &str| attempt.counters.get(name).map_or(0.0, |&delta| delta.max(0) as f64);
         let time = MachineTime {

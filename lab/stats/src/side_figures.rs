@@ -1,5 +1,5 @@
-//! Figures beside a point's value: other measures, bytes per second, and what one operation cost in faults and
-//! context switches.
+//! Figures shown next to a point's value: other measures, bytes per second, and faults and context switches
+//! per operation.
 
 use crate::gather::About;
 use crate::interval::estimate;
@@ -17,7 +17,7 @@ struct Value {
     value: f64,
 }
 
-/// The side figures, in the order in which the repeats name them first.
+/// The side figures, in the order in which the repeats first name them.
 pub(crate) fn side_figures(about: &About, repeats: &[Repeat<'_>]) -> Vec<SideFigure> {
     let mut figures: Vec<(Value, Vec<f64>)> = Vec::new();
     for value in repeats.iter().flat_map(|repeat| values(about, repeat)).filter(|value| value.value.is_finite()) {
@@ -43,7 +43,7 @@ fn values(about: &About, repeat: &Repeat<'_>) -> Vec<Value> {
     values
 }
 
-/// The measures, but for the one that is the value itself. Of several with one name the first counts.
+/// The measures, except the one that is the value itself. If several have one name, the first counts.
 fn measures(style: Style, repeat: &Repeat<'_>) -> Vec<Value> {
     let skipped = usize::from(style == Style::Once);
     let all = &repeat.attempt.measures;
@@ -67,8 +67,8 @@ fn bytes(style: Style, repeat: &Repeat<'_>) -> Option<Value> {
     })
 }
 
-/// Faults and context switches per operation. Usage of a task's whole life is spread over the warm-up's operations
-/// too, and says so in its name: set-up is in it.
+/// Faults and context switches per operation. Usage of a task's whole life is divided by the operations of the warm-up
+/// too, and its name says so, because it includes the set-up.
 fn costs(about: &About, repeat: &Repeat<'_>) -> Vec<Value> {
     let Some(usage) = repeat.attempt.usage else { return Vec::new() };
     let (operations, suffix) = match usage.scope {
@@ -92,8 +92,8 @@ fn costs(about: &About, repeat: &Repeat<'_>) -> Vec<Value> {
     ]
 }
 
-/// Operations that a usage of the window covers. It ends with whole batches, not just where the window does, and the workload
-/// notes how many operations that makes (docs/FORMATS.md, `usage`).
+/// Operations that a usage of the window covers. It ends with whole batches and not exactly with the window, so the workload
+/// reports their number (docs/FORMATS.md, `usage`).
 fn covered(repeat: &Repeat<'_>) -> u128 {
     let noted = repeat.attempt.notes.get("usage_operations").and_then(|text| text.parse().ok());
     noted.unwrap_or(repeat.operations)

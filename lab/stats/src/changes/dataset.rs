@@ -1,4 +1,4 @@
-//! Steps in every series of a dataset, with the commits and times between which they lie.
+//! Steps in every series of a dataset, with the commits and times between which they are.
 
 use super::positions::positions;
 use super::{Observation, SeriesError, Settings, changes};
@@ -7,10 +7,10 @@ use faultline_model::changes::{ChangesFound, Place, SeriesChanges};
 use faultline_model::dataset::{DataPoint, Dataset, Series};
 use faultline_model::direction::Direction;
 
-/// Searches every series. `direction` stands in where a series has none. A series whose values can't be searched is left out, in words why.
+/// Searches every series. `direction` is used for series that have none. A series whose values cannot be searched is left out, with the reason in words.
 ///
 /// # Errors
-/// A rate of false alarms or a least change out of range.
+/// A false-positive rate or a minimum change out of range.
 pub fn changes_found(
     dataset: &Dataset,
     false_alarms: f64,
@@ -71,7 +71,7 @@ mod tests {
         }])
     }
 
-    /// 20 points about 10, then 20 about 12.
+    /// 20 points around 10, then 20 around 12.
     fn value(index: u64) -> f64 {
         (if index < 20 { 10.0 } else { 12.0 }) + 0.01 * (index * 7 % 5) as f64
     }

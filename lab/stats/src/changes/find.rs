@@ -1,4 +1,4 @@
-//! Finds the steps of a series: grows a tree of places where steps may be, keeps those that no noise explains better, and checks and places each of them.
+//! Finds the steps of a series: grows a tree of candidate places, keeps those that no noise explains better, then checks and places each of them.
 
 use super::check::{keep_what_holds, segments, untellable};
 use super::noise::{NoiseKind, kinds};
@@ -15,29 +15,29 @@ use crate::thresholds::{
 use faultline_model::changes::{ChangeCaution, Changes, Effect, Segment, Status, Step};
 use faultline_model::direction::Direction;
 
-/// Gain over white noise from which on a place is looked at: chance alone reaches it in any longer stretch.
+/// Minimum gain over white noise of a candidate place. Chance alone reaches it in every longer segment.
 const LOOKED_AT: f64 = 4.0;
 
-/// Points from which on the kind of noise is told by parts of a series.
+/// From this number of points on, parts of a series determine the kind of noise.
 const LONG: usize = 16_384;
 
-/// Parts that it is told by, and their points.
+/// Number of these parts, and of their points.
 const PARTS: usize = 8;
 const PART_POINTS: usize = 2048;
 
-/// How to search.
+/// Settings of the search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// Which way is better.
+    /// Whether higher or lower is better.
     pub direction: Direction,
-    /// Share of series without a step in which one may be found: 0.001 to 0.2.
+    /// False-positive rate: the share of series without a step in which one may be found, 0.001 to 0.2.
     pub false_alarms: f64,
-    /// Least change of the level, as a share of the level before, that is told of. 0: any.
+    /// Smallest change of the level that is reported, as a share of the level before. 0: any.
     pub least_change: f64,
 }
 
 impl Settings {
-    /// The usual rate of false alarms and the usual least change.
+    /// Settings with the default false-positive rate and minimum change.
     pub fn new(direction: Direction) -> Self {
         Settings { direction, false_alarms: CHANGE_FALSE_ALARMS, least_change: CHANGE_LEAST }
     }
@@ -53,10 +53,10 @@ impl Settings {
     }
 }
 
-/// The steps of a series, and the segments between them. Exact and without chance: the same observations give the same steps.
+/// The steps of a series, and the segments between them. The search uses no random numbers: the same observations give the same steps.
 ///
 /// # Errors
-/// Values that aren't finite, fewer than 12 points, settings out of range.
+/// Values that are not finite, fewer than 12 points, or settings out of range.
 pub fn changes(observations: &[Observation], settings: &Settings) -> Result<Changes, SeriesError> {
     settings.checked()?;
     let series = series(observations)?;
@@ -87,7 +87,7 @@ pub fn changes(observations: &[Observation], settings: &Settings) -> Result<Chan
     })
 }
 
-/// The kinds of noise to choose from: all, or for a long series white noise and the one that describes parts of it best.
+/// The kinds of noise to choose from: all; for a long series white noise and the one that describes parts of it best.
 fn kinds_of(series: &Series, false_alarms: f64) -> Vec<NoiseKind> {
     let points = series.values.len();
     let kinds = kinds();
@@ -106,7 +106,7 @@ fn kinds_of(series: &Series, false_alarms: f64) -> Vec<NoiseKind> {
     vec![kinds[0].clone(), kinds[best].clone()]
 }
 
-/// What holds of the steps selected; none, and why, where steps can't be told.
+/// The selected steps that pass the checks; none, with the reason, if steps cannot be reported.
 fn told(series: &Series, mut selected: Selected, penalty: f64) -> (Selected, Option<ChangeCaution>) {
     selected.merge(series, penalty);
     keep_what_holds(series, &mut selected);
@@ -128,16 +128,16 @@ fn cautions(points: usize, selected: &Selected, refused: Option<ChangeCaution>) 
 struct Cut {
     /// The first point after it.
     at: usize,
-    /// The first and the last that this may be.
+    /// The first and the last place in its range.
     range: (usize, usize),
     gain: f64,
-    /// Whether the segments beside it drift, as seen between its neighbours.
+    /// Whether the segments next to it drift, as fitted between the neighbouring steps.
     drift: [bool; 2],
-    /// Whether it is found at the rarer rate too.
+    /// Whether it is also found at the stricter rate.
     sure: bool,
 }
 
-/// Every step at its best place between its neighbours, with the range of places.
+/// Every step at its best place between its neighbours, with its range.
 fn placed(series: &Series, selected: &Selected, sure: &Selected) -> Vec<Cut> {
     let mut bounds: Vec<usize> = segments(&selected.cuts, series.values.len()).map(|(from, _)| from).collect();
     bounds.push(series.values.len());
@@ -161,7 +161,7 @@ fn placed(series: &Series, selected: &Selected, sure: &Selected) -> Vec<Cut> {
     cuts
 }
 
-/// Leaves out the steps that change the level by less than `least`, the smallest first, and says how many they are.
+/// Leaves out the steps that change the level by less than `least`, the smallest first, and returns their number.
 fn leave_out_small(series: &Series, cuts: &mut Vec<Cut>, least: f64) -> u32 {
     let mut count = 0;
     loop {
@@ -179,9 +179,9 @@ fn leave_out_small(series: &Series, cuts: &mut Vec<Cut>, least: f64) -> u32 {
     }
 }
 
-/// Loss of gain up to which a place is in the range of [`COVERAGE`].
+/// A place is in the range of [`COVERAGE`] if it loses at most this much gain.
 ///
-/// Source: D. Siegmund, Confidence Sets in Change-Point Problems, International Statistical Review 56, 1988: the chance that the true place loses more
+/// Source: D. Siegmund, Confidence Sets in Change-Point Problems, International Statistical Review 56, 1988: the probability that the true place loses more
 /// than 2x is about 1 − (1 − e⁻ˣ)².
 fn margin() -> f64 {
     -2.0 * (1.0 - COVERAGE.sqrt()).ln()
@@ -213,7 +213,7 @@ fn segment(series: &Series, from: usize, to: usize, drifts: bool) -> Segment {
     }
 }
 
-/// The value just before a step and just after it, less noise: the level, or the end of the drift.
+/// The value just before a step and just after it, without noise: the level, or the end of the drift.
 fn ends(before: &Segment, after: &Segment) -> (f64, f64) {
     let half = |segment: &Segment| segment.drift.unwrap_or(0.0) * (segment.last - segment.first) as f64 / 2.0;
     (before.level + half(before), after.level - half(after))
@@ -222,7 +222,7 @@ fn ends(before: &Segment, after: &Segment) -> (f64, f64) {
 fn step(series: &Series, cut: &Cut, beside: &[Segment], direction: Direction) -> Step {
     let (before, after) = (&beside[0], &beside[1]);
     let (from, to) = ends(before, after);
-    // Where a drift begins or ends, the ends may meet: then the levels tell which way it goes.
+    // If a drift begins or ends at the step, both ends may be equal. Then the levels decide the direction.
     let rises = if before.drift.is_some() || after.drift.is_some() { after.level > before.level } else { to > from };
     let sure = cut.sure && after.points as usize >= CHANGE_POINTS_AFTER.max(SEGMENT_POINTS);
     Step {
@@ -340,7 +340,7 @@ mod tests {
         assert_eq!((clean.len(), clean[0].by), (1, 20));
     }
 
-    /// Noise of 0.2 % and steps of 9, 10 and 30 %: none hides another.
+    /// Noise of 0.2 %, and steps of 9, 10 and 30 %: no step hides another.
     #[test]
     fn a_loud_step_hides_no_other() {
         let level = |i: usize| match i {

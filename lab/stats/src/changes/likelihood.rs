@@ -1,31 +1,31 @@
-//! How well a level or a line with noise of a kind describes a stretch: generalised least squares by a Kalman filter, in time that grows with the points.
+//! How well a level or a line with a kind of noise describes a segment: generalised least squares by a Kalman filter, in linear time.
 //!
 //! Source: A. C. Harvey, Forecasting, Structural Time Series Models and the Kalman Filter, Cambridge University Press 1989.
 
 use super::noise::{NoiseKind, Part};
 
-/// Parts that a filter has room for.
+/// Maximum number of parts in a filter.
 const PARTS: usize = 4;
 
-/// Change of the filter's variances below which they have settled.
+/// The filter's variances have settled if they change by less than this.
 const SETTLED: f64 = 1e-9;
 
-/// What a level or a line leaves of a stretch, for noise of variance 1.
+/// The residuals of a segment after fitting a level or a line, for noise of variance 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Left {
-    /// Sum of squared innovations about the best level.
+    /// Sum of squared innovations around the best level.
     pub(crate) about_level: f64,
-    /// The same about the best line.
+    /// The same around the best line.
     pub(crate) about_line: f64,
     /// Logarithm of the covariance's determinant.
     pub(crate) log_determinant: f64,
     /// The best level.
     pub(crate) level: f64,
-    /// The best line: its value in the middle of the positions, and its rise from there to their end.
+    /// The best line: its value in the middle of the positions, and its rise from there to the end.
     pub(crate) line: (f64, f64),
 }
 
-/// The innovations of a value, a level of 1 and a rise, point after point.
+/// The innovations of a value, of a level of 1, and of a rise, point by point.
 struct Filter<const N: usize> {
     parts: [Part; N],
     white: f64,
@@ -78,7 +78,7 @@ impl<const N: usize> Filter<N> {
         self.settled = change < SETTLED;
     }
 
-    /// The innovations of what is seen at the next point.
+    /// The innovations of the observations at the next point.
     #[inline]
     fn innovations(&mut self, seen: [f64; 3]) -> [f64; 3] {
         if !self.settled {
@@ -95,7 +95,7 @@ impl<const N: usize> Filter<N> {
     }
 }
 
-/// What is left of a stretch: `points` are positions in −1…1 and values.
+/// The residuals of a segment. `points` are positions in −1…1 and values.
 pub(crate) fn left(points: impl Iterator<Item = (f64, f64)>, kind: &NoiseKind) -> Left {
     match kind.parts.len() {
         0 => with_filter(points, Filter::<0>::new(kind)),
@@ -133,7 +133,7 @@ fn with_filter<const N: usize>(points: impl Iterator<Item = (f64, f64)>, mut fil
     }
 }
 
-/// Sum of the products of neighbouring innovations, and of their squares, of a stretch about a line of this middle and rise.
+/// Sums of the products of neighbouring innovations and of their squares, for a segment around a line with this middle and rise.
 pub(crate) fn neighbours(
     points: impl Iterator<Item = (f64, f64)>,
     kind: &NoiseKind,

@@ -1,7 +1,7 @@
-//! Steps in a series of measurements, at a stated rate of false alarms.
+//! Steps in a series of measurements, with a stated false-positive rate.
 //!
-//! Methods stand in docs/METHODOLOGY.md, §15. Which commits lie in a step's range, and whether to measure between, belongs to whoever walks the
-//! history.
+//! docs/METHODOLOGY.md, §15, describes the method. The caller, who knows the history, finds out which commits lie in a step's range and whether to measure
+//! between them.
 
 mod check;
 mod dataset;

@@ -1,6 +1,6 @@
-//! The kinds of noise that a series may have: white noise, and with it a part that keeps some of its value from point to point.
+//! The kinds of noise that a series may have: white noise, and white noise with a part that keeps some of its value from point to point.
 //!
-//! A share of the variance belongs to one first-order autoregressive part, or to four on scales of their own. Four imitate long memory: their shares are
+//! A share of the variance belongs to one first-order autoregressive part, or to four with different scales. Four parts imitate long memory: their shares are
 //! fitted to the autocorrelations of fractional noise (d of 0.15, 0.25, 0.35 and 0.45).
 //!
 //! Source: C. W. J. Granger, Long Memory Relationships and the Aggregation of Dynamic Models, Journal of Econometrics 14, 1980.
@@ -10,26 +10,26 @@
 pub(crate) struct Part {
     /// Its share of the variance.
     pub(crate) share: f64,
-    /// What it keeps of its value from one point to the next.
+    /// The fraction of its value that it keeps from one point to the next.
     pub(crate) kept: f64,
 }
 
-/// A kind of noise: its parts, the rest is white.
+/// A kind of noise: its parts; the rest is white.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct NoiseKind {
     pub(crate) parts: Vec<Part>,
 }
 
-/// What a single part may keep. The last wanders over thousands of points.
+/// Fractions that a single part may keep. The last one wanders over thousands of points.
 const KEPT: [f64; 8] = [0.3, 0.6, 0.8, 0.9, 0.95, 0.98, 0.995, 0.999];
 
 /// The shares that a single part may have.
 const SHARES: [f64; 8] = [0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.0];
 
-/// What a small share of a short memory does is too little to tell from none.
+/// A part with a smaller share and a shorter memory cannot be distinguished from none.
 const SHORT: Part = Part { share: 0.3, kept: 0.5 };
 
-/// What the parts of long memory keep.
+/// Fractions that the parts of long memory keep.
 const SCALES: [f64; 4] = [0.5, 0.85, 0.97, 0.995];
 
 /// Their shares, for d of 0.15, 0.25, 0.35 and 0.45.
@@ -40,10 +40,10 @@ const LONG_MEMORY: [[f64; 4]; 4] = [
     [0.0770, 0.0, 0.0, 0.7607],
 ];
 
-/// From what a part keeps on it is slow: it wanders over 50 points and more.
+/// A part that keeps this fraction or more is slow: it wanders over 50 points or more.
 const SLOW: f64 = 0.98;
 
-/// Share of slow parts that counts.
+/// Slow parts with at least this share are reported.
 const SLOW_SHARE: f64 = 0.05;
 
 impl NoiseKind {
@@ -51,7 +51,7 @@ impl NoiseKind {
         self.parts.is_empty()
     }
 
-    /// Share of the variance that wanders slowly, if that is much.
+    /// Share of the variance that is slow, if it is large enough.
     pub(crate) fn wander(&self) -> Option<f64> {
         let share: f64 = self.parts.iter().filter(|part| part.kept >= SLOW).map(|part| part.share).sum();
         (share >= SLOW_SHARE).then_some(share)

@@ -1,12 +1,12 @@
-//! What a step costs, so that a series without any is said to have one at a stated rate.
+//! The cost of a step, which controls the false-positive rate.
 //!
-//! The cost is in units of twice the logarithm of the likelihood. It is from simulated series: high enough for noises whose slow part imitates steps, which
-//! takes more than white noise does. Short series can't afford that, so they pay less; docs/METHODOLOGY.md, §15, has the rates.
+//! The unit is twice the logarithm of the likelihood. The cost comes from simulated series. It is high enough for noise with a slow part, which
+//! looks like steps and needs more than white noise. Short series would lose too much power, so their cost is lower. docs/METHODOLOGY.md, §15, has the rates.
 
-/// Rates of false alarms that may be asked for.
+/// False-positive rates that may be requested.
 pub(crate) const CALIBRATED: std::ops::RangeInclusive<f64> = 0.001..=0.2;
 
-/// What a step costs in a series of `points` points.
+/// The cost of a step in a series of `points` points.
 pub(crate) fn penalty(points: usize, false_alarms: f64) -> f64 {
     let points = points.max(1) as f64;
     let usual = (BASE + PER_LENGTH * points.ln() - SHORT / points).max(LEAST);
@@ -18,7 +18,7 @@ const PER_LENGTH: f64 = 0.3;
 const SHORT: f64 = 300.0;
 const LEAST: f64 = 8.0;
 
-/// The rate for which the constants above are.
+/// The rate for which the constants above were chosen.
 const USUAL_RATE: f64 = 0.1;
 const PER_RATE: f64 = 2.5;
 

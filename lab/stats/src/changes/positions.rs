@@ -1,12 +1,12 @@
-//! Where the points of a series stand: by their times where all are known, else by their order.
+//! Positions of the points of a series: by their times if all are known, otherwise by their order.
 
 use faultline_model::dataset::DataPoint;
 use std::collections::BTreeMap;
 
 /// A position for every point, in the order given.
 ///
-/// By times it is milliseconds since the first. Points of equal times follow each other in the order given, a millisecond apart, unless they are of one
-/// commit: then they share a position. Without times it is the place in the order, and runs of one commit that follow each other share one.
+/// With times, the position is milliseconds since the first. Points of equal times follow each other in the order given, a millisecond apart, unless
+/// they belong to one commit: then they share a position. Without times, it is the place in the order, and consecutive runs of one commit share one position.
 pub(crate) fn positions(points: &[&DataPoint]) -> Vec<u64> {
     let times: Option<Vec<i64>> = points.iter().map(|point| Some(point.time?.0)).collect();
     match times {

@@ -1,7 +1,7 @@
-//! Which divisions of a tree are steps: those that the likelihood pays for, whatever the noise may be.
+//! Selects the divisions of a tree that are steps: those that improve the likelihood by more than they cost, for any kind of noise.
 //!
-//! For every kind of noise the tree is pruned to the steps that pay for themselves; of all kinds and their steps the one with the greatest penalised
-//! likelihood is the answer. So slow noise and steps compete: steps are found if they describe a series better than any noise alone.
+//! For every kind of noise the tree is pruned to the steps that are worth their cost. The answer is the kind with its steps that has the greatest penalised
+//! likelihood. So slow noise and steps compete: steps are found if they describe a series better than noise alone.
 //!
 //! Source: G. Schwarz, Estimating the Dimension of a Model, Annals of Statistics 6, 1978 (the penalised likelihood); L. Breiman et al., 1984 (pruning).
 
@@ -11,32 +11,32 @@ use super::series::Series;
 use super::split::LEAST_VARIANCE;
 use super::tree::Node;
 
-/// What a line costs more than a level, in units of twice the logarithm of the likelihood.
+/// Additional cost of a line compared with a level, in units of twice the logarithm of the likelihood.
 const LINE_PENALTY: f64 = 8.0;
 
-/// What a kind of noise costs that isn't white: its parameters.
+/// Additional cost of a kind of noise that is not white, for its parameters.
 const KIND_PENALTY: f64 = 1.5;
 
-/// Share of the penalty that a step has to pay once all others are known.
+/// Share of the penalty that a step must be worth after all others are known.
 const KEPT_SHARE: f64 = 0.05;
 
-/// Rounds in which steps and variance are fitted to each other.
+/// Number of rounds in which steps and variance are fitted to each other.
 const ROUNDS: usize = 6;
 
-/// The steps of a series with noise of a kind.
+/// The steps of a series for one kind of noise.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Selected {
     /// The first points after steps, ascending.
     pub(crate) cuts: Vec<usize>,
     pub(crate) kind: NoiseKind,
-    /// Minus twice the logarithm of the likelihood, and the penalties.
+    /// Minus twice the logarithm of the likelihood, plus the penalties.
     cost: f64,
     /// The noise's variance.
     variance: f64,
 }
 
 impl Selected {
-    /// Removes the steps that pay little now that all others are known, the cheapest first.
+    /// Removes the steps that are worth little now that all others are known, the least valuable first.
     pub(crate) fn merge(&mut self, series: &Series, penalty: f64) {
         let enough = KEPT_SHARE * penalty;
         let mut gains: Vec<f64> = (0..self.cuts.len()).map(|i| self.gain(series, i)).collect();
@@ -51,7 +51,7 @@ impl Selected {
         }
     }
 
-    /// What the `i`-th step explains of the segments beside it.
+    /// The variance that the `i`-th step explains in the segments next to it.
     fn gain(&self, series: &Series, i: usize) -> f64 {
         let from = if i == 0 { 0 } else { self.cuts[i - 1] };
         let to = self.cuts.get(i + 1).copied().unwrap_or(series.values.len());
@@ -60,7 +60,7 @@ impl Selected {
     }
 }
 
-/// What is left of every node, for noise of each kind.
+/// The residuals of every node, for each kind of noise.
 pub(crate) struct Fitted<'a> {
     nodes: &'a [Node],
     points: usize,
@@ -74,7 +74,7 @@ impl<'a> Fitted<'a> {
         Fitted { nodes, points: series.values.len(), kinds }
     }
 
-    /// The best steps at this penalty for each.
+    /// The best steps with this penalty for each step.
     pub(crate) fn selected(&self, penalty: f64) -> Selected {
         let of = |(kind, left): &(NoiseKind, Vec<Left>)| {
             let Outcome { cuts, cost, variance } = self.pruned(left, penalty);
@@ -85,12 +85,12 @@ impl<'a> Fitted<'a> {
         best.expect("there is a kind of noise")
     }
 
-    /// The cost for each kind of noise, without what the kind costs.
+    /// The cost for each kind of noise, without the cost of the kind itself.
     pub(crate) fn costs(&self, penalty: f64) -> Vec<f64> {
         self.kinds.iter().map(|(_, left)| self.pruned(left, penalty).cost).collect()
     }
 
-    /// The steps that pay for themselves, and the cost of the series with them.
+    /// The steps that are worth their cost, and the cost of the series with them.
     fn pruned(&self, left: &[Left], penalty: f64) -> Outcome {
         let leaves = self.nodes.iter().zip(left).filter(|(node, _)| node.division.is_none());
         let (sum, count) = leaves.fold((0.0, 0), |(sum, count), (_, left)| (sum + left.about_level, count + 1));
@@ -109,7 +109,7 @@ impl<'a> Fitted<'a> {
         best
     }
 
-    /// Which nodes stay divided, at a given variance.
+    /// The nodes that stay divided, for a given variance.
     fn kept(&self, left: &[Left], penalty: f64, variance: f64) -> Vec<bool> {
         let mut costs = vec![0.0; self.nodes.len()];
         let mut kept = vec![false; self.nodes.len()];
@@ -125,7 +125,7 @@ impl<'a> Fitted<'a> {
         kept
     }
 
-    /// The series with these nodes divided: `variance` says which of the undivided ones drift.
+    /// The series with these nodes divided. `variance` determines which of the undivided nodes drift.
     fn outcome(&self, left: &[Left], kept: &[bool], penalty: f64, variance: f64) -> Outcome {
         let (mut cuts, mut open) = (Vec::new(), vec![0]);
         let (mut sum, mut log_determinant, mut lines) = (0.0, 0.0, 0.0);
@@ -158,7 +158,7 @@ struct Outcome {
 }
 
 impl Left {
-    /// The cost with a level or a line, which is the less, and whether that is the line.
+    /// The lower cost of a level and of a line, and whether it is that of the line.
     pub(crate) fn cheaper(&self, variance: f64) -> (f64, bool) {
         let (level, line) = (self.about_level / variance, self.about_line / variance + LINE_PENALTY);
         if line < level { (line + self.log_determinant, true) } else { (level + self.log_determinant, false) }

@@ -1,4 +1,4 @@
-//! The series in which steps are looked for: one point for each position, in order, without extremes.
+//! The series that is searched: one point for each position, in order, with outliers cut off.
 
 use super::split::SEGMENT_POINTS;
 use super::sums::about_middle;
@@ -7,16 +7,16 @@ use crate::median::median;
 /// A value at a position.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observation {
-    /// Where it stands: the ordinal of a commit in its history, or a time. Distances count for drift only.
+    /// Its position: the ordinal of a commit in its history, or a time. Distances matter only for drift.
     pub position: u64,
-    /// Its value, in the series' unit. Those of one position count as one, their median.
+    /// Its value, in the series' unit. Several values at one position count as one, their median.
     pub value: f64,
 }
 
-/// Why no series can be searched.
+/// Why a series cannot be searched.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum SeriesError {
-    /// A value that is none.
+    /// A value that is not finite.
     #[error("the value at position {position} is {value}: it has to be finite")]
     NotFinite {
         /// Its position.
@@ -30,40 +30,41 @@ pub enum SeriesError {
         /// Points that it has.
         points: usize,
     },
-    /// A least change that is none.
+    /// A minimum change that is negative or not finite.
     #[error("a least change of {0}: it has to be 0 or more, and finite")]
     LeastChange(f64),
-    /// A rate of false alarms that isn't calibrated.
+    /// A false-positive rate for which there is no calibration.
     #[error("a rate of false alarms of {0}: it has to lie between 0.001 and 0.2")]
     FalseAlarms(f64),
 }
 
-/// Fewest points that are searched: two segments, and two points more to tell noise by.
+/// The minimum number of points: two segments, and two more points to estimate the noise.
 pub(crate) const SHORTEST: usize = 2 * SEGMENT_POINTS + 2;
 
 /// Points in order.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Series {
     pub(crate) positions: Vec<u64>,
-    /// As measured.
+    /// The measured values.
     pub(crate) values: Vec<f64>,
-    /// Extremes cut off, at most 1 in size: what is searched.
+    /// The values that are searched: outliers cut off, at most 1 in size.
     pub(crate) scaled: Vec<f64>,
 }
 
-/// Spreads from its neighbours' median beyond which a value is taken for one at that distance. No step vanishes by it: the median follows.
+/// A value farther than this many spreads from its neighbours' median is moved to that distance. No step disappears by it, because the median
+/// follows the step.
 const EXTREME: f64 = 3.0;
 
-/// Neighbours that the median is taken of, the value among them: four disturbed ones in a row don't move it.
+/// Number of neighbours for the median, including the value itself: four outliers in a row do not move it.
 const NEIGHBOURS: usize = 9;
 
-/// Share of the values whose distance from that median tells the spread: large, as values of two kinds are no extremes.
+/// Share of the values whose distance from that median gives the spread. It is large, because values with two modes are not outliers.
 const USUAL: f64 = 0.9;
 
-/// What that share lies within, in standard deviations of a normal law.
+/// The half-width that contains this share, in standard deviations of a normal distribution.
 const USUAL_DEVIATIONS: f64 = 1.645;
 
-/// The series of `observations`, in whatever order they are.
+/// The series of `observations`, in any order. Fails if a value is not finite.
 pub(crate) fn series(observations: &[Observation]) -> Result<Series, SeriesError> {
     if let Some(&Observation { position, value }) = observations.iter().find(|one| !one.value.is_finite()) {
         return Err(SeriesError::NotFinite { position, value });
@@ -93,7 +94,7 @@ impl Series {
         }
     }
 
-    /// The points `from..to`, for a search: positions about the middle in −1…1, and scaled values.
+    /// The points `from..to` for a search: positions in −1…1 relative to the middle, and scaled values.
     pub(crate) fn stretch(&self, from: usize, to: usize) -> impl Iterator<Item = (f64, f64)> {
         let positions = &self.positions[from..to];
         let points = positions.iter().zip(&self.scaled[from..to]);
@@ -101,7 +102,7 @@ impl Series {
     }
 }
 
-/// Values without extremes, less the first one's neighbours' median, in units of the greatest distance from that.
+/// Values without outliers, minus the median of the first one's neighbours, in units of the greatest distance from that.
 fn scaled(values: &[f64]) -> Vec<f64> {
     if values.is_empty() {
         return Vec::new();
@@ -121,7 +122,7 @@ fn scaled(values: &[f64]) -> Vec<f64> {
     tamed
 }
 
-/// The median of the [`NEIGHBOURS`] nearest to the `i`-th value, of which there are as many on either side where the ends allow it.
+/// The median of the [`NEIGHBOURS`] values around the `i`-th, with equally many on both sides if the ends allow it.
 fn neighbours_median(values: &[f64], i: usize) -> f64 {
     let count = NEIGHBOURS.min(values.len());
     let from = i.saturating_sub(count / 2).min(values.len() - count);

@@ -1,44 +1,44 @@
-//! The best place for one step in a stretch, and what the step explains there.
+//! The best place for one step in a segment, and the variance that the step explains.
 //!
-//! Either side, and the stretch as a whole, is steady or drifts along a line. The noise is measured on what the step leaves over, with neighbours'
-//! likeness counted in, so that the range of places isn't too narrow where noise has a memory.
+//! Each side, and the segment as a whole, is constant or drifts along a line. The noise is estimated from the residuals after the step, with the
+//! correlation of neighbours included, so that the range of places is not too narrow for autocorrelated noise.
 //!
 //! Sources: for the likelihood ratio J. Bai, Likelihood Ratio Tests for Multiple Structural Changes, Journal of Econometrics 91, 1999; for the long-run
 //! variance D. W. K. Andrews, Heteroskedasticity and Autocorrelation Consistent Covariance Matrix Estimation, Econometrica 59, 1991.
 
 use super::sums::{Fit, Sums};
 
-/// Fewest points of a segment: fewer could be one disturbance.
+/// Minimum number of points in a segment: fewer could be a single disturbance.
 pub(crate) const SEGMENT_POINTS: usize = 5;
 
-/// What a line has to explain more than a level, over the noise's variance.
+/// The variance that a line must explain in addition to a level, divided by the noise's variance.
 const LINE_PENALTY: f64 = 10.5;
 
-/// Greatest likeness of neighbours that is corrected for.
+/// Greatest correlation of neighbours that is corrected for.
 const LIKENESS_LIMIT: f64 = 0.9;
 
-/// Points by which the likeness of residuals is too small: fits follow the noise, the more so the fewer points there are. From simulation.
+/// The estimated correlation of residuals is too small by this number divided by the number of points, because fits follow the noise. From simulation.
 const LIKENESS_BIAS: f64 = 16.0;
 
-/// Least variance, of values scaled to 1: what is left by rounding.
+/// Minimum variance of values scaled to 1: the size of rounding errors.
 pub(crate) const LEAST_VARIANCE: f64 = 1e-24;
 
-/// A step in a stretch.
+/// A step in a segment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Split {
-    /// The first point after it, from the stretch's beginning.
+    /// The first point after it, counted from the beginning of the segment.
     pub(crate) at: usize,
-    /// What it explains, over the noise's variance.
+    /// The variance that it explains, divided by the noise's variance.
     pub(crate) gain: f64,
     /// The noise's long-run variance.
     pub(crate) noise: f64,
-    /// Whether the stretch as a whole is better told by a line than by a level.
+    /// Whether a line describes the whole segment better than a level.
     pub(crate) drifts: bool,
     /// Cost of a line, in squared deviations.
     line: f64,
 }
 
-/// The best split of a stretch whose `sums` these are; none if it is too short.
+/// The best split of the segment with these `sums`; `None` if it is too short.
 pub(crate) fn split(sums: &Sums, points: usize) -> Option<Split> {
     if points < 2 * SEGMENT_POINTS {
         return None;
@@ -64,7 +64,7 @@ fn cost(sums: &Sums, points: usize, at: usize, line: f64) -> f64 {
     sums.fit(0, at).cheaper(line).0 + sums.fit(at, points).cheaper(line).0
 }
 
-/// Variance of the residuals, times what neighbours' likeness makes of it in sums of many: (1 + ρ)/(1 − ρ), as for values that keep ρ of the one before.
+/// Variance of the residuals, times the factor (1 + ρ)/(1 − ρ) for sums of many values that keep ρ of the one before.
 fn long_run_variance(sums: &Sums, points: usize, at: usize, line: f64) -> f64 {
     let sides = [sums.fit(0, at), sums.fit(at, points)].map(|fit| (fit, fit.cheaper(line).1));
     let parameters = 2.0 + sides.iter().filter(|(_, drifts)| *drifts).count() as f64;
@@ -87,7 +87,7 @@ fn long_run_variance(sums: &Sums, points: usize, at: usize, line: f64) -> f64 {
 }
 
 impl Split {
-    /// The first and the last place that explain less by no more than `margin` times the noise's variance.
+    /// The first and the last place that explain at most `margin` times the noise's variance less.
     pub(crate) fn places_within(&self, sums: &Sums, points: usize, margin: f64) -> (usize, usize) {
         let allowed = cost(sums, points, self.at, self.line) + margin * self.noise;
         let within = |at: &usize| cost(sums, points, *at, self.line) <= allowed;

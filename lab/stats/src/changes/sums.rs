@@ -1,6 +1,6 @@
-//! Sums from a stretch's beginning, from which the best level or line of any part follows in constant time.
+//! Running sums of a segment, which give the best level or line of any part in constant time.
 
-/// Running sums over a stretch, positions and values taken about its middle so that little is lost to rounding.
+/// Running sums over a segment. Positions and values are relative to its middle, to reduce rounding errors.
 #[derive(Default)]
 pub(crate) struct Sums(Vec<[f64; 5]>);
 
@@ -17,7 +17,7 @@ pub(crate) struct Fit {
 }
 
 impl Sums {
-    /// Replaces the sums by those of this stretch. Positions are scaled to about −1…1.
+    /// Replaces the sums by those of this segment. Positions are scaled to about −1…1.
     pub(crate) fn take(&mut self, positions: &[u64], values: &[f64]) {
         let n = values.len() as f64;
         let centre = values.iter().sum::<f64>() / n;
@@ -34,7 +34,7 @@ impl Sums {
         }
     }
 
-    /// The fit of points `from..to` of the stretch, one or more.
+    /// The fit of points `from..to` of the segment, at least one.
     #[inline]
     pub(crate) fn fit(&self, from: usize, to: usize) -> Fit {
         let (first, last) = (&self.0[from], &self.0[to]);
@@ -60,20 +60,20 @@ impl Sums {
         (self.0[to][2] - self.0[from][2]) / (to - from) as f64
     }
 
-    /// Position and value of a point, as the sums have them.
+    /// Position and value of a point, in the units of the sums.
     pub(crate) fn point(&self, at: usize) -> (f64, f64) {
         (self.0[at + 1][0] - self.0[at][0], self.0[at + 1][2] - self.0[at][2])
     }
 }
 
-/// A position about the middle of a stretch, in halves of its length.
+/// A position relative to the middle of a segment, in halves of its length.
 pub(crate) fn about_middle(positions: &[u64], position: u64) -> f64 {
     let (first, last) = (positions[0], positions[positions.len() - 1]);
     if last == first { 0.0 } else { 2.0 * (position - first) as f64 / (last - first) as f64 - 1.0 }
 }
 
 impl Fit {
-    /// Squared deviations with the cheaper of the two, and whether that is the line, which costs `line` more.
+    /// Squared deviations from the level or the line, whichever costs less, and whether that is the line. The line costs `line` more.
     #[inline]
     pub(crate) fn cheaper(&self, line: f64) -> (f64, bool) {
         let drifting = self.about_line + line;

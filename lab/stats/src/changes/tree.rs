@@ -1,5 +1,5 @@
-//! The places where steps may be, as a tree: a series is divided at the place that explains most, and so are its parts, as long as that explains more than
-//! chance alone would now and then. Which of the divisions are steps is decided afterwards, all together.
+//! The candidate places of steps, as a tree. A series is divided at the place that explains most, and so are its parts, as long as that explains more than
+//! chance alone sometimes does. Later code decides for all divisions together which of them are steps.
 //!
 //! Source: A. J. Scott and M. Knott, A Cluster Analysis Method for Grouping Means in the Analysis of Variance, Biometrics 30, 1974 (binary segmentation);
 //! L. Breiman, J. Friedman, R. Olshen and C. Stone, Classification and Regression Trees, 1984 (grow a tree too large, then prune it).
@@ -9,16 +9,16 @@ use super::split::{LEAST_VARIANCE, SEGMENT_POINTS};
 use super::sums::Sums;
 use super::window::standing_out;
 
-/// A stretch of points, and how it is divided.
+/// A segment of points, and its division.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Node {
     pub(crate) from: usize,
     pub(crate) to: usize,
-    /// The first point of the right part, and the indices of both parts' nodes. They come after this one.
+    /// The first point of the right part, and the indices of the nodes of both parts. These come after this node.
     pub(crate) division: Option<(usize, [usize; 2])>,
 }
 
-/// The tree of a series, its root first. `enough`: the gain, in variances of white noise, from which on a stretch is divided.
+/// The tree of a series, its root first. `enough`: the minimum gain of a division, in variances of white noise.
 pub(crate) fn grown(series: &Series, enough: f64) -> Vec<Node> {
     let mut sums = Sums::default();
     let node = |from, to| Node { from, to, division: None };
@@ -35,7 +35,7 @@ pub(crate) fn grown(series: &Series, enough: f64) -> Vec<Node> {
     nodes
 }
 
-/// Where the points `from..to` are divided.
+/// The division of the points `from..to`.
 fn divided(sums: &mut Sums, series: &Series, from: usize, to: usize, enough: f64) -> Option<usize> {
     let mut of = |from: usize, to: usize| {
         sums.take(&series.positions[from..to], &series.scaled[from..to]);
@@ -54,7 +54,7 @@ fn divided(sums: &mut Sums, series: &Series, from: usize, to: usize, enough: f64
     sides.into_iter().find_map(|(from, to)| of(from, to).filter(|(_, gain, _)| *gain > enough).map(|(at, ..)| at))
 }
 
-/// The best division of a stretch into two levels, what it explains over the variance that it leaves, and that variance.
+/// The best division of a segment into two levels, what it explains divided by the remaining variance, and that variance.
 fn between_levels(sums: &Sums, points: usize) -> Option<(usize, f64, f64)> {
     if points < 2 * SEGMENT_POINTS {
         return None;

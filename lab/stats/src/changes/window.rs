@@ -1,13 +1,13 @@
-//! A short stretch that stands out of a long one: a step and the way back, which no single step would explain.
+//! A short stretch that differs from the long segment around it: a step and the way back, which no single step explains.
 
 use super::split::SEGMENT_POINTS;
 use super::sums::Sums;
 
-/// Gain that a window needs beyond the logarithm of the number to choose from: chance hardly reaches it.
+/// The gain that a window needs in addition to the logarithm of the number of windows: chance rarely reaches it.
 const BEYOND_CHOICE: f64 = 24.0;
 
-/// The window that stands out most from the stretch's level, if any does beyond chance. Lengths are powers of two times the shortest two
-/// segments, up to a quarter of the stretch.
+/// The window that differs most from the level of its segment, if it does so by more than chance. Lengths are the shortest two
+/// segments times powers of two, up to a quarter of the segment.
 pub(crate) fn standing_out(sums: &Sums, points: usize, noise: f64) -> Option<(usize, usize)> {
     let level = sums.mean(0, points);
     let n = points as f64;

@@ -1,4 +1,4 @@
-//! Operations of different size on the two sides: a fault of 2 MiB isn't one of 4 KiB, and their rates say nothing. Bytes per second do.
+//! Operations of different sizes on the two sides. A fault of 2 MiB is not comparable with one of 4 KiB, but bytes per second are comparable.
 
 use super::pairs::pairs;
 use super::recorded::Plain;
@@ -6,14 +6,14 @@ use crate::datasets::{MeasuredRun, Measurement};
 use faultline_model::dataset::{Measured, Series};
 use std::collections::BTreeSet;
 
-/// How a rate's unit ends.
+/// The end of a rate's unit.
 const PER_SECOND: &str = "/s";
 
 /// The unit of bytes per second.
 const BYTES_PER_SECOND: &str = "B/s";
 
-/// Makes bytes per second of the rates of cells whose operations are known to be of another size on the other side. Gives the first side's series, by
-/// index, for which it did so.
+/// Converts the rates of cells to bytes per second, if their operations are known to have another size on the other side. Returns the indices of the
+/// first side's series that were converted.
 pub(super) fn in_bytes(measured: &mut [Measurement<'_>; 2]) -> BTreeSet<usize> {
     let [a, b] = measured;
     let mut converted = BTreeSet::new();
@@ -29,7 +29,7 @@ pub(super) fn in_bytes(measured: &mut [Measurement<'_>; 2]) -> BTreeSet<usize> {
     converted
 }
 
-/// Bytes of an operation, where all runs say the same.
+/// Bytes of an operation, if all runs report the same number.
 fn size(runs: &[MeasuredRun<'_>]) -> Option<u64> {
     let sizes: BTreeSet<Option<u64>> = runs.iter().map(|run| run.repeat.attempt.bytes_per_operation).collect();
     if sizes.len() == 1 { sizes.into_iter().next()? } else { None }

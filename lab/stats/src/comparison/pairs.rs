@@ -1,4 +1,4 @@
-//! Which series of two sides belong together.
+//! Pairs the series of two sides.
 
 use super::recorded::Recorded;
 use crate::two_sample::no_ratio;
@@ -8,7 +8,7 @@ use faultline_model::failure::Failure;
 use faultline_model::unmatched::{Letter, Unmatched, UnmatchedReason};
 use std::collections::BTreeSet;
 
-/// A series of either side.
+/// A series that both sides have.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Pair {
     /// Name of the case, without its number of tasks.
@@ -17,24 +17,24 @@ pub(crate) struct Pair {
     pub(crate) tasks: Option<u32>,
     /// Unit of both.
     pub(crate) unit: String,
-    /// Which way is better.
+    /// Whether higher or lower is better.
     pub(crate) direction: Direction,
     /// Index of the first side's series.
     pub(crate) a: usize,
-    /// Index of the second side's.
+    /// Index of the second side's series.
     pub(crate) b: usize,
 }
 
-/// What of two sides belongs together.
+/// The pairs of two sides.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Pairs {
-    /// By the first side's order.
+    /// In the first side's order.
     pub(crate) pairs: Vec<Pair>,
-    /// What isn't compared, and why.
+    /// What is not compared, and why.
     pub(crate) unmatched: Vec<Unmatched>,
 }
 
-/// Pairs series of the same name, tasks and measure; of sides that hold one name each, whatever the names are. `direction` stands in where neither
+/// Pairs series of the same name, tasks and measure; if each side has only one name, the names may differ. `direction` is used if neither
 /// side has one.
 pub(crate) fn pairs(a: &Dataset, b: &Dataset, recorded: &dyn Recorded, direction: Option<Direction>) -> Pairs {
     let one_each = names(a).len() == 1 && names(b).len() == 1;
@@ -66,7 +66,7 @@ fn names(dataset: &Dataset) -> BTreeSet<&str> {
     dataset.series.iter().map(|series| series.name.as_str()).collect()
 }
 
-/// A series of either side that isn't compared.
+/// A series of one side that is not compared.
 pub(super) fn unmatched(series: &Series, reason: UnmatchedReason) -> Unmatched {
     Unmatched { name: series.name.clone(), tasks: series.tasks, measure: series.measure.clone(), reason }
 }
@@ -74,7 +74,7 @@ pub(super) fn unmatched(series: &Series, reason: UnmatchedReason) -> Unmatched {
 /// The first failure of a side's series.
 type FirstFailure<'a> = &'a dyn Fn() -> Option<Failure>;
 
-/// The pair's name and direction, or why it is none.
+/// The pair's name and direction. Fails with the reason why the two series are not a pair.
 fn pair(
     [a, b]: [&Series; 2],
     first_failures: [FirstFailure<'_>; 2],
@@ -94,7 +94,7 @@ fn pair(
     Ok((format!("{name}{measure}"), direction))
 }
 
-/// Refuses a series without values, or with one that no ratio can be made of.
+/// Fails for a series without values, or with a value that has no usable ratio.
 fn usable(series: &Series, side: Letter, first_failure: FirstFailure<'_>) -> Result<(), UnmatchedReason> {
     let mut values = series.points.iter().flat_map(|point| point.measured.values()).peekable();
     if values.peek().is_none() {

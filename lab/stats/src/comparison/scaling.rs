@@ -1,4 +1,4 @@
-//! Laws of scaling of cases that were measured at several numbers of tasks.
+//! Scaling laws of cases that were measured at several numbers of tasks.
 
 use super::pairs::Pair;
 use crate::scaling::{Point, compare, fit, scaling};
@@ -8,7 +8,7 @@ use faultline_model::direction::Direction;
 use faultline_model::scaling::{FitError, Law, ScalingComparison};
 use faultline_model::unmatched::{Unmatched, UnmatchedReason};
 
-/// Fewest numbers of tasks that a law is fitted to: one more than Amdahl's has parameters.
+/// Minimum number of points to fit a law: one more than Amdahl's law has parameters.
 const FEWEST_POINTS: usize = 3;
 
 /// The laws of every case whose rates were measured at [`FEWEST_POINTS`] numbers of tasks or more on both sides, in the order of the pairs; and
@@ -52,7 +52,7 @@ fn points(pair: &Pair, workload: &Workload) -> Option<(Point, Point)> {
     Some((point(units.a), point(units.b)))
 }
 
-/// Both sides by one law: the universal one where either side calls for it and both can be fitted with it.
+/// Both sides with one law: the universal one if a side needs it and both can be fitted with it. Fails if no law can be fitted.
 fn compared(a: &[Point], b: &[Point], level: f64) -> Result<ScalingComparison, FitError> {
     let both = [scaling(a, level)?, scaling(b, level)?];
     let universal = both.iter().all(|side| side.universal.is_some());

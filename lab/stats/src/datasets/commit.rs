@@ -3,26 +3,27 @@
 use faultline_model::dataset::{DataPoint, Dataset, Series};
 use std::collections::BTreeSet;
 
-/// Why no commit can be picked.
+/// Why no commit can be selected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommitError {
-    /// No point is of it.
+    /// No point has this commit.
     #[error("no value is of a commit '{commit}'")]
     Unknown {
-        /// What was asked for.
+        /// The requested commit.
         commit: String,
     },
-    /// It begins the name of several.
+    /// Several commits begin with it.
     #[error("'{commit}' may be any of {}", candidates.join(", "))]
     Ambiguous {
-        /// What was asked for.
+        /// The requested commit.
         commit: String,
         /// The commits.
         candidates: Vec<String>,
     },
 }
 
-/// The points of the commit whose name is `commit` or alone begins with it. Series without any are left out.
+/// The points of the commit named `commit`, or of the only commit that begins with it. Series without such points are left out. Fails if there is no such
+/// commit, or if several begin with it.
 pub fn at_commit(dataset: &Dataset, commit: &str) -> Result<Dataset, CommitError> {
     let points = dataset.series.iter().flat_map(|series| &series.points);
     let named: BTreeSet<&str> =

@@ -1,4 +1,4 @@
-//! What was planned and has no comparison at all.
+//! Planned workloads without any comparison.
 
 use crate::datasets::sides;
 use faultline_model::advice::{Advice, NamedWorkload};
@@ -9,7 +9,7 @@ use faultline_model::said::Said;
 use faultline_model::unmatched::{Unmatched, UnmatchedReason};
 use std::collections::BTreeSet;
 
-/// All of `record`'s workloads that `compared` doesn't hold, in the order of the workloads.
+/// The workloads of `record` that `compared` does not contain, in the order of the workloads.
 pub(super) fn unmeasured(compared: &Comparison, record: &RunRecord) -> Vec<Advice> {
     let (a, b) = sides(record);
     let measured = |name: &str, tasks: Option<u32>| {

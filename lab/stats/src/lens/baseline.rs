@@ -1,4 +1,4 @@
-//! A run held to an earlier one: no cell may have more transfers per operation than it had there, beyond a tolerance.
+//! A run compared with an earlier one: no cell may have more transfers per operation than before, apart from a tolerance.
 
 use crate::lens::budget::judge;
 use crate::lens::cells::{CaseReadings, cases, transfers};
@@ -10,7 +10,7 @@ use faultline_model::lens::comparison::{Change, Difference, LensComparison};
 use faultline_model::lens::gate::{Check, GateReport, NoFigure, Standing};
 use faultline_model::record::RunRecord;
 
-/// How much more is let pass: the largest of the three, of which the third is what the repeats of either run span.
+/// How much more is allowed: the largest of three values. The third is the range of the repeats of either run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tolerance {
     /// As a share of the baseline: 0.03 for 3 %.
@@ -25,8 +25,8 @@ impl Default for Tolerance {
     }
 }
 
-/// Holds `current` to `baseline`: every cell that the baseline has readings of. A cell that can't be judged is not passed, and neither is a baseline
-/// without any.
+/// Compares `current` with `baseline`: every cell for which the baseline has readings. The gate fails for a cell that cannot be checked, and for a baseline
+/// without readings.
 pub fn against(current: &RunRecord, baseline: &RunRecord, tolerance: Tolerance) -> GateReport {
     let (standings_now, standings_then) = (standings(current), standings(baseline));
     let (now, then) = (cases(current, &standings_now), cases(baseline, &standings_then));
@@ -67,7 +67,7 @@ fn check(
     Check { cell: format!("{} at {cpus}", then.case), metric: "transfers".to_owned(), limit, standing, differences }
 }
 
-/// The differences that make up more transfers.
+/// The differences that are increases.
 fn grown(differences: &[Difference]) -> Vec<Difference> {
     let more = |difference: &&Difference| matches!(difference.change, Change::Came | Change::More);
     differences.iter().filter(more).cloned().collect()

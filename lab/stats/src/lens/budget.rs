@@ -1,4 +1,4 @@
-//! Budgets: the most that a figure per operation may be at a number of CPUs, and whether a run keeps to them.
+//! Budgets: the maximum of a figure per operation at a number of CPUs, and whether a run meets them.
 
 use crate::lens::cells::{CaseReadings, CellReadings, cases, instructions, transfers};
 use crate::lens::figures;
@@ -45,8 +45,8 @@ impl Metric {
 }
 
 /// A limit: `[METRIC:]CASE<=NUMBER@CPUS`, for example `fault_existing:shared<=1.5@8` or `instructions:path_stat<=9000@4`. METRIC is
-/// `transfers` (the default), `true_sharing`, `false_sharing` or `instructions`, per operation; CASE is `WORKLOAD:VARIANT`, or `WORKLOAD`
-/// for all its variants, each of which has to keep to it.
+/// `transfers` (the default), `true_sharing`, `false_sharing` or `instructions`, per operation. CASE is `WORKLOAD:VARIANT`, or `WORKLOAD`
+/// for all its variants, each of which must meet the limit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Budget {
     metric: Metric,
@@ -55,7 +55,7 @@ pub struct Budget {
     cpus: u32,
 }
 
-/// A budget that can't be read.
+/// A budget that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{text}' is no budget: {problem}")]
 pub struct BudgetError {
@@ -64,7 +64,7 @@ pub struct BudgetError {
 }
 
 impl BudgetError {
-    /// How a budget is written.
+    /// The syntax of a budget.
     pub const HINT: &'static str = "[METRIC:]CASE<=NUMBER@CPUS, for example 'fault_existing:shared<=1.5@8'; METRIC is transfers, true_sharing, false_sharing \
          or instructions, per operation";
 }
@@ -102,8 +102,8 @@ impl fmt::Display for Budget {
     }
 }
 
-/// Holds a run to budgets. What can't be judged is not passed: a case or number of CPUs that the run doesn't have, a cell of which an
-/// attempt failed, a reading that counted less than it should have.
+/// Compares a run with budgets. A budget fails if it cannot be checked: a case or number of CPUs that the run does not have, a cell with a
+/// failed attempt, a reading that counted less than it should have.
 pub fn check(budgets: &[Budget], record: &RunRecord) -> GateReport {
     let standings = standings(record);
     let cases = cases(record, &standings);
@@ -116,7 +116,7 @@ pub fn check(budgets: &[Budget], record: &RunRecord) -> GateReport {
 }
 
 impl Budget {
-    /// The number of CPUs at which it holds.
+    /// The number of CPUs that it is about.
     pub fn cpus(&self) -> u32 {
         self.cpus
     }
@@ -159,7 +159,7 @@ impl Budget {
     }
 }
 
-/// How the median of a cell's figure stands to a limit. A figure that counted too little can exceed its limit, but not keep to it.
+/// Compares the median of a cell's figure with a limit. A figure whose counts are too low can exceed its limit, but not meet it.
 pub(crate) fn judge(cell: &CellReadings<'_>, limit: f64, figure: impl Fn(&Reading) -> f64) -> Standing {
     let Some((typical, value)) = cell.typical().zip(median(&cell.values(figure))) else {
         return match cell.failures.is_empty() {

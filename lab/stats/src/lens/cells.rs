@@ -15,13 +15,13 @@ use std::collections::BTreeMap;
 pub(crate) struct CellReadings<'a> {
     /// Number of CPUs.
     pub(crate) cpus: u32,
-    /// What ended well with a reading, by block.
+    /// The readings of attempts that succeeded, by block.
     pub(crate) readings: Vec<&'a Reading>,
-    /// What did not, by block.
+    /// The failures, by block.
     pub(crate) failures: Vec<Failure>,
-    /// What was counted in attempts that were cut short, and how those ended.
+    /// Readings of attempts that were cut short, and how those ended.
     pub(crate) cut_short: Vec<(&'a Outcome, &'a Reading)>,
-    /// Items that have not ended, or were left out.
+    /// Number of items that have not ended, or were skipped.
     pub(crate) missing: u32,
 }
 
@@ -31,7 +31,7 @@ impl<'a> CellReadings<'a> {
         self.readings.iter().map(|reading| figure(reading)).collect()
     }
 
-    /// The reading with the median of transfers per operation, the lower one of two in the middle.
+    /// The reading with the median of transfers per operation; the lower one of two middle ones.
     pub(crate) fn typical(&self) -> Option<&'a Reading> {
         let mut readings = self.readings.clone();
         readings.sort_by(|a, b| transfers(a).total_cmp(&transfers(b)));
@@ -98,7 +98,7 @@ fn cells<'a>(record: &'a RunRecord, mut items: Vec<&(&'a PlanItem, Standing<'a>)
     cells.into_values().collect()
 }
 
-/// What an attempt left that did not end well.
+/// The outcome and reading of an attempt that did not succeed.
 fn cut_short(attempt: &Attempt) -> Option<(&Outcome, &Reading)> {
     let reading = attempt.reading.as_deref().filter(|reading| reading.is_partial)?;
     Some((attempt.outcome.as_ref()?, reading))

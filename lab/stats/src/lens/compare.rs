@@ -1,4 +1,4 @@
-//! Two lens runs: which data and code came, went or changed, cell by cell.
+//! Two lens runs compared cell by cell: which data and code came, went or changed.
 
 use crate::lens::cells::{CellReadings, cases, instructions, transfers};
 use crate::lens::figures::by_size;
@@ -12,8 +12,8 @@ use faultline_model::record::RunRecord;
 use faultline_model::subject::{Subject, SubjectKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Compares the readings of one cell, those of repeats on each side. None when a side has none. The lines and sites that are kept are compared;
-/// totals are of all.
+/// Compares the readings of one cell, with repeats on each side. `None` if a side has none. Only saved lines and sites are compared;
+/// totals include everything.
 pub fn compare(case: &Case, cpus: u32, a: &[&Reading], b: &[&Reading]) -> Option<CellComparison> {
     let both = |figure: fn(&Reading) -> f64| {
         let side = |readings: &[&Reading]| spread(&readings.iter().map(|reading| figure(reading)).collect::<Vec<_>>());
@@ -31,7 +31,7 @@ pub fn compare(case: &Case, cpus: u32, a: &[&Reading], b: &[&Reading]) -> Option
     })
 }
 
-/// Code in the form of data: nothing lies beside it.
+/// Code in the form of data; no other code shares its line.
 fn code(reading: &Reading) -> BTreeMap<String, Moved> {
     let moved = |transfers| Moved { transfers, beside: BTreeSet::new() };
     key::code(reading).into_iter().map(|(key, transfers)| (key, moved(transfers))).collect()
@@ -41,7 +41,7 @@ fn all(readings: &[&Reading], of: impl Fn(&Reading) -> BTreeMap<String, Moved>) 
     readings.iter().map(|reading| of(reading)).collect()
 }
 
-/// What differs, the greatest difference first.
+/// The differences, the greatest first.
 fn differences(a: &[BTreeMap<String, Moved>], b: &[BTreeMap<String, Moved>]) -> Vec<Difference> {
     let names: BTreeSet<&String> = a.iter().chain(b).flat_map(BTreeMap::keys).collect();
     let mut differences: Vec<Difference> = names.into_iter().filter_map(|name| difference(name, a, b)).collect();
@@ -65,7 +65,7 @@ fn difference(name: &str, a: &[BTreeMap<String, Moved>], b: &[BTreeMap<String, M
     })
 }
 
-/// The figure over the repeats; 0 in one that doesn't have it.
+/// The figure over the repeats; 0 for a repeat that does not have it.
 fn side(name: &str, readings: &[BTreeMap<String, Moved>]) -> Option<Spread> {
     let values: Vec<f64> = readings.iter().map(|moved| moved.get(name).map_or(0.0, |moved| moved.transfers)).collect();
     spread(&values)
@@ -77,8 +77,8 @@ fn beside(name: &str, readings: &[BTreeMap<String, Moved>]) -> Vec<String> {
     names.into_iter().cloned().collect()
 }
 
-/// Compares two runs, cell by cell. Cells go by case and number of CPUs; of two runs of one program each, by the number alone, so that two
-/// builds may have names of their own.
+/// Compares two runs, cell by cell. Cells are paired by case and number of CPUs; if each run is of one program, by the number alone, so that two
+/// builds may have different names.
 pub fn compare_runs(a: &RunRecord, b: &RunRecord) -> LensComparison {
     let (standings_a, standings_b) = (standings(a), standings(b));
     let (cases_a, cases_b) = (cases(a, &standings_a), cases(b, &standings_b));
@@ -116,7 +116,7 @@ pub fn compare_runs(a: &RunRecord, b: &RunRecord) -> LensComparison {
     comparison
 }
 
-/// Whether both are runs of one program each: then the two are compared, whatever they are called.
+/// Whether each run is of one program: then the two are compared even if their names differ.
 pub(crate) fn same_program(a: (&RunRecord, usize), b: (&RunRecord, usize)) -> bool {
     [a, b].into_iter().all(|(record, cases)| is_program(record) && cases == 1)
 }

@@ -1,4 +1,4 @@
-//! Lens runs made up for tests. Built for tests only.
+//! Artificial lens runs. Built for tests only.
 
 use crate::example;
 use faultline_model::cell::{Case, TaskMode};
@@ -50,12 +50,12 @@ pub(crate) fn line(address: u64, transfers: u64, name: &str) -> Line {
     }
 }
 
-/// What one CPU did, of which nothing but its clock matters.
+/// Totals of one CPU, of which only the clock matters.
 pub(crate) fn cpu(cpu: u32, clock: u64) -> CpuTotals {
     CpuTotals { cpu, instructions: 0, accesses: 0, clock, transfers: 0, per_cpu_base: None }
 }
 
-/// A reading of those lines and nothing else: 100 instructions an operation, and a second for every operation of each CPU.
+/// A reading with only these lines: 100 instructions per operation, and one second for every operation of each CPU.
 pub(crate) fn reading(cpus: u32, operations: u64, lines: Vec<Line>) -> Reading {
     let transfers = lines.iter().map(|line| line.transfers).sum();
     let totals = Totals {
@@ -111,7 +111,7 @@ pub(crate) fn reading(cpus: u32, operations: u64, lines: Vec<Line>) -> Reading {
     }
 }
 
-/// A run of one workload under the lens: an attempt per number of CPUs and transfers per operation, equal numbers as repeats.
+/// A lens run of one workload: an attempt for each number of CPUs with its transfers per operation; equal numbers are repeats.
 pub(crate) fn record(cells: &[(u32, f64)]) -> RunRecord {
     let mut record = example::Run::new(&["load"]).tasks(&[1]).repeats(cells.len() as u32).record();
     for (index, &(cpus, transfers)) in cells.iter().enumerate() {

@@ -1,11 +1,11 @@
-//! A reading's lines and code as they are shown: per operation, with shares, the instructions of one place put together.
+//! A reading's lines and code in the form in which they are shown: per operation, with shares, all instructions of one place together.
 
 use faultline_model::lens::reading::{Line, Reading};
 use faultline_model::lens::summary::{Held, LineFigures, Place};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Places in code that are named of a line.
+/// Number of places in code that are named for a line.
 const CODE_OF_LINE: usize = 5;
 
 /// The first lines of a reading.
@@ -13,7 +13,7 @@ pub(crate) fn lines(reading: &Reading, shown: usize) -> Vec<LineFigures> {
     reading.lines.iter().take(shown).map(|line| line_figures(reading, line)).collect()
 }
 
-/// The places in code with most transfers.
+/// The places in code with the most transfers.
 pub(crate) fn code(reading: &Reading, shown: usize) -> Vec<Place> {
     let mut places: BTreeMap<(String, Option<String>), (u64, u64)> = BTreeMap::new();
     for site in &reading.sites {
@@ -52,7 +52,7 @@ fn line_figures(reading: &Reading, line: &Line) -> LineFigures {
     }
 }
 
-/// The line's parts, those of one name put together.
+/// The line's parts, those with one name together.
 fn held(line: &Line) -> Vec<Held> {
     let mut held: Vec<Held> = Vec::new();
     for part in &line.parts {
@@ -84,7 +84,7 @@ fn code_of_line(reading: &Reading, line: &Line) -> Vec<Place> {
     most_first(places.collect(), CODE_OF_LINE)
 }
 
-/// The first places by transfers; alike ones by name.
+/// The first places by transfers; equal ones by name.
 fn most_first(mut places: Vec<Place>, shown: usize) -> Vec<Place> {
     places.sort_by(|a, b| {
         let name = |place: &Place| (place.name.clone(), place.inlined_into.clone());
@@ -94,12 +94,12 @@ fn most_first(mut places: Vec<Place>, shown: usize) -> Vec<Place> {
     places
 }
 
-/// Part of a whole; 0 of nothing.
+/// Part divided by whole; 0 if the whole is 0.
 pub(crate) fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// By the greatest difference, then by name: an order that doesn't depend on that of the input.
+/// By size, the greatest first, then by name: an order that does not depend on the input's order.
 pub(crate) fn by_size(size: f64, name: &str) -> (Reverse<u64>, &str) {
     (Reverse(size.abs().to_bits()), name)
 }

@@ -1,13 +1,13 @@
-//! What transfers per operation do as CPUs are added: flat, or growing and by which law.
+//! How transfers per operation change as CPUs are added: flat, or growing and by which law.
 
 use crate::thresholds::{LENS_FIT_ERROR, LENS_FIT_POINTS, LENS_FLAT_SHARE, LENS_FLAT_TRANSFERS};
 use faultline_model::lens::summary::{Growth, LensVerdict, Reach};
 
-/// The verdict over points of CPUs and transfers per operation, by ascending CPUs. A single CPU has nobody to
-/// share with and is left out.
+/// The verdict for points of CPUs and transfers per operation, by ascending CPUs. A single CPU shares with no other, so it is
+/// left out.
 ///
-/// Values within the tolerance t = max([`LENS_FLAT_TRANSFERS`], [`LENS_FLAT_SHARE`] of their mean) of each other are flat; else
-/// the ends decide: more than t above the first they grow, more than t below they fall, and else they are uneven.
+/// Values are flat if they differ by at most the tolerance t = max([`LENS_FLAT_TRANSFERS`], [`LENS_FLAT_SHARE`] of their mean). Otherwise
+/// the ends decide: the values grow if the last is more than t above the first, fall if it is more than t below, and are uneven otherwise.
 pub(crate) fn verdict(points: &[(u32, f64)]) -> LensVerdict {
     let points: Vec<(u32, f64)> = points.iter().copied().filter(|&(cpus, _)| cpus >= 2).collect();
     let (Some(&(from_cpus, from)), Some(&(to_cpus, to))) = (points.first(), points.last()) else {
@@ -47,8 +47,8 @@ fn growth(points: &[(u32, f64)]) -> Growth {
     }
 }
 
-/// Root mean square of the relative residuals of value ≈ a + b·`scale`(CPUs), fitted by least squares with weights 1/value²: so that
-/// each point counts by its ratio to the law, as residuals of logarithms would, and small values as much as large ones.
+/// Root mean square of the relative residuals of value ≈ a + b·`scale`(CPUs), fitted by least squares with weights 1/value². So
+/// each point counts by its ratio to the law, like residuals of logarithms, and small values count as much as large ones.
 fn fit_error(points: &[(u32, f64)], scale: impl Fn(u32) -> f64) -> f64 {
     let weighted = || points.iter().map(|&(cpus, value)| (value.max(LENS_FLAT_TRANSFERS).powi(-2), scale(cpus), value));
     let weight: f64 = weighted().map(|(w, ..)| w).sum();

@@ -1,5 +1,5 @@
-//! What data and code are called across runs. Addresses shift between builds and runs, so they are never part of it: data goes by
-//! its name, and where it has none, by the code that moves it.
+//! The names of data and code across runs. Addresses change between builds and runs, so they are never part of a key. The key of data is
+//! its name, or the code that moves it if it has no name.
 
 use crate::thresholds::LENS_CODE_SHARE;
 use faultline_model::lens::data::Data;
@@ -11,12 +11,12 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Moved {
     /// Transfers per operation.
     pub(crate) transfers: f64,
-    /// Keys of what shared a line with it.
+    /// Keys of the data that shared a line with it.
     pub(crate) beside: BTreeSet<String>,
 }
 
-/// Transfers of all data among the kept lines. A line's transfers go to what stood where their accesses began; what the report doesn't say of,
-/// to what the line is called after.
+/// Transfers of all data in the saved lines. A line's transfers are divided by the data at which their accesses began. Transfers for which the report has no
+/// byte go to the data that the line is named by.
 pub(crate) fn data(reading: &Reading) -> BTreeMap<String, Moved> {
     let mut moved: BTreeMap<String, Moved> = BTreeMap::new();
     for line in &reading.lines {
@@ -30,7 +30,7 @@ pub(crate) fn data(reading: &Reading) -> BTreeMap<String, Moved> {
     moved
 }
 
-/// Transfers of all code among the kept sites, by place.
+/// Transfers of all code in the saved sites, by place.
 pub(crate) fn code(reading: &Reading) -> BTreeMap<String, f64> {
     let mut moved: BTreeMap<String, f64> = BTreeMap::new();
     for site in &reading.sites {
@@ -55,7 +55,7 @@ fn key(reading: &Reading, line: &Line, data: &Data) -> String {
     data.name().unwrap_or_else(|| format!("{} moved by {}", kind(data), movers(reading, line)))
 }
 
-/// What data without a name is.
+/// The kind of data without a name.
 fn kind(data: &Data) -> &'static str {
     match data {
         Data::PerCpu { .. } => "memory of each CPU",
@@ -67,7 +67,7 @@ fn kind(data: &Data) -> &'static str {
     }
 }
 
-/// The places in code that make up [`LENS_CODE_SHARE`] or more of a line's transfers each, in the order of their names.
+/// The places in code that each cause at least [`LENS_CODE_SHARE`] of a line's transfers, in the order of their names.
 fn movers(reading: &Reading, line: &Line) -> String {
     let mut places: BTreeMap<String, u64> = BTreeMap::new();
     for site in &line.by_site {
@@ -79,7 +79,7 @@ fn movers(reading: &Reading, line: &Line) -> String {
     if named.is_empty() { "many places".to_owned() } else { named.join(" + ") }
 }
 
-/// Function and source line, with what it was inlined into.
+/// Function and source line, with the function that it was inlined into.
 fn place(reading: &Reading, address: u64) -> String {
     match reading.code.get(&address) {
         Some(code) => match &code.inlined_into {

@@ -1,6 +1,6 @@
-//! What the lens's counts mean: figures per operation, how they grow with CPUs, what differs between two runs, and gates.
+//! The meaning of the lens's counts: figures per operation, how they grow with CPUs, what differs between two runs, and gates.
 //!
-//! Methods and limits stand in docs/METHODOLOGY.md, §12.
+//! docs/METHODOLOGY.md, §12, describes the methods and limits.
 
 mod baseline;
 mod budget;

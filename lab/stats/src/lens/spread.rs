@@ -5,15 +5,15 @@ use crate::median::sorted;
 use crate::thresholds::{LENS_CHANGE_SHARE, LENS_CHANGE_TRANSFERS};
 use faultline_model::lens::comparison::{Change, Spread};
 
-/// The values' median and span; none of no values.
+/// The values' median and range; `None` without values.
 pub(crate) fn spread(values: &[f64]) -> Option<Spread> {
     let values = sorted(values);
     let median = median_of_sorted(&values)?;
     Some(Spread { median, low: *values.first()?, high: *values.last()?, n: values.len() as u32 })
 }
 
-/// What happened from `a` to `b`. A difference counts when it is above [`LENS_CHANGE_TRANSFERS`], above [`LENS_CHANGE_SHARE`] of the
-/// larger median, and above what the repeats of either side span.
+/// The change from `a` to `b`. A difference counts if it is above [`LENS_CHANGE_TRANSFERS`], above [`LENS_CHANGE_SHARE`] of the
+/// larger median, and above the range of the repeats of either side.
 pub(crate) fn change(a: &Spread, b: &Spread) -> Change {
     let tolerance = LENS_CHANGE_TRANSFERS.max(LENS_CHANGE_SHARE * a.median.max(b.median)).max(noise(a, b));
     let difference = b.median - a.median;
@@ -30,7 +30,7 @@ pub(crate) fn change(a: &Spread, b: &Spread) -> Change {
     }
 }
 
-/// What the repeats of a side span, the wider one's.
+/// The range of a side's repeats; the wider one of both sides.
 pub(crate) fn noise(a: &Spread, b: &Spread) -> f64 {
     (a.high - a.low).max(b.high - b.low)
 }

@@ -1,4 +1,4 @@
-//! A lens run summed up: a point per number of CPUs, a verdict per case.
+//! The summary of a lens run: a point for each number of CPUs, a verdict for each case.
 
 use crate::interval::estimate;
 use crate::lens::cells::{CaseReadings, CellReadings, cases, instructions, transfers};
@@ -15,7 +15,7 @@ use faultline_model::record::RunRecord;
 use faultline_model::said::Said;
 use faultline_model::subject::SubjectIndex;
 
-/// The summary; none of a run that was not under the lens.
+/// The summary; `None` for a run without the lens.
 pub(crate) fn summary(record: &RunRecord, standings: &[(&PlanItem, Standing<'_>)]) -> Option<LensSummary> {
     let settings = record.settings.lens().cloned()?;
     let subject = record.subject(SubjectIndex::A)?.what.clone();

@@ -1,4 +1,4 @@
-//! Two fits of one law side by side, parameter by parameter.
+//! Two fits of one law compared, parameter by parameter.
 
 use super::fit::student;
 use crate::two_sample::holm;
@@ -6,7 +6,8 @@ use faultline_model::scaling::{FitError, Move, Parameter, ParameterChange, Scali
 use faultline_model::workload_comparison::Bounded;
 use statrs::distribution::ContinuousCDF;
 
-/// Compares parameters by Welch's test on their standard errors, corrected for their number by Holm's procedure. `level` as in a comparison.
+/// Compares parameters by Welch's test on their standard errors, with Holm's correction for their number. `level` as in a comparison. Fails if the
+/// fits are of different laws, or if the level is out of range.
 pub fn compare(a: &ScalingFit, b: &ScalingFit, level: f64) -> Result<ScalingComparison, FitError> {
     if a.law != b.law {
         return Err(FitError::DifferentLaws);
@@ -43,7 +44,7 @@ struct Pair {
     kind: Kind,
     a: f64,
     b: f64,
-    /// Of the logarithms for a rate.
+    /// Difference of the logarithms for a rate.
     difference: f64,
     error: f64,
     degrees: f64,
@@ -65,7 +66,7 @@ impl Pair {
         }
     }
 
-    /// Whether it can be tested: squares of errors may leave the numbers that there are.
+    /// Whether it can be tested: squares of errors may overflow.
     fn is_finite(&self) -> bool {
         [self.difference, self.error, self.degrees].iter().all(|figure| figure.is_finite())
     }

@@ -11,7 +11,7 @@ use faultline_model::scaling::{FitCaution, FitError, Law, Parameter, Peak, Scali
 use faultline_model::workload_comparison::Bounded;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
 
-/// Fits both laws, and says which to tell. Intervals are of coverage `level`.
+/// Fits both laws, and chooses the one to report. Intervals have coverage `level`. Fails if Amdahl's law cannot be fitted; see [`fit`].
 pub fn scaling(points: &[Point], level: f64) -> Result<Scaling, FitError> {
     let amdahl = fit(points, Law::Amdahl, level)?;
     let universal = match fit(points, Law::Universal, level) {
@@ -23,7 +23,7 @@ pub fn scaling(points: &[Point], level: f64) -> Result<Scaling, FitError> {
     Ok(Scaling { amdahl, universal, chosen: if beyond_doubt { Law::Universal } else { Law::Amdahl } })
 }
 
-/// Fits one law.
+/// Fits one law. Fails if there are too few points or values, if a value is not a positive rate, if the level is out of range, or if no minimum is found.
 pub fn fit(points: &[Point], law: Law, level: f64) -> Result<ScalingFit, FitError> {
     if !(level > 0.5 && level < 1.0) {
         return Err(FitError::Level { level });
@@ -77,7 +77,7 @@ pub(crate) fn student(degrees: f64) -> StudentsT {
     StudentsT::new(0.0, 1.0, degrees).expect("degrees of freedom are above 0")
 }
 
-/// The rate itself, of a parameter of its logarithm. The error stays that of the logarithm.
+/// The rate, from a parameter that is its logarithm. The error remains that of the logarithm.
 fn exponential(parameter: Parameter) -> Parameter {
     let Bounded { value, low, high, level } = parameter.bounded;
     Parameter { bounded: Bounded { value: value.exp(), low: low.exp(), high: high.exp(), level }, ..parameter }
@@ -97,7 +97,7 @@ fn cautions<const P: usize>(
     told.into_iter().filter_map(|(caution, given)| given.then_some(caution)).collect()
 }
 
-/// Chance that points lie as far off the law as they do, for the noise that repeats show. None without repeats.
+/// p-value of the lack of fit: the probability that points differ this much from the law, given the noise of the repeats. `None` without repeats.
 ///
 /// Source: N. R. Draper and H. Smith, Applied Regression Analysis, 3rd ed., 1998, ch. 2 (pure error and lack of fit).
 fn misfit(values: &[Value], squares: f64, distinct: usize, parameters: usize) -> Option<f64> {
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Rates of a law, a little off it in turn.
+    /// Rates of a law, alternately a little above and below it.
     fn curve(one: f64, serial: f64, coherence: f64, off: f64) -> Vec<Point> {
         let point = |cpus: u32| {
             let n = f64::from(cpus);

@@ -1,19 +1,19 @@
-//! Least squares of a law on logarithms of rates, with the parameters' covariance.
+//! Least-squares fit of a law to logarithms of rates, with the parameters' covariance.
 //!
-//! Noise of rates is in proportion to them, so residuals are taken of logarithms. Gauss and Newton's steps, damped as by Levenberg and Marquardt.
+//! The noise of rates is proportional to them, so residuals are those of logarithms. Gauss-Newton steps, damped as by Levenberg and Marquardt.
 //! Source: G. A. F. Seber and C. J. Wild, Nonlinear Regression, 1989, ch. 2 and 14.
 
 use super::points::Value;
 
-/// Parameters: ln λ, σ, and κ where the law has it.
+/// Parameters: ln λ, σ, and κ if the law has it.
 pub(crate) type Vector<const P: usize> = [f64; P];
 /// Their covariance.
 pub(crate) type Matrix<const P: usize> = [[f64; P]; P];
 
-/// Steps until it has to have settled.
+/// Maximum number of steps.
 const STEPS: u32 = 200;
 
-/// Relative fall of the sum of squares at which it has.
+/// The fit has settled if the sum of squares falls by less than this fraction.
 const SETTLED: f64 = 1e-13;
 
 /// A minimum.
@@ -25,7 +25,7 @@ pub(crate) struct Minimum<const P: usize> {
     pub(crate) squares: f64,
 }
 
-/// The minimum for `values`; none if no step leads to one.
+/// The minimum for `values`; `None` if no step leads to one.
 pub(crate) fn minimum<const P: usize>(values: &[Value]) -> Option<Minimum<P>> {
     let mut at = start::<P>(values)?;
     let mut squares = sum_of_squares(values, &at)?;
@@ -54,13 +54,13 @@ pub(crate) fn minimum<const P: usize>(values: &[Value]) -> Option<Minimum<P>> {
     Some(Minimum { parameters: at, inverse: std::array::from_fn(|i| columns[i]), squares })
 }
 
-/// 1 + σ(n − 1) + κn(n − 1), and what σ and κ are multiplied with.
+/// 1 + σ(n − 1) + κn(n − 1), and the factors of σ and κ.
 fn denominator<const P: usize>(parameters: &Vector<P>, cpus: f64) -> (f64, [f64; 2]) {
     let terms = [cpus - 1.0, cpus * (cpus - 1.0)];
     (1.0 + parameters[1..].iter().zip(terms).map(|(parameter, term)| parameter * term).sum::<f64>(), terms)
 }
 
-/// ln of the law's rate; none where the law has none.
+/// ln of the law's rate; `None` if it is not defined there.
 pub(crate) fn log_rate<const P: usize>(parameters: &Vector<P>, cpus: f64) -> Option<f64> {
     let (denominator, _) = denominator(parameters, cpus);
     (denominator > 0.0).then(|| parameters[0] + cpus.ln() - denominator.ln())
@@ -85,7 +85,7 @@ fn normal_equations<const P: usize>(values: &[Value], parameters: &Vector<P>) ->
     (normal, gradient)
 }
 
-/// Where to begin: n/rate is linear in 1/λ, σ/λ and κ/λ, and its noise is in proportion to it.
+/// The starting point: n/rate is linear in 1/λ, σ/λ and κ/λ, and its noise is proportional to it.
 fn start<const P: usize>(values: &[Value]) -> Option<Vector<P>> {
     let mut normal = [[0.0; P]; P];
     let mut right = [0.0; P];
@@ -100,12 +100,12 @@ fn start<const P: usize>(values: &[Value]) -> Option<Vector<P>> {
     let solved = solve(&normal, &right)?;
     let linear: Vector<P> = std::array::from_fn(|i| if i == 0 { -solved[0].ln() } else { solved[i] / solved[0] });
     let usable = solved[0] > 0.0 && sum_of_squares(values, &linear).is_some();
-    // Without any loss, at the first value's rate: the law has a value there for any number of CPUs.
+    // Without any loss, at the first value's rate: there the law is defined for any number of CPUs.
     let flat = || std::array::from_fn(|i| if i == 0 { values[0].log_rate - values[0].cpus.ln() } else { 0.0 });
     Some(if usable { linear } else { flat() })
 }
 
-/// Solves a symmetric positive system, after scaling its diagonal to 1, by Cholesky's factors; none where it is singular.
+/// Solves a symmetric positive definite system by Cholesky factors, after scaling its diagonal to 1; `None` if it is singular.
 fn solve<const P: usize>(matrix: &Matrix<P>, right: &Vector<P>) -> Option<Vector<P>> {
     let scale: Vector<P> = std::array::from_fn(|i| matrix[i][i].sqrt().recip());
     let mut factor = [[0.0; P]; P];

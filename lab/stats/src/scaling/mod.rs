@@ -1,6 +1,6 @@
-//! Laws of scaling: what part of the work is serial, what keeping CPUs coherent costs, and where more CPUs stop to help.
+//! Scaling laws: which part of the work is serial, the cost of keeping CPUs coherent, and where more CPUs no longer help.
 //!
-//! Methods stand in docs/METHODOLOGY.md, §14. Whether a measured curve scales is judged elsewhere, from the curve itself.
+//! docs/METHODOLOGY.md, §14, describes the methods. Whether a measured curve scales is decided elsewhere, from the curve itself.
 
 mod compare;
 mod fit;

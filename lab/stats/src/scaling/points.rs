@@ -1,4 +1,4 @@
-//! The curve that a law is fitted to.
+//! The points of the curve to which a law is fitted.
 
 use faultline_model::scaling::FitError;
 
@@ -11,14 +11,14 @@ pub struct Point {
     pub rates: Vec<f64>,
 }
 
-/// One value: CPUs and logarithm of its rate.
+/// One value: number of CPUs and logarithm of the rate.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Value {
     pub(crate) cpus: f64,
     pub(crate) log_rate: f64,
 }
 
-/// All values, and how many numbers of CPUs they are of. Refuses too few of either for `parameters`.
+/// All values, and the number of different numbers of CPUs. Fails if there are too few of either for `parameters`, or if a value is not a positive rate.
 pub(crate) fn values(points: &[Point], parameters: usize) -> Result<(Vec<Value>, usize), FitError> {
     let mut values = Vec::new();
     let mut cpus: Vec<u32> = Vec::new();

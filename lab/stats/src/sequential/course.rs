@@ -1,4 +1,4 @@
-//! Where a comparison under way stands: whether it goes on, and what time it has taken.
+//! The state of a running comparison: whether it continues, and how much time it has taken.
 
 use super::concluded::concluded;
 use crate::comparison::Settings;
@@ -7,19 +7,19 @@ use faultline_model::outcome::OutcomeCounts;
 use faultline_model::record::{RunRecord, Session};
 use faultline_model::time::UnixMillis;
 
-/// Whether each workload has its answer. What can't be compared at all is no reason to stop: the next blocks may hold what is missing.
+/// Whether each workload has its answer. A workload that cannot be compared does not end the comparison, because the next blocks may provide what is missing.
 pub fn is_settled(record: &RunRecord) -> bool {
     let compared = concluded(record, &Settings::default());
     compared.is_ok_and(|compared| compared.sequential.is_some_and(|sequential| sequential.ended == Ended::Settled))
 }
 
-/// Whether a side failed in everything it was asked for: more of the same would tell nothing. `by_side`: how its attempts ended.
+/// Whether every attempt of a side failed, so that more attempts would add nothing. `by_side`: how its attempts ended.
 pub fn is_hopeless(by_side: &[OutcomeCounts]) -> bool {
     by_side.iter().any(|ended| ended.done == 0)
 }
 
-/// Milliseconds from the start of each session to its last attempt, added up. The last attempt's own time is not known, and left out. `attempts`: when
-/// each began.
+/// Milliseconds from the start of each session to its last attempt, in total. The duration of that last attempt is not known, and not included.
+/// `attempts`: when each began.
 pub fn spent_ms(sessions: &[Session], attempts: &[UnixMillis]) -> u64 {
     let starts = sessions.iter().map(|session| session.started);
     let ends = starts.clone().skip(1).map(Some).chain([None]);

@@ -1,6 +1,6 @@
-//! A live comparison that looks at its data as they come, and may end at each look, without more false alarms than it says.
+//! A live comparison with interim looks, which may end at each look without exceeding its stated false-positive rate.
 //!
-//! Methods stand in docs/METHODOLOGY.md, §16.
+//! docs/METHODOLOGY.md, §16, describes the methods.
 
 mod answers;
 mod concluded;

@@ -1,19 +1,19 @@
-//! Several tests at once: Holm's procedure keeps the chance of any false rejection.
+//! Several tests at once: Holm's procedure controls the probability of any false rejection.
 //!
 //! Source: S. Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of Statistics 6, 1979.
 
-/// What became of one test.
+/// The result of one test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Decision {
     /// Whether equality is rejected.
     pub(crate) rejected: bool,
-    /// The corrected chance: at most `alpha` of the whole exactly when it is rejected.
+    /// The corrected p-value: at most the familywise `alpha` exactly if the hypothesis is rejected.
     pub(crate) p_corrected: f64,
-    /// Chance at which this test was decided: intervals of 1 less it agree with the decision.
+    /// The level at which this test was decided. Intervals of coverage 1 − `alpha` agree with the decision.
     pub(crate) alpha: f64,
 }
 
-/// Decides tests of chances `p`, in their order, so that the chance of any false rejection is at most `alpha`.
+/// Decides tests with the p-values `p`, in their order, so that the probability of any false rejection is at most `alpha`.
 pub(crate) fn holm(p: &[f64], alpha: f64) -> Vec<Decision> {
     let mut by_size: Vec<usize> = (0..p.len()).collect();
     by_size.sort_by(|&i, &j| p[i].total_cmp(&p[j]));

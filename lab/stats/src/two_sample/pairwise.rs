@@ -1,12 +1,12 @@
-//! Order statistics of differences between values, and of averages of two, without making them all.
+//! Order statistics of differences between values, and of averages of two values, without computing all of them.
 //!
-//! The k-th is found by bisection over the representable numbers: for each, a walk over the sorted lists counts the differences that don't exceed
-//! it. 64 walks at most, whatever the number of pairs, and the result is one of the differences to the last bit.
+//! The k-th is found by bisection over the floating-point numbers: for each, a walk over the sorted lists counts the differences that do not exceed
+//! it. This takes at most 64 walks for any number of pairs, and the result is exactly one of the differences.
 
-/// The `k`-th smallest, from 0, of all b − a. Both lists ascend, k is below the number of pairs.
+/// The `k`-th smallest, from 0, of all b − a. Both lists ascend; k is below the number of pairs.
 pub(crate) fn difference(a: &[f64], b: &[f64], k: u64) -> f64 {
     least(|limit| {
-        // The greater a is, the more of b lie within the limit above it.
+        // For a greater a, more values b are within the limit above it.
         let mut within = 0;
         let mut count = 0;
         for x in a {
@@ -25,7 +25,7 @@ pub(crate) fn median_difference(a: &[f64], b: &[f64]) -> f64 {
     difference(a, b, (pairs - 1) / 2).midpoint(difference(a, b, pairs / 2))
 }
 
-/// The `k`-th smallest, from 0, of the absolute differences between two values of the same list, over all `lists` together. Each ascends.
+/// The `k`-th smallest, from 0, of the absolute differences between two values of the same list, over all `lists` together. Each list ascends.
 pub(crate) fn distance(lists: &[&[f64]], k: u64) -> f64 {
     least(|limit| {
         let count = |list: &&[f64]| {
@@ -43,14 +43,14 @@ pub(crate) fn distance(lists: &[&[f64]], k: u64) -> f64 {
     })
 }
 
-/// The `k`-th smallest, from 0, of the averages of two values of the list, each with itself included. It ascends.
+/// The `k`-th smallest, from 0, of the averages of two values of the list, including each value with itself. The list ascends.
 pub(crate) fn average(list: &[f64], k: u64) -> f64 {
     least(|limit| averages_up_to(list, limit) > k)
 }
 
-/// How many averages of two values are `limit` at most.
+/// How many averages of two values are at most `limit`.
 fn averages_up_to(list: &[f64], limit: f64) -> u64 {
-    // The greater the one is, the fewer others are within the limit with it.
+    // For a greater value, fewer others are within the limit with it.
     let mut others = list.len();
     let mut count = 0;
     for (i, x) in list.iter().enumerate() {
@@ -62,7 +62,7 @@ fn averages_up_to(list: &[f64], limit: f64) -> u64 {
     count
 }
 
-/// The least number that is `enough`; all greater ones are too, and the greatest is.
+/// The least number that is `enough`. All greater numbers must be too, and the greatest one is.
 fn least(enough: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (ordered(f64::MIN), ordered(f64::MAX));
     while low < high {
@@ -72,7 +72,7 @@ fn least(enough: impl Fn(f64) -> bool) -> f64 {
     number(high)
 }
 
-/// A whole number that ascends with `x`.
+/// A whole number that increases with `x`.
 fn ordered(x: f64) -> i64 {
     let bits = x.to_bits() as i64;
     if bits < 0 { i64::MIN - bits } else { bits }

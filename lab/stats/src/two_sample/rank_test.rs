@@ -1,7 +1,7 @@
-//! Wilcoxon, Mann and Whitney's test: whether values of one side tend to be greater than those of the other.
+//! The Wilcoxon-Mann-Whitney test: whether values of one side tend to be greater than those of the other.
 //!
-//! Where both sides are alike and the order of runs was drawn at random, all assignments of the values to the sides are equally likely, whatever the
-//! noise is like: the chance is that of the permutations, ties included. Sources: F. Wilcoxon, Individual Comparisons by Ranking Methods, Biometrics
+//! If both sides are equal and the order of runs was random, all assignments of the values to the sides are equally likely, for every kind of
+//! noise. So the p-value comes from the permutations, including ties. Sources: F. Wilcoxon, Individual Comparisons by Ranking Methods, Biometrics
 //! Bulletin 1, 1945; for the interval J. L. Hodges and E. L. Lehmann, Estimates of Location Based on Rank Tests, Annals of Mathematical Statistics 34, 1963.
 
 use super::pairwise;
@@ -12,7 +12,7 @@ pub(crate) fn can_decide(m: usize, n: usize, alpha: f64) -> bool {
     critical(m, n, alpha / 2.0).is_some()
 }
 
-/// Shift of `b` against `a`, both ascending, and its interval: all shifts that the test doesn't reject at `alpha`. None if it would reject none.
+/// Shift of `b` against `a`, both ascending, and its interval: all shifts that the test does not reject at `alpha`. `None` if it would reject none.
 pub(crate) fn shift(a: &[f64], b: &[f64], alpha: f64) -> Option<(f64, f64, f64)> {
     let k = critical(a.len(), b.len(), alpha / 2.0)?;
     let pairs = a.len() as u64 * b.len() as u64;
@@ -20,7 +20,7 @@ pub(crate) fn shift(a: &[f64], b: &[f64], alpha: f64) -> Option<(f64, f64, f64)>
     Some((pairwise::median_difference(a, b), low, high))
 }
 
-/// Two-sided chance of ranks as uneven as these. Both lists ascend.
+/// Two-sided p-value: the probability of ranks as uneven as these. Both lists ascend.
 pub(crate) fn chance(a: &[f64], b: &[f64]) -> f64 {
     let ranks = double_ranks(a, b);
     let (m, n) = (a.len(), b.len());
@@ -35,7 +35,7 @@ pub(crate) fn chance(a: &[f64], b: &[f64]) -> f64 {
     (2.0 * lower.min(upper)).min(1.0)
 }
 
-/// Twice the ranks: whole numbers, as tied values share the mean of theirs.
+/// Twice the ranks, which are whole numbers, because tied values share the mean of their ranks.
 struct DoubleRanks {
     all: Vec<u32>,
     of_b: u32,
@@ -56,10 +56,10 @@ fn double_ranks(a: &[f64], b: &[f64]) -> DoubleRanks {
     ranks
 }
 
-/// P(sum ≤ seen) and P(sum ≥ seen) over all choices of `n` of the ranks.
+/// P(sum ≤ seen) and P(sum ≥ seen) over all selections of `n` of the ranks.
 fn tails_by_permutation(ranks: &[u32], n: usize, seen: u32) -> (f64, f64) {
     let greatest: u32 = ranks.iter().rev().take(n).sum();
-    // ways[j][s]: choices of j ranks with the sum s.
+    // ways[j][s]: number of selections of j ranks with the sum s.
     let mut ways = vec![vec![0.0; greatest as usize + 1]; n + 1];
     ways[0][0] = 1.0;
     for &rank in ranks {
@@ -75,7 +75,7 @@ fn tails_by_permutation(ranks: &[u32], n: usize, seen: u32) -> (f64, f64) {
     (up_to / all, (all - below) / all)
 }
 
-/// The same by the normal law, with the variance that ties leave.
+/// The same by the normal approximation, with the variance corrected for ties.
 fn tails_by_normal(ranks: &[u32], n: usize, seen: u32) -> (f64, f64) {
     let count = ranks.len() as f64;
     let mean = ranks.iter().map(|&rank| f64::from(rank)).sum::<f64>() / count;

@@ -1,14 +1,14 @@
-//! Wilcoxon's test of signed ranks: whether differences within blocks tend to be above 0, or below.
+//! Wilcoxon's signed-rank test: whether differences within blocks tend to be above or below 0.
 //!
-//! Where both sides are alike and each block's order was drawn at random, every difference has either sign by the toss of a coin, whatever the noise is
-//! like and however runs depend on those before: the chance is that of all tosses, ties included. Sources: F. Wilcoxon, Individual Comparisons by
+//! If both sides are equal and each block's order was random, the sign of every difference is like a coin toss. This holds for every kind of noise,
+//! even if runs depend on those before. So the p-value comes from all tosses, including ties. Sources: F. Wilcoxon, Individual Comparisons by
 //! Ranking Methods, Biometrics Bulletin 1, 1945; for the interval J. W. Tukey, The Simplest Signed-Rank Tests, Princeton, 1949.
 
 use super::pairwise;
 use super::u_distribution::by_normal;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Pairs up to which the distribution is exact: every count is a whole number up to 2⁵⁰.
+/// Maximum number of pairs for the exact distribution: every count is then a whole number up to 2⁵⁰.
 const EXACT_PAIRS: usize = 50;
 
 /// Whether any outcome of `n` pairs would be significant at `alpha`, two-sided.
@@ -16,12 +16,12 @@ pub(crate) fn can_decide(n: usize, alpha: f64) -> bool {
     critical(n, alpha / 2.0).is_some()
 }
 
-/// The fewest pairs of which some outcome would be significant at `alpha`, two-sided.
+/// The smallest number of pairs for which some outcome would be significant at `alpha`, two-sided.
 pub(crate) fn fewest(alpha: f64) -> usize {
     (1..).find(|&n| can_decide(n, alpha)).expect("enough pairs reach any chance above 0")
 }
 
-/// Two-sided chance of signed ranks as uneven as these. Differences of 0 have no sign and are left out.
+/// Two-sided p-value: the probability of signed ranks as uneven as these. Differences of 0 have no sign and are left out.
 pub(crate) fn chance(differences: &[f64]) -> f64 {
     let mut signed: Vec<f64> = differences.iter().copied().filter(|difference| *difference != 0.0).collect();
     signed.sort_by(|x, y| x.abs().total_cmp(&y.abs()));
@@ -36,7 +36,7 @@ pub(crate) fn chance(differences: &[f64]) -> f64 {
     (2.0 * at_most(&double_ranks, positive.min(all - positive))).min(1.0)
 }
 
-/// The typical difference, and its interval: all shifts that the test doesn't reject at `alpha`. The differences ascend. None if it would reject none.
+/// The estimated shift, and its interval: all shifts that the test does not reject at `alpha`. The differences ascend. `None` if it would reject none.
 pub(crate) fn shift(differences: &[f64], alpha: f64) -> Option<(f64, f64, f64)> {
     let n = differences.len();
     let k = critical(n, alpha / 2.0)?;
@@ -46,15 +46,15 @@ pub(crate) fn shift(differences: &[f64], alpha: f64) -> Option<(f64, f64, f64)> 
     Some((centre, average(k), average(averages - 1 - k)))
 }
 
-/// The difference that is found at `alpha`, two-sided, with the probability `power`, from the noise of these, which ascend: the interval of its
-/// estimate has to clear 0. None if none is found.
+/// The difference that is found at `alpha`, two-sided, with the probability `power`, given the noise of these differences, which ascend: the
+/// interval around its estimate must exclude 0. `None` if there is none.
 pub(crate) fn detectable(differences: &[f64], alpha: f64, power: f64) -> Option<f64> {
     let (_, low, high) = shift(differences, alpha)?;
     let normal = Normal::standard();
     Some((high - low) / 2.0 * (1.0 + normal.inverse_cdf(power) / normal.inverse_cdf(1.0 - alpha / 2.0)))
 }
 
-/// The greatest k with P(T ≤ k) ≤ `tail`, T the sum of the ranks of positive differences among `n` without ties; none if there is none.
+/// The greatest k with P(T ≤ k) ≤ `tail`, where T is the sum of the ranks of positive differences among `n` without ties; `None` if there is none.
 fn critical(n: usize, tail: f64) -> Option<u64> {
     let double_ranks: Vec<u64> = (1..=n as u64).map(|rank| 2 * rank).collect();
     if n > EXACT_PAIRS {
@@ -72,7 +72,7 @@ fn critical(n: usize, tail: f64) -> Option<u64> {
     (kept.count() as u64).checked_sub(1)
 }
 
-/// Chance that the double ranks with a sign from the toss of a coin add up to `sum` at most.
+/// Probability that the double ranks, each with a random sign, add up to at most `sum`.
 fn at_most(double_ranks: &[u64], sum: u64) -> f64 {
     if double_ranks.len() > EXACT_PAIRS {
         let (mean, variance) = moments(double_ranks);
@@ -86,7 +86,7 @@ fn moments(double_ranks: &[u64]) -> (f64, f64) {
     (double_ranks.iter().sum::<u64>() as f64 / 2.0, squares / 4.0)
 }
 
-/// Of all choices of some of the ranks, how many have the sum 0, 1, 2, …
+/// How many selections of the ranks have the sum 0, 1, 2, …
 fn ways(ranks: &[u64]) -> Vec<f64> {
     let mut ways = vec![0.0; ranks.iter().sum::<u64>() as usize + 1];
     ways[0] = 1.0;
@@ -104,7 +104,7 @@ mod tests {
     use crate::median::sorted;
     use proptest::prelude::*;
 
-    /// Two-sided 5 and 1 %, from Wilcoxon's tables as textbooks give them.
+    /// Two-sided 5 and 1 %, from Wilcoxon's tables in textbooks.
     #[test]
     fn critical_values_are_those_of_the_tables() {
         for (n, expected) in [(5, None), (6, Some(0)), (7, Some(2)), (10, Some(8)), (20, Some(52)), (25, Some(89))] {
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn chances_by_hand() {
         assert_eq!(chance(&[1.0, 2.0, 3.0]), 0.25);
-        // Sums of the ranks of one sign 0, 1, 2, 3, 3, …: 3 at most in 5 of 16 tosses.
+        // Sums of the ranks of one sign 0, 1, 2, 3, 3, …: at most 3 in 5 of 16 tosses.
         assert_eq!(chance(&[-1.0, -2.0, 3.0, 4.0]), 10.0 / 16.0);
         // Ranks 1.5, 1.5, 3: at most 1.5 in 3 of 8.
         assert_eq!(chance(&[1.0, -1.0, 3.0]), 6.0 / 8.0);

@@ -1,12 +1,12 @@
-//! How Mann and Whitney's U is distributed when both sides are alike: exactly for few values, by the normal law for many.
+//! The distribution of Mann and Whitney's U if both sides are equal: exact for few values, the normal approximation for many.
 //!
-//! U counts the pairs in which the second side's value is the greater one. Sources: H. B. Mann and D. R. Whitney, On a Test of Whether One of Two
+//! U counts the pairs in which the second side's value is greater. Sources: H. B. Mann and D. R. Whitney, On a Test of Whether One of Two
 //! Random Variables is Stochastically Larger than the Other, Annals of Mathematical Statistics 18, 1947; G. E. Andrews, The Theory of Partitions, ch. 3
 //! (the counts are the coefficients of a Gaussian polynomial).
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Values of both sides up to which the distribution is exact: every count is a whole number below 2⁵³.
+/// Maximum number of values of both sides for the exact distribution: every count is then a whole number below 2⁵³.
 pub(crate) const EXACT_VALUES: usize = 50;
 
 /// P(U ≤ u) for `m` and `n` values without ties.
@@ -19,7 +19,7 @@ pub(crate) fn at_most(m: usize, n: usize, u: u64) -> f64 {
     below / counts.iter().sum::<f64>()
 }
 
-/// The greatest u with P(U ≤ u) ≤ `tail`; none if there is none.
+/// The greatest u with P(U ≤ u) ≤ `tail`; `None` if there is none.
 pub(crate) fn critical(m: usize, n: usize, tail: f64) -> Option<u64> {
     if m + n > EXACT_VALUES {
         let normal = Normal::standard().inverse_cdf(tail);
@@ -36,7 +36,7 @@ pub(crate) fn critical(m: usize, n: usize, tail: f64) -> Option<u64> {
     (kept.count() as u64).checked_sub(1)
 }
 
-/// P(X ≤ x) of whole numbers about normal, with the correction for continuity.
+/// P(X ≤ x) for whole numbers that are approximately normal, with the continuity correction.
 pub(crate) fn by_normal(x: f64, mean: f64, variance: f64) -> f64 {
     Normal::standard().cdf((x + 0.5 - mean) / variance.sqrt())
 }
@@ -45,7 +45,7 @@ fn variance(m: usize, n: usize) -> f64 {
     (m * n * (m + n + 1)) as f64 / 12.0
 }
 
-/// Of the orders of `m` and `n` values, how many have U = 0, 1, …, m·n: the coefficients of Π (1 − xⁿ⁺ⁱ)/(1 − xⁱ), i = 1…m.
+/// How many orders of `m` and `n` values have U = 0, 1, …, m·n: the coefficients of Π (1 − xⁿ⁺ⁱ)/(1 − xⁱ), i = 1…m.
 fn counts(m: usize, n: usize) -> Vec<f64> {
     let (m, n) = (m.min(n), m.max(n));
     let mut counts = vec![0.0; m * n + 1];
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(counts(25, 25).iter().sum::<f64>(), 126_410_606_437_752.0, "50 choose 25");
     }
 
-    /// Two-sided 5 %, from Mann and Whitney's tables as textbooks give them.
+    /// Two-sided 5 %, from Mann and Whitney's tables in textbooks.
     #[test]
     fn critical_values_are_those_of_the_tables() {
         for (m, n, expected) in [

@@ -1,4 +1,4 @@
-//! Which level of the structure gives the independent values, and what they are.
+//! Selects the level of the structure whose values are independent, and these values.
 
 use super::samples::{Boot, Samples};
 use crate::median::median;
@@ -8,32 +8,32 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The independent values of both sides.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Units {
-    /// What one value is.
+    /// The level.
     pub(crate) unit: Unit,
     /// First side.
     pub(crate) a: Vec<Placed>,
     /// Second side.
     pub(crate) b: Vec<Placed>,
-    /// Whether they come in pairs.
+    /// Whether they are in pairs.
     pub(crate) pairing: Pairing,
-    /// What is known of the boots.
+    /// What is known about the boots.
     pub(crate) boots: Boots,
-    /// Blocks that are left out of the pairs, as their two runs are of different boots.
+    /// Blocks that are left out of the pairs, because their two runs belong to different boots.
     pub(crate) split: Vec<u32>,
 }
 
-/// What blocks make of the units.
+/// How blocks structure the units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pairing {
-    /// Values at the same place of both lists are of one block.
+    /// Values at the same index of both lists belong to one block.
     Pairs,
-    /// Every run is of a block, but no block gives a pair.
+    /// Every run belongs to a block, but no block gives a pair.
     NoPair,
-    /// The sides weren't measured in blocks.
+    /// The sides were not measured in blocks.
     Unblocked,
 }
 
-/// A value, and where it stands in time.
+/// A value, and its place in time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Placed {
     pub(crate) value: f64,
@@ -41,23 +41,23 @@ pub(crate) struct Placed {
     block: Option<u32>,
 }
 
-/// How the sides are spread over boots.
+/// The boots of the two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Boots {
     /// Several on each side.
     Several,
-    /// Both sides in one and the same.
+    /// Both sides share one boot.
     Shared,
-    /// Several, which hold whole blocks.
+    /// Several boots, each with whole blocks.
     Blocks,
-    /// One side's boots, or both's, aren't known.
+    /// The boots of a side are not known.
     Unknown,
-    /// One side has a single boot, which the other doesn't share: boot and side can't be told apart.
+    /// One side has a single boot that the other does not share, so the effects of boot and side cannot be separated.
     Confounded,
 }
 
-/// Boots are the units where both sides have several of their own. Else runs are: within boots that both sides share, that is a comparison of its own.
-/// Where units come in blocks, those of blocks with a value of either side are left, and where boots hold whole blocks, those of whole ones.
+/// Boots are the units if both sides have several of their own. Otherwise runs are, for example within shared boots.
+/// If units are in blocks, only blocks with a value of each side are kept; and if boots hold whole blocks, only whole blocks.
 pub(crate) fn units(a: &Samples, b: &Samples) -> Units {
     let (boots, split) = boots(a, b);
     let (unit, of): (_, fn(&Samples) -> Vec<Placed>) = match boots {
@@ -73,7 +73,7 @@ pub(crate) fn units(a: &Samples, b: &Samples) -> Units {
     }
 }
 
-/// What is known of the boots, and the blocks that don't lie in one where others do.
+/// What is known about the boots, and the blocks that are split between boots although other blocks are not.
 fn boots(a: &Samples, b: &Samples) -> (Boots, Vec<u32>) {
     let (Some(ids_a), Some(ids_b)) = (ids(a), ids(b)) else { return (Boots::Unknown, Vec::new()) };
     let blocks = boots_of_blocks(a, b);
@@ -90,12 +90,12 @@ fn boots(a: &Samples, b: &Samples) -> (Boots, Vec<u32>) {
     (boots, Vec::new())
 }
 
-/// The boots' names; none if one is missing.
+/// The boots' names; `None` if one is missing.
 fn ids(side: &Samples) -> Option<BTreeSet<&str>> {
     side.boots.iter().map(|boot| boot.id.as_deref()).collect()
 }
 
-/// The boots of either side's run in each block that has both.
+/// The boots of both sides' runs in each block that has both.
 fn boots_of_blocks<'a>(a: &'a Samples, b: &'a Samples) -> BTreeMap<u32, [&'a str; 2]> {
     let [a, b] = [a, b].map(|side| -> BTreeMap<u32, &str> {
         let runs = side.boots.iter().flat_map(|boot| boot.runs.iter().map(|run| (run.block, boot.id.as_deref())));
@@ -104,8 +104,8 @@ fn boots_of_blocks<'a>(a: &'a Samples, b: &'a Samples) -> BTreeMap<u32, [&'a str
     a.into_iter().filter_map(|(block, id)| Some((block, [id, *b.get(&block)?]))).collect()
 }
 
-/// The units of blocks that have one on either side, in the order of the blocks, without those that are `split`. None if a unit is of no block, if a block
-/// has several of a side, or if none has both.
+/// The units of blocks that have one on each side, in the order of the blocks, without those that are `split`. `None` if a unit belongs to no block,
+/// if a block has several of a side, or if none has both.
 fn in_blocks(a: &[Placed], b: &[Placed], split: &[u32]) -> Option<(Vec<Placed>, Vec<Placed>)> {
     let by_block = |side: &[Placed]| -> Option<BTreeMap<u32, Placed>> {
         let blocks: BTreeMap<u32, Placed> =
@@ -119,7 +119,7 @@ fn in_blocks(a: &[Placed], b: &[Placed], split: &[u32]) -> Option<(Vec<Placed>, 
     (!pairs.0.is_empty()).then_some(pairs)
 }
 
-/// One value per boot: the median of its runs' values. Parts of a boot that are listed apart are one boot.
+/// One value per boot: the median of its runs' values. Parts of a boot that are listed separately count as one boot.
 fn by_boot(side: &Samples) -> Vec<Placed> {
     let names: BTreeSet<Option<&str>> = side.boots.iter().map(|boot| boot.id.as_deref()).collect();
     let of = |name: &Option<&str>| {
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(units(&a, &side(&[(None, &[&[1.0]])])).boots, Boots::Unknown);
     }
 
-    /// One run for each block, of the boot given.
+    /// One run for each block, with the given boot.
     fn blocked(blocks: &[(u32, &str, f64)]) -> Samples {
         let boot = |&(block, id, value): &(u32, &str, f64)| Boot {
             id: Some(id.to_owned()),

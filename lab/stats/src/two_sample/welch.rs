@@ -1,16 +1,16 @@
-//! Welch's test: the difference of two means with variances of their own. For fewer values than ranks can decide with.
+//! Welch's test: the difference of two means with unequal variances. For fewer values than the rank test needs.
 //!
 //! Source: B. L. Welch, The Generalization of "Student's" Problem When Several Different Population Variances are Involved, Biometrika 34, 1947.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Fewest values of a side.
+/// Minimum number of values of a side.
 pub(crate) const FEWEST: usize = 3;
 
 /// A difference of means.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Difference {
-    /// Of the second side against the first.
+    /// Second side minus first side.
     pub(crate) mean: f64,
     /// Its standard error.
     pub(crate) error: f64,
@@ -20,7 +20,7 @@ pub(crate) struct Difference {
 
 /// Whether `m` and `n` values may decide at `alpha`.
 ///
-/// Values of two kinds, each as likely, all fall apart into the sides by chance in 2 of 2ᵐ⁺ⁿ cases, and no test on means would notice: that has to be
+/// If values have two equally likely states, they happen to separate the sides in 2 of 2ᵐ⁺ⁿ cases, and no test on means would notice. This must be
 /// rarer than `alpha`.
 pub(crate) fn can_decide(m: usize, n: usize, alpha: f64) -> bool {
     m.min(n) >= FEWEST && rarest(m + n) <= alpha
@@ -30,7 +30,7 @@ fn rarest(values: usize) -> f64 {
     0.5f64.powf(values as f64 - 1.0)
 }
 
-/// The difference of `b` against `a`, two values or more each.
+/// The difference of `b` against `a`, with at least two values each.
 pub(crate) fn difference(a: &[f64], b: &[f64]) -> Difference {
     let (a_mean, a_square) = mean_and_square_error(a);
     let (b_mean, b_square) = mean_and_square_error(b);
@@ -42,7 +42,7 @@ pub(crate) fn difference(a: &[f64], b: &[f64]) -> Difference {
 }
 
 impl Difference {
-    /// Two-sided chance of a difference as great; never below that of two kinds of values falling apart.
+    /// Two-sided p-value; never below the probability that two states happen to separate the sides.
     pub(crate) fn chance(&self) -> f64 {
         let p = match (self.mean == 0.0, self.error == 0.0) {
             (true, _) => 1.0,
@@ -57,7 +57,7 @@ impl Difference {
         self.error * self.student().inverse_cdf(1.0 - alpha / 2.0)
     }
 
-    /// The difference that would be found with the probability `power`.
+    /// The smallest difference that is found with the probability `power`.
     pub(crate) fn detectable(&self, alpha: f64, power: f64) -> f64 {
         self.half_width(alpha) + self.error * self.student().inverse_cdf(power)
     }

@@ -1,14 +1,14 @@
-//! Sessions of one run on machines that are not the same, or not in the same state.
+//! Sessions of one run on different machines, or on a machine whose state changed.
 
 use super::Findings;
 use faultline_model::facts::{FactValue, Facts};
 use faultline_model::warning::{Warning, WarningKind};
 use std::collections::BTreeSet;
 
-/// Facts that change by themselves, by the beginning of their keys. All others have to stay as they are.
+/// Facts that change by themselves, by the beginning of their keys. All others must stay the same.
 const MOMENTARY: [&str; 2] = ["load.", "memory.available_bytes"];
 
-/// The machine, its kernel, its boot or what it runs changed between sessions.
+/// The machine, its kernel, its boot or its workloads changed between sessions.
 pub(super) fn changed_surroundings(findings: &Findings<'_>) -> Option<Warning> {
     let (first, later) = findings.record.sessions.split_first()?;
     let keys: BTreeSet<&str> = later
@@ -23,14 +23,14 @@ pub(super) fn changed_surroundings(findings: &Findings<'_>) -> Option<Warning> {
     Some(Warning { kind: WarningKind::ChangedSurroundings { sessions, keys }, cells: Vec::new() })
 }
 
-/// Keys of what has to stay as it is whose values are not the same.
+/// Keys of lasting facts whose values differ.
 fn differing<'a>(first: &'a Facts, later: &'a Facts) -> impl Iterator<Item = &'a str> {
     let keys: BTreeSet<&str> = first.0.keys().chain(later.0.keys()).map(String::as_str).collect();
     let steady = |key: &&str| !MOMENTARY.iter().any(|momentary| key.starts_with(momentary));
     keys.into_iter().filter(steady).filter(|key| !same(first.0.get(*key), later.0.get(*key)))
 }
 
-/// Whether two values are the same; a number that is none is the same as itself.
+/// Whether two values are equal; NaN equals NaN.
 fn same(first: Option<&FactValue>, later: Option<&FactValue>) -> bool {
     match (first, later) {
         (Some(FactValue::Real(first)), Some(FactValue::Real(later))) => first.to_bits() == later.to_bits(),

@@ -1,4 +1,4 @@
-//! Counts too coarse for the precision asked of them.
+//! Counts that are too coarse for the required precision.
 
 use super::Findings;
 use super::concerned::{Concerned, worst};
@@ -23,7 +23,7 @@ pub(super) fn coarse_count(findings: &Findings<'_>) -> Option<Warning> {
     Some(Warning { kind: WarningKind::CoarseCount { step_share, worst: worst.cell }, cells })
 }
 
-/// One granule of each task as a share of the operations of the median repeat; infinite when that counted none.
+/// One granule of each task as a share of the operations of the median repeat; infinite if that counted none.
 fn coarseness(cell: &CellRepeats<'_>) -> Option<f64> {
     let counted: Vec<f64> = cell.repeats.iter().map(|repeat| repeat.operations as f64).collect();
     Some(f64::from(cell.tasks) * granule(cell) as f64 / median(&counted)?)

@@ -2,14 +2,14 @@
 
 use faultline_model::cell::Cell;
 
-/// A cell and the figure that it is concerned by.
+/// A cell and the figure that is the reason for a warning.
 #[derive(Debug, Clone)]
 pub(super) struct Concerned {
     pub(super) cell: Cell,
     pub(super) figure: f64,
 }
 
-/// The cell of the greatest figure, and all the cells; none when there is none.
+/// The cell with the greatest figure, and all the cells; `None` if there is none.
 pub(super) fn worst(concerned: Vec<Concerned>) -> Option<(Concerned, Vec<Cell>)> {
     let worst = concerned.iter().max_by(|a, b| a.figure.total_cmp(&b.figure))?.clone();
     Some((worst, concerned.into_iter().map(|concerned| concerned.cell).collect()))

@@ -10,7 +10,7 @@ use faultline_model::warning::{Warning, WarningKind};
 pub(super) fn incomplete(findings: &Findings<'_>) -> Option<Warning> {
     let Progress { planned, done, failed, unsupported, skipped } = progress(findings.standings);
     let open = planned - done - failed - unsupported - skipped;
-    // Runs under the lens of before they could be resumed lack what it takes.
+    // Lens runs of versions without resume lack the settings that it needs.
     let resumable = findings.record.settings.lens().is_none_or(|lens| lens.again.is_some());
     (done < planned).then(|| Warning {
         kind: WarningKind::Incomplete { planned, failed, unsupported, skipped, open, resumable },

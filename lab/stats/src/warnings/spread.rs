@@ -1,4 +1,4 @@
-//! Intervals that say little: of too few repeats, or wide.
+//! Intervals that are weak because of few repeats, or wide.
 
 use super::Findings;
 use super::concerned::{Concerned, worst};
@@ -19,7 +19,7 @@ pub(super) fn few_repeats(findings: &Findings<'_>) -> Option<Warning> {
     })
 }
 
-/// Repeats differ much from each other.
+/// Repeats differ a lot from each other.
 pub(super) fn noisy(findings: &Findings<'_>) -> Option<Warning> {
     let noisy = values(findings).filter_map(|(cell, value)| Some(Concerned { cell, figure: noise(&value)? })).collect();
     let (worst, cells) = worst(noisy)?;

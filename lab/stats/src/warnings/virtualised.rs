@@ -4,10 +4,10 @@ use super::Findings;
 use faultline_model::facts::Facts;
 use faultline_model::warning::{Virtualisation, Warning, WarningKind};
 
-/// What `virtualisation.kind` says on bare metal.
+/// The value of `virtualisation.kind` on bare metal.
 const BARE_METAL: &str = "none";
 
-/// What `emulator.accelerator` says where instructions are translated (docs/FORMATS.md §4).
+/// The value of `emulator.accelerator` if instructions are translated (docs/FORMATS.md §4).
 const EMULATED: &str = "tcg";
 
 /// The machine is virtual, or the run is in a container.

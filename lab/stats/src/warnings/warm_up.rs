@@ -4,7 +4,7 @@ use super::Findings;
 use crate::warm_up::unsettled as unsettled_cases;
 use faultline_model::warning::{Warning, WarningKind};
 
-/// The rate still moved when the region of interest began.
+/// The rate was still changing when the region of interest began.
 pub(super) fn unsettled(findings: &Findings<'_>) -> Option<Warning> {
     let moved = unsettled_cases(findings.cases);
     let worst = moved.iter().max_by(|a, b| a.change.abs().total_cmp(&b.change.abs()))?;
@@ -31,7 +31,7 @@ mod tests {
         change
     }
 
-    /// A run whose first interval counts another share of the operations in every repeat, or in every other one.
+    /// A run whose first interval has a different share of the operations in every repeat, or in every second one.
     fn run(share: f64, every: usize) -> RunRecord {
         let mut record = example::Run::new(&["load"]).record();
         for attempt in record.attempts.iter_mut().step_by(every) {

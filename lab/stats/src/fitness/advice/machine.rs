@@ -1,17 +1,17 @@
-//! What the facts say about the machine: what may change its speed, or hide what does.
+//! Advice from the machine's facts: what may change its speed, or hide a change.
 
 use crate::warnings::Findings;
 use faultline_model::advice::{Advice, BoostSwitch};
 use faultline_model::facts::{FactValue, Facts};
 use faultline_model::warning::Virtualisation;
 
-/// The governor that holds a frequency, as Linux calls it.
+/// The governor that keeps the frequency constant, as Linux names it.
 const STEADY_GOVERNOR: &str = "performance";
 
-/// Clocks whose reading takes about a microsecond, or which are coarse, as Linux calls them.
+/// Clocks whose reading takes about a microsecond, or which have a coarse resolution, as Linux names them.
 const SLOW_CLOCKS: [&str; 5] = ["hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"];
 
-/// What the facts of the run's start give cause to say.
+/// Advice from the facts at the start of the run.
 pub(super) fn machine(findings: &Findings<'_>) -> Vec<Advice> {
     let Some(facts) = findings.record.facts() else { return Vec::new() };
     let checks: [fn(&Facts) -> Option<Advice>; 7] =
