@@ -26,25 +26,25 @@ macro_rules! events {
 
 events! {
     /// Frames got from the current magazine.
-    GetHit => "frames got from the cache",
+    GetHit => "gets from the cache",
     /// Gets that found the current magazine empty, including those that failed.
-    GetMiss => "gets that found the magazine empty",
+    GetMiss => "gets with an empty magazine",
     /// Frames put into the current magazine.
-    PutHit => "frames put into the cache",
+    PutHit => "puts into the cache",
     /// Frames of the CPU's own blocks put straight into the range layer, because the cache was full.
-    PutMiss => "frames put that the cache had no room for",
+    PutMiss => "puts with a full cache",
     /// Frames of another CPU's blocks, put straight into the range layer.
-    ForeignPut => "frames of other CPUs' blocks put back",
+    ForeignPut => "puts of foreign frames (other CPUs' blocks)",
     /// Frames put in batches, straight into the range layer.
-    BatchPut => "frames put back in batches",
+    BatchPut => "frames put in batches",
     /// Magazines moved into the stock.
-    Stocked => "magazines put into the stock",
+    Stocked => "magazines moved into the stock",
     /// Magazines moved out of the stock again.
-    Restocked => "magazines taken from the stock",
+    Restocked => "magazines moved out of the stock",
     /// Refills from the range layer.
     Refill => "refills from the range layer",
     /// Frames that refills brought from the CPU's own domain.
-    LocalFrame => "frames refilled from the own domain",
+    LocalFrame => "frames refilled from the local domain",
     /// Frames that refills brought from other domains.
     RemoteFrame => "frames refilled from other domains",
     /// Blocks reserved to refill from.
@@ -58,15 +58,15 @@ events! {
     /// Huge frames got.
     HugeGet => "huge frames got",
     /// Huge frames put.
-    HugePut => "huge frames put back",
+    HugePut => "huge frames put",
     /// Frames got in ranges.
     RangeGet => "frames got in ranges",
     /// Frames put in ranges.
-    RangePut => "frames put back in ranges",
+    RangePut => "frames put in ranges",
     /// Frames got that were already zeroed.
-    ZeroedHit => "frames got zeroed already",
+    ZeroedHit => "gets of already zeroed frames",
     /// Frames that the caller had to zero itself.
-    ZeroedMiss => "frames got that had to be zeroed",
+    ZeroedMiss => "gets of frames that had to be zeroed",
     /// Gets of any kind that found nothing.
     Exhausted => "gets that found nothing",
     /// Frames refused: put twice, not allocated, in the wrong size, out of range.
@@ -146,7 +146,7 @@ mod tests {
         Event::ALL.iter().zip(1..).for_each(|(event, count)| counts.add(*event, count));
         let sum = Counters::of_cpu(&counts, 7).plus(&Counters::of_cpu(&counts, 8));
         let text = sum.to_string();
-        assert!(text.starts_with("           2 frames got from the cache\n           4 gets that"));
+        assert!(text.starts_with("           2 gets from the cache\n           4 gets with"));
         assert!(text.ends_with("          15 frames in caches\n"));
         assert_eq!(text.lines().collect::<BTreeSet<_>>().len(), EVENTS + 1);
     }

@@ -21,12 +21,12 @@ pub enum GetError {
 impl Display for GetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Exhausted => "no such frames are free",
-            Self::AtMinimum => "the frames left are kept for urgent callers",
+            Self::Exhausted => "no suitable frames are free",
+            Self::AtMinimum => "the remaining frames are reserved for urgent callers",
             Self::BadRequest => {
-                "not a range: no frames, or an alignment or boundary that is no power of two or too small"
+                "invalid range: no frames, or an alignment or boundary that is too small or not a power of two"
             }
-            Self::NoSuchCpu => "the CPU's number is not one of the configuration",
+            Self::NoSuchCpu => "the CPU's number is not in the configuration",
         })
     }
 }
@@ -54,12 +54,12 @@ pub enum PutError {
 impl Display for PutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::OutOfRange => "the frame is beyond all memory",
-            Self::Absent => "the frame lies in a hole",
-            Self::AlreadyFree => "the frame is free already",
-            Self::WrongOrder => "the frame was got in another size",
-            Self::Misaligned => "no huge frame begins there",
-            Self::NoSuchCpu => "the CPU's number is not one of the configuration",
+            Self::OutOfRange => "the frame is beyond the end of memory",
+            Self::Absent => "the frame is in a hole",
+            Self::AlreadyFree => "the frame is already free",
+            Self::WrongOrder => "the frame was allocated with another size",
+            Self::Misaligned => "no huge frame begins at this frame",
+            Self::NoSuchCpu => "the CPU's number is not in the configuration",
         })
     }
 }
@@ -79,7 +79,7 @@ pub struct BatchError {
 
 impl Display for BatchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} frames refused; of frame {}: {}", self.refused, self.frame.0, self.error)
+        write!(f, "{} frames refused; the first is frame {}: {}", self.refused, self.frame.0, self.error)
     }
 }
 
@@ -111,13 +111,13 @@ impl Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoMemory => f.write_str("no memory area, or one without frames"),
-            Self::Overlap(index) => write!(f, "memory area {index} shares a frame with one before it"),
+            Self::Overlap(index) => write!(f, "memory area {index} overlaps an earlier one"),
             Self::NoAddress => f.write_str("a frame's address has more than 64 bits"),
             Self::TooFarApart => f.write_str("more than 16 TiB from the lowest frame to the highest"),
             Self::Cpus => f.write_str("no CPU, or too many"),
             Self::Domains => f.write_str("a domain's number is too large"),
-            Self::Marks => f.write_str("the min mark is above the low mark"),
-            Self::MetadataTooSmall => f.write_str("the memory for metadata is shorter than its layout"),
+            Self::Marks => f.write_str("the min watermark is above the low watermark"),
+            Self::MetadataTooSmall => f.write_str("the memory for metadata is smaller than the layout requires"),
         }
     }
 }
