@@ -151,7 +151,7 @@ static uint64_t batch(struct task *task, uint64_t limit)
         task_fail_text(task, "compiler", WEXITSTATUS(status), "the compiler ended with status %d", WEXITSTATUS(status));
     struct stat object;
     if (stat(state->object_path, &object) != 0 || object.st_size == 0)
-        task_fail_text(task, "compiler", ENOENT, "the compiler ended well but wrote no object file");
+        task_fail_text(task, "compiler", ENOENT, "the compiler succeeded but wrote no object file");
     return 1;
 }
 

@@ -202,7 +202,7 @@ static void check_program(unsigned copy)
     char path[PATH_BYTES];
     copy_path(path, copy, "/program");
     if (access(path, X_OK) != 0)
-        failure_os_text("command", ENOENT, "%s ended well but made no program", command[0]);
+        failure_os_text("command", ENOENT, "%s succeeded but built no program", command[0]);
 }
 
 static void prepare(const struct plan *plan)
