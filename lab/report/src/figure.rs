@@ -1,4 +1,4 @@
-//! Numbers in words: four significant digits, SI prefixes, units, and intervals in the same scale as their median.
+//! Numbers as text: four significant digits, SI prefixes, units, and intervals in the same scale as their median.
 
 use crate::style::Signs;
 use faultline_model::estimate::Estimate;
@@ -6,7 +6,7 @@ use faultline_model::estimate::Estimate;
 /// Significant digits of a figure.
 const DIGITS: i32 = 4;
 
-/// A scale shared by a median and its interval, so that both can be compared at a glance.
+/// A scale shared by a median and its interval, so that they can be compared at a glance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale<'a> {
     factor: f64,
@@ -22,7 +22,7 @@ impl<'a> Scale<'a> {
         Scale { factor, decimals: decimals(value * factor), prefix, unit }
     }
 
-    /// The bare number: `12.34`.
+    /// The number alone: `12.34`.
     pub(crate) fn number(&self, value: f64) -> String {
         format!("{:.*}", self.decimals, value * self.factor)
     }
@@ -43,7 +43,7 @@ impl<'a> Scale<'a> {
         format!("{} {} {} {}", self.number(low), signs.to, self.number(high), self.span_suffix()).trim_end().to_owned()
     }
 
-    /// What follows an interval: the prefix, with the unit where the two can't be parted.
+    /// The text after an interval: the prefix, with the unit if the two belong together.
     pub(crate) fn span_suffix(&self) -> String {
         match self.prefix {
             "" => String::new(),
@@ -58,7 +58,7 @@ pub fn quantity(value: f64, unit: &str, signs: &Signs) -> String {
     Scale::of(value, unit, signs).quantity(value)
 }
 
-/// A figure that others printed, with no more digits than they gave it: `13 M faults/s`.
+/// A figure that others printed, with the same number of digits: `13 M faults/s`.
 pub fn printed(value: f64, unit: &str, signs: &Signs) -> String {
     let (factor, prefix) = prefix(value, unit, signs);
     let scaled = value * factor;
@@ -82,7 +82,7 @@ pub(crate) fn percent_span(estimate: &Estimate, signs: &Signs) -> String {
     format!("{:.1} {} {:.1} %", estimate.low * 100.0, signs.to, estimate.high * 100.0)
 }
 
-/// Half-width of an interval against its median, its longer side: `±1.2 %`.
+/// Half-width of an interval relative to its median, on the longer side: `±1.2 %`.
 pub(crate) fn relative_margin(estimate: &Estimate, signs: &Signs) -> String {
     let margin = (estimate.high - estimate.median).max(estimate.median - estimate.low) / estimate.median.abs();
     if margin.is_finite() { format!("{}{:.1} %", signs.plus_minus, margin * 100.0) } else { signs.none.to_owned() }
@@ -94,12 +94,12 @@ pub(crate) fn percent_margin(estimate: &Estimate, signs: &Signs) -> String {
     format!("{:.1} {}{:.1} %", estimate.median * 100.0, signs.plus_minus, margin * 100.0)
 }
 
-/// Units that carry a prefix in front of them without a space. Others are nouns per second: `k exec/s`.
+/// Units to which a prefix is joined without a space. Other units are nouns per second: `k exec/s`.
 fn joins_prefix(unit: &str) -> bool {
     matches!(unit, "s" | "B" | "B/s" | "bit/s" | "Hz")
 }
 
-/// Whether a unit has a prefix already, as other tools have it: `MB/s`, `ns/op`.
+/// Whether a unit already has a prefix, as in other tools: `MB/s`, `ns/op`.
 fn has_prefix(unit: &str) -> bool {
     let quantity = unit.split('/').next().unwrap_or_default();
     ["s", "sec", "B", "iB", "bit", "Hz"].iter().any(|base| {
@@ -108,7 +108,7 @@ fn has_prefix(unit: &str) -> bool {
     })
 }
 
-/// The factor that brings a value between 1 and 1000, and its prefix. Seconds are made smaller, never larger.
+/// The factor that brings a value between 1 and 1000, and its prefix. Seconds get only prefixes for smaller units.
 fn prefix<'a>(value: f64, unit: &str, signs: &'a Signs) -> (f64, &'a str) {
     let size = value.abs();
     if !size.is_finite() || size == 0.0 || matches!(unit, "%" | "percent" | "ratio") || has_prefix(unit) {
@@ -122,7 +122,7 @@ fn prefix<'a>(value: f64, unit: &str, signs: &'a Signs) -> (f64, &'a str) {
     steps.into_iter().find(|step| rounds_to(size) >= step.0).map_or((1.0, ""), |step| (step.1, step.2))
 }
 
-/// `value` as it reads with four significant digits: 999.96 reads 1000.
+/// `value` rounded to four significant digits: 999.96 becomes 1000.
 fn rounds_to(value: f64) -> f64 {
     let unit = 10f64.powi(value.log10().floor() as i32 - (DIGITS - 1));
     (value / unit).round() * unit

@@ -1,15 +1,15 @@
-//! The formats in which every list and table can be had, and their names.
+//! The formats of every list and table, and their names.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How something is written.
+/// An output format.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Format {
     /// Columns for people.
     #[default]
     Table,
-    /// The data itself, with the name and version of its structure where it has one.
+    /// The data themselves, with the name and version of their structure if they have one.
     Json,
     /// One header line, then one line per record; raw numbers, units in the header.
     Csv,

@@ -1,4 +1,4 @@
-//! Points in time in words, always in UTC: a report reads the same everywhere.
+//! Points in time as text, always in UTC, so that a report is the same everywhere.
 
 use faultline_model::time::UnixMillis;
 use jiff::Timestamp;
@@ -14,7 +14,7 @@ pub(crate) fn iso(at: UnixMillis) -> String {
     format(at, "%Y-%m-%dT%H:%M:%S%.3fZ")
 }
 
-/// A point in time that no calendar reaches is shown as the number that it is.
+/// A point in time outside the calendar's range is shown as its number.
 fn format(at: UnixMillis, pattern: &str) -> String {
     match Timestamp::from_millisecond(at.0) {
         Ok(moment) => moment.to_zoned(TimeZone::UTC).strftime(pattern).to_string(),

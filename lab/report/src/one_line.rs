@@ -1,6 +1,6 @@
-//! Text that comes from outside, made fit for a line.
+//! Text from outside, prepared for one line.
 
-/// Text without control characters: what comes from outside never breaks a line or speaks to the terminal.
+/// Text without control characters, so that text from outside cannot break a line or control the terminal.
 pub fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

@@ -1,15 +1,15 @@
-//! What the place can show that a table is written to: width, colour, characters. Decided by the caller.
+//! What the output device can show: width, colour, characters. The caller decides.
 
 use anstyle::{AnsiColor, Style as Ansi};
 
-/// What the reader's place can show. Only [`crate::Format::Table`] depends on it.
+/// What the output device can show. Only [`crate::Format::Table`] depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// Columns of characters that fit in a line; none where lines may be as long as they like.
+    /// Characters per line; `None` if lines may have any length.
     pub width: Option<usize>,
     /// Colours and bold, as ANSI escapes.
     pub colour: bool,
-    /// Characters beyond ASCII in the words of the table itself. Labels and names stay as they are.
+    /// Non-ASCII characters in the table's own text. Labels and names are not changed.
     pub unicode: bool,
 }
 
@@ -22,7 +22,7 @@ impl Style {
         self.width.unwrap_or(110).clamp(40, 140)
     }
 
-    /// `text` in lines that fit; words are broken only where one is longer than a line.
+    /// `text` in lines that fit; a word is broken only if it is longer than a line.
     pub(crate) fn wrap(&self, text: &str, first: &str, others: &str) -> Vec<String> {
         let options = textwrap::Options::new(self.text_width())
             .initial_indent(first)
@@ -31,12 +31,12 @@ impl Style {
         textwrap::wrap(text, options).into_iter().map(std::borrow::Cow::into_owned).collect()
     }
 
-    /// The signs to write with.
+    /// The signs of this style.
     pub fn signs(&self) -> &'static Signs {
         if self.unicode { &UNICODE } else { &ASCII }
     }
 
-    /// `text` with emphasis, where colour is on.
+    /// `text` with emphasis, if colour is on.
     pub fn paint(&self, tone: Tone, text: &str) -> String {
         if !self.colour || text.is_empty() {
             return text.to_owned();
@@ -52,7 +52,7 @@ impl Style {
     }
 }
 
-/// What a piece of text means, for its emphasis.
+/// The meaning of a text, for its emphasis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
     /// A heading.
@@ -67,12 +67,12 @@ pub enum Tone {
     Quiet,
 }
 
-/// The signs that stand between figures and words.
+/// The signs between figures and words.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Signs {
     /// Between the ends of an interval.
     pub to: &'static str,
-    /// Where there is nothing to show.
+    /// For an empty value.
     pub none: &'static str,
     /// Between parts of a line.
     pub dot: &'static str,
@@ -80,9 +80,9 @@ pub struct Signs {
     pub plus_minus: &'static str,
     /// Times, between a count and what is counted.
     pub times: &'static str,
-    /// Between what was and what is.
+    /// Between the old and the new value.
     pub arrow: &'static str,
-    /// Before a number below 0.
+    /// Before a negative number.
     pub minus: &'static str,
     /// Before an explanation.
     pub dash: &'static str,
@@ -92,7 +92,7 @@ pub struct Signs {
     pub quotes: (&'static str, &'static str),
 }
 
-/// Signs of good print.
+/// Typographic signs.
 pub const UNICODE: Signs = Signs {
     to: "…",
     none: "–",
@@ -106,7 +106,7 @@ pub const UNICODE: Signs = Signs {
     quotes: ("“", "”"),
 };
 
-/// Signs for places that know ASCII only.
+/// Signs for devices with ASCII only.
 pub(crate) const ASCII: Signs = Signs {
     to: "..",
     none: "-",

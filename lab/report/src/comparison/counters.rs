@@ -1,4 +1,4 @@
-//! The table of kernel counters that differ: in text one for each workload, in Markdown one for all.
+//! The table of kernel counters that differ: in text one table per workload, in Markdown one for all.
 
 use super::change::chance;
 use super::words;
@@ -11,7 +11,7 @@ use faultline_model::comparison::CounterDifference;
 /// Counters shown of each workload.
 const SHOWN: usize = 5;
 
-/// A counter, and the workload's name where it is its first.
+/// A counter, with the workload's name if it is its first one.
 pub(super) struct Row<'a> {
     workload: Option<String>,
     counter: &'a CounterDifference,

@@ -1,4 +1,4 @@
-//! Both sides' laws of scaling in words: `contention fell from 0.21 to 0.08`.
+//! The scaling laws of both sides as sentences: `contention fell from 0.21 to 0.08`.
 
 use super::change::level;
 use crate::figure;
@@ -16,7 +16,7 @@ pub(crate) fn title(case: &ScaledCase) -> String {
     format!("{}, by {law}", one_line(&case.name))
 }
 
-/// A sentence for each parameter, with whether it is good news; last where the peak lies, if that can have moved.
+/// A sentence for each parameter, with its tone; finally the peak, if it moved.
 pub(crate) fn sentences(case: &ScaledCase, signs: &Signs) -> Vec<(Tone, String)> {
     let comparison = &case.comparison;
     let mut sentences = vec![share("contention", &comparison.serial, signs)];
@@ -26,7 +26,7 @@ pub(crate) fn sentences(case: &ScaledCase, signs: &Signs) -> Vec<(Tone, String)>
     sentences
 }
 
-/// A share of the work, of which less is better.
+/// A share of the work; less is better.
 fn share(name: &str, change: &ParameterChange, signs: &Signs) -> (Tone, String) {
     let [a, b, low, high] =
         [change.a, change.b, change.difference.low, change.difference.high].map(|value| rounded(value, signs));
@@ -40,7 +40,7 @@ fn share(name: &str, change: &ParameterChange, signs: &Signs) -> (Tone, String) 
     }
 }
 
-/// The rate of one CPU, of which more is better.
+/// The rate of one CPU; more is better.
 fn one_cpu(change: &ParameterChange, unit: &str, signs: &Signs) -> (Tone, String) {
     let [a, b] = [change.a, change.b].map(|value| figure::quantity(value, &one_line(unit), signs));
     let [low, high] = [change.difference.low, change.difference.high].map(figure::plain);
@@ -54,8 +54,8 @@ fn one_cpu(change: &ParameterChange, unit: &str, signs: &Signs) -> (Tone, String
     }
 }
 
-/// Numbers of CPUs at which the laws with these parameters peak: √((1 − σ)/κ), as docs/METHODOLOGY.md has it. None unless a parameter that it
-/// depends on was found to differ and both laws have a peak.
+/// Numbers of CPUs at which the laws with these parameters peak: √((1 − σ)/κ), as in docs/METHODOLOGY.md. `None` unless a parameter that it
+/// depends on differs significantly and both laws have a peak.
 fn peaks(comparison: &ScalingComparison) -> Option<[f64; 2]> {
     let coherence = comparison.coherence?;
     let serial = comparison.serial;
@@ -71,7 +71,7 @@ fn peak([a, b]: [f64; 2]) -> String {
     )
 }
 
-/// A share with two significant digits, three decimals at least where it is small.
+/// A share with two significant digits, and at least three decimals if it is small.
 fn rounded(value: f64, signs: &Signs) -> String {
     let size = value.abs();
     if !value.is_finite() {

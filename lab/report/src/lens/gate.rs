@@ -1,4 +1,4 @@
-//! What a gate found, in the four formats.
+//! The result of a gate, in the four formats.
 
 use crate::format::Format;
 use crate::grid::{Grid, escape_markdown};
@@ -13,7 +13,7 @@ use crate::style::{Signs, Style, Tone, UNICODE};
 use crate::table::{self, Form, Table, number};
 use faultline_model::lens::gate::{Check, GateReport, Standing};
 
-/// What a gate found: every limit, and for those exceeded the lines and code to look at. JSON is the report with its words.
+/// The result of a gate: every limit, and for exceeded limits the lines and code to look at. JSON is the report with its sentences.
 pub fn budget_table(report: &GateReport, format: Format, style: &Style) -> String {
     match format {
         Format::Table => text(report, style),
@@ -54,7 +54,7 @@ fn value(standing: &Standing) -> Option<f64> {
     }
 }
 
-/// Why there is no figure, where there is none.
+/// Why there is no figure, if there is none.
 fn reason(standing: &Standing) -> Option<String> {
     match standing {
         Standing::NoFigure(reason) => Some(no_figure(reason)),
@@ -62,7 +62,7 @@ fn reason(standing: &Standing) -> Option<String> {
     }
 }
 
-/// A limit with what it belongs to.
+/// A limit with its report.
 type Row<'a> = (&'a GateReport, &'a Check);
 
 fn table(report: &GateReport) -> Table<Row<'_>> {
@@ -99,7 +99,7 @@ fn transfers(value: Option<f64>, signs: &Signs) -> String {
     value.map_or_else(|| signs.none.to_owned(), words::transfers)
 }
 
-/// What there is to see for an exceeded limit: a heading and a grid each.
+/// The evidence for an exceeded limit: a heading and a grid each.
 fn evidence(check: &Check, form: Form, signs: &Signs) -> Vec<(String, Grid)> {
     let Standing::Exceeded { lines, code, .. } = &check.standing else { return Vec::new() };
     let cell = one_line(&check.cell);

@@ -18,7 +18,7 @@ use crate::style::Style;
 use faultline_model::lens::summary::LensSummary;
 use faultline_model::summary::RunSummary;
 
-/// A lens run: per case a row per number of CPUs, then the lines and code with most transfers. JSON is the run's summary as it is. CSV has a record per
+/// A lens run: for each case a row per number of CPUs, then the lines and code with the most transfers. JSON is the run's summary. CSV has a record per
 /// number of CPUs; lines and code are in the JSON.
 pub(crate) fn lens_table(summary: &RunSummary, lens: &LensSummary, format: Format, style: &Style) -> String {
     match format {

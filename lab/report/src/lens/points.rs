@@ -1,4 +1,4 @@
-//! The points of a lens run, in text, Markdown and CSV; a row for each number of CPUs of each case. In CSV numbers are raw and per operation, and
+//! The points of a lens run, in text, Markdown and CSV; a row for each number of CPUs of each case. In CSV, numbers are raw and per operation, and
 //! shares are ratios from 0 to 1.
 
 use crate::figure;
@@ -10,14 +10,14 @@ use faultline_model::estimate::Estimate;
 use faultline_model::lens::summary::{LensCurve, LensPoint};
 use faultline_model::summary::RunSummary;
 
-/// A point with what it belongs to.
+/// A point with its curve.
 pub(super) struct Row<'a> {
     summary: &'a RunSummary,
     curve: &'a LensCurve,
     point: &'a LensPoint,
 }
 
-/// The table of those points of these curves that are `wanted`.
+/// The table of the points that are `wanted`.
 pub(super) fn table<'a>(
     summary: &'a RunSummary,
     curves: &'a [LensCurve],
@@ -31,7 +31,7 @@ pub(super) fn table<'a>(
 type Column<'a> = table::Column<Row<'a>>;
 
 fn columns<'a>() -> Vec<Column<'a>> {
-    /// Forms with intervals and false sharing.
+    /// Forms that have columns for intervals and false sharing.
     const ROOMY: &[Form] = &[Form::Wide, Form::Markdown];
     vec![
         Column::csv_only("run", |row| row.summary.run.to_string()),
@@ -83,12 +83,12 @@ fn columns<'a>() -> Vec<Column<'a>> {
 }
 
 impl Row<'_> {
-    /// The point's figure in words; nothing where it has none.
+    /// The point's figure as text; empty if it has none.
     fn figure(&self, words: impl Fn(Estimate) -> String) -> String {
         self.point.transfers.map_or_else(String::new, words)
     }
 
-    /// What else is known of a point that has a figure.
+    /// Another value of a point that has a figure.
     fn part<T>(&self, part: Option<T>, words: impl Fn(T) -> String, signs: &Signs) -> String {
         match (self.point.transfers, part) {
             (None, _) => String::new(),

@@ -1,4 +1,4 @@
-//! The tables of what moved under the lens: top lines, top code.
+//! The tables of what moved: top lines, top code.
 
 use crate::figure;
 use crate::lens::words;
@@ -6,13 +6,13 @@ use crate::style::Style;
 use crate::table::{self, Form, Table};
 use faultline_model::lens::summary::{LineFigures, Place};
 
-/// Code that is named beside a line.
+/// Number of places in code that are named for a line.
 const MOVERS: usize = 2;
 
-/// Width from which on the code of a line has a column of its own, and differences tell what repeats span.
+/// Minimum width for a separate column with the code of a line, and for the range of repeats in differences.
 const WIDE: usize = 120;
 
-/// The form of these tables that there is room for.
+/// The form of these tables that fits.
 pub(crate) fn form(style: &Style) -> Form {
     if style.width.is_some_and(|width| width < WIDE) { Form::Narrow } else { Form::Wide }
 }
@@ -24,7 +24,7 @@ pub(crate) fn lines(lines: &[LineFigures], shown: usize) -> Table<&LineFigures> 
 
 type LineColumn<'a> = table::Column<&'a LineFigures>;
 
-/// In narrow places what a line holds and the code that moves it stand in one column, which can be wrapped.
+/// In narrow forms, what a line holds and the code that moves it share one column, which can be wrapped.
 fn line_columns<'a>() -> Vec<LineColumn<'a>> {
     const ROOMY: &[Form] = &[Form::Wide, Form::Markdown];
     vec![

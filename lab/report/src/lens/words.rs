@@ -1,4 +1,4 @@
-//! What is said of a lens run in words, the same in the table, in Markdown and on the page.
+//! Texts about a lens run, the same in the table, in Markdown and on the page.
 
 use crate::figure;
 use crate::one_line::one_line;
@@ -24,7 +24,7 @@ pub(crate) fn subject(lens: &LensSummary, signs: &Signs) -> String {
     one_line(&format!("under the lens: {what} {dot} {sockets} {dot} costs: {}", settings.costs))
 }
 
-/// The verdict with the figures that it rests on: `grows with CPUs: 4.800 transfers per fault at 2 CPUs, 13.10 at 64; …`.
+/// The verdict with its figures: `grows with CPUs: 4.800 transfers per fault at 2 CPUs, 13.10 at 64; …`.
 pub(crate) fn verdict(curve: &LensCurve) -> String {
     let (words, basis) = (curve.verdict.words(), verdict_basis(curve));
     match curve.verdict {
@@ -35,7 +35,7 @@ pub(crate) fn verdict(curve: &LensCurve) -> String {
     }
 }
 
-/// What a verdict rests on: `with CPUs: 4.800 transfers per fault at 2 CPUs, 13.10 at 64; …`.
+/// The figures behind a verdict: `with CPUs: 4.800 transfers per fault at 2 CPUs, 13.10 at 64; …`.
 pub(crate) fn verdict_basis(curve: &LensCurve) -> String {
     let Some(reach) = curve.verdict.reach() else {
         return "fewer than two numbers of CPUs from 2 on have a figure".to_owned();
@@ -61,7 +61,7 @@ pub(crate) fn verdict_basis(curve: &LensCurve) -> String {
     }
 }
 
-/// Whether a verdict is good news.
+/// The tone of a verdict.
 pub(crate) fn tone(verdict: &LensVerdict) -> Tone {
     match verdict {
         LensVerdict::Flat { .. } | LensVerdict::Falls { .. } => Tone::Good,
@@ -71,7 +71,7 @@ pub(crate) fn tone(verdict: &LensVerdict) -> Tone {
     }
 }
 
-/// Transfers per operation: four significant digits, four decimals at most.
+/// Transfers per operation: four significant digits, at most four decimals.
 pub(crate) fn transfers(value: f64) -> String {
     const LEAST: f64 = 1e-4;
     match value {
@@ -92,7 +92,7 @@ pub(crate) fn shown_point(curve: &LensCurve) -> Option<&LensPoint> {
     curve.points.iter().rev().find(|point| !point.lines.is_empty() || !point.code.is_empty())
 }
 
-/// What is amiss with a point: why it has no figure, what failed besides, and what its counts lack.
+/// The problems of a point: why it has no figure, which attempts failed, and what its counts lack.
 pub(crate) fn amiss(point: &LensPoint) -> Vec<String> {
     let mut amiss = Vec::new();
     let failures =
@@ -114,7 +114,7 @@ pub(crate) fn amiss(point: &LensPoint) -> Vec<String> {
     amiss
 }
 
-/// What was counted until an attempt was cut short: how much, how far the CPUs had come, what moved most.
+/// What was counted until an attempt was cut short: how much, the positions of the CPUs' clocks, and what moved most.
 fn counted_until_then(cut: &CutShort) -> String {
     let count = |count: u64| match count {
         0..10_000 => count.to_string(),
@@ -147,7 +147,7 @@ fn counted_until_then(cut: &CutShort) -> String {
     text
 }
 
-/// Whether a line's transfers are of bytes that both sides used, or of neighbours.
+/// Whether a line's transfers are true or false sharing.
 pub(crate) fn sharing(false_share: f64) -> String {
     match false_share {
         share if share < 0.005 => "true".to_owned(),
@@ -156,7 +156,7 @@ pub(crate) fn sharing(false_share: f64) -> String {
     }
 }
 
-/// What a line holds: its name, and on which lines others move along with it.
+/// What a line holds: its name, and how many other items share the line.
 pub(crate) fn data(line: &LineFigures) -> String {
     let others = line.held.iter().filter(|held| held.name != line.name).count();
     let more = match others {
@@ -167,7 +167,7 @@ pub(crate) fn data(line: &LineFigures) -> String {
     one_line(&format!("{}{more}", line.name))
 }
 
-/// Code by name, with what it was inlined into.
+/// Code by name, with the function that it was inlined into.
 pub(crate) fn place(place: &Place) -> String {
     one_line(&match &place.inlined_into {
         Some(outer) => format!("{} in {outer}", place.name),

@@ -1,4 +1,4 @@
-//! What the page carries besides its text: style, script, data, and the policy under which it runs.
+//! The parts of the page other than its text: style, script, data, and its content security policy.
 
 use serde::Serialize;
 
@@ -8,18 +8,18 @@ pub(crate) const STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.css"
 /// The bundled script.
 pub(crate) const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/page.js"));
 
-/// SHA-256 of [`SCRIPT`], as a policy names it.
+/// SHA-256 of [`SCRIPT`], in the form for the policy.
 const SCRIPT_HASH: &str = include_str!(concat!(env!("OUT_DIR"), "/page.sha256"));
 
-/// Content security policy: nothing is loaded from anywhere, and no script runs but the page's own. Styles may stand in attributes: widths of
-/// bars do, and the charts' library puts them there.
+/// Content security policy: nothing is loaded from anywhere, and only the page's own script runs. Styles in attributes are allowed: widths of
+/// bars need them, and so does the charts' library.
 pub(crate) fn policy() -> String {
     format!(
         "default-src 'none'; script-src 'sha256-{SCRIPT_HASH}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
     )
 }
 
-/// Data as JSON that can stand in a script element: no `<`, so that nothing in it can end the element or open a comment.
+/// Data as JSON for a script element: without `<`, so that nothing in it can end the element or open a comment.
 pub(crate) fn embedded_json<T: Serialize>(data: &T) -> String {
     serde_json::to_string(data)
         .expect("plain data with text keys")

@@ -1,10 +1,10 @@
-//! What all pages share: head, policy, style, tables that scroll, the data and the script that reads it.
+//! What all pages share: head, policy, style, scrollable tables, the data, and the script that reads them.
 
 use super::assets;
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 use serde::Serialize;
 
-/// A whole page. `skip` is where the link at its very beginning leads, and its words; `data` is what the script reads.
+/// A whole page. `skip` is the target and text of the link at its beginning; `data` is the script's input.
 pub(super) fn document<T: Serialize>(
     title: &str,
     skip: (&str, &str),
@@ -36,7 +36,7 @@ pub(super) fn document<T: Serialize>(
     .into_string()
 }
 
-/// A table that scrolls by itself when it is too wide.
+/// A table that scrolls if it is too wide.
 pub(super) fn table(caption: &str, sortable: bool, head: Markup, body: Markup) -> Markup {
     markup! {
         div.scroll tabindex="0" role="region" aria-label=(caption) {

@@ -1,4 +1,4 @@
-//! What the columns of a run's table mean, in sentences; with the coverages that its intervals really have.
+//! What the columns of a run's table mean, in sentences, with the exact coverages of its intervals.
 
 use faultline_model::estimate::Estimate;
 use faultline_model::summary::{Point, RunSummary};
@@ -20,7 +20,7 @@ pub(crate) fn sentences(summary: &RunSummary) -> Vec<String> {
     sentences
 }
 
-/// What the intervals cover: `interval: …; it covers the true median with a probability of 93.8 % (n 5)`.
+/// The coverage of the intervals: `interval: …; it covers the true median with a probability of 93.8 % (n 5)`.
 fn coverage(summary: &RunSummary) -> Option<String> {
     let points = || summary.curves.iter().flat_map(|curve| &curve.points);
     let values = coverages(points().filter_map(|point| point.value));
@@ -36,12 +36,12 @@ fn coverage(summary: &RunSummary) -> Option<String> {
     Some(sentence + ".")
 }
 
-/// The speed-up of a base: 1 by definition, its coverage says nothing.
+/// The speed-up of a base is 1 by definition, so its coverage is left out.
 fn base_estimate(point: &Point) -> Option<Estimate> {
     point.speedup.filter(|speedup| speedup.low == speedup.high && speedup.median == 1.0)
 }
 
-/// Numbers of repeats and coverages in tenths of a percent, each pair once.
+/// Numbers of repeats and coverages in tenths of a percent; each pair once.
 fn coverages(estimates: impl Iterator<Item = Estimate>) -> BTreeSet<(u32, u32)> {
     estimates.map(|estimate| (estimate.n, (estimate.coverage * 1000.0).round() as u32)).collect()
 }

@@ -1,4 +1,4 @@
-//! A run's figures as one pipe table, with a line above it and the warnings and legend below.
+//! A run's figures as one pipe table, with a line above, and warnings and legend below.
 
 use crate::grid::escape_markdown;
 use crate::introduction;

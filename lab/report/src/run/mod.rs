@@ -14,8 +14,8 @@ use crate::sentences::worded_run;
 use crate::style::Style;
 use faultline_model::summary::RunSummary;
 
-/// A run's figures: per curve a row per number of tasks; of a run under the lens, per case a row per number of CPUs, and the lines and
-/// code with most transfers. JSON is the summary with its words, its `format` included.
+/// A run's figures: for each curve a row per number of tasks; for a lens run, for each case a row per number of CPUs, then the lines and
+/// code with the most transfers. JSON is the summary with its sentences and its `format`.
 pub fn run_table(summary: &RunSummary, format: Format, style: &Style) -> String {
     if let Some(lens) = &summary.lens {
         return lens::lens_table(summary, lens, format, style);

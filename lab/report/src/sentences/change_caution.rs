@@ -1,4 +1,4 @@
-//! Cautions about the steps of series: what was seen, and what it means.
+//! Cautions about the steps of series: what was found, and what it means.
 
 use super::named;
 use faultline_model::changes::ChangeCaution;

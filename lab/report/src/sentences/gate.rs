@@ -1,4 +1,4 @@
-//! Why a gate has no figure to judge.
+//! Why a gate has no figure to check.
 
 use faultline_model::failure::Failure;
 use faultline_model::lens::gate::NoFigure;
