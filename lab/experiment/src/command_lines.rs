@@ -1,4 +1,4 @@
-//! Words that are to be compared and are command lines: which of them name results, and which are programs to run.
+//! The words of a comparison that may be command lines: which of them name results, and which are programs to run.
 
 use crate::error::Error;
 use crate::operand;
@@ -9,24 +9,24 @@ use faultline_model::subject::Subject;
 use faultline_targets::search_path::{is_executable, program_file};
 use std::path::Path;
 
-/// What the words of a comparison ask for.
+/// The request in the words of a comparison.
 #[derive(Debug, PartialEq)]
 pub enum Compared {
-    /// Results that are there: runs, files, imports; or nothing that is known, which whoever looks for results says.
+    /// Existing results: runs, files, imports. Also unknown words; the code that looks for results reports them.
     Results,
     /// Two commands to be measured now.
     Commands(Box<[Subject; 2]>),
 }
 
-/// What one word is.
+/// The meaning of one word.
 enum Word {
     Result,
     Command(Vec<String>),
-    /// Neither; why it is no command.
+    /// Neither; the reason why it is not a command.
     Unknown(Error),
 }
 
-/// What to compare: results go before commands of the same name. An error if one word is a command and the other is not.
+/// What to compare: results take precedence over commands of the same name. Fails if one word is a command and the other is not.
 pub fn compared(what: &[String], places: &Places) -> Result<Compared, Error> {
     let [a, b] = what else { return Ok(Compared::Results) };
     match (word(a, places)?, word(b, places)?) {
@@ -51,7 +51,7 @@ fn word(text: &str, places: &Places) -> Result<Word, Error> {
     let path = Path::new(text);
     if path.exists() {
         let is_program = path.is_file() && is_executable(path) && !operand::is_known_format(path);
-        // Without a slash the command would be looked for in PATH.
+        // Without a slash, the command would be searched for in PATH.
         let command = || if text.contains('/') { text.to_owned() } else { format!("./{text}") };
         return Ok(if is_program { Word::Command(vec![command()]) } else { Word::Result });
     }
@@ -66,7 +66,7 @@ fn word(text: &str, places: &Places) -> Result<Word, Error> {
     })
 }
 
-/// Whether whoever wrote it meant a command rather than the name of results.
+/// Whether the user meant a command, and not the name of results.
 fn looks_like_command(text: &str) -> bool {
     text.trim().contains(' ') || text.starts_with("./") || text.starts_with("../")
 }

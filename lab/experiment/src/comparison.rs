@@ -1,4 +1,4 @@
-//! A live comparison: both sides by turns in random order, looked at as it goes on, until each workload has its answer or the time is used up.
+//! A live comparison: interleaves both sides in random order, with interim looks, until each workload has its answer or the time is used up.
 
 use crate::conclusion::{Ended, Measured};
 use crate::database::MeasuringStore;
@@ -20,36 +20,37 @@ use faultline_store::{NewRun, Store};
 use faultline_targets::{SettingsGuard, Target};
 use std::time::Duration;
 
-/// Confidence level where none is asked for.
+/// Default confidence level.
 pub const USUAL_LEVEL: f64 = 0.95;
 
-/// Blocks after which a side that never ended well is given up.
+/// Number of blocks after which a side without any success is given up.
 const HOPELESS_BLOCKS: u32 = 3;
 
-/// What is asked of a live comparison.
+/// The request for a live comparison.
 #[derive(Debug, Clone)]
 pub struct LiveComparisonRequest {
-    /// What is measured, how long and how often.
+    /// What to measure, how long and how often.
     pub request: Request,
-    /// The sides, and how sure the answer has to be. The sides' machines are found from their setups.
+    /// The sides, and the required confidence. The sides' machines follow from their setups.
     pub comparison: ComparisonRequest,
     /// The machine of sides whose setups name none.
     pub machine: Machine,
-    /// Seed of the order; any where none is given.
+    /// Seed of the order; a random one if `None`.
     pub seed: Option<u64>,
     /// A name for people.
     pub label: Option<String>,
 }
 
-/// Plans a comparison, saves the plan, measures, and concludes.
+/// Plans a comparison, saves the plan, measures, and concludes. Fails if the request is impossible, a machine or setting is not available, or the database
+/// cannot be written.
 pub fn compare(request: &LiveComparisonRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let MeasuredSides { mut database, run, ended } = measure_sides(request, lab)?;
     Measured::of(&ended, &mut database.store, run)
 }
 
-/// A comparison that was measured, and is not concluded yet.
+/// A comparison that was measured, but not concluded yet.
 pub(crate) struct MeasuredSides {
-    /// Where it is saved.
+    /// The database that holds it.
     pub(crate) database: MeasuringStore,
     /// Its run.
     pub(crate) run: RunId,
@@ -57,7 +58,7 @@ pub(crate) struct MeasuredSides {
     pub(crate) ended: Ended,
 }
 
-/// Plans a comparison, saves the plan, and measures.
+/// Plans a comparison, saves the plan, and measures. Fails like [`compare`].
 pub(crate) fn measure_sides(request: &LiveComparisonRequest, lab: &mut Lab<'_>) -> Result<MeasuredSides, Error> {
     lab.put_back_leftovers()?;
     let mut comparison = request.comparison.clone();
@@ -97,7 +98,8 @@ fn side_machine<'a>(target: &dyn Target, workloads: &'a [WorkloadInfo]) -> SideM
     SideMachine { workloads, usable_cpus: target.cpus().len() as u32, memory_bytes: memory_bytes(target) }
 }
 
-/// Goes on with a comparison that was stopped or killed. `limit_ms`: time limit of each execution in place of the run's own.
+/// Continues a comparison that was stopped or killed. `limit_ms`: time limit of each execution instead of the run's own. Fails if its machines or
+/// settings are not available, or if the database cannot be written.
 pub(crate) fn go_on(
     store: &mut Store,
     head: &RunHead,
@@ -132,7 +134,7 @@ fn partners<'a>(
     Ok([planned(index_a).prepare(&mut a.setup, lab)?, planned(index_b).prepare(&mut b.setup, lab)?])
 }
 
-/// Measures while the settings of this machine that the sides change are ours, and sees at the end that they are as they were.
+/// Measures while we hold the lock on this machine's settings. At the end, checks that they are restored.
 fn with_settings<'a, T>(
     sides: &Sides,
     lab: &mut Lab<'a>,
@@ -148,7 +150,7 @@ fn with_settings<'a, T>(
     came.and_then(|came| released.map(|()| came))
 }
 
-/// Measures from look to look. The record is loaded once for each.
+/// Measures from look to look. Loads the record once for each look.
 fn follow(
     store: &mut Store,
     head: &RunHead,
@@ -158,13 +160,13 @@ fn follow(
 ) -> Result<Ended, Error> {
     let run = head.id;
     let limit = measure::limit(limit_ms, head);
-    // Over all sessions: whoever stopped it may have seen how it stood, and must not have a say in when the time is over.
+    // The total over all sessions: a user who stopped the run may have seen results, and must not influence when the time ends.
     let spent_ms = spent_ms(&head.sessions, &store.attempt_starts(run)?);
     let budget_ms = head.settings.timed().and_then(|timed| timed.budget_ms);
     let budget = budget_ms.map(|budget_ms| Duration::from_millis(budget_ms.saturating_sub(spent_ms)));
     let began = lab.clock.monotonic();
     let looks = planned_looks(&head.settings, &store.load_plan(run)?);
-    // Before the first look it is seen whether there is any point in going on.
+    // Before the first look, checks whether it makes sense to continue.
     let first_sight = looks.first().filter(|look| look.blocks > HOPELESS_BLOCKS).map(|_| (HOPELESS_BLOCKS, false));
     for (blocks, is_look) in first_sight.into_iter().chain(looks.iter().map(|look| (look.blocks, true))) {
         let mut items = store.missing_items(run)?;

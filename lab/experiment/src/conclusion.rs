@@ -1,5 +1,5 @@
-//! What is concluded of a run: figures, a comparison of two sides, or whether the machine is fit. Computed once, from the saved record
-//! alone; every face shows the same value. Of a finished run it is kept in the database until the record or the method changes.
+//! The conclusion of a run: figures, a comparison of two sides, or whether the machine is fit. It is computed once, from the saved record
+//! alone, and every front end shows the same value. For a finished run it is saved in the database until the record or the method changes.
 
 use crate::error::Error;
 use faultline_model::comparison::{Comparison, Fitness};
@@ -14,12 +14,12 @@ use faultline_stats::sequential::concluded;
 use faultline_store::Store;
 use std::path::PathBuf;
 
-/// How measuring came to its end.
+/// How measuring ended.
 #[derive(Debug)]
 pub enum Measured {
     /// The run is finished and saved.
     Concluded(Box<Conclusion>),
-    /// It was stopped; what was measured by then is saved.
+    /// It was stopped; everything measured so far is saved.
     Stopped {
         /// The run, which can be resumed.
         run: RunId,
@@ -30,38 +30,38 @@ pub enum Measured {
 pub(crate) enum Ended {
     /// It is finished.
     ToTheEnd,
-    /// A stop was asked for.
+    /// A stop was requested.
     Stopped,
 }
 
-/// A run, and what is concluded of it.
+/// A run, and its conclusion.
 #[derive(Debug)]
 pub struct Conclusion {
-    /// The run, without what was measured.
+    /// The run, without its attempts.
     pub head: RunHead,
     /// The database that holds it.
     pub database: PathBuf,
-    /// What it says.
+    /// The result.
     pub what: Concluded,
-    /// What gates found, where it was held to any.
+    /// The results of gates, if it had any.
     pub gates: Vec<GateReport>,
-    /// Attempts that failed in what this machine can do.
+    /// Attempts that failed; unsupported ones are not included.
     failed: u32,
 }
 
-/// What a run says.
+/// The result of a run.
 #[derive(Debug)]
 pub enum Concluded {
     /// Figures with intervals and verdicts.
     Figures(Box<RunSummary>),
-    /// Which side of two is better, as far as it can be told.
+    /// Which side is better, as far as this can be decided.
     Comparison(Box<Comparison>),
     /// Whether the machine is fit to measure on.
     Fitness(Box<Fitness>),
 }
 
 impl Measured {
-    /// A run that was just measured: concluded if it has ended.
+    /// A run that was just measured; concluded if it has ended. Fails if the database cannot be read, or if the sides cannot be compared.
     pub(crate) fn of(ended: &Ended, store: &mut Store, run: RunId) -> Result<Self, Error> {
         Ok(match ended {
             Ended::ToTheEnd => Measured::Concluded(Box::new(Conclusion::of(store, run)?)),
@@ -71,7 +71,7 @@ impl Measured {
 }
 
 impl Conclusion {
-    /// Concludes a run: as it is kept, or else from its record.
+    /// Concludes a run: takes the saved conclusion, or computes it from the record. Fails if the database cannot be read, or if the sides cannot be compared.
     pub(crate) fn of(store: &mut Store, run: RunId) -> Result<Self, Error> {
         let head = store.load_head(run)?;
         let kept = match head.settings.kind {
@@ -88,7 +88,8 @@ impl Conclusion {
         }
     }
 
-    /// Concludes a run from its record, and keeps that. Where it can't be kept, it is made again when it is asked for again.
+    /// Concludes a run from its record, and saves the conclusion. If it cannot be saved, it is computed again when it is needed again. Fails if the
+    /// sides cannot be compared.
     pub(crate) fn of_record(store: &mut Store, record: &RunRecord) -> Result<Self, Error> {
         let is_finished = record.state == RunState::Finished;
         let what = match record.settings.kind {
@@ -111,7 +112,7 @@ impl Conclusion {
         Ok(Conclusion { head, database: store.path().to_owned(), what, gates: Vec::new(), failed })
     }
 
-    /// The comparison of a machine with itself, as the answer whether it is fit. `record`: that of its run.
+    /// Turns the comparison of a machine with itself into the answer whether the machine is fit. `record`: that of its run.
     pub(crate) fn into_fitness(self, record: &RunRecord) -> Self {
         let what = match self.what {
             Concluded::Comparison(compared) => {
@@ -127,18 +128,18 @@ impl Conclusion {
         self.head.id
     }
 
-    /// Whether anything failed that this machine can do.
+    /// Whether anything failed; unsupported workloads are not failures.
     pub fn any_failed(&self) -> bool {
         self.failed > 0
     }
 
-    /// Whether every gate that it was held to is open.
+    /// Whether every gate passed.
     pub fn gates_are_open(&self) -> bool {
         self.gates.iter().all(GateReport::passed)
     }
 }
 
-/// The comparison that a run of two sides holds.
+/// The comparison of a run with two sides. Fails if nothing can be compared.
 fn compared(record: &RunRecord) -> Result<Comparison, Error> {
     concluded(record, &Settings::default()).map_err(|error| {
         let why = failed_first(record).map_or_else(String::new, |why| format!("; {why}"));
@@ -149,7 +150,7 @@ fn compared(record: &RunRecord) -> Result<Comparison, Error> {
     })
 }
 
-/// The first thing that failed, with its side.
+/// The first failure, with its side.
 fn failed_first(record: &RunRecord) -> Option<String> {
     record.attempts.iter().find_map(|attempt| {
         let outcome = attempt.outcome.as_ref().filter(|outcome| **outcome != Outcome::Done)?;

@@ -1,15 +1,15 @@
-//! The database: opened to read, or to measure into.
+//! The database, opened for reading or for measuring.
 
 use crate::error::Error;
 use crate::places::Places;
 use faultline_store::{MeasuringLock, Store};
 
-/// The database, which has to be there, to read it.
+/// The existing database, for reading. Fails if it does not exist or cannot be read.
 pub(crate) fn existing(places: &Places) -> Result<Store, Error> {
     Ok(Store::open_to_read(places.database()?)?)
 }
 
-/// A database into which nobody else measures for now.
+/// A database into which no other process measures at the moment.
 pub(crate) struct MeasuringStore {
     _lock: MeasuringLock,
     /// The database.
@@ -17,12 +17,12 @@ pub(crate) struct MeasuringStore {
 }
 
 impl MeasuringStore {
-    /// Opens the database, and makes one where there is none.
+    /// Opens the database, or creates it. Fails if it cannot be opened or written, or if another process measures into it.
     pub(crate) fn open_or_create(places: &Places) -> Result<Self, Error> {
         Self::lock(Store::open_or_create(places.database()?)?)
     }
 
-    /// Opens the database, which has to be there.
+    /// Opens the existing database. Fails if it does not exist, cannot be written, or if another process measures into it.
     pub(crate) fn open_existing(places: &Places) -> Result<Self, Error> {
         Self::lock(Store::open_existing(places.database()?)?)
     }

@@ -1,11 +1,11 @@
-//! Why an experiment can't be done: one line that says what, a hint that says what to do, and a kind that a face makes a status of.
+//! Why an experiment is impossible: one line that says what, a hint that says what to do, and a kind that a front end maps to an exit status.
 
 use faultline_model::journal::JournalError;
 use faultline_runner::RequestError;
 use faultline_store::StoreError;
 use faultline_targets::TargetError;
 
-/// Why what was asked for can't be done.
+/// Why a request cannot be met.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct Error {
@@ -13,14 +13,14 @@ pub struct Error {
     pub problem: String,
     /// What can be done about it.
     pub hint: Option<String>,
-    /// Whose fault it is.
+    /// The kind of failure.
     pub kind: ErrorKind,
 }
 
-/// What kind of failure it is.
+/// The kind of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The request makes no sense.
+    /// The request is invalid.
     Usage,
     /// Something failed.
     Failed,
@@ -34,12 +34,12 @@ impl Error {
         Error { problem: problem.into(), hint: Some(hint.into()), kind: ErrorKind::Failed }
     }
 
-    /// The request makes no sense.
+    /// The request is invalid.
     pub fn usage(problem: impl Into<String>, hint: impl Into<String>) -> Self {
         Error { problem: problem.into(), hint: Some(hint.into()), kind: ErrorKind::Usage }
     }
 
-    /// What is wrong with a target is what the user named.
+    /// An error of a target that the user named.
     pub(crate) fn target_as_usage(error: TargetError) -> Self {
         Error::usage(error.problem, error.hint)
     }

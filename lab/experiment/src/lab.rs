@@ -1,4 +1,4 @@
-//! What every experiment works with.
+//! The environment of every experiment.
 
 use crate::error::Error;
 use crate::observer::{Notice, Observer};
@@ -7,28 +7,28 @@ use crate::target::Machines;
 use faultline_runner::Clock;
 use faultline_targets::{SettingsGuard, StopFlag};
 
-/// What an experiment works with: given by the face that begins it.
+/// The environment of an experiment, provided by the front end that starts it.
 pub struct Lab<'a> {
-    /// Where things are.
+    /// The paths.
     pub places: &'a Places,
-    /// Makes machines ready to be measured. Runs under the lens make their own.
+    /// Makes machines ready for measuring. Lens runs make their own machines ready.
     pub machines: &'a dyn Machines,
-    /// The clock that budgets go by and whose times are saved.
+    /// The clock for budgets, and for the times that are saved.
     pub clock: &'a dyn Clock,
-    /// Ends the experiment when it is set: what is measured by then stays saved.
+    /// Ends the experiment when it is set; everything measured so far remains saved.
     pub stop: &'a StopFlag,
-    /// Is told what happens.
+    /// Receives events.
     pub observer: &'a mut dyn Observer,
 }
 
 impl Lab<'_> {
-    /// Puts back settings of the system that a comparison which was killed has left. One that is under way keeps its own.
+    /// Restores system settings that a killed comparison left changed. A running comparison keeps its own. Fails if one cannot be restored.
     pub(crate) fn put_back_leftovers(&mut self) -> Result<(), Error> {
         self.tell_put_back(SettingsGuard::put_back_leftovers()?);
         Ok(())
     }
 
-    /// Says which settings were put back after a kill.
+    /// Reports the settings that were restored after a kill.
     pub(crate) fn tell_put_back(&mut self, settings: Vec<String>) {
         for setting in settings {
             self.observer.notice(&Notice::SettingPutBack { setting });

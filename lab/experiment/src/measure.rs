@@ -1,4 +1,4 @@
-//! Measures what is missing of a saved run: a session's beginning, and stretches of items.
+//! Measures what is missing of a saved run: starts a session, and runs stretches of items.
 
 use crate::conclusion::Ended;
 use crate::error::Error;
@@ -10,7 +10,7 @@ use faultline_store::Store;
 use faultline_targets::Target;
 use std::time::Duration;
 
-/// The subjects' machines as they are now, as a session's beginning.
+/// The start of a session, with the present facts of the subjects' machines.
 pub(crate) fn session(by_subject: &[&dyn Target], clock: &dyn Clock) -> Session {
     Session { started: clock.now(), facts: by_subject.iter().map(|target| target.facts()).collect() }
 }
@@ -25,22 +25,22 @@ pub(crate) fn millis(length: Duration) -> u64 {
     u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Time limit of each execution: the one given now, or the one that the run began with.
+/// Time limit of each execution: the given one, or the one that the run began with.
 pub(crate) fn limit(given_ms: Option<u64>, head: &RunHead) -> Option<Duration> {
     given_ms.or(head.settings.limit_ms).map(Duration::from_millis)
 }
 
-/// How a stretch of items came to its end.
+/// How a stretch of items ended.
 pub(crate) enum Stretch {
     /// Every item has ended.
     Whole,
-    /// The time budget was used up before these items, by ordinal, could begin.
+    /// The time budget was used up before these items could start; they are given by ordinal.
     BudgetUsed(Vec<u32>),
-    /// A stop was asked for.
+    /// A stop was requested.
     Stopped,
 }
 
-/// Measures items of a run, and tells so.
+/// Measures items of a run, and reports events. Fails if the database cannot be written, or if a system setting could not be restored.
 pub(crate) fn stretch(
     store: &mut Store,
     head: &RunHead,
@@ -61,7 +61,8 @@ pub(crate) fn stretch(
     }
 }
 
-/// Measures what is missing of a run of one subject. `limit_ms`: time limit of each execution in place of the run's own.
+/// Measures what is missing of a run with one subject. `limit_ms`: time limit of each execution instead of the run's own. Fails if the database
+/// cannot be written, or if a system setting could not be restored.
 pub(crate) fn to_the_end(
     store: &mut Store,
     run: RunId,

@@ -1,26 +1,26 @@
-//! What an experiment tells while it is under way, for whoever shows it.
+//! What an experiment reports while it is running, for whoever shows it.
 
 use faultline_model::record::{RunHead, RunId};
 use std::path::PathBuf;
 
-/// Is told what happens, as it happens: items and their figures ([`faultline_runner::Observer`]), which run they belong to, and notices.
+/// Receives events: items and their figures ([`faultline_runner::Observer`]), the run that they belong to, and notices.
 pub trait Observer: faultline_runner::Observer {
-    /// Items of this run are measured from now on.
+    /// From now on, items of this run are measured.
     fn measuring_begins(&mut self, run: &RunHead);
 
-    /// No more items are measured for now: the run has ended, or is looked at.
+    /// No more items are measured for now, because the run has ended or is being evaluated.
     fn measuring_ends(&mut self);
 
     /// Something that a user should know.
     fn notice(&mut self, notice: &Notice);
 }
 
-/// Something that a user should know. Its words are the face's.
+/// Something that a user should know. The front end writes its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// A setting of the system was put back that a comparison had left changed when it was killed.
+    /// A system setting was restored that a killed comparison had left changed.
     SettingPutBack {
-        /// The setting, and what it is again.
+        /// The setting, and its restored value.
         setting: String,
     },
     /// The workloads are being built for a side.
@@ -28,17 +28,17 @@ pub enum Notice {
         /// The compiler.
         compiler: String,
     },
-    /// The run to resume is finished already.
+    /// The run to resume is already finished.
     FinishedAlready {
         /// The run.
         run: RunId,
     },
-    /// Addresses of a program will stand for names.
+    /// Addresses of a program are shown instead of names.
     NoSymbols {
         /// The program's file.
         program: PathBuf,
     },
-    /// There will be no source lines and members of a kernel.
+    /// Source lines and members of a kernel are not available.
     NoDebugInformation {
         /// The kernel's ELF file.
         vmlinux: PathBuf,

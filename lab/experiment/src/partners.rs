@@ -1,4 +1,4 @@
-//! The machines of a subject's partners, and whether each role of what is to run has one.
+//! The machines of a subject's partners, and the check that each role has one.
 
 use crate::error::Error;
 use crate::lab::Lab;
@@ -15,26 +15,26 @@ use faultline_targets::Target;
 pub(crate) struct Partners(Vec<(Role, Box<dyn Target + Sync>)>);
 
 impl Partners {
-    /// Where the subject is measured, and where they run.
+    /// The subject's target, and those of its partners.
     pub(crate) fn beside<'a>(&'a self, measured: &'a dyn Target) -> SubjectTargets<'a> {
         let partners = self.0.iter().map(|(role, target)| (role.clone(), target.as_ref())).collect();
         SubjectTargets { measured, partners }
     }
 }
 
-/// What is to run of a subject.
+/// What is to be run for a subject.
 #[derive(Clone, Copy)]
 pub(crate) struct Planned<'a> {
     /// The items of all subjects.
     pub(crate) items: &'a [PlanItem],
     /// The subject.
     pub(crate) subject: SubjectIndex,
-    /// The workloads as they are saved with the run.
+    /// The workloads in the saved run.
     pub(crate) workloads: &'a [WorkloadInfo],
 }
 
 impl<'a> Planned<'a> {
-    /// Each case that is to run with each role of its workload.
+    /// Each case that is to be run, with each role of its workload.
     fn roles(self) -> impl Iterator<Item = (&'a Case, &'a Role)> {
         let own = self.items.iter().filter(move |item| item.subject == self.subject);
         own.flat_map(move |item| {
@@ -44,7 +44,7 @@ impl<'a> Planned<'a> {
         })
     }
 
-    /// Refuses a role that has no partner, and a partner without a role. `setup`: that of the subject.
+    /// Refuses a role without a partner, and a partner without a role. `setup`: that of the subject.
     pub(crate) fn check(self, setup: &Setup) -> Result<(), Error> {
         if let Some((case, role)) = self.roles().find(|(_, role)| !setup.partners.contains_key(role)) {
             return Err(Error::usage(
@@ -63,7 +63,8 @@ impl<'a> Planned<'a> {
         }
     }
 
-    /// Prepares the machines of the partners, which have to have what is to run. The setup keeps what leads to the same machines again.
+    /// Prepares the machines of the partners. The setup is completed, so that the same machines can be created again. Fails if a machine is not
+    /// available, or lacks a workload that is to be run.
     pub(crate) fn prepare(self, setup: &mut Setup, lab: &Lab<'_>) -> Result<Partners, Error> {
         let mut ready = Vec::new();
         for (role, machine) in &mut setup.partners {

@@ -1,4 +1,4 @@
-//! Where things are: our own program, the workloads' programs, guests' parts, the database, scratch space.
+//! Paths: our own program, the workloads' programs, guests' parts, the database, scratch space.
 
 use crate::error::Error;
 use crate::whole_file::unnamed;
@@ -7,33 +7,33 @@ use faultline_targets::host::{Host, HostPaths};
 use faultline_targets::qemu::GuestPaths;
 use std::path::{Path, PathBuf};
 
-/// Where things are. A face takes what is found and puts what the user named in its place; none is what was not found, which is an error
-/// only for whoever needs it.
+/// Paths. A front end takes the default ones and replaces those that the user named. `None` means that nothing was found, which is an error
+/// only when the path is needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
-    /// Our own program, under which workloads run. Called with [`faultline_targets::keeper::ARGUMENT`] it has to be the keeper.
+    /// Our own program, which also runs as the keeper of workloads, if [`faultline_targets::keeper::ARGUMENT`] is its first argument.
     pub keeper: PathBuf,
     /// Directory of the workloads' programs.
     pub workloads: Option<PathBuf>,
     /// Directory of the workloads' sources.
     pub sources: Option<PathBuf>,
-    /// Directory of what guests are made of.
+    /// Directory with the parts of guests.
     pub guest: Option<PathBuf>,
     /// The lens's plugin for QEMU.
     pub plugin: Option<PathBuf>,
     /// Directory for scratch files.
     pub scratch: PathBuf,
-    /// Directory of what can be made again.
+    /// Directory for data that can be created again.
     pub cache: Option<PathBuf>,
-    /// Directory of what is measured on this machine once and kept.
+    /// Directory for data that are measured once on this machine and kept.
     pub data: Option<PathBuf>,
     /// The database.
     pub database: Option<PathBuf>,
 }
 
 impl Places {
-    /// What is found beside our own program (`../workloads` in a build tree, `../libexec/faultline/workloads` once installed) and in the
-    /// user's directories.
+    /// The default paths: next to our own program (`../workloads` in a build tree, `../libexec/faultline/workloads` if installed), and in the
+    /// user's directories. Fails if our own program's path is not known.
     pub fn find() -> Result<Self, Error> {
         let keeper = std::env::current_exe().map_err(|error| {
             Error::failed(format!("cannot find our own program: {error}"), "call it by its full path")
@@ -53,21 +53,21 @@ impl Places {
         })
     }
 
-    /// The database.
+    /// The database's path. Fails if there is none.
     pub(crate) fn database(&self) -> Result<&Path, Error> {
         self.database
             .as_deref()
             .ok_or_else(|| Error::failed("there is no home directory for the database", "`--db FILE` names one"))
     }
 
-    /// The directory of what is kept.
+    /// The data directory. Fails if there is none.
     pub(crate) fn data(&self) -> Result<&Path, Error> {
         self.data
             .as_deref()
             .ok_or_else(|| Error::failed("there is no home directory for data", "set HOME, or XDG_DATA_HOME"))
     }
 
-    /// The workloads' sources.
+    /// The workloads' sources. Fails if there are none.
     pub(crate) fn sources(&self) -> Result<&Path, Error> {
         self.sources.as_deref().ok_or_else(|| {
             Error::usage(
@@ -77,7 +77,7 @@ impl Places {
         })
     }
 
-    /// The directory for scratch files, which can be written.
+    /// The directory for scratch files. Fails if it cannot be written.
     pub(crate) fn usable_scratch(&self) -> Result<PathBuf, Error> {
         let scratch = &self.scratch;
         if !scratch.is_dir() {
@@ -86,7 +86,7 @@ impl Places {
                 "`--scratch DIR` takes a directory that is there, with room for copies of programs",
             ));
         }
-        // Every execution would fail for it, and each would be final.
+        // Otherwise every execution would fail, and these failures would be final.
         tempfile::tempdir_in(scratch).map_err(|error| {
             Error::usage(
                 format!("cannot make scratch files in {}: {}", scratch.display(), unnamed(&error)),
@@ -96,7 +96,7 @@ impl Places {
         Ok(scratch.clone())
     }
 
-    /// This host with its workloads.
+    /// This host with its workloads. Fails if the workloads or the scratch directory are missing.
     pub(crate) fn host(&self) -> Result<Host, Error> {
         let workloads = self.workloads.clone().ok_or_else(|| {
             Error::usage(
@@ -107,18 +107,18 @@ impl Places {
         Ok(Host::new(self.host_paths(workloads)?))
     }
 
-    /// This host as far as programs under the lens and guests need it: there are facts to be read; its own workloads may be missing.
+    /// This host for guests and for programs under the lens. Its facts are needed; its own workloads may be missing. Fails if there is no scratch directory.
     pub(crate) fn paths_for_facts(&self) -> Result<HostPaths, Error> {
         self.host_paths(self.workloads.clone().unwrap_or_default())
     }
 
-    /// This host, nothing of which is to be run.
+    /// This host, for its facts only.
     pub(crate) fn bare_host(&self) -> Host {
         let keeper = self.keeper.clone();
         Host::new(HostPaths { workloads: PathBuf::new(), scratch: self.scratch.clone(), keeper })
     }
 
-    /// Where a guest's parts are on this host.
+    /// The paths of a guest's parts on this host. Fails if they are missing.
     pub(crate) fn guest_paths(&self) -> Result<GuestPaths, Error> {
         let guest = self.guest.clone().ok_or_else(|| {
             Error::usage(
@@ -144,7 +144,7 @@ fn beside(program: &Path, name: &str) -> Option<PathBuf> {
     candidates.into_iter().find(|candidate| candidate.is_dir())
 }
 
-/// The workloads' sources, where the program stands in the tree it was built in: `target/debug/faultline` beside `workloads`.
+/// The workloads' sources, if the program is in the tree where it was built: `target/debug/faultline` next to `workloads`.
 fn sources_above(program: &Path) -> Option<PathBuf> {
     let sources =
         program.ancestors().map(|above| above.join("workloads")).find(|there| there.join("Makefile").is_file())?;

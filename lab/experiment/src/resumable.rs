@@ -1,4 +1,4 @@
-//! Whether a run can go on here: what a new run would refuse is not done on a resume either.
+//! Whether a run can be resumed here. A resume refuses everything that a new run would refuse.
 
 use crate::error::Error;
 use faultline_model::plan::PlanItem;
@@ -6,7 +6,7 @@ use faultline_model::record::RunHead;
 use faultline_model::subject::{Subject, SubjectIndex, SubjectKind};
 use faultline_targets::Target;
 
-/// A subject of the run, which has to be saved with it.
+/// A subject of the run. Fails if it is not saved with the run.
 pub(crate) fn subject(head: &RunHead, index: SubjectIndex) -> Result<&Subject, Error> {
     head.subject(index).ok_or_else(|| {
         Error::failed(
@@ -16,7 +16,7 @@ pub(crate) fn subject(head: &RunHead, index: SubjectIndex) -> Result<&Subject, E
     })
 }
 
-/// Checks that the target has what is missing. `missing`: the run's items that have not ended; `subject`: whose of them are to run on it.
+/// Fails if the target lacks a workload or CPUs that are missing. `missing`: the run's items that have not ended; `subject`: whose items run on it.
 pub(crate) fn check(
     head: &RunHead,
     missing: &[PlanItem],
@@ -27,7 +27,7 @@ pub(crate) fn check(
     check_cpus(head, target)
 }
 
-/// The same as [`check`] of a run under the lens, whose machines have as many CPUs as there are tasks; a program is no workload.
+/// Like [`check`], for a lens run. Its machines have as many CPUs as there are tasks, and a program is not a workload. Fails if a workload is missing.
 pub(crate) fn check_workloads_of_lens(head: &RunHead, missing: &[PlanItem], target: &dyn Target) -> Result<(), Error> {
     match subject(head, SubjectIndex::A)?.what {
         SubjectKind::Program { .. } => Ok(()),
@@ -35,7 +35,7 @@ pub(crate) fn check_workloads_of_lens(head: &RunHead, missing: &[PlanItem], targ
     }
 }
 
-/// More tasks than CPUs are not run unless it was asked for.
+/// Refuses more tasks than CPUs, unless the run allows it.
 fn check_cpus(head: &RunHead, target: &dyn Target) -> Result<(), Error> {
     let (most, usable) = (head.settings.cpus.iter().max(), target.cpus().len());
     let is_asked_for = head.settings.timed().is_some_and(|timed| timed.oversubscribe);
@@ -48,7 +48,7 @@ fn check_cpus(head: &RunHead, target: &dyn Target) -> Result<(), Error> {
     }
 }
 
-/// Every workload that is still to run has to be there: an item that could not be started would have ended for good.
+/// Every workload that is still to be run must exist, because an item that could not be started would have ended for good.
 fn check_workloads<'a>(
     head: &RunHead,
     missing: impl Iterator<Item = &'a PlanItem>,

@@ -1,4 +1,4 @@
-//! Goes on with what is missing of a run.
+//! Resumes a run.
 
 use crate::comparison;
 use crate::conclusion::{Conclusion, Measured};
@@ -13,16 +13,17 @@ use faultline_model::record::{RunHead, RunId, RunState};
 use faultline_model::subject::SubjectIndex;
 use faultline_store::Store;
 
-/// Which run is to go on, and how.
+/// Which run to resume, and how.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ResumeRequest {
-    /// The run; the newest that is not finished unless one is named.
+    /// The run; the newest that is not finished if `None`.
     pub run: Option<RunId>,
-    /// Time limit of each execution in milliseconds, in place of the run's own.
+    /// Time limit of each execution in milliseconds, instead of the run's own.
     pub limit_ms: Option<u64>,
 }
 
-/// Goes on with a run and concludes it; concludes it at once if it is finished.
+/// Resumes a run and concludes it. A finished run is only concluded. Fails if there is no such run, if its machine, workloads or settings are not
+/// available, or if the database cannot be written.
 pub fn resume(request: &ResumeRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let mut database = MeasuringStore::open_existing(lab.places)?;
     let store = &mut database.store;
@@ -50,7 +51,7 @@ pub fn resume(request: &ResumeRequest, lab: &mut Lab<'_>) -> Result<Measured, Er
     }
 }
 
-/// A plain run that goes on.
+/// Resumes a plain run.
 fn timed(store: &mut Store, head: &RunHead, limit_ms: Option<u64>, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let run = head.id;
     let subject = resumable::subject(head, SubjectIndex::A)?;

@@ -18,22 +18,22 @@ use faultline_targets::search_path::program_file;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// What is asked of a run.
+/// The request for a run.
 #[derive(Debug, Clone, Default)]
 pub struct RunRequest {
-    /// What is measured, how long and how often. Its tree and the time of a boot are found from the other fields.
+    /// What to measure, how long and how often. Its tree and the time of a boot follow from the other fields.
     pub request: Request,
     /// A real source tree to build.
     pub tree: Option<TreeRequest>,
-    /// Where.
+    /// The machine.
     pub machine: Machine,
-    /// Where the partners of what is measured run.
+    /// The machines of the partners.
     pub partners: BTreeMap<Role, Machine>,
-    /// Seed of the order; any where none is given.
+    /// Seed of the order; a random one if `None`.
     pub seed: Option<u64>,
     /// A name for people.
     pub label: Option<String>,
-    /// The commit that what is measured was built from, where it is known.
+    /// The commit from which the subject was built, if it is known.
     pub commit: Option<Commit>,
 }
 
@@ -42,11 +42,12 @@ pub struct RunRequest {
 pub struct TreeRequest {
     /// Its directory.
     pub directory: PathBuf,
-    /// The command that builds it, which is split into words as a shell does.
+    /// The command that builds it, which is split into words as in a shell.
     pub command: String,
 }
 
-/// Plans a run, saves the plan, measures, and concludes.
+/// Plans a run, saves the plan, measures, and concludes. Fails if the request is impossible, if the machine or workloads are not available, or if
+/// the database cannot be written.
 pub fn run(request: &RunRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let tree = request.tree.as_ref().map(|tree| given_tree(tree, &request.machine)).transpose()?;
     lab.put_back_leftovers()?;
@@ -78,13 +79,13 @@ pub fn run(request: &RunRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     Measured::of(&ended, &mut database.store, run)
 }
 
-/// A request that says where tasks run. OpenBSD has no way to bind a task to a CPU.
+/// The request with its pin policy filled in. OpenBSD cannot bind a task to a CPU.
 pub(crate) fn with_usual_pin(request: &Request) -> Request {
     let usual = if cfg!(target_os = "openbsd") { PinPolicy::None } else { PinPolicy::Each };
     Request { pin: Some(request.pin.unwrap_or(usual)), ..request.clone() }
 }
 
-/// The tree as it is saved. A tree of the user's is on this host alone.
+/// The tree in its saved form. A user's tree exists on this host only.
 fn given_tree(tree: &TreeRequest, machine: &Machine) -> Result<GivenTree, Error> {
     let TreeRequest { directory, command } = tree;
     let whole = directory.canonicalize().map_err(|error| {

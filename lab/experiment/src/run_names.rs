@@ -1,4 +1,4 @@
-//! Finds a run by what people call it: its number, its label, or the commit that it measured. The newest, where several have the name.
+//! Finds a run by a name: its number, its label, or the commit that it measured. If several have the name, the newest one.
 
 use crate::database;
 use crate::error::Error;
@@ -6,12 +6,12 @@ use crate::places::Places;
 use faultline_model::record::RunId;
 use faultline_store::Store;
 
-/// The run called `text`. A number that is no run's may be a label or a commit. An error if there is none.
+/// The run with the name `text`. Digits that are not a run's number may be a label or a commit. Fails if there is none.
 pub fn find_run(text: &str, places: &Places) -> Result<RunId, Error> {
     Ok(found(text, places)?.newest)
 }
 
-/// The same, for what can't be undone: an error also if several runs are called so.
+/// Like [`find_run`], for actions that cannot be undone: it also fails if several runs have the name.
 pub fn find_the_run(text: &str, places: &Places) -> Result<RunId, Error> {
     let Found { newest, others } = found(text, places)?;
     if others.is_empty() {
@@ -21,7 +21,7 @@ pub fn find_the_run(text: &str, places: &Places) -> Result<RunId, Error> {
     Err(Error::usage(format!("several runs are called '{text}': {numbers}"), "name them by their numbers"))
 }
 
-/// Runs of one name.
+/// The runs with one name.
 struct Found {
     newest: RunId,
     others: Vec<RunId>,

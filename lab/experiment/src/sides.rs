@@ -1,4 +1,4 @@
-//! The machines on which the sides of a live comparison run, with programs, kernels and compilers of their own where they ask for them.
+//! The machines of the sides of a live comparison, with their own programs, kernels and compilers if requested.
 
 use crate::error::Error;
 use crate::lab::Lab;
@@ -24,34 +24,34 @@ pub(crate) struct Sides {
     second: Option<ReadyTarget>,
     /// Files of this machine's settings that the sides change.
     host_settings: Vec<String>,
-    /// Programs that were built for a side; gone with us.
+    /// Programs that were built for a side; removed when this is dropped.
     _built: Vec<TempDir>,
 }
 
 impl Sides {
-    /// Each side's machine; the same one twice where it does for both.
+    /// Each side's machine; the same one twice if both use it.
     pub(crate) fn targets(&self) -> [&dyn Target; 2] {
         let first = self.first.target.as_ref();
         [first, self.second.as_ref().map_or(first, |second| second.target.as_ref())]
     }
 
-    /// The same, with those of their partners.
+    /// The same, with the targets of the partners.
     pub(crate) fn with_partners<'a>(&'a self, [a, b]: &'a [Partners; 2]) -> [SubjectTargets<'a>; 2] {
         let [first, second] = self.targets();
         [a.beside(first), b.beside(second)]
     }
 
-    /// Files of this machine's settings that the sides change, each once.
+    /// Files of this machine's settings that the sides change; each once.
     pub(crate) fn host_settings(&self) -> &[String] {
         &self.host_settings
     }
 }
 
-/// Prepares the machines of both sides: those that they have, unless their setups name others. The subjects keep what leads to the same
-/// machines again.
+/// Prepares the machines of both sides: their own, or those that their setups name. The subjects are completed, so that the same
+/// machines can be created again. Fails if a machine, program, compiler or setting is not available.
 pub(crate) fn prepare(sides: &mut [Subject; 2], lab: &mut Lab<'_>) -> Result<Sides, Error> {
     let mut built = Vec::new();
-    // What no side can be is found out before any is booted or built.
+    // Impossible sides are detected before anything is booted or built.
     for side in &mut *sides {
         checked_machine(side)?;
     }
@@ -73,7 +73,7 @@ pub(crate) fn prepare(sides: &mut [Subject; 2], lab: &mut Lab<'_>) -> Result<Sid
     Ok(Sides { first, second, host_settings, _built: built })
 }
 
-/// Notes the machine that a side was found to run on. Found once, the kernel that was meant is named in full.
+/// Saves the machine on which a side runs. After it was found, its kernel has its full path.
 fn found(side: &mut Subject, machine: &Machine) {
     let mut setup = std::mem::take(&mut side.setup);
     setup.on = setup.on.map(|_| machine.to_string());
@@ -81,7 +81,7 @@ fn found(side: &mut Subject, machine: &Machine) {
     *side = Subject { commit, ..Subject::on(std::mem::take(&mut side.name), machine.clone(), setup) };
 }
 
-/// Whether the same machine with the same programs does for both.
+/// Whether both sides can use the same machine with the same programs.
 fn places_alike(a: &Subject, b: &Subject) -> bool {
     a.machine == b.machine
         && a.setup.programs == b.setup.programs
@@ -95,7 +95,7 @@ fn host_settings(sides: &[Subject; 2]) -> Vec<String> {
     files.collect::<BTreeSet<String>>().into_iter().collect()
 }
 
-/// Finds a side's machine; refuses what can't be done there.
+/// Determines a side's machine. Fails if its setup is impossible there.
 fn checked_machine(side: &mut Subject) -> Result<(), Error> {
     side.machine = machine(&mut side.setup, &side.machine)?;
     check(&side.setup, side.machine.guest().is_some())
@@ -117,7 +117,7 @@ fn ready(side: &mut Subject, lab: &mut Lab<'_>, built: &mut Vec<TempDir>) -> Res
     lab.machines.ready(&side.machine, &places, lab.stop)
 }
 
-/// The machine a side asks for, with its kernel; else the one of all.
+/// The machine of a side's setup, with its kernel, or the default one.
 fn machine(setup: &mut Setup, usual: &Machine) -> Result<Machine, Error> {
     let machine = match &setup.on {
         Some(text) => text.parse::<Machine>().map_err(|problem| {
@@ -148,7 +148,7 @@ fn check_environment(setup: &Setup) -> Result<(), Error> {
     }
 }
 
-/// Refuses what can't be together.
+/// Refuses combinations that are impossible.
 fn check(setup: &Setup, is_guest: bool) -> Result<(), Error> {
     if setup.compiler.is_some() && setup.programs.is_some() {
         return Err(Error::usage(
@@ -176,7 +176,7 @@ fn check(setup: &Setup, is_guest: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses settings that this host doesn't have or that we may not write, before anything is measured.
+/// Refuses settings that this host does not have or that we may not write, before anything is measured.
 fn check_settings(setup: &Setup) -> Result<(), Error> {
     let is_setting = |path: &str| {
         let path = Path::new(path);
@@ -200,7 +200,7 @@ fn check_settings(setup: &Setup) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses a command whose program is missing or can't be executed. Commands run in the directory in which we were called.
+/// Refuses a command whose program is missing or not executable. Commands run in the directory in which we were called.
 fn check_program(setup: &Setup) -> Result<(), Error> {
     let Some(word) = setup.command.first() else { return Ok(()) };
     let path = setup.environment.get("PATH").map(AsRef::as_ref);
@@ -219,7 +219,7 @@ fn build(compiler: &str, setup: &mut Setup, lab: &mut Lab<'_>) -> Result<TempDir
         None => lab.places.sources()?,
     };
     let sources = absolute(sources, "sources")?;
-    // A resume builds from the same.
+    // A resume builds from the same sources.
     setup.sources = Some(sources.to_string_lossy().into_owned());
     let directory = tempfile::Builder::new().prefix("faultline-built-").tempdir().map_err(|error| {
         Error::usage(

@@ -1,4 +1,4 @@
-//! The machine that was asked for, ready to run workloads.
+//! The requested machine, ready to run workloads.
 
 use crate::error::Error;
 use crate::places::Places;
@@ -10,10 +10,10 @@ use faultline_targets::{StopFlag, Target};
 
 /// Makes machines ready to run workloads.
 pub trait Machines {
-    /// The machine asked for, booted if it is a guest.
+    /// The requested machine; a guest is booted. Fails if it is not available or does not boot.
     fn ready(&self, machine: &Machine, places: &Places, stop: &StopFlag) -> Result<ReadyTarget, Error>;
 
-    /// The same for a partner, which runs on a thread of its own.
+    /// The same for a partner, which runs on its own thread.
     fn ready_partner(
         &self,
         machine: &Machine,
@@ -26,7 +26,7 @@ pub trait Machines {
 pub struct ReadyTarget<T: ?Sized = dyn Target> {
     /// The machine.
     pub target: Box<T>,
-    /// What it is, with all that was left open filled in: it leads to the same machine again.
+    /// The machine with all defaults filled in, so that the same machine can be created again.
     pub machine: Machine,
 }
 
@@ -53,17 +53,17 @@ impl Machines for LocalMachines {
     }
 }
 
-/// Facts about a machine, which is booted for it if it is a guest.
+/// Facts about a machine; a guest is booted for this. Fails if the machine is not available.
 pub fn facts(machine: &Machine, places: &Places) -> Result<Facts, Error> {
     Ok(LocalMachines.ready(machine, places, &StopFlag::default())?.target.facts())
 }
 
-/// The workloads that a machine has, as they describe themselves.
+/// The workloads of a machine, as they describe themselves. Fails if the machine is not available, or has none.
 pub fn workloads(machine: &Machine, places: &Places) -> Result<Vec<WorkloadInfo>, Error> {
     Ok(LocalMachines.ready(machine, places, &StopFlag::default())?.target.workloads()?)
 }
 
-/// The memory of a machine, where it says.
+/// The memory of a machine, if it is known.
 pub(crate) fn memory_bytes(target: &dyn Target) -> Option<u64> {
     target.facts().get_count("memory.total_bytes").and_then(|bytes| u64::try_from(bytes).ok())
 }
@@ -73,7 +73,7 @@ fn qemu(guest: &Guest, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<d
     let emulator = Emulator::find().map_err(Error::target_as_usage)?;
     let kernel = KernelImage::open(guest.kernel.as_deref()).map_err(Error::target_as_usage)?;
     let machine = Machine::Qemu(Guest { kernel: Some(kernel.path.clone()), ..guest.clone() });
-    // What is saved has to lead to the same machine.
+    // The saved text must lead to the same machine.
     if machine.to_string().parse() != Ok(machine.clone()) {
         return Err(Error::usage(
             format!("the name of the kernel image {} can't be written in `--on`", kernel.path.display()),
@@ -92,7 +92,7 @@ fn qemu(guest: &Guest, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<d
     Ok(ReadyTarget { target: Box::new(target), machine })
 }
 
-/// What failed; that it was stopped, if it was.
+/// The error, or a stop if that is its cause.
 pub(crate) fn or_stopped(error: faultline_targets::TargetError, stop: &StopFlag) -> Error {
     if stop.is_set() { Error::stopped() } else { error.into() }
 }

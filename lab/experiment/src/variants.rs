@@ -1,6 +1,6 @@
-//! Variants: what a side of a live comparison is measured with, as `faultline.toml` declares it or the command line says it.
+//! Variants: the setup of a side of a live comparison, as declared in `faultline.toml` or written on the command line.
 //!
-//! Whether the machine can do it is found out by whoever prepares the sides.
+//! The code that prepares the sides finds out whether the machine supports it.
 
 use crate::error::Error;
 use faultline_model::machine::Machine;
@@ -13,17 +13,17 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The file that is read where none is named.
+/// The default file.
 const USUAL_FILE: &str = "faultline.toml";
 
-/// Most that is read of it.
+/// Maximum number of bytes that are read from it.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// What the command line's words may set.
+/// The keys that words on the command line may set.
 const KEYS: &str =
     "env.NAME, sysctl.NAME, /sys/FILE, programs, compiler, sources, on, kernel, workload, command or partner.ROLE";
 
-/// The name of a side that is as the machine is.
+/// The name of a side that changes nothing.
 const AS_IT_IS: &str = "as it is";
 
 /// The content of a file.
@@ -38,12 +38,12 @@ struct File {
 #[derive(Debug, Default)]
 pub struct Variants {
     declared: BTreeMap<String, Setup>,
-    /// Where they were looked for.
+    /// The path where they were searched for.
     file: PathBuf,
 }
 
 impl Variants {
-    /// Those of the file named, or of `faultline.toml` where there is one.
+    /// Reads the named file, or `faultline.toml` if it exists. Fails if it cannot be read, or declares something impossible.
     pub fn read(named: Option<&Path>) -> Result<Self, Error> {
         let file = named.unwrap_or(Path::new(USUAL_FILE));
         let text = match read_most(file) {
@@ -60,7 +60,8 @@ impl Variants {
         Ok(Variants { declared: parse(&text, file, directory)?, file: file.to_owned() })
     }
 
-    /// The subject that `text` describes, on a machine that is still to be found: a command, or declared names and `KEY=VALUE` words, later ones over earlier.
+    /// The subject that `text` describes, on a machine that is not determined yet: a command, or declared names and `KEY=VALUE` words, where later
+    /// words override earlier ones. Fails if a word is none of these.
     pub fn setup(&self, text: &str) -> Result<Subject, Error> {
         let words = shell_words::split(text).map_err(|error| {
             Error::usage(format!("cannot split the variant '{text}' into words: {error}"), "quote it as for a shell")
@@ -78,8 +79,8 @@ impl Variants {
         Ok(Subject::on(name.to_owned(), Machine::Host, setup))
     }
 
-    /// Whether the words are a command line: its first word has a slash or is a program in `PATH`. Names that are declared, and
-    /// `KEY=VALUE`, go before programs.
+    /// Whether the words are a command line: the first word has a slash or is a program in `PATH`. Declared names and
+    /// `KEY=VALUE` take precedence over programs. Fails if the first word is both a declared name and a program.
     fn is_command(&self, words: &[String]) -> Result<bool, Error> {
         let Some(first) = words.first().filter(|first| !first.contains('=')) else { return Ok(false) };
         let is_variant = |word: &String| word.contains('=') || self.declared.contains_key(word);
@@ -101,7 +102,7 @@ impl Variants {
         Ok(true)
     }
 
-    /// Adds what one word says.
+    /// Adds the meaning of one word. Fails if it has none.
     fn take(&self, word: &str, setup: &mut Setup) -> Result<(), Error> {
         let Some((key, value)) = word.split_once('=') else {
             let declared = self.declared.get(word).ok_or_else(|| self.unknown(word))?;
@@ -148,7 +149,7 @@ impl Variants {
     }
 }
 
-/// A file's text, up to more than anyone declares.
+/// A file's text, up to more bytes than anyone needs.
 fn read_most(file: &Path) -> std::io::Result<String> {
     let mut text = String::new();
     std::fs::File::open(file)?.take(MOST_BYTES).read_to_string(&mut text)?;
@@ -173,7 +174,7 @@ fn partner(role: &str, machine: &str) -> Result<(Role, Machine), Error> {
     Ok((role.parse().map_err(refused)?, machine.parse().map_err(refused)?))
 }
 
-/// Lays `over` over what `setup` says.
+/// Overrides `setup` with `over`.
 fn merge(setup: &mut Setup, over: &Setup) {
     let copy = |map: &mut BTreeMap<String, String>, over: &BTreeMap<String, String>| {
         map.extend(over.iter().map(|(key, value)| (key.clone(), value.clone())));
@@ -198,7 +199,7 @@ fn merge(setup: &mut Setup, over: &Setup) {
     setup.partners.extend(over.partners.iter().map(|(role, machine)| (role.clone(), machine.clone())));
 }
 
-/// Reads a file's text. Paths in it are relative to its own directory.
+/// Parses a file's text. Paths in it are relative to its own directory.
 fn parse(text: &str, file: &Path, directory: &Path) -> Result<BTreeMap<String, Setup>, Error> {
     let parsed: File = toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());

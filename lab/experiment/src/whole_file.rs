@@ -1,4 +1,4 @@
-//! Files that are written whole, or not at all.
+//! Writes files completely, or not at all.
 
 use crate::error::Error;
 use std::fs::{OpenOptions, Permissions};
@@ -7,8 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// Writes a file whole: it appears with all of its content, or an older one stays as it was. A symbolic link stays one, and
-/// what is no regular file (a device, a pipe) is written to and never replaced.
+/// Writes a file completely: it appears with its whole content, or an older file remains unchanged. A symbolic link remains a link, and
+/// something that is not a regular file (a device, a pipe) is written to and never replaced. Fails if it cannot be written.
 pub fn write(path: &Path, text: &str) -> Result<(), Error> {
     try_write(path, text).map_err(|error| {
         Error::failed(
@@ -18,7 +18,7 @@ pub fn write(path: &Path, text: &str) -> Result<(), Error> {
     })
 }
 
-/// Refuses a file that could not be written, before there is anything to write. The file stays as it is.
+/// Fails if a file could not be written, before there is anything to write. The file is not changed.
 pub fn check(path: &Path) -> Result<(), Error> {
     try_open(path).map_err(|error| {
         Error::usage(
@@ -31,7 +31,7 @@ pub fn check(path: &Path) -> Result<(), Error> {
 fn try_open(path: &Path) -> std::io::Result<()> {
     match path.metadata() {
         Ok(there) if there.is_dir() => Err(ErrorKind::IsADirectory.into()),
-        // To open a pipe would wait for its reader.
+        // Opening a pipe would wait for its reader.
         Ok(there) if !there.is_file() => Ok(()),
         Ok(_) => {
             OpenOptions::new().write(true).open(path)?;
@@ -59,18 +59,18 @@ fn try_write(path: &Path, text: &str) -> std::io::Result<()> {
 fn temporary_beside(path: &Path) -> std::io::Result<NamedTempFile> {
     let directory =
         path.parent().filter(|parent| !parent.as_os_str().is_empty()).map_or(PathBuf::from("."), Path::to_owned);
-    // What is wrong with the directory is said in the system's words.
+    // The system's own error describes what is wrong with the directory.
     std::fs::metadata(directory.join("."))?;
-    // As any new file: what the umask leaves of reading and writing by all. One that is there keeps its mode.
+    // Mode of any new file: read and write for all, minus the umask. An existing file keeps its mode.
     let any_new_file = Permissions::from_mode(0o666);
     let made = tempfile::Builder::new().prefix(".faultline-").permissions(any_new_file).tempfile_in(directory);
     made.map_err(|error| unnamed(&error))
 }
 
-/// Why a temporary file can't be made or moved, without its name, as nobody asked for it.
+/// Why a temporary file cannot be created or moved, without its name, because the user did not ask for it.
 pub(crate) fn unnamed(error: &std::io::Error) -> std::io::Error {
     match error.kind() {
-        // A directory that is there, and takes no files: as `/proc` does.
+        // A directory that exists but accepts no files, such as `/proc`.
         ErrorKind::NotFound => std::io::Error::other("no file can be made there"),
         kind => kind.into(),
     }

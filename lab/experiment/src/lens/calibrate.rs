@@ -1,4 +1,4 @@
-//! What a transfer costs between this machine's CPUs.
+//! Measures the cost of a transfer between this machine's CPUs.
 
 use super::costs::{self, Kept, MEASURED};
 use crate::error::Error;
@@ -10,18 +10,18 @@ use faultline_targets::host::ping_pong::{Nearness, Probe, Rounds, probe};
 use faultline_targets::{StopFlag, Target};
 use std::path::PathBuf;
 
-/// What was measured.
+/// The result of the measurement.
 #[derive(Debug, Clone)]
 pub struct Calibration {
     /// Every pair of CPUs.
     pub probe: Probe,
-    /// The costs made of it.
+    /// The table of costs that follows from it.
     pub table: CostTable,
     /// The machine's name.
     machine: String,
 }
 
-/// Measures every pair of this machine's CPUs.
+/// Measures every pair of this machine's CPUs. Fails with fewer than two usable CPUs, at the time limit, and on a stop.
 pub fn calibrate(places: &Places, stop: &StopFlag) -> Result<Calibration, Error> {
     let host = places.bare_host();
     let probe = probe(host.cpus(), Rounds::default(), stop).map_err(|error| or_stopped(error, stop))?;
@@ -31,7 +31,7 @@ pub fn calibrate(places: &Places, stop: &StopFlag) -> Result<Calibration, Error>
 }
 
 impl Calibration {
-    /// Keeps the costs for runs that ask for [`MEASURED`] ones; the file.
+    /// Saves the costs for runs with [`MEASURED`] costs, and returns the file. Fails if it cannot be written.
     pub fn keep(&self, places: &Places) -> Result<PathBuf, Error> {
         let path = costs::file(places)?;
         let kept = Kept::new(&self.table, format!("measured on {}", self.machine));
@@ -49,8 +49,8 @@ impl Calibration {
     }
 }
 
-/// Times as the model takes them. Distances that this machine doesn't have cost what the next nearer one does; memory is not
-/// measured, and taken from the default table.
+/// The times for the model. A distance that this machine does not have costs as much as the next closer one. Memory is not
+/// measured; its time comes from the default table.
 fn table(probe: &Probe) -> CostTable {
     let default = CostTable::default();
     let measured = |nearness| probe.median_ns(nearness);

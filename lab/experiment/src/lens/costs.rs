@@ -1,4 +1,4 @@
-//! Tables of costs: those that come with the model, and the one that was measured here.
+//! Tables of costs: those of the model, and the one that was measured here.
 
 use crate::error::Error;
 use crate::places::Places;
@@ -6,13 +6,13 @@ use faultline_coherence::CostTable;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What the measured table is called.
+/// Name of the measured table.
 pub const MEASURED: &str = "measured";
 
 /// Name and version of the file.
 const FORMAT: &str = "faultline-costs/1";
 
-/// The measured table as it is kept.
+/// The measured table in its saved form.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Kept {
     format: String,
@@ -25,7 +25,7 @@ pub(super) struct Kept {
     memory_ns: u32,
 }
 
-/// The table of that name.
+/// The table with that name. Fails if there is none, or if the measured one cannot be read.
 pub(super) fn named(name: &str, places: &Places) -> Result<CostTable, Error> {
     if name == MEASURED {
         return measured(places);
@@ -39,7 +39,7 @@ pub(super) fn named(name: &str, places: &Places) -> Result<CostTable, Error> {
     })
 }
 
-/// Where the measured table is kept.
+/// The file of the measured table. Fails if there is no data directory.
 pub(super) fn file(places: &Places) -> Result<PathBuf, Error> {
     Ok(places.data()?.join("costs.json"))
 }
@@ -70,7 +70,7 @@ fn measured(places: &Places) -> Result<CostTable, Error> {
 }
 
 impl Kept {
-    /// A table to be kept.
+    /// A table in its saved form.
     pub(super) fn new(table: &CostTable, source: String) -> Self {
         Kept {
             format: FORMAT.to_owned(),

@@ -1,4 +1,4 @@
-//! Gates: a run that is done is held to budgets and to another run.
+//! Gates: compares a finished run with budgets and with another run.
 
 use super::request::Gates;
 use crate::error::Error;
@@ -11,7 +11,7 @@ use faultline_runner::Plan;
 use faultline_stats::lens::{Budget, Tolerance, against, check};
 use std::collections::BTreeSet;
 
-/// A run that counted under the lens; refuses one that measured time.
+/// A lens run. Fails if it does not exist, or if it measured time.
 pub fn under_lens(run: RunId, places: &Places) -> Result<RunRecord, Error> {
     let record = stored::load(run, places)?;
     if record.settings.lens().is_some() {
@@ -23,7 +23,7 @@ pub fn under_lens(run: RunId, places: &Places) -> Result<RunRecord, Error> {
     ))
 }
 
-/// The run to be held against, which must be there before anything is run.
+/// The run to compare with, which must exist before anything runs. Fails if it does not, or if it is not a lens run.
 pub(super) fn baseline(gates: &Gates, places: &Places) -> Result<Option<RunRecord>, Error> {
     gates.baseline.map(|run| under_lens(run, places)).transpose()
 }
@@ -42,7 +42,7 @@ pub(super) fn check_counts(gates: &Gates, cpus: &[u32]) -> Result<(), Error> {
     }
 }
 
-/// Refuses budgets that name none of the workloads asked for.
+/// Refuses budgets that name none of the requested workloads.
 pub(super) fn check_workloads(gates: &Gates, names: &[String]) -> Result<(), Error> {
     match gates.budgets.iter().find(|budget| !names.iter().any(|name| budget.is_about(name))) {
         None => Ok(()),
@@ -57,7 +57,7 @@ fn names_nothing(budget: &Budget, there: &[String]) -> Error {
     )
 }
 
-/// Refuses budgets that name nothing of the plan.
+/// Refuses budgets that name nothing in the plan.
 pub(super) fn check_names(gates: &Gates, plan: &Plan) -> Result<(), Error> {
     let cases: BTreeSet<&Case> = plan.items.iter().map(|item| &item.cell.case).collect();
     match gates.budgets.iter().find(|budget| !cases.iter().any(|case| budget.is_for(case))) {
@@ -69,7 +69,7 @@ pub(super) fn check_names(gates: &Gates, plan: &Plan) -> Result<(), Error> {
     }
 }
 
-/// Holds `record` to all that was asked for.
+/// Applies all requested gates to `record`.
 pub(super) fn hold(gates: &Gates, baseline: Option<&RunRecord>, record: &RunRecord) -> Vec<GateReport> {
     let budgets = (!gates.budgets.is_empty()).then(|| check(&gates.budgets, record));
     let against = baseline.map(|baseline| against(record, baseline, Tolerance::default()));

@@ -22,7 +22,8 @@ use faultline_targets::qemu::{Emulator, KernelImage, MachineRequest, QemuMachine
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// Boots a kernel on modelled machines, counts its workloads' transfers, and concludes.
+/// Boots a kernel on modelled machines, counts its workloads' transfers, and concludes. Fails if the request is impossible, a part is missing, the guest does
+/// not boot, or the database cannot be written.
 pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let under = &request.under;
     model::check_turns(&under.model)?;
@@ -76,7 +77,7 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
     run.run(lab)
 }
 
-/// The target of a run that goes on, with names.
+/// The target of a resumed run, with names. Fails if a file is missing or has changed, or if the guest does not boot.
 pub(super) fn again(
     parameters: &[String],
     cpus: &[u32],
@@ -106,7 +107,7 @@ fn guest(shape: MachineShape, image: &KernelImage, parameters: &[String]) -> Gue
     }
 }
 
-/// Boots it once.
+/// Boots it once. Fails if it does not boot.
 fn boot(guest: Guest, kernel: KernelImage, lab: &Lab<'_>) -> Result<QemuMachine, Error> {
     let emulator = emulator()?;
     let Guest { shape, accelerator, boot_limit, parameters, .. } = guest;
@@ -115,7 +116,7 @@ fn boot(guest: Guest, kernel: KernelImage, lab: &Lab<'_>) -> Result<QemuMachine,
     QemuMachine::start(request, paths, emulator, lab.stop).map_err(|error| or_stopped(error, lab.stop))
 }
 
-/// An emulator that takes plugins.
+/// An emulator that supports plugins. Fails if there is none.
 fn emulator() -> Result<Emulator, Error> {
     let emulator = Emulator::find().map_err(Error::target_as_usage)?;
     emulator.must_take_plugins().map_err(Error::target_as_usage)?;
@@ -139,7 +140,7 @@ fn counting(
     Ok((target, Naming::Kernel { symbols: Rc::new(symbols), vmlinux: vmlinux.map(Rc::new) }))
 }
 
-/// The image named, or the system's own.
+/// The named image, or the system's own. Fails if there is none.
 fn image(named: Option<&Path>) -> Result<KernelImage, Error> {
     KernelImage::open(named).map_err(|error| match named {
         Some(_) => Error::usage(error.problem, "`--kernel` takes a bzImage or a vmlinuz for x86-64 that can be read"),
@@ -150,7 +151,7 @@ fn image(named: Option<&Path>) -> Result<KernelImage, Error> {
     })
 }
 
-/// The kernel's ELF file; said if it is of no use.
+/// The kernel's ELF file; reports it if the file has no debug information. Fails if it cannot be read.
 fn vmlinux(path: &Path, observer: &mut dyn Observer) -> Result<Image, Error> {
     let image = Image::read(path).map_err(symbols_failed)?;
     if !image.has_debug_information() {

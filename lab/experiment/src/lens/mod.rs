@@ -1,4 +1,4 @@
-//! Runs under the lens: cache-line transfers counted, of a program or of a kernel, and held to gates.
+//! Lens runs: count cache-line transfers of a program or of a kernel, and apply gates.
 
 mod calibrate;
 mod costs;

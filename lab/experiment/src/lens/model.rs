@@ -9,16 +9,16 @@ use faultline_model::lens::settings::{CacheBounds, CostTimes, LensAgain, LensSet
 use faultline_targets::counting::{MachineModel, Quanta};
 use std::path::PathBuf;
 
-/// Well over what any workload needs to notice another CPU's progress.
+/// Much more than any workload needs to notice another CPU's progress.
 const MOST_QUANTUM: u64 = 1 << 40;
 
-/// See the plugin's README; it would refuse a shorter one, but only once a machine has been started.
+/// See the plugin's README. The plugin would refuse a smaller one too, but only after a machine has been started.
 const LEAST_QUANTUM_OF_TURNS: u64 = 500;
 
-/// The function by which QEMU enters a plugin, in its table of symbols.
+/// The function through which QEMU loads a plugin, in its symbol table.
 const PLUGIN_ENTRY: &[u8] = b"qemu_plugin_install\0";
 
-/// The machine, but for its number of CPUs. The error says what can't be.
+/// The machine, except for its number of CPUs. Fails if it is impossible.
 pub(super) fn machine(model: &ModelRequest, places: &Places) -> Result<MachineModel, Error> {
     let costs = costs::named(&model.costs, places)?;
     if let Some(caches) = model.caches {
@@ -52,7 +52,7 @@ pub(super) fn machine(model: &ModelRequest, places: &Places) -> Result<MachineMo
     })
 }
 
-/// Refuses quanta that a machine whose CPUs run by turns can't keep to.
+/// Refuses quanta that are impossible on a machine whose CPUs take turns.
 pub(super) fn check_turns(model: &ModelRequest) -> Result<(), Error> {
     if let Some(quantum) = model.quantum.filter(|&quantum| quantum < LEAST_QUANTUM_OF_TURNS) {
         return Err(Error::usage(
@@ -71,14 +71,14 @@ pub(super) fn check_turns(model: &ModelRequest) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is saved of a machine's model, beside what the request says, so that it can be made again.
+/// The parts of a machine's model that are saved in addition to the request, so that it can be created again.
 pub(super) fn times_and_cache(model: &MachineModel) -> (CostTimes, Option<CacheBounds>) {
     let CostTable { instruction_ps, same_cache_ns, same_socket_ns, other_socket_ns, memory_ns, .. } = model.costs;
     let times = CostTimes { instruction_ps, same_cache_ns, same_socket_ns, other_socket_ns, memory_ns };
     (times, model.caches.map(|Caches { lines, ways }| CacheBounds { lines, ways }))
 }
 
-/// The machine of a run that goes on.
+/// The machine of a resumed run.
 pub(super) fn again(settings: &LensSettings, again: &LensAgain) -> MachineModel {
     let CostTimes { instruction_ps, same_cache_ns, same_socket_ns, other_socket_ns, memory_ns } = again.times;
     MachineModel {
@@ -98,7 +98,7 @@ pub(super) fn again(settings: &LensSettings, again: &LensAgain) -> MachineModel 
     }
 }
 
-/// What is saved of the request.
+/// The saved settings of the request.
 pub(super) fn settings(under: &UnderLens, again: LensAgain) -> LensSettings {
     let UnderLens { model, gates, operations, .. } = under;
     LensSettings {
@@ -113,7 +113,7 @@ pub(super) fn settings(under: &UnderLens, again: LensAgain) -> LensSettings {
     }
 }
 
-/// The plugin's file.
+/// The plugin's file. Fails if it does not exist, or is not a plugin.
 pub(super) fn plugin(places: &Places) -> Result<PathBuf, Error> {
     let file = places.plugin.as_ref().ok_or_else(|| {
         Error::usage(
@@ -127,14 +127,14 @@ pub(super) fn plugin(places: &Places) -> Result<PathBuf, Error> {
             "`make lens` builds it; `--plugin FILE` says where it is",
         ));
     }
-    // Every execution would fail for it, and each would be final.
+    // Otherwise every execution would fail, and these failures would be final.
     if !std::fs::read(file).is_ok_and(|bytes| memchr::memmem::find(&bytes, PLUGIN_ENTRY).is_some()) {
         return Err(Error::usage(
             format!("{} is no plugin for QEMU", file.display()),
             "`make lens` builds the lens's; `--plugin FILE` says where it is",
         ));
     }
-    // The emulator may look for it from another directory.
+    // The emulator may run in another directory.
     std::path::absolute(file)
         .map_err(|error| Error::failed(format!("cannot find {}: {error}", file.display()), "name it by its full path"))
 }

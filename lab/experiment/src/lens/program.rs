@@ -20,13 +20,14 @@ use faultline_targets::qemu_user::UserProgram;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// Numbers of threads, unless the user says otherwise.
+/// Default numbers of threads.
 const DEFAULT_THREADS: [u32; 4] = [1, 2, 4, 8];
 
 /// The begin mark's instruction (workloads/harness/faultline_mark.h).
 const BEGIN_MARK: &[u8] = &[0x0f, 0x1f, 0x80, 0x01, 0x41, 0x46, 0x00];
 
-/// Runs a program on modelled machines, and concludes.
+/// Runs a program on modelled machines, and concludes. Fails if the request is impossible, the program or a part is missing, or the database cannot be
+/// written.
 pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let LensProgramRequest { argv, under, .. } = request;
     let machine = model::machine(&under.model, lab.places)?;
@@ -74,7 +75,7 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
     run.run(lab)
 }
 
-/// The target of a run that goes on, with names.
+/// The target of a resumed run, with names. Fails if a file is missing or has changed, or in another directory.
 pub(super) fn again(
     argv: &[String],
     again: &LensAgain,
@@ -86,7 +87,7 @@ pub(super) fn again(
     check_directory(again, run)?;
     let file = found_again(&again.subject, "the program", run)?;
     let named = argv.first().map_or(file.as_path(), Path::new);
-    // By the name that it had: where its arguments lie in memory depends on it.
+    // Under its original path, because the memory layout of its arguments depends on it.
     let program = UserProgram::find(named)?;
     if saved(program.program())? != again.subject {
         return Err(Error::failed(
@@ -101,7 +102,7 @@ pub(super) fn again(
     Ok((Box::new(target), Naming::Program { image: Rc::new(image.image) }))
 }
 
-/// What a program is told may rest on where it runs.
+/// A program's arguments may depend on the directory in which it runs.
 fn check_directory(again: &LensAgain, run: RunId) -> Result<(), Error> {
     match &again.directory {
         Some(began_in) if *began_in != directory()? => Err(Error::failed(
@@ -119,7 +120,7 @@ fn directory() -> Result<String, Error> {
     Ok(here.to_string_lossy().into_owned())
 }
 
-/// Numbers of threads to run with.
+/// The numbers of threads. Fails if several are given, but the program does not take a number.
 fn threads(request: &LensProgramRequest) -> Result<Vec<u32>, Error> {
     let says_where = request.argv[1..].iter().any(|word| word.contains(THREADS));
     match &request.threads {
@@ -137,7 +138,7 @@ fn threads(request: &LensProgramRequest) -> Result<Vec<u32>, Error> {
     }
 }
 
-/// A program's file, read.
+/// A program's file and its contents.
 struct Read {
     image: Image,
     has_marks: bool,

@@ -1,4 +1,4 @@
-//! What is asked of runs under the lens.
+//! Requests for lens runs.
 
 use faultline_coherence::{Caches, CostTable};
 use faultline_model::cell::TaskMode;
@@ -7,20 +7,20 @@ use faultline_model::subject::Commit;
 use faultline_stats::lens::Budget;
 use std::path::PathBuf;
 
-/// The machine that is modelled, but for its number of CPUs.
+/// The modelled machine, except for its number of CPUs.
 #[derive(Debug, Clone)]
 pub struct ModelRequest {
-    /// Sockets, with the same share of CPUs each.
+    /// Sockets; all have the same number of CPUs.
     pub sockets: u32,
-    /// CPUs that share a last-level cache; none for all of a socket.
+    /// CPUs that share a last-level cache; `None` for all of a socket.
     pub cpus_per_cache: Option<u32>,
     /// Name of a table of costs, or [`super::MEASURED`].
     pub costs: String,
-    /// Bounds of each CPU's own cache; none for caches without.
+    /// Bounds of each CPU's own cache; `None` for caches without bounds.
     pub caches: Option<Caches>,
     /// How far a CPU may run ahead of the slowest soon after a transfer, in instructions.
     pub quantum: Option<u64>,
-    /// The same for a thread that has had no transfer for long.
+    /// The same for a thread whose last transfer is long ago.
     pub private_quantum: Option<u64>,
 }
 
@@ -37,68 +37,68 @@ impl Default for ModelRequest {
     }
 }
 
-/// What a run is held to.
+/// The gates of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Gates {
     /// Limits of figures.
     pub budgets: Vec<Budget>,
-    /// A run than which there must not be more transfers.
+    /// A baseline: fails if there are more transfers than in this run.
     pub baseline: Option<RunId>,
 }
 
-/// What programs and kernels under the lens take alike.
+/// Settings that lens runs of programs and of kernels share.
 #[derive(Debug, Clone)]
 pub struct UnderLens {
-    /// The machine that is modelled.
+    /// The modelled machine.
     pub model: ModelRequest,
-    /// What the run is held to.
+    /// The gates of the run.
     pub gates: Gates,
     /// How often each cell runs.
     pub repeats: u32,
-    /// Seed of the order; any where none is given.
+    /// Seed of the order; a random one if `None`.
     pub seed: Option<u64>,
-    /// Operations that each task does; by workload where none are given, and for a program the whole run is one.
+    /// Operations of each task. If `None`, the workload's default; for a program, the whole run is one operation.
     pub operations: Option<u64>,
     /// Time limit of each execution in milliseconds.
     pub limit_ms: Option<u64>,
     /// A name for people.
     pub label: Option<String>,
-    /// The commit that what is counted was built from, where it is known.
+    /// The commit from which the subject was built, if it is known.
     pub commit: Option<Commit>,
 }
 
-/// What is asked of workloads in a guest under the lens.
+/// The request for a lens run of workloads in a guest.
 #[derive(Debug, Clone)]
 pub struct LensKernelRequest {
     /// Workloads as `name` or `name:variant`.
     pub workloads: Vec<String>,
-    /// Numbers of CPUs, each of a machine of its own.
+    /// Numbers of CPUs, each on its own machine.
     pub cpus: Vec<u32>,
-    /// The kernel's image; the newest in `/boot` where none is named.
+    /// The kernel's image; the newest in `/boot` if `None`.
     pub kernel: Option<PathBuf>,
     /// The same kernel as an ELF file with debugging information.
     pub vmlinux: Option<PathBuf>,
     /// Further parameters for the kernel.
     pub parameters: Vec<String>,
-    /// Memory of each machine in MiB; by the number of CPUs where none is given.
+    /// Memory of each machine in MiB; depends on the number of CPUs if `None`.
     pub memory_mib: Option<u64>,
     /// What tasks are, for workloads that can be either.
     pub mode: Option<TaskMode>,
     /// `--size` for the workloads.
     pub size: Option<u64>,
-    /// The rest.
+    /// The shared settings.
     pub under: UnderLens,
 }
 
-/// What is asked of a program under the lens.
+/// The request for a lens run of a program.
 #[derive(Debug, Clone)]
 pub struct LensProgramRequest {
-    /// The program and its arguments, of which there is at least the program.
+    /// The program and its arguments; at least the program.
     pub argv: Vec<String>,
-    /// Numbers of threads; the usual ones where none are given.
+    /// Numbers of threads; the default ones if `None`.
     pub threads: Option<Vec<u32>>,
-    /// Count the whole run, whatever marks there are.
+    /// Count the whole run, and ignore marks.
     pub whole: bool,
-    /// The rest.
+    /// The shared settings.
     pub under: UnderLens,
 }

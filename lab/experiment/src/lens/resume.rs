@@ -1,4 +1,4 @@
-//! A run under the lens that goes on: the machine and its subject are made again from what was kept, and refused where they have
+//! Resumes a lens run: creates the machine and its subject again from what was saved, and refuses if they have
 //! changed.
 
 use super::request::Gates;
@@ -15,8 +15,8 @@ use faultline_runner::lens::Naming;
 use faultline_store::Store;
 use faultline_targets::Target;
 
-/// Counts what is missing of a run, concludes it, and holds it to its gates. `limit_ms`: time limit of each execution in place of
-/// the run's own.
+/// Counts what is missing of a run, concludes it, and applies its gates. `limit_ms`: time limit of each execution instead of
+/// the run's own. Fails if the subject, plugin or machine is missing or has changed, or if the database cannot be written.
 pub(crate) fn go_on(
     store: &mut Store,
     head: &RunHead,
@@ -42,7 +42,7 @@ pub(crate) fn go_on(
     run::to_the_gates(store, run, target.as_ref(), &naming, limit_ms, (&gates, baseline.as_ref()), lab)
 }
 
-/// The target that can count, with names, as it was when the run began.
+/// The counting target with names, as it was when the run began.
 fn counting(
     head: &RunHead,
     settings: &LensSettings,
@@ -65,7 +65,7 @@ fn counting(
     }
 }
 
-/// What the run is held to.
+/// The gates of the run. Fails if a budget cannot be read, or if the baseline does not exist.
 fn gates_of(settings: &LensSettings, again: &LensAgain, run: RunId) -> Result<Gates, Error> {
     let unreadable = |text: &str| {
         Error::failed(

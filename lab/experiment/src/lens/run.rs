@@ -1,4 +1,4 @@
-//! A run under the lens, once it is known what is to run and where: saved, measured, concluded, held to its gates.
+//! A lens run whose plan and target are known: saves, measures, concludes, and applies gates.
 
 use super::request::{Gates, UnderLens};
 use super::{gates, model};
@@ -16,7 +16,7 @@ use faultline_runner::{Plan, SubjectTargets};
 use faultline_store::{NewRun, Store};
 use faultline_targets::Target;
 
-/// What is asked for of a program, and of a kernel without its workloads.
+/// The request for a program, or for a kernel without its workloads.
 pub(super) fn request(under: &UnderLens, cpus: Vec<u32>, again: LensAgain) -> LensRequest {
     LensRequest {
         workloads: Vec::new(),
@@ -31,7 +31,7 @@ pub(super) fn request(under: &UnderLens, cpus: Vec<u32>, again: LensAgain) -> Le
     }
 }
 
-/// What is to run.
+/// A lens run before it is saved.
 pub(super) struct LensRun<'a> {
     /// The plan.
     pub(super) plan: &'a Plan,
@@ -39,18 +39,18 @@ pub(super) struct LensRun<'a> {
     pub(super) subject: &'a Subject,
     /// The workloads as they describe themselves; none for a program.
     pub(super) workloads: &'a [WorkloadInfo],
-    /// Where it runs, and counts.
+    /// The target that counts.
     pub(super) target: &'a dyn Target,
     /// Names for what is counted.
     pub(super) naming: &'a Naming,
-    /// Its name, and what it is held to.
+    /// Its label, gates and other shared settings.
     pub(super) under: &'a UnderLens,
-    /// The run that it is held against.
+    /// The run that it is compared with.
     pub(super) baseline: Option<&'a RunRecord>,
 }
 
 impl LensRun<'_> {
-    /// Runs it to its end.
+    /// Runs it to its end. Fails if the database cannot be written, or if its gates cannot be applied.
     pub(super) fn run(&self, lab: &mut Lab<'_>) -> Result<Measured, Error> {
         if lab.stop.is_set() {
             return Err(Error::stopped());
@@ -70,8 +70,8 @@ impl LensRun<'_> {
     }
 }
 
-/// Counts what is missing of a run, concludes it, and holds it to its gates: budgets, and a baseline where there is one.
-/// `limit_ms`: time limit of each execution in place of the run's own.
+/// Counts what is missing of a run, concludes it, and applies its gates: budgets, and a baseline if there is one.
+/// `limit_ms`: time limit of each execution instead of the run's own. Fails if the database cannot be written.
 pub(super) fn to_the_gates(
     store: &mut Store,
     run: RunId,

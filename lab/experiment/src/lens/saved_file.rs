@@ -1,4 +1,4 @@
-//! Files that a run under the lens rests on: found again by path, and held to what was in them.
+//! Files that a lens run depends on: found again by path, with their contents checked.
 
 use crate::error::Error;
 use faultline_model::lens::settings::SavedFile;
@@ -6,7 +6,7 @@ use faultline_model::record::RunId;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
-/// The file as it is now.
+/// The file in its present state. Fails if it cannot be read.
 pub(super) fn saved(path: &Path) -> Result<SavedFile, Error> {
     let unreadable = |error: std::io::Error| {
         Error::usage(format!("cannot read {}: {error}", path.display()), "name a file that can be read")
@@ -16,7 +16,7 @@ pub(super) fn saved(path: &Path) -> Result<SavedFile, Error> {
     Ok(SavedFile { path: whole.to_string_lossy().into_owned(), sha256 })
 }
 
-/// The file of a run that goes on; refused where it is gone, or another. `what`: what it is, with its article.
+/// The file of a resumed run. Fails if it is missing, or if its contents changed. `what`: its name for messages, with an article.
 pub(super) fn found_again(file: &SavedFile, what: &str, run: RunId) -> Result<PathBuf, Error> {
     let hint =
         format!("put it back, or run the rest anew: what run {run} has counted is kept (`faultline show {run}`)");
