@@ -1,5 +1,5 @@
-//! Completes a command line that a shell shows us: options and their values from the definitions of the arguments; workloads, runs and labels from what
-//! is there. What can't be read gives no candidates, and never an error.
+//! Completes a command line for a shell: options and their values from the definitions of the arguments; workloads, runs and labels from the programs and the
+//! database. If these cannot be read, there are no candidates, and never an error.
 
 use crate::arguments::Arguments;
 use crate::places;
@@ -15,10 +15,10 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-/// The variable of the environment in which a shell names itself when it asks.
+/// The environment variable in which a shell that asks gives its name.
 pub(crate) const VARIABLE: &str = "FAULTLINE_COMPLETE";
 
-/// Answers a shell and ends, if it is a shell that asks.
+/// If a shell asks, answers it and ends the process.
 pub(crate) fn answer() {
     CompleteEnv::with_factory(Arguments::command).var(VARIABLE).complete();
 }
@@ -33,7 +33,7 @@ pub(crate) fn run() -> ArgValueCandidates {
     ArgValueCandidates::new(runs)
 }
 
-/// Completes what can be compared or exported: runs, workloads, files.
+/// Completes anything that can be compared or exported: runs, workloads, files.
 pub(crate) fn anything() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
         let begins = |candidate: &CompletionCandidate| {
@@ -66,7 +66,7 @@ fn runs() -> Vec<CompletionCandidate> {
     numbers.chain(labels.into_iter().map(CompletionCandidate::new)).collect()
 }
 
-/// Places as the environment names them; options of the line are not looked at.
+/// The paths in the environment. Options of the line are ignored.
 fn named_places() -> Option<Places> {
     let database = std::env::var_os("FAULTLINE_DB").map(PathBuf::from);
     let places = places::found(database.as_deref()).ok()?;

@@ -1,6 +1,6 @@
 //! How the command fails: one line that says what, a hint that says what to do, and an exit status.
 //!
-//! Statuses: 1 something failed, 2 the request makes no sense, 130 stopped by the user.
+//! Statuses: 1 something failed, 2 the request is invalid, 130 stopped by the user.
 
 use crate::arguments::Arguments;
 use clap::CommandFactory;
@@ -12,12 +12,12 @@ use std::process::ExitCode;
 
 /// Exit status when something failed.
 const FAILED: u8 = 1;
-/// Exit status when the request makes no sense.
+/// Exit status when the request is invalid.
 const USAGE: u8 = 2;
 /// Exit status when the user stopped it: 128 + SIGINT.
 const STOPPED: u8 = 130;
 
-/// Why the command can't do what was asked.
+/// Why the command cannot do what was asked for.
 #[derive(Debug)]
 pub(crate) struct Failure {
     problem: String,
@@ -31,17 +31,17 @@ impl Failure {
         Failure { problem: problem.into(), hint: Some(hint.into()), status: FAILED }
     }
 
-    /// The request makes no sense.
+    /// The request is invalid.
     pub(crate) fn usage(problem: impl Into<String>, hint: impl Into<String>) -> Self {
         Failure { problem: problem.into(), hint: Some(hint.into()), status: USAGE }
     }
 
-    /// Whoever reads our output has gone: nothing is left to do, and nobody to tell.
+    /// The reader of our output has ended, so there is nothing left to do or to report.
     pub(crate) fn reader_gone() -> Self {
         Failure { problem: String::new(), hint: None, status: 0 }
     }
 
-    /// Says it on standard error.
+    /// Prints it on standard error.
     pub(crate) fn tell(&self) -> ExitCode {
         if !self.problem.is_empty() {
             warn(&format!("faultline: {}", one_line(&self.problem)));
@@ -53,12 +53,12 @@ impl Failure {
     }
 }
 
-/// What is cited may have lines of its own.
+/// Cited text may have several lines.
 fn one_line(text: &str) -> String {
     text.replace('\n', " ")
 }
 
-/// Some of what was to be done failed, and was recorded.
+/// Part of the work failed, and this was recorded.
 pub(crate) fn some_failed() -> ExitCode {
     ExitCode::from(FAILED)
 }
@@ -68,19 +68,19 @@ pub(crate) fn stopped() -> ExitCode {
     ExitCode::from(STOPPED)
 }
 
-/// A line on standard error. That it can't be written has nobody to be told to.
+/// A line on standard error. If it cannot be written, nothing else can be done.
 ///
-/// It may cite files, arguments and what programs said: control characters are shown as such, so that no terminal obeys them.
+/// It may cite files, arguments and output of programs. Control characters are shown in escaped form, so that they do not control the terminal.
 pub(crate) fn warn(line: &dyn Display) {
     let shown = |c: char| if c.is_control() && c != '\n' { '\u{FFFD}' } else { c };
     let line: String = line.to_string().chars().map(shown).collect();
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// What the argument parser says: help and version as they are, an error as one line and a hint.
+/// The argument parser's message: help and version unchanged; an error as one line and a hint.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
-        // A reader that is gone has seen what it wanted of the help.
+        // If the reader has ended, it has seen enough of the help.
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
@@ -93,7 +93,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     Failure::usage(problem(&text), hint).tell()
 }
 
-/// The command that was called, as `" lens kernel"`; empty where none of ours was.
+/// The command that was called, as `" lens kernel"`; empty if it was none of ours.
 fn command_called() -> String {
     let mut command = Arguments::command();
     let mut called = String::new();
@@ -106,7 +106,7 @@ fn command_called() -> String {
     called
 }
 
-/// The first paragraph without its mark, as one line.
+/// The first paragraph without its prefix, as one line.
 fn problem(text: &str) -> String {
     let paragraph = text.trim_start_matches("error: ").split("\n\n").next().unwrap_or_default();
     paragraph.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -1,4 +1,4 @@
-//! The command `faultline`: arguments in, words out. What it does is done by the lab's other rooms; here they are put together.
+//! The command `faultline`: parses arguments and prints results. The other crates of the lab do the work; this one connects them.
 
 mod arguments;
 mod commands;

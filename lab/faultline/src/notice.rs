@@ -1,4 +1,4 @@
-//! The words of what a user should know while an experiment is under way.
+//! The text of notices, for users, during an experiment.
 
 use faultline_experiment::Notice;
 

@@ -1,4 +1,4 @@
-//! Standard output and files: what is to be written is written whole, or the command says that it was not.
+//! Standard output and files: output is written completely, or the command reports that it was not.
 
 use crate::failure::Failure;
 use faultline_experiment::whole_file;
@@ -6,7 +6,7 @@ use faultline_report::Style;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
-/// Writes to standard output.
+/// Writes to standard output. Fails if it cannot be written.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
@@ -19,12 +19,12 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     })
 }
 
-/// Writes a file whole, or leaves it as it was.
+/// Writes a file completely, or leaves it unchanged. Fails if it cannot be written.
 pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
     Ok(whole_file::write(path, text)?)
 }
 
-/// Refuses a file that could not be written, before there is anything to write; `-` is standard output.
+/// Fails if a file could not be written, before there is anything to write; `-` is standard output.
 pub(crate) fn check_file(path: &Path) -> Result<(), Failure> {
     if path == Path::new("-") { Ok(()) } else { Ok(whole_file::check(path)?) }
 }
@@ -42,7 +42,7 @@ pub(crate) fn style() -> Style {
     }
 }
 
-/// Whether the locale says UTF-8, by the variables' order of precedence.
+/// Whether the locale is UTF-8, by the variables' order of precedence.
 fn unicode_locale() -> bool {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"];
     let locale = names.iter().filter_map(|name| std::env::var(name).ok()).find(|value| !value.is_empty());

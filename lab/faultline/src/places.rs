@@ -1,4 +1,4 @@
-//! Where things are: what is found, with what the user named in its place.
+//! Paths: the default ones, replaced by those that the user named.
 
 use crate::arguments::lens::Model;
 use crate::arguments::{Conduct, WorkloadsPlace};
@@ -6,13 +6,13 @@ use crate::failure::Failure;
 use faultline_experiment::Places;
 use std::path::Path;
 
-/// What is found, with the database named.
+/// The default paths, with the named database. Fails if a default one cannot be determined.
 pub(crate) fn found(db: Option<&Path>) -> Result<Places, Failure> {
     let places = Places::find()?;
     Ok(Places { database: db.map(Path::to_owned).or(places.database), ..places })
 }
 
-/// The same, with the programs named.
+/// The same, with the named programs. Fails like [`found`].
 pub(crate) fn with_programs(place: &WorkloadsPlace, db: Option<&Path>) -> Result<Places, Failure> {
     let places = found(db)?;
     Ok(Places {
@@ -22,13 +22,13 @@ pub(crate) fn with_programs(place: &WorkloadsPlace, db: Option<&Path>) -> Result
     })
 }
 
-/// For whatever measures.
+/// Paths for measuring. Fails like [`found`].
 pub(crate) fn for_measuring(conduct: &Conduct, db: Option<&Path>) -> Result<Places, Failure> {
     let places = with_programs(&conduct.place, db)?;
     Ok(Places { scratch: conduct.scratch.clone().unwrap_or(places.scratch), ..places })
 }
 
-/// For whatever counts under the lens.
+/// Paths for counting under the lens. Fails like [`found`].
 pub(crate) fn for_lens(conduct: &Conduct, model: &Model, db: Option<&Path>) -> Result<Places, Failure> {
     let places = for_measuring(conduct, db)?;
     Ok(Places { plugin: model.plugin.clone().or(places.plugin), ..places })

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use faultline_targets::StopFlag;
 
-/// A flag that Ctrl-C sets, and whatever else asks us to end. To be called once.
+/// A flag that Ctrl-C and other requests to end set. Call it once. Fails if the handler cannot be installed.
 pub(crate) fn stop_flag() -> Result<StopFlag, Failure> {
     let stop = StopFlag::default();
     let flag = stop.clone();

@@ -1,4 +1,4 @@
-//! `faultline completions`: what makes a shell ask us to complete a command line. The answers are given by [`crate::completing`].
+//! `faultline completions`: the script that makes a shell ask us to complete a command line. [`crate::completing`] gives the answers.
 
 use crate::arguments::{Completions, Shell};
 use crate::completing::VARIABLE;
@@ -7,7 +7,7 @@ use crate::output;
 use clap_complete::env::{Elvish, EnvCompleter, Fish, Powershell, Zsh};
 use std::process::ExitCode;
 
-/// Bash takes `zero_fill:base` for three words: they are joined before we are asked, and what stands before the last colon is taken off the answers.
+/// Bash splits `zero_fill:base` into three words. They are joined before we are asked, and the part before the last colon is removed from the answers.
 const BASH: &str = r#"_faultline() {
     local word words=() IFS=$'\013'
     for word in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do

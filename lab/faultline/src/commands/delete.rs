@@ -27,7 +27,7 @@ pub(crate) fn delete(arguments: &Delete, db: Option<&Path>) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks on the terminal. `shown`: the runs as a table.
+/// Asks on the terminal. `shown`: the runs as a table. Fails if the terminal cannot be read or written.
 fn is_agreed_to(shown: &str, count: usize) -> Result<bool, Failure> {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {

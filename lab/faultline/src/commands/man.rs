@@ -24,7 +24,7 @@ pub(crate) fn man(arguments: &Man) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The pages of a command and of all below it.
+/// The pages of a command and of all its subcommands.
 fn write_pages(command: &Command, directory: &Path) -> std::io::Result<()> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name());
     std::fs::write(directory.join(format!("{name}.1")), page(command)?)?;
@@ -52,7 +52,7 @@ fn page(command: &Command) -> std::io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// The command with all that it takes: options with the names of their values, then what stands without one.
+/// The command with its arguments: options with the names of their values, then positional arguments.
 fn synopsis(command: &Command) -> String {
     let name = command.get_bin_name().unwrap_or_else(|| command.get_name());
     let shown = || command.get_arguments().filter(|argument| !argument.is_hide_set());
@@ -62,7 +62,7 @@ fn synopsis(command: &Command) -> String {
     [name.to_owned()].into_iter().chain(options).chain(positionals).chain(commands).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether it shows help or the version.
+/// Whether it is the help or version option.
 fn is_about(argument: &Arg) -> bool {
     matches!(argument.get_action(), ArgAction::Help | ArgAction::HelpShort | ArgAction::HelpLong | ArgAction::Version)
 }
@@ -92,7 +92,7 @@ fn values(argument: &Arg) -> String {
     if names.is_empty() { argument.get_id().to_string() } else { names.join(" ") }
 }
 
-/// What follows the options in the help: indented lines are examples, and stay as they are; others are paragraphs.
+/// The text after the options in the help: indented lines are examples and remain unchanged; other lines are paragraphs.
 fn write_after(text: &str, page: &mut impl Write) -> std::io::Result<()> {
     let mut section = Roff::new();
     section.control("SH", ["EXAMPLES"]);

@@ -1,4 +1,4 @@
-//! What every command that measures does alike: asks for an experiment, and shows what was concluded.
+//! What all measuring commands have in common: they request an experiment, and show its conclusion.
 
 use super::present;
 use crate::arguments::Conduct;
@@ -12,7 +12,7 @@ use faultline_runner::{Request, SystemClock};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// What is asked of measuring, whatever is measured.
+/// The request, for every kind of measurement.
 pub(super) fn request(measuring: &Measuring, conduct: &Conduct) -> Request {
     Request {
         suite: measuring.suite.map(Into::into),
@@ -35,7 +35,8 @@ fn millis(length: Duration) -> u64 {
     u64::try_from(length.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Conducts an experiment, tells how it goes, and shows what was concluded; none if it was stopped.
+/// Runs an experiment, shows its progress, and shows its conclusion; `None` if it was stopped. Fails if the experiment does, or if its output cannot
+/// be written.
 pub(super) fn conduct(
     conduct: &Conduct,
     places: &Places,
@@ -60,23 +61,23 @@ pub(super) fn conduct(
     }
 }
 
-/// Page, table, where it is saved, and what gates found.
+/// Page, table, where it is saved, and the results of gates.
 fn show(conclusion: &Conclusion, conduct: &Conduct) -> Result<(), Failure> {
-    // The page first: a reader of the table who goes early, or a full standard output, must not cost it. A page that can't be
-    // written must not cost the table.
+    // The page comes first: if the reader of the table ends early, or standard output is full, the page must still be written. If the page cannot be
+    // written, the table must still be printed.
     let page = conduct.output.as_deref().map_or(Ok(()), |path| present::write_page(&present::page(conclusion), path));
     output::print(&present::table(conclusion, conduct.format.format))?;
     if !conduct.quiet {
         failure::warn(&format!("saved as run {} in {}", conclusion.run(), conclusion.database.display()));
     }
-    // Standard output has the run's figures.
+    // Standard output holds the run's figures.
     for report in &conclusion.gates {
         failure::warn(&faultline_report::budget_table(report, Format::Table, &output::style()).trim_end());
     }
     page
 }
 
-/// The exit status of a run: whether it was stopped, anything failed, or a gate is closed.
+/// The exit status of a run: whether it was stopped, anything failed, or a gate failed.
 pub(super) fn status(conclusion: Option<&Conclusion>) -> ExitCode {
     match conclusion {
         None => failure::stopped(),

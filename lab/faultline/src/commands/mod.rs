@@ -1,4 +1,4 @@
-//! One file per command; commands that do the same thing with other words share a file.
+//! One file per command. Commands that do the same with other arguments share a file.
 
 pub(crate) mod changes;
 pub(crate) mod check;

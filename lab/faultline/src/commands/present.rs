@@ -6,7 +6,7 @@ use faultline_experiment::{Concluded, Conclusion, Places, find_run, stored};
 use faultline_report::Format;
 use std::path::Path;
 
-/// The conclusion of a run in the database; the newest one's unless one is named.
+/// The conclusion of a run in the database; the newest run's if `None`. Fails if there is none.
 pub(super) fn stored(run: Option<&str>, places: &Places) -> Result<Conclusion, Failure> {
     let run = run.map(|run| find_run(run, places)).transpose()?;
     Ok(stored::conclusion(run, places)?)
@@ -31,7 +31,7 @@ pub(super) fn page(conclusion: &Conclusion) -> String {
     }
 }
 
-/// Writes a page, to standard output for `-`.
+/// Writes a page; to standard output for `-`. Fails if it cannot be written.
 pub(super) fn write_page(page: &str, path: &Path) -> Result<(), Failure> {
     if path == Path::new("-") {
         return output::print(page);

@@ -1,4 +1,4 @@
-//! `faultline lens calibrate`: what a transfer costs between this machine's CPUs.
+//! `faultline lens calibrate`: the cost of a transfer between this machine's CPUs.
 
 use crate::arguments::lens::Calibrate;
 use crate::failure::{self, Failure};
@@ -20,7 +20,7 @@ pub(super) fn calibrate(arguments: &Calibrate) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Every pair, and the table made of them.
+/// Every pair, and the resulting table of costs.
 fn words(calibration: &Calibration) -> Facts {
     let Calibration { probe, table, .. } = calibration;
     let mut facts = Facts::default();

@@ -1,4 +1,4 @@
-//! What programs and kernels under the lens take alike, from arguments.
+//! The settings that programs and kernels under the lens share, from arguments.
 
 use crate::arguments::lens::UnderLens as Arguments;
 use crate::failure::Failure;
@@ -7,7 +7,7 @@ use faultline_experiment::lens::{Gates, ModelRequest, UnderLens};
 use faultline_experiment::{Places, find_run};
 use std::path::Path;
 
-/// The request. `places`: where a baseline is; `operations`: those that each task does, where it was said.
+/// The request. `places`: for a baseline; `operations`: those of each task, if given. Fails if the baseline or a budget is invalid.
 pub(super) fn request(arguments: &Arguments, places: &Places, operations: Option<u64>) -> Result<UnderLens, Failure> {
     let Arguments { counting, conduct, model, gates } = arguments;
     let baseline = gates.baseline.as_deref().map(|run| find_run(run, places)).transpose()?;
@@ -30,7 +30,7 @@ pub(super) fn request(arguments: &Arguments, places: &Places, operations: Option
     })
 }
 
-/// Where things are.
+/// The paths. Fails if a default one cannot be determined.
 pub(super) fn places(arguments: &Arguments, db: Option<&Path>) -> Result<Places, Failure> {
     places::for_lens(&arguments.conduct, &arguments.model, db)
 }
