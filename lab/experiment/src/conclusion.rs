@@ -89,7 +89,7 @@ impl Conclusion {
     }
 
     /// Concludes a run from its record, and saves the conclusion. If it cannot be saved, it is computed again when it is needed again. Fails if the
-    /// sides cannot be compared.
+    /// sides cannot be compared, or the database cannot be read.
     pub(crate) fn of_record(store: &mut Store, record: &RunRecord) -> Result<Self, Error> {
         let is_finished = record.state == RunState::Finished;
         let what = match record.settings.kind {
