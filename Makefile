@@ -1,15 +1,15 @@
-# Faultline: run · test · check · bench. Thin, over cargo, npm and the workloads' own Makefile.
+# Faultline: run · test · check · bench. A thin layer over cargo, npm and the workloads' own Makefile.
 #
-#   make run        measure this machine: builds, runs the quick suite, prints the table, writes faultline-report.html
-#   make test       what fits in about a quarter of an hour; `make check` is part of it
-#   make test-fresh both commands of README, `run` and `test`, in a bare root file system of Debian 12, or of another: SUITE=trixie; as root
-#   make test-all   the slow ones too: fuzzing, model checking, guests in an emulator, the workloads under sanitizers and for other systems
-#   make bench      our loops beside the same loops written bare; bench-lens: what the lens costs, how well it repeats itself
-#                   bench-frames, bench-frames-lens, bench-frames-peers: page-frame allocators; bench-changes: the change finder beside others;
+#   make run        measures this machine: builds, runs the quick suite, prints the table, writes faultline-report.html
+#   make test       all tests that fit in about a quarter of an hour, including `make check`
+#   make test-fresh README's two commands, `run` and `test`, in a bare root file system of Debian 12 (SUITE=trixie: Debian 13); as root
+#   make test-all   also the slow tests: fuzzing, model checking, guests in an emulator, the workloads under sanitizers and for other systems
+#   make bench      compares our loops with the same loops without the harness; bench-lens: the cost of the lens, and how well its counts repeat
+#                   bench-frames, bench-frames-lens, bench-frames-peers: page-frame allocators; bench-changes: the step finder and other tools;
 #                   bench-compare: live comparisons of equal sides and of known differences
-#   make guest      what guests in QEMU are made of, for `--on qemu:…` and the lens
-#   make lens       the lens's plugin for QEMU, for `faultline lens`
-#   make install    to PREFIX (/usr/local)
+#   make guest      builds the parts of guests in QEMU, for `--on qemu:…` and the lens
+#   make lens       builds the lens's plugin for QEMU, for `faultline lens`
+#   make install    installs to PREFIX (/usr/local)
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
@@ -24,7 +24,7 @@ FUZZ_SECONDS := 60
 .PHONY: build guest lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-simulated test-guest test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-changes bench-compare install clean \
 	needs-rust needs-build needs-test needs-lens needs-guest workloads
 
-# What each part needs: a command, and the packages that bring it. `make test` names all that it lacks at once.
+# What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
 BUILD_NEEDS := "cc=gcc libc6-dev" make=make node=nodejs npm=npm
 LENS_NEEDS := qemu-x86_64=qemu-user qemu-system-x86_64=qemu-system-x86 as=binutils
 TEST_NEEDS := $(BUILD_NEEDS) python3=python3 git=git unshare=util-linux "chromium=chromium fonts-dejavu-core" $(LENS_NEEDS)
@@ -38,19 +38,19 @@ needs-build: needs-rust
 needs-test: needs-rust
 	@checks/need.sh $(TEST_NEEDS)
 
-# Programs under the lens run in QEMU's user mode; a machine without a kernel shows what the plugin refuses.
+# Programs under the lens run in QEMU's user mode. System emulation without a kernel tests what the plugin refuses.
 needs-lens: needs-rust
 	@checks/need.sh $(BUILD_NEEDS) $(LENS_NEEDS)
 
 workloads: needs-build
 	@$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads
 
-# What guests in an emulator are made of: the agent, their first process, and the workloads, all linked statically. Linux alone.
+# The parts of guests in an emulator: the agent (their first process) and the workloads, all linked statically. Linux only.
 guest: needs-build
 	@$(MAKE) --no-print-directory -C workloads guest BUILD=$(CURDIR)/target/guest/workloads LDFLAGS=-static CFLAGS=-O2
 	@$(MAKE) --no-print-directory -C lab/targets/guest BUILD=$(CURDIR)/target/guest
 
-# The lens's plugin for QEMU, which nothing links to.
+# The lens's plugin for QEMU. Nothing links to it.
 lens: needs-build
 	@$(CARGO) build --release --locked --quiet --manifest-path lens/plugin/Cargo.toml --target-dir target/lens-build
 	@mkdir -p target/lens
@@ -79,7 +79,7 @@ test-page: needs-test
 test-workloads: workloads needs-test
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads test
 
-# That nothing in the page-frame allocator can panic, built as a kernel would.
+# Checks that nothing in the page-frame allocator can panic, built as in a kernel.
 test-frames: needs-build
 	@checks/need.sh ld=binutils nm=binutils
 	vm/frames/embedding/check.sh --if-possible target/embedding
@@ -94,26 +94,26 @@ fuzz: needs-test
 		--target-dir $(CURDIR)/target/fuzz $(CURDIR)/target/fuzz-corpus fuzz/corpus/transcript \
 		-- -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -dict=fuzz/transcript.dict -verbosity=0 -print_final_stats=1
 
-# The plugin is a workspace of its own, under QEMU's licence; its tests run programs in QEMU's user mode.
+# The plugin has its own workspace, under QEMU's licence. Its tests run programs in QEMU's user mode.
 test-lens: needs-lens
 	cd lens/plugin && $(CARGO) fmt --check && $(CARGO) clippy --all-targets --locked -- -D warnings
 	flags=$$(checks/user-mode-flags.sh) && cd lens/plugin && env $${flags:+"RUSTFLAGS=$$flags"} $(CARGO) test --locked
 
-# A kernel to boot is a package too, without a command of its own.
+# The kernel for guests is a package too, but it has no command.
 needs-guest: needs-build
 	@checks/need.sh qemu-system-x86_64=qemu-system-x86 qemu-x86_64=qemu-user
 	@ls /boot/vmlinuz-* >/dev/null 2>&1 || checks/need.sh /boot/vmlinuz=linux-image-amd64
 
-# Boots guests in full emulation, one after the other: minutes.
+# Boots guests in full emulation, one after the other; takes some minutes.
 test-guest: needs-guest guest lens
 	$(CARGO) test --locked -p faultline --test guest --test lens_kernel -- --include-ignored --test-threads 1
 
-# Every order in which two or three CPUs can meet at a line's word, or at the page-frame allocator's, up to three preemptions.
+# Explores every order in which two or three CPUs can access a line's word, or the page-frame allocator's, with up to three preemptions.
 test-loom: needs-build
 	RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p faultline-coherence --lib --target-dir target/loom interleavings
 	RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p faultline-frames --lib --target-dir target/loom interleavings
 
-# Larger mixes on the page-frame allocator in random orders, from seeds; then a minute of threads that really race.
+# Larger mixes on the page-frame allocator in random orders from seeds; then a minute of real threads that race.
 test-mixes: needs-build
 	RUSTFLAGS="--cfg shuttle" $(CARGO) test --release --locked -p faultline-frames --lib --target-dir target/shuttle mixes
 	$(CARGO) test --release --locked -p faultline-frames --test stress -- --ignored
@@ -126,7 +126,7 @@ test-simulated: needs-build
 	$(CARGO) test --release --locked -p faultline-stats -- --include-ignored $$skip
 	FAULTLINE_SEEDS=20000 $(CARGO) test --release --locked -p faultline-simulation
 
-# README's two commands where nothing is installed but what it asks for.
+# README's two commands on a machine that has only the packages they ask for.
 SUITE := bookworm
 test-fresh:
 	checks/fresh/run.sh $(SUITE)
@@ -141,7 +141,7 @@ bench-lens: needs-lens needs-guest guest lens
 	$(CARGO) bench --locked -p faultline-coherence --bench access
 	$(CARGO) bench --locked -p faultline-targets --bench lens_kernel
 
-# The page-frame allocators beside each other; under the lens; and with LLFree, of which LLFREE names a checkout (else one is fetched).
+# Compares the page-frame allocators: in time; under the lens; and with LLFree, from the checkout that LLFREE names (else it is fetched).
 bench-frames: needs-build
 	$(CARGO) bench --locked -p faultline-frame-designs --bench frames
 
@@ -153,15 +153,15 @@ bench-frames-peers: needs-build
 	$(CARGO) test --release --locked --manifest-path vm/peers/Cargo.toml --target-dir target/peers/build
 	$(CARGO) run --release --locked --manifest-path vm/peers/Cargo.toml --target-dir target/peers/build
 
-# The change finder beside Perfherder's t-test, asv, Otava and PELT. FAULTLINE_TCPD, FAULTLINE_NUMPY_BENCH and FAULTLINE_ENSO_BENCH name clones of archives
-# of real series (lab/stats/benches/changes/MARKS.md); those that are missing are left out.
+# Compares the step finder with Perfherder's t-test, asv, Otava and PELT. FAULTLINE_TCPD, FAULTLINE_NUMPY_BENCH and FAULTLINE_ENSO_BENCH name clones of archives
+# of real series (lab/stats/benches/changes/MARKS.md); archives without a clone are left out.
 bench-changes: needs-build
 	$(CARGO) build --release --locked -p faultline-stats --example steps
 	python3 -m venv target/step-finders
 	target/step-finders/bin/pip install --quiet --disable-pip-version-check -r lab/stats/benches/changes/requirements.txt
 	target/step-finders/bin/python lab/stats/benches/changes/beside.py target/release/examples/steps
 
-# Equal sides, which must not differ, and known differences, which must be found and end early; a quarter of an hour.
+# Live comparisons of equal sides, which must not differ, and of known differences, which must be found early; takes a quarter of an hour.
 bench-compare: build
 	python3 lab/faultline/benches/live.py $(FAULTLINE)
 

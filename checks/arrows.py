@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Holds the arrows between the rooms: which crate may depend on which (ARCHITECTURE.md, "Dependencies between crates").
+"""Checks the dependencies between crates: which crate may depend on which (ARCHITECTURE.md, "Dependencies between crates").
 
-Reads `cargo metadata` of this workspace, prints each arrow that is not allowed, and ends with 1 if there is one. A crate that
-the table does not know is an error too: a new room says where it stands. Dependencies for tests and builds count as well,
-except that the command's tests may look into the database it wrote.
+Reads `cargo metadata` of this workspace, prints each dependency that is not allowed, and exits with status 1 if there is one. A
+crate that is not in the table is an error too, so a new crate must be added to it. Dependencies for tests and builds count as well,
+except that the command's tests may read the database that it wrote.
 """
 
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the licences of all that is linked or bundled to permissive ones. Prints each that is not, and ends with 1 if there is.
+"""Checks that everything linked or bundled has a permissive licence. Prints each other licence, and exits with status 1 if there is one.
 
 Rust: every package in the resolved graph of `cargo metadata`. Node: every package in the lock files. An expression passes when
 one way through its OR has only permitted licences in its ANDs.

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sees to it that commands are there: need.sh COMMAND=PACKAGE… On a Debian-like machine, as root, a missing package is
-# installed; anywhere else it says what to install and ends with 1.
+# Checks that commands exist: need.sh COMMAND=PACKAGE… On a Debian-like machine, as root, it installs missing
+# packages. Otherwise it prints what to install, and exits with status 1.
 set -eu
 
 missing=

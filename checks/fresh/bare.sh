@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a bare root file system of a Debian suite, as a tar file: what is essential, make, certificates, this machine's settings
-# of registries, and an ordinary user, visitor.
+# Makes a bare root file system of a Debian suite, as a tar file: essential packages, make, certificates, this machine's
+# settings of registries, and an ordinary user named visitor.
 #
 #   checks/fresh/bare.sh SUITE FILE
 set -eu
@@ -21,7 +21,7 @@ mirror=$(awk -v suite="$VERSION_CODENAME" '
     $1 == "deb" { for (i = 2; i < NF; i++) if ($(i + 1) == suite) { print $i; exit } }' $sources)
 [ -n "$mirror" ] || { echo "no source of $VERSION_CODENAME in /etc/apt; hint: test-fresh asks this machine's own, and wants Debian's" >&2; exit 1; }
 
-# A mount namespace of its own: debootstrap mounts /proc and /sys in what it makes.
+# Its own mount namespace, because debootstrap mounts /proc and /sys in the new root.
 unshare --mount debootstrap --variant=minbase --include=ca-certificates,make "$suite" "$root" "$mirror" >"$file.log" ||
     { tail -n 20 "$file.log" >&2; exit 1; }
 
@@ -40,7 +40,7 @@ done
 find /usr/local/share/ca-certificates -name '*.crt' -exec cp -t "$root/usr/local/share/ca-certificates" {} +
 chroot "$root" update-ca-certificates >>"$file.log" 2>&1
 
-# No daemon starts with a package; and an ordinary user can walk to Rust, which may lie in root's home.
+# Packages start no daemons. An ordinary user can reach Rust, which may be in root's home.
 printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 chmod 755 "$root/usr/sbin/policy-rc.d" "$root/root"
 chroot "$root" useradd --create-home visitor

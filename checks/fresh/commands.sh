@@ -1,12 +1,12 @@
-# README's two commands, in a bare root file system (enter.sh): as an ordinary user, who must be told what is missing and no
-# more; as root, for whom it is installed; and as the user again, who must miss nothing then.
+# README's two commands, in a bare root file system (enter.sh): first as an ordinary user, who must be told what is missing and
+# nothing else; then as root, for whom it is installed; then as the user again, who must find nothing missing.
 
 as_visitor() {
     cd /home/visitor/faultline
     setpriv --reuid visitor --regid visitor --init-groups env HOME=/home/visitor "$@"
 }
 
-# One list of packages, what to do about it, and not a word else but make's own.
+# One list of packages, one hint, and no other output except make's own.
 refused_to_visitor() {
     if said=$(as_visitor make --no-print-directory "$1" 2>&1); then
         echo "$said"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Enters a bare root file system, with Rust and Node.js of this machine and nothing else of it, and runs commands.sh there. It is
-# the first process of a mount and a pid namespace that run.sh made: when it ends, all is unmounted and killed.
+# Enters a bare root file system, with only Rust and Node.js of this machine, and runs commands.sh there. It is
+# the first process of a mount and a pid namespace that run.sh made: when it ends, everything is unmounted and killed.
 #
 #   checks/fresh/enter.sh ROOT PACKAGES    PACKAGES: apt's downloads, kept between runs
 set -eu
@@ -22,8 +22,8 @@ read_only() { # what, where in the root
     mount -o remount,bind,ro "$root$2"
 }
 
-# Toolchains point to each other by absolute paths, so they stay where they are. `rustup target add` may write: into a layer of
-# the root's own, where this kernel has overlays.
+# Toolchains refer to each other by absolute paths, so they keep their paths. `rustup target add` may write: into a layer of
+# the root's own, if this kernel has overlays.
 rustup_home=${RUSTUP_HOME:-$HOME/.rustup}
 mkdir -p "$root$rustup_home" "$root/opt/rustup.new" "$root/opt/rustup.work"
 mount -t overlay overlay "$root$rustup_home" \
@@ -37,7 +37,7 @@ npm=$(readlink -f "$(command -v npm)")
 read_only "${npm%/bin/*}" /opt/node/lib/node_modules/npm
 ln -s ../lib/node_modules/npm/bin/npm-cli.js "$root/opt/node/bin/npm"
 
-# What Cargo has downloaded before; it checks each by the lock file.
+# Earlier downloads of Cargo; it checks each one against the lock file.
 registry=${CARGO_HOME:-$HOME/.cargo}/registry
 for part in index cache; do
     [ ! -d "$registry/$part" ] || { mkdir -p "$root/root/.cargo/registry" && cp -r "$registry/$part" "$root/root/.cargo/registry/"; }

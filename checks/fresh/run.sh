@@ -1,10 +1,10 @@
 #!/bin/sh
 # README's two commands on a fresh machine: in a bare root file system of a Debian suite, on a clone of HEAD.
 #
-#   checks/fresh/run.sh [SUITE]    bookworm if none is named; as root, on a Debian-like machine with Rust from rustup and Node.js
+#   checks/fresh/run.sh [SUITE]    default: bookworm; as root, on a Debian-like machine with Rust from rustup and Node.js
 #
-# All of it is in target/fresh. What was mounted or started ends with the namespaces it was in, the root file system goes at the
-# end; the bare packages (SUITE.tar) and downloads (SUITE-packages) stay for the next time.
+# All files are in target/fresh. Mounts and processes end with their namespaces, and the root file system is removed at the
+# end. The bare packages (SUITE.tar) and downloads (SUITE-packages) are kept for the next time.
 set -eu
 
 cd "$(dirname "$0")/../.."
@@ -28,14 +28,14 @@ within=
 trap stopped INT TERM HUP
 tar -xf "$place/$suite.tar" -C "$root"
 
-[ -z "$(git status --porcelain)" ] || echo "not tested: what is not committed; a clone of HEAD is" >&2
+[ -z "$(git status --porcelain)" ] || echo "not tested: uncommitted changes; this tests a clone of HEAD" >&2
 for home in root home/visitor; do
     git clone --quiet --no-hardlinks . "$root/$home/faultline"
 done
 chroot "$root" chown -R visitor:visitor /home/visitor
 
 echo "== $suite, $(git rev-parse --short HEAD)"
-# unshare heeds no other signal. Beside us, so that a signal is heeded at once; and even SIGKILL to us takes all of it along.
+# unshare ignores all other signals. It runs in the background, so that a signal is handled at once; even SIGKILL to us ends all of it.
 setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child checks/fresh/enter.sh "$root" "$place/$suite-packages" &
 within=$!
 wait "$within"
