@@ -201,7 +201,7 @@ verdict: Verdict,
 /** What it rests on; none when it is [`Verdict::NotMeasured`]. */
 verdict_rests_on: VerdictBasis | null,
 /** Why it is [`Verdict::Inconclusive`]; none for any other verdict. */
-verdict_reason?: Said<Inconclusive>, };
+verdict_reason?: Said<InconclusiveVerdict>, };
 
 /**
  * What was counted in an attempt until it was cut short. Transfers here, also of lines and code, are counts and not per operation, because the number
@@ -368,6 +368,21 @@ share: number, };
 
 /** Why a workload's comparison is inconclusive. */
 export type Inconclusive = "few-values" | "confounded-boots" | "not-interleaved" | "too-noisy" | "past-margin";
+
+/** Why a verdict is inconclusive. */
+export type InconclusiveVerdict = { "reason": "few-repeats",
+/** Blocks that a verdict needs. */
+needed: number, } | { "reason": "across-limit",
+/** The efficiencies that are limits and lie in the interval. */
+limits: Array<number>, } | { "reason": "disturbed",
+/** What the figures as they are would say. */
+as_measured: Verdict,
+/** Where the efficiency could lie without the disturbance; none where it could lie anywhere. */
+could_be: EfficiencyRange | null,
+/** What took the time, at the base and at the point. */
+by: Array<Disturbance>, } | { "reason": "super-linear",
+/** The highest efficiency that is taken as it is. */
+limit: number, };
 
 /** A law of throughput over the number of CPUs n. */
 export type Law = "amdahl" | "universal";
