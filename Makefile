@@ -6,7 +6,7 @@
 #   make test-all   also the slow tests: fuzzing, model checking, guests in an emulator, the workloads under sanitizers and for other systems
 #   make bench      compares our loops with the same loops without the harness; bench-lens: the cost of the lens, and how well its counts repeat
 #                   bench-frames, bench-frames-lens, bench-frames-peers: page-frame allocators; bench-changes: the step finder and other tools;
-#                   bench-compare: live comparisons of equal sides and of known differences
+#                   bench-compare: live comparisons of equal sides and of known differences; bench-commands: commands beside hyperfine
 #   make guest      builds the parts of guests in QEMU, for `--on qemu:…` and the lens
 #   make lens       builds the lens's plugin for QEMU, for `faultline lens`
 #   make install    installs to PREFIX (/usr/local)
@@ -21,7 +21,7 @@ FAULTLINE := target/release/faultline
 PAGE := lab/report/page
 FUZZ_SECONDS := 60
 
-.PHONY: build guest lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-simulated test-guest test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-changes bench-compare install clean \
+.PHONY: build guest lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-simulated test-guest test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-changes bench-compare bench-commands install clean \
 	needs-rust needs-build needs-test needs-lens needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
@@ -165,7 +165,16 @@ bench-changes: needs-build
 bench-compare: build
 	python3 lab/faultline/benches/live.py $(FAULTLINE)
 
-bench: workloads bench-frames bench-changes bench-compare
+# Commands of which it is known whether they differ, beside hyperfine and Welch's test: files of sessions one after the other, and live on a quiet
+# and on a loaded machine; an hour.
+bench-commands: build
+	checks/need.sh hyperfine=hyperfine
+	python3 -m venv target/welch
+	target/welch/bin/pip install --quiet --disable-pip-version-check -r lab/faultline/benches/commands/requirements.txt
+	target/welch/bin/python lab/faultline/benches/commands/sequential_files.py $(FAULTLINE)
+	target/welch/bin/python lab/faultline/benches/commands/planted.py $(FAULTLINE)
+
+bench: workloads bench-frames bench-changes bench-compare bench-commands
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads bench
 
 install: build

@@ -1,0 +1,30 @@
+"""A machine as it is, or under load that comes and goes; and a command whose work is known."""
+
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+@contextmanager
+def load(processes, seed):
+    """Under so many processes that are busy by turns; none leaves the machine as it is."""
+    if processes == 0:
+        yield
+        return
+    loading = subprocess.Popen([sys.executable, HERE / "load.py", str(processes), str(seed)], stdin=subprocess.PIPE)
+    try:
+        yield
+    finally:
+        loading.stdin.close()
+        loading.wait(timeout=10)
+
+
+def spin(directory):
+    """(path of the command, steps that take 25 ms on this machine)."""
+    built = Path(directory) / "spin"
+    subprocess.run(["cc", "-O2", "-o", built, HERE / "spin.c"], check=True)
+    steps = subprocess.run([built], capture_output=True, text=True, check=True, timeout=60).stdout
+    return built, int(steps)

@@ -1,0 +1,92 @@
+"""Live comparisons of a command of 25 ms with itself and with slower ones, on this machine as it is and under load, beside hyperfine.
+
+Usage: planted.py FAULTLINE [EQUAL PLANTED]
+EQUAL (40) pairs of equal commands, and PLANTED (10) of each slow-down: 1, 3 and 10 %. Beside it hyperfine measures both commands in one call, at
+its defaults, and Welch's test compares the times. Says how many answers were right, wrong and inconclusive, and how long each took.
+Ends with 1 if `faultline compare` gives a wrong sign anywhere, or calls more equal pairs different than chance allows.
+"""
+
+import os
+import statistics
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+
+import answers
+import conditions
+
+SLOW_DOWNS = (0.01, 0.03, 0.10)
+LOAD_PROCESSES = 3
+MARGIN = 0.02
+# Five times what chance would give in 40 pairs at 5 %.
+MOST_FALSE_SHARE = 0.25
+
+
+def judged(answer, slow_down):
+    """'right', 'equal' within the margin though there is a difference, 'inconclusive', 'false alarm', 'wrong sign' or 'wrong'."""
+    if answer.said == "inconclusive":
+        return "inconclusive"
+    if slow_down == 0:
+        return "right" if answer.said == "equal" else "false alarm"
+    if answer.said == "equal":
+        return "right" if slow_down <= MARGIN else "wrong"
+    return "right" if answer.said == "slower" else "wrong sign"
+
+
+def trials(equal, planted):
+    """Slow-downs in an order that mixes them, so that no kind has a time of its own."""
+    kinds = [0.0] * equal + [slow_down for slow_down in SLOW_DOWNS for _ in range(planted)]
+    step = 7
+    while len(kinds) % step == 0:
+        step += 2
+    return [kinds[(index * step) % len(kinds)] for index in range(len(kinds))]
+
+
+def battery(name, processes, faultline, equal, planted, directory):
+    """Answers by (method, slow-down)."""
+    spin, steps = conditions.spin(directory)
+    found = defaultdict(list)
+    for number, slow_down in enumerate(trials(equal, planted), 1):
+        sides = [f"{spin} {steps}", f"{spin} {round(steps * (1 + slow_down))}"]
+        database = str(Path(directory) / "live.sqlite")
+        with conditions.load(processes, number):
+            ours = answers.faultline(faultline, database, sides, [])
+        with conditions.load(processes, number):
+            times, took_s = answers.hyperfine(sides, [], str(Path(directory) / "times.json"))
+        theirs = answers.welch(*times, took_s)
+        for method, answer in (("faultline compare", ours), ("hyperfine and Welch", theirs)):
+            found[method, slow_down].append((judged(answer, slow_down), answer))
+        told = "; ".join(
+            f"{answer.said} {answer.ratio - 1:+.1%} ({answer.low - 1:+.1%} … {answer.high - 1:+.1%}) in {answer.took_s:.0f} s"
+            for answer in (ours, theirs)
+        )
+        print(f"{name}, {slow_down:+.0%}: {told}", flush=True)
+    return found
+
+
+def table(name, found):
+    lines = [f"{name}: of each kind, how many answers were …"]
+    for (method, slow_down), judged_answers in sorted(found.items()):
+        words = [word for word, _ in judged_answers]
+        counted = ", ".join(f"{words.count(word)} {word}" for word in sorted(set(words)))
+        took_s = statistics.median(answer.took_s for _, answer in judged_answers)
+        lines.append(f"  {method}, {slow_down:+.0%}: {counted}; {took_s:.1f} s (median)")
+    return "\n".join(lines)
+
+
+def main():
+    faultline = os.path.abspath(sys.argv[1])
+    equal, planted = (int(word) for word in sys.argv[2:4]) if len(sys.argv) > 3 else (40, 10)
+    failed = False
+    for name, processes in (("quiet", 0), ("loaded", LOAD_PROCESSES)):
+        with tempfile.TemporaryDirectory() as directory:
+            found = battery(name, processes, faultline, equal, planted, directory)
+        print(table(name, found), flush=True)
+        ours = [word for (method, _), all_of in found.items() if method == "faultline compare" for word, _ in all_of]
+        failed |= "wrong sign" in ours or ours.count("false alarm") > MOST_FALSE_SHARE * equal
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
