@@ -54,7 +54,7 @@ const NAMES: &[(&str, &str)] = &[
     ("kernel.preemption", "kernel preemption"),
     ("kernel.release", "kernel release"),
     ("kernel.version", "kernel version"),
-    ("load.busy_cpus", "CPUs busy just before"),
+    ("load.busy_cpus", "CPUs busy at the start"),
     ("load.one_minute", "load average of one minute"),
     ("load.runnable_others", "other runnable tasks"),
     ("memory.available_bytes", "memory available"),

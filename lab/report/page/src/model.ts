@@ -749,7 +749,7 @@ idle: number,
 steal: number, };
 
 /** What counts as one independent value. */
-export type Unit = "boot" | "run";
+export type Unit = "boot" | "run" | "summary";
 
 /** Milliseconds since 1970-01-01T00:00:00Z, without leap seconds. */
 export type UnixMillis = number;
