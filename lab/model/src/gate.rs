@@ -1,8 +1,9 @@
-//! What a gate makes of a comparison: open, unless a workload is slower by more than the margin, was not compared, or is inconclusive.
+//! What a gate makes of a comparison: open, unless a workload is slower by more than the margin, was not compared, or is inconclusive. Scaling laws close
+//! no gate.
 
 use crate::comparison::{ComparedWorkload, Comparison};
 use crate::said::Said;
-use crate::unmatched::Unmatched;
+use crate::unmatched::{Unmatched, UnmatchedReason};
 use crate::workload_comparison::Answer;
 
 /// What an inconclusive workload does to a gate.
@@ -33,7 +34,7 @@ pub enum Finding<'a> {
     SlowerWithinMargin(&'a ComparedWorkload),
     /// Neither a difference nor equality was shown.
     Inconclusive(&'a ComparedWorkload),
-    /// It isn't compared.
+    /// It isn't compared. A case that no scaling law fits closes no gate: its workloads are compared.
     Unmatched(&'a Said<Unmatched>),
 }
 
@@ -64,9 +65,51 @@ fn finding(workload: &ComparedWorkload) -> Option<Finding<'_>> {
 impl Finding<'_> {
     fn closes(&self, when_inconclusive: WhenInconclusive) -> bool {
         match self {
-            Finding::Slower(_) | Finding::Unmatched(_) => true,
+            Finding::Slower(_) => true,
+            Finding::Unmatched(unmatched) => !matches!(unmatched.reason, UnmatchedReason::NoLaw { .. }),
             Finding::SlowerWithinMargin(_) => false,
             Finding::Inconclusive(_) => when_inconclusive == WhenInconclusive::Fail,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::Described;
+    use crate::scaling::FitError;
+    use crate::unmatched::Letter;
+
+    fn leaving_out(reasons: Vec<UnmatchedReason>) -> Comparison {
+        let side = || Described { name: String::new(), setup: Vec::new(), run: None, started: None, machine: None };
+        let left_out = |reason| Unmatched { name: "x".to_owned(), tasks: None, measure: None, reason }.into();
+        Comparison {
+            format: Comparison::FORMAT.to_owned(),
+            a: side(),
+            b: side(),
+            level: 0.95,
+            seed: 1,
+            resamples: 0,
+            workloads: Vec::new(),
+            improvement: None,
+            scaling: Vec::new(),
+            facts: Vec::new(),
+            side_figures: Vec::new(),
+            sequential: None,
+            unmatched: reasons.into_iter().map(left_out).collect(),
+        }
+    }
+
+    #[test]
+    fn a_case_without_a_scaling_law_is_noted_and_one_that_is_not_compared_closes_the_gate() {
+        let no_law = || UnmatchedReason::NoLaw { why: FitError::Unsettled };
+        let one_side = UnmatchedReason::OneSideOnly { side: Letter::B };
+        let compared = leaving_out(vec![no_law()]);
+        let gate = Gate::of(&compared, WhenInconclusive::Fail);
+        assert!(gate.is_open());
+        assert_eq!(gate.noted, [Finding::Unmatched(&compared.unmatched[0])]);
+        let compared = leaving_out(vec![no_law(), one_side]);
+        let gate = Gate::of(&compared, WhenInconclusive::Pass);
+        assert_eq!(gate.closed_by, [Finding::Unmatched(&compared.unmatched[1])]);
     }
 }
