@@ -198,7 +198,7 @@ pub struct Fitness {
     pub fit: Fit,
     /// The machine against itself.
     pub compared: Comparison,
-    /// What to switch off or to mind, the most important first.
+    /// What to turn off or watch for, the most important first.
     pub advice: Vec<Advice>,
 }
 

@@ -197,6 +197,21 @@ pub fn escape_markdown(text: &str) -> String {
     escaped
 }
 
+/// Like [`escape_markdown`], but keeps what stands between two backticks as code.
+pub(crate) fn escape_markdown_around_code(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    let is_paired = parts.len() % 2 == 1;
+    let is_empty = parts.iter().skip(1).step_by(2).any(|code| code.is_empty());
+    if !is_paired || is_empty {
+        return escape_markdown(text);
+    }
+    let part = |(index, part): (usize, &&str)| match index % 2 {
+        0 => escape_markdown(part),
+        _ => format!("`{part}`"),
+    };
+    parts.iter().enumerate().map(part).collect()
+}
+
 /// Whether the underscores at `index` stand between letters or digits, where they give no emphasis.
 fn is_within_word(letters: &[char], index: usize) -> bool {
     let before = letters[..index].iter().rev().find(|c| **c != '_');
@@ -277,6 +292,14 @@ mod tests {
     fn markdown_escapes_only_what_would_be_taken_for_more() {
         assert_eq!(escape_markdown("zero_fill:base, p < 0.1, a & b"), "zero_fill:base, p < 0.1, a & b");
         assert_eq!(escape_markdown("_a_ <b> &lt; *c* __d"), r"\_a\_ \<b> \&lt; \*c\* \_\_d");
+    }
+
+    #[test]
+    fn markdown_keeps_commands_as_code() {
+        let escape = escape_markdown_around_code;
+        assert_eq!(escape("*stop* it: `top -b | x`, or `a_b`"), r"\*stop\* it: `top -b | x`, or `a_b`");
+        assert_eq!(escape("`a` `*b*"), r"\`a\` \`\*b\*", "one is left open");
+        assert_eq!(escape("``*b*"), r"\`\`\*b\*", "there is nothing between them");
     }
 
     #[test]

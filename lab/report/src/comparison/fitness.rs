@@ -1,9 +1,9 @@
-//! Whether a machine is fit to measure on, in the four formats: what it can see, whether it differs from itself, what to switch off.
+//! Whether a machine is fit to measure on, in the four formats: what it can see, whether it differs from itself, what to turn off.
 
 use super::columns::number;
 use super::{legend, markdown, sequential, text, words};
 use crate::format::Format;
-use crate::grid::escape_markdown;
+use crate::grid::{escape_markdown, escape_markdown_around_code};
 use crate::json::json;
 use crate::one_line::one_line;
 use crate::sentences::{advice, worded_fitness};
@@ -46,7 +46,7 @@ fn verdict(fitness: &Fitness) -> String {
     let why = match fitness.fit {
         Fit::Fit => "small differences are detected, and none was found between the machine and itself",
         Fit::Coarse => "only large differences are detected",
-        Fit::Unfit if differs => "this machine differs from itself, so that a difference measured on it says little",
+        Fit::Unfit if differs => "this machine differs from itself, so a difference measured on it means little",
         Fit::Unfit => "hardly any difference can be detected on this machine",
     };
     format!("{}: {why}", word(fitness.fit))
@@ -174,7 +174,7 @@ fn as_text(fitness: &Fitness, style: &Style) -> String {
         sheet.hanging(Some(Tone::Bad), "  ", "    ", &line);
     }
     if !fitness.advice.is_empty() {
-        sheet.heading("What to switch off or to mind");
+        sheet.heading("What to turn off or watch for");
     }
     for (number, words) in (1..).zip(fitness.advice.iter().map(advice)) {
         sheet.hanging(Some(Tone::Middling), &format!("  {number}. "), "     ", &one_line(&words.finding));
@@ -204,11 +204,12 @@ fn as_markdown(fitness: &Fitness) -> String {
         markdown::list(&mut text, alarms);
     }
     if !fitness.advice.is_empty() {
-        text.push_str("\nWhat to switch off or to mind:\n\n");
+        text.push_str("\nWhat to turn off or watch for:\n\n");
     }
     for (number, words) in (1..).zip(fitness.advice.iter().map(advice)) {
-        let [finding, remedy] = [&words.finding, &words.remedy].map(|text| escape_markdown(&one_line(text)));
-        text.push_str(&format!("{number}. {finding} {remedy}\n"));
+        let finding = escape_markdown(&one_line(&words.finding));
+        let remedy = escape_markdown_around_code(&one_line(&words.remedy));
+        text.push_str(&format!("{number}. {finding}.  \n   To do: {remedy}\n"));
     }
     text.push_str(&markdown::cautions(&fitness.compared));
     text.push_str(&markdown::failures(&fitness.compared));

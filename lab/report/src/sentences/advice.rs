@@ -27,9 +27,9 @@ fn finding(advice: &Advice) -> String {
             format!("{} could not be measured: {why}", name(workload))
         }
         Advice::Unanswered { workload, times, first } => {
-            format!("{} and could not be answered: {first}", failed(workload, *times))
+            format!("{}, and has no answer: {first}", failed(workload, *times))
         }
-        Advice::FewValues { workload } => format!("{} has too few values to tell anything", name(workload)),
+        Advice::FewValues { workload } => format!("{} has too few values for an answer", name(workload)),
         Advice::Differs { workload, difference } => {
             format!("{} differs from itself by {}", name(workload), percent(*difference))
         }
@@ -50,14 +50,18 @@ fn finding(advice: &Advice) -> String {
             let governor = governor.as_ref().map(|governor| format!("the governor is '{governor}': "));
             format!("{}CPUs change their frequency with their load", governor.unwrap_or_default())
         }
-        Advice::Boost { .. } => "boost is on: frequency goes by temperature, and by how many CPUs are busy".to_owned(),
+        Advice::Boost { .. } => {
+            "boost is on: the frequency depends on the temperature and on how many CPUs are busy".to_owned()
+        }
         Advice::Virtualised(how) => virtualised(how),
         Advice::SlowClock { name } => format!("the clock is {name}, which is slow to read"),
         Advice::HugePages => {
-            "transparent huge pages are on for all: whether a fault gets one depends on how fragmented memory is"
+            "transparent huge pages are always on: whether a fault gets one depends on how fragmented memory is"
                 .to_owned()
         }
-        Advice::NumaBalancing => "the kernel moves pages between NUMA nodes, and makes them fault for it".to_owned(),
+        Advice::NumaBalancing => {
+            "the kernel moves pages between NUMA nodes, and causes extra page faults to do so".to_owned()
+        }
         Advice::FixedAddresses => "addresses aren't random: every run of a build has the same layout in memory, and a \
              difference may be that of two layouts"
             .to_owned(),
@@ -65,8 +69,11 @@ fn finding(advice: &Advice) -> String {
             format!("up to {most_tasks} tasks ran on {cores} physical cores: some shared one")
         }
         Advice::Blind { workload, smallest } => {
-            let below = smallest.map(|smallest| format!(" below {}", percent(smallest))).unwrap_or_default();
-            format!("of {}, no difference{below} would be seen", name(workload))
+            let name = name(workload);
+            match smallest {
+                Some(smallest) => format!("{name}: smallest detectable change: {}", percent(*smallest)),
+                None => format!("{name}: no change would be detected"),
+            }
         }
     }
 }
@@ -74,12 +81,12 @@ fn finding(advice: &Advice) -> String {
 fn remedy(advice: &Advice) -> String {
     let remedy = match advice {
         Advice::Unmeasured { .. } | Advice::Unanswered { .. } | Advice::Failed { .. } => {
-            "see why, make it run here, or check with other workloads"
+            "find the cause, make it run here, or check with other workloads"
         }
         Advice::FewValues { .. } => "give it more time",
         Advice::Differs { .. } => {
-            "check again: chance does that once in twenty times; if it comes back, look for work that goes by the clock \
-             (timers, backups, another benchmark)"
+            "check again: one check in twenty differs by chance; if the difference comes back, look for periodic work (timers, \
+             backups, another benchmark)"
         }
         Advice::Others { .. } => "stop them: `top` shows which they are",
         Advice::Busy { .. } => "stop other work",
@@ -88,11 +95,9 @@ fn remedy(advice: &Advice) -> String {
         Advice::CpuQuota { .. } => "lift the limit (`cpu.max`), or measure with fewer tasks than that",
         Advice::Swapped { .. } => "free memory, or turn swapping off: `swapoff -a`",
         Advice::Bimodal { .. } => {
-            "there are two states: find what has them (frequency, huge pages, NUMA nodes, a neighbour) and hold it to one"
+            "there are two states: find what switches between them (frequency, huge pages, NUMA nodes, other guests) and fix it to one"
         }
-        Advice::Drift { .. } => {
-            "let the machine reach its temperature, and its memory and caches a steady state, before measuring"
-        }
+        Advice::Drift { .. } => "before measuring, wait until temperature, memory and caches are steady",
         Advice::FrequencyScaling { steady, .. } => return format!("`cpupower frequency-set -g {steady}`"),
         Advice::Boost { switch: BoostSwitch::IntelPstate } => {
             "`echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo`"
@@ -111,7 +116,7 @@ fn remedy(advice: &Advice) -> String {
         Advice::SharedCores { .. } => {
             "measure with no more tasks than cores, or `echo off > /sys/devices/system/cpu/smt/control`"
         }
-        Advice::Blind { .. } => "quieten the machine, or give it more time: four times the blocks see half of that",
+        Advice::Blind { .. } => "use a quieter machine or more time: four times the blocks detect half that change",
     };
     remedy.to_owned()
 }
@@ -119,7 +124,9 @@ fn remedy(advice: &Advice) -> String {
 fn virtualised(how: &Virtualisation) -> String {
     match how {
         Virtualisation::Emulated => "the machine is emulated".to_owned(),
-        Virtualisation::Container => "the run is in a container: others may work on the same CPUs unseen".to_owned(),
+        Virtualisation::Container => {
+            "the run is in a container: programs outside may use the same CPUs, and cannot be seen".to_owned()
+        }
         Virtualisation::Hypervisor { names } if names.is_empty() => "the machine is virtual".to_owned(),
         Virtualisation::Hypervisor { names } => format!("the machine is virtual ({})", names.join(", ")),
     }
@@ -128,9 +135,9 @@ fn virtualised(how: &Virtualisation) -> String {
 fn remedy_of_virtualised(how: &Virtualisation) -> &'static str {
     match how {
         Virtualisation::Emulated => {
-            "take its rates for this host's emulator alone; `faultline lens kernel` counts what doesn't depend on the host"
+            "use its rates only to compare runs on this emulator; `faultline lens kernel` counts what doesn't depend on the host"
         }
-        Virtualisation::Container => "see that its host does nothing else, or measure outside",
+        Virtualisation::Container => "keep its host idle, or measure outside the container",
         Virtualisation::Hypervisor { .. } => {
             "measure on bare metal, or pin each of its CPUs to a core that no other guest may use"
         }
@@ -183,7 +190,7 @@ mod tests {
         let unmeasured = Advice::Unmeasured { workload: NamedWorkload { tasks: None, ..load() }, why: None };
         assert_eq!(found(unmeasured), "load:base could not be measured: it has no value");
         let unanswered = Advice::Unanswered { workload: load(), times: 34, first: exited() };
-        let text = "load:base×2 failed 34 times and could not be answered: repeat 1: exit status 3";
+        let text = "load:base×2 failed 34 times, and has no answer: repeat 1: exit status 3";
         assert_eq!(found(unanswered), text);
         let failed = |times| found(Advice::Failed { workload: load(), times, first: exited() });
         assert_eq!(failed(1), "load:base×2 failed once: repeat 1: exit status 3");
@@ -191,13 +198,13 @@ mod tests {
         let differs = Advice::Differs { workload: load(), difference: 0.1 };
         assert_eq!(found(differs), "load:base×2 differs from itself by 10.0 %");
         let few = Advice::FewValues { workload: load() };
-        assert_eq!(found(few), "load:base×2 has too few values to tell anything");
+        assert_eq!(found(few), "load:base×2 has too few values for an answer");
         let other = NamedWorkload { name: "other".to_owned(), tasks: None };
         let groups = Advice::Bimodal { workloads: vec![load(), other] };
         assert_eq!(found(groups), "values of load:base×2, other fall into two groups");
         let blind = |smallest| found(Advice::Blind { workload: load(), smallest });
-        assert_eq!(blind(Some(0.251)), "of load:base×2, no difference below 25.1 % would be seen");
-        assert_eq!(blind(None), "of load:base×2, no difference would be seen");
+        assert_eq!(blind(Some(0.251)), "load:base×2: smallest detectable change: 25.1 %");
+        assert_eq!(blind(None), "load:base×2: no change would be detected");
     }
 
     #[test]
