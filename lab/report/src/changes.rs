@@ -75,8 +75,8 @@ fn columns<'a>() -> Vec<Column<'a>> {
             },
         ),
         Column::csv_only("status", |(_, step)| word(&step.status)),
-        Column::left("surely after", |(series, step), _| place(series, step.earliest)).on(ROOMY),
-        Column::left("surely by", |(series, step), _| place(series, step.latest)).on(ROOMY),
+        Column::left("95 % range from", |(series, step), _| place(series, step.earliest)).on(ROOMY),
+        Column::left("95 % range to", |(series, step), _| place(series, step.latest)).on(ROOMY),
     ]
 }
 
@@ -137,11 +137,14 @@ fn sentences(found: &ChangesFound) -> impl Iterator<Item = String> + '_ {
         ),
     };
     let smaller = smaller(found);
+    let range = (count > 0).then(|| {
+        "after, by: the estimated change point lies between them. 95 % range: confidence interval of the change point.".to_owned()
+    });
     let unknown = found.series.iter().any(|series| series.direction.is_none());
-    let unknown =
-        unknown.then(|| "Which way is better isn't known of every series: up and down are said instead.".to_owned());
+    let unknown = unknown
+        .then(|| "Where it isn't known which way is better, the table says up or down: `--better` tells.".to_owned());
     let left_out = found.left_out.iter().map(|what| format!("Left out: {what}."));
-    [head].into_iter().chain(smaller).chain(cautions(found)).chain(unknown).chain(left_out)
+    [head].into_iter().chain(range).chain(smaller).chain(cautions(found)).chain(unknown).chain(left_out)
 }
 
 /// How many steps were left out as too small.

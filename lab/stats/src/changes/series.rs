@@ -31,11 +31,18 @@ pub enum SeriesError {
         points: usize,
     },
     /// A minimum change that is negative or not finite.
-    #[error("a least change of {0}: it has to be 0 or more, and finite")]
+    #[error("the smallest change to report is {}: it has to be 0 % or more, and finite", percent(*.0))]
     LeastChange(f64),
     /// A false-positive rate for which there is no calibration.
-    #[error("a rate of false alarms of {0}: it has to lie between 0.001 and 0.2")]
+    #[error("the false-positive rate is {}: it has to lie between 0.1 % and 20 %", percent(*.0))]
     FalseAlarms(f64),
+}
+
+/// A share as a percentage.
+fn percent(share: f64) -> String {
+    // Shares are read from percentages: the product's last digits are rounding errors.
+    let percent = (share * 1e8).round() / 1e6;
+    format!("{percent} %")
 }
 
 /// The minimum number of points: two segments, and two more points to estimate the noise.
