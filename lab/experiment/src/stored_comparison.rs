@@ -10,7 +10,8 @@ use faultline_model::comparison::Comparison;
 use faultline_model::dataset::Dataset;
 use faultline_model::direction::Direction;
 use faultline_model::plan::USUAL_MARGIN;
-use faultline_stats::comparison::{Settings, compare_datasets, compare_runs};
+use faultline_model::unmatched::{Unmatched, UnmatchedReason};
+use faultline_stats::comparison::{ComparisonError, Settings, compare_datasets, compare_runs};
 use faultline_stats::two_sample;
 use std::path::Path;
 
@@ -94,7 +95,17 @@ fn of_two(a: &Operand, b: &Operand, request: &StoredComparisonRequest) -> Result
             compare_datasets([&a.name, &b.name], &first, &second, &settings)
         }
     };
-    compared.map_err(|error| Error::usage(format!("{} and {}: {error}", a.name, b.name), HINT))
+    compared.map_err(|error| Error::usage(format!("{} and {}: {error}", a.name, b.name), hint(&error)))
+}
+
+fn hint(error: &ComparisonError) -> &'static str {
+    let is_direction = |left_out: &Unmatched| left_out.reason == UnmatchedReason::DirectionUnknown;
+    match error {
+        ComparisonError::NothingInCommon { unmatched } if unmatched.iter().any(is_direction) => {
+            "`--better lower` or `--better higher` says which"
+        }
+        _ => HINT,
+    }
 }
 
 /// Benchmarks are paired by name. Where there is but one on either side, they are compared whatever their names.

@@ -397,6 +397,7 @@ fn commits_of_one_file_are_compared() {
     lab::assert_refused(&lab.run(&["compare", &at("c1"), &at("d")]), 2, "no value is of a commit 'd'");
     let unknown = lab.run(&["compare", &at("c1"), &at("c2")]);
     lab::assert_refused(&unknown, 2, "it isn't known which way is better");
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("`--better lower` or `--better higher`"), "{unknown:?}");
 }
 
 #[test]
@@ -408,7 +409,7 @@ fn steps_of_a_series_are_shown_and_written_as_otava_has_them() {
     let otava: Value = serde_json::from_slice(&lab.run(&["changes", &file, "--to", "otava-json"]).stdout).unwrap();
     let index = otava["zero_fill"][0]["changes"][0]["index"].as_u64().unwrap();
     assert!(index < 60, "a place in the series: {index}");
-    lab::assert_refused(&lab.run(&["changes", &file, "--false-alarms", "60%"]), 2, "rate of false alarms");
+    lab::assert_refused(&lab.run(&["changes", &file, "--false-alarms", "60%"]), 2, "the false-positive rate is 60 %");
     let refused = lab.run(&["changes", &file, "--to", "bencher"]);
     lab::assert_refused(&refused, 2, "otava-json");
     assert!(!lab::stderr(&refused).contains("hyperfine"), "{}", lab::stderr(&refused));

@@ -28,6 +28,8 @@ pub enum Unit {
     Boot,
     /// A run: the median of its intervals.
     Run,
+    /// A summary: one figure that another tool computed from several runs.
+    Summary,
 }
 
 /// The test that decided.

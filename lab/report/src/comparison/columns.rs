@@ -158,6 +158,7 @@ fn independent(unit: Unit) -> &'static str {
     match unit {
         Unit::Boot => "boot",
         Unit::Run => "run",
+        Unit::Summary => "summary",
     }
 }
 

@@ -56,6 +56,9 @@ fn has(compared: &Comparison, answer: Answer) -> bool {
 
 fn medians(compared: &Comparison) -> String {
     let is = |unit| compared.workloads.iter().any(|workload| workload.comparison.independent == unit);
+    if !is(Unit::Boot) && !is(Unit::Run) {
+        return "A, B: medians over n summaries, each another tool's figure for several runs.".to_owned();
+    }
     let unit = match (is(Unit::Boot), is(Unit::Run)) {
         (true, false) => "a boot's value being the median of its runs",
         (false, _) => "a run's value being the median of its intervals",

@@ -241,6 +241,7 @@ pub(crate) fn units(comparison: &WorkloadComparison) -> String {
     let unit = match comparison.independent {
         Unit::Boot => "boots",
         Unit::Run => "runs",
+        Unit::Summary => "summaries",
     };
     format!("{} + {} {unit}", comparison.a.units, comparison.b.units)
 }

@@ -54,6 +54,7 @@ fn few_units(few: &FewUnits) -> String {
     let name = |unit: &Unit| match unit {
         Unit::Boot => "boots",
         Unit::Run => "runs",
+        Unit::Summary => "summaries",
     };
     match few {
         FewUnits::Pairs { pairs, needed } => format!(
@@ -66,6 +67,9 @@ fn few_units(few: &FewUnits) -> String {
                  Make 6 {name} or more on each side."
             )
         }
+        FewUnits::ForAnyTest { unit: Unit::Summary, a, b } => format!(
+            "{a} and {b} summaries can't show any difference at this level. Give the values of 6 or more single runs on each side."
+        ),
         FewUnits::ForAnyTest { unit, a, b } => {
             format!("{a} and {b} {} can't show any difference at this level. Make 6 or more on each side.", name(unit))
         }
@@ -116,6 +120,8 @@ mod tests {
         );
         assert!(few(FewUnits::ForRanks { unit, a, b }).starts_with("3 and 4 boots are too few for a test of ranks"));
         assert!(few(FewUnits::ForAnyTest { unit, a, b }).starts_with("3 and 4 boots can't show any difference"));
+        let summaries = few(FewUnits::ForAnyTest { unit: Unit::Summary, a: 1, b: 1 });
+        assert!(summaries.ends_with("Give the values of 6 or more single runs on each side."), "{summaries}");
         assert_eq!(
             few(FewUnits::NoLook { measured: 8, first_look: 9 }),
             "No look was due yet: 8 of the 9 blocks before the first look are measured."

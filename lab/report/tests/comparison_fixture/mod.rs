@@ -136,7 +136,7 @@ impl Shape {
     fn side(&self, median: f64) -> Side {
         let (boots, runs) = match self.independent {
             Unit::Boot => (self.units, self.units * 3),
-            Unit::Run => (1, self.units),
+            Unit::Run | Unit::Summary => (1, self.units),
         };
         Side { boots, runs, intervals: runs * 20, units: self.units, median, mean: median * 1.001 }
     }

@@ -113,7 +113,7 @@ mod tests {
     use faultline_model::direction::Direction;
     use faultline_model::failure::{Failure, FailureCause};
     use faultline_model::unmatched::Letter;
-    use faultline_model::workload_comparison::{Answer, CautionCode, Unit};
+    use faultline_model::workload_comparison::{Answer, Caution, CautionCode, FewUnits, Unit};
 
     fn series(name: &str, tasks: Option<u32>, points: Vec<DataPoint>) -> Series {
         let (unit, direction) = ("op/s".to_owned(), Some(Direction::Higher));
@@ -182,6 +182,27 @@ mod tests {
             (workload.independent, workload.a.boots, workload.a.runs, workload.a.intervals),
             (Unit::Boot, 6, 12, 12)
         );
+    }
+
+    #[test]
+    fn sides_of_nothing_but_summaries_count_as_such() {
+        let summed = |value| Summed { value, low: None, high: None, deviation: None, n: Some(9) };
+        let summary = |value| DataPoint::of(Measured::Summary(summed(value)));
+        let unit = |a, b| {
+            let found =
+                of(vec![series("x", None, vec![summary(8.0), a])], vec![series("x", None, vec![summary(9.0), b])]);
+            let workload = found.workloads[0].comparison.clone();
+            let caution = workload.cautions.iter().find(|caution| caution.code() == CautionCode::FewUnits).unwrap();
+            let Caution::FewUnits(FewUnits::ForAnyTest { unit, .. }) = caution.what else { panic!("{caution:?}") };
+            assert_eq!((unit, workload.a.units), (workload.independent, 2));
+            unit
+        };
+        let hung = || DataPoint::of(Measured::Missing("hung".to_owned()));
+        assert_eq!(unit(summary(8.1), summary(9.1)), Unit::Summary);
+        assert_eq!(unit(summary(8.1), DataPoint::of(Measured::Values(vec![9.1]))), Unit::Run);
+        let found =
+            of(vec![series("x", None, vec![summary(8.0), hung()])], vec![series("x", None, vec![summary(9.0)])]);
+        assert_eq!(found.workloads[0].comparison.independent, Unit::Summary);
     }
 
     #[test]

@@ -21,7 +21,8 @@ pub(crate) fn samples(
         (point.boot.clone(), Run { order: point.order, block: block(index), intervals })
     };
     let runs = series.points.iter().enumerate().filter(with_values).map(run);
-    Samples { boots: by_boot(runs), facts: facts.clone(), conditions }
+    let are_summaries = !series.points.iter().any(|point| matches!(point.measured, Measured::Values(_)));
+    Samples { boots: by_boot(runs), are_summaries, facts: facts.clone(), conditions }
 }
 
 /// Runs sorted by their boots, in the order in which these first come.

@@ -32,6 +32,8 @@ pub struct Boot {
 pub struct Samples {
     /// Its boots.
     pub boots: Vec<Boot>,
+    /// Whether each run is another tool's summary of several.
+    pub are_summaries: bool,
     /// The machine that was measured.
     pub facts: Facts,
     /// What was recorded of it meanwhile.

@@ -57,11 +57,12 @@ pub(crate) enum Boots {
 }
 
 /// Boots are the units if both sides have several of their own. Otherwise runs are, for example within shared boots.
-/// If units are in blocks, only blocks with a value of each side are kept; and if boots hold whole blocks, only whole blocks.
+/// Summaries are named so if both sides hold nothing else. If units are in blocks, only blocks with a value of each side are kept; and if boots hold whole blocks, only whole blocks.
 pub(crate) fn units(a: &Samples, b: &Samples) -> Units {
     let (boots, split) = boots(a, b);
     let (unit, of): (_, fn(&Samples) -> Vec<Placed>) = match boots {
         Boots::Several => (Unit::Boot, by_boot),
+        _ if a.are_summaries && b.are_summaries => (Unit::Summary, by_run),
         _ => (Unit::Run, by_run),
     };
     let blocked = a.runs().chain(b.runs()).all(|run| run.block.is_some());
