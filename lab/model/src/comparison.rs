@@ -90,6 +90,8 @@ pub struct Details {
     pub system_share: [Option<Estimate>; 2],
     /// Kernel counters that differ, the most telling first.
     pub counters: Vec<CounterDifference>,
+    /// Further figures of the same runs, such as CPU time and memory. They are tested and corrected among themselves and change no answer.
+    pub figures: Vec<WorkloadComparison>,
     /// What gave no value.
     pub failures: [Vec<Said<Failure>>; 2],
 }

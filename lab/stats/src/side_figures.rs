@@ -1,5 +1,5 @@
 //! Figures shown next to a point's value: other measures, bytes per second, and faults and context switches
-//! per operation.
+//! per operation. And the figures that a comparison tests beside the values.
 
 use crate::gather::About;
 use crate::interval::estimate;
@@ -10,11 +10,31 @@ use faultline_model::protocol::{Measure, UsageScope};
 use faultline_model::summary::SideFigure;
 
 /// A side figure of one repeat.
-struct Value {
-    name: String,
-    unit: String,
-    direction: Option<Direction>,
-    value: f64,
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Value {
+    /// Its name: `user_s`.
+    pub(crate) name: String,
+    /// Its unit.
+    pub(crate) unit: String,
+    /// Which way is better, if it is known.
+    pub(crate) direction: Option<Direction>,
+    /// The value.
+    pub(crate) value: f64,
+}
+
+/// What a comparison tests beside the values: the CPU time of a workload that runs once, and the measures, except the one that is the value itself.
+pub(crate) fn compared_figures(style: Style, repeat: &Repeat<'_>) -> Vec<Value> {
+    cpu_time(style, repeat).into_iter().chain(measures(style, repeat)).collect()
+}
+
+fn cpu_time(style: Style, repeat: &Repeat<'_>) -> Option<Value> {
+    let usage = repeat.attempt.usage.filter(|_| style == Style::Once)?;
+    Some(Value {
+        name: "cpu_s".to_owned(),
+        unit: "s".to_owned(),
+        direction: Some(Direction::Lower),
+        value: (usage.user_ns as f64 + usage.system_ns as f64) / 1e9,
+    })
 }
 
 /// The side figures, in the order in which the repeats first name them.

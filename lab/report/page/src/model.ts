@@ -117,6 +117,8 @@ values: [Array<number>, Array<number>],
 system_share: [Estimate | null, Estimate | null],
 /** Kernel counters that differ, the most telling first. */
 counters: Array<CounterDifference>,
+/** Further figures of the same runs, such as CPU time and memory. They are tested and corrected among themselves and change no answer. */
+figures: Array<WorkloadComparison>,
 /** What gave no value. */
 failures: [Array<Said<Failure>>, Array<Said<Failure>>], };
 
@@ -873,3 +875,42 @@ resumable: boolean, } | { "code": "changed-surroundings",
 sessions: number,
 /** Keys of the facts that differ. */
 keys: Array<string>, });
+
+/** One workload on both sides. Ratios are the second side's value over the first's. */
+export type WorkloadComparison = {
+/** Name of the workload. */
+name: string,
+/** Unit of the values. */
+unit: string,
+/** Which way is better. */
+direction: Direction,
+/** The first side. */
+a: Side,
+/** The second side. */
+b: Side,
+/** What counts as one value. */
+independent: Unit,
+/** The test that decided. */
+method: Method,
+/** The answer, corrected for all workloads of the suite. */
+answer: Answer,
+/** Why the answer is [`Answer::Inconclusive`]; none where it isn't. */
+inconclusive: Inconclusive | null,
+/** The margin of equality, as a share: sides whose ratio lies within [1/(1 + margin), 1 + margin] count as equal. */
+margin: number,
+/** Whether the confidence interval at the Bonferroni level lies within the margin. A difference can be statistically significant and within it. */
+within_margin: boolean,
+/** Chance of a difference as great as this between equal sides. None when no test is possible. */
+p: number | null,
+/** The same, corrected by Holm's procedure: below 1 − level of the suite when a difference is detected. */
+p_corrected: number | null,
+/** Ratio of the sides, with the interval that belongs to the test: at Holm's level for a difference, at the Bonferroni level otherwise. */
+ratio: Bounded | null,
+/** Shift between the sides, in the figure's unit, with the interval that belongs to the test of ranks. */
+shift: Bounded | null,
+/** Ratio of the two medians, with its bootstrap interval. None when there are too few units. */
+ratio_of_medians: Bounded | null,
+/** The smallest ratio above 1 that would be detected four times in five. None when none would be, or it can't be told. */
+detectable: number | null,
+/** What may make it lie. */
+cautions: Array<Said<Caution>>, };

@@ -21,6 +21,7 @@ pub(super) fn markdown(compared: &Comparison) -> String {
         text.push_str(&format!("\nAnswers: {}\n\n", words::tally(compared, signs)));
         list(&mut text, words::answers(compared, signs, false));
     }
+    figures(&mut text, compared);
     side_figures(&mut text, compared);
     text.push_str(&cautions(compared));
     counters(&mut text, compared);
@@ -53,6 +54,16 @@ fn head(compared: &Comparison) -> String {
 pub(super) fn list(text: &mut String, lines: impl IntoIterator<Item = String>) {
     for line in lines {
         text.push_str(&format!("- {}\n", escape_markdown(&line)));
+    }
+}
+
+fn figures(text: &mut String, compared: &Comparison) {
+    for workload in &compared.workloads {
+        let figures = words::figures(&workload.details, &UNICODE);
+        if !figures.is_empty() {
+            text.push_str(&format!("\nFurther figures of {}:\n\n", escape_markdown(&words::name(workload))));
+        }
+        list(text, figures);
     }
 }
 

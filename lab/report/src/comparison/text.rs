@@ -22,6 +22,7 @@ pub(super) fn text(compared: &Comparison, style: &Style) -> String {
         overall(&mut sheet, compared);
         answers(&mut sheet, compared, form);
     }
+    figures(&mut sheet, compared);
     side_figures(&mut sheet, compared);
     cautions(&mut sheet, compared);
     counters(&mut sheet, compared);
@@ -82,6 +83,21 @@ fn answers(sheet: &mut Sheet<'_>, compared: &Comparison, form: Form) {
     sheet.heading(&format!("Answers: {}", words::tally(compared, signs)));
     for answer in words::answers(compared, signs, form != Form::Wide) {
         sheet.hanging(None, "  ", "    ", &answer);
+    }
+}
+
+fn figures(sheet: &mut Sheet<'_>, compared: &Comparison) {
+    if words::has_figures(compared) {
+        sheet.heading("Further figures");
+    }
+    for workload in &compared.workloads {
+        let figures = words::figures(&workload.details, sheet.style.signs());
+        if !figures.is_empty() {
+            sheet.paragraph(None, "  ", &words::name(workload));
+        }
+        for figure in figures {
+            sheet.hanging(None, "    ", "      ", &figure);
+        }
     }
 }
 

@@ -246,6 +246,50 @@ pub(crate) fn units(comparison: &WorkloadComparison) -> String {
     format!("{} + {} {unit}", comparison.a.units, comparison.b.units)
 }
 
+/// A workload's further figures, each in a line: `CPU time: 24.1 → 24.8 ms, +2.9 % (+2.1 … +3.6 %): more`.
+pub(crate) fn figures(details: &Details, signs: &Signs) -> Vec<String> {
+    details.figures.iter().map(|figure| figure_words(figure, signs)).collect()
+}
+
+/// Whether there are further figures.
+pub(crate) fn has_figures(compared: &Comparison) -> bool {
+    compared.workloads.iter().any(|workload| !workload.details.figures.is_empty())
+}
+
+fn figure_words(figure: &WorkloadComparison, signs: &Signs) -> String {
+    let [a, b] = medians(figure, &one_line(&figure.unit), signs);
+    let is_shown = figure.inconclusive.is_none_or(Inconclusive::has_estimate);
+    let change = figure.ratio.filter(|_| is_shown).map(Change::of_improvement);
+    let change = change.map(|change| format!(", {} ({})", change.words(signs), change.span(signs)));
+    let answer = match (figure.answer, figure.inconclusive) {
+        (Answer::Faster | Answer::Slower, _) => moved(figure).to_owned(),
+        (_, Some(Inconclusive::FewValues | Inconclusive::ConfoundedBoots)) => "inconclusive".to_owned(),
+        (_, Some(Inconclusive::TooNoisy)) => "inconclusive, the interval is too wide".to_owned(),
+        (_, Some(Inconclusive::NotInterleaved)) => "inconclusive, not interleaved".to_owned(),
+        (_, Some(Inconclusive::PastMargin)) => {
+            format!("inconclusive, the interval reaches past {}", margin(figure, signs))
+        }
+        (_, None) => answer_words(figure, signs),
+    };
+    format!("{}: {a} {} {b}{}: {answer}", figure_name(&figure.name), signs.arrow, change.unwrap_or_default())
+}
+
+/// Whether a figure that differs has grown.
+fn moved(figure: &WorkloadComparison) -> &'static str {
+    if figure.ratio.is_some_and(|ratio| ratio.value > 1.0) { "more" } else { "less" }
+}
+
+/// What a further figure is called.
+fn figure_name(name: &str) -> String {
+    match name {
+        "cpu_s" => "CPU time".to_owned(),
+        "user_s" => "user time".to_owned(),
+        "system_s" => "system time".to_owned(),
+        "largest_process_bytes" => "memory of the largest process".to_owned(),
+        other => one_line(other),
+    }
+}
+
 /// Both medians in one scale, where they are near enough to share one.
 pub(crate) fn medians(comparison: &WorkloadComparison, unit: &str, signs: &Signs) -> [String; 2] {
     in_one_scale([comparison.a.median, comparison.b.median], unit, signs)

@@ -179,6 +179,7 @@ impl Shape {
             values: [self.values(self.a, 0), self.values(self.b, 5)],
             system_share: self.system.map(|median| median.map(share)),
             counters: Vec::new(),
+            figures: Vec::new(),
             failures: [Vec::new(), Vec::new()],
         }
     }
@@ -267,10 +268,26 @@ fn sequential(taken: u32, ended: Ended) -> Sequential {
     Sequential { level: 0.95, looks: looks.into(), taken, ended }
 }
 
+/// A further figure: its medians, its answer and its ratio.
+fn figure(
+    name: &str,
+    unit: &str,
+    (a, b): (f64, f64),
+    answer: Answer,
+    (value, low, high): (f64, f64, f64),
+) -> WorkloadComparison {
+    let mut figure = QUICKER.comparison();
+    (figure.name, figure.unit, figure.direction) = (name.to_owned(), unit.to_owned(), Direction::Lower);
+    (figure.a.median, figure.b.median) = (a, b);
+    (figure.answer, figure.inconclusive) = (answer, None);
+    figure.ratio = Some(Bounded { value, low, high, level: 0.975 });
+    figure
+}
+
 /// One of each answer, ended early, with all that can stand behind it.
 pub fn typical() -> Comparison {
     let mut compared = suite(&[FASTER, SLOWER, QUICKER, SAME, UNDECIDED, WIDE], None);
-    let [faster, slower, _, same, undecided, wide] = &mut compared.workloads[..] else { unreachable!() };
+    let [faster, slower, quicker, same, undecided, wide] = &mut compared.workloads[..] else { unreachable!() };
     for workload in [&mut *faster, &mut *slower, &mut *same] {
         workload.comparison.cautions.push(SHARED_BOOT.into());
     }
@@ -290,6 +307,10 @@ pub fn typical() -> Comparison {
         [0.985, 1.008, 0.986, 0.984, 1.006, 1.009, 0.985, 1.007, 0.984, 1.008, 1.006, 1.007].map(|x| x * 2.4e6).into();
     undecided.details.failures =
         [vec![told("mmap: Cannot allocate memory"); 2], vec![told("ended by signal 11: line1\nline2")]];
+    quicker.details.figures = vec![
+        figure("cpu_s", "s", (0.0241, 0.0248), Answer::Slower, (1.029, 1.021, 1.036)),
+        figure("largest_process_bytes", "byte", (1.9e6, 1.9e6), Answer::Equal, (1.0, 0.999, 1.001)),
+    ];
     compared.scaling = laws();
     compared.facts = vec![
         FactDifference {

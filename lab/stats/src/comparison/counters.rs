@@ -108,6 +108,7 @@ mod tests {
             boot: Some("one".to_owned()),
             order: None,
             block: None,
+            figures: Vec::new(),
         };
         attempts.iter().map(run).collect()
     }

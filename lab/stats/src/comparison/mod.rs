@@ -6,6 +6,7 @@
 mod bytes;
 mod counters;
 mod datasets;
+mod figures;
 mod paired;
 mod pairs;
 mod recorded;

@@ -37,7 +37,7 @@ pub(crate) fn by_boot(runs: impl Iterator<Item = (Option<String>, Run)>) -> Vec<
     boots
 }
 
-/// The details of a pair; shares and counters are left open.
+/// The details of a pair; shares, counters and further figures are left open.
 pub(crate) fn details(pair: &Pair, workload: &Workload, failures: [Vec<Failure>; 2]) -> Details {
     let units = units(&workload.a, &workload.b);
     Details {
@@ -45,6 +45,7 @@ pub(crate) fn details(pair: &Pair, workload: &Workload, failures: [Vec<Failure>;
         values: [in_time(units.a), in_time(units.b)],
         system_share: [None, None],
         counters: Vec::new(),
+        figures: Vec::new(),
         failures: failures.map(|side| side.into_iter().map(Said::from).collect()),
     }
 }

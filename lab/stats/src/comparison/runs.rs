@@ -3,6 +3,7 @@
 use super::bytes::in_bytes;
 use super::counters::counters;
 use super::datasets::paired;
+use super::figures::further_figures;
 use super::pairs::Pair;
 use super::recorded::Recorded;
 use super::{ComparisonError, Settings};
@@ -122,7 +123,9 @@ fn compared_at(
 ) -> Result<Comparison, ComparisonError> {
     let measured = Measured::new(chosen);
     let (mut compared, pairs) = measured.paired(described, settings)?;
-    for (ComparedWorkload { details, .. }, pair) in compared.workloads.iter_mut().zip(&pairs) {
+    let figures = further_figures(&pairs, &measured.sides, &settings.two_sample)?;
+    for ((ComparedWorkload { details, .. }, pair), figures) in compared.workloads.iter_mut().zip(&pairs).zip(figures) {
+        details.figures = figures;
         let [a, b] = &measured.sides;
         let (a, b) = (&a.runs[pair.a], &b.runs[pair.b]);
         details.system_share = [share(a), share(b)];
@@ -167,6 +170,9 @@ fn side_described(record: &RunRecord, side: SubjectIndex) -> Option<Described> {
 mod tests {
     use super::*;
     use crate::example;
+    use faultline_model::describe::Style;
+    use faultline_model::direction::Direction;
+    use faultline_model::protocol::Measure;
     use faultline_model::workload_comparison::{Answer, Caution, CautionCode, Inconclusive, Unit};
 
     fn noisy(_: u32, block: u32) -> u64 {
@@ -228,6 +234,62 @@ mod tests {
             let Caution::Load { a: None, b: Some(cpus) } = load.what else { panic!("{load:?}") };
             assert!((cpus - 0.5).abs() < 1e-6, "{cpus}");
         }
+    }
+
+    /// Commands that take equal times, of which the second uses half more CPU time, as much memory, and no time in the kernel.
+    fn commands() -> RunRecord {
+        let mut record =
+            example::Run::new(&["load", "other"]).tasks(&[1]).repeats(12).rate(noisy).against(noisy).record();
+        record.head.workloads.iter_mut().for_each(|workload| workload.style = Style::Once);
+        let lower = |name: &str, unit: &str, value: f64| Measure {
+            name: name.to_owned(),
+            unit: unit.to_owned(),
+            direction: Direction::Lower,
+            value,
+        };
+        for attempt in &mut record.attempts {
+            let item = &record.plan[attempt.ordinal as usize];
+            let second = item.subject == SubjectIndex::B;
+            let noise = 1.0 + 0.001 * f64::from((item.block * 7 + 5 * u32::from(second)) % 11);
+            let user = if second { 1.5 } else { 1.0 };
+            attempt.window.clear();
+            attempt.usage = Some(example::usage((user * noise * 1e9) as u64, 0));
+            attempt.measures = vec![
+                lower("real_s", "s", 2.0 * noise),
+                lower("system_s", "s", 0.0),
+                lower("largest_process_bytes", "byte", 4e6 * noise),
+            ];
+        }
+        record
+    }
+
+    #[test]
+    fn further_figures_are_tested_among_themselves_and_change_no_answer() {
+        let found = compare_sides(&commands(), &Settings::default(), None).unwrap();
+        assert_eq!(found.workloads.len(), 2, "they are no workloads");
+        for ComparedWorkload { comparison, details } in &found.workloads {
+            assert_eq!(comparison.answer, Answer::Equal);
+            assert_eq!(comparison.ratio.unwrap().level, 1.0 - 0.05 / 2.0, "corrected for two workloads");
+            let told: Vec<(&str, Answer)> =
+                details.figures.iter().map(|figure| (figure.name.as_str(), figure.answer)).collect();
+            assert_eq!(told, [("cpu_s", Answer::Slower), ("largest_process_bytes", Answer::Equal)], "0 s has no ratio");
+            let [cpu, memory] = [0, 1].map(|figure| details.figures[figure].ratio.unwrap());
+            assert!((cpu.value - 1.5).abs() < 0.01 && cpu.low > 1.45 && cpu.high < 1.55, "{cpu:?}");
+            assert_eq!(memory.level, 1.0 - 0.05 / 4.0, "corrected for four figures");
+        }
+    }
+
+    #[test]
+    fn a_figure_that_one_side_lacks_is_not_compared() {
+        let mut record = commands();
+        for attempt in &mut record.attempts {
+            if record.plan[attempt.ordinal as usize].subject == SubjectIndex::B {
+                attempt.measures.truncate(1);
+            }
+        }
+        let found = compare_sides(&record, &Settings::default(), None).unwrap();
+        let names: Vec<&str> = found.workloads[0].details.figures.iter().map(|figure| figure.name.as_str()).collect();
+        assert_eq!(names, ["cpu_s"]);
     }
 
     #[test]

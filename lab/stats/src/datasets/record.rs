@@ -5,6 +5,7 @@ use crate::gather::{CaseCells, CellRepeats, gather};
 use crate::granule::granule;
 use crate::progress::standings;
 use crate::repeat::{Repeat, rate};
+use crate::side_figures::{Value, compared_figures};
 use crate::thresholds::COARSE_SHARE;
 use crate::two_sample::Conditions;
 use faultline_model::cell::{Case, Cell, TaskMode};
@@ -87,6 +88,8 @@ pub(crate) struct MeasuredRun<'a> {
     pub(crate) order: Option<u64>,
     /// Its block, in a comparison with sides.
     pub(crate) block: Option<u32>,
+    /// What it measured beside the value.
+    pub(crate) figures: Vec<Value>,
 }
 
 /// The values and runs of the `cases` of a part of a record.
@@ -144,6 +147,7 @@ fn runs<'a>(chosen: Chosen<'a>, style: Style, cell: &CellRepeats<'a>) -> Vec<Mea
         boot: boot(chosen.record, chosen.subject, repeat.attempt),
         order: u64::try_from(repeat.attempt.started.0).ok(),
         block: is_comparison.then_some(repeat.block),
+        figures: compared_figures(style, repeat),
     };
     moved.map(run).collect()
 }

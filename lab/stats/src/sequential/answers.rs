@@ -15,7 +15,7 @@ pub fn settled<'a>(workloads: impl IntoIterator<Item = &'a WorkloadComparison>) 
 pub(super) fn withheld(compared: Comparison, no_look: FewUnits) -> Comparison {
     let without = |ComparedWorkload { comparison, details }| ComparedWorkload {
         comparison: without_answer(comparison, no_look),
-        details: Details { counters: Vec::new(), ..details },
+        details: Details { counters: Vec::new(), figures: Vec::new(), ..details },
     };
     let workloads = compared.workloads.into_iter().map(without).collect();
     Comparison { workloads, improvement: None, scaling: Vec::new(), ..compared }

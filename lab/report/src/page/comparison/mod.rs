@@ -22,6 +22,7 @@ pub fn comparison_html(compared: &Comparison) -> String {
     let title = words::title(compared, &UNICODE);
     let parts = markup! {
         (overview(compared))
+        (surroundings::figures(compared))
         (surroundings::side_figures(compared))
         (surroundings::cautions(compared))
         (workloads(compared))

@@ -11,6 +11,24 @@ use faultline_model::comparison::Comparison;
 use faultline_model::facts::FactValue;
 use maud::{Markup, html as markup};
 
+/// Further figures of each workload that has some.
+pub(super) fn figures(compared: &Comparison) -> Markup {
+    markup! {
+        @if words::has_figures(compared) {
+            section #figures aria-labelledby="figures-title" {
+                h2 #figures-title { "Further figures" }
+                @for workload in &compared.workloads {
+                    @let figures = words::figures(&workload.details, &UNICODE);
+                    @if !figures.is_empty() {
+                        h3 { (words::name(workload)) }
+                        ul.shortfalls { @for figure in &figures { li { (figure) } } }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Figures that aren't tested.
 pub(super) fn side_figures(compared: &Comparison) -> Markup {
     markup! {
