@@ -125,7 +125,10 @@ pub enum Caution {
         boots: OneBoot,
     },
     /// One side was measured after the other, or the order of the measurements isn't known.
-    NotInterleaved,
+    NotInterleaved {
+        /// Why the record does not show that the machine was quiet; empty if it does.
+        not_quiet: Vec<NotQuiet>,
+    },
     /// Other processes used CPU time while a side was measured.
     Load {
         /// CPUs that they used on average while the first side ran; none where that isn't more than usual.
@@ -159,6 +162,23 @@ pub enum Caution {
         /// Keys of the facts that differ.
         keys: Vec<String>,
     },
+}
+
+/// Why a record does not show that the machine was quiet while the sides were measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[serde(rename_all = "kebab-case")]
+pub enum NotQuiet {
+    /// The CPU times of the machine were not recorded.
+    NotRecorded,
+    /// Other processes used CPU time.
+    Load,
+    /// A hypervisor took CPU time away.
+    Steal,
+    /// Other programs ran when a session began.
+    BusyAtStart,
+    /// The CPUs change their frequency: by their governor, or by boost.
+    Frequency,
 }
 
 /// Of what there is too little.

@@ -40,7 +40,9 @@ mode: TaskMode, };
  */
 export type Caution = { "code": "few-units" } & FewUnits | { "code": "one-boot",
 /** What is known of the boots. */
-boots: OneBoot, } | { "code": "not-interleaved" } | { "code": "load",
+boots: OneBoot, } | { "code": "not-interleaved",
+/** Why the record does not show that the machine was quiet; empty if it does. */
+not_quiet: Array<NotQuiet>, } | { "code": "load",
 /** CPUs that they used on average while the first side ran; none where that isn't more than usual. */
 a: number | null,
 /** While the second side ran. */
@@ -508,6 +510,9 @@ export type Method = "signed-ranks" | "ranks" | "welch" | "none";
 
 /** Which way a parameter went. */
 export type Move = "fell" | "rose" | "no-difference";
+
+/** Why a record does not show that the machine was quiet while the sides were measured. */
+export type NotQuiet = "not-recorded" | "load" | "steal" | "busy-at-start" | "frequency";
 
 /** What is known of the boots where they are no several ones. */
 export type OneBoot = "shared" | "unknown" | "confounded";

@@ -38,10 +38,10 @@ pub(crate) fn sentences(compared: &Comparison, form: Form, signs: &Signs) -> Vec
         sentences.push("too noisy: `faultline check` shows what disturbs the machine.".to_owned());
     }
     if words::has_figures(compared) {
-        sentences.push(
-            "Further figures: change of the value, B/A − 1. They are corrected among themselves and change no answer and no gate."
-                .to_owned(),
-        );
+        sentences.push(format!(
+            "Further figures: change of the value, B/A {minus} 1. They are corrected among themselves and change no answer and no gate.",
+            minus = signs.minus
+        ));
     }
     if compared.workloads.iter().any(|workload| words::system(&workload.details, signs).is_some()) {
         sentences.push("system: kernel's share of the tasks' own CPU time, median on A and on B.".to_owned());

@@ -1,17 +1,21 @@
 //! Cautions about a comparison: what was seen, and what to do.
 
 use super::named;
-use faultline_model::workload_comparison::{Caution, Drift, FewUnits, Groups, OneBoot, Unit};
+use faultline_model::workload_comparison::{Caution, Drift, FewUnits, Groups, NotQuiet, OneBoot, Unit};
 
 /// One or two sentences.
 pub fn caution(caution: &Caution) -> String {
     match caution {
         Caution::FewUnits(few) => few_units(few),
         Caution::OneBoot { boots } => one_boot(*boots).to_owned(),
-        Caution::NotInterleaved => {
-            "The sides weren't measured in turns, or their order isn't known: what changed on the machine meanwhile counts as a \
-             difference."
-                .to_owned()
+        Caution::NotInterleaved { not_quiet } => {
+            let sides = "The sides weren't measured in turns, or their order isn't known: what changed on the machine meanwhile \
+                         counts as a difference.";
+            let reasons: Vec<&str> = not_quiet.iter().copied().map(disquiet).collect();
+            if reasons.is_empty() {
+                return sides.to_owned();
+            }
+            format!("{sides} The records don't show a quiet machine: {}.", reasons.join("; "))
         }
         Caution::Load { a, b } => {
             let used = during(*a, *b, |cpus| format!("{cpus:.2} CPUs"));
@@ -46,6 +50,19 @@ pub fn caution(caution: &Caution) -> String {
             let (named, more) = named(keys);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             format!("The sides' machines differ in {named}{more}: each of these may be the cause of a difference.")
+        }
+    }
+}
+
+/// What speaks against a quiet machine.
+fn disquiet(reason: NotQuiet) -> &'static str {
+    match reason {
+        NotQuiet::NotRecorded => "CPU times of other processes weren't recorded",
+        NotQuiet::Load => "other processes used CPU time",
+        NotQuiet::Steal => "a hypervisor took CPU time away",
+        NotQuiet::BusyAtStart => "other programs ran at the start",
+        NotQuiet::Frequency => {
+            "the CPUs change their frequency (`faultline check` shows how to set the governor and turn boost off)"
         }
     }
 }
@@ -125,6 +142,17 @@ mod tests {
         assert_eq!(
             few(FewUnits::NoLook { measured: 8, first_look: 9 }),
             "No look was due yet: 8 of the 9 blocks before the first look are measured."
+        );
+    }
+
+    #[test]
+    fn what_speaks_against_a_quiet_machine_is_named() {
+        let words = |not_quiet| caution(&Caution::NotInterleaved { not_quiet });
+        assert!(words(vec![]).ends_with("counts as a difference."));
+        let both = words(vec![NotQuiet::Load, NotQuiet::Frequency]);
+        assert!(
+            both.contains("show a quiet machine: other processes used CPU time; the CPUs change their frequency"),
+            "{both}"
         );
     }
 

@@ -14,7 +14,7 @@ use faultline_model::scaling::{Law, Move, ParameterChange, ScalingComparison};
 use faultline_model::time::UnixMillis;
 use faultline_model::unmatched::{Letter, Unmatched, UnmatchedReason};
 use faultline_model::workload_comparison::{
-    Answer, Bounded, Caution, FewUnits, Groups, Inconclusive, Method, OneBoot, Side, Unit, WorkloadComparison,
+    Answer, Bounded, Caution, FewUnits, Groups, Inconclusive, Method, NotQuiet, OneBoot, Side, Unit, WorkloadComparison,
 };
 
 /// Relative deviations of a side's values, in the order of their measurement.
@@ -342,7 +342,7 @@ pub fn stored() -> Comparison {
     compared.b = described("run 9", &["kernel ./after/bzImage"], 9);
     compared.b.machine = Some("guest: 2 CPUs, QEMU TCG, Linux 6.1.0-tiny".into());
     for workload in &mut compared.workloads {
-        workload.comparison.cautions.push(Caution::NotInterleaved.into());
+        workload.comparison.cautions.push(Caution::NotInterleaved { not_quiet: vec![] }.into());
     }
     compared
 }
@@ -353,7 +353,8 @@ pub fn in_sequence() -> Comparison {
     for ComparedWorkload { comparison: workload, .. } in &mut compared.workloads {
         (workload.answer, workload.inconclusive) = (Answer::Inconclusive, Some(Inconclusive::NotInterleaved));
         workload.within_margin = false;
-        workload.cautions.push(Caution::NotInterleaved.into());
+        let not_quiet = vec![NotQuiet::Load, NotQuiet::Frequency];
+        workload.cautions.push(Caution::NotInterleaved { not_quiet }.into());
     }
     compared
 }

@@ -12,14 +12,19 @@ use faultline_model::record::RunRecord;
 pub(super) struct Surroundings {
     /// Online logical CPUs.
     logical: Option<u32>,
-    /// No session began on a busy machine, and the frequency doesn't change.
-    is_steady: bool,
+    /// A session began on a busy machine.
+    is_busy_at_start: bool,
+    /// The frequency changes.
+    changes_frequency: bool,
 }
 
 impl Surroundings {
     pub(super) fn of(record: &RunRecord) -> Self {
-        let is_steady = busy_at_start(record).is_none() && frequency_reasons(record).is_none();
-        Surroundings { logical: Cpus::of(record).logical, is_steady }
+        Surroundings {
+            logical: Cpus::of(record).logical,
+            is_busy_at_start: busy_at_start(record).is_some(),
+            changes_frequency: frequency_reasons(record).is_some(),
+        }
     }
 
     /// The conditions of a cell, by the limits of the warnings `load`, `steal` and `frequency-scaling`.
@@ -28,7 +33,8 @@ impl Surroundings {
             others_cpus: others_cpus(case.about.style, cell, self.logical),
             steal_share: stolen_share(cell),
             is_recorded: is_recorded(cell),
-            is_steady: self.is_steady,
+            is_busy_at_start: self.is_busy_at_start,
+            changes_frequency: self.changes_frequency,
         }
     }
 }

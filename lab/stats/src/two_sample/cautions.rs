@@ -1,7 +1,7 @@
 //! What may make a comparison lie, as data: one function for each kind of reason.
 
 use super::interleaving::are_interleaved;
-use super::samples::{Conditions, Workload};
+use super::samples::{Conditions, Workload, not_quiet};
 use super::signed_rank;
 use super::units::{Boots, Pairing, Placed, Units};
 use crate::machine::lasting_differences;
@@ -19,7 +19,9 @@ pub(crate) fn cautions(workload: &Workload, units: &Units, method: Method, alpha
     let found = [
         few_units(units, method, alpha).map(Caution::FewUnits),
         one_boot(units).map(|boots| Caution::OneBoot { boots }),
-        not_interleaved(units).then_some(Caution::NotInterleaved),
+        not_interleaved(units).then(|| Caution::NotInterleaved {
+            not_quiet: not_quiet([&workload.a.conditions, &workload.b.conditions]),
+        }),
         of_conditions(workload, |conditions| conditions.others_cpus).map(|[a, b]| Caution::Load { a, b }),
         of_conditions(workload, |conditions| conditions.steal_share).map(|[a, b]| Caution::Steal { a, b }),
         either(units, drift).map(|(a, b)| Caution::Drift { a, b }),

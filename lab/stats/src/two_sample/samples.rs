@@ -3,9 +3,19 @@
 use faultline_model::direction::Direction;
 use faultline_model::facts::Facts;
 use faultline_model::unmatched::{Letter, UnmatchedReason};
+use faultline_model::workload_comparison::NotQuiet;
 
 /// Least and greatest value: sums of such values, and ratios of two, are finite.
 const RANGE: [f64; 2] = [1e-150, 1e150];
+
+/// All reasons, in the order in which they are reported.
+const NOT_QUIET: [NotQuiet; 5] =
+    [NotQuiet::NotRecorded, NotQuiet::Load, NotQuiet::Steal, NotQuiet::BusyAtStart, NotQuiet::Frequency];
+
+/// Why the record does not show that the machine was quiet while either side was measured.
+pub(crate) fn not_quiet(sides: [&Conditions; 2]) -> Vec<NotQuiet> {
+    NOT_QUIET.into_iter().filter(|reason| sides.iter().any(|side| side.has(*reason))).collect()
+}
 
 /// One run: a process group, or a program's whole life.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,8 +59,10 @@ pub struct Conditions {
     pub steal_share: Option<f64>,
     /// Whether the CPU time of others and of the hypervisor was recorded.
     pub is_recorded: bool,
-    /// Whether nothing ran at the start, and the frequency is held, as far as the facts tell.
-    pub is_steady: bool,
+    /// Whether other programs ran at the start.
+    pub is_busy_at_start: bool,
+    /// Whether the CPUs change their frequency, as far as the facts tell.
+    pub changes_frequency: bool,
 }
 
 impl Conditions {
@@ -61,7 +73,18 @@ impl Conditions {
 
     /// Whether the record shows that nothing disturbed, then or before, and that the frequency was held.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.is_undisturbed() && self.is_steady
+        NOT_QUIET.iter().all(|reason| !self.has(*reason))
+    }
+
+    /// Whether the reason speaks against a quiet machine.
+    fn has(&self, reason: NotQuiet) -> bool {
+        match reason {
+            NotQuiet::NotRecorded => !self.is_recorded,
+            NotQuiet::Load => self.others_cpus.is_some(),
+            NotQuiet::Steal => self.steal_share.is_some(),
+            NotQuiet::BusyAtStart => self.is_busy_at_start,
+            NotQuiet::Frequency => self.changes_frequency,
+        }
     }
 }
 

@@ -262,7 +262,7 @@ fn improvement(tested: &[Tested<'_>], alpha: f64) -> Option<Bounded> {
 mod tests {
     use super::super::samples::{Boot, Conditions, Run};
     use super::*;
-    use faultline_model::workload_comparison::{Answer, CautionCode, FewUnits, Unit};
+    use faultline_model::workload_comparison::{Answer, CautionCode, FewUnits, NotQuiet, Unit};
     use proptest::prelude::*;
 
     fn workload(direction: Direction, a: &[f64], b: &[f64]) -> Workload {
@@ -331,12 +331,23 @@ mod tests {
         assert_eq!(untrusting(in_turns).answer, Answer::Faster);
 
         let mut quiet = apart();
-        quiet.a.conditions = Conditions { is_recorded: true, is_steady: true, ..Conditions::default() };
+        quiet.a.conditions = Conditions { is_recorded: true, ..Conditions::default() };
         assert_eq!(untrusting(quiet.clone()).answer, Answer::Inconclusive, "of one side nothing is known");
+        let why = |workload: Workload| {
+            let cautions = untrusting(workload).cautions;
+            cautions.into_iter().find_map(|caution| match caution.what {
+                Caution::NotInterleaved { not_quiet } => Some(not_quiet),
+                _ => None,
+            })
+        };
+        assert_eq!(why(quiet.clone()), Some(vec![NotQuiet::NotRecorded]));
         quiet.b.conditions = quiet.a.conditions;
         assert_eq!(untrusting(quiet.clone()).answer, Answer::Faster);
+        assert_eq!(why(quiet.clone()), Some(vec![]));
         quiet.b.conditions.others_cpus = Some(0.4);
-        assert_eq!(untrusting(quiet).answer, Answer::Inconclusive);
+        assert_eq!(untrusting(quiet.clone()).answer, Answer::Inconclusive);
+        quiet.a.conditions.changes_frequency = true;
+        assert_eq!(why(quiet), Some(vec![NotQuiet::Load, NotQuiet::Frequency]), "of either side");
 
         let mut boots = apart();
         (boots.a, boots.b) =
