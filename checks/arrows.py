@@ -30,18 +30,18 @@ ALLOWED = {
     "faultline-frame-designs": {"frames"},
 }
 
-# What a room's tests may use beside.
+# What a crate's tests may use in addition.
 ALLOWED_IN_TESTS = {"faultline": {"store"}}
 
-# Crates that know arguments, a terminal or signals: not for the rooms below the faces.
-OF_FACES = {"clap", "clap_complete", "clap_mangen", "ctrlc", "indicatif", "terminal_size"}
-BELOW_FACES = {"faultline-experiment", "faultline-literature", "faultline-report"}
-BELOW_FACES |= {f"faultline-{room}" for room in ALLOWED["faultline-experiment"]}
+# Crates that know arguments, a terminal or signals: only front ends may use them.
+FRONT_END_ONLY = {"clap", "clap_complete", "clap_mangen", "ctrlc", "indicatif", "terminal_size"}
+BELOW_FRONT_ENDS = {"faultline-experiment", "faultline-literature", "faultline-report"}
+BELOW_FRONT_ENDS |= {f"faultline-{crate}" for crate in ALLOWED["faultline-experiment"]}
 
-# The QEMU plugin: a workspace of its own, GPL-2.0-or-later.
+# The QEMU plugin: a separate workspace, GPL-2.0-or-later.
 APART = "faultline-lens"
 
-# What would give a pure room a clock, a file or a random number of its own making.
+# What would give a pure crate its own clock, file or random number.
 PURE = {"faultline-model", "faultline-stats", "faultline-exchange", "faultline-literature", "faultline-coherence",
         "faultline-frames"}
 IMPURE = re.compile(r"""
@@ -51,7 +51,7 @@ IMPURE = re.compile(r"""
   | \b(?:rand::rng|thread_rng|from_entropy|from_os_rng)\b
 """, re.VERBOSE)
 
-# Rooms that go by the clock they are given, so that they can be simulated; and the one file that reads the system's.
+# Crates that use the clock passed to them, so that they can be simulated; and the one file that reads the system's clock.
 GIVEN_A_CLOCK = {"faultline-experiment", "faultline-runner"}
 SYSTEM_CLOCK = "src/clock.rs"
 CLOCK = re.compile(r"\b(?:SystemTime|Instant)\b")
@@ -59,37 +59,37 @@ TESTS = re.compile(r"^#\[cfg\(test\)\]\n(?:pub(?:\(crate\))? )?mod \w+ \{\n.*?^\
 
 
 def crossings(metadata):
-    """Arrows that are not allowed, as sentences. `metadata`: the parsed output of `cargo metadata --no-deps`."""
+    """Dependencies that are not allowed, as sentences. `metadata`: the parsed output of `cargo metadata --no-deps`."""
     names = {package["name"] for package in metadata["packages"]}
     found = []
     for package in metadata["packages"]:
         name = package["name"]
         if name not in ALLOWED:
-            found.append(f"{name}: not in the table of checks/arrows.py: say which rooms it may use")
+            found.append(f"{name}: not in the table of checks/arrows.py: add the crates that it may use")
             continue
-        allowed = {f"faultline-{room}" for room in ALLOWED[name]}
-        in_tests = {f"faultline-{room}" for room in ALLOWED_IN_TESTS.get(name, set())}
+        allowed = {f"faultline-{crate}" for crate in ALLOWED[name]}
+        in_tests = {f"faultline-{crate}" for crate in ALLOWED_IN_TESTS.get(name, set())}
         if any(dependency["name"] == APART for dependency in package["dependencies"]):
-            found.append(f"{name} → {APART}: nothing links to the plugin, for its licence's sake")
+            found.append(f"{name} → {APART}: nothing may link to the plugin, because of its licence")
         for dependency in package["dependencies"]:
             may = allowed | in_tests if dependency.get("kind") == "dev" else allowed
-            if dependency["name"] in OF_FACES and name in BELOW_FACES:
-                found.append(f"{name} → {dependency['name']}: arguments, terminals and signals are for faces alone")
+            if dependency["name"] in FRONT_END_ONLY and name in BELOW_FRONT_ENDS:
+                found.append(f"{name} → {dependency['name']}: only front ends may use arguments, terminals and signals")
             if dependency["name"] in names and dependency["name"] not in may:
-                found.append(f"{name} → {dependency['name']}: this arrow does not point down")
+                found.append(f"{name} → {dependency['name']}: this dependency is not allowed")
     return sorted(set(found))
 
 
 def impurities(name, path, text):
-    """Uses of the outside world in a pure room's source, as sentences. Its modules of tests may."""
+    """Uses of the outside world in the source of a pure crate, as sentences. Its test modules may use it."""
     return [f"{name}: {path} uses {found.group()}" for found in IMPURE.finditer(TESTS.sub("", text))]
 
 
 def clock_readings(name, path, text):
-    """Uses of the system's clock in a room that is given one, as sentences. Its modules of tests may."""
+    """Uses of the system's clock in a crate that is passed one, as sentences. Its test modules may use it."""
     if str(path) == SYSTEM_CLOCK:
         return []
-    return [f"{name}: {path} uses {found.group()}, and is given a clock" for found in CLOCK.finditer(TESTS.sub("", text))]
+    return [f"{name}: {path} uses {found.group()} instead of the clock passed to it" for found in CLOCK.finditer(TESTS.sub("", text))]
 
 
 def sources(package):

@@ -23,16 +23,16 @@ class Arrows(unittest.TestCase):
 
     def test_an_arrow_that_points_up_is_found(self):
         metadata = {"packages": [package("faultline-model", "faultline-store"), package("faultline-store")]}
-        self.assertEqual(arrows.crossings(metadata), ["faultline-model → faultline-store: this arrow does not point down"])
+        self.assertEqual(arrows.crossings(metadata), ["faultline-model → faultline-store: this dependency is not allowed"])
 
     def test_the_commands_tests_alone_look_into_the_database(self):
         def command(kind):
             dependency = {"name": "faultline-store", "kind": kind}
             return {"packages": [{"name": "faultline", "dependencies": [dependency]}, package("faultline-store")]}
         self.assertEqual(arrows.crossings(command("dev")), [])
-        self.assertEqual(arrows.crossings(command(None)), ["faultline → faultline-store: this arrow does not point down"])
+        self.assertEqual(arrows.crossings(command(None)), ["faultline → faultline-store: this dependency is not allowed"])
 
-    def test_only_faces_know_arguments_and_terminals(self):
+    def test_only_front_ends_know_arguments_and_terminals(self):
         self.assertEqual(len(arrows.crossings({"packages": [package("faultline-experiment", "clap")]})), 1)
 
     def test_the_literature_is_shown_by_report_which_does_not_know_it(self):
@@ -40,15 +40,15 @@ class Arrows(unittest.TestCase):
                 package("faultline-model"), package("faultline-stats"), package("faultline-report")]
         self.assertEqual(arrows.crossings({"packages": down}), [])
         up = {"packages": [package("faultline-report", "faultline-literature"), package("faultline-literature")]}
-        self.assertEqual(arrows.crossings(up), ["faultline-report → faultline-literature: this arrow does not point down"])
+        self.assertEqual(arrows.crossings(up), ["faultline-report → faultline-literature: this dependency is not allowed"])
 
     def test_nothing_links_to_the_plugin(self):
         self.assertEqual(len(arrows.crossings({"packages": [package("faultline", "faultline-lens")]})), 1)
 
-    def test_a_room_without_a_place_is_found(self):
+    def test_a_crate_that_is_not_in_the_table_is_found(self):
         self.assertEqual(len(arrows.crossings({"packages": [package("faultline-attic")]})), 1)
 
-    def test_a_pure_room_that_looks_outside_is_found(self):
+    def test_a_pure_crate_that_looks_outside_is_found(self):
         self.assertEqual(arrows.impurities("m", "a.rs", "use std::fs;"), ["m: a.rs uses std::fs"])
         self.assertEqual(len(arrows.impurities("m", "a.rs", "use std::{cmp, fs};")), 1)
         tests = "fn f() {}\n#[cfg(test)]\nmod tests {\n    use std::fs;\n}\n"
@@ -57,14 +57,14 @@ class Arrows(unittest.TestCase):
 
     def test_one_file_alone_reads_the_systems_clock(self):
         text = "use std::time::Instant;"
-        self.assertEqual(arrows.clock_readings("r", "src/run.rs", text), ["r: src/run.rs uses Instant, and is given a clock"])
+        self.assertEqual(arrows.clock_readings("r", "src/run.rs", text), ["r: src/run.rs uses Instant instead of the clock passed to it"])
         self.assertEqual(arrows.clock_readings("r", "src/clock.rs", text), [])
 
     def test_the_simulation_is_for_tests_alone(self):
         simulation = package("faultline-simulation", "faultline-experiment")
-        room = package("faultline-experiment", "faultline-simulation")
-        found = arrows.crossings({"packages": [simulation, room]})
-        self.assertEqual(found, ["faultline-experiment → faultline-simulation: this arrow does not point down"])
+        crate = package("faultline-experiment", "faultline-simulation")
+        found = arrows.crossings({"packages": [simulation, crate]})
+        self.assertEqual(found, ["faultline-experiment → faultline-simulation: this dependency is not allowed"])
 
 
 class Licences(unittest.TestCase):

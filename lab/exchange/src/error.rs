@@ -135,7 +135,7 @@ impl ReadError {
             }
             ReadError::Directory { .. } => "give the file that holds the figures",
             ReadError::Unrecognised { .. } => {
-                "name the format with `import --from FORMAT`; if the tool writes a directory, give the directory; other tools' figures can be converted to `bencher` JSON"
+                "name the format with `--from FORMAT`; if the tool writes a directory, give the directory; convert the figures of other tools to `bencher` JSON"
             }
             ReadError::Ambiguous { .. } => "name the format with `import --from FORMAT`",
             ReadError::Empty { .. } => "check that the tool that writes it succeeded",

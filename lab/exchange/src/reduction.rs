@@ -44,7 +44,7 @@ impl Reduction {
         }
         match validity::fault(&self.dataset) {
             Some(fault) => Err(WriteError::new(
-                format!("{format} can't tell all benchmarks apart: it would have {fault}"),
+                format!("{format} cannot distinguish all benchmarks: it would have {fault}"),
                 "write them one by one, or as `faultline`, which holds everything",
             )),
             None => Ok(self),
@@ -179,7 +179,7 @@ impl Reduction {
                 }
                 _ => false,
             },
-            "that a figure sums up several values",
+            "that a figure summarises several values",
         )
     }
 
@@ -258,7 +258,7 @@ impl Reduction {
             series.points.retain(|point| point.commit == commit && point.time == time);
             gone += before - series.points.len();
         }
-        self.lost(gone, |n| format!("history: only what was measured last is kept ({n} {} left out)", runs(n)));
+        self.lost(gone, |n| format!("history: only the last measurement is kept ({n} {} left out)", runs(n)));
         self
     }
 
@@ -335,7 +335,7 @@ impl Reduction {
                 let held = held(series);
                 replace(&mut series.direction, held)
             },
-            "which way is better",
+            "which direction is better",
         )
     }
 
@@ -461,6 +461,9 @@ mod tests {
         let error = Reduction::of(&both).unwrap().names(|_| "b".to_owned()).ready("lkp");
         assert!(error.is_ok());
         let error = Reduction::of(&both).unwrap().identities(|_| ("b".to_owned(), None)).ready("lkp");
-        assert_eq!(error.unwrap_err().problem, "lkp can't tell all benchmarks apart: it would have two benchmarks 'b'");
+        assert_eq!(
+            error.unwrap_err().problem,
+            "lkp cannot distinguish all benchmarks: it would have two benchmarks 'b'"
+        );
     }
 }

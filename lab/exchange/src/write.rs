@@ -14,7 +14,7 @@ pub fn write(dataset: &Dataset, format: Format) -> Result<Written, WriteError> {
     match &format.content {
         Content::Values { write: Some(write), .. } => write(whole),
         Content::Values { write: None, .. } => {
-            Err(WriteError::new(format!("{format} is only read"), "`faultline` holds everything"))
+            Err(WriteError::new(format!("{format} can be read but not written"), "`faultline` holds everything"))
         }
         Content::Changes { instead, .. } => {
             Err(WriteError::new(format!("{format} holds changes, not values"), *instead))
@@ -28,7 +28,7 @@ pub fn write_changes(found: &[(&Series, &SeriesChanges)], format: Format) -> Res
         let others: Vec<String> =
             FORMATS.iter().filter(|format| format.holds_changes()).map(|format| format!("`--to {format}`")).collect();
         let hint = format!("{}, or `--format json`", others.join(", "));
-        return Err(WriteError::new(format!("{format} has no place for steps"), hint));
+        return Err(WriteError::new(format!("{format} cannot hold steps"), hint));
     };
     Ok(write(found))
 }
@@ -50,13 +50,13 @@ mod tests {
     fn a_format_that_is_only_read_is_not_written() {
         assert!(!ONLY_READ.is_written());
         let error = write(&Dataset::of(Vec::new()), &ONLY_READ).unwrap_err();
-        assert_eq!(error.to_string(), "only-read is only read");
+        assert_eq!(error.to_string(), "only-read can be read but not written");
     }
 
     #[test]
     fn steps_are_refused_where_there_is_no_place_for_them() {
         let error = write_changes(&[], &ONLY_READ).unwrap_err();
-        assert_eq!(error.to_string(), "only-read has no place for steps");
+        assert_eq!(error.to_string(), "only-read cannot hold steps");
         assert_eq!(error.hint, "`--to otava-json`, or `--format json`");
     }
 }

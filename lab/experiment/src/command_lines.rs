@@ -73,14 +73,14 @@ fn looks_like_command(text: &str) -> bool {
 
 fn mixed(command: &str, result: &str) -> Error {
     Error::usage(
-        format!("'{command}' is a command, and '{result}' names results"),
+        format!("'{command}' is a command, but '{result}' is a run, file or import"),
         "compare two commands, or two runs or files",
     )
 }
 
 fn neither(text: &str, why: Error) -> Error {
     Error::usage(
-        format!("'{text}' names no run, file or import, and is no command: {why}"),
-        "two commands are compared as `faultline compare './old ARGS' './new ARGS'`; `faultline list` shows the runs",
+        format!("'{text}' is neither a run, file or import nor a command: {why}"),
+        "`faultline list` shows the runs; `faultline compare './old ARGS' './new ARGS'` compares two commands",
     )
 }

@@ -2,7 +2,7 @@
 
 use faultline_model::journal::JournalError;
 use faultline_runner::RequestError;
-use faultline_store::StoreError;
+use faultline_store::{StoreError, StoreErrorKind};
 use faultline_targets::TargetError;
 
 /// Why a request cannot be met.
@@ -64,7 +64,10 @@ impl From<TargetError> for Error {
 
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
-        let kind = if error.not_there { ErrorKind::Usage } else { ErrorKind::Failed };
+        let kind = match error.kind {
+            StoreErrorKind::NoSuchRun | StoreErrorKind::Unusable => ErrorKind::Usage,
+            StoreErrorKind::Failed => ErrorKind::Failed,
+        };
         Error { problem: error.problem, hint: error.hint, kind }
     }
 }

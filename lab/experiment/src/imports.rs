@@ -60,7 +60,7 @@ fn check_name(name: &str) -> Result<(), Error> {
     if !is_plain || name.parse::<i64>().is_ok() || name.contains('@') {
         return Err(Error::usage(
             format!(
-                "'{name}' can't be a name: a name is no number, has no '@', and no blanks at its ends or control characters"
+                "'{name}' cannot be a name: a name is not a number, and has no '@', no control characters, and no blanks at its ends"
             ),
             "`--name NAME` gives another name",
         ));

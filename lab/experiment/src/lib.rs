@@ -1,8 +1,8 @@
-//! Begins, resumes, looks at and concludes measurements: runs, live comparisons, checks, runs under the lens. One room under every face.
+//! Starts, resumes, evaluates and concludes measurements: runs, live comparisons, checks, runs under the lens. All front ends use it.
 //!
-//! A face makes a request of what its user says, and gives a [`Lab`]: where things are ([`Places`]), what makes machines ready
-//! ([`Machines`]), a clock, what ends it (a stop flag), and whom to tell ([`Observer`]). It gets back what was concluded, once ([`Measured`], [`Conclusion`]), and shows it. Nothing here prints, takes
-//! signals, or knows a terminal; what is said is data ([`Notice`], [`Error`]).
+//! A front end makes a request from its user's input, and passes a [`Lab`]: paths ([`Places`]), a way to make machines ready ([`Machines`]),
+//! a clock, a stop flag, and an [`Observer`]. It gets back one conclusion ([`Measured`], [`Conclusion`]) and shows it. Nothing here prints,
+//! handles signals, or knows a terminal; notices and errors are data ([`Notice`], [`Error`]).
 
 mod check;
 mod command_lines;

@@ -56,7 +56,7 @@ pub(crate) fn stretch(
         Completion::Stopped => Ok(Stretch::Stopped),
         Completion::LeftChanged(text) => Err(Error::failed(
             text,
-            format!("put it back by hand; what was measured is saved, and `faultline resume {}` goes on", head.id),
+            format!("restore it by hand; everything measured is saved, and `faultline resume {}` continues", head.id),
         )),
     }
 }

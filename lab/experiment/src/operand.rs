@@ -9,6 +9,7 @@ use faultline_model::dataset::{Dataset, Series};
 use faultline_model::record::{RunHead, RunId, RunRecord};
 use faultline_model::subject::SubjectIndex;
 use faultline_stats::datasets;
+use faultline_store::StoreErrorKind;
 use faultline_targets::search_path::is_executable;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -70,9 +71,8 @@ pub fn resolve(text: &str, from: Option<Foreign>, places: &Places) -> Result<Ope
         Source::Run(record) if record.settings.comparison().is_some() => one_side(&record, part)?,
         source => {
             let dataset = Operand { name: String::new(), source }.dataset();
-            datasets::at_commit(&dataset, part).map_err(|error| {
-                Error::usage(format!("{holder}: {error}"), "commits are named by their first letters")
-            })?
+            datasets::at_commit(&dataset, part)
+                .map_err(|error| Error::usage(format!("{holder}: {error}"), "give the beginning of a commit's name"))?
         }
     };
     Ok(Operand { name: text.to_owned(), source: Source::Figures(dataset) })
@@ -113,7 +113,7 @@ fn one_benchmark(dataset: Dataset, file: &str, benchmark: &str) -> Result<Datase
             names.iter().zip(1..).take(NAMES_SHOWN).map(|(name, place)| format!("{place}: {name}")).collect();
         return Err(Error::usage(
             format!("{file} has no benchmark '{benchmark}'"),
-            format!("it has {}; say its number or its name: {file}:1", there.join(", ")),
+            format!("it has {}; give a number or a name, for example {file}:1", there.join(", ")),
         ));
     };
     let series = dataset.series.into_iter().filter(|series| series.name == name).collect();
@@ -192,7 +192,7 @@ fn whole(text: &str, from: Option<Foreign>, places: &Places) -> Result<Option<Fo
             match loaded {
                 Ok(head) => Ok(Some(Found::Run(head))),
                 // A commit's name may have no letters.
-                Err(error) if error.not_there => match named(text, from, places)? {
+                Err(error) if error.kind == StoreErrorKind::NoSuchRun => match named(text, from, places)? {
                     Some(found) => Ok(Some(found)),
                     None => Err(error.into()),
                 },
@@ -206,7 +206,7 @@ fn whole(text: &str, from: Option<Foreign>, places: &Places) -> Result<Option<Fo
 fn unknown(text: &str) -> Error {
     Error::usage(
         format!("there is no file, run or import '{text}'"),
-        "a run's number or label (`faultline list`), its commit, a file or directory, or a name (`faultline import` lists them)",
+        "give a run's number or label (`faultline list`), a commit, a file or directory, or the name of an import (`faultline import`)",
     )
 }
 
@@ -244,7 +244,7 @@ pub fn read(path: &Path, from: Option<Foreign>) -> Result<(Foreign, Dataset), Er
     found.map_err(|error| match error {
         ReadError::Unrecognised { .. } if is_program(path) => Error::usage(
             format!("{} is a program, not a file of figures", path.display()),
-            "two programs are compared as commands: `faultline compare './old ARGS' './new ARGS'`",
+            "compare two programs as commands: `faultline compare './old ARGS' './new ARGS'`",
         ),
         error => Error::usage(error.to_string(), error.hint()),
     })

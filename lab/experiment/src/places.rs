@@ -36,7 +36,7 @@ impl Places {
     /// user's directories. Fails if our own program's path is not known.
     pub fn find() -> Result<Self, Error> {
         let keeper = std::env::current_exe().map_err(|error| {
-            Error::failed(format!("cannot find our own program: {error}"), "call it by its full path")
+            Error::failed(format!("cannot find the path of this program: {error}"), "call it by its full path")
         })?;
         let strategy = etcetera::choose_base_strategy().ok();
         let data = strategy.as_ref().map(|strategy| strategy.data_dir().join("faultline"));
@@ -83,7 +83,7 @@ impl Places {
         if !scratch.is_dir() {
             return Err(Error::usage(
                 format!("there is no directory {} for scratch files", scratch.display()),
-                "`--scratch DIR` takes a directory that is there, with room for copies of programs",
+                "`--scratch DIR` takes an existing directory with room for copies of programs",
             ));
         }
         // Otherwise every execution would fail, and these failures would be final.
@@ -101,7 +101,7 @@ impl Places {
         let workloads = self.workloads.clone().ok_or_else(|| {
             Error::usage(
                 "the workloads' programs are not beside the command",
-                "`make build` builds them; `--workloads DIR` says where they are",
+                "`make build` builds them; `--workloads DIR` names their directory",
             )
         })?;
         Ok(Host::new(self.host_paths(workloads)?))
@@ -122,8 +122,8 @@ impl Places {
     pub(crate) fn guest_paths(&self) -> Result<GuestPaths, Error> {
         let guest = self.guest.clone().ok_or_else(|| {
             Error::usage(
-                "what guests are made of is not beside the command",
-                "`make guest` builds it; `--guest DIR` says where it is",
+                "the guest's parts are not beside the command",
+                "`make guest` builds them; `--guest DIR` names their directory",
             )
         })?;
         let cache = self

@@ -11,7 +11,7 @@ pub(crate) fn subject(head: &RunHead, index: SubjectIndex) -> Result<&Subject, E
     head.subject(index).ok_or_else(|| {
         Error::failed(
             format!("run {} does not say what it measured as {index}", head.id),
-            "its database was changed by hand; begin another run",
+            "its database was changed by hand; start a new run",
         )
     })
 }
@@ -61,7 +61,7 @@ fn check_workloads<'a>(
         if info.and_then(|info| info.variant(&case.variant)).is_none_or(|variant| !variant.modes.contains(&case.mode)) {
             return Err(Error::failed(
                 format!("run {} needs the workload {case}, which is not here", head.id),
-                "`--workloads DIR` says where the workloads are that it began with",
+                "`--workloads DIR` names the directory of the workloads with which it began",
             ));
         }
     }

@@ -96,8 +96,8 @@ fn given_tree(tree: &TreeRequest, machine: &Machine) -> Result<GivenTree, Error>
     })?;
     let Some(whole_text) = whole.to_str() else {
         return Err(Error::usage(
-            format!("the tree's name {} is not UTF-8 text", whole.display()),
-            "give it another name: it is saved with the run, as text",
+            format!("the name of the tree {} is not UTF-8", whole.display()),
+            "rename it; the name is saved with the run as text",
         ));
     };
     let words = shell_words::split(command).map_err(|error| {

@@ -4,7 +4,7 @@ use crate::database;
 use crate::error::Error;
 use crate::places::Places;
 use faultline_model::record::RunId;
-use faultline_store::Store;
+use faultline_store::{Store, StoreErrorKind};
 
 /// The run with the name `text`. Digits that are not a run's number may be a label or a commit. Fails if there is none.
 pub fn find_run(text: &str, places: &Places) -> Result<RunId, Error> {
@@ -36,7 +36,7 @@ fn found(text: &str, places: &Places) -> Result<Found, Error> {
     let Some(number) = number else { return named(text, &store)?.ok_or_else(|| unknown(text)) };
     match store.load_head(number) {
         Ok(_) => Ok(Found { newest: number, others: Vec::new() }),
-        Err(error) if error.not_there => named(text, &store)?.ok_or_else(|| error.into()),
+        Err(error) if error.kind == StoreErrorKind::NoSuchRun => named(text, &store)?.ok_or_else(|| error.into()),
         Err(error) => Err(error.into()),
     }
 }

@@ -141,7 +141,7 @@ fn machine(setup: &mut Setup, usual: &Machine) -> Result<Machine, Error> {
 fn check_environment(setup: &Setup) -> Result<(), Error> {
     match setup.environment.iter().find(|(name, _)| name.is_empty() || name.contains(['=', '\0'])) {
         Some((name, _)) => Err(Error::usage(
-            format!("'{name}' is no name for a variable of the environment"),
+            format!("'{name}' is not a valid name of an environment variable"),
             "for example `env.MALLOC_ARENA_MAX=1`",
         )),
         None => Ok(()),
@@ -151,10 +151,7 @@ fn check_environment(setup: &Setup) -> Result<(), Error> {
 /// Refuses combinations that are impossible.
 fn check(setup: &Setup, is_guest: bool) -> Result<(), Error> {
     if setup.compiler.is_some() && setup.programs.is_some() {
-        return Err(Error::usage(
-            "a side has both programs and a compiler to build them with",
-            "give it one of the two",
-        ));
+        return Err(Error::usage("a side has both `programs` and `compiler`", "give it one of the two"));
     }
     if is_guest && setup.compiler.is_some() {
         return Err(Error::usage(
@@ -171,7 +168,10 @@ fn check(setup: &Setup, is_guest: bool) -> Result<(), Error> {
         return Err(Error::usage("a side has both a workload and a command", "give it one of the two"));
     }
     if is_guest && !setup.command.is_empty() {
-        return Err(Error::usage("a guest has none of this host's commands", "compare commands on this host"));
+        return Err(Error::usage(
+            "a command of this host cannot run in a guest",
+            "compare commands on this host, without `on`",
+        ));
     }
     Ok(())
 }
@@ -187,7 +187,7 @@ fn check_settings(setup: &Setup) -> Result<(), Error> {
         if !is_setting(&path) {
             return Err(Error::usage(
                 format!("this host has no setting {path}"),
-                "`sysctl -a` lists those of the kernel; below /sys there are the files themselves",
+                "`sysctl -a` lists the kernel's settings; other settings are files below /sys",
             ));
         }
         if let Err(error) = OpenOptions::new().write(true).open(&path) {
@@ -209,7 +209,7 @@ fn check_program(setup: &Setup) -> Result<(), Error> {
 
 fn absolute(path: &Path, what: &str) -> Result<PathBuf, Error> {
     path.canonicalize().map_err(|error| {
-        Error::usage(format!("cannot use {} for {what}: {error}", path.display()), "a variant's paths have to be there")
+        Error::usage(format!("cannot use {} for {what}: {error}", path.display()), "name an existing path")
     })
 }
 

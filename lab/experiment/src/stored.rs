@@ -53,6 +53,6 @@ pub fn imports(places: &Places) -> Result<Vec<ImportedLine>, Error> {
 
 fn newest(store: &Store) -> Result<RunId, Error> {
     store.newest_run()?.ok_or_else(|| {
-        Error::failed(format!("there is no run in {} yet", store.path().display()), "`faultline run` makes one")
+        Error::usage(format!("there is no run in {} yet", store.path().display()), "`faultline run` makes one")
     })
 }

@@ -26,7 +26,7 @@ pub struct StoredComparisonRequest {
     pub margin: Option<f64>,
     /// Sides that weren't measured in turns are trusted to have met the same machine.
     pub assume_quiet: bool,
-    /// Which way is better, for files that don't say it.
+    /// Which direction is better, for files that do not say.
     pub better: Option<Direction>,
 }
 
@@ -36,7 +36,7 @@ pub fn compare_stored(request: &StoredComparisonRequest, places: &Places) -> Res
         [one] => again(one, request, places),
         [a, b] => of_two(&operand::resolve(a, None, places)?, &operand::resolve(b, None, places)?, request),
         what => Err(Error::usage(
-            format!("there are {} things to compare, and it takes two", what.len()),
+            format!("a comparison takes two runs, files or commands, not {}", what.len()),
             "name two runs or files, or give `--a` and `--b` to measure two variants",
         )),
     }
@@ -49,8 +49,8 @@ fn again(name: &str, request: &StoredComparisonRequest, places: &Places) -> Resu
         let operand = operand::resolve(name, None, places)?;
         return Err(match benchmarks(&operand.dataset()).len() {
             2.. if Path::new(name).is_file() => Error::usage(
-                format!("'{name}' is one file, and it takes two things to compare"),
-                format!("two benchmarks of it are `faultline compare {name}:1 {name}:2`, by number or name"),
+                format!("a comparison takes two files, and only '{name}' is given"),
+                format!("`faultline compare {name}:1 {name}:2` compares two of its benchmarks, by number or name"),
             ),
             _ => one_only(&operand.name),
         });
@@ -61,8 +61,8 @@ fn again(name: &str, request: &StoredComparisonRequest, places: &Places) -> Resu
     }
     if request.level.is_some() || request.margin.is_some() {
         return Err(Error::usage(
-            format!("{name} ended at the level and the margin it was measured for"),
-            "measure again with `--level` or `--margin`, as they decide when a live comparison ends",
+            format!("the level and the margin of {name} are fixed"),
+            "measure again with `--level` or `--margin`: they decide when a live comparison ends",
         ));
     }
     match stored::conclusion(Some(head.id), places)?.what {
@@ -73,7 +73,7 @@ fn again(name: &str, request: &StoredComparisonRequest, places: &Places) -> Resu
 
 fn one_only(name: &str) -> Error {
     Error::usage(
-        format!("'{name}' is one thing, and it takes two to compare"),
+        format!("a comparison takes two runs or files, and only '{name}' is given"),
         "name another run or file, or give `--a` and `--b` to measure two variants",
     )
 }
@@ -120,4 +120,4 @@ fn under_one_name(mut datasets: [Dataset; 2]) -> [Dataset; 2] {
     datasets
 }
 
-const HINT: &str = "they have to hold the same benchmarks, under the same names; `faultline show` and `faultline export --to faultline` show what is there";
+const HINT: &str = "both must hold the same benchmarks under the same names; `faultline show` and `faultline export --to faultline` show what each holds";

@@ -60,7 +60,8 @@ pub fn facts(machine: &Machine, places: &Places) -> Result<Facts, Error> {
 
 /// The workloads of a machine, as they describe themselves. Fails if the machine is not available, or has none.
 pub fn workloads(machine: &Machine, places: &Places) -> Result<Vec<WorkloadInfo>, Error> {
-    Ok(LocalMachines.ready(machine, places, &StopFlag::default())?.target.workloads()?)
+    let ready = LocalMachines.ready(machine, places, &StopFlag::default())?;
+    ready.target.workloads().map_err(Error::target_as_usage)
 }
 
 /// The memory of a machine, if it is known.

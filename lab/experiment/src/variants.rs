@@ -24,7 +24,7 @@ const KEYS: &str =
     "env.NAME, sysctl.NAME, /sys/FILE, programs, compiler, sources, on, kernel, workload, command or partner.ROLE";
 
 /// The name of a side that changes nothing.
-const AS_IT_IS: &str = "as it is";
+const BASELINE: &str = "baseline";
 
 /// The content of a file.
 #[derive(Debug, Default, Deserialize)]
@@ -75,7 +75,7 @@ impl Variants {
             }
         }
         let name = text.trim();
-        let name = if name.is_empty() { AS_IT_IS } else { name };
+        let name = if name.is_empty() { BASELINE } else { name };
         Ok(Subject::on(name.to_owned(), Machine::Host, setup))
     }
 
@@ -92,11 +92,8 @@ impl Variants {
         }
         if self.declared.contains_key(first) {
             return Err(Error::usage(
-                format!(
-                    "'{first}' is a variant that {} declares, and a program in PATH, and what follows is no variant",
-                    self.file.display()
-                ),
-                format!("for the command write \"command='{}'\"", words.join(" ")),
+                format!("'{first}' is both a variant that {} declares and a program in PATH", self.file.display()),
+                format!("to run the command, write \"command='{}'\"", words.join(" ")),
             ));
         }
         Ok(true)
@@ -129,7 +126,7 @@ impl Variants {
             _ => {
                 return Err(Error::usage(
                     format!("a variant has no '{key}'"),
-                    format!("KEY=VALUE with a key of {KEYS}"),
+                    format!("write KEY=VALUE, where KEY is {KEYS}"),
                 ));
             }
         }
@@ -140,7 +137,7 @@ impl Variants {
         let hint = if is_executable(Path::new(word)) {
             format!("a program in this directory is written with its path: './{word}'")
         } else if self.declared.is_empty() {
-            format!("{} declares none; say it as KEY=VALUE, with a key of {KEYS}", self.file.display())
+            format!("{} declares none; write KEY=VALUE, where KEY is {KEYS}", self.file.display())
         } else {
             let names = self.declared.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             format!("{} declares {names}", self.file.display())
@@ -262,7 +259,7 @@ partners = { receiver = "host", forwarder = "host" }
         assert_eq!(words("./bench -n '1 2'"), ["command ./bench -n 1 2"]);
         assert_eq!(words("command='sleep 1'"), ["command sleep 1"]);
         assert_eq!(words("sh -c true"), ["command sh -c true"], "a program in PATH");
-        assert_eq!((words(""), variants().setup(" ").unwrap().name), (vec![], AS_IT_IS.to_owned()));
+        assert_eq!((words(""), variants().setup(" ").unwrap().name), (vec![], BASELINE.to_owned()));
     }
 
     #[test]
@@ -277,7 +274,7 @@ partners = { receiver = "host", forwarder = "host" }
         assert_eq!(both.setup("sh").unwrap().setup, Setup::default(), "what is declared goes first");
         assert_eq!(
             told(both.setup("sh -c true").unwrap_err()),
-            "'sh' is a variant that faultline.toml declares, and a program in PATH, and what follows is no variant; \
+            "'sh' is both a variant that faultline.toml declares and a program in PATH, and what follows is no variant; \
              for the command write \"command='sh -c true'\""
         );
         assert!(refused("colour=red").starts_with("a variant has no 'colour'"));

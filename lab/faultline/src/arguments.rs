@@ -17,7 +17,7 @@ use measuring::Measuring;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Does this system scale, and why not? Runs the classic kernel loops over 1…N CPUs, saves every sample, and says so.
+/// Measures how a system scales over CPUs: does it scale, why not, and since which commit?
 #[derive(Debug, Parser)]
 #[command(
     name = "faultline",
@@ -55,9 +55,9 @@ pub(crate) enum Command {
     List(List),
     /// Show a run's figures
     Show(Show),
-    /// Say whether two sides differ: live variants, runs, files or commits
+    /// Compare two sides, live or stored, and say whether they differ
     Compare(Box<compare::Compare>),
-    /// Measure this machine against itself: is it fit, and what differences can it see?
+    /// Check whether this machine is fit to measure on
     Check(compare::Check),
     /// Find steps in series of results over commits, with a stated false-positive rate
     Changes(exchange::Changes),
@@ -100,7 +100,7 @@ pub(crate) struct WorkloadsPlace {
     #[arg(long, value_name = "DIR", env = "FAULTLINE_WORKLOADS", hide_env_values = true)]
     pub(crate) workloads: Option<PathBuf>,
 
-    /// Directory of what guests are made of: an agent, and workloads linked statically [default: beside the command]
+    /// Directory of the guest's parts: the agent and the statically linked workloads [default: beside the command]
     #[arg(long, value_name = "DIR", env = "FAULTLINE_GUEST", hide_env_values = true)]
     pub(crate) guest: Option<PathBuf>,
 }
@@ -110,10 +110,7 @@ pub(crate) struct WorkloadsPlace {
 pub(crate) struct OnMachine {
     /// The machine: host, or a guest as qemu:KEY=VALUE,… [default: host]
     ///
-    /// A guest is an emulated machine that boots anew for each execution: its counts are exact, its rates are the
-    /// emulator's. Keys: cpus=N; sockets=N, each a NUMA node; memory=2G; kernel=FILE, without which it is the newest in
-    /// /boot; append=PARAMETER for the kernel, may come again; boot_limit=90s; accel=kvm for the host's own CPUs, if that
-    /// works here.
+    /// A guest is an emulated machine that boots anew for each execution. Its rates are the emulator's, not those of any hardware. Keys: cpus=N; sockets=N, each a NUMA node; memory=2G; kernel=FILE, by default the newest in /boot; append=PARAMETER for the kernel, may be repeated; boot_limit=90s; accel=kvm to use the host's own CPUs.
     #[arg(long, value_name = "MACHINE", value_parser = str::parse::<Machine>)]
     pub(crate) on: Option<Machine>,
 }
@@ -128,7 +125,7 @@ pub(crate) struct Conduct {
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
 
-    /// Time limit of each execution [default: 30 s more than three times its planned time; 30 min for builds]
+    /// Time limit of each execution [default: three times its planned time plus 30 s; 30 min for builds]
     #[arg(long, value_name = "DURATION", value_parser = positive_duration, allow_hyphen_values = true)]
     pub(crate) limit: Option<Duration>,
 
@@ -206,7 +203,7 @@ pub(crate) struct Run {
 Examples:
   faultline resume        continue the newest unfinished run
   faultline resume 3      continue run 3
-The time budget of a run starts again with each session; that of a comparison covers all its sessions.")]
+The --time of a run starts anew with each session; that of a comparison is the total over all sessions.")]
 pub(crate) struct Resume {
     /// The run, by number, label or commit [default: the newest unfinished]
     #[arg(value_name = "RUN", add = completing::run())]
@@ -300,19 +297,19 @@ pub(crate) struct Facts {
 #[command(after_help = "\
 Examples:
   faultline published                 every table
-  faultline published dragonfly       those whose name holds a word
-  faultline published --compare       before against after, with intervals and answers
-  faultline published --beside 3      the literature's figures beside those of run 3")]
+  faultline published dragonfly       tables whose name contains the word
+  faultline published --compare       before against after, with confidence intervals
+  faultline published --beside 3      the literature's figures next to those of run 3")]
 pub(crate) struct Published {
     /// Part of a table's name
     #[arg(value_name = "NAME", conflicts_with = "beside")]
     pub(crate) name: Option<String>,
 
-    /// Test before against after, with intervals of the improvements
+    /// Test before against after, with confidence intervals of the improvements
     #[arg(long, conflicts_with = "beside")]
     pub(crate) compare: bool,
 
-    /// Show the figures beside those of this run (number, label or commit)
+    /// Show the figures next to those of this run (number, label or commit)
     #[arg(long, value_name = "RUN", add = completing::run())]
     pub(crate) beside: Option<String>,
 
@@ -366,10 +363,13 @@ fn partner(text: &str) -> Result<(Role, Machine), String> {
     Ok((role.parse()?, machine.parse()?))
 }
 
-/// A run's name.
+/// A run's label. Digits alone are refused: they would be looked up as a run's number first.
 pub(crate) fn label(text: &str) -> Result<String, String> {
     if text.trim().is_empty() || text.trim() != text || text.contains(char::is_control) {
         return Err("a label is text without spaces around it; write it like nightly-6.9".to_owned());
+    }
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(format!("digits alone are a run's number; write it like run-{text}"));
     }
     Ok(text.to_owned())
 }
@@ -382,7 +382,7 @@ pub(crate) fn seed(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Longer than anyone waits, and short enough to be reckoned with.
+/// Longer than anyone waits, and short enough to calculate with.
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -395,12 +395,12 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 pub(crate) fn positive_duration(text: &str) -> Result<Duration, String> {
     duration(text)
-        .and_then(|length| if length.is_zero() { Err("it must be longer than nothing".to_owned()) } else { Ok(length) })
+        .and_then(|length| if length.is_zero() { Err("it must be longer than 0".to_owned()) } else { Ok(length) })
 }
 
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     let size: bytesize::ByteSize = text.parse().map_err(|_| "not a size; write it like 4MiB or 200".to_owned())?;
-    if size.as_u64() == 0 { Err("it must be more than nothing".to_owned()) } else { Ok(size.as_u64()) }
+    if size.as_u64() == 0 { Err("it must be at least 1".to_owned()) } else { Ok(size.as_u64()) }
 }
 
 #[cfg(test)]

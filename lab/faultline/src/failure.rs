@@ -70,7 +70,7 @@ pub(crate) fn stopped() -> ExitCode {
 
 /// A line on standard error. If it cannot be written, nothing else can be done.
 ///
-/// It may cite files, arguments and output of programs. Control characters are shown in escaped form, so that they do not control the terminal.
+/// It may cite files, arguments and output of programs. Control characters are shown in escaped form, so they do not control the terminal.
 pub(crate) fn warn(line: &dyn Display) {
     let shown = |c: char| if c.is_control() && c != '\n' { '\u{FFFD}' } else { c };
     let line: String = line.to_string().chars().map(shown).collect();
@@ -97,8 +97,17 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
 fn command_called() -> String {
     let mut command = Arguments::command();
     let mut called = String::new();
-    for word in std::env::args_os().skip(1) {
+    let mut words = std::env::args_os().skip(1);
+    while let Some(word) = words.next() {
         let word = word.to_string_lossy();
+        // `--db` is the only option that may precede a command.
+        if word == "--db" {
+            words.next();
+            continue;
+        }
+        if word.starts_with("--db=") {
+            continue;
+        }
         let Some(next) = command.find_subcommand(&*word).cloned() else { break };
         called.push_str(&format!(" {word}"));
         command = next;
@@ -112,9 +121,10 @@ fn problem(text: &str) -> String {
     paragraph.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// The parser's tip, such as a similar option. Its tip to pass an unknown option as a value after `--` is misleading and left out.
 fn tip(text: &str) -> Option<String> {
-    let line = text.lines().find_map(|line| line.trim_start().strip_prefix("tip: "))?;
-    Some(line.to_owned())
+    let mut tips = text.lines().filter_map(|line| line.trim_start().strip_prefix("tip: "));
+    tips.find(|tip| !tip.starts_with("to pass ")).map(str::to_owned)
 }
 
 impl From<Error> for Failure {

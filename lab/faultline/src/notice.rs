@@ -6,15 +6,18 @@ use faultline_experiment::Notice;
 pub(crate) fn words(notice: &Notice) -> String {
     match notice {
         Notice::SettingPutBack { setting } => {
-            format!("a comparison that was killed had left the system changed: {setting}")
+            format!("restored a setting that a killed comparison had left changed: {setting}")
         }
         Notice::BuildingWorkloads { compiler } => format!("building the workloads with {compiler}"),
-        Notice::FinishedAlready { run } => format!("run {run} is finished already"),
+        Notice::FinishedAlready { run } => format!("run {run} is already finished"),
         Notice::NoSymbols { program } => {
-            format!("hint: {} has no symbols, so addresses stand for names; `-g` gives it some", program.display())
+            format!(
+                "hint: {} has no symbols, so addresses are shown instead of names; build it with `-g`",
+                program.display()
+            )
         }
         Notice::NoDebugInformation { vmlinux } => format!(
-            "hint: {} has no debugging information, so there are no source lines and members; build the kernel with CONFIG_DEBUG_INFO",
+            "hint: {} has no debugging information, so source lines and members are not shown; build the kernel with CONFIG_DEBUG_INFO",
             vmlinux.display()
         ),
     }

@@ -14,7 +14,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
         ErrorKind::BrokenPipe => Failure::reader_gone(),
         _ => Failure::new(
             format!("cannot write to standard output: {error}"),
-            "give it somewhere to go; what was measured is saved in any case",
+            "redirect it to a place that can be written; everything measured is saved",
         ),
     })
 }

@@ -70,7 +70,7 @@ fn the_time_has_to_hold_one_block() {
     refused(
         &lab,
         &["run", "zero_fill:base", "--cpus", "1", "--time", "300ms"],
-        "a budget of 0.3 s is too short for one block",
+        "a time budget of 0.3 s is too short for one block",
     );
     refused(
         &lab,
@@ -139,7 +139,7 @@ fn budgets_for_what_is_not_run_are_refused() {
     let kernel = ["lens", "kernel", "zero_fill", "--cpus", "2", "--budget", "zero_fill<=5@4"];
     refused(&lab, &kernel, "is for 4 CPUs, which are not run");
     let other = ["lens", "kernel", "zero_fill", "--cpus", "2", "--budget", "fz<=5@2"];
-    refused(&lab, &other, "the budget 'transfers:fz<=5@2' names nothing that is run");
+    refused(&lab, &other, "the budget 'transfers:fz<=5@2' names a case that is not run");
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn a_variant_may_be_a_command_line_too() {
     assert!(stderr(&compare(&lab, &["--a", "old 1", "--b", "new 1"])).contains("'./old'"));
     fs::write(lab.path("faultline.toml"), "[variant.sh]\nenvironment = { X = 1 }\n").unwrap();
     let both = compare(&lab, &["--a", "sh ./old", "--b", "sh ./new"]);
-    assert_refused(&both, 2, "'sh' is a variant that faultline.toml declares, and a program in PATH");
+    assert_refused(&both, 2, "'sh' is both a variant that faultline.toml declares and a program in PATH");
     assert!(stderr(&both).contains("\"command='sh ./old'\""));
 }
 
@@ -68,14 +68,14 @@ fn what_is_neither_is_said_in_one_line() {
     assert_refused(
         &compare(&lab, &["./old 1", "./nwe 1"]),
         2,
-        "'./nwe 1' names no run, file or import, and is no command: cannot run ./nwe",
+        "'./nwe 1' is neither a run, file or import nor a command: cannot run ./nwe",
     );
     assert_refused(&compare(&lab, &["nosuchprogram 1", "./new 1"]), 2, "there is no program 'nosuchprogram' in PATH");
     fs::write(lab.path("figures.json"), HYPERFINE).unwrap();
     assert_refused(
         &compare(&lab, &["./old 1", "figures.json"]),
         2,
-        "'./old 1' is a command, and 'figures.json' names results",
+        "'./old 1' is a command, but 'figures.json' is a run, file or import",
     );
     assert_refused(&compare(&lab, &["first", "second"]), 2, "there is no file, run or import 'first'");
     assert!(!lab.db().exists());
@@ -116,7 +116,7 @@ fn two_commands_of_one_file_are_compared() {
     assert_refused(&output, 2, "times.json has no benchmark '3'");
     assert!(stderr(&output).contains("it has 1: sort small, 2: sort big"), "{}", stderr(&output));
     let one = compare(&lab, &["times.json"]);
-    assert_refused(&one, 2, "'times.json' is one file");
+    assert_refused(&one, 2, "only 'times.json' is given");
     assert!(stderr(&one).contains("times.json:1 times.json:2"), "{}", stderr(&one));
     let exported =
         lab.command(&["export", "times.json:2", "--to", "hyperfine"]).current_dir(lab.path("")).output().unwrap();

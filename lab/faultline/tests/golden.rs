@@ -178,7 +178,7 @@ fn arguments_that_are_no_text_are_refused_too() {
     let tree = lab.path("").join(OsStr::from_bytes(b"\xff"));
     std::fs::create_dir(&tree).unwrap();
     let mut run = lab.command(&["run", "tree_build", "--command", "make", "--tree"]);
-    lab::assert_refused(&run.arg(&tree).output().unwrap(), 2, "is not UTF-8 text");
+    lab::assert_refused(&run.arg(&tree).output().unwrap(), 2, "is not UTF-8");
 }
 
 #[test]

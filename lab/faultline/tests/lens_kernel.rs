@@ -74,7 +74,7 @@ fn transfers_of_shared_faults_are_counted_and_named() {
     assert!(names.iter().any(|name| name.ends_with(" of CPU 0") || name.ends_with(" of CPU 1")), "{names:?}");
     // Both sides of the budget: what it is held to, and what to look at.
     let said = stderr(&output);
-    assert!(said.contains("the limit is not kept") && code.iter().any(|name| said.contains(name)), "{said}");
+    assert!(said.contains("budget exceeded") && code.iter().any(|name| said.contains(name)), "{said}");
     assert!(fs::read_to_string(page).unwrap().contains("fault_existing"));
     let shown = stdout(&lab.run(&["show"]));
     assert!(shown.contains("fault_existing:shared · processes · per fault"), "{shown}");
@@ -94,7 +94,7 @@ fn what_can_not_be_counted_is_refused() {
     refused(&["zero_fill", "--kernel", "/nowhere/at/all"], 2, "cannot read the kernel image /nowhere/at/all");
     refused(&["zero_fill", "--vmlinux", text.to_str().unwrap()], 2, "/text: not an ELF file");
     refused(&["zero_fill", "--cpus", "3", "--sockets", "2"], 2, "3 CPUs don't divide evenly among 2 sockets");
-    refused(&["zero_fill", "--baseline", "7"], 1, "there is no database");
+    refused(&["zero_fill", "--baseline", "7"], 2, "there is no database");
     refused(&["zero_fil", "--cpus", "1"], 2, "there is no workload 'zero_fil'");
     refused(&["zero_fill", "--cpus", "1", "--append", "rdinit=/nowhere"], 1, "Kernel panic - not syncing");
     let mut without = command(&lab, &["zero_fill"]);
@@ -179,7 +179,7 @@ fn ctrl_c_leaves_no_emulator_and_what_was_counted() {
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let stopped = child.wait_with_output().unwrap();
     assert_eq!(stopped.status.code(), Some(130), "{}", stderr(&stopped));
-    let said = "stopped; what was measured is saved as run 1\nhint: `faultline resume 1` goes on\n";
+    let said = "stopped; everything measured is saved as run 1\nhint: `faultline resume 1` continues\n";
     assert_eq!(stderr(&stopped), said);
     assert_nothing_left(&lab);
     let record = record(&lab);

@@ -79,7 +79,7 @@ fn a_workload_that_crashes_is_recorded_with_its_last_words() {
 fn rubbish_is_recorded_with_its_line() {
     for (body, expected) in [
         ("echo hello", "expected a line of the format, got 'hello'"),
-        ("echo ready 5", "the first line is not that of a workload"),
+        ("echo ready 5", "the first line is not a workload's header"),
         ("header; echo 'interval 5 4 1'", "an interval that ends at 4, not after its begin at 5"),
         ("header; head -c 100000 /dev/zero | tr '\\0' x; sleep 100", "longer than 65536 bytes"),
         ("header; head -c 1000 /dev/urandom | tr -d '\\n'; echo", ""),
@@ -191,17 +191,17 @@ fn a_database_that_can_not_be_used_is_named_and_left_alone() {
         .unwrap();
     let before = fs::read(lab.db()).unwrap();
     for arguments in [with(&["run", "good"], SHORT), vec!["list"], vec!["show"], vec!["resume"]] {
-        assert_refused(&lab.faked(&arguments).output().unwrap(), 1, "the file is not a database");
+        assert_refused(&lab.faked(&arguments).output().unwrap(), 2, "the file is not a database");
     }
     assert_eq!(fs::read(lab.db()).unwrap(), before);
 
     let directory = Lab::new();
     fs::create_dir(directory.db()).unwrap();
-    assert_refused(&directory.run(&["list"]), 1, "it can't be opened");
+    assert_refused(&directory.run(&["list"]), 2, "the file or its directory is missing, or you may not use it");
     let elsewhere = directory.run(&["list", "--db", "/proc/nowhere/db"]);
-    assert_refused(&elsewhere, 1, "there is no database at");
+    assert_refused(&elsewhere, 2, "there is no database at");
     let below_a_file = lab.faked(&["run", "good", "--cpus", "1", "--db", "/dev/null/db"]).output().unwrap();
-    assert_refused(&below_a_file, 1, "cannot make the directory /dev/null for the database");
+    assert_refused(&below_a_file, 2, "cannot make the directory /dev/null for the database");
     let no_name = lab.faked(&["list", "--db", ""]).output().unwrap();
     assert_eq!(no_name.status.code(), Some(2), "{}", stderr(&no_name));
 }
@@ -253,7 +253,7 @@ fn a_read_only_database_is_named() {
     let Some(output) = lab.in_namespace(&format!("set +e; {script}")) else { return };
     let text = stdout(&output);
     assert!(text.starts_with("faultline: cannot "), "{text}{}", stderr(&output));
-    assert!(text.contains("\nhint: ") && text.ends_with("status 1\n") && text.lines().count() == 3, "{text}");
+    assert!(text.contains("\nhint: ") && text.ends_with("status 2\n") && text.lines().count() == 3, "{text}");
     assert_eq!(outcomes(&lab), vec![Outcome::Done; 2]);
 }
 
@@ -343,7 +343,7 @@ fn a_database_that_is_removed_under_way_ends_the_run() {
     let remove = format!("rm -f '{}'", lab.db().display());
     lab.fake("removes", &format!("header; {remove}; echo interval 2 10000002 100; echo end 10000003; echo done"));
     let output = lab.faked(&with(&["run", "removes", "--quiet"], SHORT)).output().unwrap();
-    assert_refused(&output, 1, "was removed or replaced under way");
+    assert_refused(&output, 1, "was removed or replaced during the run");
 }
 
 #[test]
@@ -437,7 +437,7 @@ fn a_workload_that_never_stops_describing_itself_is_named() {
     lab.fake("endless", "");
     fs::write(lab.path("fakes/endless"), "#!/bin/sh\nsleep 1000 & exit 0\n").unwrap();
     let began = Instant::now();
-    assert_refused(&lab.faked(&["workloads"]).output().unwrap(), 1, "is not a workload: it did not end within 10 s");
+    assert_refused(&lab.faked(&["workloads"]).output().unwrap(), 2, "is not a workload: it did not end within 10 s");
     assert!(began.elapsed() < Duration::from_secs(40));
     assert_eq!(lab.left_over(), Vec::<String>::new());
 }

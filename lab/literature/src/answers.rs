@@ -1,4 +1,4 @@
-//! The literature's improvements with intervals, answers, and whether they bear the claims out.
+//! The literature's improvements with intervals, answers, and whether they reproduce the claims.
 
 use super::claims::{Agreement, Claim, Range};
 use super::document::{Document, Headed, Heading, MARKDOWN, Spacing, TEXT, View};
@@ -194,7 +194,7 @@ impl Row<'_> {
     }
 }
 
-/// `23 %: borne out`.
+/// `23 %: reproduced`.
 fn claimed(improvement: &Improvement) -> String {
     match (&improvement.claim, improvement.agreement) {
         (Some(claim), Some(agreement)) => format!("{} %: {}", claim.percent, stand(agreement)),
@@ -224,10 +224,10 @@ fn below(of: &SourceEstimates, notes: &Footnotes) -> Vec<String> {
 /// A claimed range and its tests.
 fn range(Range { load, claim, lowest_percent, highest_percent, agreements }: &Range) -> String {
     let verdict = match agreements.map(|agreement| agreement != Agreement::Differs) {
-        [true, true] => "borne out",
-        [true, false] => "the upper end isn't borne out",
-        [false, true] => "the lower end isn't borne out",
-        [false, false] => "neither end is borne out",
+        [true, true] => "reproduced",
+        [true, false] => "the upper end is not reproduced",
+        [false, true] => "the lower end is not reproduced",
+        [false, false] => "neither end is reproduced",
     };
     format!(
         "All tests with {load}: {} % {} claimed, {lowest_percent:.1} to {highest_percent:.1} % recomputed: {verdict}.",
@@ -250,9 +250,9 @@ fn multiplicity(of: &SourceEstimates) -> String {
 /// What holds for every table.
 const LEGEND: [&str; 3] = [
     "before and after: mean of the repeats, or the one value as printed; n: repeats before + after. gain: new rate / old rate - 1, for times \
-         old / new - 1; saved: (old - new) / old; each table has its author's. It is that of the means, and a claim is borne out when it rounds to it.",
+         old / new - 1; saved: (old - new) / old; each table has its author's. It is that of the means, and a claim is reproduced if it rounds to it.",
     "Intervals and answers come from ranks, or, where there are too few values for that, from Welch's test on logarithms; 2 + 2 values allow no more than the \
-         interval from the least to the greatest ratio of any two of them, which covers two times in three.",
+         interval from the least to the greatest ratio of any two of them, whose coverage is two thirds.",
     "Before and after are different kernels, which share no boot, and nothing is known of the order of the runs: if each kernel was booted once, the \
          difference includes what those boots differ by. Answers hold if each machine did the same during all of its runs. equal: the interval lies within \
          2 % of equality; inconclusive: neither a difference nor equality was shown.",
@@ -268,8 +268,8 @@ mod tests {
         assert_eq!(
             found,
             [
-                "All tests with 16 CPUs: 7 to 13 % saved claimed, 6.9 to 16.5 % recomputed: the upper end isn't borne out.",
-                "All tests with 32 CPUs: 19 to 33 % saved claimed, 18.5 to 32.3 % recomputed: the upper end isn't borne out.",
+                "All tests with 16 CPUs: 7 to 13 % saved claimed, 6.9 to 16.5 % recomputed: the upper end is not reproduced.",
+                "All tests with 32 CPUs: 19 to 33 % saved claimed, 18.5 to 32.3 % recomputed: the upper end is not reproduced.",
             ]
         );
     }

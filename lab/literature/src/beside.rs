@@ -18,7 +18,8 @@ use serde::Serialize;
 const FORMAT: &str = "faultline-beside-published/1";
 
 /// Shown above the figures.
-const CAUTION: &str = "Other machines, kernels, compilers and programs: these figures stand side by side and are not comparable as they are.";
+const CAUTION: &str =
+    "Other machines, kernels, compilers and programs: these figures are shown side by side, but are not comparable.";
 
 /// Workload, its variant (empty: any), and the similar tests in the literature.
 type Kin = (&'static str, &'static str, &'static [&'static str]);
@@ -87,7 +88,7 @@ pub fn beside(summary: &RunSummary, format: Format, style: &Style) -> String {
 impl View for Beside {
     fn tell(&self, document: &mut Document<'_>) {
         if self.rows.is_empty() {
-            return document.line("The literature here has nothing beside this run's workloads.");
+            return document.line("The literature here has no figures for this run's workloads.");
         }
         document.caution(self.caution);
         document.table_with_headings(columns(), &self.rows.iter().collect::<Vec<_>>(), Spacing::Open);

@@ -22,7 +22,7 @@ pub(crate) struct SourceEstimates {
     /// What its author means by an improvement.
     #[serde(skip)]
     pub improvement_as: Definition,
-    /// Chance with which none of the source's tests is falsely said to differ. None where nothing could be tested.
+    /// Familywise confidence level of the source's tests. `None` if nothing could be tested.
     pub level_ratio: Option<f64>,
     /// Number of tests that the answers are corrected for.
     pub tests: usize,

@@ -198,7 +198,7 @@ fn percent(value: Option<f64>) -> String {
     value.map_or_else(String::new, |value| format!("{value:.1} %"))
 }
 
-/// The claim, its definition, and whether the raw values agree: `23 % gain: borne out`.
+/// The claim, its definition, and whether the raw values agree: `23 % gain: reproduced`.
 fn claimed(improvement: &Improvement) -> String {
     let Some(claim) = &improvement.claim else { return String::new() };
     let claimed = format!("{} % {}", claim.percent, claim.definition.word());
@@ -221,9 +221,9 @@ fn legend(signs: &Signs) -> [String; 3] {
             "before and after: mean over n repeats, {} the repeat farthest from it; the sources give no confidence intervals.",
             signs.plus_minus
         ),
-        "figures that stand alone: as their authors print them; how often they were measured isn't said.".to_owned(),
+        "single figures: as their authors print them; the number of repeats is unknown.".to_owned(),
         "gain: new rate / old rate - 1, for times old / new - 1; saved: (old - new) / old, for times. Beside a claim stands the \
-         definition that reproduces its author's claims; a claim is borne out when the recomputed figure rounds to it."
+         definition that reproduces its author's claims; a claim is reproduced if the recomputed figure rounds to it."
             .to_owned(),
     ]
 }
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn an_unknown_name_lists_what_there_is() {
         let unknown = figures(Some("quicksort"), Format::Table, &Style::PLAIN).unwrap_err();
-        assert_eq!(unknown.to_string(), "no published figures are named 'quicksort'");
+        assert_eq!(unknown.to_string(), "no published figures have 'quicksort' in their name");
         for name in ["dragonfly-2011-vm-token", "zero-fill"] {
             assert!(unknown.known.contains(&name.to_owned()), "{unknown:?}");
         }

@@ -54,7 +54,7 @@ fn sentences(row: &Estimated) -> Vec<String> {
             (_, Answer::Slower) => "slower",
             _ => return None,
         };
-        Some(format!("As the only test it would be called {alone}; as one of this table's it can't be."))
+        Some(format!("Tested alone it would be {alone}; corrected for all tests of this table it is not."))
     }));
     sentences
 }
@@ -81,7 +81,8 @@ mod tests {
         let numbered: Vec<_> = notes.numbered().collect();
         assert_eq!(numbered.len(), 2, "{numbered:?}");
         assert!(
-            numbered[0].starts_with("[1] Both sides ran in one boot") && numbered[1].contains("called faster"),
+            numbered[0].starts_with("[1] Both sides ran in one boot")
+                && numbered[1].contains("alone it would be faster"),
             "{numbered:?}"
         );
         assert_eq!((notes.marks(&rows[0]).as_str(), notes.marks(&rows[1]).as_str()), ("", " [1,2]"));

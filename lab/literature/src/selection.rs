@@ -6,7 +6,7 @@ use super::sources::{SOURCES, Source};
 
 /// No source or test contains this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no published {what} are named '{name}'")]
+#[error("no published {what} have '{name}' in their name")]
 pub struct UnknownName {
     /// What was looked for: `figures` or `comparisons`.
     pub what: &'static str,

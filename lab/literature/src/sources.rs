@@ -66,7 +66,7 @@ pub(crate) const DRAGONFLY_4_8: Source = Source {
 pub(crate) const DRAGONFLY_5_6: Source = Source {
     name: "dragonfly-5.4-vs-5.6",
     citation: "Matthew Dillon, mail \"5.4 RELEASE vs UPCOMING 5.6 RELEASE\", 14 June 2019",
-    about: "DragonFly 5.4 against what became 5.6",
+    about: "DragonFly 5.4 against the upcoming 5.6",
     definition: Some(Definition::Gain),
 };
 

@@ -39,9 +39,9 @@ pub(crate) fn mean(side: Option<&Measured>, unit: &str, signs: &Signs) -> String
 /// The result of comparing a claim, as text.
 pub(crate) fn stand(agreement: Agreement) -> &'static str {
     match agreement {
-        Agreement::AsClaimed => "borne out",
+        Agreement::AsClaimed => "reproduced",
         Agreement::CutOff => "truncated",
-        Agreement::Differs => "not borne out",
+        Agreement::Differs => "not reproduced",
     }
 }
 

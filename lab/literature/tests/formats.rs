@@ -46,7 +46,7 @@ fn a_run_of_other_workloads_has_nothing_beside_it() {
     run.curves.retain(|curve| curve.case.workload == "map_churn");
     for format in [Format::Table, Format::Markdown] {
         let shown = beside(&run, format, &WIDE);
-        assert_eq!(shown, "The literature here has nothing beside this run's workloads.\n");
+        assert_eq!(shown, "The literature here has no figures for this run's workloads.\n");
     }
     assert_eq!(beside(&run, Format::Csv, &WIDE).lines().count(), 1);
 }

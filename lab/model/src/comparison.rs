@@ -120,7 +120,7 @@ pub struct UntestedFigure {
     pub tasks: Option<u32>,
     /// Unit of the values.
     pub unit: String,
-    /// Which way is better.
+    /// Which direction is better.
     pub direction: Direction,
     /// Median on the first side.
     pub a: f64,

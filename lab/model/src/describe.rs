@@ -84,7 +84,7 @@ pub struct WorkloadInfo {
     pub operation: String,
     /// Unit of its rate, or of its first measure.
     pub unit: String,
-    /// Which way is better.
+    /// Which direction is better.
     pub direction: Direction,
     /// Loop or once.
     pub style: Style,

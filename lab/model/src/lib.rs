@@ -1,4 +1,4 @@
-//! The words that the lab's rooms share: what is planned, run, saved and shown.
+//! The types that the lab's crates share: what is planned, run, saved and shown.
 //!
 //! Plain data and pure functions over it. Nothing here reads a file, a clock or an environment variable; times come in
 //! as numbers. How a figure is estimated belongs to `stats`, how it is kept to `store`, how it is shown to `report`.

@@ -76,7 +76,7 @@ pub struct Measure {
     pub name: String,
     /// Its unit.
     pub unit: String,
-    /// Which way is better.
+    /// Which direction is better.
     pub direction: Direction,
     /// The figure; finite.
     pub value: f64,
@@ -102,7 +102,7 @@ pub enum Event {
     Operation(String),
     /// Unit of the rate, or of the first measure.
     Unit(String),
-    /// Which way is better.
+    /// Which direction is better.
     Direction(Direction),
     /// What a task is.
     Mode(TaskMode),

@@ -46,13 +46,13 @@ pub enum FitError {
         cpus: u32,
     },
     /// No minimum was found, or it is beyond all numbers.
-    #[error("the law doesn't settle on these values")]
+    #[error("the fit of the law does not converge for these values")]
     Unsettled,
     /// The two fits are of different laws.
     #[error("the two fits are of different laws")]
     DifferentLaws,
     /// A level outside its range.
-    #[error("the level is {level}: it has to lie between 0.5 and 1")]
+    #[error("the level {level} is not between 0.5 and 1")]
     Level {
         /// The level.
         #[serde(deserialize_with = "not_a_number_when_null")]

@@ -47,7 +47,7 @@ pub struct SideFigure {
 pub struct Point {
     /// Number of tasks.
     pub tasks: u32,
-    /// The rate (or time), in the curve's unit. None when no attempt ended well.
+    /// The rate (or time), in the curve's unit. `None` if no attempt succeeded.
     pub value: Option<Estimate>,
     /// Value against that of the curve's base, the better the higher; 1 at the base.
     pub speedup: Option<Estimate>,
@@ -82,7 +82,7 @@ pub struct Curve {
     pub text: String,
     /// Unit of the points' values.
     pub unit: String,
-    /// Which way is better.
+    /// Which direction is better.
     pub direction: Direction,
     /// Tasks at the point that speed-up is reckoned from.
     pub base_tasks: Option<u32>,
@@ -91,7 +91,7 @@ pub struct Curve {
     /// Does it scale, at the greatest number of tasks that has CPUs of its own?
     #[serde(flatten)]
     pub verdict: CurveVerdict,
-    /// What the workload noted: compiler, pages per fault. From its last attempt that ended well.
+    /// What the workload noted: compiler, pages per fault. From its last attempt that succeeded.
     pub notes: BTreeMap<String, String>,
 }
 
@@ -108,7 +108,7 @@ impl Curve {
 pub struct Progress {
     /// Items of the plan.
     pub planned: u32,
-    /// Items that ended well.
+    /// Items that succeeded.
     pub done: u32,
     /// Items that failed in some way.
     pub failed: u32,

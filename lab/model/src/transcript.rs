@@ -104,7 +104,7 @@ impl Transcript {
                 self.stage = Stage::Header;
                 Ok(())
             }
-            (Stage::Nothing, _) => Err("the first line is not that of a workload".to_owned()),
+            (Stage::Nothing, _) => Err("the first line is not a workload's header".to_owned()),
             (Stage::Closed, _) => Err("a line after the last one".to_owned()),
             (_, Event::Note(..)) => Ok(()),
             (_, Event::Failure(kind, step, errno, text)) => {
@@ -138,14 +138,14 @@ impl Transcript {
             Event::Direction(_) => "direction",
             Event::BytesPerOperation(_) => "bytes_per_operation",
             Event::Ready(at_ns) => return self.ready(*at_ns),
-            _ => return Err("a line that may not stand in the header".to_owned()),
+            _ => return Err("a line that is not allowed in the header".to_owned()),
         };
-        if self.header.insert(key) { Ok(()) } else { Err(format!("'{key}' is said twice")) }
+        if self.header.insert(key) { Ok(()) } else { Err(format!("'{key}' is given twice")) }
     }
 
     fn ready(&mut self, at_ns: u64) -> Result<(), String> {
         if let Some(missing) = NEEDED.iter().find(|key| !self.header.contains(*key)) {
-            return Err(format!("ready before '{missing}' was said"));
+            return Err(format!("'ready' before '{missing}'"));
         }
         self.stage = Stage::Ready;
         self.advance(at_ns)
@@ -159,7 +159,7 @@ impl Transcript {
                 self.intervals = 0;
                 self.advance(*at_ns)
             }
-            _ => Err("a line that may not stand before the region of interest".to_owned()),
+            _ => Err("a line that is not allowed before the region of interest".to_owned()),
         }
     }
 
@@ -170,7 +170,7 @@ impl Transcript {
                 self.stage = Stage::Ended;
                 self.advance(*at_ns)
             }
-            _ => Err("a line that may not stand in the region of interest".to_owned()),
+            _ => Err("a line that is not allowed in the region of interest".to_owned()),
         }
     }
 
@@ -185,7 +185,7 @@ impl Transcript {
                 self.stage = Stage::Closed;
                 self.complete()
             }
-            _ => Err("a line that may not stand after the region of interest".to_owned()),
+            _ => Err("a line that is not allowed after the region of interest".to_owned()),
         }
     }
 
@@ -207,7 +207,7 @@ impl Transcript {
             return Err(format!("{} counts for {tasks} tasks", interval.operations.len()));
         }
         if self.intervals > 0 && interval.from_ns != self.last_ns {
-            return Err(format!("an interval from {}, where the last one ended at {}", interval.from_ns, self.last_ns));
+            return Err(format!("an interval from {}, but the last one ended at {}", interval.from_ns, self.last_ns));
         }
         self.intervals += 1;
         self.advance(interval.from_ns)?;

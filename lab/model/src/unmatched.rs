@@ -122,8 +122,8 @@ impl fmt::Display for UnmatchedReason {
                 let [a, b] = units.each_ref().map(word);
                 write!(f, "the units differ: {a} and {b}")
             }
-            UnmatchedReason::DirectionsDiffer => f.write_str("the sides don't agree on which way is better"),
-            UnmatchedReason::DirectionUnknown => f.write_str("it isn't known which way is better"),
+            UnmatchedReason::DirectionsDiffer => f.write_str("the sides disagree on which direction is better"),
+            UnmatchedReason::DirectionUnknown => f.write_str("it is unknown which direction is better"),
             UnmatchedReason::NoValue { side, failure: None } => {
                 write!(f, "the {} side has no value", side.ordinal())
             }
@@ -137,7 +137,7 @@ impl fmt::Display for UnmatchedReason {
                     false => write!(f, "{value}: ratios need finite values above 0"),
                 }
             }
-            UnmatchedReason::SplitBlock { .. } => f.write_str("its runs are of different boots"),
+            UnmatchedReason::SplitBlock { .. } => f.write_str("its two runs belong to different boots"),
             UnmatchedReason::NoLaw { why } => why.fmt(f),
         }
     }
@@ -153,7 +153,7 @@ mod tests {
             |reason| Unmatched { name: "x".into(), tasks: Some(2), measure: Some("idle".into()), reason }.to_string();
         assert_eq!(words(UnmatchedReason::OneSideOnly { side: Letter::B }), "x idle×2: on the second side only");
         let block = UnmatchedReason::SplitBlock { block: 5 };
-        assert_eq!(words(block), "x idle×2, block 6: its runs are of different boots");
+        assert_eq!(words(block), "x idle×2, block 6: its two runs belong to different boots");
         let units = UnmatchedReason::UnitsDiffer { units: ["s".into(), String::new()] };
         assert_eq!(words(units), "x idle×2: the units differ: 's' and unknown");
         let hung = Failure { block: None, cause: crate::failure::FailureCause::Told { words: "hung".into() } };
@@ -164,7 +164,7 @@ mod tests {
         let json = serde_json::to_string(&law).unwrap();
         assert!(json.ends_with(r#""reason":"no-law","why":{"problem":"unsettled"}}"#), "{json}");
         assert_eq!(serde_json::from_str::<Unmatched>(&json).unwrap(), law);
-        assert_eq!(law.to_string(), "law of scaling of x: the law doesn't settle on these values");
+        assert_eq!(law.to_string(), "law of scaling of x: the fit of the law does not converge for these values");
     }
 
     #[test]

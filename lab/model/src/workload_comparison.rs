@@ -276,7 +276,7 @@ pub struct WorkloadComparison {
     pub name: String,
     /// Unit of the values.
     pub unit: String,
-    /// Which way is better.
+    /// Which direction is better.
     pub direction: Direction,
     /// The first side.
     pub a: Side,
@@ -304,7 +304,7 @@ pub struct WorkloadComparison {
     pub shift: Option<Bounded>,
     /// Ratio of the two medians, with its bootstrap interval. None when there are too few units.
     pub ratio_of_medians: Option<Bounded>,
-    /// The smallest ratio above 1 that would be detected four times in five. None when none would be, or it can't be told.
+    /// The smallest ratio above 1 that is detected with 80 % power; `None` if there is none, or if it is unknown.
     pub detectable: Option<f64>,
     /// What may make it lie.
     pub cautions: Vec<Said<Caution>>,

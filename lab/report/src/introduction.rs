@@ -37,12 +37,12 @@ pub(crate) fn progress(progress: &Progress) -> String {
         text.push_str(&format!(", {} unsupported here", progress.unsupported));
     }
     if progress.skipped > 0 {
-        text.push_str(&format!(", {} left out for lack of time", progress.skipped));
+        text.push_str(&format!(", {} skipped because the time was used up", progress.skipped));
     }
     let open =
         progress.planned.saturating_sub(progress.done + progress.failed + progress.unsupported + progress.skipped);
     if open > 0 {
-        text.push_str(&format!(", {open} still to run"));
+        text.push_str(&format!(", {open} not run yet"));
     }
     text
 }

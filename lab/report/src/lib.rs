@@ -1,9 +1,9 @@
-//! What was measured, shown: as a table for people, as JSON, CSV and Markdown for programs, and as a page.
+//! Shows results: tables and Markdown for people, JSON and CSV for programs, and the page.
 //!
-//! Takes finished figures (`faultline-model`) and gives back text. Nothing here estimates a figure, reads a file or
-//! knows whether it speaks to a terminal: the caller says so in a [`Style`].
+//! It takes finished figures (`faultline-model`) and returns text. Nothing here estimates a figure, reads a file or
+//! knows whether the output is a terminal: the caller says so in a [`Style`].
 //!
-//! The modules that are public are what figures are written with; other rooms that show some write them with the same.
+//! The public modules format figures; other crates that show figures use them too.
 
 mod changes;
 mod comparison;

@@ -89,7 +89,7 @@ fn what_has_no_estimate_is_told_without_a_change() {
         .map(|(format, style)| comparison(&one, format, style).split_whitespace().collect::<Vec<_>>().join(" "))
         .collect();
     for text in &texts {
-        assert!(text.contains("inconclusive: 1 and 1 boots can't show any difference"), "{text}");
+        assert!(text.contains("inconclusive: 1 and 1 boots cannot show any difference"), "{text}");
         assert!(text.contains("Overall: none, as not every workload has an estimate that holds"), "{text}");
     }
     texts.push(comparison_html(&one).split("<script").next().unwrap().to_owned());

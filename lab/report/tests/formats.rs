@@ -75,8 +75,7 @@ fn a_verdict_is_shown_with_the_point_it_rests_on_and_no_other() {
 #[test]
 fn a_withheld_verdict_is_shown_with_its_reason() {
     let run = fixture::typical();
-    let reason = "The verdict “does not scale” is withheld: others used 0.42 CPUs beside 1 task; others used 1.53 CPUs beside 8 tasks. Without \
-        that, the efficiency could be 31.2 … 91.4 %. Run it again on a quiet machine.";
+    let reason = "The verdict “does not scale” is withheld: others used 0.42 CPUs beside 1 task; others used 1.53 CPUs beside 8 tasks. Without this, the efficiency could be 31.2 … 91.4 %. Measure again on a quiet machine.";
     let table = run_table(&run, Format::Table, &WIDE);
     let words = table.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains(&format!("at 8 tasks, n 6 {reason} two elements")), "{table}");

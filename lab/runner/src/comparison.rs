@@ -108,14 +108,14 @@ fn check_commands(request: &Request, comparison: &ComparisonRequest) -> Result<(
     let has_command = |side: &Subject| !side.setup.command.is_empty();
     if let Some(workload) = request.workloads.first().filter(|_| sides.iter().any(has_command)) {
         return Err(RequestError::new(
-            format!("'{workload}' is named, and the sides have commands"),
-            "compare one or the other",
+            format!("the sides are commands, so the workload '{workload}' cannot run too"),
+            "leave out the workload, or the commands",
         ));
     }
     match sides.iter().find(|side| !has_command(side)) {
         Some(side) if sides.iter().any(has_command) => Err(RequestError::new(
             format!("only one side has a command: '{}' has none", side.name),
-            "give both one: `--a './old 10' --b './new 10'`",
+            "give each side a command: `--a './old 10' --b './new 10'`",
         )),
         _ => Ok(()),
     }

@@ -130,16 +130,19 @@ pub(crate) fn task_counts(request: &Request, usable_cpus: u32) -> Result<Vec<u32
     counts.sort_unstable();
     counts.dedup();
     let Some(&most) = counts.last() else {
-        return Err(RequestError::new("no number of CPUs was given", "for example `--cpus 1,2,4`"));
+        return Err(RequestError::new("no number of CPUs was given", "for example `--cpus 1,2`"));
     };
     if counts[0] == 0 {
         return Err(RequestError::new(
-            "0 CPUs can run nothing",
+            "the number of CPUs is 0",
             "`--cpus` takes numbers from 1, for example `--cpus 1,2`",
         ));
     }
     if most > MOST_TASKS {
-        return Err(RequestError::new(format!("{most} tasks are too many"), format!("{MOST_TASKS} is the most")));
+        return Err(RequestError::new(
+            format!("{most} tasks are more than a workload can have"),
+            format!("use at most {MOST_TASKS}"),
+        ));
     }
     if most > usable_cpus && !request.oversubscribe {
         return Err(too_many(&counts, usable_cpus));
@@ -176,20 +179,20 @@ fn timing(
     let warmup_ms = request.warmup_ms.unwrap_or(suite.warmup_ms);
     if window_ms == 0 || interval_ms == 0 {
         return Err(RequestError::new(
-            "a window or interval of 0 ms counts nothing",
+            "the window or the interval is 0 ms",
             "for example `--window 300ms --interval 50ms`",
         ));
     }
     if window_ms.max(warmup_ms) > LONGEST_PHASE_MS {
         return Err(RequestError::new(
             "a window or warm-up of more than a day is too long",
-            "more repeats tell more than a longer window",
+            "use more repeats instead of a longer window",
         ));
     }
     if interval_ms > window_ms {
         return Err(RequestError::new(
             format!("the interval of {interval_ms} ms is longer than the window of {window_ms} ms"),
-            "an interval is a part of the window: make it shorter, or the window longer",
+            "use a shorter `--interval` or a longer `--window`",
         ));
     }
     Ok(Some(Timing {
@@ -216,12 +219,12 @@ pub(crate) fn repeats(request: &Request, cells: &[Planned]) -> Result<u32, Reque
 pub(crate) fn check_repeats(request: &Request) -> Result<(), RequestError> {
     if request.repeats == Some(0) {
         return Err(RequestError::new(
-            "0 repeats measure nothing",
-            "`--repeats` takes numbers from 1; 6 and more give an interval of 95 %",
+            "the number of repeats is 0",
+            "`--repeats` takes numbers from 1; 6 or more give a 95 % confidence interval",
         ));
     }
     if request.budget_ms == Some(0) {
-        return Err(RequestError::new("a budget of no time measures nothing", "for example `--time 2m`"));
+        return Err(RequestError::new("the time budget is 0", "for example `--time 2m`"));
     }
     Ok(())
 }
@@ -238,13 +241,13 @@ pub(crate) fn check_budget(request: &Request, cells: &[Planned]) -> Result<(), R
     let seconds = |ms: u64| ms as f64 / 1000.0;
     Err(RequestError::new(
         format!(
-            "a budget of {:.1} s is too short for one block: its {} executions measure for {:.1} s",
+            "a time budget of {:.1} s is too short for one block: its {} executions measure for {:.1} s",
             seconds(budget_ms),
             cells.len(),
             seconds(least_ms)
         ),
         format!(
-            "`--time {}s` or more; or fewer workloads, fewer numbers of `--cpus`, a shorter `--window`",
+            "use `--time {}s` or more, fewer workloads, fewer numbers in `--cpus`, or a shorter `--window`",
             block_ms.div_ceil(1000)
         ),
     ))
@@ -309,13 +312,13 @@ pub(crate) mod tests {
     #[test]
     fn impossible_requests_are_refused() {
         let refused = |request: Request| plan(&request, &workloads(), 2, 1).unwrap_err().problem;
-        assert_eq!(refused(Request { cpus: Some(vec![0, 1]), ..request() }), "0 CPUs can run nothing");
+        assert_eq!(refused(Request { cpus: Some(vec![0, 1]), ..request() }), "the number of CPUs is 0");
         assert_eq!(
             refused(Request { cpus: Some(vec![3]), ..request() }),
             "3 tasks need 3 CPUs, and 2 CPUs can be used here"
         );
-        assert_eq!(refused(Request { repeats: Some(0), ..request() }), "0 repeats measure nothing");
-        assert_eq!(refused(Request { budget_ms: Some(0), ..request() }), "a budget of no time measures nothing");
+        assert_eq!(refused(Request { repeats: Some(0), ..request() }), "the number of repeats is 0");
+        assert_eq!(refused(Request { budget_ms: Some(0), ..request() }), "the time budget is 0");
         assert_eq!(
             refused(Request { window_ms: Some(10), interval_ms: Some(20), ..request() }),
             "the interval of 20 ms is longer than the window of 10 ms"
@@ -345,8 +348,11 @@ pub(crate) mod tests {
         assert_eq!(planned(5000).settings.repeats, 1);
         let short = Request { budget_ms: Some(4999), ..request() };
         let error = plan(&short, &workloads(), 1, 1).unwrap_err();
-        assert_eq!(error.problem, "a budget of 5.0 s is too short for one block: its 3 executions measure for 5.0 s");
-        assert!(error.hint.starts_with("`--time 9s` or more"), "{}", error.hint);
+        assert_eq!(
+            error.problem,
+            "a time budget of 5.0 s is too short for one block: its 3 executions measure for 5.0 s"
+        );
+        assert!(error.hint.starts_with("use `--time 9s` or more"), "{}", error.hint);
     }
 
     proptest! {

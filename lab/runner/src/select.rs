@@ -22,7 +22,7 @@ pub(crate) fn cases(request: &Request, workloads: &[WorkloadInfo]) -> Result<Vec
     if !request.command_given && cases.iter().any(|case| case.workload == GIVEN_COMMAND.0) {
         return Err(RequestError::new(
             format!("'{}' needs a command to run", GIVEN_COMMAND.0),
-            "two commands are compared by `faultline compare './old' './new'`",
+            "compare two commands with `faultline compare './old' './new'`",
         ));
     }
     if request.tree.is_some() && request.workloads.is_empty() {
@@ -44,8 +44,8 @@ fn suite(request: &Request, workloads: &[WorkloadInfo]) -> Result<Vec<Case>, Req
     let cases = suite.cases(workloads, request.mode);
     if cases.is_empty() {
         return Err(RequestError::new(
-            format!("none of the workloads here says that it belongs to the suite {}", suite.name()),
-            "name workloads, or build them anew with `make build`, for guests with `make guest`",
+            format!("no workload here belongs to the suite {}", suite.name()),
+            "name workloads, or rebuild them with `make build` (for guests, `make guest`)",
         ));
     }
     Ok(cases)
@@ -58,13 +58,10 @@ fn check_tree(request: &Request, cases: &[Case]) -> Result<(), RequestError> {
     };
     let builds = |variant: Option<&str>| cases.iter().any(|case| is_built(case, variant));
     if request.tree.is_some() && !builds(Some(GIVEN_TREE.1)) {
-        return Err(RequestError::new("--tree is given, but none of the workloads builds it", "add `tree_build`"));
+        return Err(RequestError::new("--tree is given, but no selected workload builds a tree", "add `tree_build`"));
     }
     if request.copies > 1 && !builds(None) {
-        return Err(RequestError::new(
-            "--copies is given, but none of the workloads builds a tree",
-            "add `tree_build`",
-        ));
+        return Err(RequestError::new("--copies is given, but no selected workload builds a tree", "add `tree_build`"));
     }
     Ok(())
 }
@@ -79,7 +76,7 @@ fn expand(name: &str, workloads: &[WorkloadInfo], tree_given: bool) -> Result<Ve
         if (workload, variant) == GIVEN_TREE && !tree_given {
             return Err(RequestError::new(
                 format!("'{name}' needs a tree to build"),
-                "say which and how: `--tree DIR --command 'make -j{jobs}'`",
+                "add `--tree DIR --command 'make -j{jobs}'`",
             ));
         }
         return Ok(vec![pair(variant)]);
@@ -182,7 +179,7 @@ mod tests {
     #[test]
     fn a_suite_without_workloads_is_refused() {
         let error = cases(&Request::default(), &workloads()).unwrap_err();
-        assert_eq!(error.problem, "none of the workloads here says that it belongs to the suite quick");
+        assert_eq!(error.problem, "no workload here belongs to the suite quick");
     }
 
     #[test]

@@ -13,74 +13,102 @@ pub struct StoreError {
     pub problem: String,
     /// What can be done about it.
     pub hint: Option<String>,
-    /// What was asked for does not exist; the database itself is in order.
-    pub not_there: bool,
+    /// The kind of failure.
+    pub kind: StoreErrorKind,
+}
+
+/// The kind of failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreErrorKind {
+    /// The named run does not exist, or its name is ambiguous. The database itself is in order.
+    NoSuchRun,
+    /// The named file does not exist, may not be used, or is not a database of this version of Faultline.
+    Unusable,
+    /// Something failed.
+    Failed,
 }
 
 impl StoreError {
-    pub(crate) fn new(problem: String, hint: &str) -> Self {
-        StoreError { problem, hint: Some(hint.to_owned()), not_there: false }
+    pub(crate) fn new(kind: StoreErrorKind, problem: String, hint: &str) -> Self {
+        StoreError { problem, hint: Some(hint.to_owned()), kind }
+    }
+
+    pub(crate) fn failed(problem: String, hint: &str) -> Self {
+        Self::new(StoreErrorKind::Failed, problem, hint)
+    }
+
+    pub(crate) fn unusable(problem: String, hint: &str) -> Self {
+        Self::new(StoreErrorKind::Unusable, problem, hint)
     }
 
     pub(crate) fn no_run(run: RunId, path: &Path) -> Self {
-        StoreError {
-            problem: format!("there is no run {run} in {}", path.display()),
-            hint: Some("`faultline list` shows the runs there are".to_owned()),
-            not_there: true,
-        }
+        Self::new(
+            StoreErrorKind::NoSuchRun,
+            format!("there is no run {run} in {}", path.display()),
+            "`faultline list` shows all runs",
+        )
     }
 
     pub(crate) fn ambiguous(label: &str, one: &str, other: &str) -> Self {
-        StoreError {
-            problem: format!("several commits begin with '{label}': {one}, {other}"),
-            hint: Some("give more of its letters".to_owned()),
-            not_there: true,
-        }
+        Self::new(
+            StoreErrorKind::NoSuchRun,
+            format!("several commits begin with '{label}': {one}, {other}"),
+            "give more digits",
+        )
     }
 
     pub(crate) fn no_name(path: &Path, error: &std::io::Error) -> Self {
-        Self::new(format!("'{}' names no database: {error}", path.display()), "`--db FILE` takes the name of a file")
+        Self::unusable(
+            format!("'{}' is not a database: {error}", path.display()),
+            "`--db FILE` takes the name of a file",
+        )
     }
 
     pub(crate) fn removed(path: &Path) -> Self {
-        Self::new(
-            format!("the database {} was removed or replaced under way", path.display()),
-            "what was measured since then is lost; begin again with `faultline run`",
+        Self::failed(
+            format!("the database {} was removed or replaced during the run", path.display()),
+            "everything measured since then is lost; start again with `faultline run`",
         )
     }
 
     pub(crate) fn no_database(path: &Path) -> Self {
-        Self::new(
+        Self::unusable(
             format!("there is no database at {}", path.display()),
             "`faultline run` makes one; `--db FILE` names another",
         )
     }
 
     pub(crate) fn no_directory(directory: &Path, error: &std::io::Error) -> Self {
-        Self::new(
+        Self::unusable(
             format!("cannot make the directory {} for the database: {error}", directory.display()),
-            "`--db FILE` puts the database elsewhere",
+            "`--db FILE` names another place",
         )
     }
 
     pub(crate) fn from_sqlite(action: &str, path: &Path, error: rusqlite::Error) -> Self {
-        let (reason, hint) = match error.sqlite_error_code() {
+        use StoreErrorKind::{Failed, Unusable};
+        let code = error.sqlite_error_code();
+        let kind = match code {
+            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::NotADatabase) => Unusable,
+            _ => Failed,
+        };
+        let (reason, hint) = match code {
             Some(ErrorCode::DiskFull) => {
-                ("the disk is full".to_owned(), "make room there, then `faultline resume` goes on with what is missing")
+                ("the disk is full".to_owned(), "free space there; `faultline resume` then continues")
             }
             Some(ErrorCode::ReadOnly) => {
-                ("it can't be written to".to_owned(), "`--db FILE` names a database in a place that can be written")
+                ("it cannot be written".to_owned(), "`--db FILE` names a database in a place that can be written")
             }
             Some(ErrorCode::CannotOpen) => (
-                "it can't be opened".to_owned(),
-                "check that the directory is there and yours to write; `--db FILE` names another",
+                "the file or its directory is missing, or you may not use it".to_owned(),
+                "check that the directory exists and that you may write it; `--db FILE` names another",
             ),
             Some(ErrorCode::NotADatabase) => {
-                ("the file is not a database".to_owned(), "it was left as it is; `--db FILE` names another")
+                ("the file is not a database".to_owned(), "the file was not changed; `--db FILE` names another")
             }
             Some(ErrorCode::DatabaseCorrupt) => (
                 "the database is damaged".to_owned(),
-                "it was left as it is; `sqlite3 FILE .recover` saves what can be read; `--db FILE` names another",
+                "the file was not changed; `sqlite3 FILE .recover` recovers what is readable; `--db FILE` names another",
             ),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 ("another process keeps it locked".to_owned(), "wait for the other process to end, or end it")
@@ -90,7 +118,7 @@ impl StoreError {
             }
             _ => (error.to_string(), "`--db FILE` names another database"),
         };
-        Self::new(format!("cannot {action} the database {}: {reason}", path.display()), hint)
+        Self::new(kind, format!("cannot {action} the database {}: {reason}", path.display()), hint)
     }
 }
 

@@ -19,7 +19,7 @@ mod schema;
 mod write;
 
 pub use conclusions::Kept;
-pub use error::StoreError;
+pub use error::{StoreError, StoreErrorKind};
 pub use find::CommitRun;
 pub use lock::MeasuringLock;
 pub use queries::{CellAttempts, CellValue};

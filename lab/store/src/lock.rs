@@ -18,7 +18,7 @@ impl MeasuringLock {
     pub fn take(path: &Path) -> Result<Self, StoreError> {
         let lock_path = lock_path(path);
         let failed = |error: std::io::Error| {
-            StoreError::new(
+            StoreError::unusable(
                 format!("cannot lock {}: {error}", lock_path.display()),
                 "`--db FILE` names a database in a place that can be written",
             )
@@ -52,8 +52,8 @@ fn held(path: &Path, file: &mut File) -> StoreError {
     let mut holder = String::new();
     let known = file.read_to_string(&mut holder).is_ok() && !holder.is_empty();
     let who = if known { format!(" (process {holder})") } else { String::new() };
-    StoreError::new(
+    StoreError::failed(
         format!("another run{who} is measuring into {}", path.display()),
-        "two runs at once disturb each other's figures: wait for it to end",
+        "two runs at the same time disturb each other: wait for it to end",
     )
 }

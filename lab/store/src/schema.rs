@@ -58,14 +58,14 @@ fn check(connection: &Connection, path: &Path) -> Result<usize, StoreError> {
     let number = |query: &str| connection.query_row(query, [], |row| row.get::<_, i64>(0)).map_err(failed);
     let empty = number("SELECT count(*) FROM sqlite_schema")? == 0;
     if !empty && number("PRAGMA application_id")? != APPLICATION_ID {
-        return Err(StoreError::new(
+        return Err(StoreError::unusable(
             format!("{} is a database of another program", path.display()),
-            "it was left as it is; `--db FILE` names another",
+            "the file was not changed; `--db FILE` names another",
         ));
     }
     let version = number("PRAGMA user_version")? as usize;
     if version > STEPS {
-        return Err(StoreError::new(
+        return Err(StoreError::unusable(
             format!("{} was written by a newer version of Faultline", path.display()),
             "use that version, or name another database with `--db FILE`",
         ));
@@ -104,8 +104,8 @@ fn overtaken(connection: &Connection, version: usize, error: &MigrationError) ->
 fn not_set_up(path: &Path, error: MigrationError) -> StoreError {
     match error {
         MigrationError::RusqliteError { err, .. } => StoreError::from_sqlite("set up", path, err),
-        other => StoreError::new(
-            format!("cannot bring the tables of {} up to date: {other}", path.display()),
+        other => StoreError::failed(
+            format!("cannot migrate the tables of {}: {other}", path.display()),
             "`--db FILE` names another database",
         ),
     }

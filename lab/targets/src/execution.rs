@@ -27,7 +27,7 @@ impl Execution {
     pub(crate) fn check(&self) -> Result<(), String> {
         for (name, value) in &self.environment {
             if name.is_empty() || name.contains(['=', '\0']) {
-                return Err(format!("{name:?} is no name for a variable of the environment"));
+                return Err(format!("{name:?} is not a valid name of an environment variable"));
             }
             if value.contains('\0') {
                 return Err(format!("the variable {name} can't hold a NUL character"));

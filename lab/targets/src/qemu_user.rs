@@ -114,7 +114,7 @@ fn refused(program: &Path, reason: &str) -> TargetError {
 fn file(program: &Path) -> Result<PathBuf, TargetError> {
     let named = program.to_str().filter(|name| !name.contains('/'));
     let file = match named {
-        Some(name) => search_path::find(name).ok_or_else(|| refused(program, "is in no directory of PATH"))?,
+        Some(name) => search_path::find(name).ok_or_else(|| refused(program, "is not in PATH"))?,
         None => program.to_owned(),
     };
     let metadata = file.metadata().map_err(|error| refused(program, &format!("cannot be run: {error}")))?;
@@ -134,7 +134,7 @@ fn emulator(name: &str) -> Result<PathBuf, TargetError> {
     })?;
     let unusable = |problem: String| TargetError {
         problem: format!("{} {problem}", program.display()),
-        hint: "install one with plugins, version 7.2 or newer: Debian 12's qemu-user has them, Debian 13's has not"
+        hint: "install version 7.2 or newer with plugins: Debian 12's qemu-user has them, Debian 13's does not"
             .to_owned(),
     };
     let help =
@@ -167,6 +167,6 @@ mod tests {
         assert!(missing.contains("cannot be run: No such file"), "{missing}");
         assert!(UserProgram::find(Path::new("/")).unwrap_err().problem.contains("is not a file"));
         let unknown = UserProgram::find(Path::new("no-such-program-anywhere")).unwrap_err().problem;
-        assert!(unknown.contains("is in no directory of PATH"), "{unknown}");
+        assert!(unknown.contains("is not in PATH"), "{unknown}");
     }
 }

@@ -69,7 +69,7 @@ impl SettingsGuard {
         if !left.is_empty() {
             return Err(TargetError {
                 problem: format!("the system is left changed: {}", left.join("; ")),
-                hint: "put it back by hand; the next comparison with settings tries again".to_owned(),
+                hint: "restore it by hand; the next comparison with settings tries again".to_owned(),
             });
         }
         empty(&mut self.file).map_err(|error| TargetError {
@@ -98,8 +98,8 @@ fn open(place: &Path) -> Result<File, TargetError> {
         return Ok(file);
     }
     Err(TargetError {
-        problem: format!("{} isn't ours alone, and says which settings to write", place.display()),
-        hint: "remove it, if nobody needs it".to_owned(),
+        problem: format!("{} lists settings to restore, and other users can write it", place.display()),
+        hint: "check its content, then remove it".to_owned(),
     })
 }
 
@@ -114,11 +114,11 @@ fn lock(file: &File) -> Result<(), TargetError> {
     file.try_lock().map_err(|error| match error {
         TryLockError::WouldBlock => TargetError {
             problem: "another comparison is changing settings of this machine".to_owned(),
-            hint: "two at once would change them under each other: wait for it to end".to_owned(),
+            hint: "only one comparison at a time may change settings: wait for it to end".to_owned(),
         },
         TryLockError::Error(error) => TargetError {
             problem: format!("cannot lock the list of settings: {error}"),
-            hint: "see what is wrong with the directory it is in".to_owned(),
+            hint: "check the directory that it is in".to_owned(),
         },
     })
 }
@@ -132,8 +132,8 @@ fn recover(file: &mut File, place: &Path, roots: &[&Path]) -> Result<Vec<String>
         let put_back =
             system_settings::find(path, roots).and_then(|file| Before { file, value: value.to_owned() }.put_back());
         put_back.map_err(|problem| TargetError {
-            problem: format!("a comparison that was killed left the system changed: {problem}"),
-            hint: format!("put it back by hand, then remove {}", place.display()),
+            problem: format!("a killed comparison left the system changed: {problem}"),
+            hint: format!("restore it by hand, then remove {}", place.display()),
         })?;
         told.push(format!("{path} is {value} again"));
     }

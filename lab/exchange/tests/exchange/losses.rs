@@ -65,7 +65,7 @@ fn formats_for_a_history_keep_it() {
             "the intervals of runs: their median is kept (4 runs)",
             "numbers of tasks, which go into names (1 benchmark)",
             "units as they were (1 benchmark)",
-            "which way is better (1 benchmark)",
+            "which direction is better (1 benchmark)",
         ]
     );
     assert_eq!(
@@ -106,7 +106,7 @@ fn formats_for_one_moment_say_that_history_goes() {
                 "the intervals of runs: their median is kept (4 runs)",
                 "numbers of tasks, which go into names (1 benchmark)",
                 "units as they were (1 benchmark)",
-                "which way is better (1 benchmark)",
+                "which direction is better (1 benchmark)",
             ],
         ),
     ] {
@@ -126,7 +126,7 @@ fn what_has_no_intervals_gets_the_values_of_runs() {
 #[test]
 fn bencher_keeps_a_figure_of_what_was_measured_last() {
     let written = write(&history(), named("bencher")).unwrap();
-    let history = "history: only what was measured last is kept (2 runs left out)";
+    let history = "history: only the last measurement is kept (2 runs left out)";
     assert!(written.losses.iter().any(|loss| loss == history), "{:?}", written.losses);
     let last = Summed { value: 2.75, low: Some(2.0), high: Some(3.5), deviation: None, n: None };
     assert_eq!(written.held.series[0].points[0].measured, Measured::Summary(last));

@@ -33,8 +33,8 @@ pub(super) fn named(name: &str, places: &Places) -> Result<CostTable, Error> {
     CostTable::by_name(name).cloned().ok_or_else(|| {
         let names: Vec<&str> = CostTable::presets().iter().map(|table| table.name.as_ref()).collect();
         Error::usage(
-            format!("there is no table of costs '{name}'"),
-            format!("there are {}, {MEASURED}", names.join(", ")),
+            format!("there is no cost table '{name}'"),
+            format!("choose one of {}, {MEASURED}", names.join(", ")),
         )
     })
 }
@@ -47,15 +47,15 @@ pub(super) fn file(places: &Places) -> Result<PathBuf, Error> {
 fn measured(places: &Places) -> Result<CostTable, Error> {
     let path = file(places)?;
     let text = std::fs::read_to_string(&path).map_err(|_| {
-        Error::usage("costs were not measured on this machine yet", "`faultline lens calibrate` measures them")
+        Error::usage("the costs of this machine have not been measured", "`faultline lens calibrate` measures them")
     })?;
     let kept: Kept = serde_json::from_str(&text)
         .ok()
         .filter(|kept: &Kept| kept.format == FORMAT && kept.instruction_ps > 0)
         .ok_or_else(|| {
             Error::failed(
-                format!("{} is no table of costs", path.display()),
-                "`faultline lens calibrate` writes it anew",
+                format!("{} is not a cost table", path.display()),
+                "`faultline lens calibrate` writes a new one",
             )
         })?;
     Ok(CostTable {

@@ -19,7 +19,7 @@ pub fn under_lens(run: RunId, places: &Places) -> Result<RunRecord, Error> {
     }
     Err(Error::usage(
         format!("run {} measured time, not transfers", record.id),
-        "`faultline lens kernel` and `faultline lens program` make runs that can be compared",
+        "name a run of `faultline lens kernel` or `faultline lens program`",
     ))
 }
 
@@ -52,7 +52,7 @@ pub(super) fn check_workloads(gates: &Gates, names: &[String]) -> Result<(), Err
 
 fn names_nothing(budget: &Budget, there: &[String]) -> Error {
     Error::usage(
-        format!("the budget '{budget}' names nothing that is run"),
+        format!("the budget '{budget}' names a case that is not run"),
         format!("the run has {}", there.join(", ")),
     )
 }

@@ -29,18 +29,15 @@ pub(super) fn machine(model: &ModelRequest, places: &Places) -> Result<MachineMo
     let quanta = Quanta { contended: model.quantum, private: model.private_quantum };
     for quantum in [model.quantum, model.private_quantum].into_iter().flatten() {
         if quantum > MOST_QUANTUM {
-            return Err(Error::usage(
-                format!("a quantum of {quantum} is too long"),
-                "some thousands are coarse already",
-            ));
+            return Err(Error::usage(format!("a quantum of {quantum} is too long"), "use a few thousand at most"));
         }
     }
     if let (Some(contended), Some(private)) = (model.quantum, model.private_quantum)
         && private < contended
     {
         return Err(Error::usage(
-            format!("the private quantum of {private} is below the other, which is {contended}"),
-            "it holds while there is nothing to contend for, and is the longer one",
+            format!("the private quantum, {private}, is below the quantum, {contended}"),
+            "it applies to threads without a recent transfer: make it the larger one",
         ));
     }
     Ok(MachineModel {
@@ -57,15 +54,13 @@ pub(super) fn check_turns(model: &ModelRequest) -> Result<(), Error> {
     if let Some(quantum) = model.quantum.filter(|&quantum| quantum < LEAST_QUANTUM_OF_TURNS) {
         return Err(Error::usage(
             format!("a quantum of {quantum} is too short for a kernel"),
-            format!(
-                "{LEAST_QUANTUM_OF_TURNS} is the least: a CPU's turn is never shorter than a block of instructions"
-            ),
+            format!("use at least {LEAST_QUANTUM_OF_TURNS}: a CPU's turn lasts at least one translation block"),
         ));
     }
     if model.private_quantum.is_some() {
         return Err(Error::usage(
-            "a private quantum is of programs alone",
-            "leave out `--private-quantum`: for a kernel there is one quantum, `--quantum`",
+            "a private quantum applies only to programs",
+            "leave out `--private-quantum`; a kernel has only `--quantum`",
         ));
     }
     Ok(())
@@ -116,22 +111,19 @@ pub(super) fn settings(under: &UnderLens, again: LensAgain) -> LensSettings {
 /// The plugin's file. Fails if it does not exist, or is not a plugin.
 pub(super) fn plugin(places: &Places) -> Result<PathBuf, Error> {
     let file = places.plugin.as_ref().ok_or_else(|| {
-        Error::usage(
-            "the lens's plugin is not beside the command",
-            "`make lens` builds it; `--plugin FILE` says where it is",
-        )
+        Error::usage("the lens's plugin is not beside the command", "`make lens` builds it; `--plugin FILE` names it")
     })?;
     if !file.is_file() {
         return Err(Error::usage(
             format!("there is no plugin {}", file.display()),
-            "`make lens` builds it; `--plugin FILE` says where it is",
+            "`make lens` builds it; `--plugin FILE` names it",
         ));
     }
     // Otherwise every execution would fail, and these failures would be final.
     if !std::fs::read(file).is_ok_and(|bytes| memchr::memmem::find(&bytes, PLUGIN_ENTRY).is_some()) {
         return Err(Error::usage(
-            format!("{} is no plugin for QEMU", file.display()),
-            "`make lens` builds the lens's; `--plugin FILE` says where it is",
+            format!("{} is not a QEMU plugin", file.display()),
+            "`make lens` builds the right one; `--plugin FILE` names it",
         ));
     }
     // The emulator may run in another directory.

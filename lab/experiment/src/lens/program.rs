@@ -91,8 +91,8 @@ pub(super) fn again(
     let program = UserProgram::find(named)?;
     if saved(program.program())? != again.subject {
         return Err(Error::failed(
-            format!("'{}' is another program now than when run {run} began", named.display()),
-            format!("it was {}; look at PATH", again.subject.path),
+            format!("'{}' is not the program with which run {run} began", named.display()),
+            format!("it was {}; check PATH", again.subject.path),
         ));
     }
     let image = image(program.program())?;
@@ -106,7 +106,7 @@ pub(super) fn again(
 fn check_directory(again: &LensAgain, run: RunId) -> Result<(), Error> {
     match &again.directory {
         Some(began_in) if *began_in != directory()? => Err(Error::failed(
-            format!("run {run} began in {began_in}, and its program may look for files from there"),
+            format!("run {run} began in the directory {began_in}, and its program may use files there"),
             format!("`cd {began_in}`, then resume it"),
         )),
         _ => Ok(()),
@@ -115,7 +115,7 @@ fn check_directory(again: &LensAgain, run: RunId) -> Result<(), Error> {
 
 fn directory() -> Result<String, Error> {
     let here = std::env::current_dir().map_err(|error| {
-        Error::failed(format!("cannot find out the working directory: {error}"), "change to one that is there")
+        Error::failed(format!("cannot determine the working directory: {error}"), "change to an existing directory")
     })?;
     Ok(here.to_string_lossy().into_owned())
 }
@@ -125,12 +125,12 @@ fn threads(request: &LensProgramRequest) -> Result<Vec<u32>, Error> {
     let says_where = request.argv[1..].iter().any(|word| word.contains(THREADS));
     match &request.threads {
         Some(threads) if threads.contains(&0) => Err(Error::usage(
-            "0 threads can run nothing",
+            "the number of threads is 0",
             "`--threads-from` takes numbers from 1, for example `--threads-from 1,2,8`",
         )),
         Some(threads) if threads.len() > 1 && !says_where => Err(Error::usage(
-            "several numbers of threads, and the program is not told which",
-            format!("write {THREADS} where it takes the number, for example `-- ./program --jobs {THREADS}`"),
+            format!("several numbers of threads are given, but the arguments do not contain {THREADS}"),
+            format!("write {THREADS} where the program takes the number, for example `-- ./program --jobs {THREADS}`"),
         )),
         Some(threads) => Ok(threads.clone()),
         None if says_where => Ok(DEFAULT_THREADS.to_vec()),

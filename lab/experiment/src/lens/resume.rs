@@ -27,8 +27,8 @@ pub(crate) fn go_on(
     let run = head.id;
     let again = settings.again.as_deref().ok_or_else(|| {
         Error::usage(
-            format!("run {run} does not hold what a resume needs: an older version of faultline began it"),
-            format!("what it counted is kept (`faultline show {run}`); run the rest anew"),
+            format!("run {run} cannot be resumed, because an older version of Faultline began it"),
+            format!("its counts are kept (`faultline show {run}`); start a new run for the rest"),
         )
     })?;
     let gates = gates_of(settings, again, run)?;
@@ -60,7 +60,7 @@ fn counting(
         }
         _ => Err(Error::failed(
             format!("run {run} does not say which program or kernel it counted"),
-            "its database was changed by hand; begin another run",
+            "its database was changed by hand; start a new run",
         )),
     }
 }

@@ -18,14 +18,15 @@ pub(super) fn saved(path: &Path) -> Result<SavedFile, Error> {
 
 /// The file of a resumed run. Fails if it is missing, or if its contents changed. `what`: its name for messages, with an article.
 pub(super) fn found_again(file: &SavedFile, what: &str, run: RunId) -> Result<PathBuf, Error> {
-    let hint =
-        format!("put it back, or run the rest anew: what run {run} has counted is kept (`faultline show {run}`)");
+    let hint = format!(
+        "restore it, or start a new run for the rest: the counts of run {run} are kept (`faultline show {run}`)"
+    );
     let path = PathBuf::from(&file.path);
     let sha256 = digest(&path)
         .map_err(|error| Error::failed(format!("run {run} needs {what} {}: {error}", file.path), hint.clone()))?;
     if sha256 != file.sha256 {
         let problem = format!(
-            "{what} {} has changed since run {run} began: counts before and after would not compare",
+            "{what} {} has changed since run {run} began, so counts before and after are not comparable",
             file.path
         );
         return Err(Error::failed(problem, hint));

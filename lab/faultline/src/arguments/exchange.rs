@@ -47,7 +47,7 @@ pub(crate) struct Import {
     #[command(flatten)]
     pub(crate) from: From,
 
-    /// Name to keep it under [default: the file's]
+    /// Name to save it under [default: the file's name]
     #[arg(long, value_name = "NAME", requires = "file")]
     pub(crate) name: Option<String>,
 
@@ -84,7 +84,7 @@ pub(crate) struct Export {
 Examples:
   faultline changes nightly.csv                    steps of every series in a file
   faultline changes results/ --from asv --false-alarms 1%
-  faultline changes nightly.csv --min-change 0%    the smallest steps too
+  faultline changes nightly.csv --min-change 0%    with the smallest steps
   faultline changes nightly.csv --to otava-json    the steps as Otava writes them")]
 pub(crate) struct Changes {
     /// A file or directory, or a name given at import
@@ -95,15 +95,15 @@ pub(crate) struct Changes {
     pub(crate) from: From,
 
     /// False-positive rate: share of series without a step in which one is found
-    #[arg(long, value_name = "SHARE", default_value = "10%", value_parser = super::compare::share)]
+    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = super::compare::share)]
     pub(crate) false_alarms: f64,
 
     /// Leave out steps smaller than this; 0% shows all
-    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = super::compare::share)]
+    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = super::compare::share)]
     pub(crate) min_change: f64,
 
     /// Which direction is better, for files that do not say
-    #[arg(long, value_enum, value_name = "WAY")]
+    #[arg(long, value_enum, value_name = "DIRECTION")]
     pub(crate) better: Option<Better>,
 
     /// Write the steps in another tool's format

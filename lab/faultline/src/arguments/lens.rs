@@ -9,16 +9,16 @@ use faultline_model::subject::Commit;
 use faultline_stats::lens::Budget;
 use std::path::PathBuf;
 
-/// Of `--limit`, whose default is another than where time is measured.
+/// The help of `--limit`: its default differs from that of timed runs.
 const LIMIT: &str =
     "Time limit of each execution, including a guest's boot; counts up to then are kept [default: 20 min]";
 
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
 Examples:
-  faultline lens program -- ./server --selftest                 a program's hot lines, 8 CPUs
+  faultline lens program -- ./server --selftest                 a program's hot lines, on 8 CPUs
   faultline lens kernel fault_existing:shared --cpus 1,2,8,32   a stock kernel's, on up to 32 CPUs
-  faultline lens compare 7 8                                    which lines came and went")]
+  faultline lens compare 7 8                                    which lines appeared and disappeared")]
 pub(crate) enum Lens {
     /// Run a threaded program on an emulated machine and count its transfers
     Program(Box<Program>),
@@ -50,11 +50,11 @@ pub(crate) struct Model {
     #[arg(long, value_name = "LINESxWAYS", value_parser = caches)]
     pub(crate) cache: Option<Caches>,
 
-    /// How far a CPU may run ahead of the slowest after a transfer, in instructions; smaller is finer and slower [default: 5, for a kernel 1000]
+    /// How far a CPU may run ahead of the slowest after a transfer, in instructions; smaller is finer and slower [default: 5 for a program, 1000 for a kernel]
     #[arg(long, value_name = "N")]
     pub(crate) quantum: Option<u64>,
 
-    /// The same for a thread that has had no transfer for long; not for a kernel [default: 200]
+    /// The same for a thread without a recent transfer; only for programs [default: 200]
     #[arg(long, value_name = "N")]
     pub(crate) private_quantum: Option<u64>,
 
@@ -71,7 +71,7 @@ pub(crate) struct Gates {
     #[arg(long = "budget", value_name = "BUDGET", value_parser = budget)]
     pub(crate) budgets: Vec<Budget>,
 
-    /// Exit with 1 if there are more transfers per operation than in that run, named by number, label or commit
+    /// Exit with 1 if there are more transfers per operation than in this run (number, label or commit)
     #[arg(long, value_name = "RUN", add = completing::run())]
     pub(crate) baseline: Option<String>,
 }
@@ -79,12 +79,12 @@ pub(crate) struct Gates {
 /// How much is counted.
 #[derive(Debug, Args)]
 pub(crate) struct Counting {
-    /// Repeats of each
+    /// Repeats of each case at each number of CPUs
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = count, allow_negative_numbers = true)]
     pub(crate) repeats: u32,
 
     /// Seed of the order [default: random, and saved]
-    #[arg(long, value_name = "N", value_parser = seed)]
+    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
 
     /// Label for the run
@@ -119,16 +119,16 @@ Examples:
   faultline lens program --threads-from 1,2,8 --ops 10000 -- ./counters {threads} 10000
   faultline lens program --whole --sockets 2 --costs epyc-milan -- ./solver input
   faultline lens program --threads-from 8 --budget 'counters<=20@8' -- ./counters {threads} 10000
-What lies between the marks of workloads/harness/faultline_mark.h is counted; in a program without marks, everything is.
-Each thread has a CPU of its own, and the one that starts them too.
-Names are those in the program's file: `-g -static` gives it those of its libraries, and source lines.")]
+The lens counts what runs between the marks of workloads/harness/faultline_mark.h; without marks it counts everything.
+Each thread has its own CPU, including the thread that starts the others.
+Names come from the program's file. Build it with `-g -static` to get source lines, and the names in its libraries.")]
 #[command(mut_arg("limit", |limit| limit.help(LIMIT)))]
 pub(crate) struct Program {
     /// The program and its arguments; {threads} stands for the number of threads
     #[arg(value_name = "PROGRAM", required = true, last = true)]
     pub(crate) argv: Vec<String>,
 
-    /// Numbers of threads [default: 1,2,4,8 where {threads} stands in the arguments, else one run with up to 8]
+    /// Numbers of threads [default: 1,2,4,8 if the arguments contain {threads}, otherwise one run with up to 8]
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', value_parser = count, allow_negative_numbers = true)]
     pub(crate) threads_from: Option<Vec<u32>>,
 
@@ -152,14 +152,14 @@ Examples:
   faultline lens kernel map_churn --kernel arch/x86/boot/bzImage --vmlinux vmlinux
   faultline lens kernel fault_existing:shared --cpus 8 --budget 'fault_existing:shared<=110@8'
   faultline lens kernel fault_existing --cpus 8 --baseline 12
-Each workload boots the machine anew. The kernel is the distribution's own (`apt-get install linux-image-amd64`) unless one is given.")]
+Each execution boots a new guest. The default kernel is the distribution's (`apt-get install linux-image-amd64`).")]
 #[command(mut_arg("limit", |limit| limit.help(LIMIT)))]
 pub(crate) struct Kernel {
     /// Workloads, as NAME or NAME:VARIANT
     #[arg(value_name = "WORKLOAD", required = true, add = completing::workload())]
     pub(crate) workloads_chosen: Vec<String>,
 
-    /// Numbers of CPUs, each of a machine of its own
+    /// Numbers of CPUs; each is a machine of its own
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_value = "1,2,4,8", value_parser = count, allow_negative_numbers = true)]
     pub(crate) cpus: Vec<u32>,
 
@@ -175,11 +175,11 @@ pub(crate) struct Kernel {
     #[arg(long, value_name = "PARAMETER")]
     pub(crate) append: Vec<String>,
 
-    /// Memory of each machine in MiB [default: by the number of CPUs]
+    /// Memory of each machine in MiB [default: depends on the number of CPUs]
     #[arg(long, value_name = "MIB")]
     pub(crate) memory: Option<u64>,
 
-    /// Operations that each task does [default: by workload, ten to twenty million instructions]
+    /// Operations that each task does [default: depends on the workload; about ten to twenty million instructions]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) ops: Option<u64>,
 
@@ -187,7 +187,7 @@ pub(crate) struct Kernel {
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Option<Mode>,
 
-    /// Size for the workloads, in their own measure
+    /// Size parameter of the workloads (`faultline workloads` shows what it means for each)
     #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
     pub(crate) size: Option<u64>,
 
@@ -205,7 +205,7 @@ pub(crate) struct Compare {
     #[arg(value_name = "A", add = completing::run())]
     pub(crate) a: String,
 
-    /// The second
+    /// The second run
     #[arg(value_name = "B", add = completing::run())]
     pub(crate) b: String,
 

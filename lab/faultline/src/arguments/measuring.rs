@@ -39,7 +39,7 @@ pub(crate) struct Measuring {
     pub(crate) interval: Option<Duration>,
 
     /// Seed of the random order [default: random, and saved]
-    #[arg(long, value_name = "N", value_parser = seed)]
+    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
 
     /// Whether to bind each task to a CPU of its own [default: each, where the system can]
@@ -54,7 +54,7 @@ pub(crate) struct Measuring {
     #[arg(long)]
     pub(crate) oversubscribe: bool,
 
-    /// Size for the workloads, in their own measure (see `faultline workloads`): 64MiB, 200
+    /// Size parameter of the workloads: 64MiB, 200 (`faultline workloads` shows what it means for each)
     #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
     pub(crate) size: Option<u64>,
 }

@@ -33,7 +33,7 @@ fn is_agreed_to(shown: &str, count: usize) -> Result<bool, Failure> {
     if !stdin.is_terminal() {
         return Err(Failure::usage(
             "`delete` asks first, and standard input is not a terminal",
-            "`--yes` deletes without a question",
+            "`--yes` deletes without asking",
         ));
     }
     failure::warn(&shown.trim_end());
@@ -41,8 +41,6 @@ fn is_agreed_to(shown: &str, count: usize) -> Result<bool, Failure> {
     let _ = write!(std::io::stderr(), "delete {runs} with all samples? [y/N] ");
     let mut answer = String::new();
     let read = stdin.lock().read_line(&mut answer);
-    read.map_err(|error| {
-        Failure::new(format!("cannot read the answer: {error}"), "`--yes` deletes without a question")
-    })?;
+    read.map_err(|error| Failure::new(format!("cannot read the answer: {error}"), "`--yes` deletes without asking"))?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }

@@ -34,7 +34,7 @@ pub(crate) fn export(arguments: &Export, db: Option<&Path>) -> Result<ExitCode, 
         .map_err(|error| Failure::usage(format!("{}: {}", operand.name, error), error.hint))?;
     put(&written, arguments.output.as_deref())?;
     for loss in &written.losses {
-        failure::warn(&format!("left out, as {} has no place for it: {loss}", arguments.to.name()));
+        failure::warn(&format!("left out, because {} cannot hold it: {loss}", arguments.to.name()));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 pub(crate) fn man(arguments: &Man) -> Result<ExitCode, Failure> {
     let directory = &arguments.directory;
     let failed = |error: std::io::Error| {
-        Failure::new(
+        Failure::usage(
             format!("cannot write man pages to {}: {error}", directory.display()),
             "name a directory that can be written",
         )

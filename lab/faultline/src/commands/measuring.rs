@@ -54,8 +54,8 @@ pub(super) fn conduct(
             Ok(Some(*conclusion))
         }
         Measured::Stopped { run } => {
-            failure::warn(&format!("stopped; what was measured is saved as run {run}"));
-            failure::warn(&format!("hint: `faultline resume {run}` goes on"));
+            failure::warn(&format!("stopped; everything measured is saved as run {run}"));
+            failure::warn(&format!("hint: `faultline resume {run}` continues"));
             Ok(None)
         }
     }

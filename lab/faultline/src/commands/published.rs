@@ -25,5 +25,5 @@ pub(crate) fn published(arguments: &Published, db: Option<&Path>) -> Result<Exit
 }
 
 fn refused(unknown: UnknownName) -> Failure {
-    Failure::usage(unknown.to_string(), format!("part of one of these: {}", unknown.known.join(", ")))
+    Failure::usage(unknown.to_string(), format!("give a part of one of these names: {}", unknown.known.join(", ")))
 }

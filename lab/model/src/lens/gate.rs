@@ -117,7 +117,7 @@ mod tests {
         let json = serde_json::to_string(&standing).unwrap();
         assert!(json.starts_with(r#"{"kind":"no_figure","reason":"counted-too-little","problem":{"#), "{json}");
         assert_eq!(serde_json::from_str::<Standing>(&json).unwrap(), standing);
-        let words = r#"{"kind":"no_figure","reason":"not-run","text":"it has not been run"}"#;
+        let words = r#"{"kind":"no_figure","reason":"not-run","text":"it was not run"}"#;
         assert_eq!(serde_json::from_str::<Standing>(words).unwrap(), Standing::from(NoFigure::NotRun));
     }
 }

@@ -27,17 +27,17 @@ impl MachineShape {
         let memory_mib =
             memory_mib.unwrap_or_else(|| (BASE_MEMORY_MIB + MEMORY_PER_CPU_MIB * u64::from(cpus)).max(1024));
         if cpus == 0 || cpus > MOST_CPUS {
-            return Err(refused(format!("a machine with {cpus} CPUs can't be emulated"), format!("1 to {MOST_CPUS}")));
+            return Err(refused(format!("a machine with {cpus} CPUs cannot be emulated"), format!("1 to {MOST_CPUS}")));
         }
         if sockets == 0 || !cpus.is_multiple_of(sockets) {
             return Err(refused(
-                format!("{cpus} CPUs can't be spread over {sockets} sockets"),
-                "each socket has as many as the next, for example cpus=8,sockets=2".to_owned(),
+                format!("{cpus} CPUs cannot be divided among {sockets} sockets"),
+                "all sockets have the same number of CPUs, for example cpus=8,sockets=2".to_owned(),
             ));
         }
         if memory_mib < LEAST_MEMORY_MIB * u64::from(sockets) {
             return Err(refused(
-                format!("{memory_mib} MiB of memory are too few"),
+                format!("{memory_mib} MiB of memory is too little"),
                 format!("at least {LEAST_MEMORY_MIB} MiB for each socket"),
             ));
         }

@@ -79,7 +79,7 @@ export type ComparedWorkload = {
 name: string,
 /** Unit of the values. */
 unit: string,
-/** Which way is better. */
+/** Which direction is better. */
 direction: Direction,
 /** The first side. */
 a: Side,
@@ -107,7 +107,7 @@ ratio: Bounded | null,
 shift: Bounded | null,
 /** Ratio of the two medians, with its bootstrap interval. None when there are too few units. */
 ratio_of_medians: Bounded | null,
-/** The smallest ratio above 1 that would be detected four times in five. None when none would be, or it can't be told. */
+/** The smallest ratio above 1 that is detected with 80 % power; `None` if there is none, or if it is unknown. */
 detectable: number | null,
 /** What may make it lie. */
 cautions: Array<Said<Caution>>,
@@ -186,13 +186,13 @@ operation: string,
 text: string,
 /** Unit of the points' values. */
 unit: string,
-/** Which way is better. */
+/** Which direction is better. */
 direction: Direction,
 /** Tasks at the point that speed-up is reckoned from. */
 base_tasks: number | null,
 /** By number of tasks, ascending. */
 points: Array<Point>,
-/** What the workload noted: compiler, pages per fault. From its last attempt that ended well. */
+/** What the workload noted: compiler, pages per fault. From its last attempt that succeeded. */
 notes: { [key in string]: string },
 /** The workload's name, as its program is called. */
 workload: string,
@@ -590,7 +590,7 @@ false_share: number | null, };
 export type Point = {
 /** Number of tasks. */
 tasks: number,
-/** The rate (or time), in the curve's unit. None when no attempt ended well. */
+/** The rate (or time), in the curve's unit. `None` if no attempt succeeded. */
 value: Estimate | null,
 /** Value against that of the curve's base, the better the higher; 1 at the base. */
 speedup: Estimate | null,
@@ -622,7 +622,7 @@ text: string, };
 export type Progress = {
 /** Items of the plan. */
 planned: number,
-/** Items that ended well. */
+/** Items that succeeded. */
 done: number,
 /** Items that failed in some way. */
 failed: number,
@@ -798,7 +798,7 @@ name: string,
 tasks: number | null,
 /** Unit of the values. */
 unit: string,
-/** Which way is better. */
+/** Which direction is better. */
 direction: Direction,
 /** Median on the first side. */
 a: number,

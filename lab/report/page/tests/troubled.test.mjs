@@ -27,7 +27,7 @@ test('one CPU: the page says that nothing can be said', async () => {
   assert.match(await page.locator('#warnings').innerText(), /one-cpu/)
   assert.match(await page.locator(':nth-match(article.curve, 1) .verdict').innerText(), /not measured\s+fewer than two numbers of tasks/)
   assert.equal(await page.locator(':nth-match(article.curve, 1) .canvas svg').count(), 1)
-  assert.match(await page.locator('.standing').innerText(), /2 left out for lack of time, 6 still to run/)
+  assert.match(await page.locator('.standing').innerText(), /2 skipped because the time was used up, 6 still to run/)
   await close()
 })
 

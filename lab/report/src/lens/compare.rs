@@ -46,7 +46,7 @@ fn name(cell: &CellComparison) -> String {
 }
 
 fn unmatched_words(one: &Unmatched) -> String {
-    one_line(&format!("{} at {}: run {} has no reading of it", one.case, cpus(one.cpus), one.missing_in))
+    one_line(&format!("{} at {}: run {} has no counts of it", one.case, cpus(one.cpus), one.missing_in))
 }
 
 /// The differences as a table; what shares a line is told for data, what repeats span where there is room.

@@ -23,20 +23,29 @@ pub fn budget_table(report: &GateReport, format: Format, style: &Style) -> Strin
     }
 }
 
-/// `2 of 3 limits are kept`.
+/// `budget exceeded`; of several: `1 of 3 budgets kept, 1 exceeded, 1 without a figure`.
 fn outcome(report: &GateReport) -> String {
-    let kept = report.checks.iter().filter(|check| check.passed()).count();
-    match report.checks.len() {
-        0 => "there was nothing to hold it to".to_owned(),
-        1 if kept == 1 => "the limit is kept".to_owned(),
-        1 => "the limit is not kept".to_owned(),
-        all => format!("{kept} of {all} limits are kept"),
+    let limit = if report.baseline.is_some() { "limit" } else { "budget" };
+    let count = |named: &str| report.checks.iter().filter(|check| word(&check.standing) == named).count();
+    match &report.checks[..] {
+        [] => format!("no {limit} to check"),
+        [check] => match check.standing {
+            Standing::NoFigure(_) => format!("{limit} not checked, no figure"),
+            Standing::Kept { .. } | Standing::Exceeded { .. } => format!("{limit} {}", word(&check.standing)),
+        },
+        all => {
+            let others = [("exceeded", count("exceeded")), ("without a figure", count("no figure"))];
+            let others = others.iter().filter(|(_, count)| *count > 0).map(|(what, count)| format!(", {count} {what}"));
+            format!("{} of {} {limit}s kept{}", count("kept"), all.len(), others.collect::<String>())
+        }
     }
 }
 
 fn title(report: &GateReport) -> String {
-    let against = report.baseline.map_or_else(|| "its budgets".to_owned(), |baseline| format!("run {baseline}"));
-    format!("Run {} held to {against}: {}", report.run, outcome(report))
+    match report.baseline {
+        None => format!("Run {}: {}", report.run, outcome(report)),
+        Some(baseline) => format!("Run {} against the baseline, run {baseline}: {}", report.run, outcome(report)),
+    }
 }
 
 fn word(standing: &Standing) -> &'static str {

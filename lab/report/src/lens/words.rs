@@ -38,7 +38,7 @@ pub(crate) fn verdict(curve: &LensCurve) -> String {
 /// The figures behind a verdict: `with CPUs: 4.800 transfers per fault at 2 CPUs, 13.10 at 64; …`.
 pub(crate) fn verdict_basis(curve: &LensCurve) -> String {
     let Some(reach) = curve.verdict.reach() else {
-        return "fewer than two numbers of CPUs from 2 on have a figure".to_owned();
+        return "fewer than two points with 2 or more CPUs have a figure".to_owned();
     };
     let ends = format!(
         "{} transfers per {} at {} CPUs, {} at {}",
@@ -99,7 +99,7 @@ pub(crate) fn amiss(point: &LensPoint) -> Vec<String> {
         point.failures.iter().map(|failure| one_line(&failure.cause.to_string())).collect::<Vec<_>>().join("; ");
     match (point.transfers.is_some(), failures.is_empty()) {
         (true, true) => {}
-        (true, false) => amiss.push(format!("left out as failed: {failures}")),
+        (true, false) => amiss.push(format!("failed, not counted: {failures}")),
         (false, true) => {
             let endings =
                 point.cut_short.iter().map(|cut| one_line(&cut.ending.to_string())).collect::<Vec<_>>().join("; ");
@@ -108,9 +108,7 @@ pub(crate) fn amiss(point: &LensPoint) -> Vec<String> {
         (false, false) => amiss.push(format!("no figure: {failures}")),
     }
     amiss.extend(point.cut_short.iter().map(counted_until_then));
-    amiss.extend(
-        point.problems.iter().map(|problem| format!("counted less than asked for: {}", one_line(&problem.text))),
-    );
+    amiss.extend(point.problems.iter().map(|problem| format!("incomplete count: {}", one_line(&problem.text))));
     amiss
 }
 
@@ -184,7 +182,6 @@ pub(crate) fn movers(line: &LineFigures, named: usize) -> String {
 /// Sentences that explain the columns.
 pub(crate) const LEGEND: [&str; 3] = [
     "transfers: cache lines that moved between CPUs because one of them wrote; instructions: executed by all CPUs; both per operation, counted, not sampled.",
-    "predicted: operations per second of all CPUs by the modelled costs, without bandwidth or prefetching; speed-up: predicted rate against that of the smallest \
-     number of CPUs.",
-    "true sharing: the CPUs use the same bytes; false sharing: neighbouring bytes of one line, which padding would part.",
+    "predicted: operations per second of all CPUs by the modelled costs, without bandwidth or prefetching; speed-up: predicted rate divided by that of the smallest number of CPUs.",
+    "true sharing: the CPUs use the same bytes; false sharing: neighbouring bytes of one line, which padding would separate.",
 ];

@@ -6,15 +6,10 @@ use std::collections::BTreeSet;
 
 /// The sentences of the legend, for the run's own numbers of repeats.
 pub(crate) fn sentences(summary: &RunSummary) -> Vec<String> {
-    let mut sentences = vec![
-        "rate (or time): median over n repeats, each an execution of its own; n counts repeats, not samples within them."
-            .to_owned(),
-    ];
+    let mut sentences = vec!["rate (or time): median over n repeats; each repeat is a separate execution.".to_owned()];
     sentences.extend(coverage(summary));
     sentences.push(
-        "speed-up: figure against that of the curve's base, its smallest number of tasks; efficiency: speed-up per task \
-         against the base, 100 % is ideal; system: kernel's share of the tasks' own CPU time, with the longer side of \
-         its interval."
+        "speed-up: relative to the base, the curve's smallest number of tasks; efficiency: speed-up divided by the increase in tasks, 100 % is ideal; system: share of the tasks' own CPU time that was spent in the kernel, ± the longer side of its confidence interval."
             .to_owned(),
     );
     sentences
@@ -29,7 +24,7 @@ fn coverage(summary: &RunSummary) -> Option<String> {
     }
     let derived =
         coverages(points().filter(|point| point.speedup != base_estimate(point)).filter_map(|p| p.efficiency));
-    let mut sentence = format!("interval: low to high; covers the true median with a probability of {}", list(&values));
+    let mut sentence = format!("interval: confidence interval of the median, with a coverage of {}", list(&values));
     if !derived.is_empty() && derived != values {
         sentence.push_str(&format!("; for speed-up and efficiency of {}", list(&derived)));
     }

@@ -49,7 +49,7 @@ pub(crate) fn shortfall(point: &Point, signs: &Signs) -> Option<String> {
     let failures = counted(&point.failures, signs).join("; ");
     match (point.value.is_some(), failures.is_empty()) {
         (true, true) => None,
-        (true, false) => Some(format!("{} left out as failed: {failures}", attempts(point.failures.len()))),
+        (true, false) => Some(format!("{} failed, not counted: {failures}", attempts(point.failures.len()))),
         (false, true) => Some("no figure: not run".to_owned()),
         (false, false) => Some(format!("no figure: {failures}")),
     }

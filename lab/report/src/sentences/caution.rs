@@ -37,13 +37,12 @@ pub fn caution(caution: &Caution) -> String {
                 Drift::Fall => "fall",
             };
             format!(
-                "{way} from run to run. Random order keeps that from counting as a difference, but it widens the interval."
+                "{way} from run to run. Because the order is random this does not count as a difference, but it widens the interval."
             )
         }),
         Caution::Bimodal { a, b } => of_either(a, b, |Groups { up_to, from }| {
             format!(
-                "fall into two groups, up to {up_to:.4e} and from {from:.4e} on: there are two states, and the median is in either \
-                 by chance. Find out what they are."
+                "fall into two groups, up to {up_to:.4e} and from {from:.4e} on: the machine has two states, and the median falls into one of them by chance. Find out what they are."
             )
         }),
         Caution::DifferentFacts { keys } => {
@@ -75,20 +74,22 @@ fn few_units(few: &FewUnits) -> String {
     };
     match few {
         FewUnits::Pairs { pairs, needed } => format!(
-            "Blocks that give a pair of values: {pairs}. It takes {needed} to show any difference at this level."
+            "{pairs} blocks have values of both sides. Showing a difference at this level needs at least {needed}."
         ),
         FewUnits::ForRanks { unit, a, b } => {
             let name = name(unit);
             format!(
-                "{a} and {b} {name} are too few for a test of ranks: the answer takes the noise for about log-normal. \
-                 Make 6 {name} or more on each side."
+                "{a} and {b} {name} are too few for a test of ranks: the answer assumes log-normal noise. Measure 6 {name} or more on each side."
             )
         }
         FewUnits::ForAnyTest { unit: Unit::Summary, a, b } => format!(
             "{a} and {b} summaries can't show any difference at this level. Give the values of 6 or more single runs on each side."
         ),
         FewUnits::ForAnyTest { unit, a, b } => {
-            format!("{a} and {b} {} can't show any difference at this level. Make 6 or more on each side.", name(unit))
+            format!(
+                "{a} and {b} {} cannot show any difference at this level. Measure 6 or more on each side.",
+                name(unit)
+            )
         }
         FewUnits::NoLook { measured, first_look } => {
             format!("No look was due yet: {measured} of the {first_look} blocks before the first look are measured.")
@@ -100,11 +101,10 @@ fn one_boot(boots: OneBoot) -> &'static str {
     match boots {
         OneBoot::Shared => "Both sides ran in one boot: another boot may give another difference.",
         OneBoot::Unknown => {
-            "It isn't known in how many boots the values were taken: the interval holds what runs change, not what boots do."
+            "The number of boots is unknown: the interval includes the variation between runs, but not between boots."
         }
         OneBoot::Confounded => {
-            "A side was seen in one boot only, which the other doesn't share: what that boot changed can't be told from what \
-             you changed. Boot each side 3 times or more."
+            "A side was measured in a single boot that the other side does not share: the effect of that boot cannot be separated from your change. Boot each side 3 times or more."
         }
     }
 }
@@ -133,7 +133,7 @@ mod tests {
         let (unit, a, b) = (Unit::Boot, 3, 4);
         assert_eq!(
             few(FewUnits::Pairs { pairs: 5, needed: 6 }),
-            "Blocks that give a pair of values: 5. It takes 6 to show any difference at this level."
+            "5 blocks have values of both sides. Showing a difference at this level needs at least 6."
         );
         assert!(few(FewUnits::ForRanks { unit, a, b }).starts_with("3 and 4 boots are too few for a test of ranks"));
         assert!(few(FewUnits::ForAnyTest { unit, a, b }).starts_with("3 and 4 boots can't show any difference"));

@@ -7,7 +7,7 @@ use faultline_model::lens::gate::NoFigure;
 pub(crate) fn no_figure(reason: &NoFigure) -> String {
     match reason {
         NoFigure::NoSuchCell => "the run has no such case at that number of CPUs".to_owned(),
-        NoFigure::NotRun => "it has not been run".to_owned(),
+        NoFigure::NotRun => "it was not run".to_owned(),
         NoFigure::AllFailed { failures } => causes(failures),
         NoFigure::SomeFailed { failures } => format!("an attempt failed: {}", causes(failures)),
         NoFigure::CountedTooLittle { problem } => problem.text.clone(),

@@ -21,10 +21,10 @@ pub(crate) fn inconclusive(reason: &InconclusiveVerdict, signs: &Signs) -> Strin
         InconclusiveVerdict::Disturbed { as_measured, could_be, by } => {
             let possible = match could_be {
                 Some(range) => format!("could be {:.1} {} {}", range.low * 100.0, signs.to, percent(range.high)),
-                None => "could be anything".to_owned(),
+                None => "is unknown".to_owned(),
             };
             format!(
-                "The verdict {}{}{} is withheld: {}. Without that, the efficiency {possible}. {}",
+                "The verdict {}{}{} is withheld: {}. Without this, the efficiency {possible}. {}",
                 signs.quotes.0,
                 as_measured.words(),
                 signs.quotes.1,
@@ -33,7 +33,7 @@ pub(crate) fn inconclusive(reason: &InconclusiveVerdict, signs: &Signs) -> Strin
             )
         }
         InconclusiveVerdict::SuperLinear { limit } => format!(
-            "More than {} is not plausible: the base was probably slowed down. Run it again on a quiet machine.",
+            "More than {} is not plausible: the base was probably slowed down. Measure again on a quiet machine.",
             percent(*limit)
         ),
     }
@@ -58,11 +58,11 @@ fn remedy(by: &[Disturbance]) -> &'static str {
     let is_shared = |one: &Disturbance| matches!(one.cause, DisturbanceCause::SharedCores { .. });
     let is_quota = |one: &Disturbance| matches!(one.cause, DisturbanceCause::Quota { .. });
     if by.iter().all(is_shared) {
-        "Measure a number of tasks that have cores of their own, too."
+        "Also measure a number of tasks that have cores of their own."
     } else if by.iter().all(is_quota) {
-        "Lift the limit and run it again."
+        "Lift the limit and measure again."
     } else {
-        "Run it again on a quiet machine."
+        "Measure again on a quiet machine."
     }
 }
 
@@ -85,14 +85,13 @@ mod tests {
         assert_eq!(
             inconclusive(&reason, &UNICODE),
             "The verdict “does not scale” is withheld: others used 1.33 CPUs beside 1 task; others used 0.50 CPUs beside 2 tasks. \
-             Without that, the efficiency could be 31.0 … 91.2 %. Run it again on a quiet machine."
+             Without this, the efficiency could be 31.0 … 91.2 %. Measure again on a quiet machine."
         );
         assert!(inconclusive(&reason, &ASCII).is_ascii());
         let quota = disturbed(vec![(1, DisturbanceCause::Quota { cpus: 0.5 })], None);
         assert_eq!(
             inconclusive(&quota, &ASCII),
-            "The verdict \"does not scale\" is withheld: a control group allows 0.50 CPUs to 1 task. Without that, the efficiency could \
-             be anything. Lift the limit and run it again."
+            "The verdict \"does not scale\" is withheld: a control group allows 0.50 CPUs to 1 task. Without this, the efficiency is unknown. Lift the limit and measure again."
         );
         let cores = disturbed(vec![(4, DisturbanceCause::SharedCores { cores: 2 })], Some((0.5, 1.0)));
         assert!(inconclusive(&cores, &UNICODE).contains("4 tasks shared 2 physical cores."));

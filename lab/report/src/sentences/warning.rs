@@ -14,27 +14,23 @@ pub(crate) fn warning(warning: &Warning) -> String {
             percent(*share)
         ),
         WarningKind::FrequencyScaling { reasons } => format!(
-            "The CPUs' frequency may change under way: {}. One task may run at a higher frequency than many, which \
-             makes scaling look worse. Hold the frequency, and run again.",
+            "The CPUs' frequency may change during the run: {}. One task may run at a higher frequency than many, which makes scaling look worse. Fix the frequency, and run again.",
             reasons.iter().map(frequency_reason).collect::<Vec<_>>().join(", ")
         ),
         WarningKind::Virtualised(how) => virtualised(how),
         WarningKind::CpuQuota { cpus } => format!(
-            "A control group allows the CPU time of {cpus:.2} CPUs; {} with as many tasks or more may have been \
-             held up. Lift the limit.",
+            "A control group allows the CPU time of {cpus:.2} CPUs; {} with as many tasks or more may have been throttled. Lift the limit.",
             number(cells, "cell")
         ),
         WarningKind::OneCpu => "There is one CPU to run on: nothing can be said about scaling. Allow more CPUs, or \
              measure on a machine that has them."
             .to_owned(),
         WarningKind::Oversubscribed { most_tasks, cpus } => format!(
-            "Up to {most_tasks} tasks ran on {}: they took turns, and an efficiency below 1 is no fault of the system. \
-             Judge scaling by the points of {cpus} tasks and fewer.",
+            "Up to {most_tasks} tasks ran on {}: they took turns, so an efficiency below 1 is expected. Judge scaling by the points with at most {cpus} tasks.",
             number(*cpus as usize, "CPU")
         ),
         WarningKind::SharedCores { most_tasks, cores } => format!(
-            "Up to {most_tasks} tasks ran on {}: some shared one, which costs speed whatever the system does. \
-             Judge scaling by the points of {cores} tasks and fewer.",
+            "Up to {most_tasks} tasks ran on {}: some shared a core, which slows them down on any system. Judge scaling by the points with at most {cores} tasks.",
             number(*cores as usize, "physical core")
         ),
         WarningKind::UnsettledWarmUp { curves, change, worst } => format!(
@@ -45,25 +41,25 @@ pub(crate) fn warning(warning: &Warning) -> String {
             if *change < 0.0 { "slower" } else { "faster" },
         ),
         WarningKind::FewRepeats { fewest, coverage, enough, wanted } => format!(
-            "Fewer than {enough} repeats stand behind {}; the interval of {fewest} covers the true median with {} only. \
-             Use {enough} repeats or more for {}.",
+            "{} {} fewer than {enough} repeats; the interval of {fewest} repeats has a coverage of only {}. Use {enough} repeats or more for {}.",
             number(cells, "point"),
+            if cells == 1 { "has" } else { "have" },
             percent(*coverage),
             percent(*wanted)
         ),
         WarningKind::CoarseCount { step_share, worst } => {
             let figure = match step_share {
                 Some(share) => {
-                    format!("one step of each task's count is up to {} of what a repeat counted", percent(*share))
+                    format!("one step of a task's count is up to {} of a repeat's operations", percent(*share))
                 }
-                None => "there are repeats that counted no operation".to_owned(),
+                None => "some repeats counted no operation".to_owned(),
             };
             format!("Few operations were counted: {figure} ({worst}). Use a longer window.")
         }
         WarningKind::Noisy { limit, half_width, worst } => {
             let figure = match half_width {
-                Some(half_width) => format!("at most ±{}", percent(*half_width)),
-                None => "in one beyond any percentage, as the median is 0 or next to it".to_owned(),
+                Some(half_width) => format!("the widest ±{}", percent(*half_width)),
+                None => "in one without a percentage, because the median is almost 0".to_owned(),
             };
             format!(
                 "Repeats differ: the interval of {} is wider than ±{} of its median, {figure} ({worst}). \
@@ -76,14 +72,14 @@ pub(crate) fn warning(warning: &Warning) -> String {
             let parts = [
                 (failed, "failed"),
                 (unsupported, "unsupported here"),
-                (skipped, "skipped, as the time was used up"),
+                (skipped, "skipped because the time was used up"),
                 (open, "not ended"),
             ];
             let parts = parts.iter().filter(|(count, _)| **count > 0).map(|(count, what)| format!("{count} {what}"));
             let advice = match (*open > 0, *resumable) {
-                (true, false) => "This run can't be resumed: start a new one for what is missing.",
+                (true, false) => "This run cannot be resumed: start a new one for the rest.",
                 (true, true) => "Resume the run to complete it.",
-                (false, _) => "Their points rest on fewer repeats, or are missing; see the reasons beside them.",
+                (false, _) => "Their points have fewer repeats, or are missing; the reasons are next to them.",
             };
             format!("Of {planned} planned executions: {}. {advice}", parts.collect::<Vec<_>>().join("; "))
         }
@@ -91,8 +87,7 @@ pub(crate) fn warning(warning: &Warning) -> String {
             let (named, more) = named(keys);
             let more = if more > 0 { format!(", {more} more") } else { String::new() };
             format!(
-                "The run's {sessions} sessions differ in {named}{more}: its figures mix them. Run it anew in one session, \
-                 without a restart between."
+                "The run's {sessions} sessions differ in {named}{more}: its figures mix them. Measure again in one session."
             )
         }
     }
@@ -133,8 +128,7 @@ fn virtualised(how: &Virtualisation) -> String {
              not those of any hardware. Compare them only with runs on the same host; `faultline lens kernel` counts what \
              does not depend on the host."
             .to_owned(),
-        Virtualisation::Container => "The run is in a container: others may share its CPUs, and the machine's counters and time shares \
-             are those of all of them. Measure outside where that matters."
+        Virtualisation::Container => "The run is in a container: others may share its CPUs, and the machine's counters and time shares include them. Measure outside a container if that matters."
             .to_owned(),
         Virtualisation::Hypervisor { names } => format!(
             "The machine is virtual ({}): its CPUs may be shared or moved, and page faults and messages between CPUs cost more \
@@ -181,8 +175,7 @@ mod tests {
         let few = WarningKind::FewRepeats { fewest: 5, coverage: 0.9375, enough: 6, wanted: 0.95 };
         assert_eq!(
             words(few, 1),
-            "Fewer than 6 repeats stand behind 1 point; the interval of 5 covers the true median with 93.8 % only. Use 6 repeats or \
-             more for 95.0 %."
+            "1 point has fewer than 6 repeats; the interval of 5 repeats has a coverage of only 93.8 %. Use 6 repeats or more for 95.0 %."
         );
         let slower = WarningKind::UnsettledWarmUp { curves: 1, change: -0.25, worst: case() };
         assert!(words(slower, 2).contains("The rate of 1 curve still moved"));
@@ -196,7 +189,7 @@ mod tests {
         assert!(words(nothing, 1).contains("counted no operation (load:base×2)"));
         let beyond = WarningKind::Noisy { limit: 0.05, half_width: None, worst: worst() };
         assert!(
-            words(beyond, 1).contains("of 1 point is wider than ±5.0 % of its median, in one beyond any percentage")
+            words(beyond, 1).contains("of 1 point is wider than ±5.0 % of its median, in one without a percentage")
         );
     }
 
@@ -208,10 +201,10 @@ mod tests {
         };
         assert_eq!(
             told(1, true),
-            "Of 12 planned executions: 1 failed; 1 skipped, as the time was used up; 1 not ended. Resume the run to complete it."
+            "Of 12 planned executions: 1 failed; 1 skipped because the time was used up; 1 not ended. Resume the run to complete it."
         );
-        assert!(told(1, false).ends_with("This run can't be resumed: start a new one for what is missing."));
-        assert!(told(0, false).ends_with("see the reasons beside them."));
+        assert!(told(1, false).ends_with("This run cannot be resumed: start a new one for the rest."));
+        assert!(told(0, false).ends_with("the reasons are next to them."));
     }
 
     #[test]

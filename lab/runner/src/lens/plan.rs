@@ -50,8 +50,8 @@ pub fn plan_kernel(request: &LensRequest, workloads: &[WorkloadInfo]) -> Result<
     let is_once = |case: &&Case| workloads.iter().any(|info| info.name == case.workload && info.style == Style::Once);
     if let Some(case) = cases.iter().find(is_once) {
         return Err(RequestError::new(
-            format!("{} has no operations to count by: it does its work once", case.workload),
-            "the lens takes workloads that loop",
+            format!("{} runs once, so it has no operations to count per", case.workload),
+            "choose a workload that loops",
         ));
     }
     size::check(&wanted, &cases, most(&request.cpus), request.memory_bytes, workloads)?;
@@ -70,12 +70,12 @@ fn plan(request: &LensRequest, cases: &[Case]) -> Result<Plan, RequestError> {
     cpus.dedup();
     if cpus.contains(&0) || cpus.is_empty() {
         return Err(RequestError::new(
-            "0 CPUs can run nothing",
-            "numbers of CPUs are 1 and more, for example `--cpus 1,2,8`",
+            "the number of CPUs is 0",
+            "`--cpus` takes numbers from 1, for example `--cpus 1,2,8`",
         ));
     }
     if request.repeats == 0 {
-        return Err(RequestError::new("0 repeats count nothing", "`--repeats` takes numbers from 1"));
+        return Err(RequestError::new("the number of repeats is 0", "`--repeats` takes numbers from 1"));
     }
     let cell = |case: &Case, tasks| Planned {
         subject: SubjectIndex::A,

@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommitError {
     /// No point has this commit.
-    #[error("no value is of a commit '{commit}'")]
+    #[error("there is no value of a commit '{commit}'")]
     Unknown {
         /// The requested commit.
         commit: String,
     },
     /// Several commits begin with it.
-    #[error("'{commit}' may be any of {}", candidates.join(", "))]
+    #[error("'{commit}' is ambiguous: {}", candidates.join(", "))]
     Ambiguous {
         /// The requested commit.
         commit: String,

@@ -57,7 +57,7 @@ pub struct Budget {
 
 /// A budget that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{text}' is no budget: {problem}")]
+#[error("'{text}' is not a budget: {problem}")]
 pub struct BudgetError {
     text: String,
     problem: String,
@@ -75,14 +75,14 @@ impl FromStr for Budget {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let wrong = |problem: &str| BudgetError { text: text.to_owned(), problem: problem.to_owned() };
         let (what, limit) = text.split_once("<=").ok_or_else(|| wrong("it has no '<='"))?;
-        let (limit, cpus) = limit.split_once('@').ok_or_else(|| wrong("it has no '@' with a number of CPUs"))?;
-        let limit: f64 = limit.trim().parse().map_err(|_| wrong("what follows '<=' is no number"))?;
+        let (limit, cpus) = limit.split_once('@').ok_or_else(|| wrong("'@' with a number of CPUs is missing"))?;
+        let limit: f64 = limit.trim().parse().map_err(|_| wrong("the text after '<=' is not a number"))?;
         if !limit.is_finite() || limit < 0.0 {
-            return Err(wrong("its limit has to be a number from 0 on"));
+            return Err(wrong("the limit must be a number from 0"));
         }
-        let cpus: u32 = cpus.trim().parse().map_err(|_| wrong("what follows '@' is no number of CPUs"))?;
+        let cpus: u32 = cpus.trim().parse().map_err(|_| wrong("the text after '@' is not a number of CPUs"))?;
         if cpus == 0 {
-            return Err(wrong("0 CPUs run nothing"));
+            return Err(wrong("the number of CPUs is 0"));
         }
         let what = what.trim();
         let prefixed = what
@@ -90,7 +90,7 @@ impl FromStr for Budget {
             .and_then(|(word, case)| Some((Metric::ALL.into_iter().find(|metric| metric.word() == word)?, case)));
         let (metric, case) = prefixed.unwrap_or((Metric::Transfers, what));
         if case.is_empty() {
-            return Err(wrong("it names no case"));
+            return Err(wrong("it does not name a case"));
         }
         Ok(Budget { metric, case: case.to_owned(), limit, cpus })
     }
@@ -213,15 +213,15 @@ mod tests {
     fn what_is_no_budget_is_refused() {
         let refused = |text: &str| text.parse::<Budget>().unwrap_err().problem;
         assert_eq!(refused("fault"), "it has no '<='");
-        assert_eq!(refused("fault<=1"), "it has no '@' with a number of CPUs");
-        assert_eq!(refused("fault<=much@2"), "what follows '<=' is no number");
+        assert_eq!(refused("fault<=1"), "'@' with a number of CPUs is missing");
+        assert_eq!(refused("fault<=much@2"), "the text after '<=' is not a number");
         for limit in ["-1", "NaN", "inf"] {
-            assert_eq!(refused(&format!("fault<={limit}@2")), "its limit has to be a number from 0 on");
+            assert_eq!(refused(&format!("fault<={limit}@2")), "the limit must be a number from 0");
         }
-        assert_eq!(refused("fault<=1@many"), "what follows '@' is no number of CPUs");
-        assert_eq!(refused("fault<=1@0"), "0 CPUs run nothing");
-        assert_eq!(refused("<=1@2"), "it names no case");
-        assert_eq!(refused("transfers:<=1@2"), "it names no case");
+        assert_eq!(refused("fault<=1@many"), "the text after '@' is not a number of CPUs");
+        assert_eq!(refused("fault<=1@0"), "the number of CPUs is 0");
+        assert_eq!(refused("<=1@2"), "it does not name a case");
+        assert_eq!(refused("transfers:<=1@2"), "it does not name a case");
     }
 
     #[test]

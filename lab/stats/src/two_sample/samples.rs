@@ -95,7 +95,7 @@ pub struct Workload {
     pub name: String,
     /// Unit of its values.
     pub unit: String,
-    /// Which way is better.
+    /// Which direction is better.
     pub direction: Direction,
     /// The first side: what there was.
     pub a: Samples,
@@ -126,7 +126,7 @@ pub enum TwoSampleError {
         reason: UnmatchedReason,
     },
     /// A level that is none.
-    #[error("the level is {0}: it has to lie between 0.5 and 1")]
+    #[error("the level {0} is not between 0.5 and 1")]
     Level(f64),
 }
 

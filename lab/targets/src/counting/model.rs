@@ -31,7 +31,7 @@ pub struct Quanta {
 impl MachineModel {
     /// Fails if the machine cannot exist with one of these numbers of CPUs.
     pub fn check(&self, cpus: &[u32]) -> Result<(), TargetError> {
-        let hint = "each socket has as many CPUs as the next, and so has each cache of a socket: 8 CPUs are `--sockets 2 --cpus-per-cache 4`, for example";
+        let hint = "all sockets, and all caches of a socket, have the same number of CPUs: for example `--sockets 2 --cpus-per-cache 4` for 8 CPUs";
         for &cpus in cpus {
             let per_cache = self.cpus_per_cache.unwrap_or(cpus / self.sockets.max(1));
             Topology::new(cpus, self.sockets, per_cache).map_err(|error| TargetError {

@@ -76,16 +76,13 @@ pub fn build_workloads(request: &BuildRequest<'_>, stop: &StopFlag) -> Result<()
 fn arguments(request: &BuildRequest<'_>) -> Result<Vec<OsString>, String> {
     let directory = std::path::absolute(request.directory).map_err(|error| error.to_string())?;
     let directory = directory.to_str().filter(|path| path.chars().all(is_plain)).ok_or_else(|| {
-        format!(
-            "the directory {} has a blank or a sign in its name that make would act on",
-            request.directory.display()
-        )
+        format!("the path {} contains a blank or a character that make would interpret", request.directory.display())
     })?;
     if request.compiler.trim().is_empty() {
         return Err("it names no compiler".to_owned());
     }
     if let Some(sign) = request.compiler.chars().find(|&sign| !is_plain(sign) && sign != ' ') {
-        return Err(format!("it holds {sign:?}, which a shell would act on"));
+        return Err(format!("it contains {sign:?}, which a shell would interpret"));
     }
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     let mut arguments: Vec<OsString> = vec!["-C".into(), request.sources.into()];
@@ -105,7 +102,7 @@ fn last_lines(stderr: &str) -> String {
     let telling = |line: &&str| !line.trim().is_empty() && !gives_up(line);
     let mut lines: Vec<&str> = stderr.lines().rev().filter(telling).take(CITED_LINES).map(str::trim).collect();
     lines.reverse();
-    if lines.is_empty() { "make failed without a word".to_owned() } else { lines.join("; ") }
+    if lines.is_empty() { "make failed without a message".to_owned() } else { lines.join("; ") }
 }
 
 #[cfg(test)]
@@ -128,7 +125,7 @@ mod tests {
     fn no_shell_and_no_make_gets_to_act_on_words() {
         for sign in [';', '$', '`', '\'', '"', '#', '&', '|', '\n', '\t', '*', '~', '(', '\\'] {
             let problem = refusal(&format!("cc -O2{sign}x"), "/tmp/x");
-            assert!(problem.ends_with(&format!("it holds {sign:?}, which a shell would act on")), "{problem}");
+            assert!(problem.ends_with(&format!("it contains {sign:?}, which a shell would interpret")), "{problem}");
         }
         assert!(refusal("cc", "/tmp/a b").contains("/tmp/a b has a blank or a sign in its name"));
         assert!(refusal(" ", "/tmp/x").contains("it names no compiler"));
@@ -139,6 +136,6 @@ mod tests {
         let stderr = "a.c:1: warning\n\na.c:2:3: error: no\ncc: fatal\nmake: *** [Makefile:45: a.o] Error 1\n";
         assert_eq!(last_lines(stderr), "a.c:1: warning; a.c:2:3: error: no; cc: fatal");
         assert_eq!(last_lines("make: *** /x: No such file.  Stop.\n"), "make: *** /x: No such file.  Stop.");
-        assert_eq!(last_lines("make: *** [Makefile:2: all] Error 1\n"), "make failed without a word");
+        assert_eq!(last_lines("make: *** [Makefile:2: all] Error 1\n"), "make failed without a message");
     }
 }

@@ -75,8 +75,8 @@ pub fn probe(cpus: &[u32], rounds: Rounds, stop: &StopFlag) -> Result<Probe, Tar
     cpus.dedup();
     if cpus.len() < 2 {
         return Err(error(
-            "a line's way from CPU to CPU needs two CPUs, here is one",
-            "name a preset of costs instead",
+            "measuring transfers needs two CPUs, and this machine has one",
+            "choose a preset of `--costs` instead",
         ));
     }
     let deadline = Instant::now() + rounds.limit;
@@ -97,13 +97,13 @@ pub fn probe(cpus: &[u32], rounds: Rounds, stop: &StopFlag) -> Result<Probe, Tar
 fn in_words(failure: Failure, rounds: Rounds) -> TargetError {
     match failure {
         Failure::CanNotBeTied(cpu) => {
-            error(format!("no thread can be tied to CPU {cpu}"), "the system may not offer it, or not allow this CPU")
+            error(format!("cannot bind a thread to CPU {cpu}"), "the system may not offer it, or not allow this CPU")
         }
         Failure::TimedOut(one, other) => error(
             format!("the probe took longer than {} s, and was at CPUs {one} and {other}", rounds.limit.as_secs_f64()),
             "is the machine busy? Fewer CPUs take less time",
         ),
-        Failure::Stopped => error("the probe was stopped", "nothing was kept of it"),
+        Failure::Stopped => error("the probe was stopped", "nothing was saved"),
     }
 }
 
@@ -128,7 +128,7 @@ mod tests {
     fn one_cpu_is_refused_in_words() {
         for cpus in [&[][..], &[0], &[0, 0]] {
             let refused = probe(cpus, FEW, &StopFlag::default()).unwrap_err();
-            assert_eq!(refused.problem, "a line's way from CPU to CPU needs two CPUs, here is one");
+            assert_eq!(refused.problem, "measuring transfers needs two CPUs, and this machine has one");
         }
     }
 

@@ -29,7 +29,7 @@ pub(super) fn list(directory: &Path) -> Result<Vec<PathBuf>, TargetError> {
 fn no_workloads(directory: &Path, reason: &str) -> TargetError {
     TargetError {
         problem: format!("no workloads in {}: {reason}", directory.display()),
-        hint: "`make build` builds them; `--workloads DIR` says where they are".to_owned(),
+        hint: "`make build` builds them; `--workloads DIR` names their directory".to_owned(),
     }
 }
 

@@ -156,7 +156,7 @@ impl Kept {
     pub(crate) fn start(program: &Program<'_>) -> Result<Self, String> {
         let mark = Mark::new();
         let scratch = program.scratch.join(mark.name());
-        let (socket, theirs) = UnixStream::pair().map_err(|error| format!("no socket pair: {error}"))?;
+        let (socket, theirs) = UnixStream::pair().map_err(|error| format!("cannot create a socket pair: {error}"))?;
         let mut command = Command::new(program.keeper);
         command
             .arg(keeper::ARGUMENT)

@@ -211,7 +211,7 @@ impl<'a, 'b> Watch<'a, 'b> {
             return BootEnd::Done;
         }
         if let Some(panic) = console::panic(console) {
-            return BootEnd::Failed(GuestFailure::Panicked, format!("the guest's kernel gave up: {panic}"));
+            return BootEnd::Failed(GuestFailure::Panicked, format!("the guest's kernel panicked: {panic}"));
         }
         match self.hello_after {
             None => BootEnd::Failed(GuestFailure::NotBooted, not_booted(end, console, boot_limit)),

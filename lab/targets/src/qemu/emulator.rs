@@ -39,7 +39,7 @@ impl Emulator {
         }
         Err(TargetError {
             problem: format!("{} was built without plugins", self.program.display()),
-            hint: "install one that has them: version 7.2 or newer as Debian builds it".to_owned(),
+            hint: "install one that has them, for example Debian's version 7.2 or newer".to_owned(),
         })
     }
 }

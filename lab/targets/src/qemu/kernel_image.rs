@@ -26,7 +26,7 @@ impl KernelImage {
         let bytes = std::fs::read(&path).map_err(|error| unreadable(&path, &error))?;
         if !is_kernel(&bytes) {
             return Err(TargetError {
-                problem: format!("{} is no kernel image", path.display()),
+                problem: format!("{} is not a kernel image", path.display()),
                 hint: "`kernel=FILE` takes a bzImage or a vmlinuz for x86-64".to_owned(),
             });
         }
