@@ -274,8 +274,8 @@ partners = { receiver = "host", forwarder = "host" }
         assert_eq!(both.setup("sh").unwrap().setup, Setup::default(), "what is declared goes first");
         assert_eq!(
             told(both.setup("sh -c true").unwrap_err()),
-            "'sh' is both a variant that faultline.toml declares and a program in PATH, and what follows is no variant; \
-             for the command write \"command='sh -c true'\""
+            "'sh' is both a variant that faultline.toml declares and a program in PATH; \
+             to run the command, write \"command='sh -c true'\""
         );
         assert!(refused("colour=red").starts_with("a variant has no 'colour'"));
         assert!(refused("'unclosed").contains("cannot split"));

@@ -394,7 +394,7 @@ fn commits_of_one_file_are_compared() {
     let at = |commit: &str| format!("{}@{commit}", file.display());
     let words = ["compare", &at("c1"), &at("c2f"), "--better", "higher", "--assume-quiet", "--format", "json"];
     assert_eq!(json(&lab.run(&words))["workloads"][0]["answer"], "faster");
-    lab::assert_refused(&lab.run(&["compare", &at("c1"), &at("d")]), 2, "no value is of a commit 'd'");
+    lab::assert_refused(&lab.run(&["compare", &at("c1"), &at("d")]), 2, "there is no value of a commit 'd'");
     let unknown = lab.run(&["compare", &at("c1"), &at("c2")]);
     lab::assert_refused(&unknown, 2, "it isn't known which way is better");
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("`--better lower` or `--better higher`"), "{unknown:?}");

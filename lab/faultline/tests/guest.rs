@@ -86,7 +86,7 @@ fn trouble(lab: &Lab, variant: &str) -> Outcome {
 fn a_panic_is_recorded_with_the_end_of_the_console() {
     match trouble(&Lab::new(), "panic") {
         Outcome::GuestFailed { how: GuestFailure::Panicked, text, console } => {
-            assert_eq!(text, "the guest's kernel gave up: Kernel panic - not syncing: sysrq triggered crash");
+            assert_eq!(text, "the guest's kernel panicked: Kernel panic - not syncing: sysrq triggered crash");
             assert!(console.contains("Call Trace"), "{console}");
         }
         other => panic!("{other:?}"),
@@ -136,7 +136,7 @@ fn images_that_do_not_boot_are_refused() {
     let image = lab.path("bzImage");
     fs::write(&image, "no kernel\n".repeat(1000)).unwrap();
     let on = format!("qemu:cpus=1,boot_limit=5s,kernel={}", image.display());
-    lab::assert_refused(&run(&lab, &["zero_fill", "--on", &on]), 1, "bzImage is no kernel image");
+    lab::assert_refused(&run(&lab, &["zero_fill", "--on", &on]), 2, "bzImage is not a kernel image");
     // The head of a kernel without its body: the emulator runs into nothing.
     let mut head = fs::read(KernelImage::open(None).unwrap().path).unwrap();
     head[0x1000..].fill(0xf4);
@@ -148,7 +148,7 @@ fn images_that_do_not_boot_are_refused() {
     lab::assert_refused(&run(&lab, &["zero_fill", "--on", slow]), 1, "did not come up within 0.3 s");
     lab::assert_refused(
         &run(&lab, &["zero_fill", "--on", "qemu:kernel=/nowhere/at/all"]),
-        1,
+        2,
         "cannot read the kernel image",
     );
     assert_nothing_left(&lab);

@@ -90,7 +90,7 @@ fn what_can_not_be_counted_is_refused() {
     let refused = |arguments: &[&str], status, problem: &str| {
         assert_refused(&kernel(&lab, arguments), status, problem);
     };
-    refused(&["zero_fill", "--kernel", text.to_str().unwrap()], 2, "/text is no kernel image");
+    refused(&["zero_fill", "--kernel", text.to_str().unwrap()], 2, "/text is not a kernel image");
     refused(&["zero_fill", "--kernel", "/nowhere/at/all"], 2, "cannot read the kernel image /nowhere/at/all");
     refused(&["zero_fill", "--vmlinux", text.to_str().unwrap()], 2, "/text: not an ELF file");
     refused(&["zero_fill", "--cpus", "3", "--sockets", "2"], 2, "3 CPUs don't divide evenly among 2 sockets");
@@ -250,7 +250,7 @@ fn a_run_that_is_killed_goes_on_with_the_same_kernel_alone() {
 
     fs::write(&kernel, "another").unwrap();
     let other = command_of(&lab, &["resume", "1"]).output().unwrap();
-    assert_refused(&other, 1, "/kernel has changed since run 1 began: counts before and after would not compare");
+    assert_refused(&other, 1, "/kernel has changed since run 1 began, so counts before and after are not comparable");
     fs::copy(&image, &kernel).unwrap();
     let resumed = command_of(&lab, &["resume", "1", "--quiet"]).output().unwrap();
     assert_eq!(resumed.status.code(), Some(0), "{}{}", stdout(&resumed), stderr(&resumed));

@@ -350,7 +350,7 @@ fn a_run_can_be_shown_again_in_every_format() {
     assert!(fs::read_to_string(page).unwrap().contains("counters"));
     let resumed = faultline(&lab, &["resume", "1", "--quiet"]);
     assert_status(&resumed, 0);
-    assert!(stderr(&resumed).contains("run 1 is finished already"), "{}", stderr(&resumed));
+    assert!(stderr(&resumed).contains("run 1 is already finished"), "{}", stderr(&resumed));
     assert_nothing_left(&lab);
 }
 
@@ -586,7 +586,7 @@ fn a_resume_with_something_else_is_refused() {
     };
     refused(&lab.path(""), "and its program may look for files from there");
     fs::copy(counters(), &own).unwrap();
-    refused(&elsewhere, "bin/endings has changed since run 1 began: counts before and after would not compare");
+    refused(&elsewhere, "bin/endings has changed since run 1 began, so counts before and after are not comparable");
     fs::remove_file(&own).unwrap();
     refused(&elsewhere, "run 1 needs the program /");
     let record = record(&lab, 1);
@@ -596,7 +596,7 @@ fn a_resume_with_something_else_is_refused() {
     let database = rusqlite::Connection::open(lab.db()).unwrap();
     database.execute("UPDATE run SET settings = json_remove(settings, '$.kind.again')", []).unwrap();
     let output = command(&lab, &["resume", "1"]).output().unwrap();
-    assert_refused(&output, 2, "run 1 does not hold what a resume needs: an older version of faultline began it");
+    assert_refused(&output, 2, "run 1 cannot be resumed: an older version of Faultline began it");
 }
 
 /// A directory with some of QEMU's user mode.
@@ -641,7 +641,7 @@ fn what_is_missing_is_named_before_anything_is_run() {
     fs::set_permissions(old.join("qemu-x86_64"), Permissions::from_mode(0o755)).unwrap();
     refused(&|command| command.env("PATH", &old), 2, "/qemu-x86_64 was built without plugins");
     refused(&|command| command.env("FAULTLINE_LENS_PLUGIN", "/nowhere/lens.so"), 2, "there is no plugin /nowhere/");
-    refused(&|command| command.env("FAULTLINE_LENS_PLUGIN", &counters), 2, "/counters is no plugin for QEMU");
+    refused(&|command| command.env("FAULTLINE_LENS_PLUGIN", &counters), 2, "/counters is not a QEMU plugin");
     refused(&|command| command.env("FAULTLINE_LENS_PLUGIN", "/"), 2, "there is no plugin /");
     assert!(!lab.db().exists());
 }
@@ -684,7 +684,7 @@ fn machines_that_can_not_be_are_refused() {
         (&["--repeats", "4294967295"], "4294967295 repeats of 1 cells are too many"),
         (&["--cache", "3x2"], "3 lines don't divide into sets of 2 ways"),
         (&["--cache", "0x1"], "a cache of 0 lines"),
-        (&["--costs", "free"], "there is no table of costs 'free'"),
+        (&["--costs", "free"], "there is no cost table 'free'"),
         (&["--costs", "measured"], "the costs of this machine have not been measured"),
         (&["--quantum", "99999999999999"], "a quantum of 99999999999999 is too long"),
         (&["--quantum", "9", "--private-quantum", "8"], "the private quantum of 8 is below the other"),
@@ -697,7 +697,7 @@ fn machines_that_can_not_be_are_refused() {
     fs::write(data.join("faultline/costs.json"), "{}").unwrap();
     let words = arguments(&["--costs", "measured"], &[&counters, "2", "50"]);
     let damaged = command(&lab, &words).env("XDG_DATA_HOME", &data).output().unwrap();
-    assert_refused(&damaged, 1, "costs.json is no table of costs");
+    assert_refused(&damaged, 1, "costs.json is not a cost table");
     let no_runs = program(&lab, &["--baseline", "1"], &[&counters, "2", "50"]);
     assert_refused(&no_runs, 2, "there is no database at ");
     let unwritable = program(&lab, &["--scratch", "/proc"], &[&counters, "2", "50"]);

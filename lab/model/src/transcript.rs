@@ -297,10 +297,10 @@ mod tests {
         assert_eq!(error.to_string(), "line 2: variant 'huge', but 'base' was asked for");
         assert_eq!(read(&WELL.replace("20 30 5 6", "20 30 5")).unwrap_err().problem, "1 counts for 2 tasks");
         let problem = |from: &str, to: &str| read(&WELL.replace(from, to)).unwrap_err().problem;
-        assert_eq!(problem("30 40 5", "19 40 5"), "an interval from 19, where the last one ended at 30");
-        assert_eq!(problem("30 40 5", "31 40 5"), "an interval from 31, where the last one ended at 30");
+        assert_eq!(problem("30 40 5", "19 40 5"), "an interval from 19, but the last one ended at 30");
+        assert_eq!(problem("30 40 5", "31 40 5"), "an interval from 31, but the last one ended at 30");
         assert_eq!(problem("begin 20", "begin 19"), "time goes back from 20 to 19");
-        assert_eq!(problem("tasks 2", "tasks 2\ntasks 2"), "'tasks' is said twice");
+        assert_eq!(problem("tasks 2", "tasks 2\ntasks 2"), "'tasks' is given twice");
         assert_eq!(read(&format!("{WELL}done\n")).unwrap_err().problem, "a line after the last one");
     }
 }

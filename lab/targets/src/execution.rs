@@ -137,7 +137,7 @@ mod tests {
     fn what_can_not_be_set_is_refused() {
         assert_eq!(check(&[("A", "b=c\nd"), ("LC_ALL", "")], &[("/proc/sys/vm/x", "1 2")]), Ok(()));
         for name in ["", "A=B", "A\0"] {
-            assert!(check(&[(name, "1")], &[]).unwrap_err().contains("is no name for a variable"));
+            assert!(check(&[(name, "1")], &[]).unwrap_err().contains("is not a valid name of an environment variable"));
         }
         assert!(check(&[("A", "\0")], &[]).unwrap_err().contains("NUL"));
         for (path, value) in [("/sys\n/x", "1"), ("/sys/x", "1\n2"), ("/sys/x", "1\0")] {

@@ -235,7 +235,7 @@ mod tests {
         let machine = Machine::new();
         fs::write(machine.path("list"), "").unwrap();
         fs::set_permissions(machine.path("list"), fs::Permissions::from_mode(0o666)).unwrap();
-        assert!(machine.take().unwrap_err().problem.contains("isn't ours alone"));
+        assert!(machine.take().unwrap_err().problem.contains("other users can write it"));
         fs::remove_file(machine.path("list")).unwrap();
         std::os::unix::fs::symlink(machine.path("sys/knob"), machine.path("list")).unwrap();
         assert!(machine.take().is_err());

@@ -80,10 +80,10 @@ mod tests {
     #[test]
     fn impossible_machines_are_refused() {
         let problem = |cpus, sockets, memory| MachineShape::new(cpus, sockets, memory).unwrap_err().problem;
-        assert_eq!(problem(0, 1, None), "a machine with 0 CPUs can't be emulated");
-        assert_eq!(problem(256, 1, None), "a machine with 256 CPUs can't be emulated");
-        assert_eq!(problem(8, 3, None), "8 CPUs can't be spread over 3 sockets");
-        assert_eq!(problem(8, 0, None), "8 CPUs can't be spread over 0 sockets");
-        assert_eq!(problem(8, 2, Some(300)), "300 MiB of memory are too few");
+        assert_eq!(problem(0, 1, None), "a machine with 0 CPUs cannot be emulated");
+        assert_eq!(problem(256, 1, None), "a machine with 256 CPUs cannot be emulated");
+        assert_eq!(problem(8, 3, None), "8 CPUs cannot be divided among 3 sockets");
+        assert_eq!(problem(8, 0, None), "8 CPUs cannot be divided among 0 sockets");
+        assert_eq!(problem(8, 2, Some(300)), "300 MiB of memory is too little");
     }
 }

@@ -159,7 +159,7 @@ mod tests {
         let reason = |b: Series| words(&reason(b));
         assert_eq!(reason(series("x", 1, "")), ["x×1: the units differ: 's' and unknown"]);
         let other_way = Series { direction: Some(Direction::Higher), ..series("x", 1, "s") };
-        assert_eq!(reason(other_way), ["x×1: the sides don't agree on which way is better"]);
+        assert_eq!(reason(other_way), ["x×1: the sides disagree on which direction is better"]);
         let zero = Series { points: vec![DataPoint::of(Measured::Values(vec![2.0, 0.0]))], ..series("x", 1, "s") };
         assert_eq!(reason(zero), ["x×1: the second side has the value 0: ratios need finite values above 0"]);
         let hung = Series { points: vec![DataPoint::of(Measured::Missing("hung".into()))], ..series("x", 1, "s") };
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn a_direction_given_stands_in_for_one_unknown() {
         let blank = || Dataset::of(vec![Series { direction: None, ..series("x", 1, "s") }]);
-        assert_eq!(words(&told(&blank(), &blank(), None)), ["x×1: it isn't known which way is better"]);
+        assert_eq!(words(&told(&blank(), &blank(), None)), ["x×1: it is unknown which direction is better"]);
         assert_eq!(told(&blank(), &blank(), Some(Direction::Higher)).pairs[0].direction, Direction::Higher);
         let known = Dataset::of(vec![series("x", 1, "s")]);
         assert_eq!(told(&blank(), &known, Some(Direction::Higher)).pairs[0].direction, Direction::Lower);

@@ -328,7 +328,7 @@ mod tests {
         assert_eq!((one.answer, one.independent, one.a.units, one.b.units), (Answer::Faster, Unit::Run, 11, 11));
         assert_eq!((one.a.runs, one.a.boots, two.a.units), (12, 2, 12), "told as measured");
         let [split] = found.unmatched.as_slice() else { panic!("{found:?}") };
-        assert_eq!(split.to_string(), "load:base×1, block 6: its runs are of different boots");
+        assert_eq!(split.to_string(), "load:base×1, block 6: its two runs belong to different boots");
     }
 
     fn inconclusive(compared: &Comparison) -> Vec<Option<Inconclusive>> {

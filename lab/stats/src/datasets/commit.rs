@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn what_fits_none_or_several_is_refused() {
         let error = at_commit(&history(&["abc1", "abd2"]), "ab").unwrap_err();
-        assert_eq!(error.to_string(), "'ab' may be any of abc1, abd2");
-        assert_eq!(at_commit(&history(&["a"]), "b").unwrap_err().to_string(), "no value is of a commit 'b'");
+        assert_eq!(error.to_string(), "'ab' is ambiguous: abc1, abd2");
+        assert_eq!(at_commit(&history(&["a"]), "b").unwrap_err().to_string(), "there is no value of a commit 'b'");
     }
 }

@@ -127,7 +127,7 @@ mod tests {
             let problem = refusal(&format!("cc -O2{sign}x"), "/tmp/x");
             assert!(problem.ends_with(&format!("it contains {sign:?}, which a shell would interpret")), "{problem}");
         }
-        assert!(refusal("cc", "/tmp/a b").contains("/tmp/a b has a blank or a sign in its name"));
+        assert!(refusal("cc", "/tmp/a b").contains("/tmp/a b contains a blank or a character"));
         assert!(refusal(" ", "/tmp/x").contains("it names no compiler"));
     }
 

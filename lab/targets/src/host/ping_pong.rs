@@ -136,7 +136,7 @@ mod tests {
     fn a_cpu_that_is_not_there_is_refused_in_words() {
         for missing in [1023, u32::MAX] {
             let refused = probe(&[missing - 1, missing], FEW, &StopFlag::default()).unwrap_err();
-            assert!(refused.problem.starts_with("no thread can be tied to CPU "), "{}", refused.problem);
+            assert!(refused.problem.starts_with("cannot bind a thread to CPU "), "{}", refused.problem);
         }
     }
 

@@ -304,7 +304,7 @@ mod tests {
         let panic = "[    2.1] Kernel panic - not syncing: sysrq triggered crash\r\n";
         let (how, text) = failed(watch(&[HELLO, "out 1 x"], End::Exited(0), panic));
         assert_eq!(how, GuestFailure::Panicked);
-        assert_eq!(text, "the guest's kernel gave up: Kernel panic - not syncing: sysrq triggered crash");
+        assert_eq!(text, "the guest's kernel panicked: Kernel panic - not syncing: sysrq triggered crash");
 
         let (how, text) = failed(watch(&[HELLO], End::TimedOut, ""));
         assert_eq!(how, GuestFailure::Hung);

@@ -16,7 +16,7 @@ pub(super) fn readable(text: &str) -> String {
     lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// The line with which the kernel gave up, without its time.
+/// The line that the kernel prints when it panics, without its time.
 pub(super) fn panic(console: &str) -> Option<String> {
     PANICS.iter().find_map(|panic| console.lines().find(|line| line.contains(panic))).map(without_time)
 }
