@@ -242,12 +242,16 @@ pub fn read(path: &Path, from: Option<Foreign>) -> Result<(Foreign, Dataset), Er
         None => faultline_exchange::read_any(&files),
     };
     found.map_err(|error| match error {
-        ReadError::Unrecognised { .. } if is_program(path) => Error::usage(
-            format!("{} is a program, not a file of figures", path.display()),
-            "compare two programs as commands: `faultline compare './old ARGS' './new ARGS'`",
-        ),
+        ReadError::Unrecognised { .. } if is_program(path) => program(path),
         error => Error::usage(error.to_string(), error.hint()),
     })
+}
+
+fn program(path: &Path) -> Error {
+    Error::usage(
+        format!("{} is a program, not a file of figures", path.display()),
+        "compare two programs as commands: `faultline compare './old ARGS' './new ARGS'`",
+    )
 }
 
 /// Whether it can be executed, or holds what no text does.
@@ -272,7 +276,7 @@ fn too_large(path: &Path, bytes: Option<u64>) -> Error {
 fn file(path: &Path) -> Result<Files, Error> {
     let size = path.metadata().map_err(|error| unreadable(path, &error))?.len();
     if size > Files::LIMIT_BYTES {
-        return Err(too_large(path, Some(size)));
+        return Err(if is_executable(path) { program(path) } else { too_large(path, Some(size)) });
     }
     let bytes = read_most(path, Files::LIMIT_BYTES + 1).map_err(|error| unreadable(path, &error))?;
     if bytes.len() as u64 > Files::LIMIT_BYTES {

@@ -158,7 +158,7 @@ fn what_is_told_of_files_is_no_command_to_a_terminal() {
     std::fs::write(&other, series("a").replace("}]}", "},{\"command\":\"b\",\"times\":[1.0]}]}")).unwrap();
     let output = lab.run(&["compare", file.to_str().unwrap(), other.to_str().unwrap()]);
     assert!(!output.stderr.contains(&0x1b) && !output.stdout.contains(&0x1b), "{}", lab::stderr(&output));
-    lab::assert_refused(&lab.run(&["import", file.to_str().unwrap(), "--name", "a\u{1b}b"]), 2, "can't be a name");
+    lab::assert_refused(&lab.run(&["import", file.to_str().unwrap(), "--name", "a\u{1b}b"]), 2, "cannot be a name");
 }
 
 #[test]
@@ -372,15 +372,15 @@ fn a_beginning_of_several_commits_is_refused_and_labels_are_none() {
             ["run", "-q", "load", "--repeats", "1"].iter().chain(words).copied().chain(SHORT).collect();
         assert!(lab.faked(&all).output().unwrap().status.success());
     };
-    run(&["--label", "20261121"]);
-    run(&["--label", "20261122"]);
+    run(&["--label", "d20261121"]);
+    run(&["--label", "d20261122"]);
     run(&["--commit", "1f3a9c2d7e01"]);
     run(&["--commit", "1f3a9c2e0002"]);
     let several = "several commits begin with '1f3a9c2': 1f3a9c2d7e01, 1f3a9c2e0002";
-    lab::assert_refused(&lab.run(&["compare", "1f3a9c2", "20261121"]), 2, several);
+    lab::assert_refused(&lab.run(&["compare", "1f3a9c2", "d20261121"]), 2, several);
     lab::assert_refused(&lab.run(&["compare", "2026112", "1f3a9c2d"]), 2, "there is no run 2026112 in ");
-    let found = json(&lab.run(&["compare", "20261121", "20261122", "--format", "json"]));
-    assert_eq!((&found["a"]["name"], &found["b"]["name"]), (&"20261121".into(), &"20261122".into()));
+    let found = json(&lab.run(&["compare", "d20261121", "d20261122", "--format", "json"]));
+    assert_eq!((&found["a"]["name"], &found["b"]["name"]), (&"d20261121".into(), &"d20261122".into()));
 }
 
 #[test]
@@ -396,7 +396,7 @@ fn commits_of_one_file_are_compared() {
     assert_eq!(json(&lab.run(&words))["workloads"][0]["answer"], "faster");
     lab::assert_refused(&lab.run(&["compare", &at("c1"), &at("d")]), 2, "there is no value of a commit 'd'");
     let unknown = lab.run(&["compare", &at("c1"), &at("c2")]);
-    lab::assert_refused(&unknown, 2, "it isn't known which way is better");
+    lab::assert_refused(&unknown, 2, "it is unknown which direction is better");
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("`--better lower` or `--better higher`"), "{unknown:?}");
 }
 

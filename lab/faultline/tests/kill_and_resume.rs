@@ -74,7 +74,7 @@ fn ctrl_c_ends_cleanly_and_the_rest_can_be_resumed() {
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let stopped = child.wait_with_output().unwrap();
     assert_eq!(stopped.status.code(), Some(130), "{}", lab::stderr(&stopped));
-    assert!(lab::stderr(&stopped).contains("hint: `faultline resume 1` goes on"));
+    assert!(lab::stderr(&stopped).contains("hint: `faultline resume 1` continues"));
     assert_eq!(lab.left_over(), Vec::<String>::new());
     assert_eq!(lab.scratch_left(), Vec::<std::path::PathBuf>::new());
 

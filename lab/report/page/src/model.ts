@@ -887,7 +887,7 @@ export type WorkloadComparison = {
 name: string,
 /** Unit of the values. */
 unit: string,
-/** Which way is better. */
+/** Which direction is better. */
 direction: Direction,
 /** The first side. */
 a: Side,
@@ -915,7 +915,7 @@ ratio: Bounded | null,
 shift: Bounded | null,
 /** Ratio of the two medians, with its bootstrap interval. None when there are too few units. */
 ratio_of_medians: Bounded | null,
-/** The smallest ratio above 1 that would be detected four times in five. None when none would be, or it can't be told. */
+/** The smallest ratio above 1 that is detected with 80 % power; `None` if there is none, or if it is unknown. */
 detectable: number | null,
 /** What may make it lie. */
 cautions: Array<Said<Caution>>, };

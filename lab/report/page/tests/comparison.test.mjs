@@ -79,7 +79,7 @@ test('what has no estimate has no mark among the changes', async () => {
   assert.equal(await page.locator('.forest g[aria-label="dot"] path, .forest g[aria-label="dot"] circle').count(), workloads.length - 1)
   assert.ok((await page.locator('.forest text').allTextContents()).includes('inconclusive'))
   const card = page.locator(`:nth-match(article.curve, ${confounded + 1})`)
-  assert.match(await card.locator('.verdict').innerText(), /inconclusive\s+1 and 1 boots can't show/)
+  assert.match(await card.locator('.verdict').innerText(), /inconclusive\s+1 and 1 boots cannot show/)
   assert.doesNotMatch(await card.locator('details').evaluate((details) => details.textContent), /ratio B\/A/)
   await close()
 })

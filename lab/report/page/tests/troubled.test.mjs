@@ -27,7 +27,7 @@ test('one CPU: the page says that nothing can be said', async () => {
   assert.match(await page.locator('#warnings').innerText(), /one-cpu/)
   assert.match(await page.locator(':nth-match(article.curve, 1) .verdict').innerText(), /not measured\s+fewer than two numbers of tasks/)
   assert.equal(await page.locator(':nth-match(article.curve, 1) .canvas svg').count(), 1)
-  assert.match(await page.locator('.standing').innerText(), /2 skipped because the time was used up, 6 still to run/)
+  assert.match(await page.locator('.standing').innerText(), /2 skipped because the time was used up, 6 not run yet/)
   await close()
 })
 
@@ -47,6 +47,6 @@ test('a point without a figure is marked in the chart', async () => {
 test('nothing measured yet: the page says so', async () => {
   const { page, close } = await open('empty')
   assert.match(await page.locator('#overview').innerText(), /There are no figures yet/)
-  assert.match(await page.locator('.standing').innerText(), /40 still to run/)
+  assert.match(await page.locator('.standing').innerText(), /40 not run yet/)
   await close()
 })

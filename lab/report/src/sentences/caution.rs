@@ -9,13 +9,13 @@ pub fn caution(caution: &Caution) -> String {
         Caution::FewUnits(few) => few_units(few),
         Caution::OneBoot { boots } => one_boot(*boots).to_owned(),
         Caution::NotInterleaved { not_quiet } => {
-            let sides = "The sides weren't measured in turns, or their order isn't known: what changed on the machine meanwhile \
-                         counts as a difference.";
+            let sides = "The sides were not interleaved, or their order is unknown: a change of the machine in between counts as a \
+                difference.";
             let reasons: Vec<&str> = not_quiet.iter().copied().map(disquiet).collect();
             if reasons.is_empty() {
                 return sides.to_owned();
             }
-            format!("{sides} The records don't show a quiet machine: {}.", reasons.join("; "))
+            format!("{sides} The records do not show a quiet machine: {}.", reasons.join("; "))
         }
         Caution::Load { a, b } => {
             let used = during(*a, *b, |cpus| format!("{cpus:.2} CPUs"));
@@ -56,7 +56,7 @@ pub fn caution(caution: &Caution) -> String {
 /// What speaks against a quiet machine.
 fn disquiet(reason: NotQuiet) -> &'static str {
     match reason {
-        NotQuiet::NotRecorded => "CPU times of other processes weren't recorded",
+        NotQuiet::NotRecorded => "CPU times of other processes were not recorded",
         NotQuiet::Load => "other processes used CPU time",
         NotQuiet::Steal => "a hypervisor took CPU time away",
         NotQuiet::BusyAtStart => "other programs ran at the start",
@@ -83,7 +83,7 @@ fn few_units(few: &FewUnits) -> String {
             )
         }
         FewUnits::ForAnyTest { unit: Unit::Summary, a, b } => format!(
-            "{a} and {b} summaries can't show any difference at this level. Give the values of 6 or more single runs on each side."
+            "{a} and {b} summaries cannot show any difference at this level. Give the values of 6 or more single runs on each side."
         ),
         FewUnits::ForAnyTest { unit, a, b } => {
             format!(
@@ -136,7 +136,7 @@ mod tests {
             "5 blocks have values of both sides. Showing a difference at this level needs at least 6."
         );
         assert!(few(FewUnits::ForRanks { unit, a, b }).starts_with("3 and 4 boots are too few for a test of ranks"));
-        assert!(few(FewUnits::ForAnyTest { unit, a, b }).starts_with("3 and 4 boots can't show any difference"));
+        assert!(few(FewUnits::ForAnyTest { unit, a, b }).starts_with("3 and 4 boots cannot show any difference"));
         let summaries = few(FewUnits::ForAnyTest { unit: Unit::Summary, a: 1, b: 1 });
         assert!(summaries.ends_with("Give the values of 6 or more single runs on each side."), "{summaries}");
         assert_eq!(
