@@ -52,7 +52,7 @@ fn begins(text: &str) -> bool {
         let first = words.next().unwrap_or_default();
         let counted = words.next().is_some_and(|word| word.parse::<u64>().is_ok());
         (first.starts_with(PREFIX) && counted)
-            || (line.starts_with("goos: ") || line.starts_with("--- FAIL: Benchmark"))
+            || ["goos: ", "--- FAIL: Benchmark", "--- SKIP: Benchmark"].iter().any(|start| line.starts_with(start))
     })
 }
 
