@@ -1,6 +1,6 @@
 //! Figures that other tools save in addition to values, or instead of them. Our own estimates are in `stats`.
 
-/// The arithmetic mean. Each value is divided first, so that large values do not overflow.
+/// The arithmetic mean. Each value is divided first: the sum of large values could overflow.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     values.iter().map(|value| value / n).sum()

@@ -38,7 +38,7 @@ pub struct Comparison {
     /// Facts about the machine that differ.
     pub facts: Vec<FactDifference>,
     /// Figures that can't be tested, as a side has a single value, beside other figures of the same benchmark that can.
-    pub side_figures: Vec<UntestedFigure>,
+    pub untested: Vec<UntestedFigure>,
     /// How a live comparison came to its end; none where all was measured before.
     pub sequential: Option<Sequential>,
     /// What isn't compared, and why: it is on one side only, failed, or is of a block that a reboot split.

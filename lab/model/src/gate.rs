@@ -94,7 +94,7 @@ mod tests {
             improvement: None,
             scaling: Vec::new(),
             facts: Vec::new(),
-            side_figures: Vec::new(),
+            untested: Vec::new(),
             sequential: None,
             unmatched: reasons.into_iter().map(left_out).collect(),
         }

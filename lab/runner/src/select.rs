@@ -51,7 +51,7 @@ fn suite(request: &Request, workloads: &[WorkloadInfo]) -> Result<Vec<Case>, Req
     Ok(cases)
 }
 
-/// Refuses options of `tree_build` if it is not run, so that they are not ignored silently.
+/// Refuses options of `tree_build` if it is not run, instead of ignoring them silently.
 fn check_tree(request: &Request, cases: &[Case]) -> Result<(), RequestError> {
     let is_built = |case: &Case, variant: Option<&str>| {
         case.workload == GIVEN_TREE.0 && variant.is_none_or(|name| case.variant == name)

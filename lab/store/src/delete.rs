@@ -1,6 +1,6 @@
 //! Deletes whole runs, at the user's request. Nothing else removes anything from a database.
 //!
-//! An empty row of the run remains, so that its number is not used again.
+//! An empty row of the run remains and keeps its number from being used again.
 
 use crate::{Store, StoreError};
 use faultline_model::record::RunId;

@@ -73,7 +73,7 @@ fn check(connection: &Connection, path: &Path) -> Result<usize, StoreError> {
     Ok(version)
 }
 
-/// Uses a write-ahead log, so that readers and the writer do not wait for each other. There is no sync at each commit, because it would
+/// Uses a write-ahead log: readers and the writer then need not wait for each other. There is no sync at each commit, because it would
 /// disturb the measurement: a killed process loses nothing, a power failure the last moments at most.
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", "wal")?;

@@ -1,4 +1,4 @@
-"""A machine as it is, or under load that comes and goes; and a command whose work is known."""
+"""A machine without added load or with load that comes and goes, and a command whose work is known."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 
 @contextmanager
 def load(processes, seed):
-    """Under so many processes that are busy by turns; none leaves the machine as it is."""
+    """Runs the body beside so many processes, each of which is busy and idle in alternation; 0 adds no load."""
     if processes == 0:
         yield
         return

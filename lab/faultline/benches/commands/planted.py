@@ -3,15 +3,18 @@
 Usage: planted.py FAULTLINE [EQUAL PLANTED]
 EQUAL (40) pairs of equal commands, and PLANTED (10) of each slow-down: 1, 3 and 10 %. Beside it hyperfine measures both commands in one call, at
 its defaults, and Welch's test compares the times. Says how many answers were right, wrong and inconclusive, and how long each took.
-Ends with 1 if `faultline compare` gives a wrong sign anywhere, or calls more equal pairs different than chance allows.
+Ends with 1 if `faultline compare` gives a wrong sign anywhere, or calls more equal pairs different than its 5 % allow by chance.
 """
 
 import os
+import random
 import statistics
 import sys
 import tempfile
 from collections import defaultdict
 from pathlib import Path
+
+from scipy.stats import binom
 
 import answers
 import conditions
@@ -19,12 +22,13 @@ import conditions
 SLOW_DOWNS = (0.01, 0.03, 0.10)
 LOAD_PROCESSES = 3
 MARGIN = 0.02
-# Five times what chance would give in 40 pairs at 5 %.
-MOST_FALSE_SHARE = 0.25
+FALSE_POSITIVES = 0.05
+# So many false positives or more come by chance in one battery of a hundred.
+CHANCE = 0.01
 
 
 def judged(answer, slow_down):
-    """'right', 'equal' within the margin though there is a difference, 'inconclusive', 'false alarm', 'wrong sign' or 'wrong'."""
+    """'right', 'inconclusive', 'false alarm', 'wrong sign', or 'wrong': equal, for a difference beyond the margin."""
     if answer.said == "inconclusive":
         return "inconclusive"
     if slow_down == 0:
@@ -37,10 +41,8 @@ def judged(answer, slow_down):
 def trials(equal, planted):
     """Slow-downs in an order that mixes them, so that no kind has a time of its own."""
     kinds = [0.0] * equal + [slow_down for slow_down in SLOW_DOWNS for _ in range(planted)]
-    step = 7
-    while len(kinds) % step == 0:
-        step += 2
-    return [kinds[(index * step) % len(kinds)] for index in range(len(kinds))]
+    random.Random(1).shuffle(kinds)
+    return kinds
 
 
 def battery(name, processes, faultline, equal, planted, directory):
@@ -84,7 +86,7 @@ def main():
             found = battery(name, processes, faultline, equal, planted, directory)
         print(table(name, found), flush=True)
         ours = [word for (method, _), all_of in found.items() if method == "faultline compare" for word, _ in all_of]
-        failed |= "wrong sign" in ours or ours.count("false alarm") > MOST_FALSE_SHARE * equal
+        failed |= "wrong sign" in ours or binom.sf(ours.count("false alarm") - 1, equal, FALSE_POSITIVES) < CHANCE
     sys.exit(1 if failed else 0)
 
 

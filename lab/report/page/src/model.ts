@@ -147,7 +147,7 @@ scaling: Array<ScaledCase>,
 /** Facts about the machine that differ. */
 facts: Array<FactDifference>,
 /** Figures that can't be tested, as a side has a single value, beside other figures of the same benchmark that can. */
-side_figures: Array<UntestedFigure>,
+untested: Array<UntestedFigure>,
 /** How a live comparison came to its end; none where all was measured before. */
 sequential: Sequential | null,
 /** What isn't compared, and why: it is on one side only, failed, or is of a block that a reboot split. */

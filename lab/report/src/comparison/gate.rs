@@ -14,7 +14,7 @@ pub fn comparison_gate(gate: &Gate<'_>, style: &Style) -> String {
     let signs = style.signs();
     let mut sheet = Sheet::new(style);
     if gate.is_open() {
-        sheet.paragraph(Some(Tone::Good), "", "gate: open, nothing is slower by more than the margin");
+        open(&mut sheet, gate);
     } else {
         sheet.paragraph(Some(Tone::Bad), "", "gate: closed");
     }
@@ -25,6 +25,25 @@ pub fn comparison_gate(gate: &Gate<'_>, style: &Style) -> String {
         sheet.line(&format!("  passes: {}", line(found, signs)));
     }
     sheet.text
+}
+
+/// What an open gate shows: less if inconclusive workloads pass.
+fn open(sheet: &mut Sheet<'_>, gate: &Gate<'_>) {
+    let inconclusive = gate.noted.iter().filter(|found| matches!(found, Finding::Inconclusive(_))).count();
+    if inconclusive == 0 {
+        sheet.paragraph(Some(Tone::Good), "", "gate: open, nothing is slower by more than the margin");
+        return;
+    }
+    let workloads = if inconclusive == 1 {
+        "1 inconclusive workload".to_owned()
+    } else {
+        format!("{inconclusive} inconclusive workloads")
+    };
+    sheet.paragraph(
+        Some(Tone::Middling),
+        "",
+        &format!("gate: open, but {workloads} may be slower by more than the margin"),
+    );
 }
 
 fn line(found: &Finding<'_>, signs: &Signs) -> String {

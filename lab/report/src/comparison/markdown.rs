@@ -22,7 +22,7 @@ pub(super) fn markdown(compared: &Comparison) -> String {
         list(&mut text, words::answers(compared, signs, false));
     }
     figures(&mut text, compared);
-    side_figures(&mut text, compared);
+    untested(&mut text, compared);
     text.push_str(&cautions(compared));
     counters(&mut text, compared);
     laws(&mut text, compared);
@@ -67,10 +67,10 @@ fn figures(text: &mut String, compared: &Comparison) {
     }
 }
 
-fn side_figures(text: &mut String, compared: &Comparison) {
-    if !compared.side_figures.is_empty() {
+fn untested(text: &mut String, compared: &Comparison) {
+    if !compared.untested.is_empty() {
         text.push_str("\nNot tested, as a side has a single value:\n\n");
-        list(text, compared.side_figures.iter().map(|figure| words::side_figure(figure, &UNICODE)));
+        list(text, compared.untested.iter().map(|figure| words::untested(figure, &UNICODE)));
     }
 }
 

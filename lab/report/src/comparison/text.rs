@@ -23,7 +23,7 @@ pub(super) fn text(compared: &Comparison, style: &Style) -> String {
         answers(&mut sheet, compared, form);
     }
     figures(&mut sheet, compared);
-    side_figures(&mut sheet, compared);
+    untested(&mut sheet, compared);
     cautions(&mut sheet, compared);
     counters(&mut sheet, compared);
     laws(&mut sheet, compared);
@@ -101,12 +101,12 @@ fn figures(sheet: &mut Sheet<'_>, compared: &Comparison) {
     }
 }
 
-fn side_figures(sheet: &mut Sheet<'_>, compared: &Comparison) {
-    if !compared.side_figures.is_empty() {
+fn untested(sheet: &mut Sheet<'_>, compared: &Comparison) {
+    if !compared.untested.is_empty() {
         sheet.heading("Not tested: a side has a single value");
     }
-    for figure in &compared.side_figures {
-        sheet.hanging(None, "  ", "    ", &words::side_figure(figure, sheet.style.signs()));
+    for figure in &compared.untested {
+        sheet.hanging(None, "  ", "    ", &words::untested(figure, sheet.style.signs()));
     }
 }
 

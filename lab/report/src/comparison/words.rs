@@ -296,7 +296,7 @@ pub(crate) fn medians(comparison: &WorkloadComparison, unit: &str, signs: &Signs
 }
 
 /// A figure that isn't tested: `sort user: 1.20 → 1.22 s`.
-pub(crate) fn side_figure(figure: &UntestedFigure, signs: &Signs) -> String {
+pub(crate) fn untested(figure: &UntestedFigure, signs: &Signs) -> String {
     let [a, b] = in_one_scale([figure.a, figure.b], &one_line(&figure.unit), signs);
     format!("{}: {a} {} {b}", with_tasks(&figure.name, figure.tasks), signs.arrow)
 }

@@ -231,7 +231,7 @@ fn suite(shapes: &[Shape], improvement: Option<Bounded>) -> Comparison {
         improvement,
         scaling: Vec::new(),
         facts: Vec::new(),
-        side_figures: Vec::new(),
+        untested: Vec::new(),
         sequential: None,
         unmatched: Vec::new(),
     }
@@ -321,7 +321,7 @@ pub fn typical() -> Comparison {
         FactDifference { key: "memory.huge_pages_free".into(), a: None, b: Some(FactValue::Count(64)) },
     ];
     compared.sequential = Some(sequential(4, Ended::Settled));
-    compared.side_figures = vec![UntestedFigure {
+    compared.untested = vec![UntestedFigure {
         name: "compile:small-c user".into(),
         tasks: None,
         unit: "s".into(),
@@ -413,8 +413,8 @@ pub fn hostile() -> Comparison {
     compared.scaling[0].unit = attack.into();
     compared.facts[0].key = attack.into();
     compared.facts[0].a = Some(FactValue::Text(attack.into()));
-    compared.side_figures[0].name = attack.into();
-    compared.side_figures[0].unit = attack.into();
+    compared.untested[0].name = attack.into();
+    compared.untested[0].unit = attack.into();
     compared.unmatched = vec![only_on(Letter::A, attack)];
     compared
 }

@@ -1,7 +1,7 @@
 //! The best place for one step in a segment, and the variance that the step explains.
 //!
 //! Each side, and the segment as a whole, is constant or drifts along a line. The noise is estimated from the residuals after the step, with the
-//! correlation of neighbours included, so that the range of places is not too narrow for autocorrelated noise.
+//! correlation of neighbours included, because the range would otherwise be too narrow for autocorrelated noise.
 //!
 //! Sources: for the likelihood ratio J. Bai, Likelihood Ratio Tests for Multiple Structural Changes, Journal of Econometrics 91, 1999; for the long-run
 //! variance D. W. K. Andrews, Heteroskedasticity and Autocorrelation Consistent Covariance Matrix Estimation, Econometrica 59, 1991.

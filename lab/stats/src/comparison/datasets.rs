@@ -4,7 +4,7 @@ use super::paired::{details, samples};
 use super::pairs::{Pair, pairs, unmatched};
 use super::recorded::{Plain, Recorded};
 use super::scaling::scaled_cases;
-use super::side_figures::take_side_figures;
+use super::untested::take_untested;
 use super::{ComparisonError, Settings};
 use crate::machine::{self, lasting_differences};
 use crate::two_sample::{Workload, compare, units};
@@ -47,7 +47,7 @@ pub(crate) fn paired(
     if found.pairs.is_empty() {
         return Err(ComparisonError::NothingInCommon { unmatched: found.unmatched });
     }
-    let side_figures = take_side_figures(&mut found.pairs, [a, b]);
+    let untested = take_untested(&mut found.pairs, [a, b]);
     let workloads: Vec<Workload> = found.pairs.iter().map(|pair| workload(pair, [a, b], recorded)).collect();
     let suite = compare(&workloads, &settings.two_sample)?;
     let measured = found.pairs.iter().zip(&workloads);
@@ -72,7 +72,7 @@ pub(crate) fn paired(
         improvement: suite.improvement,
         scaling,
         facts: lasting_differences(&a.facts, &b.facts),
-        side_figures,
+        untested,
         sequential: None,
         unmatched: found.unmatched.into_iter().map(Said::from).collect(),
     };

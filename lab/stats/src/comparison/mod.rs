@@ -6,13 +6,13 @@
 mod bytes;
 mod counters;
 mod datasets;
-mod figures;
+mod further_figures;
 mod paired;
 mod pairs;
 mod recorded;
 mod runs;
 mod scaling;
-mod side_figures;
+mod untested;
 
 pub use datasets::compare_datasets;
 pub(crate) use runs::sides_answers;

@@ -3,7 +3,7 @@
 use super::bytes::in_bytes;
 use super::counters::counters;
 use super::datasets::paired;
-use super::figures::further_figures;
+use super::further_figures::further_figures;
 use super::pairs::Pair;
 use super::recorded::Recorded;
 use super::{ComparisonError, Settings};

@@ -23,7 +23,7 @@ pub fn comparison_html(compared: &Comparison) -> String {
     let parts = markup! {
         (overview(compared))
         (surroundings::figures(compared))
-        (surroundings::side_figures(compared))
+        (surroundings::untested(compared))
         (surroundings::cautions(compared))
         (workloads(compared))
         (surroundings::scaling(compared))

@@ -30,12 +30,12 @@ pub(super) fn figures(compared: &Comparison) -> Markup {
 }
 
 /// Figures that aren't tested.
-pub(super) fn side_figures(compared: &Comparison) -> Markup {
+pub(super) fn untested(compared: &Comparison) -> Markup {
     markup! {
-        @if !compared.side_figures.is_empty() {
+        @if !compared.untested.is_empty() {
             section #untested aria-labelledby="untested-title" {
                 h2 #untested-title { "Not tested: a side has a single value" }
-                ul.shortfalls { @for figure in &compared.side_figures { li { (words::side_figure(figure, &UNICODE)) } } }
+                ul.shortfalls { @for figure in &compared.untested { li { (words::untested(figure, &UNICODE)) } } }
             }
         }
     }

@@ -10,12 +10,12 @@ use faultline_model::dataset::{Dataset, Series};
 use std::collections::BTreeSet;
 
 /// Takes the figures that aren't tested out of `pairs`.
-pub(super) fn take_side_figures(pairs: &mut Vec<Pair>, [a, b]: [&Dataset; 2]) -> Vec<UntestedFigure> {
+pub(super) fn take_untested(pairs: &mut Vec<Pair>, [a, b]: [&Dataset; 2]) -> Vec<UntestedFigure> {
     let has_several = |pair: &Pair| values(&a.series[pair.a]) > 1 && values(&b.series[pair.b]) > 1;
     let benchmark = |pair: &Pair| (a.series[pair.a].name.as_str(), pair.tasks);
     let tested: BTreeSet<(&str, Option<u32>)> = pairs.iter().filter(|pair| has_several(pair)).map(benchmark).collect();
     let aside = pairs.extract_if(.., |pair| !has_several(pair) && tested.contains(&benchmark(pair)));
-    aside.filter_map(|pair| untested(&pair, &a.series[pair.a], &b.series[pair.b])).collect()
+    aside.filter_map(|pair| figure(&pair, &a.series[pair.a], &b.series[pair.b])).collect()
 }
 
 /// Runs that gave a value.
@@ -23,7 +23,7 @@ fn values(series: &Series) -> usize {
     series.points.iter().filter(|point| !point.measured.values().is_empty()).count()
 }
 
-fn untested(pair: &Pair, a: &Series, b: &Series) -> Option<UntestedFigure> {
+fn figure(pair: &Pair, a: &Series, b: &Series) -> Option<UntestedFigure> {
     Some(UntestedFigure {
         name: pair.name.clone(),
         tasks: pair.tasks,
@@ -76,14 +76,14 @@ mod tests {
         let found = compared(8);
         let [times] = found.workloads.as_slice() else { panic!("{found:?}") };
         assert_eq!((times.comparison.name.as_str(), times.comparison.answer), ("sort", Answer::Equal));
-        let [user] = found.side_figures.as_slice() else { panic!("{found:?}") };
+        let [user] = found.untested.as_slice() else { panic!("{found:?}") };
         assert_eq!((user.name.as_str(), user.a, user.b), ("sort user", 0.7, 0.8));
     }
 
     #[test]
     fn where_every_figure_has_one_value_none_stands_aside() {
         let found = compared(1);
-        assert_eq!((found.workloads.len(), found.side_figures.len()), (2, 0));
+        assert_eq!((found.workloads.len(), found.untested.len()), (2, 0));
         let few = |workload: &faultline_model::comparison::ComparedWorkload| {
             workload.comparison.inconclusive == Some(Inconclusive::FewValues)
         };
