@@ -53,7 +53,7 @@ pub fn run(request: &RunRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     lab.put_back_leftovers()?;
     let ready = lab.machines.ready(&request.machine, lab.places, lab.stop)?;
     let target = ready.target.as_ref();
-    let workloads = target.workloads()?;
+    let workloads = target.workloads().map_err(Error::target_as_usage)?;
     let seed = request.seed.unwrap_or_else(measure::any_seed);
     let boot_ms = measure::millis(target.overhead());
     let asked = Request { tree, boot_ms, memory_bytes: memory_bytes(target), ..with_usual_pin(&request.request) };

@@ -75,7 +75,7 @@ fn the_time_has_to_hold_one_block() {
     refused(
         &lab,
         &["compare", "zero_fill:base", "--a", "", "--cpus", "1", "--time", "700ms"],
-        "its 2 executions measure for 0.8 s",
+        "windows and warm-ups of 0.8 s",
     );
     refused(&lab, &["check", "--time", "1s"], "too short for one block");
 }

@@ -19,7 +19,7 @@ impl<'a> Scale<'a> {
     /// The scale in which `value` has four significant digits, in `unit`.
     pub fn of(value: f64, unit: &'a str, signs: &'a Signs) -> Self {
         let (factor, prefix) = prefix(value, unit, signs);
-        Scale { factor, decimals: decimals(value * factor), prefix, unit }
+        Scale { factor, decimals: decimals(value * factor), prefix, unit: symbol(unit) }
     }
 
     /// The number alone: `12.34`.
@@ -64,7 +64,7 @@ pub fn printed(value: f64, unit: &str, signs: &Signs) -> String {
     let scaled = value * factor;
     let decimals =
         (0..=DIGITS as usize).find(|&d| (format!("{scaled:.d$}").parse() == Ok(scaled)) || d == DIGITS as usize);
-    Scale { factor, decimals: decimals.unwrap_or_default(), prefix, unit }.quantity(value)
+    Scale { factor, decimals: decimals.unwrap_or_default(), prefix, unit: symbol(unit) }.quantity(value)
 }
 
 /// A plain number with four significant digits, no prefix: `1.893`.
@@ -92,6 +92,14 @@ pub(crate) fn relative_margin(estimate: &Estimate, signs: &Signs) -> String {
 pub(crate) fn percent_margin(estimate: &Estimate, signs: &Signs) -> String {
     let margin = (estimate.high - estimate.median).max(estimate.median - estimate.low);
     format!("{:.1} {}{:.1} %", estimate.median * 100.0, signs.plus_minus, margin * 100.0)
+}
+
+/// A unit's symbol, if it has one; otherwise the unit itself.
+fn symbol(unit: &str) -> &str {
+    match unit {
+        "byte" => "B",
+        unit => unit,
+    }
 }
 
 /// Units to which a prefix is joined without a space. Other units are nouns per second: `k exec/s`.

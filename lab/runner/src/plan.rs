@@ -241,9 +241,8 @@ pub(crate) fn check_budget(request: &Request, cells: &[Planned]) -> Result<(), R
     let seconds = |ms: u64| ms as f64 / 1000.0;
     Err(RequestError::new(
         format!(
-            "a time budget of {:.1} s is too short for one block: its {} executions measure for {:.1} s",
+            "a time budget of {:.1} s is too short for one block, which has windows and warm-ups of {:.1} s",
             seconds(budget_ms),
-            cells.len(),
             seconds(least_ms)
         ),
         format!(
@@ -350,7 +349,7 @@ pub(crate) mod tests {
         let error = plan(&short, &workloads(), 1, 1).unwrap_err();
         assert_eq!(
             error.problem,
-            "a time budget of 5.0 s is too short for one block: its 3 executions measure for 5.0 s"
+            "a time budget of 5.0 s is too short for one block, which has windows and warm-ups of 5.0 s"
         );
         assert!(error.hint.starts_with("use `--time 9s` or more"), "{}", error.hint);
     }

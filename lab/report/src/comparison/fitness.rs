@@ -114,7 +114,7 @@ fn columns<'a>() -> Vec<Column<'a>> {
         Column::left("workload", |row, _| words::name(row.workload)).csv("workload", |row| row.comparison.name.clone()),
         Column::csv_only("tasks", |row| row.details.tasks.map_or_else(String::new, |tasks| tasks.to_string())),
         Column::csv_only("unit", |row| row.comparison.unit.clone()),
-        Column::right("sees from", |row, signs| {
+        Column::right("detectable", |row, signs| {
             words::detectable(row.comparison).unwrap_or_else(|| signs.none.to_owned())
         })
         .csv("detectable_ratio", |row| number(row.comparison.detectable)),
@@ -138,7 +138,7 @@ fn columns<'a>() -> Vec<Column<'a>> {
 
 /// What the columns mean.
 const LEGEND: [&str; 2] = [
-    "sees from: the smallest difference that is detected with 80 % power in the time spent; a dash where it isn't known. More time detects smaller ones.",
+    "detectable: the smallest difference that is detected with 80 % power in the time spent; a dash where it isn't known. More time detects smaller ones.",
     "spread: how far the highest value lies above the lowest, of both sides together. differs: yes where a difference was found though there is none, no \
      where equality within the margin was shown.",
 ];
