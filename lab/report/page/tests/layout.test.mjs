@@ -16,7 +16,7 @@ for (const name of FIXTURES) {
   })
 }
 
-for (const [name, heads] of [['typical', ['curve', 'verdict', 'efficiency']], ['two-points', ['curve', 'verdict', 'efficiency']], ['lens', ['case', 'verdict', 'each doubling adds']]]) {
+for (const [name, heads] of [['typical', ['curve', 'verdict', 'efficiency']], ['two-points', ['curve', 'verdict', 'efficiency']], ['lens', ['case', 'verdict', 'each doubling adds']], ['compared', ['workload', 'answer', 'change']]]) {
   test(`${heads.slice(1).join(' and ')} of all of ${name} are in sight on a narrow screen`, async () => {
     const { page, close } = await open(name, { width: 390 })
     const table = page.locator('#overview .scroll')

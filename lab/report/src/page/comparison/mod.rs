@@ -109,17 +109,18 @@ fn noscript() -> Markup {
     markup! { noscript { p.nothing { "The chart needs JavaScript. The tables hold the same figures." } } }
 }
 
+/// A row for each workload. The answer comes first, so that it is in sight where a table must be scrolled.
 fn rows(compared: &Comparison) -> Markup {
     let leveled = legend::levels_differ(compared);
     let head = markup! {
         th scope="col" { "workload" }
-        th.number scope="col" { "tasks" }
-        th.number scope="col" { "A" }
-        th.number scope="col" { "B" }
+        th scope="col" { "answer" }
         th.number scope="col" { "change" }
         th scope="col" { "interval" }
         @if leveled { th.number scope="col" { "level" } }
-        th scope="col" { "answer" }
+        th.number scope="col" { "tasks" }
+        th.number scope="col" { "A" }
+        th.number scope="col" { "B" }
         th scope="col" { "n" }
         th.number scope="col" { "system A" }
         th.number scope="col" { "system B" }
@@ -137,13 +138,13 @@ fn row(ComparedWorkload { comparison, details }: &ComparedWorkload, anchor: &str
     markup! {
         tr {
             th scope="row" { a href={ "#" (anchor) } { (value::name(&comparison.name)) } }
-            td.number { (details.tasks.map_or_else(value::none, value::count)) }
-            td.number { (value::data(comparison.a.median, &medians[0])) }
-            td.number { (value::data(comparison.b.median, &medians[1])) }
+            td { (badge(comparison)) }
             td.number { (change.map_or_else(value::none, |change| value::data(change.value, &change.words(&UNICODE)))) }
             td { (change.map_or_else(value::none, |change| value::data(change.low, &change.span(&UNICODE)))) }
             @if leveled { td.number { (change.map_or_else(value::none, |change| value::data(change.level, &level(change.level)))) } }
-            td { (badge(comparison)) }
+            td.number { (details.tasks.map_or_else(value::none, value::count)) }
+            td.number { (value::data(comparison.a.median, &medians[0])) }
+            td.number { (value::data(comparison.b.median, &medians[1])) }
             td { (words::units(comparison)) }
             td.number { (value::share(share(0))) }
             td.number { (value::share(share(1))) }
