@@ -1,12 +1,20 @@
 #!/bin/sh
-# Checks that commands exist: need.sh COMMAND=PACKAGE… On a Debian-like machine, as root, it installs missing
-# packages. Otherwise it prints what to install, and exits with status 1.
+# Checks that commands and packages exist: need.sh COMMAND=PACKAGE… PACKAGE… A package without a command, such as a library, is
+# looked up among the installed packages. On a Debian-like machine, as root, it installs missing packages. Otherwise it prints
+# what to install, and exits with status 1.
 set -eu
 
+is_there() { # COMMAND=PACKAGE or PACKAGE
+    case $1 in
+        *=*) command -v "${1%%=*}" >/dev/null 2>&1 ;;
+        *) [ "$(dpkg-query --show --showformat '${db:Status-Status}' "$1" 2>/dev/null)" = installed ] ;;
+    esac
+}
+
 missing=
-for pair in "$@"; do
-    command -v "${pair%%=*}" >/dev/null 2>&1 && continue
-    case "$missing " in *" ${pair#*=} "*) ;; *) missing="$missing ${pair#*=}" ;; esac
+for need in "$@"; do
+    is_there "$need" && continue
+    case "$missing " in *" ${need#*=} "*) ;; *) missing="$missing ${need#*=}" ;; esac
 done
 [ -n "$missing" ] || exit 0
 

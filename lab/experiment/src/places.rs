@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::whole_file::unnamed;
 use etcetera::BaseStrategy;
 use faultline_targets::host::{Host, HostPaths};
-use faultline_targets::qemu::GuestPaths;
+use faultline_targets::qemu::{EMULATOR_PROGRAM, GuestPaths};
 use std::path::{Path, PathBuf};
 
 /// Paths. A front end takes the default ones and replaces those that the user named. `None` means that nothing was found, which is an error
@@ -19,6 +19,8 @@ pub struct Places {
     pub sources: Option<PathBuf>,
     /// Directory with the parts of guests.
     pub guest: Option<PathBuf>,
+    /// The emulator for guests. `None`: the one in `PATH`.
+    pub emulator: Option<PathBuf>,
     /// The lens's plugin for QEMU.
     pub plugin: Option<PathBuf>,
     /// Directory for scratch files.
@@ -44,6 +46,7 @@ impl Places {
             workloads: beside(&keeper, "workloads"),
             sources: sources_above(&keeper),
             guest: beside(&keeper, "guest"),
+            emulator: emulator_beside(&keeper),
             plugin: beside(&keeper, "lens").map(|directory| directory.join("libfaultline_lens.so")),
             scratch: std::env::temp_dir(),
             cache: strategy.map(|strategy| strategy.cache_dir().join("faultline")),
@@ -144,6 +147,12 @@ fn beside(program: &Path, name: &str) -> Option<PathBuf> {
     candidates.into_iter().find(|candidate| candidate.is_dir())
 }
 
+/// The emulator that `make emulator` unpacked, if this machine has none of its own that is new enough.
+fn emulator_beside(program: &Path) -> Option<PathBuf> {
+    let emulator = beside(program, "qemu")?.join("usr/bin").join(EMULATOR_PROGRAM);
+    emulator.is_file().then_some(emulator)
+}
+
 /// The workloads' sources, if the program is in the tree where it was built: `target/debug/faultline` next to `workloads`.
 fn sources_above(program: &Path) -> Option<PathBuf> {
     let sources =
@@ -166,6 +175,11 @@ mod tests {
         assert_eq!(beside(&program, "guest"), Some(installed));
         assert_eq!(beside(&program, "workloads"), Some(built));
         assert_eq!(beside(&program, "lens"), None);
+        let unpacked = root.path().join("qemu/usr/bin");
+        std::fs::create_dir_all(&unpacked).unwrap();
+        assert_eq!(emulator_beside(&program), None);
+        std::fs::write(unpacked.join(EMULATOR_PROGRAM), "").unwrap();
+        assert_eq!(emulator_beside(&program), Some(unpacked.join(EMULATOR_PROGRAM)));
     }
 
     #[test]
@@ -175,6 +189,7 @@ mod tests {
             workloads: None,
             sources: None,
             guest: None,
+            emulator: None,
             plugin: None,
             scratch: std::env::temp_dir(),
             cache: None,

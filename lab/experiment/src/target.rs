@@ -71,7 +71,7 @@ pub(crate) fn memory_bytes(target: &dyn Target) -> Option<u64> {
 
 /// A guest; its kernel's path is saved in full.
 fn qemu(guest: &Guest, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<dyn Target + Sync>, Error> {
-    let emulator = Emulator::find().map_err(Error::target_as_usage)?;
+    let emulator = Emulator::find(places.emulator.as_deref()).map_err(Error::target_as_usage)?;
     let kernel = KernelImage::open(guest.kernel.as_deref()).map_err(Error::target_as_usage)?;
     let machine = Machine::Qemu(Guest { kernel: Some(kernel.path.clone()), ..guest.clone() });
     // The saved text must lead to the same machine.

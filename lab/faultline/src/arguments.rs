@@ -103,6 +103,10 @@ pub(crate) struct WorkloadsPlace {
     /// Directory of the guest's parts: the agent and the statically linked workloads [default: beside the command]
     #[arg(long, value_name = "DIR", env = "FAULTLINE_GUEST", hide_env_values = true)]
     pub(crate) guest: Option<PathBuf>,
+
+    /// QEMU's program for guests, qemu-system-x86_64 [default: beside the command, otherwise in PATH]
+    #[arg(long, value_name = "FILE", env = "FAULTLINE_QEMU", hide_env_values = true)]
+    pub(crate) qemu: Option<PathBuf>,
 }
 
 /// On which machine.

@@ -18,6 +18,7 @@ pub(crate) fn with_programs(place: &WorkloadsPlace, db: Option<&Path>) -> Result
     Ok(Places {
         workloads: place.workloads.clone().or(places.workloads),
         guest: place.guest.clone().or(places.guest),
+        emulator: place.qemu.clone().or(places.emulator),
         ..places
     })
 }

@@ -216,7 +216,14 @@ mod tests {
 
     fn item() -> PlanItem {
         let case = Case { workload: "map_churn".into(), variant: "private".into(), mode: TaskMode::Process };
-        PlanItem { ordinal: 0, block: 3, subject: SubjectIndex::B, cell: Cell { case, tasks: 2 }, timing: None }
+        PlanItem {
+            ordinal: 0,
+            block: 3,
+            subject: SubjectIndex::B,
+            cell: Cell { case, tasks: 2 },
+            timing: None,
+            seed: None,
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use faultline_targets::qemu::{Emulator, GuestExecution, GuestPaths, KernelImage,
 use faultline_targets::qemu_user::{UserExecution, UserProgram};
 use faultline_targets::{Ending, Execution, Plugin, StopFlag, Target};
 use lab::Lab;
-use lab::guest::{compile, guest_directory, troubled};
+use lab::guest::{compile, emulator, guest_directory, troubled};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::ops::ControlFlow;
@@ -162,8 +162,6 @@ fn what_is_missing_is_named() {
     let directory = troubled(&lab);
     let guest = directory.to_str().unwrap();
     let arguments = ["run", "troubled", "--on", "qemu:cpus=1", "--guest", guest];
-    let mut without_qemu = lab.command(&arguments);
-    lab::assert_refused(&without_qemu.env("PATH", "/nowhere").output().unwrap(), 2, "there is no qemu-system-x86_64");
     compile("troubled.c", &directory.join("workloads/troubled"), &[]);
     lab::assert_refused(&lab.run(&arguments), 1, "it needs shared libraries, which a guest does not have");
     fs::remove_file(directory.join("agent")).unwrap();
@@ -241,8 +239,8 @@ fn machine(lab: &Lab, guest: PathBuf) -> QemuMachine {
         boot_limit: Duration::from_secs(90),
         parameters: Vec::new(),
     };
-    let emulator = Emulator::find().unwrap();
-    emulator.must_take_plugins().unwrap();
+    let emulator = Emulator::find(emulator().as_deref()).unwrap();
+    emulator.must_suit_the_lens().unwrap();
     QemuMachine::start(request, paths, emulator, &StopFlag::default()).unwrap()
 }
 
@@ -275,7 +273,13 @@ fn symbols_offsets_and_a_plugin_come_with_a_boot() {
         system_settings: Vec::new(),
     };
     let plugin = plugin(&lab);
-    let wanted = GuestExecution { execution: &execution, plugin: Some(&plugin), per_cpu_offset: Some(array) };
+    let wanted = GuestExecution {
+        execution: &execution,
+        plugin: Some(&plugin),
+        per_cpu_offset: Some(array),
+        program: None,
+        seed: None,
+    };
     let mut lines = Vec::new();
     let executed = machine.execute_in_guest(
         &wanted,

@@ -102,7 +102,7 @@ fn program(lab: &Lab, options: &[&str], argv: &[&str]) -> Output {
 }
 
 fn arguments<'a>(options: &[&'a str], argv: &[&'a str]) -> Vec<&'a str> {
-    [&["lens", "program", "--quiet", "--limit", "60s"], options, &["--"], argv].concat()
+    [&["lens", "program", "--user-mode", "--quiet", "--limit", "60s"], options, &["--"], argv].concat()
 }
 
 #[track_caller]
@@ -359,7 +359,8 @@ fn ended(how: &str, status: i32) -> String {
     let lab = Lab::new();
     let began = Instant::now();
     let _one = one_by_one();
-    let arguments = ["lens", "program", "--quiet", "--limit", "3s", "--format", "json", "--", &endings(), how];
+    let arguments =
+        ["lens", "program", "--user-mode", "--quiet", "--limit", "3s", "--format", "json", "--", &endings(), how];
     let output = command(&lab, &arguments).output().unwrap();
     assert_status(&output, status);
     assert!(began.elapsed() < Duration::from_secs(30), "{how} took {:?}", began.elapsed());
@@ -386,7 +387,8 @@ fn however_a_program_ends_it_is_said_and_nothing_is_left() {
 #[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
 fn a_program_that_ends_when_it_is_asked_to_leaves_what_it_counted() {
     let lab = Lab::new();
-    let words = ["lens", "program", "--quiet", "--limit", "2s", "--format", "json", "--", &endings(), "orderly"];
+    let words =
+        ["lens", "program", "--user-mode", "--quiet", "--limit", "2s", "--format", "json", "--", &endings(), "orderly"];
     let output = faultline(&lab, &words);
     assert_status(&output, 1);
     assert_nothing_left(&lab);
@@ -730,7 +732,7 @@ fn a_database_that_can_not_be_written_is_named() {
     let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/lens/libfaultline_lens.so");
     let script = format!(
         "set +e; mount --bind $1 $1; mount -o remount,bind,ro $1; export FAULTLINE_DB=$1/db.sqlite TMPDIR=/tmp
-        $2 lens program --plugin {} -- {counters} 2 50 2>&1; echo status $?",
+        $2 lens program --user-mode --plugin {} -- {counters} 2 50 2>&1; echo status $?",
         plugin.display()
     );
     if let Some(output) = lab.in_namespace(&script) {

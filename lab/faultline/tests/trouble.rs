@@ -137,21 +137,6 @@ fn a_program_that_can_not_be_executed_is_recorded() {
 }
 
 #[test]
-fn without_an_emulator_nothing_is_run() {
-    let lab = Lab::new();
-    let own = lab::program().to_str().unwrap();
-    for (arguments, emulator) in [
-        (&["run", "zero_fill", "--on", "qemu"][..], "qemu-system-x86_64"),
-        (&["lens", "kernel", "zero_fill"], "qemu-system-x86_64"),
-        (&["lens", "program", "--", own], "qemu-x86_64"),
-    ] {
-        let output = lab.command(arguments).env("PATH", "/nowhere").output().unwrap();
-        assert_refused(&output, 2, &format!("there is no {emulator} here"));
-    }
-    assert!(!lab.db().exists());
-}
-
-#[test]
 fn a_keeper_that_is_killed_takes_its_workload_along() {
     let lab = Lab::new();
     // One child leaves the process group and holds our pipes open.

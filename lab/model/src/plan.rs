@@ -33,7 +33,7 @@ pub struct Settings {
     pub cpus: Vec<u32>,
     /// Blocks: how often each cell is run.
     pub repeats: u32,
-    /// Seed of the order.
+    /// Seed of the order. In a lens run of a kernel it is also the seed of the first block's guests.
     pub seed: u64,
     /// Time limit of each execution in milliseconds, where one was given.
     pub limit_ms: Option<u64>,
@@ -180,6 +180,10 @@ pub struct PlanItem {
     pub cell: Cell,
     /// For how long; none for a workload that runs once.
     pub timing: Option<Timing>,
+    /// Seed of the guest's random numbers, in a lens run of a kernel: the same for all cells of a block. `None` in other runs, and in runs of
+    /// older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
 }
 
 #[cfg(test)]

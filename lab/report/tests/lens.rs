@@ -73,6 +73,29 @@ fn a_comparison_in_every_format() {
 }
 
 #[test]
+fn a_comparison_by_seeds_in_every_format() {
+    let comparison = lens_differences::by_seed();
+    for format in Format::ALL {
+        assert_snapshot!(format!("lens_compare_seeds_{format}"), lens_compare_table(&comparison, format, &WIDE));
+    }
+    assert_snapshot!("lens_compare_seeds_narrow", lens_compare_table(&comparison, Format::Table, &NARROW));
+    let json = lens_compare_table(&comparison, Format::Json, &WIDE);
+    assert_eq!(serde_json::from_str::<LensComparison>(&json).unwrap(), comparison);
+}
+
+#[test]
+fn one_kernel_that_counts_otherwise_with_one_seed_did_not_repeat() {
+    let comparison = LensComparison { same_subject: true, ..lens_differences::by_seed() };
+    let text = lens_compare_table(&comparison, Format::Table, &WIDE);
+    let words = "nothing differs between the runs, yet they counted otherwise with the same seed: the machine did not repeat exactly";
+    assert_eq!(text.matches(words).count(), comparison.cells.len() - 1, "the first is identical: {text}");
+    assert!(!lens_compare_table(&lens_differences::by_seed(), Format::Table, &WIDE).contains(words));
+    let other = LensComparison { differing: lens_differences::comparison().differing, ..comparison };
+    let text = lens_compare_table(&other, Format::Table, &WIDE);
+    assert!(!text.contains(words) && text.contains("the emulator, the lens's plugin and the guests' memory"), "{text}");
+}
+
+#[test]
 fn gates_in_every_format() {
     for format in Format::ALL {
         assert_snapshot!(format!("lens_budgets_{format}"), budget_table(&lens_differences::budgets(), format, &WIDE));
@@ -99,6 +122,7 @@ fn tables_keep_to_their_width() {
         let texts = [
             run_table(&lens_fixture::typical(), Format::Table, &style),
             lens_compare_table(&lens_differences::comparison(), Format::Table, &style),
+            lens_compare_table(&lens_differences::by_seed(), Format::Table, &style),
             budget_table(&lens_differences::budgets(), Format::Table, &style),
             budget_table(&lens_differences::baseline(), Format::Table, &style),
         ];

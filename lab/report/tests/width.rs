@@ -36,6 +36,7 @@ const TABLES: &[(&str, Shown)] = &[
     ("lens with long names", |style| run_table(&lens_fixture::long_names(), Format::Table, style)),
     ("lens of nothing", |style| run_table(&lens_fixture::empty(), Format::Table, style)),
     ("lens compare", |style| lens_compare_table(&lens_differences::comparison(), Format::Table, style)),
+    ("lens compare by seeds", |style| lens_compare_table(&lens_differences::by_seed(), Format::Table, style)),
     ("budgets", |style| budget_table(&lens_differences::budgets(), Format::Table, style)),
     ("baseline", |style| budget_table(&lens_differences::baseline(), Format::Table, style)),
     ("compare", |style| comparison(&comparison_fixture::typical(), Format::Table, style)),

@@ -61,9 +61,9 @@ pub(crate) fn execute(
         });
     };
     let counted = lens::count(target, &execution, item, &mut |line| reader.take(line), stop);
-    let operations = reader.operations();
+    let operations = lens::program_operations(run, item).unwrap_or(reader.operations());
     let outcome = reader.conclude(counted.ending, execution.limit)?.outcome;
-    lens::save_reading(run, item, naming, counted.report, (outcome, operations), attempt, journal)
+    lens::save_reading(naming, (counted.report, counted.seed), (outcome, operations), attempt, journal)
 }
 
 /// The execution of the item.

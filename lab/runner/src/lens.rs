@@ -5,9 +5,9 @@ mod naming;
 mod plan;
 mod reading;
 
-pub use naming::Naming;
+pub use naming::{ImagesInGuest, Naming};
 pub use plan::{LensRequest, plan_kernel, plan_program};
-pub(crate) use reading::{count, operations_of, save_reading};
+pub(crate) use reading::{count, operations_of, program_operations, save_reading};
 
 /// The placeholder for the number of threads in a program's arguments.
 pub const THREADS: &str = "{threads}";

@@ -260,6 +260,7 @@ fn block(cells: &[Planned], block: u32) -> Vec<PlanItem> {
         subject: planned.subject,
         cell: planned.cell.clone(),
         timing: planned.timing,
+        seed: None,
     };
     cells.iter().map(item).collect()
 }

@@ -214,6 +214,7 @@ impl Lives {
             workloads: None,
             sources: None,
             guest: None,
+            emulator: None,
             plugin: None,
             scratch: "/".into(),
             cache: None,

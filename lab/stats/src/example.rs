@@ -118,7 +118,7 @@ impl Run {
                         let case = Case { workload: workload.clone(), variant: "base".into(), mode: TaskMode::Process };
                         let timing = Some(Timing { warmup_ms: 0, window_ms: INTERVALS * 1000, interval_ms: 1000 });
                         let ordinal = plan.len() as u32;
-                        plan.push(PlanItem { ordinal, block, subject, cell: Cell { case, tasks }, timing });
+                        plan.push(PlanItem { ordinal, block, subject, cell: Cell { case, tasks }, timing, seed: None });
                     }
                 }
             }

@@ -116,7 +116,7 @@ fn item() -> impl Strategy<Value = PlanItem> {
     (workload, tasks, 0u32..4, any::<bool>()).prop_map(|(workload, tasks, block, timed)| {
         let case = Case { workload: workload.into(), variant: "base".into(), mode: TaskMode::Process };
         let timing = timed.then_some(Timing { warmup_ms: 1, window_ms: 1, interval_ms: 1 });
-        PlanItem { ordinal: 0, block, subject: SubjectIndex::A, cell: Cell { case, tasks }, timing }
+        PlanItem { ordinal: 0, block, subject: SubjectIndex::A, cell: Cell { case, tasks }, timing, seed: None }
     })
 }
 

@@ -119,14 +119,15 @@ fn read_sessions(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<Se
 
 fn read_plan(connection: &Connection, run: RunId) -> rusqlite::Result<(Vec<PlanItem>, Vec<u32>)> {
     let query =
-        "SELECT ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, subject, skipped
+        "SELECT ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, subject, seed,
+                skipped
          FROM item WHERE run_id = ?1 ORDER BY ordinal";
-    let items = rows(connection, query, run, |row| Ok((item(row)?, row.get::<_, bool>(10)?)))?;
+    let items = rows(connection, query, run, |row| Ok((item(row)?, row.get::<_, bool>(11)?)))?;
     let skipped = items.iter().filter(|(_, skipped)| *skipped).map(|(item, _)| item.ordinal).collect();
     Ok((items.into_iter().map(|(item, _)| item).collect(), skipped))
 }
 
-/// An item of the plan, from its columns: ordinal, block, workload, variant, mode, tasks, the three times, subject. Fails if a column has another type.
+/// An item of the plan, from its columns: ordinal, block, workload, variant, mode, tasks, the three times, subject, seed. Fails if a column has another type.
 pub(crate) fn item(row: &Row<'_>) -> rusqlite::Result<PlanItem> {
     let case = Case { workload: row.get(2)?, variant: row.get(3)?, mode: from_word(row, 4, TaskMode::from_word)? };
     let timing = match row.get::<_, Option<i64>>(6)? {
@@ -138,7 +139,8 @@ pub(crate) fn item(row: &Row<'_>) -> rusqlite::Result<PlanItem> {
         }),
     };
     let cell = Cell { case, tasks: row.get(5)? };
-    Ok(PlanItem { ordinal: row.get(0)?, block: row.get(1)?, subject: SubjectIndex(row.get(9)?), cell, timing })
+    let seed = row.get::<_, Option<i64>>(10)?.map(|seed| seed as u64);
+    Ok(PlanItem { ordinal: row.get(0)?, block: row.get(1)?, subject: SubjectIndex(row.get(9)?), cell, timing, seed })
 }
 
 fn read_attempts(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<Attempt>> {

@@ -47,7 +47,7 @@ pub struct CellValue {
 impl Store {
     /// The items of a run that have not ended and are not skipped, in the order of the plan. Fails if the database cannot be read.
     pub fn missing_items(&self, run: RunId) -> Result<Vec<PlanItem>, StoreError> {
-        let query = "SELECT ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, subject
+        let query = "SELECT ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, subject, seed
                      FROM item
                      WHERE run_id = ?1 AND skipped = 0 AND NOT EXISTS (
                          SELECT 1 FROM attempt WHERE attempt.run_id = item.run_id AND attempt.ordinal = item.ordinal AND final = 1

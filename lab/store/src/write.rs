@@ -153,8 +153,8 @@ fn insert_item(transaction: &Transaction<'_>, run: RunId, item: &PlanItem) -> ru
     let case = &item.cell.case;
     let mut statement = transaction.prepare_cached(
         "INSERT INTO item
-             (run_id, ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, subject)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+             (run_id, ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, subject, seed)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     )?;
     statement.execute(params![
         run.0,
@@ -168,6 +168,7 @@ fn insert_item(transaction: &Transaction<'_>, run: RunId, item: &PlanItem) -> ru
         item.timing.map(|timing| timing.window_ms as i64),
         item.timing.map(|timing| timing.interval_ms as i64),
         item.subject.0,
+        item.seed.map(|seed| seed as i64),
     ])?;
     Ok(())
 }

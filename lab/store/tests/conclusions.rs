@@ -23,7 +23,14 @@ fn begun() -> (TempDir, Store, RunId) {
     let mut store = Store::open_or_create(&directory.path().join("db.sqlite")).unwrap();
     let case = Case { workload: "load".into(), variant: "base".into(), mode: TaskMode::Process };
     let cell = Cell { case, tasks: 1 };
-    let item = |ordinal| PlanItem { ordinal, block: 0, subject: SubjectIndex::A, cell: cell.clone(), timing: None };
+    let item = |ordinal| PlanItem {
+        ordinal,
+        block: 0,
+        subject: SubjectIndex::A,
+        cell: cell.clone(),
+        timing: None,
+        seed: None,
+    };
     let timed = TimedSettings {
         suite: None,
         pin: PinPolicy::Each,

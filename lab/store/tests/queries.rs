@@ -45,7 +45,7 @@ fn begin(store: &mut Store, label: Option<&str>, subjects: &[Subject], at: i64, 
         .zip(0..)
         .map(|(&(block, subject, tasks), ordinal)| {
             let subject = SubjectIndex(subject);
-            PlanItem { ordinal, block, subject, cell: cell(tasks), timing: None }
+            PlanItem { ordinal, block, subject, cell: cell(tasks), timing: None, seed: None }
         })
         .collect();
     let session = Session { started: UnixMillis(at), facts: vec![Facts::default(); subjects.len()] };

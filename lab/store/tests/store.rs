@@ -40,7 +40,14 @@ fn host() -> [Subject; 1] {
 fn item(ordinal: u32) -> PlanItem {
     let case = Case { workload: "zero_fill".into(), variant: "base".into(), mode: TaskMode::Process };
     let timing = Some(Timing { warmup_ms: 10, window_ms: 100, interval_ms: 50 });
-    PlanItem { ordinal, block: 0, subject: SubjectIndex::A, cell: Cell { case, tasks: ordinal + 1 }, timing }
+    PlanItem {
+        ordinal,
+        block: 0,
+        subject: SubjectIndex::A,
+        cell: Cell { case, tasks: ordinal + 1 },
+        timing,
+        seed: None,
+    }
 }
 
 fn session(at: i64) -> Session {
@@ -115,6 +122,26 @@ fn a_run_reads_back_as_it_was_saved() {
     let line = &store.list_runs().unwrap()[0];
     assert_eq!((line.planned, line.ended, line.failed, line.machine.as_str()), (2, 1, 0, "6.1"));
     assert_eq!(store.newest_open_run().unwrap(), Some(run));
+}
+
+#[test]
+fn the_seeds_of_items_read_back_with_the_plan_and_with_what_is_missing() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(&directory.path().join("db.sqlite")).unwrap();
+    let seeds = [None, Some(0), Some(7), Some(i64::MAX as u64)];
+    let plan: Vec<PlanItem> = (0..).zip(seeds).map(|(ordinal, seed)| PlanItem { seed, ..item(ordinal) }).collect();
+    let new = NewRun {
+        label: None,
+        settings: &settings(),
+        subjects: &host(),
+        workloads: &[],
+        plan: &plan,
+        session: &session(1),
+    };
+    let run = store.begin_run(&new).unwrap();
+    assert_eq!(store.load_run(run).unwrap().plan, plan);
+    assert_eq!(store.load_plan(run).unwrap(), plan);
+    assert_eq!(store.missing_items(run).unwrap(), plan);
 }
 
 #[test]
@@ -243,6 +270,7 @@ fn reading() -> Reading {
         format: Reading::FORMAT.into(),
         operations: NonZeroU64::new(7).unwrap(),
         is_partial: false,
+        seed: Some(1),
         target: "x86_64".into(),
         mode: LensMode::Program,
         scope: Scope::Marks,
@@ -354,6 +382,7 @@ fn a_database_from_before_the_lens_is_brought_up_to_date_with_all_it_holds() {
     let record = store.load_run(RunId(1)).unwrap();
     assert_eq!((record.label.as_deref(), record.attempts[0].window.len()), (Some("old"), 1));
     assert_eq!((&record.settings, &record.attempts[0].reading), (&self::settings(), &None));
+    assert_eq!(record.plan[0].seed, None);
     assert_eq!(record.subjects, host());
     assert_eq!(store.list_runs().unwrap()[0].machine, "5.10");
     let chosen = CellAttempts { subject: SubjectIndex::A, cell: item(0).cell, blocks: 0..1, begun: None };

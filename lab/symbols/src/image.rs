@@ -2,12 +2,15 @@
 
 use crate::demangle::demangle;
 use crate::error::SymbolError;
+use crate::kernel_layout::PAGE_BYTES;
 use crate::table::{Kind, Symbol, Table};
 use crate::types::{Slice, Types};
 use addr2line::Context;
 use faultline_model::lens::data::Code;
 use gimli::{Dwarf, RunTimeEndian, SectionId};
-use object::{Object, ObjectKind, ObjectSection, ObjectSegment, ObjectSymbol, SectionKind, SymbolKind};
+use object::{
+    Object, ObjectKind, ObjectSection, ObjectSegment, ObjectSymbol, SectionKind, SegmentFlags, SymbolKind, elf,
+};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,6 +22,7 @@ pub struct Image {
     has_debug_information: bool,
     /// The end of the memory that it occupies.
     pub(crate) end: u64,
+    code: Vec<CodeSegment>,
     lines: Context<Slice>,
     pub(crate) types: Types,
 }
@@ -44,6 +48,7 @@ impl Image {
             fixed: file.kind() == ObjectKind::Executable,
             has_debug_information: file.section_by_name(SectionId::DebugInfo.name()).is_some(),
             end: file.segments().map(|segment| segment.address().saturating_add(segment.size())).max().unwrap_or(0),
+            code: file.segments().filter_map(|segment| code_segment(&segment)).collect(),
             lines: Context::from_arc_dwarf(dwarf.clone()).map_err(|error| damaged(&error))?,
             types: Types::new(dwarf).map_err(|error| damaged(&error))?,
         })
@@ -56,6 +61,19 @@ impl Image {
         })?;
         Image::parse(&bytes)
             .map_err(|error| SymbolError { problem: format!("{}: {}", path.display(), error.problem), ..error })
+    }
+
+    /// Subtract it from an address to get the address in the file, if the code at `offset` of the file was loaded at `address`. `None` if
+    /// the file has no code there.
+    pub(crate) fn load_base(&self, address: u64, offset: u64) -> Option<u64> {
+        // A mapping begins at the page that contains the segment's first byte.
+        let segment = self
+            .code
+            .iter()
+            .find(|segment| offset < segment.to && segment.from < offset + PAGE_BYTES)
+            .or_else(|| self.code.iter().find(|segment| (segment.from..segment.to).contains(&offset)))?;
+        let in_file = segment.address.wrapping_add(offset).wrapping_sub(segment.from);
+        Some(address.wrapping_sub(in_file))
     }
 
     /// Whether it has any names.
@@ -104,6 +122,22 @@ impl Image {
         }
         frames
     }
+}
+
+/// A part of the file that is loaded as code.
+struct CodeSegment {
+    /// Its place in the file.
+    from: u64,
+    to: u64,
+    /// The address of its first byte.
+    address: u64,
+}
+
+fn code_segment(segment: &object::Segment<'_, '_>) -> Option<CodeSegment> {
+    let SegmentFlags::Elf { p_flags, .. } = segment.flags() else { return None };
+    let (from, bytes) = segment.file_range();
+    let is_code = p_flags.0 & elf::PF_X.0 != 0;
+    is_code.then(|| CodeSegment { from, to: from.saturating_add(bytes), address: segment.address() })
 }
 
 /// A function that contains an instruction, and the place in it.

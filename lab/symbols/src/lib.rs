@@ -6,6 +6,7 @@
 
 mod demangle;
 mod error;
+mod guest_program;
 mod image;
 mod kallsyms;
 mod kernel;
@@ -16,6 +17,7 @@ mod table;
 mod types;
 
 pub use error::SymbolError;
+pub use guest_program::GuestProgramNames;
 pub use image::Image;
 pub use kallsyms::Kallsyms;
 pub use kernel::KernelNames;

@@ -25,6 +25,7 @@ pub fn name_reading(raw: RawReport, names: &dyn Names, operations: NonZeroU64) -
         format: Reading::FORMAT.to_owned(),
         operations,
         is_partial: false,
+        seed: None,
         target: raw.target,
         mode: raw.mode,
         scope: raw.scope,

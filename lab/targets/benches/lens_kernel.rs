@@ -1,7 +1,8 @@
 //! What the lens costs in a guest of 8 CPUs, and how well it repeats itself: the same work in the same emulator with the same CPU
-//! flags, without the plugin and with it by turns. Prints medians, and the spread of the repeats.
+//! flags, without the plugin and with it by turns. Prints medians, and the spread of the repeats, each with another seed.
 //!
-//! Time is the guest's own, in the region of interest, and of the boot until the agent's hello. With
+//! Time is the host's, from the line before the region of interest to the line after it, and of the boot until the agent's hello: under
+//! the lens the guest has no clock of the host's. With
 //! `FAULTLINE_CACHE_PLUGIN` naming QEMU's plugin `cache` (contrib/plugins/cache.c, built for this QEMU) that is a third turn.
 //! `make bench-lens` runs it, after `make guest lens`. Quote its figures from a quiet machine alone.
 
@@ -11,12 +12,14 @@ use faultline_model::machine::{Accelerator, MachineShape};
 use faultline_model::protocol::{self, Event};
 use faultline_targets::counting::{MachineModel, Quanta};
 use faultline_targets::host::HostPaths;
-use faultline_targets::qemu::{Emulator, GuestExecution, GuestPaths, KernelImage, MachineRequest, QemuMachine};
+use faultline_targets::qemu::{
+    EMULATOR_PROGRAM, Emulator, GuestExecution, GuestPaths, KernelImage, MachineRequest, QemuMachine,
+};
 use faultline_targets::{Ending, Execution, Plugin, StopFlag, keeper};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const CPUS: u32 = 8;
 const REPEATS: usize = 5;
@@ -57,7 +60,9 @@ fn main() -> ExitCode {
         boot_limit: BOOT_LIMIT,
         parameters: Vec::new(),
     };
-    let emulator = Emulator::find().expect("an emulator; hint: apt-get install qemu-system-x86");
+    let unpacked = target.join("qemu/usr/bin").join(EMULATOR_PROGRAM);
+    let emulator =
+        Emulator::find(unpacked.exists().then_some(unpacked.as_path())).expect("an emulator; hint: make emulator");
     let machine =
         QemuMachine::start(request, paths, emulator, &StopFlag::default()).expect("a guest; hint: make guest");
     let patient = machine.with_shape(machine.request().shape, CACHE_BOOT_LIMIT);
@@ -78,14 +83,14 @@ fn main() -> ExitCode {
     }
     let mut all_kept = true;
     for (workload, variant, plain_operations, operations, most) in CASES {
-        let turn = |machine: &QemuMachine, plugin: Option<&Plugin>, operations| {
+        let turn = |machine: &QemuMachine, plugin: Option<(&Plugin, u64)>, operations| {
             run(machine, (workload, variant), operations, plugin, &report)
         };
         let (mut plain, mut counted, mut cached) = (Vec::new(), Vec::new(), Vec::new());
-        for _ in 0..REPEATS {
+        for seed in 0..REPEATS as u64 {
             plain.push(turn(&machine, None, plain_operations));
-            counted.push(turn(&machine, Some(&lens), operations));
-            cached.extend(cache.as_ref().map(|cache| turn(&patient, Some(cache), operations)));
+            counted.push(turn(&machine, Some((&lens, seed)), operations));
+            cached.extend(cache.as_ref().map(|cache| turn(&patient, Some((cache, seed)), operations)));
         }
         println!("{workload}:{variant} at {CPUS} CPUs, {REPEATS} boots each");
         let ratio = compare("without the plugin", &plain, "with the lens", &counted);
@@ -111,12 +116,12 @@ fn model() -> MachineModel {
     }
 }
 
-/// One boot with one execution.
+/// One boot with one execution. `plugin`: with the seed of the boot.
 fn run(
     machine: &QemuMachine,
     (workload, variant): (&str, &str),
     operations: u64,
-    plugin: Option<&Plugin>,
+    plugin: Option<(&Plugin, u64)>,
     report: &std::path::Path,
 ) -> Turn {
     let pin = (0..CPUS).map(|cpu| cpu.to_string()).collect::<Vec<_>>().join(",");
@@ -136,12 +141,17 @@ fn run(
         system_settings: Vec::new(),
     };
     let _ = std::fs::remove_file(report);
-    let (mut operations, mut length_ns) = (0, 0);
-    let wanted = GuestExecution { execution: &execution, plugin, per_cpu_offset: None };
+    let (mut operations, mut began, mut length) = (0, Instant::now(), Duration::ZERO);
+    let (plugin, seed) = plugin.unzip();
+    let wanted = GuestExecution { execution: &execution, plugin, per_cpu_offset: None, program: None, seed };
     let mut sink = |line: &[u8]| {
-        if let Ok(Event::Window(interval)) = protocol::parse(line) {
-            operations += u64::try_from(interval.total()).unwrap_or(0);
-            length_ns += interval.length_ns();
+        match protocol::parse(line) {
+            Ok(Event::Begin(_)) => began = Instant::now(),
+            Ok(Event::Window(interval)) => {
+                operations += u64::try_from(interval.total()).unwrap_or(0);
+                length = began.elapsed();
+            }
+            _ => {}
         }
         ControlFlow::Continue(())
     };
@@ -149,7 +159,7 @@ fn run(
     assert!(matches!(executed.ending, Ending::Exited { status: 0, .. }), "{:?}", executed.ending);
     Turn {
         boot: executed.hello_after.expect("a hello").as_secs_f64(),
-        ns_per_operation: length_ns as f64 / operations as f64,
+        ns_per_operation: length.as_nanos() as f64 / operations as f64,
         report: std::fs::read(report).ok().and_then(|bytes| RawReport::parse(&bytes).ok()),
         operations,
     }

@@ -4,18 +4,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdbool.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "channel.h"
+#include "faultline_mark.h"
+#include "mappings.h"
 
 enum {
     LONGEST_LINE_BYTES = 65536, /* as docs/FORMATS.md has it; a longer one goes out cut, one byte past the limit */
     STDERR_KEPT_BYTES = 4096,
     POLL_MS = 100,
+    ORPHAN_POLLS = 10, /* after the program's end, for processes under the lens that go on */
     SILENT_POLLS = 3, /* after the program's end, for what its children may still be writing */
 };
 
@@ -78,41 +81,72 @@ static void take(struct output *output)
         keep_end();
 }
 
-/* Reaps whoever has died: as the first process we inherit orphans. True once `program` has, with its status. */
-static bool has_ended(pid_t program, int *status)
+/* A program that runs. */
+struct run {
+    pid_t process;
+    bool has_ended;
+    int status; /* once it has ended */
+    bool is_alone; /* no process is left, it and all that it started */
+};
+
+/* Reaps whoever has died: as the first process we inherit orphans. */
+static void reap(struct run *run)
 {
     pid_t died;
-    int its_status;
-    bool ended = false;
-    while ((died = waitpid(-1, &its_status, WNOHANG)) > 0)
-        if (died == program) {
-            *status = its_status;
-            ended = true;
+    int status;
+    while ((died = waitpid(-1, &status, WNOHANG)) > 0)
+        if (died == run->process) {
+            run->status = status;
+            run->has_ended = true;
         }
-    return ended;
+    run->is_alone = died < 0 && errno == ECHILD;
+}
+
+static void rest_and_take(bool *took)
+{
+    struct pollfd pipes[] = {
+        {.fd = standard_output.pipe, .events = POLLIN},
+        {.fd = standard_error.pipe, .events = POLLIN},
+    };
+    /* poll() leaves out descriptors below zero, and rests when both are. */
+    *took = poll(pipes, 2, POLL_MS) > 0;
+    if (pipes[0].revents != 0)
+        take(&standard_output);
+    if (pipes[1].revents != 0)
+        take(&standard_error);
 }
 
 /* Forwards until the program has ended and its output is closed, or silent. */
-static int forward(pid_t program)
+static void forward(struct run *run)
 {
-    bool ended = false;
-    int status = 0;
     int silent = 0;
-    while (!ended || ((standard_output.pipe >= 0 || standard_error.pipe >= 0) && silent < SILENT_POLLS)) {
-        struct pollfd pipes[] = {
-            {.fd = standard_output.pipe, .events = POLLIN},
-            {.fd = standard_error.pipe, .events = POLLIN},
-        };
-        /* poll() leaves out descriptors below zero, and rests when both are. */
-        int ready = poll(pipes, 2, POLL_MS);
-        silent = ready > 0 ? 0 : silent + ended;
-        if (pipes[0].revents != 0)
-            take(&standard_output);
-        if (pipes[1].revents != 0)
-            take(&standard_error);
-        ended = ended || has_ended(program, &status);
+    while (!run->has_ended ||
+           ((standard_output.pipe >= 0 || standard_error.pipe >= 0) && silent < SILENT_POLLS)) {
+        bool took;
+        rest_and_take(&took);
+        silent = took ? 0 : silent + run->has_ended;
+        reap(run);
     }
-    return status;
+}
+
+/* Forwards until the program and all processes that it started have ended; kills those that go on for long after it. */
+static void forward_all(struct run *run)
+{
+    int polls = 0;
+    while (!run->is_alone) {
+        bool took;
+        rest_and_take(&took);
+        mappings_send();
+        reap(run);
+        if (run->has_ended && !run->is_alone && ++polls == ORPHAN_POLLS) {
+            channel_print("left", "%s", "");
+            kill(-1, SIGKILL); /* all processes but this one */
+        }
+    }
+    faultline_mark_end();
+    for (bool took = true; took && (standard_output.pipe >= 0 || standard_error.pipe >= 0);)
+        rest_and_take(&took);
+    mappings_end();
 }
 
 static void send_last_words(void)
@@ -127,17 +161,14 @@ static void send_last_words(void)
     }
 }
 
-static _Noreturn void become(char **words, int output, int error, int failure)
+/* Becomes the program; returns, and sets errno, when that fails. */
+static void become(char **words, int output, int error)
 {
     int null = open("/dev/null", O_RDONLY);
     dup2(null, STDIN_FILENO);
     dup2(output, STDOUT_FILENO);
     dup2(error, STDERR_FILENO);
     execv(words[0], words);
-    int reason = errno;
-    ssize_t told = write(failure, &reason, sizeof reason); /* a pipe takes four bytes whole */
-    (void)told;
-    _exit(EXIT_FAILURE);
 }
 
 static bool make_pipe(int *reader, int *writer)
@@ -150,8 +181,41 @@ static bool make_pipe(int *reader, int *writer)
     return true;
 }
 
-void program_run(char **words)
+/* How to start a program. */
+struct start {
+    char **words;
+    const char *directory; /* NULL: where we are */
+    bool is_counted;
+    bool is_whole;
+};
+
+static _Noreturn void start(const struct start *start, int output, int error, int failure)
 {
+    if (start->directory == NULL || chdir(start->directory) == 0) {
+        if (start->is_whole)
+            faultline_mark_begin();
+        become(start->words, output, error);
+    }
+    int reason = errno;
+    ssize_t told = write(failure, &reason, sizeof reason); /* a pipe takes four bytes whole */
+    (void)told;
+    _exit(EXIT_FAILURE);
+}
+
+static void send_end(int status)
+{
+    if (standard_output.length > 0)
+        send_output(standard_output.length); /* a last line without its end */
+    send_last_words();
+    if (WIFSIGNALED(status))
+        channel_print("signal", "%d", WTERMSIG(status));
+    else
+        channel_print("exit", "%d", WEXITSTATUS(status));
+}
+
+static void run(const struct start *how)
+{
+    char **words = how->words;
     standard_output.length = standard_error.length = 0;
     channel_print("program", "%s", words[0]);
     int output, error, failure, failure_reader;
@@ -160,32 +224,40 @@ void program_run(char **words)
         channel_failed("pipe", errno);
         return;
     }
-    pid_t program = fork();
-    if (program == 0)
-        become(words, output, error, failure);
+    struct run run = {.process = fork()};
+    if (run.process == 0)
+        start(how, output, error, failure);
     int fork_error = errno;
     close(output);
     close(error);
     close(failure);
     int reason;
-    if (program < 0) {
+    if (run.process < 0) {
         channel_failed("fork", fork_error);
     } else if (read(failure_reader, &reason, sizeof reason) == (ssize_t)sizeof reason) { /* closed by a good exec */
-        waitpid(program, NULL, 0);
+        waitpid(run.process, NULL, 0);
         channel_print("not-started", "%s: %s", words[0], strerror(reason));
     } else {
-        int status = forward(program);
-        if (standard_output.length > 0)
-            send_output(standard_output.length); /* a last line without its end */
-        send_last_words();
-        if (WIFSIGNALED(status))
-            channel_print("signal", "%d", WTERMSIG(status));
+        if (how->is_counted)
+            forward_all(&run);
         else
-            channel_print("exit", "%d", WEXITSTATUS(status));
+            forward(&run);
+        send_end(run.status);
     }
     close(failure_reader);
     if (standard_output.pipe >= 0)
         close(standard_output.pipe);
     if (standard_error.pipe >= 0)
         close(standard_error.pipe);
+}
+
+void program_run(char **words)
+{
+    run(&(struct start){.words = words});
+}
+
+void program_count(const char *directory, bool is_whole, char **words)
+{
+    mappings_watch();
+    run(&(struct start){.words = words, .directory = directory, .is_counted = true, .is_whole = is_whole});
 }

@@ -2,6 +2,7 @@
 
 use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader};
+use std::ops::Range;
 
 /// A program in ELF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +62,21 @@ impl Executable {
     }
 }
 
+/// The addresses of a 64-bit program's code, as its segments say; `None` if it has none.
+pub(crate) fn code_range(bytes: &[u8]) -> Option<Range<u64>> {
+    let header = elf::FileHeader64::<object::Endianness>::parse(bytes).ok()?;
+    let endian = header.endian().ok()?;
+    let segments = header.program_headers(endian, bytes).ok()?;
+    let is_code = |segment: &&elf::ProgramHeader64<_>| {
+        segment.p_type(endian) == elf::PT_LOAD && segment.p_flags(endian) & elf::PF_X != 0
+    };
+    let ranges = segments.iter().filter(is_code).map(|segment| {
+        let from = segment.p_vaddr(endian);
+        from..from.saturating_add(segment.p_memsz(endian))
+    });
+    ranges.reduce(|one, other| one.start.min(other.start)..one.end.max(other.end))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,6 +89,13 @@ mod tests {
         if cfg!(target_arch = "x86_64") {
             assert_eq!(executable.architecture, Architecture::X86_64);
         }
+    }
+
+    #[test]
+    fn this_tests_code_is_somewhere_and_a_texts_nowhere() {
+        let bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        assert!(code_range(&bytes).is_some_and(|range| !range.is_empty()));
+        assert_eq!(code_range(b"#!/bin/sh\n"), None);
     }
 
     #[test]

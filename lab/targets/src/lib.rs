@@ -10,6 +10,7 @@ pub mod host;
 mod keep;
 mod linux_facts;
 mod plugin;
+pub mod program_files;
 mod program_output;
 pub mod qemu;
 pub mod qemu_user;

@@ -15,25 +15,27 @@ mod probe;
 mod programs;
 mod symbols;
 
-pub use emulator::Emulator;
+pub use emulator::{Emulator, PROGRAM as EMULATOR_PROGRAM};
 pub use kernel_image::KernelImage;
 
 use crate::execution::LineSink;
 use crate::host::{Host, HostPaths};
+use crate::program_files::{ProgramFiles, SCRATCH};
 use crate::{Ending, Execution, Plugin, StopFlag, Target, TargetError, system_settings};
 use boot::{BOOT_TRIALS, Boot, BootEnd, Booted};
 use command_line::CommandLine;
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
 use faultline_model::lens::kernel_symbol::KernelSymbol;
+use faultline_model::lens::raw::Mapping;
 use faultline_model::machine::{Accelerator, MachineShape};
 use faultline_model::outcome::GuestFailure;
 use frame::Frame;
 use initramfs::WORKLOADS;
 use plan::Plan;
-use probe::{Probe, SCRATCH};
+use probe::Probe;
 use programs::Programs;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -82,6 +84,21 @@ pub struct GuestExecution<'a> {
     pub plugin: Option<&'a Plugin>,
     /// Address of the kernel's array `__per_cpu_offset`, if its content is wanted.
     pub per_cpu_offset: Option<u64>,
+    /// Seed of the guest's random numbers; they come from the host if `None`.
+    pub seed: Option<u64>,
+    /// A user's program, which runs instead of a workload.
+    pub program: Option<ProgramRun<'a>>,
+}
+
+/// A user's program in a guest.
+#[derive(Debug, Clone, Copy)]
+pub struct ProgramRun<'a> {
+    /// The program with all its files.
+    pub files: &'a ProgramFiles,
+    /// The directory in which it runs.
+    pub directory: &'a str,
+    /// Its region of interest is its whole run.
+    pub is_whole: bool,
 }
 
 /// The result of such an execution.
@@ -93,10 +110,27 @@ pub struct GuestExecuted {
     pub per_cpu_offsets: Vec<u64>,
     /// Why there are none, in words, if they were requested.
     pub no_per_cpu_offsets: Option<String>,
+    /// What the agent told of the user's program.
+    pub told: Told,
     /// Time from the emulator's start to the agent's hello; `None` if there was no hello.
     pub hello_after: Option<Duration>,
     /// The last output of kernel, emulator and plugin.
     pub console: String,
+    /// Another boot with the same seed does exactly the same, on any host.
+    pub repeats_exactly: bool,
+}
+
+/// What the agent told of a user's program.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Code that its processes mapped.
+    pub mappings: Vec<Mapping>,
+    /// Why some of it is missing, in words.
+    pub no_mappings: Option<String>,
+    /// How many processes ran, with the program itself; 0 if the agent did not tell.
+    pub processes: u64,
+    /// Processes that went on after the program were killed.
+    pub has_left_processes: bool,
 }
 
 impl GuestExecuted {
@@ -106,8 +140,10 @@ impl GuestExecuted {
             ending: Ending::NotStarted { text },
             per_cpu_offsets: Vec::new(),
             no_per_cpu_offsets: None,
+            told: Told::default(),
             hello_after: None,
             console: String::new(),
+            repeats_exactly: false,
         }
     }
 }
@@ -133,8 +169,29 @@ impl QemuMachine {
         emulator: Emulator,
         stop: &StopFlag,
     ) -> Result<Self, TargetError> {
-        let tsc_khz = clock::tsc_khz();
         let programs = Programs::read(&paths.guest)?;
+        Self::start_with(programs, request, paths, emulator, stop)
+    }
+
+    /// The same for a machine in which users' programs run, without workloads.
+    pub fn start_for_programs(
+        request: MachineRequest,
+        paths: GuestPaths,
+        emulator: Emulator,
+        stop: &StopFlag,
+    ) -> Result<Self, TargetError> {
+        let programs = Programs::agent_alone(&paths.guest)?;
+        Self::start_with(programs, request, paths, emulator, stop)
+    }
+
+    fn start_with(
+        programs: Programs,
+        request: MachineRequest,
+        paths: GuestPaths,
+        emulator: Emulator,
+        stop: &StopFlag,
+    ) -> Result<Self, TargetError> {
+        let tsc_khz = clock::tsc_khz();
         let shape = request.shape;
         let plan = probe::plan(shape.cpus(), shape.sockets(), &programs.programs);
         let (boot_limit, trials) = match request.accelerator {
@@ -171,6 +228,11 @@ impl QemuMachine {
     /// The requested machine.
     pub fn request(&self) -> &MachineRequest {
         &self.request
+    }
+
+    /// The addresses of the agent's code. Fails if the agent's file is damaged.
+    pub fn agent_code(&self) -> Result<Range<u64>, TargetError> {
+        self.programs.agent_code()
     }
 
     /// The kernel's symbols in their order, from the cache or from a separate boot. Fails if that boot fails.
@@ -213,7 +275,7 @@ impl QemuMachine {
         Ok(symbols)
     }
 
-    /// Executes a workload in its own boot. When this returns, all processes of the guest have ended.
+    /// Executes a workload or a user's program in its own boot. When this returns, all processes of the guest have ended.
     pub fn execute_in_guest(
         &self,
         wanted: &GuestExecution<'_>,
@@ -224,13 +286,15 @@ impl QemuMachine {
         if let Some(address) = wanted.per_cpu_offset {
             plan.add(&["per-cpu", &format!("{address:x}"), &self.cpus.len().to_string()]);
         }
-        if let Err(text) = add_execution(&mut plan, wanted.execution) {
+        if let Err(text) = add_execution(&mut plan, wanted) {
             return GuestExecuted::not_booted(text);
         }
         let mut heard = Heard::default();
-        let boot = Boot { plugin: wanted.plugin, ..self.boot(&plan, wanted.execution.limit) };
+        let files = wanted.program.map(|program| program.files.tree());
+        let (plugin, seed) = (wanted.plugin, wanted.seed);
+        let boot = Boot { plugin, seed, files, ..self.boot(&plan, wanted.execution.limit) };
         let booted = boot.run(&mut |frame| heard.take(frame, sink), stop);
-        heard.executed(booted)
+        GuestExecuted { repeats_exactly: boot.repeats_exactly(), ..heard.executed(booted) }
     }
 
     fn boot<'a>(&'a self, plan: &'a Plan, limit: Duration) -> Boot<'a> {
@@ -250,6 +314,7 @@ impl QemuMachine {
             parameters: &self.request.parameters,
             tsc_khz: self.tsc_khz,
             plugin: None,
+            seed: None,
         };
         let words = arguments.arguments();
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
@@ -279,8 +344,10 @@ fn boot<'a>(
         parameters: &request.parameters,
         tsc_khz: None,
         plugin: None,
+        seed: None,
         agent: &programs.agent,
         programs: &programs.programs,
+        files: None,
         plan,
         boot_limit: request.boot_limit,
         trials: BOOT_TRIALS,
@@ -289,7 +356,8 @@ fn boot<'a>(
 }
 
 /// The agent's commands for an execution. Fails, in words, if the execution is impossible there.
-fn add_execution(plan: &mut Plan, execution: &Execution) -> Result<(), String> {
+fn add_execution(plan: &mut Plan, wanted: &GuestExecution<'_>) -> Result<(), String> {
+    let execution = wanted.execution;
     execution.check()?;
     for (path, value) in &execution.system_settings {
         system_settings::root_of(path, &system_settings::ROOTS.map(Path::new))?;
@@ -298,8 +366,22 @@ fn add_execution(plan: &mut Plan, execution: &Execution) -> Result<(), String> {
     for (name, value) in &execution.environment {
         plan.add(&["env", name, value]);
     }
-    plan.add(&command(execution));
+    match wanted.program {
+        Some(program) => {
+            plan.add(&["loopback"]);
+            plan.add(&program_command(&program, execution));
+        }
+        None => plan.add(&command(execution)),
+    }
     Ok(())
+}
+
+/// The agent's command that runs a user's program.
+fn program_command(program: &ProgramRun<'_>, execution: &Execution) -> Vec<String> {
+    let scope = if program.is_whole { "whole" } else { "marks" };
+    let file = program.files.program().to_string_lossy().into_owned();
+    let words = ["count", scope, program.directory].map(str::to_owned).into_iter().chain([file]);
+    words.chain(execution.arguments.iter().cloned()).collect()
 }
 
 /// The agent's command that runs a workload.
@@ -317,6 +399,7 @@ struct Heard {
     stderr: String,
     per_cpu_offsets: Vec<u64>,
     no_per_cpu_offsets: Option<String>,
+    told: Told,
 }
 
 impl Heard {
@@ -336,6 +419,10 @@ impl Heard {
             Frame::NotStarted(text) => self.ending = Some(Ending::NotStarted { text: text.clone() }),
             Frame::PerCpu(offset) => self.per_cpu_offsets.push(*offset),
             Frame::NoPerCpu(text) => self.no_per_cpu_offsets = Some(text.clone()),
+            Frame::Map(mapping) => self.told.mappings.push(mapping.clone()),
+            Frame::NoMaps(text) => self.told.no_mappings = Some(text.clone()),
+            Frame::Processes(count) => self.told.processes = *count,
+            Frame::Left => self.told.has_left_processes = true,
             _ => {}
         }
         ControlFlow::Continue(())
@@ -357,8 +444,10 @@ impl Heard {
             ending,
             per_cpu_offsets: self.per_cpu_offsets,
             no_per_cpu_offsets: self.no_per_cpu_offsets,
+            told: self.told,
             hello_after: booted.hello_after,
             console: booted.console,
+            repeats_exactly: false,
         }
     }
 }
@@ -411,7 +500,7 @@ impl Target for QemuMachine {
     }
 
     fn execute(&self, execution: &Execution, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending {
-        let wanted = GuestExecution { execution, plugin: None, per_cpu_offset: None };
+        let wanted = GuestExecution { execution, plugin: None, per_cpu_offset: None, program: None, seed: None };
         self.execute_in_guest(&wanted, sink, stop).ending
     }
 }
@@ -430,10 +519,29 @@ mod tests {
         }
     }
 
+    fn wanted(execution: &Execution) -> GuestExecution<'_> {
+        GuestExecution { execution, plugin: None, per_cpu_offset: None, program: None, seed: None }
+    }
+
+    #[test]
+    fn a_users_program_runs_in_its_directory() {
+        let own = std::env::current_exe().unwrap();
+        let files = ProgramFiles::find(&own, Path::new("/usr"), &[], &[]).unwrap();
+        let program = ProgramRun { files: &files, directory: "/usr", is_whole: true };
+        let mut plan = Plan::default();
+        let execution = Execution { system_settings: Vec::new(), ..execution() };
+        add_execution(&mut plan, &GuestExecution { program: Some(program), ..wanted(&execution) }).unwrap();
+        let mut expected = Plan::default();
+        expected.add(&["env", "A", "1 2"]);
+        expected.add(&["loopback"]);
+        expected.add(&["count", "whole", "/usr", own.to_str().unwrap(), "--ops"]);
+        assert_eq!(plan, expected);
+    }
+
     #[test]
     fn what_is_set_comes_before_the_program() {
         let mut plan = Plan::default();
-        add_execution(&mut plan, &execution()).unwrap();
+        add_execution(&mut plan, &wanted(&execution())).unwrap();
         let mut expected = Plan::default();
         expected.add(&["write", "/proc/sys/vm/x", "3"]);
         expected.add(&["env", "A", "1 2"]);
@@ -445,7 +553,7 @@ mod tests {
     fn files_elsewhere_are_no_settings_of_a_guest_either() {
         for path in ["/etc/x", "/proc/sys/../../etc/x", "/proc/sysx"] {
             let broken = Execution { system_settings: vec![(path.to_owned(), "1".to_owned())], ..execution() };
-            let text = add_execution(&mut Plan::default(), &broken).unwrap_err();
+            let text = add_execution(&mut Plan::default(), &wanted(&broken)).unwrap_err();
             assert_eq!(text, format!("{path} is no setting of the system: those are files below /proc/sys and /sys"));
         }
     }

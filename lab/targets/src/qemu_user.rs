@@ -82,6 +82,7 @@ impl UserProgram {
             arguments: &|_| self.arguments(execution),
             output,
             // The signal is passed to the program, which may end in order.
+            waiting_is_free: false,
             grace: plugin::grace(0),
             ours: execution.plugin.and_then(|plugin| plugin.directory.as_deref()),
             environment: &[],

@@ -131,6 +131,11 @@ impl Tally {
         counts.into_iter()
     }
 
+    /// The tally of the keys for which `keep` returns true.
+    pub fn only(&self, keep: impl Fn(&Key) -> bool) -> Tally {
+        Tally { counts: self.iter().filter(|(key, _)| keep(key)).collect(), noted: Vec::new() }
+    }
+
     /// All transfers.
     pub fn total(&self) -> u64 {
         self.iter().map(|(_, count)| count.total()).sum()

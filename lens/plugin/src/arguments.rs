@@ -2,6 +2,7 @@
 //! Parses and checks the plugin's arguments, each `key=value`. Does nothing else.
 
 use crate::lockstep::Quanta;
+use crate::selection::{CodeRange, Selection};
 use faultline_coherence::{Caches, CachesError, CostTable, Machine, Topology, TopologyError};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -26,6 +27,8 @@ pub(crate) struct Arguments {
     pub(crate) output: PathBuf,
     /// Whether to count the whole run and ignore region marks.
     pub(crate) whole: bool,
+    /// Which code is counted.
+    pub(crate) selection: Selection,
     /// How long the slowest CPU may make no progress while others wait for it.
     pub(crate) stall: Duration,
 }
@@ -41,8 +44,12 @@ pub(crate) enum ArgumentError {
     Twice(String),
     #[error("{0}={1}: not a whole number")]
     Number(&'static str, String),
-    #[error("whole={0}: neither on nor off")]
-    Switch(String),
+    #[error("{0}={1}: neither on nor off")]
+    Switch(&'static str, String),
+    #[error("agent={0}: not FROM-TO, two hexadecimal addresses of a program's code")]
+    Agent(String),
+    #[error("kernel_too: only with agent")]
+    KernelToo,
     #[error("stall_seconds={0}: not from 1 to 86400")]
     Stall(u64),
     #[error("{0}: must be given, as {0}={1}")]
@@ -63,7 +70,7 @@ pub(crate) enum ArgumentError {
     Caches(#[from] CachesError),
 }
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 17] = [
     "cpus",
     "sockets",
     "cpus_per_cache",
@@ -78,6 +85,8 @@ const KEYS: [&str; 15] = [
     "cache_ways",
     "output",
     "whole",
+    "agent",
+    "kernel_too",
     "stall_seconds",
 ];
 
@@ -122,6 +131,8 @@ impl Arguments {
             return Err(ArgumentError::Stall(stall_seconds));
         }
         let quantum = |key| number::<u64>(key, given(key));
+        let selection = selection(given("agent"), switch("kernel_too", given("kernel_too"))?)?;
+        let usual = if selection.is_program() { PROGRAM_QUANTA } else { usual };
         let output = given("output").filter(|path| !path.is_empty());
         Ok(Arguments {
             topology: Topology::new(cpus, sockets, cpus_per_cache)?,
@@ -131,13 +142,17 @@ impl Arguments {
             costs: costs(count)?,
             caches: caches(count("cache_lines")?, count("cache_ways")?)?,
             output: output.ok_or(ArgumentError::Missing("output", "FILE"))?.into(),
-            whole: switch(given("whole"))?,
+            whole: switch("whole", given("whole"))?,
+            selection,
             stall: Duration::from_secs(stall_seconds),
         })
     }
 
     /// Whether a machine whose CPUs take turns can observe the quanta. The error says why not.
     pub(crate) fn check_turns(&self) -> Result<(), ArgumentError> {
+        if self.selection.is_program() {
+            return Ok(());
+        }
         let Quanta { contended, private } = self.quanta;
         if contended < LEAST_KERNEL_QUANTUM {
             return Err(ArgumentError::KernelQuantum(contended));
@@ -192,12 +207,21 @@ fn number<N: FromStr>(key: &'static str, value: Option<&str>) -> Result<Option<N
     value.map(|value| value.parse().map_err(|_| ArgumentError::Number(key, value.into()))).transpose()
 }
 
-fn switch(value: Option<&str>) -> Result<bool, ArgumentError> {
+fn switch(key: &'static str, value: Option<&str>) -> Result<bool, ArgumentError> {
     match value {
         None | Some("off") => Ok(false),
         Some("on") => Ok(true),
-        Some(other) => Err(ArgumentError::Switch(other.into())),
+        Some(other) => Err(ArgumentError::Switch(key, other.into())),
     }
+}
+
+/// A machine's program is counted if the code of its agent is known.
+fn selection(agent: Option<&str>, kernel_too: bool) -> Result<Selection, ArgumentError> {
+    let Some(text) = agent else {
+        return if kernel_too { Err(ArgumentError::KernelToo) } else { Ok(Selection::Everything) };
+    };
+    let agent: CodeRange = text.parse().map_err(|()| ArgumentError::Agent(text.into()))?;
+    Ok(Selection::Program { agent, kernel_too })
 }
 
 #[cfg(test)]
@@ -223,6 +247,11 @@ mod tests {
         assert_eq!((kernel("quantum=9000").check_turns(), kernel("quantum=600").check_turns()), (Ok(()), Ok(())));
         assert_eq!(kernel("quantum=499").check_turns(), Err(ArgumentError::KernelQuantum(499)));
         assert_eq!(kernel("private_quantum=4000").check_turns(), Err(ArgumentError::KernelPrivateQuantum(4000)));
+        let program = |more: &[&str]| {
+            Arguments::parse([&["cpus=8", "output=r", "agent=1000-2000"], more].concat(), KERNEL_QUANTA).unwrap()
+        };
+        assert!(program(&[]).selection.is_program() && !kernel("whole=off").selection.is_program());
+        assert_eq!((program(&[]).quanta, program(&["quantum=7"]).check_turns()), (PROGRAM_QUANTA, Ok(())));
         let far = Arguments::parse(
             ["cpus=8", "output=r", "other_socket_ns=130", "cache_lines=512", "cache_ways=8"],
             PROGRAM_QUANTA,
@@ -242,6 +271,11 @@ mod tests {
         assert_eq!(refused(&["cpus=2", "cpus=3"]), "cpus: given twice");
         assert_eq!(refused(&["whole"]), "whole: not of the form key=value");
         assert_eq!(refused(&["cpus=2", "output=r", "whole=yes"]), "whole=yes: neither on nor off");
+        assert_eq!(
+            refused(&["cpus=2", "output=r", "agent=x"]),
+            "agent=x: not FROM-TO, two hexadecimal addresses of a program's code"
+        );
+        assert_eq!(refused(&["cpus=2", "output=r", "kernel_too=on"]), "kernel_too: only with agent");
         assert_eq!(refused(&["cpus=2", "output=r", "stall_seconds=0"]), "stall_seconds=0: not from 1 to 86400");
         assert_eq!(refused(&["cpus=2", "output=r", "sockets=0"]), "0 sockets: from 1 to 64 are possible");
         assert_eq!(refused(&["cpus=8", "output=r", "sockets=3"]), "8 CPUs don't divide evenly among 3 sockets");

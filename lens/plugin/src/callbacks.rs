@@ -2,10 +2,13 @@
 //! The functions that QEMU calls while it runs the program, and their registration. They are `extern "C"`, so a panic
 //! ends the process; none is expected.
 
+use crate::arguments::Arguments;
+use crate::guest_clock;
 use crate::instruction::{self, Mark};
-use crate::lens::{LENS, Lens, Watched, say};
+use crate::lens::{BlockStart, LENS, Lens, Watched, fail, say};
 use crate::output;
-use crate::qemu::{Block, MemoryInfo, PluginId};
+use crate::pace::Pace;
+use crate::qemu::{Block, MemoryInfo};
 use crate::report;
 use crate::site::Site;
 use crate::system_call::SystemCall;
@@ -19,7 +22,9 @@ use std::ffi::{c_uint, c_void};
 /// do, leaves the CPU's pointer to the instruction's memory callbacks set, and the next helper of an instruction
 /// without its own callbacks would follow that pointer.
 pub(crate) fn register(lens: &Lens) {
-    if lens.watched != Watched::Kernel {
+    if lens.watched == Watched::Kernel {
+        lens.qemu.on_cpu(lens.id, on_cpu);
+    } else {
         lens.qemu.on_system_call(lens.id, on_system_call);
         lens.qemu.on_system_call_return(lens.id, on_system_call_return);
     }
@@ -32,21 +37,41 @@ pub(crate) fn register(lens: &Lens) {
     }
 }
 
-extern "C" fn on_reset(_id: PluginId) {
+/// A machine's CPU is created (before QEMU 8.2) or starts. Nothing has run yet, so a QEMU that does not fit is refused
+/// here.
+extern "C" fn on_cpu(first: usize, second: usize) {
+    let Some((lens, parts)) = LENS.get().and_then(|lens| Some((lens, lens.machine_parts?))) else { return };
+    if lens.qemu.subject(first, second) as c_uint != 0 {
+        return;
+    }
+    let Arguments { topology, quanta, costs, .. } = &lens.arguments;
+    let round_ps = u64::from(topology.cpus()) * quanta.contended * u64::from(costs.instruction_ps);
+    // SAFETY: CPUs share a thread, and CPU 0 is the first of them.
+    unsafe { guest_clock::install(parts.icount, costs.instruction_ps, round_ps) }.unwrap_or_else(|error| fail(error));
+    if parts.icount.is_on_cpu_thread() {
+        // SAFETY: no CPU has executed code yet.
+        unsafe { parts.housekeeping.stop_interrupting() }.unwrap_or_else(|error| fail(error));
+    }
+}
+
+extern "C" fn on_reset(_: usize, _: usize) {
     if let Some(lens) = LENS.get() {
         register(lens);
     }
 }
 
 /// Before the first region: only a begin mark is instrumented.
-extern "C" fn watch_for_mark(_id: PluginId, block: *mut Block) {
+extern "C" fn watch_for_mark(first: usize, second: usize) {
     let Some(lens) = LENS.get() else { return };
+    let block = lens.qemu.subject(first, second) as *mut Block;
     lens.note_program();
     let mut buffer = [0; 16];
     // SAFETY: `block` is what this callback got, and the instructions are used only within it.
     unsafe {
         for instruction in lens.qemu.instructions(block) {
-            if instruction::mark(lens.qemu.bytes(instruction, &mut buffer)) == Some(Mark::Begin) {
+            if instruction::mark(lens.qemu.bytes(instruction, &mut buffer)) == Some(Mark::Begin)
+                && lens.obeys_mark(lens.qemu.address(instruction))
+            {
                 lens.qemu.on_instruction(instruction, on_first_begin, 0);
             }
         }
@@ -55,12 +80,15 @@ extern "C" fn watch_for_mark(_id: PluginId, block: *mut Block) {
 
 /// After that: every translation block, access and region mark is instrumented, and the places where a machine's CPU
 /// waits.
-extern "C" fn instrument(_id: PluginId, block: *mut Block) {
+extern "C" fn instrument(first: usize, second: usize) {
     let Some(lens) = LENS.get() else { return };
+    let block = lens.qemu.subject(first, second) as *mut Block;
     lens.note_program();
     let mut buffer = [0; 16];
     let mut is_first = true;
-    let on_access = if lens.watched == Watched::Kernel { on_access_in_turn } else { on_access };
+    let is_kernel = lens.watched == Watched::Kernel;
+    let on_access = if is_kernel { on_access_in_turn } else { on_access };
+    let on_block = if is_kernel { on_block_in_turn } else { on_block };
     // SAFETY: `block` is what this callback got, and the instructions are used only within it.
     unsafe {
         let instructions = lens.qemu.instructions(block);
@@ -69,20 +97,22 @@ extern "C" fn instrument(_id: PluginId, block: *mut Block) {
             let bytes = lens.qemu.bytes(instruction, &mut buffer);
             // A block that consists of one repeated instruction is how QEMU loops: the instruction began in the
             // previous block.
+            let address = lens.qemu.address(instruction);
             if is_first && !(length == 1 && instruction::is_repeated(bytes)) {
-                lens.qemu.on_block(block, on_block, length);
+                let is_counted = lens.arguments.selection.counts(address);
+                lens.qemu.on_block(block, on_block, BlockStart { instructions: length as u32, is_counted }.pack());
             }
             is_first = false;
-            match instruction::mark(bytes).filter(|_| !lens.arguments.whole) {
+            match instruction::mark(bytes).filter(|_| lens.obeys_mark(address)) {
                 Some(Mark::Begin) => lens.qemu.on_instruction(instruction, on_begin, 0),
                 Some(Mark::End) => lens.qemu.on_instruction(instruction, on_end, 0),
                 None => {}
             }
-            if lens.watched == Watched::Kernel && instruction::waits(bytes) {
+            if is_kernel && instruction::waits(bytes) {
                 lens.qemu.on_instruction(instruction, on_wait, 0);
             }
             let is_atomic = instruction::is_atomic(bytes, lens.watched.is_64_bit());
-            let site = Site { address: lens.qemu.address(instruction), is_atomic };
+            let site = Site { address, is_atomic };
             lens.qemu.on_access(instruction, on_access, site.pack());
         }
     }
@@ -108,15 +138,48 @@ extern "C" fn on_end(_cpu: c_uint, _data: *mut c_void) {
     }
 }
 
-extern "C" fn on_wait(cpu: c_uint, _data: *mut c_void) {
+/// The CPU whose turn it is on a machine. The number that QEMU passes to its callbacks may be another CPU's.
+#[inline]
+fn running_cpu(lens: &Lens) -> c_uint {
+    let Pace::Turns(_, scheduler) = &lens.pace else { return 0 };
+    // SAFETY: this is called in callbacks of a CPU.
+    unsafe { scheduler.running_cpu() }.unwrap_or_else(|error| fail(error))
+}
+
+extern "C" fn on_wait(_cpu: c_uint, _data: *mut c_void) {
     if let Some(lens) = LENS.get() {
-        lens.wait(cpu);
+        lens.wait(running_cpu(lens));
     }
 }
 
-extern "C" fn on_block(cpu: c_uint, instructions: *mut c_void) {
+extern "C" fn on_block(cpu: c_uint, block: *mut c_void) {
     if let Some(lens) = LENS.get() {
-        lens.begin_block(cpu, instructions as u64);
+        // A program's thread waits in its callback, so its blocks always run.
+        let _runs = lens.begin_block(cpu, BlockStart::unpack(block as usize));
+    }
+}
+
+/// Passes its return address, which lies in the code of the block, to [`on_block_in_turn_from`].
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+extern "C" fn on_block_in_turn(cpu: c_uint, block: *mut c_void) {
+    core::arch::naked_asm!("mov rdx, [rsp]", "jmp {}", sym on_block_in_turn_from)
+}
+
+/// The same on a host whose calls leave the return address in a register.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+extern "C" fn on_block_in_turn(cpu: c_uint, block: *mut c_void) {
+    core::arch::naked_asm!("mov x2, x30", "b {}", sym on_block_in_turn_from)
+}
+
+extern "C" fn on_block_in_turn_from(_cpu: c_uint, block: *mut c_void, return_address: usize) {
+    let Some(lens) = LENS.get() else { return };
+    let cpu = running_cpu(lens);
+    if !lens.begin_block(cpu, BlockStart::unpack(block as usize)) {
+        // SAFETY: 1. this is the callback of the CPU's block, at the block's beginning; 2. nothing here or above has to
+        // be dropped.
+        unsafe { lens.refuse_block(cpu, return_address) };
     }
 }
 
@@ -126,27 +189,15 @@ extern "C" fn on_access(cpu: c_uint, info: MemoryInfo, address: u64, site: *mut 
     }
 }
 
-extern "C" fn on_access_in_turn(cpu: c_uint, info: MemoryInfo, address: u64, site: *mut c_void) {
+extern "C" fn on_access_in_turn(_cpu: c_uint, info: MemoryInfo, address: u64, site: *mut c_void) {
     if let Some(lens) = LENS.get() {
-        lens.access_in_turn(cpu, info, address, Site::unpack(site as usize));
+        lens.access_in_turn(running_cpu(lens), info, address, Site::unpack(site as usize));
     }
 }
 
-#[allow(clippy::too_many_arguments)]
-extern "C" fn on_system_call(
-    _id: PluginId,
-    cpu: c_uint,
-    number: i64,
-    first: u64,
-    second: u64,
-    _: u64,
-    _: u64,
-    _: u64,
-    _: u64,
-    _: u64,
-    _: u64,
-) {
+extern "C" fn on_system_call(a: u64, b: u64, c: u64, d: u64, e: u64) {
     let Some(lens) = LENS.get().filter(|lens| !lens.is_child()) else { return };
+    let (cpu, number, [first, second]) = lens.qemu.system_call([a, b, c, d, e]);
     match SystemCall::classify(number, first, second, lens.watched.is_64_bit()) {
         SystemCall::ExitGroup => lens.stop(),
         SystemCall::Exec => {
@@ -158,8 +209,10 @@ extern "C" fn on_system_call(
     }
 }
 
-extern "C" fn on_system_call_return(_id: PluginId, cpu: c_uint, number: i64, result: i64) {
+extern "C" fn on_system_call_return(a: u64, b: u64, c: u64, d: u64, e: u64) {
     let Some(lens) = LENS.get() else { return };
+    let (cpu, number, [result, _]) = lens.qemu.system_call([a, b, c, d, e]);
+    let result = result as i64;
     // The call's number tells whether it creates a thread. A new thread counts as one, whatever its id.
     let is_thread = matches!(number, 56 | 120 | 435);
     lens.end_waking(cpu, if is_thread { result.min(1) } else { result });
@@ -167,7 +220,7 @@ extern "C" fn on_system_call_return(_id: PluginId, cpu: c_uint, number: i64, res
 }
 
 /// The program has ended: writes the report. Forks write none, and neither does a program that could not be loaded.
-extern "C" fn on_exit(_id: PluginId, _data: *mut c_void) {
+extern "C" fn on_exit(_: usize, _: usize) {
     let Some(lens) = LENS.get().filter(|lens| !lens.is_child()) else { return };
     // No code was ever translated, so the program could not be loaded.
     if lens.watched != Watched::Kernel && lens.program.get().is_none() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The counts of one CPU: its part of the cache model, its instructions and its accesses.
 
+use crate::reached::Reached;
 use crate::site::Site;
 use faultline_coherence::{Access, Cpu, Kind};
 
@@ -9,10 +10,12 @@ use faultline_coherence::{Access, Cpu, Kind};
 pub(crate) struct Counter {
     /// Its caches and transfers.
     pub(crate) cpu: Cpu<'static>,
-    /// Instructions started.
+    /// Instructions started, of the code that is counted.
     pub(crate) instructions: u64,
-    /// Accesses to memory; an atomic read-modify-write is one.
+    /// Accesses to memory by that code; an atomic read-modify-write is one.
     pub(crate) accesses: u64,
+    /// The addresses at which a machine's program reached lines that moved.
+    pub(crate) reached: Reached,
     /// An atomic instruction has loaded from this address and will store to it.
     store_to_come: Option<(Site, u64)>,
 }
@@ -20,7 +23,7 @@ pub(crate) struct Counter {
 impl Counter {
     /// All counts are zero.
     pub(crate) fn new(cpu: Cpu<'static>) -> Self {
-        Counter { cpu, instructions: 0, accesses: 0, store_to_come: None }
+        Counter { cpu, instructions: 0, accesses: 0, reached: Reached::default(), store_to_come: None }
     }
 
     /// The kind of access of an instruction's load or store. None if it is the second half of an access that began
@@ -45,10 +48,10 @@ impl Counter {
         }
     }
 
-    /// Counts an access. Returns its cost in clocks: 0 if the CPU's own cache has the line in the necessary state.
+    /// Passes an access to the caches. Returns its cost in clocks: 0 if the CPU's own cache has the line in the necessary
+    /// state.
     #[inline]
     pub(crate) fn access(&mut self, access: &Access) -> u64 {
-        self.accesses += 1;
         self.cpu.access(access)
     }
 }
@@ -63,7 +66,10 @@ mod tests {
         let (address, site) = (0x1000, Site { address: 0x40_1000, is_atomic });
         let kind = counter.kind(site, address, is_store);
         let access = |kind| Access { address, size: 8, kind, site: site.address, user: true, contents: false };
-        kind.map_or(0, |kind| counter.access(&access(kind)))
+        kind.map_or(0, |kind| {
+            counter.accesses += 1;
+            counter.access(&access(kind))
+        })
     }
 
     #[test]

@@ -4,10 +4,14 @@
 use crate::arguments::{ArgumentError, Arguments, KERNEL_QUANTA, PROGRAM_QUANTA};
 use crate::callbacks;
 use crate::fork;
-use crate::lens::{LENS, Lens, Watched, say};
+use crate::housekeeping::Housekeeping;
+use crate::icount::{Icount, NoClock};
+use crate::lens::{LENS, Lens, MachineParts, Watched, say};
 use crate::output;
 use crate::pace::Pace;
-use crate::qemu::{Info, Missing, NoTurns, PluginId, Qemu, Scheduler};
+use crate::qemu::{Info, Missing, PluginId, Qemu};
+use crate::scheduler::{NoTurns, Scheduler};
+use crate::turns::Grain;
 use std::ffi::{CStr, c_char, c_int};
 use std::io;
 use std::path::PathBuf;
@@ -29,8 +33,12 @@ enum InstallError {
     Qemu(#[from] Missing),
     #[error(transparent)]
     NoTurns(#[from] NoTurns),
+    #[error(transparent)]
+    NoClock(#[from] NoClock),
     #[error("{0}: can't be written: {1}")]
     Output(PathBuf, io::Error),
+    #[error("agent: only for a program in a machine")]
+    AgentInUserMode,
     #[error("forks can't be watched: {0}")]
     Fork(io::Error),
     #[error("it is loaded already")]
@@ -82,6 +90,8 @@ fn install(id: PluginId, info: &Info, target: &str, arguments: &[&str]) -> Resul
             return Err(InstallError::Cpus(info.cpus, cpus));
         }
         arguments.check_turns()?;
+    } else if arguments.selection.is_program() {
+        return Err(InstallError::AgentInUserMode);
     }
     // The program may change its directory before the report is written.
     arguments.output = std::path::absolute(&arguments.output)
@@ -92,12 +102,24 @@ fn install(id: PluginId, info: &Info, target: &str, arguments: &[&str]) -> Resul
     let machine = arguments.machine()?;
     let pace = match watched {
         Watched::Program { .. } => Pace::threads(cpus.into(), arguments.quanta, arguments.stall),
-        Watched::Kernel => Pace::turns(cpus.into(), arguments.quanta.contended, Scheduler::find()?),
+        Watched::Kernel => Pace::turns(cpus.into(), grain(&arguments), Scheduler::find(cpus.into())?),
     };
-    LENS.set(Lens::new(qemu, id, arguments, machine, watched, pace)).map_err(|_| InstallError::Twice)?;
+    let parts = match watched {
+        Watched::Program { .. } => None,
+        Watched::Kernel => Some(MachineParts { icount: Icount::find()?, housekeeping: Housekeeping::find()? }),
+    };
+    LENS.set(Lens::new(qemu, id, arguments, machine, watched, pace, parts)).map_err(|_| InstallError::Twice)?;
     if !info.is_system {
         fork::watch().map_err(InstallError::Fork)?;
     }
     LENS.get().into_iter().for_each(callbacks::register);
     Ok(())
+}
+
+/// How finely the CPUs of a machine interleave.
+fn grain(arguments: &Arguments) -> Grain {
+    match arguments.selection.is_program() {
+        true => Grain::Fine(arguments.quanta),
+        false => Grain::Coarse(arguments.quanta.contended),
+    }
 }

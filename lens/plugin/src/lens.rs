@@ -5,11 +5,14 @@ use crate::address::{AddressSpace, DirectMap, KERNEL};
 use crate::arguments::Arguments;
 use crate::counter::Counter;
 use crate::event_word::EventWords;
+use crate::housekeeping::Housekeeping;
+use crate::icount::Icount;
 use crate::lockstep::Stall;
 use crate::pace::Pace;
 use crate::program::Program;
 use crate::qemu::{PluginId, Qemu};
 use crate::site::Site;
+use crate::turns::{Step, Turns};
 use faultline_coherence::{Access, Kind, LINE_BYTES, Machine};
 use std::cell::UnsafeCell;
 use std::fmt::Display;
@@ -32,6 +35,8 @@ pub(crate) struct Lens {
     pub(crate) watched: Watched,
     pub(crate) machine: &'static Machine,
     pub(crate) pace: Pace,
+    /// For a machine.
+    pub(crate) machine_parts: Option<MachineParts>,
     /// Set when the program's first code is translated; contains none if QEMU does not tell.
     pub(crate) program: OnceLock<Option<Program>>,
     pub(crate) space: AddressSpace,
@@ -51,6 +56,13 @@ pub(crate) struct Lens {
     threads_beyond: AtomicU32,
 }
 
+/// The parts of QEMU that make a machine repeat itself.
+#[derive(Clone, Copy)]
+pub(crate) struct MachineParts {
+    pub(crate) icount: Icount,
+    pub(crate) housekeeping: Housekeeping,
+}
+
 /// What runs in the emulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Watched {
@@ -63,6 +75,26 @@ pub(crate) enum Watched {
 impl Watched {
     pub(crate) fn is_64_bit(self) -> bool {
         self != Watched::Program { is_64_bit: false }
+    }
+}
+
+/// A translation block that begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BlockStart {
+    pub(crate) instructions: u32,
+    /// Whether its code is among that which is counted.
+    pub(crate) is_counted: bool,
+}
+
+impl BlockStart {
+    /// Packs it into the word that QEMU passes back.
+    pub(crate) fn pack(self) -> usize {
+        (self.instructions as usize) << 1 | usize::from(self.is_counted)
+    }
+
+    /// From a word that [`BlockStart::pack`] made.
+    pub(crate) fn unpack(word: usize) -> Self {
+        BlockStart { instructions: (word >> 1) as u32, is_counted: word & 1 != 0 }
     }
 }
 
@@ -97,6 +129,7 @@ impl Lens {
         machine: Machine,
         watched: Watched,
         pace: Pace,
+        machine_parts: Option<MachineParts>,
     ) -> Self {
         // Never freed: the CPUs borrow it, and threads may outlive any owner until the process ends.
         let machine: &'static Machine = Box::leak(Box::new(machine));
@@ -107,6 +140,7 @@ impl Lens {
             id,
             watched,
             pace,
+            machine_parts,
             program: OnceLock::new(),
             space: match watched {
                 Watched::Program { .. } => AddressSpace::Process,
@@ -115,7 +149,8 @@ impl Lens {
             counters: (0..cpus).map(|cpu| CounterCell(UnsafeCell::new(Counter::new(machine.cpu(cpu))))).collect(),
             is_counting: AtomicBool::new(false),
             is_running: (0..cpus).map(|_| AtomicBool::new(false)).collect(),
-            is_instrumenting: AtomicBool::new(arguments.whole),
+            // The agent of a program in a machine begins its region with a mark.
+            is_instrumenting: AtomicBool::new(arguments.whole && !arguments.selection.is_program()),
             is_child: AtomicBool::new(false),
             regions: AtomicU32::new(0),
             forks: AtomicU32::new(0),
@@ -131,6 +166,11 @@ impl Lens {
             return;
         }
         self.program.get_or_init(|| self.qemu.program().map(|(path, code)| Program::new(path, code)));
+    }
+
+    /// Whether a region mark at that address begins or ends a region.
+    pub(crate) fn obeys_mark(&self, code: u64) -> bool {
+        self.arguments.selection.obeys_mark(code, self.arguments.whole)
     }
 
     /// A begin mark was executed before anything was instrumented. Returns whether it is the first, so that the
@@ -168,12 +208,26 @@ impl Lens {
         }
     }
 
-    /// A CPU begins a translation block of that many instructions.
+    /// The clocks of a machine's CPUs while accesses are counted.
+    ///
+    /// # Safety
+    /// Call it on the thread of the CPUs while no callback runs. Return what is lent before the next callback.
+    #[allow(clippy::mut_from_ref)]
+    pub(crate) unsafe fn turns_in_region(&self) -> Option<&mut Turns> {
+        // Relaxed: see the struct.
+        match &self.pace {
+            // SAFETY: as the caller promises.
+            Pace::Turns(turns, _) if self.is_counting.load(Relaxed) => Some(unsafe { turns.lend() }),
+            _ => None,
+        }
+    }
+
+    /// A CPU begins a translation block. Returns false if the block is not to run now: see [`Lens::refuse_block`].
     #[inline]
-    pub(crate) fn begin_block(&self, cpu: u32, instructions: u64) {
-        let Some(cell) = self.counting_cell(cpu) else { return };
-        // SAFETY: this thread runs the CPU; see `CounterCell`.
-        unsafe { (*cell.0.get()).instructions += instructions };
+    #[must_use]
+    pub(crate) fn begin_block(&self, cpu: u32, block: BlockStart) -> bool {
+        let Some(cell) = self.counting_cell(cpu) else { return true };
+        let instructions = u64::from(block.instructions);
         match &self.pace {
             Pace::Threads(lockstep) => {
                 if let Some(stall) = lockstep.advance(cpu as usize, instructions) {
@@ -182,10 +236,29 @@ impl Lens {
             }
             Pace::Turns(turns, scheduler) => {
                 // SAFETY: this is a CPU's callback, and what is lent is given back at once.
-                if unsafe { turns.lend() }.advance(cpu as usize, instructions) {
-                    scheduler.end_turn(cpu);
+                match unsafe { turns.lend() }.advance(cpu as usize, instructions) {
+                    Step::Runs => {}
+                    Step::Last => scheduler.end_turn(cpu),
+                    Step::Refused => return false,
                 }
             }
+        }
+        if block.is_counted {
+            // SAFETY: this thread runs the CPU; see `CounterCell`.
+            unsafe { (*cell.0.get()).instructions += instructions };
+        }
+        true
+    }
+
+    /// Leaves a block that [`Lens::begin_block`] refused. `return_address`: of the block's callback.
+    ///
+    /// # Safety
+    /// As for [`crate::scheduler::Scheduler::refuse_block`].
+    #[cold]
+    pub(crate) unsafe fn refuse_block(&self, cpu: u32, return_address: usize) {
+        if let Pace::Turns(_, scheduler) = &self.pace {
+            // SAFETY: as the caller promises.
+            unsafe { scheduler.refuse_block(cpu, return_address) };
         }
     }
 
@@ -206,6 +279,7 @@ impl Lens {
         let (size, is_store) = self.event_words.meaning(&self.qemu, info);
         let Some(kind) = counter.kind(site, address, is_store) else { return };
         let access = Access { address, size, kind, site: site.address, user: true, contents: false };
+        counter.accesses += 1;
         let cost = counter.access(&access);
         if cost != 0 {
             lockstep.pay(cpu as usize, cost);
@@ -227,7 +301,7 @@ impl Lens {
             && address >= KERNEL && !site.is_atomic
         {
             // SAFETY: this thread runs the CPU; see `CounterCell`.
-            unsafe { (*cell.0.get()).accesses += 1 };
+            unsafe { (*cell.0.get()).accesses += u64::from(self.arguments.selection.counts(site.address)) };
             return;
         }
         self.access_in_turn_closely(cpu, info, address, site);
@@ -242,25 +316,30 @@ impl Lens {
         // SAFETY: this is a CPU's callback, and what is lent is given back at its end.
         let turns = unsafe { turns.lend() };
         // A string instruction may continue in a turn in which no translation block has begun.
-        if turns.is_over(cpu as usize) && turns.advance(cpu as usize, 0) {
+        if turns.is_over(cpu as usize) && turns.advance(cpu as usize, 0) != Step::Runs {
             scheduler.end_turn(cpu);
         }
         let Some(place) = self.space.locate(&self.qemu, info, address) else { return };
         let name = if address < KERNEL { place.address } else { address };
         let (size, is_store) = self.event_words.meaning(&self.qemu, info);
         let Some(kind) = counter.kind(site, name, is_store) else { return };
+        let is_counted = self.arguments.selection.counts(site.address);
+        counter.accesses += u64::from(is_counted);
         if turns.has_settled(cpu as usize, name, size, kind != Kind::Read) {
-            counter.accesses += 1;
             return;
         }
-        turns.pay(counter.access(&Access {
+        let cost = counter.access(&Access {
             address: place.address,
             size,
             kind,
             site: site.address,
             user: site.address < KERNEL,
             contents: place.contents,
-        }));
+        });
+        if cost != 0 && is_counted && address < KERNEL {
+            counter.reached.note(place.address, address);
+        }
+        turns.pay(cost);
         if self.machine.caches().is_none() {
             turns.settled.put(name, counter.cpu.settled(place.address / LINE_BYTES));
         }
@@ -373,6 +452,14 @@ impl Lens {
             "CPU {cpu} has stood at clock {clock} for {seconds} s while others waited for it; CPUs are no longer kept in step"
         ));
     }
+}
+
+/// QEMU is not as expected: prints why, and ends the emulator before it can count wrongly. There is no report.
+#[cold]
+pub(crate) fn fail(why: impl Display) -> ! {
+    say(why);
+    // SAFETY: it ends the process at once. Handlers for a normal exit would wait for this thread.
+    unsafe { libc::_exit(1) }
 }
 
 /// Prints one line on standard error. The program may have closed it, so a failed write is not an error.

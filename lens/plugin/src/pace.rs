@@ -3,8 +3,8 @@
 //! runs on one thread.
 
 use crate::lockstep::{Lockstep, Quanta, Stepping};
-use crate::qemu::Scheduler;
-use crate::turns::Turns;
+use crate::scheduler::Scheduler;
+use crate::turns::{Grain, Turns};
 use std::cell::UnsafeCell;
 use std::time::Duration;
 
@@ -20,7 +20,8 @@ pub(crate) enum Pace {
 pub(crate) struct OneThread<T>(UnsafeCell<T>);
 
 // SAFETY: 1. it is made for a machine whose CPUs QEMU runs on one thread, as its scheduler says; 2. callbacks of CPUs
-// come from that thread, one at a time, and do not nest, and so does the reset's; 3. installation is over before QEMU
+// come from that thread, one at a time, and do not nest, and so does the reset's; between them QEMU asks on that thread
+// for the guest's time; 3. installation is over before QEMU
 // creates the thread; 4. the exit callback comes on that thread, if a device ends QEMU from within an access, or on the
 // main thread, which has paused all CPUs under QEMU's lock before it ends in order (`vm_shutdown`); 5. so what is lent
 // moves between threads, hence `Send`. Not covered: the main thread may exit with an error in the middle of a run; the
@@ -28,10 +29,15 @@ pub(crate) struct OneThread<T>(UnsafeCell<T>);
 unsafe impl<T: Send> Sync for OneThread<T> {}
 
 impl<T> OneThread<T> {
+    pub(crate) fn new(value: T) -> Self {
+        OneThread(UnsafeCell::new(value))
+    }
+
     /// Lends the data.
     ///
     /// # Safety
-    /// Call it in a callback of a CPU, or at installation, reset or exit. Return what is lent before the next call.
+    /// Call it in a callback of a CPU, or at installation, reset or exit, or on the thread of the CPUs while no callback
+    /// runs. Return what is lent before the next call.
     #[inline]
     #[allow(clippy::mut_from_ref)]
     pub(crate) unsafe fn lend(&self) -> &mut T {
@@ -47,8 +53,8 @@ impl Pace {
     }
 
     /// For a machine with that many CPUs.
-    pub(crate) fn turns(cpus: usize, quantum: u64, scheduler: Scheduler) -> Self {
-        Pace::Turns(OneThread(UnsafeCell::new(Turns::new(cpus, quantum))), scheduler)
+    pub(crate) fn turns(cpus: usize, grain: Grain, scheduler: Scheduler) -> Self {
+        Pace::Turns(OneThread::new(Turns::new(cpus, grain)), scheduler)
     }
 
     /// Begins stepping. For a program, `busy` are the busy threads.

@@ -4,11 +4,14 @@
 //! The functions are looked up by name in the running process. So the plugin loads into any QEMU, prints its own
 //! message about what is missing, and needs no header of a particular version. Source: `include/qemu/qemu-plugin.h` of
 //! QEMU 7.2 (interface version 1) and its version notes for later ones: from 2 on, the interface number that a plugin
-//! names must be at least 2; from 3 on, `qemu_plugin_insn_data` copies into a buffer of the caller.
+//! names must be at least 2; from 3 on, `qemu_plugin_insn_data` copies into a buffer of the caller; from 7 on, the number
+//! must be at least 7, and callbacks get the data of their registration as their last argument instead of the plugin's
+//! number as their first.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::marker::PhantomData;
 use std::mem::transmute_copy;
+use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 /// The number that QEMU gave this plugin.
@@ -48,13 +51,12 @@ pub(crate) struct HardwareAddress {
     not_send: PhantomData<*mut u8>,
 }
 
-pub(crate) type SimpleCallback = extern "C" fn(PluginId);
-pub(crate) type ExitCallback = extern "C" fn(PluginId, *mut c_void);
-pub(crate) type TranslationCallback = extern "C" fn(PluginId, *mut Block);
+/// A callback with two arguments at most, of which [`Qemu::subject`] picks the one that matters.
+pub(crate) type EventCallback = extern "C" fn(usize, usize);
 pub(crate) type ExecutionCallback = extern "C" fn(c_uint, *mut c_void);
 pub(crate) type MemoryCallback = extern "C" fn(c_uint, MemoryInfo, u64, *mut c_void);
-pub(crate) type SystemCallCallback = extern "C" fn(PluginId, c_uint, i64, u64, u64, u64, u64, u64, u64, u64, u64);
-pub(crate) type SystemCallReturnCallback = extern "C" fn(PluginId, c_uint, i64, i64);
+/// A callback for a system call; [`Qemu::system_call`] says which arguments they are.
+pub(crate) type SystemCallCallback = extern "C" fn(u64, u64, u64, u64, u64);
 
 /// `QEMU_PLUGIN_CB_NO_REGS`.
 const NO_REGISTERS: c_int = 0;
@@ -71,21 +73,41 @@ pub static qemu_plugin_version: AtomicI32 = AtomicI32::new(1);
 #[unsafe(link_section = ".init_array")]
 static NEGOTIATE: extern "C" fn() = negotiate;
 
-/// Names the version that suits this QEMU. Scoreboards were introduced with version 2.
+/// Names the version that suits this QEMU. Scoreboards were introduced with version 2. QEMU 11.1, whose interface has
+/// version 7, has no new function by which to know it.
 extern "C" fn negotiate() {
-    if lookup(c"qemu_plugin_scoreboard_new").is_some() {
-        // Relaxed: the thread that loads the plugin is also the one that reads it.
-        qemu_plugin_version.store(2, Relaxed);
+    let version = if release().is_some_and(|release| release >= (11, 1)) {
+        PASSES_DATA
+    } else if lookup(c"qemu_plugin_scoreboard_new").is_some() {
+        2
+    } else {
+        1
+    };
+    // Relaxed: the thread that loads the plugin is also the one that reads it.
+    qemu_plugin_version.store(version, Relaxed);
+}
+
+/// QEMU's release: its first two numbers. Only full-system emulators tell.
+fn release() -> Option<(i64, i64)> {
+    // SAFETY: prototype and structures are those of qapi/misc.json and control.json (`query-version`), which is a stable
+    // interface: the result's first member points to the three numbers. The result is never freed.
+    unsafe {
+        let query: unsafe extern "C" fn(*mut c_void) -> *const *const [i64; 3] = function(c"qmp_query_version").ok()?;
+        let [major, minor, _] = **query(null_mut());
+        Some((major, minor))
     }
 }
 
 /// QEMU lacks a function that the plugin needs.
 #[derive(Debug, thiserror::Error)]
 #[error("this QEMU has no {0}: the lens needs version 7.2 or later, built with plugins")]
-pub(crate) struct Missing(&'static str);
+pub(crate) struct Missing(pub(crate) &'static str);
 
 /// From this version on `qemu_plugin_insn_data` copies.
 const COPIES_INSTRUCTIONS: c_int = 3;
+
+/// From this version on callbacks get the data of their registration.
+const PASSES_DATA: c_int = 7;
 
 /// How to get an instruction's bytes.
 #[derive(Clone, Copy)]
@@ -94,17 +116,22 @@ enum InstructionData {
     Copy(unsafe extern "C" fn(*const Instruction, *mut u8, usize) -> usize),
 }
 
+/// Before version 7 most of these functions have no last argument, and ignore it.
+type RegisterEvent = unsafe extern "C" fn(PluginId, EventCallback, *mut c_void);
+
 /// QEMU's functions.
 #[derive(Clone, Copy)]
 pub(crate) struct Qemu {
-    register_translation: unsafe extern "C" fn(PluginId, TranslationCallback),
+    passes_data: bool,
+    register_translation: RegisterEvent,
     register_block: unsafe extern "C" fn(*mut Block, ExecutionCallback, c_int, *mut c_void),
     register_instruction: unsafe extern "C" fn(*mut Instruction, ExecutionCallback, c_int, *mut c_void),
     register_memory: unsafe extern "C" fn(*mut Instruction, MemoryCallback, c_int, c_int, *mut c_void),
-    register_system_call: unsafe extern "C" fn(PluginId, SystemCallCallback),
-    register_system_call_return: unsafe extern "C" fn(PluginId, SystemCallReturnCallback),
-    register_exit: unsafe extern "C" fn(PluginId, ExitCallback, *mut c_void),
-    reset: unsafe extern "C" fn(PluginId, SimpleCallback),
+    register_system_call: unsafe extern "C" fn(PluginId, SystemCallCallback, *mut c_void),
+    register_system_call_return: unsafe extern "C" fn(PluginId, SystemCallCallback, *mut c_void),
+    register_exit: RegisterEvent,
+    register_cpu: RegisterEvent,
+    reset: RegisterEvent,
     block_length: unsafe extern "C" fn(*const Block) -> usize,
     block_instruction: unsafe extern "C" fn(*const Block, usize) -> *mut Instruction,
     instruction_address: unsafe extern "C" fn(*const Instruction) -> u64,
@@ -119,85 +146,8 @@ pub(crate) struct Qemu {
     start_code: unsafe extern "C" fn() -> u64,
 }
 
-/// QEMU's functions that tell a machine's CPUs, which take turns on one thread, that a turn ends.
-///
-/// They are not part of the plugin interface, which has nothing for this purpose. QEMU exports them if it is built with
-/// modules, as distributions do.
-#[derive(Clone, Copy)]
-pub(crate) struct Scheduler {
-    get_cpu: unsafe extern "C" fn(c_int) -> *mut Cpu,
-    exit: unsafe extern "C" fn(*mut Cpu),
-}
-
-/// A CPU of QEMU's.
-#[repr(C)]
-struct Cpu {
-    opaque: [u8; 0],
-    not_send: PhantomData<*mut u8>,
-}
-
-/// Why CPUs cannot take turns.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum NoTurns {
-    #[error("this QEMU does not export {0}: it must be built with modules, as distributions build it")]
-    Missing(&'static str),
-    #[error("CPUs must share one thread: start QEMU with -accel tcg,thread=single")]
-    Threads,
-}
-
-impl From<Missing> for NoTurns {
-    fn from(missing: Missing) -> Self {
-        NoTurns::Missing(missing.0)
-    }
-}
-
-impl Scheduler {
-    /// Finds the functions, and checks that this machine's CPUs share one thread. Call it at installation in a system.
-    pub(crate) fn find() -> Result<Self, NoTurns> {
-        if has_threads()? {
-            return Err(NoTurns::Threads);
-        }
-        // SAFETY: the types are those of `qemu_get_cpu` and `cpu_exit` in QEMU's include/hw/core/cpu.h, from 1.3 to
-        // 10.2.
-        unsafe { Ok(Scheduler { get_cpu: function(c"qemu_get_cpu")?, exit: function(c"cpu_exit")? }) }
-    }
-
-    /// The turn of a CPU ends after its present translation block. Call it in a callback of that CPU.
-    pub(crate) fn end_turn(self, cpu: c_uint) {
-        // SAFETY: 1. `get_cpu` walks the list of CPUs, which is complete once one runs; 2. `exit` sets flags of the
-        // CPU, from 10.2 on of all CPUs, and may be called on any thread; 3. null is not passed on.
-        unsafe {
-            let cpu = (self.get_cpu)(cpu as c_int);
-            if !cpu.is_null() {
-                (self.exit)(cpu);
-            }
-        }
-    }
-}
-
-/// Whether QEMU runs each of a machine's CPUs on a separate thread, as accelerators other than TCG always do. For TCG a
-/// variable tells up to version 10.0, and a function from 10.1 on.
-fn has_threads() -> Result<bool, Missing> {
-    let is_tcg = read_flag(c"tcg_allowed").ok_or(Missing("tcg_allowed"))?;
-    if !is_tcg {
-        return Ok(true);
-    }
-    if let Some(has_threads) = read_flag(c"mttcg_enabled") {
-        return Ok(has_threads);
-    }
-    // SAFETY: 1. the type is that of `qemu_tcg_mttcg_enabled` in include/system/tcg.h of QEMU 10.1; 2. it reads the
-    // accelerator, which was created before plugins are loaded, and is TCG.
-    unsafe { Ok(function::<unsafe extern "C" fn() -> bool>(c"qemu_tcg_mttcg_enabled")?()) }
-}
-
-/// A flag of QEMU's accelerator, `tcg_allowed` or `mttcg_enabled`. None if it is not exported.
-fn read_flag(name: &CStr) -> Option<bool> {
-    // SAFETY: 1. both are globals of the type `bool` (accel/tcg/tcg-all.c), set when the accelerator is created, before
-    // plugins are loaded; 2. they are read as a byte, of which every value is valid.
-    lookup(name).map(|flag| unsafe { flag.cast::<u8>().read() } != 0)
-}
-
-fn lookup(name: &CStr) -> Option<*mut c_void> {
+/// The address of the symbol with that name, if QEMU exports it. A thread-local variable's is that of this thread.
+pub(crate) fn lookup(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: 1. `name` ends with a zero and outlives the call; 2. RTLD_DEFAULT asks for the process's own symbols,
     // including those that QEMU exports to plugins.
     let symbol = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
@@ -208,7 +158,7 @@ fn lookup(name: &CStr) -> Option<*mut c_void> {
 ///
 /// # Safety
 /// `F` must be a function pointer type that fits the function's prototype.
-unsafe fn function<F: Copy>(name: &'static CStr) -> Result<F, Missing> {
+pub(crate) unsafe fn function<F: Copy>(name: &'static CStr) -> Result<F, Missing> {
     const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
     let symbol = lookup(name).ok_or(Missing(name.to_str().unwrap_or("function")))?;
     // SAFETY: 1. the sizes are equal, see above; 2. the symbol is not null; 3. the type fits, as the caller promises.
@@ -218,10 +168,13 @@ unsafe fn function<F: Copy>(name: &'static CStr) -> Result<F, Missing> {
 impl Qemu {
     /// Finds the functions. `version`: what QEMU reported at installation.
     pub(crate) fn find(version: c_int) -> Result<Self, Missing> {
-        // SAFETY: the field types above are the prototypes of QEMU 7.2's header. Of these only that of
-        // `qemu_plugin_insn_data` has changed since, and it is chosen by version.
+        // SAFETY: 1. the field types above are the prototypes of QEMU 7.2's header; 2. `qemu_plugin_insn_data` has changed
+        // since, and is chosen by version; 3. the functions that register callbacks for events have got another argument
+        // in version 7. Before that they ignore it, as C functions do on x86-64 and AArch64, and callbacks take their
+        // arguments as words, which those systems pass in registers whatever their type.
         unsafe {
             Ok(Qemu {
+                passes_data: version >= PASSES_DATA,
                 register_translation: function(c"qemu_plugin_register_vcpu_tb_trans_cb")?,
                 register_block: function(c"qemu_plugin_register_vcpu_tb_exec_cb")?,
                 register_instruction: function(c"qemu_plugin_register_vcpu_insn_exec_cb")?,
@@ -229,6 +182,7 @@ impl Qemu {
                 register_system_call: function(c"qemu_plugin_register_vcpu_syscall_cb")?,
                 register_system_call_return: function(c"qemu_plugin_register_vcpu_syscall_ret_cb")?,
                 register_exit: function(c"qemu_plugin_register_atexit_cb")?,
+                register_cpu: function(c"qemu_plugin_register_vcpu_init_cb")?,
                 reset: function(c"qemu_plugin_reset")?,
                 block_length: function(c"qemu_plugin_tb_n_insns")?,
                 block_instruction: function(c"qemu_plugin_tb_get_insn")?,
@@ -250,30 +204,47 @@ impl Qemu {
         }
     }
 
-    pub(crate) fn on_translation(&self, id: PluginId, callback: TranslationCallback) {
-        // SAFETY: 1. `id` is this plugin's; 2. the callback is a function of this library, which is never unloaded.
-        unsafe { (self.register_translation)(id, callback) }
+    /// The argument of an [`EventCallback`] that says what it is about, a block or a CPU.
+    pub(crate) fn subject(&self, first: usize, second: usize) -> usize {
+        if self.passes_data { first } else { second }
+    }
+
+    /// Of the arguments of a [`SystemCallCallback`]: the CPU, the call's number, and what follows them.
+    pub(crate) fn system_call(&self, words: [u64; 5]) -> (c_uint, i64, [u64; 2]) {
+        let from = usize::from(!self.passes_data);
+        (words[from] as c_uint, words[from + 1] as i64, [words[from + 2], words[from + 3]])
+    }
+
+    pub(crate) fn on_translation(&self, id: PluginId, callback: EventCallback) {
+        // SAFETY: 1. `id` is this plugin's; 2. the callback is a function of this library, which is never unloaded; 3. the
+        // data is null, and the callback does not read it.
+        unsafe { (self.register_translation)(id, callback, null_mut()) }
     }
 
     pub(crate) fn on_system_call(&self, id: PluginId, callback: SystemCallCallback) {
         // SAFETY: as for `on_translation`.
-        unsafe { (self.register_system_call)(id, callback) }
+        unsafe { (self.register_system_call)(id, callback, null_mut()) }
     }
 
-    pub(crate) fn on_system_call_return(&self, id: PluginId, callback: SystemCallReturnCallback) {
+    pub(crate) fn on_system_call_return(&self, id: PluginId, callback: SystemCallCallback) {
         // SAFETY: as for `on_translation`.
-        unsafe { (self.register_system_call_return)(id, callback) }
+        unsafe { (self.register_system_call_return)(id, callback, null_mut()) }
     }
 
-    pub(crate) fn on_exit(&self, id: PluginId, callback: ExitCallback) {
-        // SAFETY: as for `on_translation`; the data is null, and the callback does not read it.
-        unsafe { (self.register_exit)(id, callback, std::ptr::null_mut()) }
+    pub(crate) fn on_cpu(&self, id: PluginId, callback: EventCallback) {
+        // SAFETY: as for `on_translation`.
+        unsafe { (self.register_cpu)(id, callback, null_mut()) }
+    }
+
+    pub(crate) fn on_exit(&self, id: PluginId, callback: EventCallback) {
+        // SAFETY: as for `on_translation`.
+        unsafe { (self.register_exit)(id, callback, null_mut()) }
     }
 
     /// Drops all registrations at the next point where no CPU runs, then calls `callback` there.
-    pub(crate) fn reset(&self, id: PluginId, callback: SimpleCallback) {
+    pub(crate) fn reset(&self, id: PluginId, callback: EventCallback) {
         // SAFETY: as for `on_translation`; it is not called during installation.
-        unsafe { (self.reset)(id, callback) }
+        unsafe { (self.reset)(id, callback, null_mut()) }
     }
 
     /// # Safety

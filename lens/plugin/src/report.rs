@@ -7,7 +7,7 @@ use crate::counter::Counter;
 use crate::lens::{Run, Watched};
 use crate::lockstep::{Stall, Stepping};
 use crate::program::Program;
-use faultline_coherence::{Cause, Count, Distance, LINE_BYTES, LineReport, Machine, Report};
+use faultline_coherence::{Cause, Count, CpuId, Distance, LINE_BYTES, LineReport, Machine, Report, Tally};
 use serde_json::{Map, Value, json};
 
 /// Maximum number of lines and of sites in the report; the totals include all.
@@ -33,8 +33,13 @@ pub(crate) struct Facts<'a> {
 
 /// The report.
 pub(crate) fn to_json(facts: &Facts<'_>) -> Value {
-    let report =
-        Report::new(facts.machine, facts.counters.iter().map(|counter| (counter.cpu.id(), counter.cpu.tally())));
+    let selection = &facts.arguments.selection;
+    let tallies: Vec<_> = facts
+        .counters
+        .iter()
+        .map(|counter| (counter.cpu.id(), counter.cpu.tally().only(|key| selection.counts(key.site))))
+        .collect();
+    let report = Report::new(facts.machine, tallies.iter().map(|(cpu, tally)| (*cpu, tally)));
     let problems = problems(facts);
     // A line that is always on its way holds up all CPUs that want it, however many they are. Their clocks do not show
     // this.
@@ -44,7 +49,7 @@ pub(crate) fn to_json(facts: &Facts<'_>) -> Value {
         "format": "faultline-lens",
         "version": 2,
         "target": if facts.watched.is_64_bit() { "x86_64" } else { "i386" },
-        "mode": if facts.watched == Watched::Kernel { "kernel" } else { "program" },
+        "mode": if facts.watched == Watched::Kernel && !selection.is_program() { "kernel" } else { "program" },
         "machine": machine(facts.arguments),
         "program": facts.program.map(program),
         "direct_map": (facts.watched == Watched::Kernel).then_some(DIRECT_MAP),
@@ -57,9 +62,9 @@ pub(crate) fn to_json(facts: &Facts<'_>) -> Value {
         "busiest_line_time": busiest_line,
         "predicted_time_ns": u128::from(time) * u128::from(facts.arguments.costs.instruction_ps) / 1000,
         "totals": totals(facts, &report),
-        "cpus": cpus(facts),
+        "cpus": cpus(facts, &tallies),
         "lines_moved": report.lines.len(),
-        "lines": report.lines.iter().take(MOST_LISTED).map(|of| line(of, facts.space)).collect::<Vec<_>>(),
+        "lines": report.lines.iter().take(MOST_LISTED).map(|of| line(of, facts)).collect::<Vec<_>>(),
         "sites_moving": report.sites.len(),
         "sites": report.sites.iter().take(MOST_LISTED)
             .map(|site| with_count(json!({"address": site.site}), &site.count)).collect::<Vec<_>>(),
@@ -145,25 +150,27 @@ fn named(counts: &[(&str, Option<&u64>)]) -> Value {
     Value::Object(counts.iter().map(entry).collect::<Map<_, _>>())
 }
 
-fn cpus(facts: &Facts<'_>) -> Vec<Value> {
+/// `tallies`: of the code that is counted, by CPU.
+fn cpus(facts: &Facts<'_>, tallies: &[(CpuId, Tally)]) -> Vec<Value> {
     facts
         .counters
         .iter()
         .zip(&facts.clocks)
-        .map(|(counter, clock)| {
+        .zip(tallies)
+        .map(|((counter, clock), (_, tally))| {
             json!({
                 "cpu": counter.cpu.id(),
                 "instructions": counter.instructions,
                 "accesses": counter.accesses,
                 "clock": clock,
-                "transfers": counter.cpu.transfers(),
+                "transfers": tally.total(),
                 "per_cpu_base": null,
             })
         })
         .collect()
 }
 
-fn line(line: &LineReport, space: &AddressSpace) -> Value {
+fn line(line: &LineReport, facts: &Facts<'_>) -> Value {
     let by_cpu: Vec<_> = line.by_cpu.iter().map(|(cpu, count)| json!({"cpu": cpu, "transfers": count})).collect();
     let by_site: Vec<_> =
         line.by_site.iter().map(|(site, count)| json!({"address": site, "transfers": count})).collect();
@@ -173,11 +180,7 @@ fn line(line: &LineReport, space: &AddressSpace) -> Value {
         .take(MOST_OFFSETS)
         .map(|(offset, size, count)| json!({"offset": offset, "size": size, "transfers": count}))
         .collect();
-    let counted = line.line * LINE_BYTES;
-    let (address, space) = match space {
-        AddressSpace::Kernel(map) if counted < KERNEL => (map.physical(counted), "physical"),
-        _ => (counted, "virtual"),
-    };
+    let (address, space) = place(line.line, facts);
     with_count(
         json!({
             "address": address,
@@ -189,6 +192,17 @@ fn line(line: &LineReport, space: &AddressSpace) -> Value {
         }),
         &line.count,
     )
+}
+
+/// Where a line is: the address at which a machine's program reached it, or that in the space in which it was counted.
+fn place(line: u64, facts: &Facts<'_>) -> (u64, &'static str) {
+    let counted = line * LINE_BYTES;
+    let reached = facts.counters.iter().find_map(|counter| counter.reached.address(line));
+    match (facts.space, reached) {
+        (_, Some(address)) if facts.arguments.selection.is_program() => (address, "virtual"),
+        (AddressSpace::Kernel(map), _) if counted < KERNEL => (map.physical(counted), "physical"),
+        _ => (counted, "virtual"),
+    }
 }
 
 fn with_count(mut object: Value, count: &Count) -> Value {

@@ -3,9 +3,15 @@
 //!
 //! The emulator gives one CPU after the other a turn. A turn ends when the CPU is told to end it, halts, or pauses in a
 //! waiting loop; a device interrupt may end it too. Let *m* be the lowest clock of the other busy CPUs when a turn
-//! begins. The turn is to end once the CPU's own clock reaches *m* + quantum. If the clock is there already, the CPU
-//! still gets a turn of one translation block, the smallest possible. So in each round of turns a CPU runs ahead of the
-//! slowest by at most a quantum and a block, and a quantum must be longer than the largest cost of a block.
+//! begins. The turn is to end once the CPU's own clock reaches *m* + quantum. There are two ways ([`Grain`]):
+//!
+//! - *Coarse*, for kernels. A turn ends after the block in which the clock reaches its limit. If the clock is there
+//!   already, the CPU still gets a turn of one translation block. So in each round of turns a CPU runs ahead of the
+//!   slowest by at most a quantum and a block, and a quantum must be longer than the largest cost of a block.
+//! - *Fine*, for programs. A block that would begin at the limit or beyond is refused: the CPU's turn ends before it. So
+//!   a CPU that is ahead gets no turn at all, and quanta may be as short as a block. After a transfer the limit is *m*:
+//!   a CPU that got a line passes its turn on unless it is still behind all others. For a while after a transfer the
+//!   contended quantum applies, later the private one.
 //!
 //! A halted CPU has no turns. So a CPU counts as busy if it has had a turn since this CPU's previous turn. A CPU that
 //! was passed over while another CPU had two turns was idle. It starts at the *virtual time*, the highest value so far
@@ -15,19 +21,46 @@
 //! comes, its clock is advanced to that of the slowest CPU that does not wait. The same applies to a CPU that halted
 //! and was woken before it was passed over. The checks in between are not counted; they would find what the first one
 //! found.
+//!
+//! When all CPUs are idle, nothing happens until the next timer. The virtual time then skips ahead to it.
 
+use crate::lockstep::Quanta;
 use crate::settled::Settled;
+
+/// How turns end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Grain {
+    /// After a block; all CPUs have this quantum.
+    Coarse(u64),
+    /// Before a block.
+    Fine(Quanta),
+}
+
+/// What becomes of a block that is about to begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// It runs.
+    Runs,
+    /// It runs, and the turn ends after it.
+    Last,
+    /// It does not run now; the turn ends at once.
+    Refused,
+}
 
 /// The CPUs' clocks, and whose turn it is.
 #[derive(Debug)]
 pub(crate) struct Turns {
-    quantum: u64,
+    grain: Grain,
     /// The CPU whose turn it is; [`NOBODY`] at the start.
     current: usize,
     /// Its clock.
     clock: u64,
     /// The clock at which its turn is to end.
     limit: u64,
+    /// The lowest clock of the other busy CPUs when the turn began; the highest number if there were none.
+    slowest_other: u64,
+    /// From this clock on its private quantum applies.
+    private_from: u64,
     /// It has been told that its turn ends.
     is_ending: bool,
     /// It was told so at the start of the turn.
@@ -52,18 +85,22 @@ struct Stand {
     turn_before: u64,
     /// It paused or halted at its end.
     waits: bool,
+    /// From this clock on the private quantum applies.
+    private_from: u64,
 }
 
 const NOBODY: usize = usize::MAX;
 
 impl Turns {
     /// For `cpus` CPUs.
-    pub(crate) fn new(cpus: usize, quantum: u64) -> Self {
+    pub(crate) fn new(cpus: usize, grain: Grain) -> Self {
         Turns {
-            quantum,
+            grain,
             current: NOBODY,
             clock: 0,
             limit: 0,
+            slowest_other: u64::MAX,
+            private_from: 0,
             is_ending: false,
             is_told_at_once: false,
             is_waiting: false,
@@ -87,16 +124,30 @@ impl Turns {
         self.current = NOBODY;
     }
 
-    /// Adds a block's instructions to a CPU's clock. Returns whether its turn is to end after this block.
+    /// All CPUs are idle: the virtual time skips ahead. Each CPU starts there at its next turn.
+    pub(crate) fn skip(&mut self, clocks: u64) {
+        self.end();
+        self.begin();
+        self.virtual_time += clocks;
+    }
+
+    /// The highest value so far of the lowest clock of the busy CPUs.
+    pub(crate) fn virtual_time(&self) -> u64 {
+        self.virtual_time
+    }
+
+    /// A CPU is about to begin a block of that many instructions. If it runs, its clock advances by them.
     #[inline]
-    pub(crate) fn advance(&mut self, cpu: usize, instructions: u64) -> bool {
+    pub(crate) fn advance(&mut self, cpu: usize, instructions: u64) -> Step {
         if cpu == self.current && self.clock < self.limit {
             self.clock += instructions;
-            return false;
+            return Step::Runs;
         }
-        let ends = self.step(cpu);
-        self.clock += instructions;
-        ends
+        let step = self.step(cpu);
+        if step != Step::Refused {
+            self.clock += instructions;
+        }
+        step
     }
 
     /// A CPU is about to pause or to halt, which ends its turn.
@@ -119,10 +170,16 @@ impl Turns {
         self.current == cpu && self.settled.has(address, size, writes)
     }
 
-    /// Adds the cost of a transfer of the current CPU.
+    /// Adds the cost of an access of the current CPU: 0, or that of a transfer.
     #[inline]
     pub(crate) fn pay(&mut self, cost: u64) {
         self.clock += cost;
+        if let Grain::Fine(quanta) = self.grain
+            && cost != 0
+        {
+            self.limit = self.limit.min(self.slowest_other);
+            self.private_from = self.clock.saturating_add(quanta.private);
+        }
     }
 
     /// A CPU's clock.
@@ -130,24 +187,39 @@ impl Turns {
         if cpu == self.current { self.clock } else { self.cpus[cpu].clock }
     }
 
-    /// A turn has begun or reached its limit. Returns whether it is to end.
+    /// A turn has begun or reached its limit.
     #[cold]
-    fn step(&mut self, cpu: usize) -> bool {
+    fn step(&mut self, cpu: usize) -> Step {
+        let at_limit = match self.grain {
+            Grain::Coarse(_) => Step::Last,
+            Grain::Fine(_) => Step::Refused,
+        };
         if cpu == self.current && !self.is_ending && !self.is_waiting {
             self.is_ending = true;
-            return true;
+            return at_limit;
         }
         self.put_down();
         self.take_up(cpu);
         self.is_told_at_once = self.clock >= self.limit;
         self.is_ending = self.is_told_at_once;
-        self.is_ending
+        if self.is_ending { at_limit } else { Step::Runs }
+    }
+
+    /// How far the current CPU may run ahead of the slowest.
+    fn quantum(&self) -> u64 {
+        match self.grain {
+            Grain::Coarse(quantum) => quantum,
+            // At least 1, so that the slowest CPU always runs.
+            Grain::Fine(quanta) if self.clock < self.private_from => quanta.contended.max(1),
+            Grain::Fine(quanta) => quanta.private.max(1),
+        }
     }
 
     /// The current CPU's turn is over.
     fn put_down(&mut self) {
         if let Some(stand) = self.cpus.get_mut(self.current) {
             stand.clock = self.clock;
+            stand.private_from = self.private_from;
             // A CPU that was told at the start may have had no time to show that it waits; it keeps its previous state.
             stand.waits = self.is_waiting || self.is_told_at_once && stand.waits;
         }
@@ -160,7 +232,7 @@ impl Turns {
         self.is_waiting = false;
         self.turns += 1;
         (self.cpus[cpu].turn, self.cpus[cpu].turn_before) = (self.turns, before.turn);
-        (self.current, self.clock) = (cpu, before.clock);
+        (self.current, self.clock, self.private_from) = (cpu, before.clock, before.private_from);
         // Between two turns of a CPU that stays busy, each other CPU has at most one turn. So if another CPU has had two
         // turns since this one's last, this one was passed over.
         let passed_over = self.cpus.iter().map(|cpu| cpu.turn_before).max().unwrap_or(0);
@@ -176,7 +248,8 @@ impl Turns {
         }
         let slowest = least.unwrap_or(self.clock).min(self.clock);
         self.virtual_time = self.virtual_time.max(slowest);
-        self.limit = least.unwrap_or(self.clock).saturating_add(self.quantum);
+        self.slowest_other = least.unwrap_or(u64::MAX);
+        self.limit = least.unwrap_or(self.clock).saturating_add(self.quantum());
     }
 }
 
@@ -190,7 +263,7 @@ mod tests {
         for _ in 0..rounds {
             for cpu in 0..turns.cpus.len() {
                 while let Some((cost, goes_on)) = block(cpu, turns.clock(cpu)) {
-                    let ends = turns.advance(cpu, cost);
+                    let ends = turns.advance(cpu, cost) != Step::Runs;
                     if !goes_on {
                         turns.wait(cpu);
                     }
@@ -204,7 +277,7 @@ mod tests {
 
     #[test]
     fn clocks_stay_within_a_quantum_and_a_block_whatever_blocks_cost() {
-        let mut turns = Turns::new(4, 1000);
+        let mut turns = Turns::new(4, Grain::Coarse(1000));
         turns.begin();
         for _ in 0..200 {
             rounds(&mut turns, 1, |cpu, _| Some((1 + 30 * cpu as u64, true)));
@@ -217,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_cpu_alone_goes_on() {
-        let mut turns = Turns::new(3, 100);
+        let mut turns = Turns::new(3, Grain::Coarse(100));
         turns.begin();
         rounds(&mut turns, 50, |cpu, _| (cpu == 1).then_some((10, true)));
         assert!((5000..=5600).contains(&turns.clock(1)), "{}", turns.clock(1));
@@ -225,7 +298,7 @@ mod tests {
 
     #[test]
     fn one_that_was_idle_starts_where_the_slowest_is() {
-        let mut turns = Turns::new(3, 100);
+        let mut turns = Turns::new(3, Grain::Coarse(100));
         turns.begin();
         rounds(&mut turns, 50, |cpu, _| (cpu != 2).then_some((10, true)));
         let slowest = turns.clock(0).min(turns.clock(1));
@@ -235,7 +308,7 @@ mod tests {
 
     #[test]
     fn one_that_pauses_is_taken_along_and_holds_nobody_up() {
-        let mut turns = Turns::new(3, 1000);
+        let mut turns = Turns::new(3, Grain::Coarse(1000));
         turns.begin();
         let mut looks = 0;
         rounds(&mut turns, 100, |cpu, _| match cpu {
@@ -252,7 +325,7 @@ mod tests {
 
     #[test]
     fn one_whose_turn_a_device_ended_is_not_set_on() {
-        let mut turns = Turns::new(2, 1000);
+        let mut turns = Turns::new(2, Grain::Coarse(1000));
         turns.begin();
         for _ in 0..50 {
             rounds(&mut turns, 1, |cpu, _| (cpu == 0).then_some((10, true)));
@@ -266,14 +339,14 @@ mod tests {
     #[test]
     fn one_that_halts_and_is_woken_in_the_next_round_has_waited_for_the_slowest() {
         for cost in [10, 1000] {
-            let mut turns = Turns::new(2, 1000);
+            let mut turns = Turns::new(2, Grain::Coarse(1000));
             turns.begin();
             rounds(&mut turns, 20, |_, _| Some((10, true)));
             // It halts: during its turn, or in the block in which it is told to end it.
-            while !turns.advance(0, 10) {}
+            while turns.advance(0, 10) == Step::Runs {}
             turns.advance(1, cost);
             turns.wait(1);
-            while !turns.advance(0, 10) {}
+            while turns.advance(0, 10) == Step::Runs {}
             let other = turns.clock(0);
             turns.advance(1, 10);
             assert!(turns.clock(1) >= other, "{cost}: {} {other}", turns.clock(1));
@@ -282,7 +355,7 @@ mod tests {
 
     #[test]
     fn one_that_is_woken_by_one_that_waits_for_it_has_been_idle_all_the_same() {
-        let mut turns = Turns::new(64, 1000);
+        let mut turns = Turns::new(64, Grain::Coarse(1000));
         turns.begin();
         rounds(&mut turns, 3, |cpu, _| (cpu < 2).then_some((10, true)));
         rounds(&mut turns, 30, |cpu, _| (cpu == 0).then_some((10, true)));
@@ -295,15 +368,30 @@ mod tests {
 
     #[test]
     fn all_may_pause_and_each_look_takes_its_time() {
-        let mut turns = Turns::new(3, 1000);
+        let mut turns = Turns::new(3, Grain::Coarse(1000));
         turns.begin();
         rounds(&mut turns, 100, |_, _| Some((5, false)));
         assert!((0..3).all(|cpu| (500..=505).contains(&turns.clock(cpu))), "{turns:?}");
     }
 
     #[test]
+    fn time_that_all_spend_idle_passes_for_all() {
+        let mut turns = Turns::new(3, Grain::Coarse(100));
+        turns.begin();
+        rounds(&mut turns, 50, |cpu, _| (cpu != 2).then_some((10, true)));
+        let before = turns.virtual_time();
+        turns.skip(70_000);
+        assert_eq!(turns.virtual_time(), before + 70_000);
+        // The one that is woken first had the last turn before.
+        turns.advance(1, 10);
+        assert_eq!(turns.clock(1), before + 70_010);
+        rounds(&mut turns, 2, |_, _| Some((10, true)));
+        assert!((0..3).all(|cpu| turns.clock(cpu) > before + 70_000), "{turns:?}");
+    }
+
+    #[test]
     fn a_second_region_goes_on_where_the_first_ended() {
-        let mut turns = Turns::new(2, 100);
+        let mut turns = Turns::new(2, Grain::Coarse(100));
         turns.begin();
         rounds(&mut turns, 50, |_, _| Some((10, true)));
         let slowest = turns.clock(0).min(turns.clock(1));
@@ -314,5 +402,98 @@ mod tests {
         rounds(&mut turns, 1, |cpu, _| (cpu == 1).then_some((10, true)));
         assert!(turns.clock(1) >= slowest && turns.clock(1) <= slowest + 330);
         assert!(!turns.has_settled(1, 0x1000, 1, false));
+    }
+
+    const FINE: Grain = Grain::Fine(Quanta { contended: 5, private: 200 });
+
+    /// Gives turns to the CPUs in that many rounds. `block` returns the instructions of a CPU's next block and the cost
+    /// of its transfers.
+    fn fine_rounds(turns: &mut Turns, rounds: usize, mut block: impl FnMut(usize) -> (u64, u64)) {
+        for _ in 0..rounds {
+            for cpu in 0..turns.cpus.len() {
+                while turns.clock(cpu) < 1_000_000 {
+                    let (instructions, cost) = block(cpu);
+                    match turns.advance(cpu, instructions) {
+                        Step::Runs => turns.pay(cost),
+                        Step::Refused => break,
+                        Step::Last => panic!("a fine turn ends before a block"),
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_that_all_write_moves_each_time() {
+        for cpus in [2, 3, 8] {
+            let mut turns = Turns::new(cpus, FINE);
+            turns.begin();
+            let (mut owner, mut writes, mut moves) = (usize::MAX, 0, 0);
+            for round in 0..200 {
+                // Until all have had a turn, none knows of the others, and then the slow ones catch up.
+                if round == 100 {
+                    (writes, moves) = (0, 0);
+                }
+                for cpu in 0..cpus {
+                    while turns.advance(cpu, 4) == Step::Runs {
+                        writes += 1;
+                        if owner != cpu {
+                            owner = cpu;
+                            moves += 1;
+                            turns.pay(100);
+                        }
+                    }
+                }
+            }
+            assert!(writes > 100 && moves == writes, "{cpus} CPUs: {moves} of {writes}");
+        }
+    }
+
+    #[test]
+    fn a_cpu_that_pays_more_gets_fewer_turns() {
+        let mut turns = Turns::new(3, FINE);
+        turns.begin();
+        let mut blocks = [0; 3];
+        for _ in 0..3000 {
+            for (cpu, blocks) in blocks.iter_mut().enumerate() {
+                while turns.advance(cpu, 10) == Step::Runs {
+                    *blocks += 1;
+                    turns.pay(if cpu == 2 { 390 } else { 90 });
+                }
+            }
+        }
+        assert!(blocks[2] > 100 && (3.9..4.1).contains(&(f64::from(blocks[0]) / f64::from(blocks[2]))), "{blocks:?}");
+        let clocks = [0, 1, 2].map(|cpu| turns.clock(cpu));
+        assert!(clocks.iter().max().unwrap() - clocks.iter().min().unwrap() <= 500, "{clocks:?}");
+    }
+
+    #[test]
+    fn private_work_stays_within_the_private_quantum() {
+        let mut turns = Turns::new(4, FINE);
+        turns.begin();
+        for _ in 0..100 {
+            fine_rounds(&mut turns, 1, |cpu| (1 + cpu as u64, 0));
+            let clocks: Vec<u64> = (0..4).map(|cpu| turns.clock(cpu)).collect();
+            assert!(clocks.iter().max().unwrap() - clocks.iter().min().unwrap() <= 204, "{clocks:?}");
+        }
+        assert!(turns.clock(0) > 10_000);
+    }
+
+    #[test]
+    fn one_that_waits_is_taken_along_at_a_fine_grain_too() {
+        let mut turns = Turns::new(2, FINE);
+        turns.begin();
+        for _ in 0..100 {
+            while turns.advance(0, 10) == Step::Runs {}
+            if turns.advance(1, 5) == Step::Runs {
+                turns.wait(1);
+            }
+        }
+        assert!(
+            turns.clock(0) > 10_000 && turns.clock(1) + 600 > turns.clock(0),
+            "{} {}",
+            turns.clock(0),
+            turns.clock(1)
+        );
     }
 }

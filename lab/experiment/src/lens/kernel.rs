@@ -9,9 +9,10 @@ use crate::error::Error;
 use crate::lab::Lab;
 use crate::observer::{Notice, Observer};
 use crate::partners::Planned;
+use crate::places::Places;
 use crate::target::or_stopped;
 use faultline_model::lens::settings::LensAgain;
-use faultline_model::machine::{Accelerator, Guest, Machine, MachineShape, usual_boot_limit};
+use faultline_model::machine::{Accelerator, Guest, Machine, MachineShape, counted_boot_limit, usual_boot_limit};
 use faultline_model::record::RunId;
 use faultline_model::subject::{Subject, SubjectIndex};
 use faultline_runner::lens::{LensRequest, Naming, plan_kernel};
@@ -32,7 +33,7 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
     let shapes = shapes(&request.cpus, under.model.sockets, request.memory_mib)?;
     gates::check_counts(&under.gates, &request.cpus)?;
     gates::check_workloads(&under.gates, &request.workloads)?;
-    emulator()?;
+    emulator(lab.places)?;
     let image = image(request.kernel.as_deref())?;
     let vmlinux = request.vmlinux.as_deref().map(|path| vmlinux(path, lab.observer)).transpose()?;
     let plugin = model::plugin(lab.places)?;
@@ -49,6 +50,7 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
         times,
         cache,
         baseline: under.gates.baseline.map(|run| run.0),
+        guest: None,
     };
     let guest = guest(shapes[0], &image, &request.parameters);
     let subject = Subject { commit: under.commit.clone(), ..Subject::as_is(Machine::Qemu(guest.clone())) };
@@ -97,7 +99,7 @@ pub(super) fn again(
 }
 
 /// The smallest machine.
-fn guest(shape: MachineShape, image: &KernelImage, parameters: &[String]) -> Guest {
+pub(super) fn guest(shape: MachineShape, image: &KernelImage, parameters: &[String]) -> Guest {
     Guest {
         shape,
         kernel: Some(image.path.clone()),
@@ -109,17 +111,22 @@ fn guest(shape: MachineShape, image: &KernelImage, parameters: &[String]) -> Gue
 
 /// Boots it once. Fails if it does not boot.
 fn boot(guest: Guest, kernel: KernelImage, lab: &Lab<'_>) -> Result<QemuMachine, Error> {
-    let emulator = emulator()?;
-    let Guest { shape, accelerator, boot_limit, parameters, .. } = guest;
-    let request = MachineRequest { shape, kernel, accelerator, boot_limit, parameters };
+    let emulator = emulator(lab.places)?;
     let paths = lab.places.guest_paths()?;
-    QemuMachine::start(request, paths, emulator, lab.stop).map_err(|error| or_stopped(error, lab.stop))
+    QemuMachine::start(machine_request(guest, kernel), paths, emulator, lab.stop)
+        .map_err(|error| or_stopped(error, lab.stop))
 }
 
-/// An emulator that supports plugins. Fails if there is none.
-fn emulator() -> Result<Emulator, Error> {
-    let emulator = Emulator::find().map_err(Error::target_as_usage)?;
-    emulator.must_take_plugins().map_err(Error::target_as_usage)?;
+/// The machine that the guest describes, with this kernel.
+pub(super) fn machine_request(guest: Guest, kernel: KernelImage) -> MachineRequest {
+    let Guest { shape, accelerator, boot_limit, parameters, .. } = guest;
+    MachineRequest { shape, kernel, accelerator, boot_limit, parameters }
+}
+
+/// An emulator for machines under the lens. Fails if there is none.
+pub(super) fn emulator(places: &Places) -> Result<Emulator, Error> {
+    let emulator = Emulator::find(places.emulator.as_deref()).map_err(Error::target_as_usage)?;
+    emulator.must_suit_the_lens().map_err(Error::target_as_usage)?;
     Ok(emulator)
 }
 
@@ -134,14 +141,14 @@ fn counting(
 ) -> Result<(CountingGuest, Naming), Error> {
     let symbols = first.symbols(lab.stop).map_err(|error| or_stopped(error, lab.stop))?;
     let lens = Lens { plugin, model, scratch: lab.places.scratch.clone() };
-    let shapes: Vec<_> = shapes.iter().map(|&shape| (shape, usual_boot_limit(shape.cpus()))).collect();
+    let shapes: Vec<_> = shapes.iter().map(|&shape| (shape, counted_boot_limit(shape.cpus()))).collect();
     let target = CountingGuest::new(first, &shapes, lens, &symbols);
     let symbols = Kallsyms::new(symbols).map_err(symbols_failed)?;
     Ok((target, Naming::Kernel { symbols: Rc::new(symbols), vmlinux: vmlinux.map(Rc::new) }))
 }
 
 /// The named image, or the system's own. Fails if there is none.
-fn image(named: Option<&Path>) -> Result<KernelImage, Error> {
+pub(super) fn image(named: Option<&Path>) -> Result<KernelImage, Error> {
     KernelImage::open(named).map_err(|error| match named {
         Some(_) => Error::usage(error.problem, "`--kernel` takes a bzImage or a vmlinuz for x86-64 that can be read"),
         None => Error::usage(
@@ -171,6 +178,6 @@ fn shapes(cpus: &[u32], sockets: u32, memory_mib: Option<u64>) -> Result<Vec<Mac
         .map_err(|error| Error::usage(error.problem, error.hint))
 }
 
-fn symbols_failed(error: SymbolError) -> Error {
+pub(super) fn symbols_failed(error: SymbolError) -> Error {
     Error::usage(error.problem, error.hint)
 }

@@ -6,6 +6,7 @@ mod gates;
 mod kernel;
 mod model;
 mod program;
+mod program_in_guest;
 mod request;
 mod resume;
 mod run;
@@ -13,8 +14,11 @@ mod saved_file;
 
 pub use calibrate::{Calibration, calibrate};
 pub use costs::MEASURED;
+pub use faultline_targets::program_files::With;
 pub use gates::under_lens;
 pub use kernel::kernel;
 pub use program::program;
-pub use request::{Gates, LensKernelRequest, LensProgramRequest, ModelRequest, UnderLens};
+pub use request::{
+    Gates, GuestRequest, LensKernelRequest, LensProgramRequest, ModelRequest, ProgramPlace, USUAL_SEED, UnderLens,
+};
 pub(crate) use resume::go_on;

@@ -1,9 +1,9 @@
 //! A program under the lens.
 
-use super::request::LensProgramRequest;
+use super::request::{LensProgramRequest, ProgramPlace};
 use super::run::{self, LensRun};
 use super::saved_file::{found_again, saved};
-use super::{gates, model};
+use super::{gates, model, program_in_guest};
 use crate::conclusion::Measured;
 use crate::error::Error;
 use crate::lab::Lab;
@@ -24,15 +24,23 @@ use std::rc::Rc;
 const DEFAULT_THREADS: [u32; 4] = [1, 2, 4, 8];
 
 /// The begin mark's instruction (workloads/harness/faultline_mark.h).
-const BEGIN_MARK: &[u8] = &[0x0f, 0x1f, 0x80, 0x01, 0x41, 0x46, 0x00];
+pub(super) const BEGIN_MARK: &[u8] = &[0x0f, 0x1f, 0x80, 0x01, 0x41, 0x46, 0x00];
 
-/// Runs a program on modelled machines, and concludes. Fails if the request is impossible, the program or a part is missing, or the database cannot be
-/// written.
+/// Runs a program on modelled machines, and concludes. Fails as [`program_in_guest::program`] or [`in_user_mode`] do.
 pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+    match &request.place {
+        ProgramPlace::Guest(guest) => program_in_guest::program(request, guest, lab),
+        ProgramPlace::UserMode => in_user_mode(request, lab),
+    }
+}
+
+/// The same in the emulator's user mode. Fails if the request is impossible, the program or a part is missing, or the database cannot be
+/// written.
+fn in_user_mode(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let LensProgramRequest { argv, under, .. } = request;
     let machine = model::machine(&under.model, lab.places)?;
     let threads = threads(request)?;
-    let cpus: Vec<u32> = threads.iter().map(|&threads| CountingProgram::cpus_for(&machine, threads)).collect();
+    let cpus: Vec<u32> = threads.iter().map(|&threads| machine.cpus_for_threads(threads)).collect();
     gates::check_counts(&under.gates, &threads)?;
     machine.check(&cpus).map_err(Error::target_as_usage)?;
     let program = UserProgram::find(Path::new(&argv[0])).map_err(Error::target_as_usage)?;
@@ -57,6 +65,7 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
         times,
         cache,
         baseline: under.gates.baseline.map(|run| run.0),
+        guest: None,
     };
     let asked = run::request(under, threads, again);
     let plan = plan_program(&asked, &name(program.program()))?;
@@ -103,7 +112,7 @@ pub(super) fn again(
 }
 
 /// A program's arguments may depend on the directory in which it runs.
-fn check_directory(again: &LensAgain, run: RunId) -> Result<(), Error> {
+pub(super) fn check_directory(again: &LensAgain, run: RunId) -> Result<(), Error> {
     match &again.directory {
         Some(began_in) if *began_in != directory()? => Err(Error::failed(
             format!("run {run} began in the directory {began_in}, and its program may use files there"),
@@ -113,7 +122,7 @@ fn check_directory(again: &LensAgain, run: RunId) -> Result<(), Error> {
     }
 }
 
-fn directory() -> Result<String, Error> {
+pub(super) fn directory() -> Result<String, Error> {
     let here = std::env::current_dir().map_err(|error| {
         Error::failed(format!("cannot determine the working directory: {error}"), "change to an existing directory")
     })?;
@@ -121,7 +130,7 @@ fn directory() -> Result<String, Error> {
 }
 
 /// The numbers of threads. Fails if several are given, but the program does not take a number.
-fn threads(request: &LensProgramRequest) -> Result<Vec<u32>, Error> {
+pub(super) fn threads(request: &LensProgramRequest) -> Result<Vec<u32>, Error> {
     let says_where = request.argv[1..].iter().any(|word| word.contains(THREADS));
     match &request.threads {
         Some(threads) if threads.contains(&0) => Err(Error::usage(
@@ -152,6 +161,6 @@ fn image(path: &Path) -> Result<Read, Error> {
     Ok(Read { image, has_marks: memchr::memmem::find(&bytes, BEGIN_MARK).is_some() })
 }
 
-fn name(program: &Path) -> String {
+pub(super) fn name(program: &Path) -> String {
     program.file_name().map_or_else(|| "program".to_owned(), |name| name.to_string_lossy().into_owned())
 }

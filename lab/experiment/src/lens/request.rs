@@ -5,6 +5,7 @@ use faultline_model::cell::TaskMode;
 use faultline_model::record::RunId;
 use faultline_model::subject::Commit;
 use faultline_stats::lens::Budget;
+use faultline_targets::program_files::With;
 use std::path::PathBuf;
 
 /// The modelled machine, except for its number of CPUs.
@@ -46,6 +47,9 @@ pub struct Gates {
     pub baseline: Option<RunId>,
 }
 
+/// The seed of a lens run if none is requested: a fixed one, so that two runs have the same seeds.
+pub const USUAL_SEED: u64 = 1;
+
 /// Settings that lens runs of programs and of kernels share.
 #[derive(Debug, Clone)]
 pub struct UnderLens {
@@ -55,8 +59,8 @@ pub struct UnderLens {
     pub gates: Gates,
     /// How often each cell runs.
     pub repeats: u32,
-    /// Seed of the order; a random one if `None`.
-    pub seed: Option<u64>,
+    /// Seed of the order. In a guest also the seed of the first repeat; each further repeat has the next number.
+    pub seed: u64,
     /// Operations of each task. If `None`, the workload's default; for a program, the whole run is one operation.
     pub operations: Option<u64>,
     /// Time limit of each execution in milliseconds.
@@ -90,6 +94,32 @@ pub struct LensKernelRequest {
     pub under: UnderLens,
 }
 
+/// Where a program under the lens runs.
+#[derive(Debug, Clone)]
+pub enum ProgramPlace {
+    /// In a guest.
+    Guest(GuestRequest),
+    /// In the emulator's user mode.
+    UserMode,
+}
+
+/// A guest for a program.
+#[derive(Debug, Clone, Default)]
+pub struct GuestRequest {
+    /// Files in addition to what the program loads.
+    pub with: Vec<With>,
+    /// Environment variables of the program.
+    pub environment: Vec<(String, String)>,
+    /// Count the kernel too.
+    pub kernel_too: bool,
+    /// The kernel's image; the newest in `/boot` if `None`.
+    pub kernel: Option<PathBuf>,
+    /// Further parameters for the kernel.
+    pub parameters: Vec<String>,
+    /// Memory of each machine in MiB; depends on the number of CPUs and on the files if `None`.
+    pub memory_mib: Option<u64>,
+}
+
 /// The request for a lens run of a program.
 #[derive(Debug, Clone)]
 pub struct LensProgramRequest {
@@ -99,6 +129,8 @@ pub struct LensProgramRequest {
     pub threads: Option<Vec<u32>>,
     /// Count the whole run, and ignore marks.
     pub whole: bool,
+    /// Where it runs.
+    pub place: ProgramPlace,
     /// The shared settings.
     pub under: UnderLens,
 }

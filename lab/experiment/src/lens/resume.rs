@@ -3,7 +3,7 @@
 
 use super::request::Gates;
 use super::saved_file::found_again;
-use super::{gates, kernel, model, program, run};
+use super::{gates, kernel, model, program, program_in_guest, run};
 use crate::conclusion::Measured;
 use crate::error::Error;
 use crate::lab::Lab;
@@ -54,7 +54,10 @@ fn counting(
     let model = model::again(settings, again);
     let subject = resumable::subject(head, SubjectIndex::A)?;
     match (&subject.what, subject.machine.guest()) {
-        (SubjectKind::Program { argv }, _) => program::again(argv, again, model, plugin, run, lab),
+        (SubjectKind::Program { argv }, Some(guest)) => {
+            program_in_guest::again(argv, guest, &head.settings.cpus, again, model, plugin, run, lab)
+        }
+        (SubjectKind::Program { argv }, None) => program::again(argv, again, model, plugin, run, lab),
         (SubjectKind::Kernel { .. }, Some(guest)) => {
             kernel::again(&guest.parameters, &head.settings.cpus, again, model, plugin, run, lab)
         }

@@ -26,7 +26,7 @@ pub(super) fn request(under: &UnderLens, cpus: Vec<u32>, again: LensAgain) -> Le
         size: None,
         memory_bytes: None,
         limit_ms: under.limit_ms,
-        seed: under.seed.unwrap_or_else(measure::any_seed),
+        seed: under.seed,
         settings: model::settings(under, again),
     }
 }

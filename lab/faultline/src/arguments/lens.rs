@@ -5,6 +5,7 @@ use super::{Conduct, FormatArgument, commit, count, label, seed, size};
 use crate::completing;
 use clap::{Args, Subcommand};
 use faultline_coherence::Caches;
+use faultline_experiment::lens::{USUAL_SEED, With};
 use faultline_model::subject::Commit;
 use faultline_stats::lens::Budget;
 use std::path::PathBuf;
@@ -83,9 +84,9 @@ pub(crate) struct Counting {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = count, allow_negative_numbers = true)]
     pub(crate) repeats: u32,
 
-    /// Seed of the order [default: random, and saved]
-    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
-    pub(crate) seed: Option<u64>,
+    /// Seed of the first repeat's guests, and of the order; each further repeat uses the next number
+    #[arg(long, value_name = "N", default_value_t = USUAL_SEED, value_parser = seed, allow_negative_numbers = true)]
+    pub(crate) seed: u64,
 
     /// Label for the run
     #[arg(long, value_name = "TEXT", value_parser = label)]
@@ -119,9 +120,14 @@ Examples:
   faultline lens program --threads-from 1,2,8 --ops 10000 -- ./counters {threads} 10000
   faultline lens program --whole --sockets 2 --costs epyc-milan -- ./solver input
   faultline lens program --threads-from 8 --budget 'counters<=20@8' -- ./counters {threads} 10000
+  faultline lens program --with conf/ --env MODE=fast -- ./run-server-and-clients.sh
+The program runs in a guest, an emulated machine that boots the distribution's kernel. The guest has
+the program's libraries and interpreters, and what `--with` adds. The program runs in the same
+directory, may write everywhere, and has /tmp for scratch files.
+All its processes and threads are counted, in user mode; `--kernel-too` also counts the kernel.
 The lens counts what runs between the marks of workloads/harness/faultline_mark.h; without marks it counts everything.
-Each thread has its own CPU, including the thread that starts the others.
-Names come from the program's file. Build it with `-g -static` to get source lines, and the names in its libraries.")]
+The machine has a CPU for each thread, and one for the thread that starts them.
+Names come from the program's files. Build them with `-g` to get source lines.")]
 #[command(mut_arg("limit", |limit| limit.help(LIMIT)))]
 pub(crate) struct Program {
     /// The program and its arguments; {threads} stands for the number of threads
@@ -140,8 +146,44 @@ pub(crate) struct Program {
     #[arg(long)]
     pub(crate) whole: bool,
 
+    /// Count the kernel too, not only the program
+    #[arg(long)]
+    pub(crate) kernel_too: bool,
+
+    /// Run the program in QEMU's user mode instead of a guest: faster to start, but wrong for threads that sleep, and without forks
+    #[arg(long, conflicts_with_all = ["kernel_too", "with", "env", "kernel", "append", "memory"])]
+    pub(crate) user_mode: bool,
+
     #[command(flatten)]
     pub(crate) under: UnderLens,
+
+    #[command(flatten)]
+    pub(crate) guest: ProgramGuest,
+}
+
+/// The guest in which a program runs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "The guest")]
+pub(crate) struct ProgramGuest {
+    /// Add a file or directory; can be repeated. PATH=GUESTPATH puts it elsewhere in the guest
+    #[arg(long, value_name = "PATH[=GUESTPATH]", value_parser = with)]
+    pub(crate) with: Vec<With>,
+
+    /// Set an environment variable of the program; can be repeated. It otherwise has PATH, HOME and TMPDIR
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    pub(crate) env: Vec<(String, String)>,
+
+    /// The kernel's image [default: the newest in /boot]
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) kernel: Option<PathBuf>,
+
+    /// Further kernel parameter; can be repeated
+    #[arg(long, value_name = "PARAMETER")]
+    pub(crate) append: Vec<String>,
+
+    /// Memory of each machine in MiB [default: depends on the number of CPUs and on the files]
+    #[arg(long, value_name = "MIB")]
+    pub(crate) memory: Option<u64>,
 }
 
 #[derive(Debug, Args)]
@@ -152,7 +194,10 @@ Examples:
   faultline lens kernel map_churn --kernel arch/x86/boot/bzImage --vmlinux vmlinux
   faultline lens kernel fault_existing:shared --cpus 8 --budget 'fault_existing:shared<=110@8'
   faultline lens kernel fault_existing --cpus 8 --baseline 12
-Each execution boots a new guest. The default kernel is the distribution's (`apt-get install linux-image-amd64`).")]
+  faultline lens kernel path_stat --cpus 8 --seed 7 --repeats 6    the seeds 7 to 12
+Each execution boots a new guest. The default kernel is the distribution's (`apt-get install linux-image-amd64`).
+A guest's random numbers come from its seed. Without `--seed`, two runs have the same seeds.
+`faultline lens compare` compares seed by seed; six seeds or more tell what holds in general.")]
 #[command(mut_arg("limit", |limit| limit.help(LIMIT)))]
 pub(crate) struct Kernel {
     /// Workloads, as NAME or NAME:VARIANT
@@ -199,7 +244,9 @@ pub(crate) struct Kernel {
 #[command(after_help = "\
 Examples:
   faultline lens compare 7 8
-  faultline lens compare 7 8 --format markdown")]
+  faultline lens compare 7 8 --format markdown
+Kernels counted with the same seeds are compared seed by seed: each difference is exact for its seed.
+Six seeds or more on both sides (`faultline lens kernel … --repeats 6`) tell whether totals differ in general.")]
 pub(crate) struct Compare {
     /// The first run, by number, label or commit
     #[arg(value_name = "A", add = completing::run())]
@@ -231,6 +278,24 @@ fn budget(text: &str) -> Result<Budget, String> {
     text.parse().map_err(|error: faultline_stats::lens::BudgetError| {
         format!("{error}; it is written {}", faultline_stats::lens::BudgetError::HINT)
     })
+}
+
+fn with(text: &str) -> Result<With, String> {
+    let (source, place) = match text.split_once('=') {
+        Some((source, place)) => (source, Some(PathBuf::from(place))),
+        None => (text, None),
+    };
+    if source.is_empty() || place.as_ref().is_some_and(|place| !place.is_absolute()) {
+        return Err("write it PATH, or PATH=GUESTPATH with an absolute path in the guest".to_owned());
+    }
+    Ok(With { source: source.into(), place })
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("write it NAME=VALUE".to_owned()),
+    }
 }
 
 fn caches(text: &str) -> Result<Caches, String> {

@@ -12,6 +12,15 @@ pub fn guest_directory() -> PathBuf {
     directory
 }
 
+/// The emulator that `FAULTLINE_QEMU` names, or that `make emulator` unpacked beside the command under test.
+pub fn emulator() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os("FAULTLINE_QEMU") {
+        return Some(named.into());
+    }
+    let file = program().parent().unwrap().parent().unwrap().join("qemu/usr/bin/qemu-system-x86_64");
+    file.exists().then_some(file)
+}
+
 /// A directory for guests with the agent and one workload, `troubled`.
 pub fn troubled(lab: &Lab) -> PathBuf {
     let directory = lab.path("guest");

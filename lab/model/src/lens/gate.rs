@@ -70,6 +70,9 @@ pub struct Check {
     pub metric: String,
     /// The greatest allowed figure, per operation; `None` if there is nothing to compare with.
     pub limit: Option<f64>,
+    /// The seeds of the readings that were checked, ascending; empty if one of them does not repeat exactly.
+    #[serde(default)]
+    pub seeds: Vec<u64>,
     /// The result.
     pub standing: Standing,
     /// What differs from the baseline, the greatest difference first; empty for a budget.

@@ -44,7 +44,7 @@ impl RawReportError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LensMode {
-    /// A program in user-mode emulation.
+    /// A program: in user-mode emulation, or with its processes in a machine.
     Program,
     /// A whole machine with its kernel.
     Kernel,
@@ -263,6 +263,21 @@ pub struct Site {
     pub false_sharing: u64,
 }
 
+/// Code of a file that a process of the program mapped into its memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mapping {
+    /// The process.
+    pub process: u32,
+    /// Where it begins in memory.
+    pub address: u64,
+    /// Bytes.
+    pub length: u64,
+    /// Where it begins in the file.
+    pub offset: u64,
+    /// The file, in the guest.
+    pub path: String,
+}
+
 /// A whole report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RawReport {
@@ -284,7 +299,7 @@ pub struct RawReport {
     pub scope: Scope,
     /// Regions between marks that were counted.
     pub regions: u64,
-    /// Processes that the program forked; they are not counted.
+    /// Processes that the program forked. They are not counted in user-mode emulation, and counted in a guest.
     pub forks: u64,
     /// How often a CPU continued out of turn.
     pub forced_blocks: u64,
@@ -306,6 +321,9 @@ pub struct RawReport {
     pub sites_moving: u64,
     /// Instructions, the most transfers first.
     pub sites: Vec<Site>,
+    /// Code that processes of a program in a guest mapped. The plugin does not know it; the guest's agent tells.
+    #[serde(default)]
+    pub mappings: Vec<Mapping>,
 }
 
 /// The part that is read first.

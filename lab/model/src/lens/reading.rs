@@ -63,6 +63,9 @@ pub struct Reading {
     /// The attempt did not succeed. The counts go up to its end, and `operations` is 1, because their number is not known.
     #[serde(default)]
     pub is_partial: bool,
+    /// The seed with which the count repeats exactly, on any host. `None` if it may differ from run to run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
     /// Instruction set.
     pub target: String,
     /// Program or kernel.

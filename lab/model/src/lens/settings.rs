@@ -45,6 +45,24 @@ pub struct LensAgain {
     pub cache: Option<CacheBounds>,
     /// The run that it is compared with.
     pub baseline: Option<i64>,
+    /// How a program runs in a guest; `None` for kernels, and for programs in user-mode emulation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<ProgramGuest>,
+}
+
+/// How a program runs in a guest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramGuest {
+    /// The kernel's image.
+    pub kernel: SavedFile,
+    /// Further files: their paths on the host, and in the guest if those differ.
+    pub with: Vec<(String, Option<String>)>,
+    /// The program's environment.
+    pub environment: Vec<(String, String)>,
+    /// The kernel is counted too.
+    pub kernel_too: bool,
+    /// SHA-256 of all files, in hexadecimal.
+    pub files_sha256: String,
 }
 
 /// A file, and the hash of its contents.

@@ -108,6 +108,9 @@ pub struct LensPoint {
     pub speedup: Option<f64>,
     /// Transfers per operation of each repeat, in the order of their blocks.
     pub repeats: Vec<f64>,
+    /// The seed with which each of them repeats exactly; `None` for a repeat that may differ from run to run.
+    #[serde(default)]
+    pub seeds: Vec<Option<u64>>,
     /// Operations of the repeat whose lines and code are below: the one with the median of transfers.
     pub operations: Option<u64>,
     /// Its transfers by distance.
@@ -252,6 +255,9 @@ pub struct LensSummary {
     /// What was asked for.
     #[cfg_attr(feature = "typescript", ts(type = "unknown"))]
     pub settings: LensSettings,
+    /// The seeds of the plan, ascending; none for a program, and in runs of older versions.
+    #[serde(default)]
+    pub seeds: Vec<u64>,
     /// Curves, in the order of the plan.
     pub curves: Vec<LensCurve>,
 }

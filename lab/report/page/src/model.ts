@@ -424,6 +424,8 @@ rate: Estimate | null,
 speedup: number | null,
 /** Transfers per operation of each repeat, in the order of their blocks. */
 repeats: Array<number>,
+/** The seed with which each of them repeats exactly; `None` for a repeat that may differ from run to run. */
+seeds: Array<number | null>,
 /** Operations of the repeat whose lines and code are below: the one with the median of transfers. */
 operations: number | null,
 /** Its transfers by distance. */
@@ -447,6 +449,8 @@ export type LensSummary = {
 subject: unknown,
 /** What was asked for. */
 settings: unknown,
+/** The seeds of the plan, ascending; none for a program, and in runs of older versions. */
+seeds: Array<number>,
 /** Curves, in the order of the plan. */
 curves: Array<LensCurve>, };
 

@@ -3,13 +3,16 @@
 use crate::format::Format;
 use crate::grid::escape_markdown;
 use crate::json::json;
+use crate::lens::seeds;
 use crate::lens::tables;
 use crate::lens::words::{cpus, transfers as shown};
 use crate::one_line::one_line;
 use crate::sheet::Sheet;
 use crate::style::{Signs, Style, Tone, UNICODE};
 use crate::table::{self, Form, Table};
-use faultline_model::lens::comparison::{CellComparison, Change, Difference, LensComparison, Spread, Unmatched};
+use faultline_model::lens::comparison::{
+    Basis, CellComparison, Difference, LensComparison, Spread, Surrounding, Unmatched,
+};
 
 /// What differs between two lens runs. JSON is the comparison as it is; CSV has a record per figure that differs, and for each cell one of all
 /// transfers and one of instructions.
@@ -22,14 +25,15 @@ pub fn lens_compare_table(comparison: &LensComparison, format: Format, style: &S
     }
 }
 
-/// All transfers and instructions of a cell: `7.700 → 3.100 transfers per operation (less); …`.
+/// All transfers and instructions of a cell: `7.700 → 3.100 transfers (less), 2512 → 2518 instructions, per operation`.
+/// With seeds in common: `7.700 → 3.100 transfers (−4.600; exact, seed 1), …`.
 fn totals(cell: &CellComparison, signs: &Signs) -> String {
     let pair = |(a, b): &(Spread, Spread)| format!("{} {} {}", side(a, signs), signs.arrow, side(b, signs));
-    let change = match cell.transfers_change {
-        Change::Same => "no difference",
-        other => other.word(),
-    };
-    format!("{} transfers ({change}), {} instructions, per operation", pair(&cell.transfers), pair(&cell.instructions))
+    let change = seeds::transfers_change(cell, signs);
+    let of_instructions =
+        seeds::instructions_change(cell, signs).map_or_else(String::new, |change| format!(" ({change})"));
+    let (transfers, instructions) = (pair(&cell.transfers), pair(&cell.instructions));
+    format!("{transfers} transfers ({change}), {instructions} instructions{of_instructions}, per operation")
 }
 
 /// A median, with what the repeats span where there are several.
@@ -65,6 +69,8 @@ fn difference_columns<'a>(kind: &'static str) -> Vec<DifferenceColumn<'a>> {
         DifferenceColumn::right("before", |difference, _| shown(difference.a.median)).on(NARROW),
         DifferenceColumn::right("after", |difference, signs| side(&difference.b, signs)).on(ROOMY),
         DifferenceColumn::right("after", |difference, _| shown(difference.b.median)).on(NARROW),
+        DifferenceColumn::right("difference", |difference, signs| seeds::signed(difference.difference, signs))
+            .on(ROOMY),
         DifferenceColumn::left(kind, |difference, _| {
             one_line(&match beside(difference).as_str() {
                 "" => difference.name.clone(),
@@ -95,19 +101,25 @@ fn text(comparison: &LensComparison, style: &Style) -> String {
     let signs = style.signs();
     let mut sheet = Sheet::new(style);
     sheet.paragraph(Some(Tone::Title), "", &format!("Run {} {} run {}", comparison.a, signs.arrow, comparison.b));
+    if let Some(differing) = differing(comparison) {
+        sheet.paragraph(Some(Tone::Middling), "", &differing);
+    }
     for cell in &comparison.cells {
         sheet.line("");
         sheet.paragraph(Some(Tone::Title), "", &name(cell));
-        sheet.paragraph(Some(tone(cell.transfers_change)), "  ", &totals(cell, signs));
-        if cell.data.is_empty() && cell.code.is_empty() {
-            sheet.paragraph(Some(Tone::Quiet), "  ", NO_DIFFERENCE);
+        sheet.paragraph(seeds::tone(cell), "  ", &totals(cell, signs));
+        if did_not_repeat(comparison, cell) {
+            sheet.paragraph(Some(Tone::Bad), "  ", DID_NOT_REPEAT);
+        }
+        if let Some(left_out) = seeds::left_out(cell) {
+            sheet.paragraph(Some(Tone::Middling), "  ", &left_out);
+        }
+        if let Some(nothing) = nothing_differs(cell) {
+            sheet.paragraph(Some(Tone::Quiet), "  ", nothing);
         }
         for (kind, all) in [("data", &cell.data), ("code", &cell.code)] {
             if !all.is_empty() {
-                sheet.table(
-                    &format!("{kind} that differs, transfers per operation"),
-                    &differences(kind, all).grid(tables::form(style), signs),
-                );
+                sheet.table(&heading(kind, cell, signs), &differences(kind, all).grid(tables::form(style), signs));
             }
         }
     }
@@ -119,30 +131,78 @@ fn text(comparison: &LensComparison, style: &Style) -> String {
         sheet.line("");
         sheet.paragraph(Some(Tone::Middling), "", &unmatched_words(one));
     }
+    if let Some(needed) = seeds::needed(&comparison.cells) {
+        sheet.line("");
+        sheet.paragraph(Some(Tone::Quiet), "", &needed);
+    }
     sheet.text
 }
 
-const NO_DIFFERENCE: &str = "no data or code differs by more than the tolerance";
-const NOTHING: &str = "The two runs have no case at the same number of CPUs.";
+/// The heading of a table of differences.
+fn heading(kind: &str, cell: &CellComparison, signs: &Signs) -> String {
+    let exact = match seeds::exact_in(cell, signs).as_str() {
+        "" => String::new(),
+        exact => format!("; {exact}"),
+    };
+    format!("{kind} that differs, transfers per operation{exact}")
+}
 
-fn tone(change: Change) -> Tone {
-    match change {
-        Change::Came | Change::More => Tone::Bad,
-        Change::Went | Change::Less => Tone::Good,
-        Change::Same => Tone::Quiet,
+/// That no data or code of the cell differs, if so.
+fn nothing_differs(cell: &CellComparison) -> Option<&'static str> {
+    let is_empty = cell.data.is_empty() && cell.code.is_empty();
+    is_empty.then(|| if seeds::is_identical(cell) { IDENTICAL } else { NO_DIFFERENCE })
+}
+
+/// Whether one kernel with one seed counted differently in the same surroundings.
+fn did_not_repeat(comparison: &LensComparison, cell: &CellComparison) -> bool {
+    let is_same = comparison.same_subject && comparison.differing.is_empty();
+    is_same && seeds::in_common(cell).is_some() && !seeds::is_identical(cell)
+}
+
+const DID_NOT_REPEAT: &str = "nothing differs between the runs, yet they counted otherwise with the same seed: the machine did not repeat exactly";
+
+/// What the runs differ in besides what they count, if anything.
+fn differing(comparison: &LensComparison) -> Option<String> {
+    let words: Vec<&str> = comparison.differing.iter().map(|&one| surrounding(one)).collect();
+    let (last, others) = words.split_last()?;
+    let all = if others.is_empty() { (*last).to_owned() } else { format!("{} and {last}", others.join(", ")) };
+    Some(format!("The runs also differ in {all}, which may explain differences below."))
+}
+
+fn surrounding(surrounding: Surrounding) -> &'static str {
+    match surrounding {
+        Surrounding::Emulator => "the emulator",
+        Surrounding::Plugin => "the lens's plugin",
+        Surrounding::Model => "the modelled machine",
+        Surrounding::Memory => "the guests' memory",
+        Surrounding::Workloads => "the workloads' programs",
+        Surrounding::Operations => "the number or size of operations",
     }
 }
 
+const IDENTICAL: &str = "both runs counted the same in everything";
+const NO_DIFFERENCE: &str = "no data or code differs by more than the tolerance";
+const NOTHING: &str = "The two runs have no case at the same number of CPUs.";
+
 fn markdown(comparison: &LensComparison) -> String {
     let mut text = format!("**Run {} → run {}**\n", comparison.a, comparison.b);
+    if let Some(differing) = differing(comparison) {
+        text.push_str(&format!("\n{differing}\n"));
+    }
     for cell in &comparison.cells {
         text.push_str(&format!(
             "\n**{}**: {}\n",
             escape_markdown(&name(cell)),
             escape_markdown(&totals(cell, &UNICODE))
         ));
-        if cell.data.is_empty() && cell.code.is_empty() {
-            text.push_str(&format!("\n{NO_DIFFERENCE}\n"));
+        if did_not_repeat(comparison, cell) {
+            text.push_str(&format!("\n{DID_NOT_REPEAT}\n"));
+        }
+        if let Some(left_out) = seeds::left_out(cell) {
+            text.push_str(&format!("\n{left_out}\n"));
+        }
+        if let Some(nothing) = nothing_differs(cell) {
+            text.push_str(&format!("\n{nothing}\n"));
         }
         for (kind, all) in [("data", &cell.data), ("code", &cell.code)] {
             if !all.is_empty() {
@@ -156,6 +216,9 @@ fn markdown(comparison: &LensComparison) -> String {
     for one in &comparison.unmatched {
         text.push_str(&format!("\n- {}\n", escape_markdown(&unmatched_words(one))));
     }
+    if let Some(needed) = seeds::needed(&comparison.cells) {
+        text.push_str(&format!("\n{needed}\n"));
+    }
     text
 }
 
@@ -166,19 +229,24 @@ struct Figure<'a> {
     kind: &'static str,
     name: &'a str,
     change: &'static str,
+    difference: f64,
     a: &'a Spread,
     b: &'a Spread,
 }
 
-fn figures(comparison: &LensComparison) -> Table<Figure<'_>> {
+fn figures<'a>(comparison: &'a LensComparison) -> Table<Figure<'a>> {
     let mut figures = Vec::new();
     for cell in &comparison.cells {
-        let figure = |kind, name, change, a, b| Figure { comparison, cell, kind, name, change, a, b };
+        let figure =
+            |kind, name, change, difference, (a, b)| Figure { comparison, cell, kind, name, change, difference, a, b };
         let (transfers, instructions) = (&cell.transfers, &cell.instructions);
-        figures.push(figure("transfers", "", cell.transfers_change.word(), &transfers.0, &transfers.1));
-        figures.push(figure("instructions", "", "", &instructions.0, &instructions.1));
+        let change = cell.transfers_change.word();
+        figures.push(figure("transfers", "", change, cell.transfers_difference, (&transfers.0, &transfers.1)));
+        figures.push(figure("instructions", "", "", cell.instructions_difference, (&instructions.0, &instructions.1)));
         for (kind, all) in [("data", &cell.data), ("code", &cell.code)] {
-            figures.extend(all.iter().map(|one| figure(kind, &one.name, one.change.word(), &one.a, &one.b)));
+            let one =
+                |one: &'a Difference| figure(kind, &one.name, one.change.word(), one.difference, (&one.a, &one.b));
+            figures.extend(all.iter().map(one));
         }
     }
     Table::new(figure_columns(), figures)
@@ -198,6 +266,12 @@ fn figure_columns<'a>() -> Vec<FigureColumn<'a>> {
         FigureColumn::csv_only("kind", |figure| figure.kind.to_owned()),
         FigureColumn::csv_only("name", |figure| figure.name.to_owned()),
         FigureColumn::csv_only("change", |figure| figure.change.to_owned()),
+        FigureColumn::csv_only("difference", |figure| figure.difference.to_string()),
+        FigureColumn::csv_only("seeds", |figure| seeds::joined(&seeds::in_common(figure.cell).unwrap_or_default())),
+        FigureColumn::csv_only("in_general", |figure| match (&figure.cell.basis, figure.kind) {
+            (Basis::Seeds { in_general, .. }, "transfers") => in_general.word().to_owned(),
+            _ => String::new(),
+        }),
         FigureColumn::csv_only("a_median", |figure| figure.a.median.to_string()),
         FigureColumn::csv_only("a_low", |figure| figure.a.low.to_string()),
         FigureColumn::csv_only("a_high", |figure| figure.a.high.to_string()),

@@ -4,6 +4,7 @@ use crate::format::Format;
 use crate::grid::{Grid, escape_markdown};
 use crate::json::json;
 use crate::lens::compare::differences;
+use crate::lens::seeds::{self, joined};
 use crate::lens::tables;
 use crate::lens::words;
 use crate::one_line::one_line;
@@ -87,6 +88,7 @@ fn columns<'a>() -> Vec<Column<'a>> {
         Column::csv_only("run", |(report, _)| report.run.to_string()),
         Column::csv_only("baseline", |(report, _)| report.baseline.map_or_else(String::new, |run| run.to_string())),
         Column::csv_only("cell", |(_, check)| check.cell.clone()),
+        Column::csv_only("seeds", |(_, check)| joined(&check.seeds)),
         Column::csv_only("metric", |(_, check)| check.metric.clone()),
         Column::right("figure", |(_, check), signs| transfers(value(&check.standing), signs))
             .csv("value", |(_, check)| number(value(&check.standing))),
@@ -95,11 +97,13 @@ fn columns<'a>() -> Vec<Column<'a>> {
         Column::csv_only("standing", |(_, check)| word(&check.standing).to_owned()),
         Column::csv_only("reason", |(_, check)| reason(&check.standing).unwrap_or_default()),
         Column::left("per operation", |(_, check), _| check.metric.clone()),
-        Column::left("cell", |(_, check), _| {
-            one_line(&match reason(&check.standing) {
-                None => check.cell.clone(),
-                Some(reason) => format!("{}: {reason}", check.cell),
-            })
+        Column::left("cell", |(_, check), signs| {
+            let exact = match check.seeds.is_empty() {
+                true => String::new(),
+                false => format!(" ({})", seeds::exact(&check.seeds, signs)),
+            };
+            let reason = reason(&check.standing).map_or_else(String::new, |reason| format!(": {reason}"));
+            one_line(&format!("{}{exact}{reason}", check.cell))
         }),
     ]
 }

@@ -30,7 +30,7 @@ pub(crate) fn markdown(summary: &RunSummary, lens: &LensSummary) -> String {
         text.push_str(&format!("\n**{}**: {}\n", warning.code().word(), escape_markdown(&sentences::warning(warning))));
     }
     text.push('\n');
-    for sentence in words::LEGEND {
+    for sentence in words::legend(lens) {
         text.push_str(&format!("{}  \n", escape_markdown(sentence)));
     }
     text

@@ -4,6 +4,7 @@ mod compare;
 mod gate;
 mod markdown;
 mod points;
+pub(crate) mod seeds;
 mod tables;
 mod text;
 pub(crate) mod words;

@@ -70,6 +70,10 @@ fn columns<'a>() -> Vec<Column<'a>> {
         Column::csv_only("top_line", |row| row.point.lines.first().map_or_else(String::new, |line| line.name.clone())),
         Column::csv_only("top_code", |row| row.point.code.first().map_or_else(String::new, |code| code.name.clone())),
         Column::csv_only("repeats", |row| row.point.repeats.iter().map(f64::to_string).collect::<Vec<_>>().join(";")),
+        Column::csv_only("seeds", |row| {
+            let seed = |seed: &Option<u64>| seed.map_or_else(String::new, |seed| seed.to_string());
+            row.point.seeds.iter().map(seed).collect::<Vec<_>>().join(";")
+        }),
         Column::csv_only("problems", |row| {
             row.point.problems.iter().map(|problem| problem.kind.as_str()).collect::<Vec<_>>().join(";")
         }),

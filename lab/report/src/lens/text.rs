@@ -29,7 +29,7 @@ pub(crate) fn text(summary: &RunSummary, lens: &LensSummary, style: &Style) -> S
     }
     warnings(&mut sheet, summary);
     sheet.line("");
-    for sentence in words::LEGEND {
+    for sentence in words::legend(lens) {
         sheet.paragraph(Some(Tone::Quiet), "", sentence);
     }
     sheet.text

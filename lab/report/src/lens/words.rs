@@ -1,6 +1,7 @@
 //! Texts about a lens run, the same in the table, in Markdown and on the page.
 
 use crate::figure;
+use crate::lens::seeds;
 use crate::one_line::one_line;
 use crate::style::{Signs, Tone, UNICODE};
 use faultline_model::lens::summary::{
@@ -21,7 +22,8 @@ pub(crate) fn subject(lens: &LensSummary, signs: &Signs) -> String {
     };
     let sockets = if settings.sockets == 1 { "1 socket".to_owned() } else { format!("{} sockets", settings.sockets) };
     let dot = signs.dot;
-    one_line(&format!("under the lens: {what} {dot} {sockets} {dot} costs: {}", settings.costs))
+    let seeds = seeds::of_run(lens, signs).map_or_else(String::new, |seeds| format!(" {dot} {seeds}"));
+    one_line(&format!("under the lens: {what} {dot} {sockets} {dot} costs: {}{seeds}", settings.costs))
 }
 
 /// The verdict with its figures: `grows with CPUs: 4.800 transfers per fault at 2 CPUs, 13.10 at 64; …`.
@@ -179,8 +181,14 @@ pub(crate) fn movers(line: &LineFigures, named: usize) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Sentences that explain the columns.
-pub(crate) const LEGEND: [&str; 3] = [
+/// Sentences that explain the columns, and the seeds if there are any.
+pub(crate) fn legend(lens: &LensSummary) -> impl Iterator<Item = &'static str> {
+    LEGEND.into_iter().chain((!lens.seeds.is_empty()).then_some(SEEDS))
+}
+
+const SEEDS: &str = "seed: where the guest's random numbers come from; exact: with the same seed another run counts the same, on any host.";
+
+const LEGEND: [&str; 3] = [
     "transfers: cache lines that moved between CPUs because one of them wrote; instructions: executed by all CPUs; both per operation, counted, not sampled.",
     "predicted: operations per second of all CPUs by the modelled costs, without bandwidth or prefetching; speed-up: predicted rate divided by that of the smallest number of CPUs.",
     "true sharing: the CPUs use the same bytes; false sharing: neighbouring bytes of one line, which padding would separate.",

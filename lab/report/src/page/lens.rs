@@ -1,7 +1,7 @@
 //! A run under the lens: which cases share lines, and for each its curve, a map of lines and CPUs, and tables of all of it.
 
 use crate::introduction;
-use crate::lens::words;
+use crate::lens::{seeds, words};
 use crate::one_line::one_line;
 use crate::page::document::table;
 use crate::page::{anchor, value};
@@ -227,6 +227,7 @@ fn code_row(place: &Place) -> Markup {
 
 fn points(curve: &LensCurve, name: &str) -> Markup {
     let rate = format!("{}/s", one_line(&curve.operation));
+    let has_seeds = curve.points.iter().any(|point| point.seeds.iter().any(Option::is_some));
     let head = markup! {
         th.number scope="col" { "CPUs" }
         th.number scope="col" { "transfers" }
@@ -237,6 +238,7 @@ fn points(curve: &LensCurve, name: &str) -> Markup {
         th.number scope="col" { "predicted rate" }
         th.number scope="col" { "speed-up" }
         th.number scope="col" { "lines moved" }
+        @if has_seeds { th scope="col" { "seeds" } }
         th scope="col" { "amiss" }
     };
     let interval = |estimate: Option<Estimate>| value::interval(estimate.filter(|estimate| estimate.n > 1), "");
@@ -252,6 +254,7 @@ fn points(curve: &LensCurve, name: &str) -> Markup {
                 td.number { (value::median(point.rate, &rate)) }
                 td.number { (point.speedup.map_or_else(value::none, value::plain)) }
                 td.number { (point.lines_moved) }
+                @if has_seeds { td { (seeds::of_point(point, &UNICODE)) } }
                 td.words { @let amiss = words::amiss(point); @if amiss.is_empty() { "nothing" } @else { (amiss.join("; ")) } }
             }
         }
@@ -286,12 +289,12 @@ fn map_table(name: &str, point: &LensPoint) -> Markup {
 }
 
 /// How to read the page.
-pub(crate) fn reading() -> Markup {
+pub(crate) fn reading(lens: &LensSummary) -> Markup {
     markup! {
         section #reading aria-labelledby="reading-title" {
             h2 #reading-title { "How to read this" }
             ul {
-                @for sentence in words::LEGEND { li { (sentence) } }
+                @for sentence in words::legend(lens) { li { (sentence) } }
                 li {
                     "flat: as many transfers per operation on many CPUs as on two; grows: more with more CPUs, so that what is added is lost to \
                      waiting for lines; falls: fewer; uneven: both ends alike, and in between otherwise."

@@ -34,7 +34,7 @@ pub fn html(summary: &RunSummary, head: &RunHead) -> String {
                 (lens::overview(lens))
                 (surroundings::warnings(summary))
                 (lens::cases(lens))
-                (lens::reading())
+                (lens::reading(lens))
             }
             None => {
                 (overview::section(summary))

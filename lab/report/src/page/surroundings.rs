@@ -123,7 +123,7 @@ fn timed_rows(settings: &Settings, timed: &TimedSettings, tasks: &str) -> Vec<(&
     rows
 }
 
-/// What was asked of the lens. Seed, pinning and window mean nothing there.
+/// What was asked of the lens. Pinning and window mean nothing there.
 fn lens_rows(head: &RunHead, lens: &LensSettings, cpus: &str) -> Vec<(&'static str, String)> {
     let settings = &head.settings;
     let (subject, words) = match head.subject(SubjectIndex::A).map(|subject| &subject.what) {

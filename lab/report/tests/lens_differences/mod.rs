@@ -2,7 +2,10 @@
 
 use crate::lens_fixture::{case, code, lines};
 use faultline_model::cell::TaskMode;
-use faultline_model::lens::comparison::{CellComparison, Change, Difference, LensComparison, Spread, Unmatched};
+use faultline_model::estimate::Estimate;
+use faultline_model::lens::comparison::{
+    Basis, CellComparison, Change, Difference, InGeneral, LensComparison, SeedPair, Spread, Surrounding, Unmatched,
+};
 use faultline_model::lens::gate::{Check, GateReport, NoFigure, Standing};
 use faultline_model::record::RunId;
 
@@ -17,6 +20,7 @@ fn difference(name: &str, change: Change, a: f64, b: f64, n: u32) -> Difference 
         change,
         a: spread(a, n),
         b: spread(b, n),
+        difference: b - a,
         beside_a: Vec::new(),
         beside_b: Vec::new(),
     }
@@ -30,9 +34,12 @@ pub fn comparison() -> LensComparison {
     let cell = |cpus, data, code| CellComparison {
         case: shared.clone(),
         cpus,
+        basis: Basis::Repeats,
         transfers: (spread(7.7, 3), spread(3.1, 1)),
+        transfers_difference: -4.6,
         transfers_change: Change::Less,
         instructions: (spread(2512.0, 3), spread(2518.0, 1)),
+        instructions_difference: 6.0,
         data,
         code,
     };
@@ -48,6 +55,8 @@ pub fn comparison() -> LensComparison {
         format: LensComparison::FORMAT.into(),
         a: RunId(12),
         b: RunId(15),
+        differing: vec![Surrounding::Emulator, Surrounding::Plugin, Surrounding::Memory],
+        same_subject: false,
         cells: vec![
             same,
             cell(8, data, vec![difference("do_anonymous_page memory.c:4071", Change::Less, 4.0, 0.6, 3)]),
@@ -56,12 +65,69 @@ pub fn comparison() -> LensComparison {
     }
 }
 
+/// Seeds in common: one that repeats itself, one that differs, a few, and enough of them; each at another number of CPUs.
+pub fn by_seed() -> LensComparison {
+    let estimate = |median: f64, n: i32| Estimate {
+        median,
+        low: median - 0.3,
+        high: median + 0.3,
+        coverage: 1.0 - 0.5f64.powi(n - 1),
+        n: n as u32,
+    };
+    let few = InGeneral::TooFewSeeds { difference: estimate(0.94, 3), needed: 6 };
+    let mut comparison = comparison();
+    let cell = comparison.cells[0].clone();
+    let cell = |cpus, seeds: u64, left_out, added: f64, in_general| {
+        let is_same = added == 0.0;
+        let pair = |seed: u64| SeedPair {
+            seed,
+            transfers: (7.7, 7.7 + added),
+            instructions: (2512.0, 2512.0 + added),
+            identical: is_same,
+        };
+        let n = seeds as u32;
+        CellComparison {
+            cpus,
+            basis: Basis::Seeds { pairs: (1..=seeds).map(pair).collect(), left_out, in_general },
+            transfers: (spread(7.7, n), spread(7.7 + added, n)),
+            transfers_difference: added,
+            transfers_change: if added.abs() < 0.2 { Change::Same } else { Change::More },
+            instructions: (spread(2512.0, n), spread(2512.0 + added, n)),
+            instructions_difference: added,
+            data: match added.abs() < 0.2 {
+                true => Vec::new(),
+                false => vec![difference("zone.lock", Change::More, 3.46, 3.46 + added, n)],
+            },
+            code: Vec::new(),
+            ..cell.clone()
+        }
+    };
+    comparison.cells = vec![
+        cell(2, 1, (0, 0), 0.0, InGeneral::OneSeed { needed: 6 }),
+        cell(4, 1, (0, 2), 0.94, InGeneral::OneSeed { needed: 6 }),
+        cell(8, 3, (1, 2), 0.94, few),
+        cell(16, 6, (0, 0), 0.94, InGeneral::More { difference: estimate(0.94, 6) }),
+        cell(
+            32,
+            6,
+            (1, 0),
+            0.01,
+            InGeneral::Same { difference: Estimate { low: -0.1, high: 0.2, ..estimate(0.01, 6) } },
+        ),
+        cell(64, 6, (0, 0), -0.1, InGeneral::Inconclusive { difference: estimate(-0.1, 6) }),
+    ];
+    comparison.unmatched.clear();
+    comparison.differing.clear();
+    comparison
+}
+
 /// One limit of each standing.
 pub fn budgets() -> GateReport {
-    let check = |cell: &str, limit: f64, standing| Check {
+    let check = |cell: &str, limit: f64, seeds: &[u64], standing| Check {
         cell: cell.into(),
         metric: "transfers".into(),
         limit: Some(limit),
+        seeds: seeds.to_vec(),
         standing,
         differences: Vec::new(),
     };
@@ -71,9 +137,9 @@ pub fn budgets() -> GateReport {
         run: RunId(12),
         baseline: None,
         checks: vec![
-            check("counters:program at 8", 0.01, Standing::Kept { value: 0.0006 }),
-            check("fault_existing:shared at 8", 1.5, exceeded),
-            check("fault_existing:own at 8", 1.5, NoFigure::NoSuchCell.into()),
+            check("counters:program at 8", 0.01, &[], Standing::Kept { value: 0.0006 }),
+            check("fault_existing:shared at 8", 1.5, &[1, 2, 3], exceeded),
+            check("fault_existing:own at 8", 1.5, &[], NoFigure::NoSuchCell.into()),
         ],
     }
 }
@@ -83,6 +149,7 @@ pub fn baseline() -> GateReport {
     let mut report = budgets();
     report.baseline = Some(RunId(7));
     report.checks.truncate(2);
+    report.checks[1].seeds = vec![1];
     report.checks[1].differences = comparison().cells[1].data[2..].to_vec();
     report
 }

@@ -76,6 +76,7 @@ fn point(cpus: u32, transfers: f64, n: u32) -> LensPoint {
         rate: Some(of(612_345.0 * f64::from(cpus) / (1.0 + 0.2 * transfers), n)),
         speedup: Some(f64::from(cpus) / (1.0 + 0.2 * transfers)),
         repeats: vec![transfers; n as usize],
+        seeds: (1..=n.into()).map(Some).collect(),
         operations: Some(4096 * u64::from(cpus)),
         by_distance: Some(ByDistance { same_cache: 1000, ..ByDistance::default() }),
         lines_moved: if cpus == 1 { 0 } else { 431 },
@@ -128,6 +129,7 @@ fn failed(cpus: u32, failures: &[&str]) -> LensPoint {
         rate: None,
         speedup: None,
         repeats: Vec::new(),
+        seeds: Vec::new(),
         operations: None,
         by_distance: None,
         lines_moved: 0,
@@ -181,7 +183,7 @@ fn summary(curves: Vec<LensCurve>, warnings: Vec<Warning>) -> RunSummary {
         progress: Progress { planned: done + failed, done, failed, unsupported: 0, skipped: 0 },
         curves: Vec::new(),
         warnings: warnings.into_iter().map(Into::into).collect(),
-        lens: Some(LensSummary { subject: subject(), settings: settings(), curves }),
+        lens: Some(LensSummary { subject: subject(), settings: settings(), seeds: vec![1, 2, 3], curves }),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{Request, RequestError, size};
 use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::describe::{Style, WorkloadInfo};
 use faultline_model::lens::settings::LensSettings;
-use faultline_model::plan::{RunKind, Settings};
+use faultline_model::plan::{PlanItem, RunKind, Settings};
 use faultline_model::subject::SubjectIndex;
 
 /// The variant name of a program that is not a workload.
@@ -29,14 +29,14 @@ pub struct LensRequest {
     pub memory_bytes: Option<u64>,
     /// Time limit of each execution in milliseconds, if given.
     pub limit_ms: Option<u64>,
-    /// Seed of the order.
+    /// Seed of the order. In a guest also the seed of the first repeat; each further repeat has the next number.
     pub seed: u64,
     /// Settings of the lens.
     pub settings: LensSettings,
 }
 
 /// Plans workloads in a guest that has `workloads`. Fails if the request names no workload, an unknown one, one that runs once, or a size that is not
-/// accepted; and if the numbers of CPUs or repeats are impossible.
+/// accepted; and if the numbers of CPUs or repeats, or the seeds, are impossible.
 pub fn plan_kernel(request: &LensRequest, workloads: &[WorkloadInfo]) -> Result<Plan, RequestError> {
     if request.workloads.is_empty() {
         return Err(RequestError::new(
@@ -62,6 +62,23 @@ pub fn plan_kernel(request: &LensRequest, workloads: &[WorkloadInfo]) -> Result<
 pub fn plan_program(request: &LensRequest, name: &str) -> Result<Plan, RequestError> {
     let case = Case { workload: name.to_owned(), variant: PROGRAM.to_owned(), mode: TaskMode::Thread };
     plan(request, &[case])
+}
+
+/// Gives each item the seed of its block: block b has the request's seed + b. So two runs with the same seed have the same seeds block by block, and
+/// the seed of any block can be requested by its number. Fails if the last seed does not fit a signed 64-bit integer, which every reader of
+/// JSON and SQL can hold.
+fn give_seeds(items: &mut [PlanItem], request: &LensRequest) -> Result<(), RequestError> {
+    let last = request.seed.checked_add(u64::from(request.repeats) - 1);
+    if last.is_none_or(|last| last > i64::MAX as u64) {
+        return Err(RequestError::new(
+            format!("there are no {} seeds from {}", request.repeats, request.seed),
+            format!("each repeat has the next number, and the last must be at most {}", i64::MAX),
+        ));
+    }
+    for item in items {
+        item.seed = Some(request.seed + u64::from(item.block));
+    }
+    Ok(())
 }
 
 fn plan(request: &LensRequest, cases: &[Case]) -> Result<Plan, RequestError> {
@@ -92,5 +109,7 @@ fn plan(request: &LensRequest, cases: &[Case]) -> Result<Plan, RequestError> {
         size: request.size,
         kind: RunKind::Lens(request.settings.clone()),
     };
-    Ok(Plan { settings, items: order(&cells, request.repeats, request.seed) })
+    let mut items = order(&cells, request.repeats, request.seed);
+    give_seeds(&mut items, request)?;
+    Ok(Plan { settings, items })
 }

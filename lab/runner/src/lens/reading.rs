@@ -26,23 +26,20 @@ pub(crate) fn count(
     stop: &StopFlag,
 ) -> Counted {
     match target.counting() {
-        Some(counting) => counting.count(execution, item.cell.tasks, sink, stop),
+        Some(counting) => counting.count(execution, item.cell.tasks, item.seed, sink, stop),
         None => Counted::not_started("the target can't count by the lens".to_owned()),
     }
 }
 
-/// Saves the reading, if there is one. If the attempt did not succeed, the reading has the counts until its end. `operations` is the number
-/// that the workload counted. Fails if the journal cannot save.
+/// Saves the reading, if there is one. If the attempt did not succeed, the reading has the counts until its end. `seed`: the one with which the count
+/// repeats exactly; `operations`: the number of operations in the counted part. Fails if the journal cannot save.
 pub(crate) fn save_reading(
-    run: &PlannedRun<'_>,
-    item: &PlanItem,
     naming: &Naming,
-    report: Result<RawReport, String>,
+    (report, seed): (Result<RawReport, String>, Option<u64>),
     (outcome, operations): (Outcome, u64),
     attempt: AttemptId,
     journal: &mut dyn Journal,
 ) -> Result<Attempted, JournalError> {
-    let operations = program_operations(run, item).unwrap_or(operations);
     let report = report.and_then(|report| match nothing_counted(&report) {
         Some(text) => Err(text),
         None => Ok(report),
@@ -50,7 +47,7 @@ pub(crate) fn save_reading(
     let without = |outcome| Ok(Attempted { outcome, value: None });
     let named = |report: RawReport, operations| {
         let names = naming.names(&report);
-        name_reading(report, names.as_ref(), operations)
+        Reading { seed, ..name_reading(report, names.as_ref(), operations) }
     };
     match (report, NonZeroU64::new(operations), outcome) {
         (Ok(report), Some(operations), Outcome::Done) => {
@@ -80,7 +77,7 @@ fn nothing_counted(report: &RawReport) -> Option<String> {
 }
 
 /// Operations of a program: per thread as the user said, or one in all. `None` for a workload, which counts its own.
-fn program_operations(run: &PlannedRun<'_>, item: &PlanItem) -> Option<u64> {
+pub(crate) fn program_operations(run: &PlannedRun<'_>, item: &PlanItem) -> Option<u64> {
     program(run, item)?;
     Some(run.settings.lens()?.operations_per_task.map_or(1, |each| each.saturating_mul(item.cell.tasks.into())))
 }

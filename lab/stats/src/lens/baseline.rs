@@ -1,16 +1,18 @@
 //! A run compared with an earlier one: no cell may have more transfers per operation than before, apart from a tolerance.
 
 use crate::lens::budget::judge;
-use crate::lens::cells::{CaseReadings, cases, transfers};
+use crate::lens::cells::{CellReadings, cases, transfers};
 use crate::lens::compare::{compare_runs, same_program};
+use crate::lens::seeds::{Sides, in_common};
 use crate::lens::spread::{noise, spread};
 use crate::progress::standings;
 use crate::thresholds::{LENS_CHANGE_SHARE, LENS_CHANGE_TRANSFERS};
+use faultline_model::cell::Case;
 use faultline_model::lens::comparison::{Change, Difference, LensComparison};
 use faultline_model::lens::gate::{Check, GateReport, NoFigure, Standing};
 use faultline_model::record::RunRecord;
 
-/// How much more is allowed: the largest of three values. The third is the range of the repeats of either run.
+/// How much more is allowed: the largest of three values. The third is the range of the repeats, or of the seeds, of either run; it is 0 for one seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tolerance {
     /// As a share of the baseline: 0.03 for 3 %.
@@ -25,7 +27,7 @@ impl Default for Tolerance {
     }
 }
 
-/// Compares `current` with `baseline`: every cell for which the baseline has readings. The gate fails for a cell that cannot be checked, and for a baseline
+/// Compares `current` with `baseline`: every cell for which the baseline has readings, by the seeds that both have if there are any. The gate fails for a cell that cannot be checked, and for a baseline
 /// without readings.
 pub fn against(current: &RunRecord, baseline: &RunRecord, tolerance: Tolerance) -> GateReport {
     let (standings_now, standings_then) = (standings(current), standings(baseline));
@@ -36,35 +38,39 @@ pub fn against(current: &RunRecord, baseline: &RunRecord, tolerance: Tolerance) 
     for case in &then {
         let beside = now.iter().find(|other| one_program || other.case == case.case);
         for cell in case.cells.iter().filter(|cell| !cell.readings.is_empty()) {
-            checks.push(check(case, cell.cpus, beside, &comparison, tolerance));
+            let now = beside.and_then(|case| case.cells.iter().find(|other| other.cpus == cell.cpus));
+            checks.push(check(case.case, cell, now, &comparison, tolerance));
         }
     }
     GateReport { format: GateReport::FORMAT.to_owned(), run: current.id, baseline: Some(baseline.id), checks }
 }
 
 fn check(
-    then: &CaseReadings<'_>,
-    cpus: u32,
-    now: Option<&CaseReadings<'_>>,
+    case: &Case,
+    then: &CellReadings<'_>,
+    now: Option<&CellReadings<'_>>,
     comparison: &LensComparison,
     tolerance: Tolerance,
 ) -> Check {
-    let at = |case: &CaseReadings<'_>| case.cells.iter().position(|cell| cell.cpus == cpus);
-    let before = at(then).and_then(|index| spread(&then.cells[index].values(transfers)));
-    let cell = now.and_then(|case| at(case).map(|index| &case.cells[index]));
-    let after = cell.and_then(|cell| spread(&cell.values(transfers)));
+    let both = now.map(|now| in_common(then, now));
+    let then = both.as_ref().map_or(then, |(then, _)| then);
+    let now = both.as_ref().map(|(_, now)| now);
+    let before = spread(&then.values(transfers));
+    let after = now.and_then(|now| spread(&now.values(transfers)));
     let limit = before.map(|before| {
         let repeats = after.map_or(before.high - before.low, |after| noise(&before, &after));
         before.median + tolerance.transfers.max(tolerance.share * before.median).max(repeats)
     });
-    let standing = match cell.zip(limit) {
-        Some((cell, limit)) => judge(cell, limit, transfers),
+    let standing = match now.zip(limit) {
+        Some((now, limit)) => judge(now, limit, transfers),
         None => NoFigure::NoSuchCell.into(),
     };
     let exceeded = matches!(standing, Standing::Exceeded { .. });
-    let compared = comparison.cells.iter().find(|cell| cell.case == *then.case && cell.cpus == cpus);
+    let compared = comparison.cells.iter().find(|cell| cell.case == *case && cell.cpus == then.cpus);
     let differences = compared.filter(|_| exceeded).map(|cell| grown(&cell.data)).unwrap_or_default();
-    Check { cell: format!("{} at {cpus}", then.case), metric: "transfers".to_owned(), limit, standing, differences }
+    let seeds = now.map(|now| Sides::of(&then.readings, &now.readings).seeds).unwrap_or_default();
+    let (cell, metric) = (format!("{case} at {}", then.cpus), "transfers".to_owned());
+    Check { cell, metric, limit, seeds, standing, differences }
 }
 
 /// The differences that are increases.
@@ -76,7 +82,7 @@ fn grown(differences: &[Difference]) -> Vec<Difference> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lens::example::record;
+    use crate::lens::example::{record, seeded};
 
     fn passed(current: &[(u32, f64)], baseline: &[(u32, f64)]) -> bool {
         against(&record(current), &record(baseline), Tolerance::default()).passed()
@@ -94,6 +100,23 @@ mod tests {
     #[test]
     fn what_repeats_span_passes() {
         assert!(passed(&[(2, 1.1)], &[(2, 0.9), (2, 1.0), (2, 1.1)]));
+    }
+
+    #[test]
+    fn the_seeds_in_common_are_judged_alone() {
+        let baseline = seeded(&[(2, 1, 1.0), (2, 2, 5.0)]);
+        let judged = |current: &RunRecord| against(current, &baseline, Tolerance::default()).checks[0].clone();
+        let same = judged(&seeded(&[(2, 1, 1.02)]));
+        assert_eq!((same.limit, same.seeds.as_slice(), same.passed()), (Some(1.03), &[1][..], true));
+        assert!(!judged(&seeded(&[(2, 1, 1.04)])).passed(), "one seed has no spread that would excuse it");
+        let both = judged(&seeded(&[(2, 1, 4.0), (2, 2, 6.0)]));
+        assert_eq!((both.limit, both.seeds.as_slice()), (Some(7.0), &[1, 2][..]), "3, and the 4 that the seeds span");
+        let other = judged(&seeded(&[(2, 7, 6.0)]));
+        assert_eq!(
+            (other.limit, other.seeds.is_empty()),
+            (Some(7.0), true),
+            "all repeats, as there is no seed in common"
+        );
     }
 
     #[test]

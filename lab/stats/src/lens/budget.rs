@@ -2,6 +2,7 @@
 
 use crate::lens::cells::{CaseReadings, CellReadings, cases, instructions, transfers};
 use crate::lens::figures;
+use crate::lens::seeds::seeds_of;
 use crate::lens::summary::problems;
 use crate::median::median;
 use crate::progress::standings;
@@ -102,7 +103,7 @@ impl fmt::Display for Budget {
     }
 }
 
-/// Compares a run with budgets. A budget fails if it cannot be checked: a case or number of CPUs that the run does not have, a cell with a
+/// Compares a run with budgets: each limits the median of a cell's repeats, or of its seeds. A budget fails if it cannot be checked: a case or number of CPUs that the run does not have, a cell with a
 /// failed attempt, a reading that counted less than it should have.
 pub fn check(budgets: &[Budget], record: &RunRecord) -> GateReport {
     let standings = standings(record);
@@ -137,18 +138,20 @@ impl Budget {
             let at = case.cells.iter().filter(|cell| cell.cpus == self.cpus);
             at.map(move |cell| (case.case.to_string(), cell))
         });
-        let checks: Vec<Check> = cells.map(|(name, cell)| self.check(&name, self.standing(cell))).collect();
+        let checks: Vec<Check> =
+            cells.map(|(name, cell)| self.check(&name, seeds_of(&cell.readings), self.standing(cell))).collect();
         if checks.is_empty() {
-            return vec![self.check(&self.case, NoFigure::NoSuchCell.into())];
+            return vec![self.check(&self.case, Vec::new(), NoFigure::NoSuchCell.into())];
         }
         checks
     }
 
-    fn check(&self, case: &str, standing: Standing) -> Check {
+    fn check(&self, case: &str, seeds: Vec<u64>, standing: Standing) -> Check {
         Check {
             cell: format!("{case} at {}", self.cpus),
             metric: self.metric.word().to_owned(),
             limit: Some(self.limit),
+            seeds,
             standing,
             differences: Vec::new(),
         }
@@ -238,6 +241,16 @@ mod tests {
     fn the_median_of_the_repeats_is_judged() {
         let record = example::record(&[(2, 1.0), (2, 5.0), (2, 1.2)]);
         assert_eq!(standing("load<=1.2@2", &record), Standing::Kept { value: 1.2 });
+    }
+
+    #[test]
+    fn the_seeds_that_were_judged_are_named_if_all_repeat_exactly() {
+        let mut record = example::seeded(&[(2, 1, 1.0), (2, 2, 1.4), (2, 3, 1.2)]);
+        let checked = |record: &RunRecord| check(&[budget("load<=1.3@2")], record).checks[0].clone();
+        assert_eq!((checked(&record).seeds, checked(&record).standing), (vec![1, 2, 3], Standing::Kept { value: 1.2 }));
+        record.attempts[1].reading.as_mut().unwrap().seed = None;
+        assert!(checked(&record).seeds.is_empty());
+        assert!(check(&[budget("load<=1.3@8")], &record).checks[0].seeds.is_empty());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use faultline_model::record::{Attempt, RunRecord};
 use std::collections::BTreeMap;
 
 /// The readings of a cell.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct CellReadings<'a> {
     /// Number of CPUs.
     pub(crate) cpus: u32,

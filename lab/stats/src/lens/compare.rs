@@ -3,31 +3,37 @@
 use crate::lens::cells::{CellReadings, cases, instructions, transfers};
 use crate::lens::figures::by_size;
 use crate::lens::key::{self, Moved};
-use crate::lens::spread::{change, spread};
+use crate::lens::seeds::Sides;
+use crate::lens::spread::{Contrast, contrast};
+use crate::lens::surroundings::{differing, is_same_subject};
 use crate::progress::standings;
 use faultline_model::cell::Case;
-use faultline_model::lens::comparison::{CellComparison, Change, Difference, LensComparison, Spread, Unmatched};
+use faultline_model::lens::comparison::{CellComparison, Change, Difference, LensComparison, Unmatched};
 use faultline_model::lens::reading::Reading;
 use faultline_model::record::RunRecord;
 use faultline_model::subject::{Subject, SubjectKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Compares the readings of one cell, with repeats on each side. `None` if a side has none. Only saved lines and sites are compared;
-/// totals include everything.
+/// Compares the readings of one cell: seed by seed if both sides have seeds in common, otherwise all repeats of both. `None` if a side has none. Only
+/// saved lines and sites are compared; totals include everything.
 pub fn compare(case: &Case, cpus: u32, a: &[&Reading], b: &[&Reading]) -> Option<CellComparison> {
+    let sides = Sides::of(a, b);
     let both = |figure: fn(&Reading) -> f64| {
-        let side = |readings: &[&Reading]| spread(&readings.iter().map(|reading| figure(reading)).collect::<Vec<_>>());
-        side(a).zip(side(b))
+        let values = |readings: &[&Reading]| readings.iter().map(|reading| figure(reading)).collect::<Vec<_>>();
+        contrast(&values(&sides.a), &values(&sides.b), sides.are_paired())
     };
-    let transfers = both(transfers)?;
+    let (transfers, instructions) = (both(transfers)?, both(instructions)?);
     Some(CellComparison {
         case: case.clone(),
         cpus,
-        transfers,
-        transfers_change: change(&transfers.0, &transfers.1),
-        instructions: both(instructions)?,
-        data: differences(&all(a, key::data), &all(b, key::data)),
-        code: differences(&all(a, code), &all(b, code)),
+        basis: sides.basis((a.len(), b.len())),
+        transfers: (transfers.a, transfers.b),
+        transfers_difference: transfers.difference,
+        transfers_change: transfers.change,
+        instructions: (instructions.a, instructions.b),
+        instructions_difference: instructions.difference,
+        data: differences(&sides, key::data),
+        code: differences(&sides, code),
     })
 }
 
@@ -37,41 +43,40 @@ fn code(reading: &Reading) -> BTreeMap<String, Moved> {
     key::code(reading).into_iter().map(|(key, transfers)| (key, moved(transfers))).collect()
 }
 
-fn all(readings: &[&Reading], of: impl Fn(&Reading) -> BTreeMap<String, Moved>) -> Vec<BTreeMap<String, Moved>> {
-    readings.iter().map(|reading| of(reading)).collect()
-}
+/// What moved in a reading, by name.
+type ByName = BTreeMap<String, Moved>;
 
 /// The differences, the greatest first.
-fn differences(a: &[BTreeMap<String, Moved>], b: &[BTreeMap<String, Moved>]) -> Vec<Difference> {
-    let names: BTreeSet<&String> = a.iter().chain(b).flat_map(BTreeMap::keys).collect();
-    let mut differences: Vec<Difference> = names.into_iter().filter_map(|name| difference(name, a, b)).collect();
-    differences.sort_by(|x, y| {
-        let size = |difference: &Difference| difference.b.median - difference.a.median;
-        by_size(size(x), &x.name).cmp(&by_size(size(y), &y.name))
-    });
+fn differences(sides: &Sides<'_>, of: fn(&Reading) -> ByName) -> Vec<Difference> {
+    let all = |readings: &[&Reading]| readings.iter().map(|reading| of(reading)).collect::<Vec<_>>();
+    let (a, b) = (all(&sides.a), all(&sides.b));
+    let names: BTreeSet<&String> = a.iter().chain(&b).flat_map(BTreeMap::keys).collect();
+    let one = |name: &String| difference(name, &a, &b, sides.are_paired());
+    let mut differences: Vec<Difference> = names.into_iter().filter_map(one).collect();
+    differences.sort_by(|x, y| by_size(x.difference, &x.name).cmp(&by_size(y.difference, &y.name)));
     differences
 }
 
-fn difference(name: &str, a: &[BTreeMap<String, Moved>], b: &[BTreeMap<String, Moved>]) -> Option<Difference> {
-    let (side_a, side_b) = (side(name, a)?, side(name, b)?);
-    let change = change(&side_a, &side_b);
+fn difference(name: &str, a: &[ByName], b: &[ByName], are_pairs: bool) -> Option<Difference> {
+    let contrast = contrast(&values(name, a), &values(name, b), are_pairs)?;
+    let Contrast { a: side_a, b: side_b, difference, change } = contrast;
     (change != Change::Same).then(|| Difference {
         name: name.to_owned(),
         change,
         a: side_a,
         b: side_b,
+        difference,
         beside_a: beside(name, a),
         beside_b: beside(name, b),
     })
 }
 
-/// The figure over the repeats; 0 for a repeat that does not have it.
-fn side(name: &str, readings: &[BTreeMap<String, Moved>]) -> Option<Spread> {
-    let values: Vec<f64> = readings.iter().map(|moved| moved.get(name).map_or(0.0, |moved| moved.transfers)).collect();
-    spread(&values)
+/// The figure of each reading; 0 for one that does not have it.
+fn values(name: &str, readings: &[ByName]) -> Vec<f64> {
+    readings.iter().map(|moved| moved.get(name).map_or(0.0, |moved| moved.transfers)).collect()
 }
 
-fn beside(name: &str, readings: &[BTreeMap<String, Moved>]) -> Vec<String> {
+fn beside(name: &str, readings: &[ByName]) -> Vec<String> {
     let names: BTreeSet<&String> =
         readings.iter().filter_map(|moved| moved.get(name)).flat_map(|m| &m.beside).collect();
     names.into_iter().cloned().collect()
@@ -87,6 +92,8 @@ pub fn compare_runs(a: &RunRecord, b: &RunRecord) -> LensComparison {
         format: LensComparison::FORMAT.to_owned(),
         a: a.id,
         b: b.id,
+        differing: differing(a, b),
+        same_subject: is_same_subject(a, b),
         cells: Vec::new(),
         unmatched: Vec::new(),
     };

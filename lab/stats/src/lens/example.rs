@@ -78,6 +78,7 @@ pub(crate) fn reading(cpus: u32, operations: u64, lines: Vec<Line>) -> Reading {
         format: Reading::FORMAT.into(),
         operations: NonZeroU64::new(operations).unwrap(),
         is_partial: false,
+        seed: None,
         target: "x86_64".into(),
         mode: LensMode::Program,
         scope: Scope::Marks,
@@ -130,5 +131,15 @@ pub(crate) fn record(cells: &[(u32, f64)]) -> RunRecord {
         budgets: Vec::new(),
         again: None,
     });
+    record
+}
+
+/// The same with seeds, by which each attempt repeats exactly: number of CPUs, seed, transfers per operation.
+pub(crate) fn seeded(cells: &[(u32, u64, f64)]) -> RunRecord {
+    let mut record = record(&cells.iter().map(|&(cpus, _, transfers)| (cpus, transfers)).collect::<Vec<_>>());
+    for (index, &(_, seed, _)) in cells.iter().enumerate() {
+        record.plan[index].seed = Some(seed);
+        record.attempts[index].reading.as_mut().unwrap().seed = Some(seed);
+    }
     record
 }

@@ -11,8 +11,10 @@ pub(crate) mod example;
 mod figures;
 mod growth;
 mod key;
+mod seeds;
 mod spread;
 mod summary;
+mod surroundings;
 
 pub use baseline::{Tolerance, against};
 pub use budget::{Budget, BudgetError, check};

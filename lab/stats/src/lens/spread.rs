@@ -1,5 +1,6 @@
 //! A figure over the repeats of one side of a comparison, and whether two sides differ.
 
+use crate::interval::estimate;
 use crate::median::median_of_sorted;
 use crate::median::sorted;
 use crate::thresholds::{LENS_CHANGE_SHARE, LENS_CHANGE_TRANSFERS};
@@ -12,14 +13,46 @@ pub(crate) fn spread(values: &[f64]) -> Option<Spread> {
     Some(Spread { median, low: *values.first()?, high: *values.last()?, n: values.len() as u32 })
 }
 
-/// The change from `a` to `b`. A difference counts if it is above [`LENS_CHANGE_TRANSFERS`], above [`LENS_CHANGE_SHARE`] of the
-/// larger median, and above the range of the repeats of either side.
-pub(crate) fn change(a: &Spread, b: &Spread) -> Change {
-    let tolerance = LENS_CHANGE_TRANSFERS.max(LENS_CHANGE_SHARE * a.median.max(b.median)).max(noise(a, b));
+/// A figure on both sides.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Contrast {
+    pub(crate) a: Spread,
+    pub(crate) b: Spread,
+    /// The second minus the first.
+    pub(crate) difference: f64,
+    pub(crate) change: Change,
+}
+
+/// The figure's values on both sides. `are_pairs`: values at one index have the same seed, so each of their differences is exact. `None` without values.
+pub(crate) fn contrast(a: &[f64], b: &[f64], are_pairs: bool) -> Option<Contrast> {
+    let (side_a, side_b) = (spread(a)?, spread(b)?);
+    if !are_pairs {
+        let difference = side_b.median - side_a.median;
+        return Some(Contrast { difference, change: change(&side_a, &side_b), a: side_a, b: side_b });
+    }
+    let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).collect();
+    let over_seeds = estimate(&differences)?;
+    let is_of_one_sign = over_seeds.low > 0.0 || over_seeds.high < 0.0;
+    let is_same = !is_of_one_sign || over_seeds.median.abs() <= tolerance(&side_a, &side_b);
+    let difference = over_seeds.median;
+    let change = if is_same { Change::Same } else { kind(&side_a, &side_b, difference) };
+    Some(Contrast { a: side_a, b: side_b, difference, change })
+}
+
+/// The smallest difference that counts: [`LENS_CHANGE_TRANSFERS`], or [`LENS_CHANGE_SHARE`] of the larger median if that is more.
+pub(crate) fn tolerance(a: &Spread, b: &Spread) -> f64 {
+    LENS_CHANGE_TRANSFERS.max(LENS_CHANGE_SHARE * a.median.max(b.median))
+}
+
+/// The change from `a` to `b`. A difference counts if it is above the [`tolerance`], and above the range of the repeats of either side.
+fn change(a: &Spread, b: &Spread) -> Change {
     let difference = b.median - a.median;
-    if difference.abs() <= tolerance {
-        Change::Same
-    } else if a.median < LENS_CHANGE_TRANSFERS {
+    if difference.abs() <= tolerance(a, b).max(noise(a, b)) { Change::Same } else { kind(a, b, difference) }
+}
+
+/// The kind of a difference that counts.
+fn kind(a: &Spread, b: &Spread, difference: f64) -> Change {
+    if a.median < LENS_CHANGE_TRANSFERS {
         Change::Came
     } else if b.median < LENS_CHANGE_TRANSFERS {
         Change::Went
@@ -57,5 +90,16 @@ mod tests {
         assert_eq!(change(&of(&[10.0]), &of(&[10.3])), Change::Same);
         assert_eq!(change(&of(&[10.0]), &of(&[10.4])), Change::More);
         assert_eq!(change(&of(&[9.0, 10.0, 11.0]), &of(&[11.5])), Change::Same, "the first side's repeats span 2");
+    }
+
+    #[test]
+    fn pairs_are_judged_by_their_differences_and_not_by_what_one_side_spans() {
+        let (a, b) = ([9.0, 10.0, 11.0], [9.5, 10.5, 11.5]);
+        let change_of = |are_pairs| contrast(&a, &b, are_pairs).unwrap().change;
+        assert_eq!((change_of(false), change_of(true)), (Change::Same, Change::More));
+        assert_eq!(contrast(&a, &[9.5, 9.5, 11.5], true).unwrap().change, Change::Same, "one seed has fewer");
+        let one = contrast(&[1.0], &[1.94], true).unwrap();
+        assert_eq!((one.change, one.difference), (Change::More, 0.94));
+        assert_eq!(contrast(&[10.0], &[10.2], true).unwrap().change, Change::Same, "2 % is within the tolerance");
     }
 }

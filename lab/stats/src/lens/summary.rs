@@ -14,12 +14,15 @@ use faultline_model::plan::PlanItem;
 use faultline_model::record::RunRecord;
 use faultline_model::said::Said;
 use faultline_model::subject::SubjectIndex;
+use std::collections::BTreeSet;
 
 /// The summary; `None` for a run without the lens.
 pub(crate) fn summary(record: &RunRecord, standings: &[(&PlanItem, Standing<'_>)]) -> Option<LensSummary> {
     let settings = record.settings.lens().cloned()?;
     let subject = record.subject(SubjectIndex::A)?.what.clone();
-    Some(LensSummary { subject, settings, curves: cases(record, standings).iter().map(curve).collect() })
+    let seeds: BTreeSet<u64> = record.plan.iter().filter_map(|item| item.seed).collect();
+    let curves = cases(record, standings).iter().map(curve).collect();
+    Some(LensSummary { subject, settings, seeds: seeds.into_iter().collect(), curves })
 }
 
 fn curve(case: &CaseReadings<'_>) -> LensCurve {
@@ -50,6 +53,7 @@ fn point(cell: &CellReadings<'_>) -> LensPoint {
         rate: estimate(&rates),
         speedup: None,
         repeats: cell.values(transfers),
+        seeds: cell.readings.iter().map(|reading| reading.seed).collect(),
         operations: typical.map(|reading| reading.operations.get()),
         by_distance: typical.map(|reading| reading.totals.by_distance),
         lines_moved: typical.map_or(0, |reading| reading.lines_moved),
@@ -117,6 +121,18 @@ mod tests {
         assert_eq!((transfers.median, transfers.low, transfers.high, transfers.n), (1.2, 1.0, 1.4, 3));
         assert_eq!(point.lines[0].transfers, 1.2);
         assert_eq!(point.repeats, [1.0, 1.4, 1.2], "by block, whatever the order of the attempts");
+    }
+
+    #[test]
+    fn each_repeat_has_its_seed_if_it_repeats_exactly() {
+        let mut record = example::seeded(&[(2, 1, 1.0), (2, 2, 1.4), (4, 1, 2.0)]);
+        record.attempts[1].reading.as_mut().unwrap().seed = None;
+        let lens = summarise(&record).lens.unwrap();
+        assert_eq!(lens.seeds, [1, 2]);
+        let seeds: Vec<_> = lens.curves[0].points.iter().map(|point| point.seeds.clone()).collect();
+        assert_eq!(seeds, [vec![Some(1), None], vec![Some(1)]]);
+        let without = summarise(&example::record(&[(2, 1.0)])).lens.unwrap();
+        assert_eq!((without.seeds, without.curves[0].points[0].seeds.clone()), (vec![], vec![None]));
     }
 
     #[test]

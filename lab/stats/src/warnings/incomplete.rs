@@ -66,6 +66,7 @@ mod tests {
             times,
             cache: None,
             baseline: None,
+            guest: None,
         }
     }
 

@@ -11,7 +11,7 @@ use faultline_model::machine::MachineShape;
 use std::time::Duration;
 
 /// The kernel's array with the offset of each CPU's own variables.
-const PER_CPU_OFFSET: &str = "__per_cpu_offset";
+pub(super) const PER_CPU_OFFSET: &str = "__per_cpu_offset";
 
 /// A guest that can count.
 #[derive(Debug)]
@@ -38,13 +38,15 @@ impl CountingGuest {
         &self,
         execution: &Execution,
         cpus: u32,
+        seed: Option<u64>,
         sink: &mut LineSink<'_>,
         stop: &StopFlag,
     ) -> Result<Counted, String> {
         let machine = self.machines.iter().find(|machine| machine.request().shape.cpus() == cpus);
         let machine = machine.ok_or_else(|| format!("there is no machine of {cpus} CPUs"))?;
         let (plugin, file) = self.lens.attached(cpus, false)?;
-        let wanted = GuestExecution { execution, plugin: Some(&plugin), per_cpu_offset: self.per_cpu_offset };
+        let per_cpu_offset = self.per_cpu_offset;
+        let wanted = GuestExecution { execution, plugin: Some(&plugin), per_cpu_offset, program: None, seed };
         let executed = machine.execute_in_guest(&wanted, sink, stop);
         let report = file.read(&executed.console).map(|mut report| {
             for (cpu, &offset) in report.cpus.iter_mut().zip(&executed.per_cpu_offsets) {
@@ -52,13 +54,21 @@ impl CountingGuest {
             }
             report
         });
-        Ok(Counted { ending: executed.ending, report })
+        let seed = seed.filter(|_| executed.repeats_exactly);
+        Ok(Counted { ending: executed.ending, report, seed })
     }
 }
 
 impl Counting for CountingGuest {
-    fn count(&self, execution: &Execution, tasks: u32, sink: &mut LineSink<'_>, stop: &StopFlag) -> Counted {
-        self.try_count(execution, tasks, sink, stop).unwrap_or_else(Counted::not_started)
+    fn count(
+        &self,
+        execution: &Execution,
+        tasks: u32,
+        seed: Option<u64>,
+        sink: &mut LineSink<'_>,
+        stop: &StopFlag,
+    ) -> Counted {
+        self.try_count(execution, tasks, seed, sink, stop).unwrap_or_else(Counted::not_started)
     }
 }
 

@@ -2,11 +2,13 @@
 //! and leaves a report. Other crates find names for what was counted.
 
 mod guest;
+mod guest_program;
 mod model;
 mod program;
 mod report_file;
 
 pub use guest::CountingGuest;
+pub use guest_program::{CountingGuestProgram, ProgramInGuest};
 pub use model::{MachineModel, Quanta};
 pub use program::CountingProgram;
 
@@ -18,9 +20,16 @@ use std::path::PathBuf;
 
 /// A target's ability to count while it executes.
 pub trait Counting {
-    /// Executes like [`crate::Target::execute`], on a machine for that many tasks, and counts. When this returns, all its processes
-    /// have ended.
-    fn count(&self, execution: &Execution, tasks: u32, sink: &mut LineSink<'_>, stop: &StopFlag) -> Counted;
+    /// Executes like [`crate::Target::execute`], on a machine for that many tasks, and counts. `seed`: that of the machine's random
+    /// numbers, if it has one. When this returns, all its processes have ended.
+    fn count(
+        &self,
+        execution: &Execution,
+        tasks: u32,
+        seed: Option<u64>,
+        sink: &mut LineSink<'_>,
+        stop: &StopFlag,
+    ) -> Counted;
 }
 
 /// The result of an execution that was counted.
@@ -30,12 +39,14 @@ pub struct Counted {
     pub ending: Ending,
     /// What was counted, or the reason in words why there is none.
     pub report: Result<RawReport, String>,
+    /// The seed with which the machine does exactly the same again, on any host; `None` if it may not.
+    pub seed: Option<u64>,
 }
 
 impl Counted {
     /// An execution that never started, with the reason in words.
     pub fn not_started(text: String) -> Self {
-        Counted { report: Err(text.clone()), ending: Ending::NotStarted { text } }
+        Counted { report: Err(text.clone()), ending: Ending::NotStarted { text }, seed: None }
     }
 }
 
@@ -56,5 +67,12 @@ impl Lens {
         let file = ReportFile::new(&self.scratch)?;
         let plugin = file.in_directory_of(self.model.plugin(&self.plugin, cpus, file.path(), is_whole));
         Ok((plugin, file))
+    }
+}
+
+/// If a program passed no mark, says how it can be counted.
+fn add_hint_at_marks(report: &mut RawReport) {
+    for problem in report.problems.iter_mut().filter(|problem| problem.kind == "no_mark") {
+        problem.text.push_str("; `--whole` counts all of a run");
     }
 }

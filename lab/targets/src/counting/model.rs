@@ -29,6 +29,13 @@ pub struct Quanta {
 }
 
 impl MachineModel {
+    /// CPUs of a machine for that many threads of a program: one for each, and one for the thread that starts them, rounded up so that all
+    /// sockets and caches have equally many.
+    pub fn cpus_for_threads(&self, threads: u32) -> u32 {
+        let part = self.sockets.max(1).saturating_mul(self.cpus_per_cache.unwrap_or(1).max(1));
+        threads.saturating_add(1).div_ceil(part).saturating_mul(part)
+    }
+
     /// Fails if the machine cannot exist with one of these numbers of CPUs.
     pub fn check(&self, cpus: &[u32]) -> Result<(), TargetError> {
         let hint = "all sockets, and all caches of a socket, have the same number of CPUs: for example `--sockets 2 --cpus-per-cache 4` for 8 CPUs";

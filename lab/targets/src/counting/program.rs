@@ -1,6 +1,6 @@
 //! A program under the lens, in QEMU's user mode. Each of its threads has a CPU.
 
-use super::{Counted, Counting, Lens, MachineModel};
+use super::{Counted, Counting, Lens};
 use crate::execution::LineSink;
 use crate::host::{Host, HostPaths};
 use crate::qemu_user::{UserExecution, UserProgram};
@@ -27,13 +27,6 @@ impl CountingProgram {
         CountingProgram { program, host: Host::new(paths.clone()), paths, lens, is_whole }
     }
 
-    /// CPUs of a machine for that many threads: one for each, and one for the thread that starts them, rounded up so that all sockets and
-    /// caches have equally many.
-    pub fn cpus_for(model: &MachineModel, threads: u32) -> u32 {
-        let part = model.sockets.max(1).saturating_mul(model.cpus_per_cache.unwrap_or(1).max(1));
-        threads.saturating_add(1).div_ceil(part).saturating_mul(part)
-    }
-
     fn run(&self, execution: &Execution, plugin: Option<&Plugin>, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending {
         let arguments: Vec<_> = execution.arguments.iter().map(Into::into).collect();
         let user = UserExecution {
@@ -48,22 +41,28 @@ impl CountingProgram {
 }
 
 impl Counting for CountingProgram {
-    fn count(&self, execution: &Execution, tasks: u32, sink: &mut LineSink<'_>, stop: &StopFlag) -> Counted {
-        let (plugin, file) = match self.lens.attached(Self::cpus_for(&self.lens.model, tasks), self.is_whole) {
+    /// A seed has no effect, because the host's scheduler decides which thread runs.
+    fn count(
+        &self,
+        execution: &Execution,
+        tasks: u32,
+        _seed: Option<u64>,
+        sink: &mut LineSink<'_>,
+        stop: &StopFlag,
+    ) -> Counted {
+        let (plugin, file) = match self.lens.attached(self.lens.model.cpus_for_threads(tasks), self.is_whole) {
             Ok(attached) => attached,
             Err(text) => return Counted::not_started(text),
         };
         let ending = self.run(execution, Some(&plugin), sink, stop);
         let report = file.read(stderr(&ending)).map(with_what_lacks);
-        Counted { ending, report }
+        Counted { ending, report, seed: None }
     }
 }
 
 /// Adds what people should know and the plugin does not say.
 fn with_what_lacks(mut report: RawReport) -> RawReport {
-    for problem in report.problems.iter_mut().filter(|problem| problem.kind == "no_mark") {
-        problem.text.push_str("; `--whole` counts all of a run");
-    }
+    super::add_hint_at_marks(&mut report);
     let forked = match report.forks {
         0 => return report,
         1 => "once; the process that it started was".to_owned(),

@@ -20,6 +20,11 @@ impl Deadline {
         Deadline { until: now + limit.min(FOREVER), looked: now }
     }
 
+    /// Extends it by time in which the workload could not run.
+    pub(crate) fn extend(&mut self, time: Duration) {
+        self.until += time;
+    }
+
     /// The remaining time; zero when it is over. To be called several times a second.
     pub(crate) fn left(&mut self) -> Duration {
         let now = Instant::now();

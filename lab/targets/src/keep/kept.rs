@@ -3,6 +3,7 @@
 
 use super::Deadline;
 use super::keeper::{self, Account, Mark, Told};
+use super::withheld::Withheld;
 use crate::{StopFlag, system_settings};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsString;
@@ -42,6 +43,8 @@ pub(crate) struct Program<'a> {
     pub(crate) arguments: &'a dyn Fn(&Path) -> Vec<OsString>,
     /// What to do with its output.
     pub(crate) output: Output,
+    /// Its time limit does not run while a busy host lets it wait for a CPU.
+    pub(crate) waiting_is_free: bool,
     /// How long it may take to end after it was asked to.
     pub(crate) grace: Grace,
     /// A directory of ours that the keeper removes if we are killed.
@@ -132,6 +135,8 @@ pub(crate) struct Kept {
     mark: Mark,
     scratch: PathBuf,
     grace: Grace,
+    /// If its limit does not run while it waits for a CPU.
+    withheld: Option<Withheld>,
     /// What the keeper has reported so far.
     heard: Vec<u8>,
 }
@@ -182,7 +187,9 @@ impl Kept {
             thread::spawn(move || read_lines(stdout, longest_line, &sender));
             thread::spawn(move || end.send(read_end(stderr, stderr_bytes)));
         }
-        Ok(Kept { keeper, socket, lines, stderr: last_words, mark, scratch, grace: program.grace, heard: Vec::new() })
+        let withheld = program.waiting_is_free.then(|| Withheld::new(keeper.id()));
+        let (stderr, grace, heard) = (last_words, program.grace, Vec::new());
+        Ok(Kept { keeper, socket, lines, stderr, mark, scratch, grace, withheld, heard })
     }
 
     /// Follows the program to its end. When this returns, all its processes have ended.
@@ -205,7 +212,7 @@ impl Kept {
             if stop.is_set() {
                 return Followed::Stopped;
             }
-            let left = deadline.left();
+            let left = self.left(deadline);
             if left.is_zero() {
                 return Followed::TimedOut;
             }
@@ -226,13 +233,21 @@ impl Kept {
         }
     }
 
+    /// The time left until the deadline.
+    fn left(&mut self, deadline: &mut Deadline) -> Duration {
+        if let Some(withheld) = &mut self.withheld {
+            deadline.extend(withheld.since_last());
+        }
+        deadline.left()
+    }
+
     /// Called when the output is closed, or the keeper is gone. Waits to hear how the program ended.
     fn await_end(&mut self, mut deadline: Deadline, stop: &StopFlag) -> End {
         loop {
             if stop.is_set() {
                 return self.stop();
             }
-            let left = deadline.left();
+            let left = self.left(&mut deadline);
             if left.is_zero() {
                 return self.time_out();
             }

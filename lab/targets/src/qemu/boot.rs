@@ -6,6 +6,7 @@ use super::frame::{self, Frame, LONGEST_HEADER_BYTES};
 use super::initramfs::{self, GuestProgram};
 use super::plan::Plan;
 use crate::keep::{Deadline, End, Ended, Grace, Kept, Output, Program};
+use crate::program_files::tree::Tree;
 use crate::{Plugin, StopFlag, plugin};
 use faultline_model::machine::{Accelerator, MachineShape};
 use faultline_model::outcome::GuestFailure;
@@ -21,7 +22,8 @@ use std::time::{Duration, Instant};
 const POWER_OFF_LIMIT: Duration = Duration::from_secs(120);
 
 /// How often a guest may fail to boot in time. Under emulation with many CPUs a boot sometimes stalls: the kernel patches
-/// its own code, and CPUs continue with the translation of the old code (seen with QEMU 7.2). Nothing has been measured at that point.
+/// its own code, and CPUs continue with the translation of the old code (seen with QEMU 7.2). Nothing has been measured at that point. A
+/// boot that repeats exactly would fail again.
 pub(super) const BOOT_TRIALS: u32 = 3;
 
 /// The inputs of a boot.
@@ -36,8 +38,12 @@ pub(super) struct Boot<'a> {
     pub(super) parameters: &'a [String],
     pub(super) tsc_khz: Option<u64>,
     pub(super) plugin: Option<&'a Plugin>,
+    /// Seed of the guest's random numbers; they come from the host if `None`.
+    pub(super) seed: Option<u64>,
     pub(super) agent: &'a [u8],
     pub(super) programs: &'a [GuestProgram],
+    /// Further files for the guest.
+    pub(super) files: Option<&'a Tree>,
     pub(super) plan: &'a Plan,
     /// Time limit until the agent's hello.
     pub(super) boot_limit: Duration,
@@ -78,7 +84,8 @@ pub(super) type FrameSink<'a> = dyn FnMut(&Frame<'_>) -> ControlFlow<()> + 'a;
 impl Boot<'_> {
     /// Boots the guest, and again if it does not boot in time. When this returns, all its processes have ended.
     pub(super) fn run(&self, sink: &mut FrameSink<'_>, stop: &StopFlag) -> Booted {
-        for _ in 1..self.trials {
+        let trials = if self.repeats_exactly() { 1 } else { self.trials };
+        for _ in 1..trials {
             let booted = self.once(sink, stop);
             if !booted.stalled {
                 return booted;
@@ -98,15 +105,8 @@ impl Boot<'_> {
             Ok(initramfs) => initramfs,
             Err(error) => return not_booted(format!("no initramfs in {}: {error}", self.scratch.display())),
         };
-        let command_line = CommandLine {
-            shape: self.shape,
-            accelerator: self.accelerator,
-            kernel: self.kernel,
-            initramfs: &path_of(&initramfs),
-            parameters: self.parameters,
-            tsc_khz: self.tsc_khz,
-            plugin: self.plugin,
-        };
+        let initramfs_path = path_of(&initramfs);
+        let command_line = self.command_line(&initramfs_path);
         let program = Program {
             keeper: self.keeper,
             scratch: self.scratch,
@@ -116,6 +116,7 @@ impl Boot<'_> {
                 longest_line: LONGEST_LINE_BYTES + 1 + LONGEST_HEADER_BYTES,
                 stderr_bytes: console::KEPT_BYTES,
             },
+            waiting_is_free: true,
             grace: self.plugin.map_or(Grace::NONE, |_| plugin::grace(self.shape.cpus())),
             ours: self.plugin.and_then(|plugin| plugin.directory.as_deref()),
             environment: &[],
@@ -131,10 +132,28 @@ impl Boot<'_> {
         }
     }
 
+    /// Whether another boot with the same inputs does exactly the same, on any host.
+    pub(super) fn repeats_exactly(&self) -> bool {
+        self.command_line(Path::new("")).repeats_exactly()
+    }
+
+    fn command_line<'b>(&'b self, initramfs: &'b Path) -> CommandLine<'b> {
+        CommandLine {
+            shape: self.shape,
+            accelerator: self.accelerator,
+            kernel: self.kernel,
+            initramfs,
+            parameters: self.parameters,
+            tsc_khz: self.tsc_khz,
+            plugin: self.plugin,
+            seed: self.seed,
+        }
+    }
+
     /// The initramfs in an unnamed file, which disappears with this process in any case.
     fn initramfs(&self) -> io::Result<File> {
         let file = tempfile::tempfile_in(self.scratch).map_err(|error| error.kind())?;
-        initramfs::write(BufWriter::new(&file), self.agent, self.programs, self.plan)?;
+        initramfs::write(BufWriter::new(&file), self.agent, self.programs, self.files, self.plan)?;
         Ok(file)
     }
 }

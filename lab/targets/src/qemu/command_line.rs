@@ -31,6 +31,22 @@ const TSC_STEP_KHZ: u64 = 1000;
 /// does not affect emulated devices.
 const TICKS_PER_SECOND: u64 = 250;
 
+/// The same under the lens, where the counter follows the instructions: QEMU's counter then has a tick for each nanosecond of the guest's time.
+const EXACT_TSC_KHZ: u64 = 1_000_000;
+
+/// Arguments that keep the host's clock and randomness out of a guest under the lens, so that two boots execute the same instructions.
+const EXACT: [(&str, &str); 4] = [
+    // All CPUs on one thread, in turn. The size of the buffer for translated code would depend on the host's memory, and when it is
+    // full, a turn ends.
+    ("-accel", "tcg,thread=single,tb-size=512"),
+    // Time follows the instructions: 16 ns each until the region of interest, where the plugin sets the time. With a shorter time,
+    // waiting loops take most of a boot. If all CPUs are idle, it skips to the next timer.
+    ("-icount", "shift=4,sleep=off"),
+    ("-rtc", "base=2020-01-01,clock=vm"),
+    // As for other guests. With `fsrm` and counted instructions, QEMU 10 hangs at boot.
+    ("-cpu", "max,erms=off,fsrm=off,la57=off"),
+];
+
 /// All of a boot's arguments.
 pub(super) struct CommandLine<'a> {
     pub(super) shape: MachineShape,
@@ -42,21 +58,30 @@ pub(super) struct CommandLine<'a> {
     /// Frequency of the time stamp counter, if it is known.
     pub(super) tsc_khz: Option<u64>,
     pub(super) plugin: Option<&'a Plugin>,
+    /// Seed of the guest's random numbers; they come from the host if `None`.
+    pub(super) seed: Option<u64>,
 }
 
 impl CommandLine<'_> {
     /// The kernel's command line.
     pub(super) fn kernel_parameters(&self) -> String {
         let mut parameters: Vec<String> = KERNEL_PARAMETERS.iter().map(|&parameter| parameter.to_owned()).collect();
-        if let Some(khz) = self.tsc_khz {
+        if let Some(khz) = self.tsc_khz() {
             // Other emulated timers are slow to read and late on a loaded host, too late to calibrate this counter.
-            let khz = (khz + TSC_STEP_KHZ / 2) / TSC_STEP_KHZ * TSC_STEP_KHZ;
             // It is also unnecessary that each CPU measures its delay loop, which takes most of a boot with many CPUs.
             let loops = khz * 1000 / TICKS_PER_SECOND;
             parameters.extend(["tsc=reliable".to_owned(), format!("tsc_early_khz={khz}"), format!("lpj={loops}")]);
         }
         parameters.extend(self.parameters.iter().cloned());
         parameters.join(" ")
+    }
+
+    /// Frequency of the time stamp counter as the kernel is told.
+    fn tsc_khz(&self) -> Option<u64> {
+        if self.plugin.is_some() {
+            return Some(EXACT_TSC_KHZ);
+        }
+        self.tsc_khz.map(|khz| (khz + TSC_STEP_KHZ / 2) / TSC_STEP_KHZ * TSC_STEP_KHZ)
     }
 
     /// The emulator's arguments. The first serial port is the kernel's console and goes to standard error; the second is the
@@ -66,12 +91,12 @@ impl CommandLine<'_> {
         let mut option = |name: &str, value: &OsStr| arguments.extend([OsString::from(name), value.to_owned()]);
         let mut put = |name: &str, value: &str| option(name, OsStr::new(value));
         match self.accelerator {
+            Accelerator::Tcg if self.plugin.is_some() => EXACT.into_iter().for_each(|(name, value)| put(name, value)),
             Accelerator::Tcg => {
-                // The lens needs all CPUs on one thread, in turn; without a plugin each CPU has its own thread.
-                put("-accel", if self.plugin.is_some() { "tcg,thread=single" } else { "tcg,thread=multi" });
+                put("-accel", "tcg,thread=multi");
                 // Without `rep stosb`, where each iteration is an access, and without five-level paging, which moves the
                 // kernel's direct map.
-                put("-cpu", "max,erms=off,la57=off");
+                put("-cpu", "max,erms=off,fsrm=off,la57=off");
             }
             Accelerator::Kvm => {
                 put("-accel", "kvm");
@@ -94,11 +119,20 @@ impl CommandLine<'_> {
         }
         option("-kernel", self.kernel.as_os_str());
         option("-initrd", self.initramfs.as_os_str());
+        if let Some(seed) = self.seed {
+            option("-seed", OsStr::new(&seed.to_string()));
+        }
         if let Some(plugin) = self.plugin {
             option("-plugin", &plugin.option());
         }
         arguments.extend(["-nodefaults".into(), "-no-reboot".into()]);
         arguments
+    }
+
+    /// Whether a guest with these arguments does exactly the same in every boot, on any host: its random numbers come from a seed, and its
+    /// time from the instructions that it executed (`-icount`), not from the host's clock.
+    pub(super) fn repeats_exactly(&self) -> bool {
+        self.seed.is_some() && self.arguments().iter().any(|argument| argument == "-icount")
     }
 
     /// CPUs, memory, and their topology.
@@ -124,16 +158,29 @@ impl CommandLine<'_> {
 mod tests {
     use super::*;
 
-    fn line(cpus: u32, sockets: u32, plugin: Option<&Plugin>) -> String {
-        let command_line = CommandLine {
+    fn command_line<'a>(
+        cpus: u32,
+        sockets: u32,
+        plugin: Option<&'a Plugin>,
+        parameters: &'a [String],
+    ) -> CommandLine<'a> {
+        CommandLine {
             shape: MachineShape::new(cpus, sockets, Some(1024)).unwrap(),
             accelerator: Accelerator::Tcg,
             kernel: Path::new("/boot/a,b"),
             initramfs: Path::new("/i"),
-            parameters: &["maxcpus=2".to_owned()],
+            parameters,
             tsc_khz: Some(2_596_131),
             plugin,
-        };
+            seed: None,
+        }
+    }
+
+    fn line(cpus: u32, sockets: u32, plugin: Option<&Plugin>) -> String {
+        joined(&command_line(cpus, sockets, plugin, &["maxcpus=2".to_owned()]))
+    }
+
+    fn joined(command_line: &CommandLine<'_>) -> String {
         let words = command_line.arguments();
         words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
@@ -163,6 +210,27 @@ mod tests {
     fn a_plugin_is_loaded() {
         let plugin = Plugin { file: "/p.so".into(), values: vec![("a".into(), "1,2".into())], directory: None };
         let line = line(1, 1, Some(&plugin));
-        assert!(line.contains("-plugin file=/p.so,a=1,,2 ") && line.contains("-accel tcg,thread=single "), "{line}");
+        assert!(line.contains("-plugin file=/p.so,a=1,,2 ") && line.contains("-accel tcg,thread=single,"), "{line}");
+    }
+
+    #[test]
+    fn nothing_of_the_host_s_clock_gets_into_a_guest_under_the_lens() {
+        let plugin = Plugin { file: "/p.so".into(), values: Vec::new(), directory: None };
+        let line = line(1, 1, Some(&plugin));
+        assert!(
+            line.contains(
+                "-icount shift=4,sleep=off -rtc base=2020-01-01,clock=vm -cpu max,erms=off,fsrm=off,la57=off "
+            ),
+            "{line}"
+        );
+        assert!(line.contains("tsc=reliable tsc_early_khz=1000000 lpj=4000000 ") && !line.contains("2596"), "{line}");
+    }
+
+    #[test]
+    fn a_seed_is_passed_on_and_nothing_repeats_without_one() {
+        let without = command_line(2, 1, None, &[]);
+        assert!(!joined(&without).contains("-seed") && !without.repeats_exactly());
+        let with = CommandLine { seed: Some(u64::MAX), ..without };
+        assert!(joined(&with).contains("-seed 18446744073709551615 "), "{}", joined(&with));
     }
 }

@@ -1,5 +1,6 @@
 //! Frames, in which a guest's agent reports (docs/FORMATS.md, "What a guest says"): the reader of one line.
 
+use faultline_model::lens::raw::Mapping;
 use std::fmt;
 
 /// The text of the agent's hello: format and version.
@@ -35,6 +36,14 @@ pub(super) enum Frame<'a> {
     PerCpu(u64),
     /// Why there are no such offsets.
     NoPerCpu(String),
+    /// Code that a process of the program mapped.
+    Map(Mapping),
+    /// Why some of these are missing.
+    NoMaps(String),
+    /// How many processes ran, with the program.
+    Processes(u64),
+    /// Processes that went on after the program were killed.
+    Left,
     /// The agent failed.
     Failed(String),
     /// The plan is done.
@@ -89,10 +98,24 @@ fn frame<'a>(kind: &[u8], text: &'a [u8]) -> Result<Frame<'a>, NoFrame> {
         b"symbols" => Frame::Symbols(text),
         b"per-cpu" => Frame::PerCpu(number(text, 16).ok_or(NoFrame::Rubbish)?),
         b"no-per-cpu" => Frame::NoPerCpu(words()),
+        b"map" => Frame::Map(mapping(text).ok_or(NoFrame::Rubbish)?),
+        b"no-maps" => Frame::NoMaps(words()),
+        b"processes" => Frame::Processes(number(text, 10).ok_or(NoFrame::Rubbish)?),
+        b"left" => Frame::Left,
         b"failed" => Frame::Failed(words()),
         b"end" => Frame::End,
         _ => return Err(NoFrame::Rubbish),
     })
+}
+
+/// `PROCESS ADDRESS LENGTH OFFSET PATH`, numbers after the first in hexadecimal.
+fn mapping(text: &[u8]) -> Option<Mapping> {
+    let mut words = text.splitn(5, |&byte| byte == b' ');
+    let process = number(words.next()?, 10)?;
+    let mut next = || number(words.next()?, 16);
+    let (address, length, offset) = (next()?, next()?, next()?);
+    let path = String::from_utf8_lossy(words.next()?).into_owned();
+    Some(Mapping { process, address, length, offset, path })
 }
 
 fn number<N: TryFrom<u64>>(text: &[u8], radix: u32) -> Option<N> {
@@ -113,6 +136,9 @@ mod tests {
         assert_eq!(parse(b"exit 2 71"), Ok(Frame::Exit(71)));
         assert_eq!(parse(b"per-cpu 16 ffff88803fc00000"), Ok(Frame::PerCpu(0xffff_8880_3fc0_0000)));
         assert_eq!(parse(b"end 0 "), Ok(Frame::End));
+        let mapping = Mapping { process: 40, address: 0x401000, length: 0x8a000, offset: 0x1000, path: "/a b".into() };
+        assert_eq!(parse(b"map 25 40 401000 8a000 1000 /a b"), Ok(Frame::Map(mapping)));
+        assert_eq!(parse(b"map 5 40 40"), Err(NoFrame::Rubbish));
     }
 
     #[test]

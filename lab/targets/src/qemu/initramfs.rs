@@ -1,8 +1,11 @@
-//! The guest's file system: the agent as its first process, the workloads, and the plan of one boot.
+//! The guest's file system: the agent as its first process, the workloads or a program's files, and the plan of one boot.
 
 use super::plan::Plan;
+use crate::program_files::tree::{Node, Tree};
 use cpio::newc::Builder;
+use std::fs;
 use std::io::{self, Write};
+use std::path::Path;
 
 /// Directory of the workloads' programs in a guest.
 pub(super) const WORKLOADS: &str = "/workloads";
@@ -13,6 +16,11 @@ const DIRECTORY_MODE: u32 = 0o040_755;
 const PROGRAM_MODE: u32 = 0o100_755;
 const FILE_MODE: u32 = 0o100_644;
 
+/// The kinds of files in their modes.
+const DIRECTORY: u32 = 0o040_000;
+const REGULAR: u32 = 0o100_000;
+const LINK_MODE: u32 = 0o120_777;
+
 /// A program that goes into the guest.
 #[derive(Debug, Clone)]
 pub(super) struct GuestProgram {
@@ -20,9 +28,18 @@ pub(super) struct GuestProgram {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Writes the archive, in the kernel's own format (`newc`). Fails if `out` cannot be written.
-pub(super) fn write(out: impl Write, agent: &[u8], programs: &[GuestProgram], plan: &Plan) -> io::Result<()> {
+/// Writes the archive, in the kernel's own format (`newc`). `tree`: further files. Fails if `out` cannot be written, or a file cannot be read.
+pub(super) fn write(
+    out: impl Write,
+    agent: &[u8],
+    programs: &[GuestProgram],
+    tree: Option<&Tree>,
+    plan: &Plan,
+) -> io::Result<()> {
     let mut archive = Archive { out, entries: 0 };
+    for (path, node) in tree.into_iter().flat_map(Tree::nodes) {
+        archive = archive.put_node(path, node)?;
+    }
     for directory in DIRECTORIES {
         archive = archive.put(directory, DIRECTORY_MODE, &[])?;
     }
@@ -48,6 +65,21 @@ impl<W: Write> Archive<W> {
         entry.write_all(bytes)?;
         Ok(Archive { out: entry.finish()?, entries })
     }
+
+    fn put_node(self, path: &Path, node: &Node) -> io::Result<Self> {
+        let name = path.strip_prefix("/").unwrap_or(path).to_str();
+        let name = name.ok_or_else(|| io::Error::other(format!("the name of {} is not UTF-8", path.display())))?;
+        match node {
+            Node::Directory(mode) => self.put(name, DIRECTORY | mode, &[]),
+            Node::Link(text) => self.put(name, LINK_MODE, text.as_os_str().as_encoded_bytes()),
+            Node::Text(text) => self.put(name, FILE_MODE, text.as_bytes()),
+            Node::File { source, mode, .. } => {
+                let bytes = fs::read(source)
+                    .map_err(|error| io::Error::other(format!("{} cannot be read: {error}", source.display())))?;
+                self.put(name, REGULAR | mode, &bytes)
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -61,7 +93,9 @@ mod tests {
         let mut plan = Plan::default();
         plan.add(&["run", "/workloads/zero_fill"]);
         let mut archive = Vec::new();
-        write(&mut archive, b"agent", &programs, &plan).unwrap();
+        let mut tree = Tree::default();
+        tree.add_text(Path::new("/etc/hosts"), "127.0.0.1 localhost\n");
+        write(&mut archive, b"agent", &programs, Some(&tree), &plan).unwrap();
 
         let mut left = archive.as_slice();
         let mut found = Vec::new();
@@ -76,9 +110,13 @@ mod tests {
             left = reader.finish().unwrap();
         }
         let names: Vec<&str> = found.iter().map(|(name, ..)| name.as_str()).collect();
-        assert_eq!(names, ["faultline", "workloads", "init", "workloads/zero_fill", "faultline/plan"]);
-        assert_eq!(found[2], ("init".to_owned(), PROGRAM_MODE, b"agent".to_vec()));
-        assert_eq!(found[3].2, [7; 5]);
-        assert_eq!(found[4].2, b"2\0run\0/workloads/zero_fill\0");
+        assert_eq!(
+            names,
+            ["etc", "etc/hosts", "faultline", "workloads", "init", "workloads/zero_fill", "faultline/plan"]
+        );
+        assert_eq!(found[1], ("etc/hosts".to_owned(), FILE_MODE, b"127.0.0.1 localhost\n".to_vec()));
+        assert_eq!(found[4], ("init".to_owned(), PROGRAM_MODE, b"agent".to_vec()));
+        assert_eq!(found[5].2, [7; 5]);
+        assert_eq!(found[6].2, b"2\0run\0/workloads/zero_fill\0");
     }
 }

@@ -4,6 +4,7 @@ use super::boot::{Boot, BootEnd, FrameSink};
 use super::frame::Frame;
 use super::initramfs::{GuestProgram, WORKLOADS};
 use super::plan::Plan;
+use crate::program_files::SCRATCH;
 use crate::system_files::{SentFiles, SystemFiles};
 use crate::{StopFlag, TargetError, linux_facts};
 use faultline_model::describe::{self, WorkloadInfo};
@@ -12,9 +13,6 @@ use faultline_model::outcome::GuestFailure;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
-
-/// Where scratch files are in a guest.
-pub(super) const SCRATCH: &str = "/tmp";
 
 /// Facts from the kernel's own files, by key.
 const KERNEL_FILES: [(&str, &str); 3] = [

@@ -2,9 +2,10 @@
 
 use super::initramfs::GuestProgram;
 use crate::TargetError;
-use crate::executable::{Executable, Linking};
+use crate::executable::{self, Executable, Linking};
 use faultline_model::facts::Facts;
 use sha2::{Digest, Sha256};
+use std::ops::Range;
 use std::path::Path;
 
 const AGENT: &str = "agent";
@@ -41,6 +42,17 @@ impl Programs {
             return Err(missing(&workloads, "it holds no workload"));
         }
         Ok(Programs { agent, programs })
+    }
+
+    /// The agent alone, for a guest in which a user's program runs. Fails if it cannot be read, or cannot run in a guest.
+    pub(super) fn agent_alone(directory: &Path) -> Result<Self, TargetError> {
+        Ok(Programs { agent: read(&directory.join(AGENT))?, programs: Vec::new() })
+    }
+
+    /// The addresses of the agent's code. Fails if it is damaged.
+    pub(super) fn agent_code(&self) -> Result<Range<u64>, TargetError> {
+        executable::code_range(&self.agent)
+            .ok_or_else(|| missing(Path::new(AGENT), "its ELF headers do not say where its code is"))
     }
 
     /// Two runs are comparable only if their workloads are the same programs.

@@ -1,0 +1,224 @@
+//! A program under the lens, in a guest.
+
+use super::kernel::{emulator, guest, image, machine_request, symbols_failed};
+use super::program::{BEGIN_MARK, check_directory, directory, name, threads};
+use super::request::{GuestRequest, LensProgramRequest};
+use super::run::{self, LensRun};
+use super::saved_file::{found_again, saved};
+use super::{gates, model};
+use crate::conclusion::Measured;
+use crate::error::Error;
+use crate::lab::Lab;
+use crate::observer::Notice;
+use crate::target::or_stopped;
+use faultline_model::lens::settings::{LensAgain, ProgramGuest};
+use faultline_model::machine::{Guest, Machine, MachineShape, usual_boot_limit};
+use faultline_model::record::RunId;
+use faultline_model::subject::{Subject, SubjectKind};
+use faultline_runner::lens::{ImagesInGuest, Naming, plan_program};
+use faultline_symbols::{Image, Kallsyms};
+use faultline_targets::Target;
+use faultline_targets::counting::{CountingGuestProgram, Lens, MachineModel, ProgramInGuest};
+use faultline_targets::program_files::{ProgramFiles, With};
+use faultline_targets::qemu::{KernelImage, QemuMachine};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// What programs find in their environment unless the user sets it: where scratch files go.
+const SCRATCH_VARIABLES: [(&str, &str); 2] = [("HOME", "/tmp"), ("TMPDIR", "/tmp")];
+
+/// Runs a program in guests on modelled machines, and concludes. Fails if the request is impossible, a file of the program or another part is missing, the guest
+/// does not boot, or the database cannot be written.
+pub(super) fn program(
+    request: &LensProgramRequest,
+    wanted: &GuestRequest,
+    lab: &mut Lab<'_>,
+) -> Result<Measured, Error> {
+    let LensProgramRequest { argv, under, .. } = request;
+    let machine = model::machine(&under.model, lab.places)?;
+    let threads = threads(request)?;
+    gates::check_counts(&under.gates, &threads)?;
+    machine.check(&cpus(&machine, &threads)).map_err(Error::target_as_usage)?;
+    let directory = directory()?;
+    let environment = environment(&wanted.environment);
+    let files = ProgramFiles::find(Path::new(&argv[0]), Path::new(&directory), &wanted.with, &environment)
+        .map_err(Error::target_as_usage)?;
+    let shapes = shapes(&machine, &threads, wanted.memory_mib, &files)?;
+    emulator(lab.places)?;
+    let kernel = image(wanted.kernel.as_deref())?;
+    let has_marks = look_into(files.program(), lab)?;
+    let plugin = model::plugin(lab.places)?;
+    let baseline = gates::baseline(&under.gates, lab.places)?;
+    lab.places.guest_paths()?;
+    let is_whole = request.whole || !has_marks;
+    let (times, cache) = model::times_and_cache(&machine);
+    let again = LensAgain {
+        subject: saved(files.program())?,
+        plugin: saved(&plugin)?,
+        vmlinux: None,
+        directory: Some(directory.clone()),
+        whole: is_whole,
+        memory_mib: wanted.memory_mib,
+        times,
+        cache,
+        baseline: under.gates.baseline.map(|run| run.0),
+        guest: Some(ProgramGuest {
+            kernel: saved(&kernel.path)?,
+            with: wanted.with.iter().map(with_as_saved).collect(),
+            environment: environment.clone(),
+            kernel_too: wanted.kernel_too,
+            files_sha256: files.sha256().map_err(Error::target_as_usage)?,
+        }),
+    };
+    let guest = guest(shapes[0], &kernel, &wanted.parameters);
+    let what = SubjectKind::Program { argv: argv.clone() };
+    let subject = Subject { what, commit: under.commit.clone(), ..Subject::as_is(Machine::Qemu(guest.clone())) };
+    let asked = run::request(under, threads, again);
+    let plan = plan_program(&asked, &name(files.program()))?;
+    gates::check_names(&under.gates, &plan)?;
+    let program =
+        ProgramInGuest { files: Rc::new(files), directory, environment, is_whole, kernel_too: wanted.kernel_too };
+    let (target, naming) = counting(guest, kernel, &shapes, program, machine, plugin, lab)?;
+    let run = LensRun {
+        plan: &plan,
+        subject: &subject,
+        workloads: &[],
+        target: &target,
+        naming: &naming,
+        under,
+        baseline: baseline.as_ref(),
+    };
+    run.run(lab)
+}
+
+/// The target of a resumed run, with names. Fails if a file is missing or has changed, in another directory, or if the guest does not boot.
+#[allow(clippy::too_many_arguments, reason = "each is a part of the saved run")]
+pub(super) fn again(
+    argv: &[String],
+    guest: &Guest,
+    threads: &[u32],
+    again: &LensAgain,
+    model: MachineModel,
+    plugin: PathBuf,
+    run: RunId,
+    lab: &mut Lab<'_>,
+) -> Result<(Box<dyn Target>, Naming), Error> {
+    check_directory(again, run)?;
+    let (Some(saved_guest), Some(directory), Some(word)) = (&again.guest, &again.directory, argv.first()) else {
+        return Err(Error::failed(
+            format!("run {run} does not say how its program ran in a guest"),
+            "its database was changed by hand; start a new run",
+        ));
+    };
+    found_again(&again.subject, "the program", run)?;
+    let kernel = KernelImage::open(Some(&found_again(&saved_guest.kernel, "the kernel image", run)?))?;
+    let with: Vec<With> = saved_guest.with.iter().map(with_again).collect();
+    let files = ProgramFiles::find(Path::new(word), Path::new(directory), &with, &saved_guest.environment)?;
+    if files.sha256()? != saved_guest.files_sha256 {
+        return Err(Error::failed(
+            format!(
+                "files of the program have changed since run {run} began, so counts before and after are not comparable"
+            ),
+            format!(
+                "restore its libraries and what `--with` named, or start a new run: the counts of run {run} are kept"
+            ),
+        ));
+    }
+    let shapes = shapes(&model, threads, again.memory_mib, &files)?;
+    let program = ProgramInGuest {
+        files: Rc::new(files),
+        directory: directory.clone(),
+        environment: saved_guest.environment.clone(),
+        is_whole: again.whole,
+        kernel_too: saved_guest.kernel_too,
+    };
+    let (target, naming) = counting(guest.clone(), kernel, &shapes, program, model, plugin, lab)?;
+    Ok((Box::new(target), naming))
+}
+
+/// The machine in each of the shapes, under the lens, with names. Fails if the guest does not boot.
+fn counting(
+    guest: Guest,
+    kernel: KernelImage,
+    shapes: &[MachineShape],
+    program: ProgramInGuest,
+    model: MachineModel,
+    plugin: PathBuf,
+    lab: &Lab<'_>,
+) -> Result<(CountingGuestProgram, Naming), Error> {
+    let stopped = |error| or_stopped(error, lab.stop);
+    let paths = lab.places.guest_paths()?;
+    let first = QemuMachine::start_for_programs(machine_request(guest, kernel), paths, emulator(lab.places)?, lab.stop)
+        .map_err(stopped)?;
+    let symbols = if program.kernel_too { first.symbols(lab.stop).map_err(stopped)? } else { Vec::new() };
+    let lens = Lens { plugin, model, scratch: lab.places.scratch.clone() };
+    let shapes: Vec<_> = shapes.iter().map(|&shape| (shape, usual_boot_limit(shape.cpus()))).collect();
+    let images = ImagesInGuest::new(program.files.clone());
+    let target = CountingGuestProgram::new(first, &shapes, program, lens, &symbols)?;
+    let kernel = match symbols.is_empty() {
+        true => None,
+        false => Some(Rc::new(Kallsyms::new(symbols).map_err(symbols_failed)?)),
+    };
+    Ok((target, Naming::ProgramInGuest { images, kernel }))
+}
+
+/// A machine for each number of threads, the smallest first. Fails if it cannot exist, or if its memory cannot hold the files.
+fn shapes(
+    model: &MachineModel,
+    threads: &[u32],
+    memory_mib: Option<u64>,
+    files: &ProgramFiles,
+) -> Result<Vec<MachineShape>, Error> {
+    let needed = files.memory_mib();
+    if let Some(given) = memory_mib.filter(|&given| given < needed) {
+        return Err(Error::usage(
+            format!("{given} MiB of memory are too few for the program's files, which need {needed} MiB"),
+            format!("`--memory {needed}` or more; the program's own memory comes on top"),
+        ));
+    }
+    let shape = |&cpus: &u32| {
+        let usual = MachineShape::new(cpus, model.sockets, memory_mib)?;
+        match memory_mib {
+            Some(_) => Ok(usual),
+            None => MachineShape::new(cpus, model.sockets, Some(usual.memory_mib() + needed)),
+        }
+    };
+    let shapes: Result<_, faultline_model::machine::MachineError> = cpus(model, threads).iter().map(shape).collect();
+    shapes.map_err(|error| Error::usage(error.problem, error.hint))
+}
+
+/// The numbers of CPUs for these numbers of threads, each once, the smallest first.
+fn cpus(model: &MachineModel, threads: &[u32]) -> Vec<u32> {
+    let mut cpus: Vec<u32> = threads.iter().map(|&threads| model.cpus_for_threads(threads)).collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    cpus
+}
+
+/// Whether the program has marks; reports it if it has no names. Fails if it cannot be read.
+fn look_into(program: &Path, lab: &mut Lab<'_>) -> Result<bool, Error> {
+    let bytes = std::fs::read(program).map_err(|error| {
+        Error::usage(format!("cannot read {}: {error}", program.display()), "name a file that can be read")
+    })?;
+    // A script has no names of its own.
+    if Image::parse(&bytes).is_ok_and(|image| !image.has_symbols()) {
+        lab.observer.notice(&Notice::NoSymbols { program: program.to_owned() });
+    }
+    Ok(memchr::memmem::find(&bytes, BEGIN_MARK).is_some())
+}
+
+/// The program's whole environment. It gets nothing else of ours than `PATH`, so that it runs alike everywhere.
+fn environment(given: &[(String, String)]) -> Vec<(String, String)> {
+    let path = std::env::var("PATH").ok().map(|path| ("PATH".to_owned(), path));
+    let scratch = SCRATCH_VARIABLES.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    path.into_iter().chain(scratch).chain(given.iter().cloned()).collect()
+}
+
+fn with_as_saved(with: &With) -> (String, Option<String>) {
+    let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+    (text(&with.source), with.place.as_ref().map(text))
+}
+
+fn with_again((source, place): &(String, Option<String>)) -> With {
+    With { source: source.into(), place: place.as_ref().map(PathBuf::from) }
+}

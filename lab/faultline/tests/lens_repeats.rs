@@ -1,0 +1,159 @@
+//! A machine under the lens repeats itself exactly: two boots with the same seed have the same report, byte for byte, and the same
+//! output with its time stamps, although the host is busy during one of them. Boots the distribution's own kernel: `make test-repeats`
+//! for small machines, `make test-guest` for all. Needs what the tests in `lens_kernel.rs` need.
+
+mod lab;
+
+use faultline_coherence::CostTable;
+use faultline_model::machine::{Accelerator, MachineShape, counted_boot_limit, usual_boot_limit};
+use faultline_targets::counting::{MachineModel, Quanta};
+use faultline_targets::host::HostPaths;
+use faultline_targets::qemu::{Emulator, GuestExecution, GuestPaths, KernelImage, MachineRequest, QemuMachine};
+use faultline_targets::{Ending, Execution, Plugin, StopFlag};
+use lab::Lab;
+use lab::guest::{emulator, guest_directory};
+use serde_json::Value;
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
+/// Everything that a boot leaves.
+#[derive(PartialEq, Eq)]
+struct Left {
+    report: Vec<u8>,
+    lines: Vec<String>,
+    console: String,
+}
+
+struct Guest {
+    lab: Lab,
+    machine: QemuMachine,
+}
+
+impl Guest {
+    fn new() -> Self {
+        let lab = Lab::new();
+        let host =
+            HostPaths { workloads: PathBuf::new(), scratch: lab.path("scratch"), keeper: lab::program().to_owned() };
+        let paths = GuestPaths { guest: guest_directory(), host, cache: lab.path("cache") };
+        let request = MachineRequest {
+            shape: MachineShape::new(2, 1, None).unwrap(),
+            kernel: KernelImage::open(None).unwrap(),
+            accelerator: Accelerator::Tcg,
+            boot_limit: usual_boot_limit(2),
+            parameters: Vec::new(),
+        };
+        let emulator = Emulator::find(emulator().as_deref()).unwrap();
+        Guest { machine: QemuMachine::start(request, paths, emulator, &StopFlag::default()).unwrap(), lab }
+    }
+
+    /// Boots with that many CPUs and a seed, and zero-fills with a task on each CPU.
+    fn boot(&self, cpus: u32, seed: u64) -> Left {
+        let report = self.lab.path("report.json");
+        let pin = (0..cpus).map(|cpu| cpu.to_string()).collect::<Vec<_>>().join(",");
+        let tasks = cpus.to_string();
+        let words = ["--variant", "base", "--mode", "process", "--tasks", &tasks, "--pin", &pin, "--ops", "64"];
+        let execution = Execution {
+            workload: "zero_fill".to_owned(),
+            arguments: words.map(str::to_owned).to_vec(),
+            limit: Duration::from_secs(600),
+            environment: Vec::new(),
+            system_settings: Vec::new(),
+        };
+        let plugin = plugin(cpus, &report);
+        let wanted = GuestExecution {
+            execution: &execution,
+            plugin: Some(&plugin),
+            per_cpu_offset: None,
+            program: None,
+            seed: Some(seed),
+        };
+        let shape = MachineShape::new(cpus, 1, None).unwrap();
+        let machine = self.machine.with_shape(shape, counted_boot_limit(cpus));
+        let mut lines = Vec::new();
+        let executed = machine.execute_in_guest(
+            &wanted,
+            &mut |line| {
+                lines.push(String::from_utf8(line.to_vec()).unwrap());
+                ControlFlow::Continue(())
+            },
+            &StopFlag::default(),
+        );
+        let done = Ending::Exited { status: 0, stderr: String::new() };
+        assert_eq!(executed.ending, done, "{}", executed.console);
+        let left = Left { report: fs::read(&report).unwrap(), lines, console: executed.console };
+        fs::remove_file(report).unwrap();
+        left
+    }
+}
+
+fn plugin(cpus: u32, report: &Path) -> Plugin {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/lens/libfaultline_lens.so");
+    assert!(file.exists(), "no {}; hint: `make lens`", file.display());
+    let costs = CostTable::default();
+    let model = MachineModel { sockets: 1, cpus_per_cache: None, costs, caches: None, quanta: Quanta::default() };
+    model.plugin(&file, cpus, report.to_str().unwrap(), false)
+}
+
+/// Does `what` while every CPU of this host is busy twice over.
+fn while_busy<T>(what: impl FnOnce() -> T) -> T {
+    let is_over = AtomicBool::new(false);
+    let cpus = thread::available_parallelism().unwrap().get();
+    thread::scope(|scope| {
+        for _ in 0..2 * cpus {
+            scope.spawn(|| {
+                while !is_over.load(Relaxed) {
+                    std::hint::black_box((0..100_000).sum::<u64>());
+                }
+            });
+        }
+        // A failed boot must end the load too.
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(what));
+        is_over.store(true, Relaxed);
+        done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+#[track_caller]
+fn assert_repeats(guest: &Guest, cpus: u32) -> Left {
+    let quiet = guest.boot(cpus, 1);
+    let busy = while_busy(|| guest.boot(cpus, 1));
+    assert_eq!(quiet.lines, busy.lines, "{cpus} CPUs");
+    assert_eq!(quiet.console, busy.console, "{cpus} CPUs");
+    assert!(quiet.report == busy.report, "the reports at {cpus} CPUs differ: {:?}", [&quiet, &busy].map(counts));
+    let counts = counts(&quiet);
+    assert!(counts.len() == cpus as usize && counts.iter().all(|&count| count > 0), "{counts:?}");
+    // Each CPU does the same work, and what a CPU does is counted as its own.
+    let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
+    assert!(most * 10 <= least * 15, "{counts:?}");
+    quiet
+}
+
+/// Instructions by CPU.
+fn counts(left: &Left) -> Vec<u64> {
+    let report: Value = serde_json::from_slice(&left.report).unwrap();
+    let cpus = report["cpus"].as_array().unwrap();
+    cpus.iter().map(|cpu| cpu["instructions"].as_u64().unwrap()).collect()
+}
+
+#[test]
+#[ignore = "boots guests: make test-repeats"]
+fn small_machines_repeat_themselves() {
+    let guest = Guest::new();
+    let first = assert_repeats(&guest, 4);
+    assert_repeats(&guest, 8);
+    assert!(guest.boot(4, 2).report != first.report, "the seed has no effect");
+    assert_eq!(guest.lab.left_over(), Vec::<String>::new());
+    assert_eq!(guest.lab.scratch_left(), Vec::<PathBuf>::new());
+}
+
+#[test]
+#[ignore = "boots large guests: make test-guest"]
+fn large_machines_repeat_themselves() {
+    let guest = Guest::new();
+    assert_repeats(&guest, 32);
+    assert_repeats(&guest, 64);
+}

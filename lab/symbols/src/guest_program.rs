@@ -1,0 +1,100 @@
+//! Names for a program in a guest: those of its own file, of its libraries, and of other programs that it starts; and the kernel's
+//! if it was counted too.
+
+use crate::image::Image;
+use crate::kernel::KernelNames;
+use crate::kernel_layout::KERNEL_FROM;
+use crate::names::Names;
+use faultline_model::lens::data::{Code, Data};
+use faultline_model::lens::raw::{Mapping, Space};
+use std::rc::Rc;
+
+/// How far after the program's variables its heap is searched for: Linux puts it within 32 MiB of them, and its libraries far away.
+const HEAP_BYTES: u64 = 1 << 30;
+
+/// A program's names.
+#[derive(Debug)]
+pub struct GuestProgramNames {
+    /// In the order in which they were mapped; those of the program's own file first.
+    modules: Vec<Module>,
+    kernel: Option<KernelNames>,
+}
+
+/// A file in the memory of a process.
+#[derive(Debug)]
+struct Module {
+    /// The file's name without directories.
+    name: String,
+    image: Rc<Image>,
+    base: u64,
+    /// It is the program's own file.
+    is_program: bool,
+}
+
+impl Module {
+    fn in_file(&self, address: u64) -> Option<u64> {
+        address.checked_sub(self.base).filter(|&address| address < self.image.end)
+    }
+}
+
+impl GuestProgramNames {
+    /// Names from what processes mapped. `image` finds the names in a file of the guest; files without are left out.
+    pub fn new(
+        mappings: &[Mapping],
+        mut image: impl FnMut(&str) -> Option<Rc<Image>>,
+        kernel: Option<KernelNames>,
+    ) -> Self {
+        let program = mappings.first().map(|mapping| mapping.path.as_str());
+        let mut modules: Vec<Module> = Vec::new();
+        for mapping in mappings {
+            let Some(image) = image(&mapping.path) else { continue };
+            let Some(base) = image.load_base(mapping.address, mapping.offset) else { continue };
+            if !modules.iter().any(|module| module.base == base && Rc::ptr_eq(&module.image, &image)) {
+                let name = mapping.path.rsplit('/').next().unwrap_or_default().to_owned();
+                modules.push(Module { name, image, base, is_program: Some(mapping.path.as_str()) == program });
+            }
+        }
+        modules.sort_by_key(|module| !module.is_program);
+        GuestProgramNames { modules, kernel }
+    }
+
+    /// The file at an address of a process, and the address in the file. Processes that run different programs rarely have files at the same
+    /// address; then the program's own comes first.
+    fn module(&self, address: u64) -> Option<(&Module, u64)> {
+        self.modules.iter().find_map(|module| Some((module, module.in_file(address)?)))
+    }
+
+    /// Bytes from the end of the program's variables, if there is its heap.
+    fn heap(&self, address: u64) -> Option<u64> {
+        let of_program = self.modules.iter().filter(|module| module.is_program);
+        let from = |module: &Module| address.checked_sub(module.base.wrapping_add(module.image.end));
+        of_program.filter_map(from).find(|&from| from < HEAP_BYTES)
+    }
+}
+
+impl Names for GuestProgramNames {
+    fn code(&self, address: u64) -> Option<Code> {
+        if address >= KERNEL_FROM {
+            return self.kernel.as_ref()?.code(address);
+        }
+        let (module, offset) = self.module(address)?;
+        // Of a stripped library only the functions that others call have names.
+        let unnamed =
+            || Code { function: format!("[{}]", module.name), offset, inlined_into: None, file: None, line: None };
+        Some(module.image.code(offset).unwrap_or_else(unnamed))
+    }
+
+    fn data(&self, address: u64, space: Space, contents: bool) -> Data {
+        if address >= KERNEL_FROM || space == Space::Physical {
+            let unknown = Data::Unknown { address };
+            return self.kernel.as_ref().map_or(unknown, |kernel| kernel.data(address, space, contents));
+        }
+        match self.module(address) {
+            Some((module, in_file)) => match module.image.variable(in_file) {
+                Some((name, offset, field)) => Data::Symbol { name, offset, field },
+                None => Data::Unknown { address },
+            },
+            None => self.heap(address).map_or(Data::Mapped { address }, |offset| Data::Heap { offset }),
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! The files that a program needs in a guest: itself, what it loads, interpreters of scripts, and what the user adds.
+
+mod dynamic;
+mod libraries;
+mod loader_cache;
+pub(crate) mod tree;
+
+use crate::TargetError;
+use crate::executable::{Architecture, Executable};
+use crate::search_path;
+use libraries::{Libraries, MissingLibrary};
+use sha2::{Digest, Sha256};
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use tree::{Node, Tree};
+
+/// Where a guest's programs keep scratch files.
+pub(crate) const SCRATCH: &str = "/tmp";
+
+/// How often a script's interpreter may be a script itself, as in Linux.
+const MOST_INTERPRETERS: u32 = 5;
+
+/// Directories that the guest's kernel fills.
+const OF_THE_KERNEL: [&str; 3] = ["/dev", "/proc", "/sys"];
+
+/// Files that C libraries read about users and hosts, unless the user brings others.
+const SMALL_FILES: [(&str, &str); 3] = [
+    ("/etc/passwd", "root:x:0:0:root:/tmp:/bin/sh\nnobody:x:65534:65534:nobody:/tmp:/bin/false\n"),
+    ("/etc/group", "root:x:0:\nnogroup:x:65534:\n"),
+    ("/etc/hosts", "127.0.0.1 localhost\n"),
+];
+
+const MIB: u64 = 1 << 20;
+
+/// The least memory of a machine in addition to its files.
+const LEAST_MEMORY_MIB: u64 = 256;
+
+/// A file or directory that the user adds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct With {
+    /// On this host.
+    pub source: PathBuf,
+    /// Its path in the guest, absolute; `None` for the same as here.
+    pub place: Option<PathBuf>,
+}
+
+/// A program with all its files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgramFiles {
+    /// The program's path, the same here and in the guest; absolute.
+    program: PathBuf,
+    tree: Tree,
+}
+
+impl ProgramFiles {
+    /// Collects the files of a program that runs in `directory` with that environment. A name without a slash is looked up in `PATH`. Fails if the
+    /// program, an interpreter, a library or an added file is missing, or if it is not for x86-64.
+    pub fn find(
+        program: &Path,
+        directory: &Path,
+        with: &[With],
+        environment: &[(String, String)],
+    ) -> Result<Self, TargetError> {
+        let variable =
+            |name: &str| environment.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        let path = variable("PATH").map(OsStr::new);
+        let file = search_path::program_file(&program.to_string_lossy(), directory, path)?;
+        let mut files =
+            Collector { tree: Tree::default(), libraries: Libraries::new(variable("LD_LIBRARY_PATH").unwrap_or("")) };
+        files.tree.add_scratch(Path::new(SCRATCH));
+        files.add_program(&file, path, MOST_INTERPRETERS)?;
+        for library in variable("LD_PRELOAD").unwrap_or("").split([' ', ':']).filter(|word| !word.is_empty()) {
+            files.libraries.add_named(library, &mut files.tree).map_err(missing_library)?;
+        }
+        with.iter().try_for_each(|with| files.add_with(with, directory))?;
+        let unreadable = |error: io::Error| cannot_add(directory, &error);
+        // The program may use its directory, which need not hold anything else of it.
+        files.tree.add(directory).map_err(unreadable)?;
+        for (place, text) in SMALL_FILES {
+            files.tree.add_text(Path::new(place), text);
+        }
+        let program = std::path::absolute(&file).map_err(unreadable)?;
+        Ok(ProgramFiles { program, tree: files.tree })
+    }
+
+    /// The program's file; for a script, the script.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// Memory in MiB that a machine needs for the files: they are in its memory twice while it boots.
+    pub fn memory_mib(&self) -> u64 {
+        LEAST_MEMORY_MIB + 2 * self.tree.bytes().div_ceil(MIB)
+    }
+
+    /// The file of this host that is at a path of the guest without links.
+    pub fn source(&self, place: &str) -> Option<&Path> {
+        self.tree.source(Path::new(place))
+    }
+
+    /// SHA-256 of all paths and contents, in hexadecimal. Fails if a file cannot be read.
+    pub fn sha256(&self) -> Result<String, TargetError> {
+        let mut digest = Sha256::new();
+        for (path, node) in self.tree.nodes() {
+            digest.update(path.as_os_str().as_encoded_bytes());
+            match node {
+                Node::Directory(mode) => digest.update(format!("\0directory {mode:o}\0")),
+                Node::Link(text) => {
+                    digest.update(b"\0link ");
+                    digest.update(text.as_os_str().as_encoded_bytes());
+                    digest.update(b"\0");
+                }
+                Node::File { source, mode, .. } => {
+                    let bytes = std::fs::read(source).map_err(|error| cannot_add(source, &error))?;
+                    digest.update(format!("\0file {mode:o} {}\0", bytes.len()));
+                    digest.update(bytes);
+                }
+                Node::Text(text) => digest.update(text),
+            }
+        }
+        Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+}
+
+/// Files in the making.
+struct Collector {
+    tree: Tree,
+    libraries: Libraries,
+}
+
+impl Collector {
+    /// Adds a program with its interpreters. `path`: `PATH` of the program, if given.
+    fn add_program(&mut self, file: &Path, path: Option<&OsStr>, interpreters: u32) -> Result<(), TargetError> {
+        let bytes = std::fs::read(file).map_err(|error| refused(file, &format!("cannot be read: {error}")))?;
+        let absolute = std::path::absolute(file).map_err(|error| cannot_add(file, &error))?;
+        if OF_THE_KERNEL.iter().any(|top| absolute.starts_with(top)) {
+            return Err(refused(file, "is in a directory that a guest's kernel fills"));
+        }
+        let resolved = self.tree.add(&absolute).map_err(|error| cannot_add(file, &error))?;
+        if let Some(line) = bytes.strip_prefix(b"#!") {
+            let Some(interpreters) = interpreters.checked_sub(1) else {
+                return Err(refused(file, "is a script, and its interpreters are scripts too, one after the other"));
+            };
+            return self.add_interpreter(file, line, path, interpreters);
+        }
+        match Executable::read(&bytes)
+            .map_err(|problem| refused(file, &format!("can't be run: {problem}")))?
+            .architecture
+        {
+            Architecture::X86_64 => self.libraries.add(&resolved, &mut self.tree).map_err(missing_library),
+            Architecture::I386 => Err(refused(file, "is a 32-bit program; guests run programs for x86-64")),
+            Architecture::Other(number) => {
+                Err(refused(file, &format!("is for another architecture (ELF machine {number}), not for x86-64")))
+            }
+        }
+    }
+
+    /// `line`: the script from after `#!`.
+    fn add_interpreter(
+        &mut self,
+        script: &Path,
+        line: &[u8],
+        path: Option<&OsStr>,
+        interpreters: u32,
+    ) -> Result<(), TargetError> {
+        let line = line.split(|&byte| byte == b'\n').next().unwrap_or_default();
+        let line = String::from_utf8_lossy(line).into_owned();
+        let mut words = line.split_whitespace();
+        let Some(interpreter) = words.next() else { return Err(refused(script, "is a script without an interpreter")) };
+        let is_env = Path::new(interpreter).file_name() == Some(OsStr::new("env"));
+        let found_by_env = words.find(|word| !word.starts_with('-') && !word.contains('=')).filter(|_| is_env);
+        for program in [Some(interpreter), found_by_env].into_iter().flatten() {
+            let file = search_path::program_file(program, Path::new("/"), path).map_err(|error| TargetError {
+                problem: format!("{} needs the interpreter {program}: {}", script.display(), error.problem),
+                hint: "install it, or name it rightly in the script's first line".to_owned(),
+            })?;
+            self.add_program(&file, path, interpreters)?;
+        }
+        Ok(())
+    }
+
+    fn add_with(&mut self, with: &With, directory: &Path) -> Result<(), TargetError> {
+        let source = directory.join(&with.source);
+        let problem = |error: io::Error| TargetError {
+            problem: format!("`--with {}`: {error}", with.source.display()),
+            hint: "name a file or directory that can be read, or PATH=GUESTPATH".to_owned(),
+        };
+        let canonical = source.canonicalize().map_err(problem)?;
+        let place = match &with.place {
+            Some(place) => {
+                self.tree.add_at(&canonical, place).map_err(problem)?;
+                place.clone()
+            }
+            None => {
+                let absolute = std::path::absolute(&source).map_err(problem)?;
+                self.tree.add(&absolute).map_err(problem)?
+            }
+        };
+        if OF_THE_KERNEL.iter().any(|top| place.starts_with(top)) {
+            return Err(problem(io::Error::other(format!("a guest's kernel fills {}", place.display()))));
+        }
+        if !canonical.is_dir() {
+            return self.libraries.add(&canonical, &mut self.tree).map_err(missing_library);
+        }
+        let mut files = Vec::new();
+        self.tree.add_all(&canonical, &place, &mut |file| files.push(file.to_owned())).map_err(problem)?;
+        for file in files {
+            // Of many files in a directory the program may use a few.
+            let _ = self.libraries.add(&file, &mut self.tree);
+        }
+        Ok(())
+    }
+}
+
+fn missing_library(missing: MissingLibrary) -> TargetError {
+    TargetError {
+        problem: format!("{} needs the library {}, which is not here", missing.needed_by.display(), missing.name),
+        hint: "install it, or name its directory: `--env LD_LIBRARY_PATH=DIRECTORY`".to_owned(),
+    }
+}
+
+fn refused(program: &Path, reason: &str) -> TargetError {
+    TargetError {
+        problem: format!("{} {reason}", program.display()),
+        hint: "name a program in ELF for x86-64, as a compiler writes it, or a script".to_owned(),
+    }
+}
+
+fn cannot_add(path: &Path, error: &io::Error) -> TargetError {
+    TargetError {
+        problem: format!("cannot put {} into a guest: {error}", path.display()),
+        hint: "name files that can be read".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    struct Place(tempfile::TempDir);
+
+    impl Place {
+        fn program(&self, name: &str, bytes: &[u8], mode: u32) -> PathBuf {
+            let path = self.0.path().join(name);
+            fs::write(&path, bytes).unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            path
+        }
+
+        fn find(&self, program: &Path, with: &[With]) -> Result<ProgramFiles, TargetError> {
+            ProgramFiles::find(program, self.0.path(), with, &[])
+        }
+    }
+
+    fn place() -> Place {
+        Place(tempfile::tempdir().unwrap())
+    }
+
+    #[test]
+    fn what_can_not_be_run_is_refused_with_the_reason() {
+        let place = place();
+        let refusal = |bytes: &[u8], mode| place.find(&place.program("x", bytes, mode), &[]).unwrap_err().problem;
+        assert!(refusal(b"hello", 0o755).ends_with("can't be run: it is not a program in ELF"));
+        assert!(refusal(b"hello", 0o644).ends_with("it is not executable"));
+        assert!(refusal(b"#!\n", 0o755).ends_with("is a script without an interpreter"));
+        assert!(refusal(b"#!/nowhere/sh\n", 0o755).contains("needs the interpreter /nowhere/sh: cannot run"));
+        let elf = |class, machine| [&b"\x7fELF"[..], &[class, 1, 1], &[0; 9], &[2, 0, machine, 0], &[0; 44]].concat();
+        assert!(refusal(&elf(2, 0xb7), 0o755).contains("another architecture (ELF machine 183)"));
+        assert!(refusal(&elf(1, 3), 0o755).contains("is a 32-bit program"));
+        let missing = place.find(Path::new("/nowhere/at/all"), &[]).unwrap_err().problem;
+        assert!(missing.contains("No such file"), "{missing}");
+        let unknown = place.find(Path::new("no-such-program-anywhere"), &[]).unwrap_err().problem;
+        assert!(unknown.contains("'no-such-program-anywhere' in PATH"), "{unknown}");
+    }
+
+    #[test]
+    fn a_script_brings_its_interpreter_and_that_ones_libraries() {
+        let place = place();
+        let script = place.program("script", b"#!/usr/bin/env sh\necho hello\n", 0o755);
+        let files = place.find(&script, &[]).unwrap();
+        let paths: Vec<String> = files.tree.nodes().map(|(path, _)| path.to_string_lossy().into_owned()).collect();
+        for part in ["/script", "/bin/env", "/bin/sh", "libc.so", "/etc/hosts"] {
+            assert!(paths.iter().any(|path| path.contains(part)), "{part}: {paths:?}");
+        }
+        assert!(files.memory_mib() > LEAST_MEMORY_MIB && files.sha256().unwrap() == files.sha256().unwrap());
+    }
+
+    #[test]
+    fn further_files_come_where_they_are_wanted() {
+        let place = place();
+        let program = std::env::current_exe().unwrap();
+        let data = place.program("data", b"12345", 0o600);
+        let with = |source: &str, to: Option<&str>| With { source: source.into(), place: to.map(PathBuf::from) };
+        let files = place.find(&program, &[with("data", Some("/srv/d")), with("data", None)]).unwrap();
+        let canonical = data.canonicalize().unwrap();
+        assert_eq!(files.source("/srv/d"), Some(canonical.as_path()));
+        assert_eq!(files.source(canonical.to_str().unwrap()), Some(canonical.as_path()));
+        let other = place.find(&program, &[]).unwrap();
+        assert_ne!(files.sha256().unwrap(), other.sha256().unwrap());
+        let refusal = |with| place.find(&program, &[with]).unwrap_err().problem;
+        assert!(refusal(with("none", None)).starts_with("`--with none`: No such file"));
+        assert!(refusal(with("data", Some("/proc/x"))).contains("a guest's kernel fills"));
+    }
+}
