@@ -2,8 +2,9 @@
  * zero_fill: first touch of each page of a private anonymous mapping.
  *
  * One batch maps, touches every page once (with a write, so that the system must provide a separate zeroed page), and
- * unmaps. One operation is the first touch of one base page or huge page. Mapping and unmapping are part of the time,
- * spread over all pages of the mapping; --size sets their number.
+ * unmaps. One operation is one page touched: a base page, or a huge page. A system may provide several pages with one
+ * fault; the number of faults for each page stands beside the rate. Mapping and unmapping are part of the time, spread
+ * over all pages of the mapping; --size sets their number.
  *
  * The last base page of a huge page is touched too. This costs nothing if the page is huge. If the system gave base
  * pages instead, it costs a second fault, which shows at the end in the count of faults.
@@ -145,7 +146,7 @@ static uint64_t batch(struct task *task, uint64_t limit)
 
 static void conclude(const struct plan *plan, const struct region *region)
 {
-    fault_check_demand_one(plan, region, plan_variant(plan) == HUGE ? "huge_pages" : "faults");
+    fault_check_demand_pages(plan, region, plan_variant(plan) == HUGE ? "huge_pages" : "faults");
 }
 
 static const struct variant variants[] = {
@@ -157,8 +158,8 @@ static const struct variant variants[] = {
 const struct workload zero_fill = {
     .name = "zero_fill",
     .summary = "first touch of pages of a private anonymous mapping; map, touch all, unmap, again",
-    .operation = "fault",
-    .unit = "fault/s",
+    .operation = "page",
+    .unit = "page/s",
     .window_ms = 200,
     .default_size = UINT64_C(4) << 20,
     .size_text = "bytes that each task maps at a time; huge: 16777216",

@@ -11,9 +11,8 @@
 #include <stdint.h>
 
 struct bare_conditions {
-    uint64_t size;           /* the same as the workload's --size */
+    uint64_t size;  /* the same as the workload's --size */
     size_t page_bytes;
-    size_t pages_per_fault;  /* as found by the workload; 0 if it has no meaning */
 };
 
 struct bare_loop {

@@ -82,7 +82,7 @@ void bare_object_setup(const struct bare_conditions *conditions)
 
 uint64_t bare_fault_read(const struct bare_conditions *conditions, uint64_t operations)
 {
-    uint64_t stride = conditions->page_bytes * conditions->pages_per_fault;
+    uint64_t stride = conditions->page_bytes;
     uint64_t pages = conditions->size / stride;
     uint64_t done = 0;
     while (done < operations) {
@@ -100,7 +100,7 @@ uint64_t bare_fault_read(const struct bare_conditions *conditions, uint64_t oper
 
 uint64_t bare_fault_write(const struct bare_conditions *conditions, uint64_t operations)
 {
-    uint64_t stride = conditions->page_bytes * conditions->pages_per_fault;
+    uint64_t stride = conditions->page_bytes;
     uint64_t pages = conditions->size / stride;
     uint64_t done = 0;
     while (done < operations) {

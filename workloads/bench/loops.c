@@ -97,7 +97,7 @@ struct work {
     uint64_t operations;
 };
 
-/* Not counted: determines how many operations the bare side has to do, and what the workload found at set-up. */
+/* Not counted: determines how many operations the bare side has to do. */
 static enum side_outcome calibrate(size_t index, struct work *work)
 {
     const struct bare_loop *loop = &bare_loops[index];
@@ -105,8 +105,7 @@ static enum side_outcome calibrate(size_t index, struct work *work)
     work->index = index;
     work->workload = workload_named(loop->workload);
     enum side_outcome outcome = side_harness(work->workload, loop->variant, 0, WINDOW_MS, &harness);
-    work->conditions = (struct bare_conditions){.size = size_of(work->workload, loop->variant),
-                                                .pages_per_fault = harness.pages_per_fault};
+    work->conditions = (struct bare_conditions){.size = size_of(work->workload, loop->variant)};
     work->operations = harness.operations;
     return outcome;
 }

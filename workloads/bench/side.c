@@ -19,7 +19,7 @@
 enum { TIME_LIMIT_S = 60, LINE_BYTES = 65536, PATH_BYTES = 4096, NUMBER_BYTES = 24 };
 
 /* Arguments with which this program is a side: `side harness WORKLOAD ARG…` and `side bare` with these. */
-enum { BARE_INDEX = 3, BARE_CPU, BARE_OPERATIONS, BARE_SIZE, BARE_PAGES_PER_FAULT, BARE_DIRECTORY, BARE_ARGUMENTS };
+enum { BARE_INDEX = 3, BARE_CPU, BARE_OPERATIONS, BARE_SIZE, BARE_DIRECTORY, BARE_ARGUMENTS };
 
 static char *program;
 
@@ -39,7 +39,6 @@ static void measure_bare(char **argv)
     const struct bare_conditions conditions = {
         .size = strtoull(argv[BARE_SIZE], NULL, 10),
         .page_bytes = (size_t)sysconf(_SC_PAGESIZE),
-        .pages_per_fault = (size_t)strtoull(argv[BARE_PAGES_PER_FAULT], NULL, 10),
     };
     if (mkdir(argv[BARE_DIRECTORY], 0700) != 0 || chdir(argv[BARE_DIRECTORY]) != 0)
         bare_fail("directory");
@@ -153,7 +152,6 @@ enum side_outcome side_harness(const struct workload *workload, const char *vari
             elapsed_ns += to_ns - from_ns;
             result->operations += operations;
         } else {
-            sscanf(line, "note pages_per_fault %zu", &result->pages_per_fault);
             sscanf(line, "note usage_operations %" SCNu64, &usage_operations);
             sscanf(line, "usage window user_ns=%" SCNu64 " system_ns=%" SCNu64, &user_ns, &system_ns);
         }
@@ -171,15 +169,14 @@ static pid_t start_bare(size_t index, const struct bare_conditions *conditions, 
                         FILE **output)
 {
     static unsigned number; /* names the directory of each bare process */
-    char text[5][NUMBER_BYTES];
+    char text[4][NUMBER_BYTES];
     char directory[PATH_BYTES];
     snprintf(text[0], NUMBER_BYTES, "%zu", index);
     snprintf(text[1], NUMBER_BYTES, "%u", cpu);
     snprintf(text[2], NUMBER_BYTES, "%" PRIu64, operations);
     snprintf(text[3], NUMBER_BYTES, "%" PRIu64, conditions->size);
-    snprintf(text[4], NUMBER_BYTES, "%zu", conditions->pages_per_fault);
     snprintf(directory, sizeof directory, "%s/bare-%u", lifetime_scratch(), ++number);
-    char *arguments[] = {program, "side", "bare", text[0], text[1], text[2], text[3], text[4], directory, NULL};
+    char *arguments[] = {program, "side", "bare", text[0], text[1], text[2], text[3], directory, NULL};
     return start_side(arguments, output);
 }
 

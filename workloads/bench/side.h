@@ -18,7 +18,6 @@ struct side_result {
     double cpu_ns;           /* per operation: user and system time of the task and its children */
     double wall_ns;          /* per operation */
     uint64_t operations;
-    size_t pages_per_fault;  /* what the workload noted; 0 if nothing */
 };
 
 enum side_outcome {

@@ -1,6 +1,7 @@
 /* See fault_check.h. */
 #include "fault_check.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -66,15 +67,41 @@ void fault_check_note(const struct plan *plan, const struct region *region)
         protocol_line("note faults_per_operation %.3f", faults_per_operation(region));
 }
 
+/* Whether the number of faults can be held against the number of operations. */
+static bool is_checked(const struct plan *plan, const struct region *region)
+{
+    return is_known(region) && stretches_match(plan) && faults_are_the_loops_own();
+}
+
+static uint64_t allowed_apart(const struct plan *plan, const struct region *region)
+{
+    return region->usage_operations / ALLOWED_PART + (uint64_t)ALLOWED_FAULTS_PER_TASK * plan->tasks;
+}
+
 void fault_check_demand_one(const struct plan *plan, const struct region *region, const char *step)
 {
     fault_check_note(plan, region);
-    if (!is_known(region) || !stretches_match(plan) || !faults_are_the_loops_own())
+    if (!is_checked(plan, region))
         return;
     uint64_t faults = faults_of(region);
     uint64_t operations = region->usage_operations;
     uint64_t apart = faults > operations ? faults - operations : operations - faults;
-    if (apart > operations / ALLOWED_PART + (uint64_t)ALLOWED_FAULTS_PER_TASK * plan->tasks)
+    if (apart > allowed_apart(plan, region))
         failure_unsupported(step, "the system took %.3f faults for each operation, which was to be one",
                             faults_per_operation(region));
+}
+
+void fault_check_demand_pages(const struct plan *plan, const struct region *region, const char *step)
+{
+    fault_check_note(plan, region);
+    if (!is_checked(plan, region))
+        return;
+    uint64_t faults = faults_of(region);
+    uint64_t pages = region->usage_operations;
+    if (faults > pages + allowed_apart(plan, region))
+        failure_unsupported(step, "the system took %.3f faults for each page, which was to be one at most",
+                            faults_per_operation(region));
+    if (faults < pages / FAULT_CHECK_PAGES_MAX)
+        failure_unsupported(step, "the system took %" PRIu64 " faults for %" PRIu64 " pages: they were mapped before",
+                            faults, pages);
 }

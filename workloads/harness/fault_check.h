@@ -1,4 +1,4 @@
-/* Checks that a fault loop does what it claims: one fault for each operation. */
+/* Checks that a fault loop does what it claims: a fault for each operation, or for several pages of it. */
 #ifndef FAULTLINE_FAULT_CHECK_H
 #define FAULTLINE_FAULT_CHECK_H
 
@@ -12,5 +12,14 @@ void fault_check_note(const struct plan *plan, const struct region *region);
  * checked (not under the address sanitizer).
  */
 void fault_check_demand_one(const struct plan *plan, const struct region *region, const char *step);
+
+/* Pages that one fault maps at most: those of a table of pages. */
+enum { FAULT_CHECK_PAGES_MAX = 512 };
+
+/*
+ * The same for a loop whose operation is a page touched. The system may map up to FAULT_CHECK_PAGES_MAX pages with one
+ * fault, but a page must not take several.
+ */
+void fault_check_demand_pages(const struct plan *plan, const struct region *region, const char *step);
 
 #endif

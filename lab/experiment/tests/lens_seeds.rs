@@ -20,12 +20,11 @@ use faultline_runner::{
 use faultline_stats::lens::compare_runs;
 use faultline_store::{NewRun, Store};
 use faultline_symbols::Kallsyms;
-use faultline_targets::counting::{Counted, Counting};
+use faultline_targets::counting::{AtEnd, Counted, Counting};
 use faultline_targets::{Ending, Execution, StopFlag, Target, TargetError};
 use serde_json::json;
 use std::cell::Cell;
 use std::ops::ControlFlow;
-use std::rc::Rc;
 
 /// Operations of an attempt.
 const OPERATIONS: u64 = 1000;
@@ -70,7 +69,15 @@ impl Target for Kernel {
 }
 
 impl Counting for Kernel {
-    fn count(&self, _: &Execution, tasks: u32, seed: Option<u64>, sink: &mut Sink<'_>, stop: &StopFlag) -> Counted {
+    fn count(
+        &self,
+        _: &Execution,
+        tasks: u32,
+        seed: Option<u64>,
+        _: &AtEnd<'_>,
+        sink: &mut Sink<'_>,
+        stop: &StopFlag,
+    ) -> Counted {
         if self.stopped_after.get() == Some(0) {
             stop.set();
             return Counted { ending: Ending::Stopped, report: Err("stopped".to_owned()), seed: None };
@@ -92,12 +99,12 @@ impl Counting for Kernel {
 fn report(cpus: u32, transfers: u64) -> RawReport {
     let address = 0xffff_ffff_8200_0040u64;
     let report = json!({
-        "format": "faultline-lens", "version": 2, "target": "x86_64", "mode": "kernel",
+        "format": "faultline-lens", "version": 3, "target": "x86_64", "mode": "kernel",
         "machine": {"cpus": cpus, "sockets": 1, "cpus_per_cache": cpus, "line_bytes": 64, "quantum": 1000, "private_quantum": 1000,
             "instruction_ps": 500, "same_cache_ns": 20, "same_socket_ns": 50, "other_socket_ns": 150, "memory_ns": 80,
             "cache_lines": null, "cache_ways": null},
         "program": null, "direct_map": null, "scope": "marks", "regions": 1, "forks": 0, "forced_blocks": 0, "problems": [],
-        "predicted_time": 1000, "predicted_time_ns": 500,
+        "predicted_time": 1000, "predicted_time_ns": 500, "busy_time": 1000, "overlapping_time": 900,
         "totals": {"instructions": 100_000, "accesses": 50_000, "transfers": transfers, "true_sharing": transfers, "false_sharing": 0,
             "by_cause": {"read": 0, "write": transfers},
             "by_distance": {"same_cache": transfers, "same_socket": 0, "other_socket": 0, "several": 0},
@@ -105,7 +112,7 @@ fn report(cpus: u32, transfers: u64) -> RawReport {
         "cpus": [], "lines_moved": 1,
         "lines": [{"address": address, "space": "virtual", "contents": false, "transfers": transfers, "true_sharing": transfers,
             "false_sharing": 0, "by_cpu": [], "by_site": [], "by_offset": [{"offset": 0, "size": 8, "transfers": transfers}]}],
-        "sites_moving": 0, "sites": []
+        "sites_moving": 0, "sites": [], "interrupt": null
     });
     RawReport::parse(report.to_string().as_bytes()).unwrap()
 }
@@ -113,7 +120,7 @@ fn report(cpus: u32, transfers: u64) -> RawReport {
 fn naming() -> Naming {
     let symbol = |address, name: &str| KernelSymbol { address, kind: 'D', name: name.to_owned() };
     let symbols = [symbol(0xffff_ffff_8200_0040, "counter"), symbol(0xffff_ffff_8200_0048, "after")];
-    Naming::Kernel { symbols: Rc::new(Kallsyms::new(symbols).unwrap()), vmlinux: None }
+    Naming::kernel(Kallsyms::new(symbols).unwrap(), None)
 }
 
 fn workloads() -> Vec<WorkloadInfo> {

@@ -276,6 +276,7 @@ fn symbols_offsets_and_a_plugin_come_with_a_boot() {
     let wanted = GuestExecution {
         execution: &execution,
         plugin: Some(&plugin),
+        at_end: None,
         per_cpu_offset: Some(array),
         program: None,
         seed: None,

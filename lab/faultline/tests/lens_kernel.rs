@@ -77,8 +77,36 @@ fn transfers_of_shared_faults_are_counted_and_named() {
     assert!(said.contains("budget exceeded") && code.iter().any(|name| said.contains(name)), "{said}");
     assert!(fs::read_to_string(page).unwrap().contains("fault_existing"));
     let shown = stdout(&lab.run(&["show"]));
-    assert!(shown.contains("fault_existing:shared · processes · per fault"), "{shown}");
+    assert!(shown.contains("fault_existing:shared · processes · per page"), "{shown}");
     assert_nothing_left(&lab);
+}
+
+/// The point of a run at its one number of CPUs, on a machine of that many sockets.
+fn counted(words: &[&str], sockets: &str) -> LensPoint {
+    let lab = Lab::new();
+    let output = kernel(&lab, &[words, &["--cpus", "2", "--sockets", sockets, "--format", "json"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
+    let summary: RunSummary = serde_json::from_slice(&output.stdout).unwrap();
+    assert_nothing_left(&lab);
+    summary.lens.unwrap().curves.remove(0).points.remove(0)
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn what_a_stock_kernel_allocated_has_types_and_members() {
+    let churn: &[&str] = &["map_churn:threads", "--ops", "256"];
+    let faults: &[&str] = &["fault_existing:shared", "--mode", "thread", "--ops", "64"];
+    for (words, sockets) in [(churn, "1"), (faults, "2")] {
+        let point = counted(words, sockets);
+        assert_eq!(point.untyped, None, "{words:?}");
+        let names = held(&point);
+        let lock = names.iter().any(|name| name.starts_with("mm_struct.mmap_lock.") && name.contains(" at 0x"));
+        assert!(lock, "{words:?}: {names:?}");
+        assert!(names.iter().any(|name| name.starts_with("runqueues.") && name.contains(" of CPU ")), "{names:?}");
+        let allocated: f64 =
+            point.lines.iter().filter(|line| line.name.starts_with("kernel memory")).map(|line| line.share).sum();
+        assert!(allocated < 0.05, "{words:?}: {allocated} of the transfers are of memory without a use");
+    }
 }
 
 #[test]

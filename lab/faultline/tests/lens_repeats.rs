@@ -1,10 +1,12 @@
-//! A machine under the lens repeats itself exactly: two boots with the same seed have the same report, byte for byte, and the same
-//! output with its time stamps, although the host is busy during one of them. Boots the distribution's own kernel: `make test-repeats`
-//! for small machines, `make test-guest` for all. Needs what the tests in `lens_kernel.rs` need.
+//! A machine under the lens repeats itself exactly: two boots with the same seed have the same report, byte for byte, the same output
+//! with its time stamps, and the same memory at the end of the counted part, although the host is busy during one of them. Boots the
+//! distribution's own kernel: `make test-repeats` for small machines, `make test-guest` for all. Needs what the tests in
+//! `lens_kernel.rs` need.
 
 mod lab;
 
 use faultline_coherence::CostTable;
+use faultline_model::lens::memory::PhysicalMemory;
 use faultline_model::machine::{Accelerator, MachineShape, counted_boot_limit, usual_boot_limit};
 use faultline_targets::counting::{MachineModel, Quanta};
 use faultline_targets::host::HostPaths;
@@ -14,8 +16,10 @@ use lab::Lab;
 use lab::guest::{emulator, guest_directory};
 use serde_json::Value;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
@@ -26,6 +30,8 @@ struct Left {
     report: Vec<u8>,
     lines: Vec<String>,
     console: String,
+    /// Hashes of the guest's memory, one for each look at it.
+    memory: Vec<u64>,
 }
 
 struct Guest {
@@ -64,9 +70,12 @@ impl Guest {
             system_settings: Vec::new(),
         };
         let plugin = plugin(cpus, &report);
+        let memory = Mutex::new(Vec::new());
+        let at_end = |whole: &dyn PhysicalMemory| memory.lock().unwrap().push(hash(whole));
         let wanted = GuestExecution {
             execution: &execution,
             plugin: Some(&plugin),
+            at_end: Some(&at_end),
             per_cpu_offset: None,
             program: None,
             seed: Some(seed),
@@ -84,10 +93,23 @@ impl Guest {
         );
         let done = Ending::Exited { status: 0, stderr: String::new() };
         assert_eq!(executed.ending, done, "{}", executed.console);
-        let left = Left { report: fs::read(&report).unwrap(), lines, console: executed.console };
+        let memory = memory.into_inner().unwrap();
+        let left = Left { report: fs::read(&report).unwrap(), lines, console: executed.console, memory };
         fs::remove_file(report).unwrap();
         left
     }
+}
+
+/// A hash of all that a guest's memory contains.
+fn hash(memory: &dyn PhysicalMemory) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let mut page = vec![0; 1 << 20];
+    for address in (0..memory.end()).step_by(page.len()) {
+        if memory.read(address, &mut page) {
+            page.hash(&mut hasher);
+        }
+    }
+    hasher.finish()
 }
 
 fn plugin(cpus: u32, report: &Path) -> Plugin {
@@ -124,6 +146,8 @@ fn assert_repeats(guest: &Guest, cpus: u32) -> Left {
     assert_eq!(quiet.lines, busy.lines, "{cpus} CPUs");
     assert_eq!(quiet.console, busy.console, "{cpus} CPUs");
     assert!(quiet.report == busy.report, "the reports at {cpus} CPUs differ: {:?}", [&quiet, &busy].map(counts));
+    assert_eq!(quiet.memory.len(), 1, "one region has one end");
+    assert_eq!(quiet.memory, busy.memory, "{cpus} CPUs: the guest's memory");
     let counts = counts(&quiet);
     assert!(counts.len() == cpus as usize && counts.iter().all(|&count| count > 0), "{counts:?}");
     // Each CPU does the same work, and what a CPU does is counted as its own.

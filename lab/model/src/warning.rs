@@ -119,6 +119,15 @@ pub enum WarningKind {
         /// Whether the run can be resumed.
         resumable: bool,
     },
+    /// Under the lens, CPUs were hardly busy at the same time.
+    LittleOverlap {
+        /// The least share of the busy time in which at least two CPUs were busy.
+        share: f64,
+        /// The cell with that share.
+        worst: Cell,
+        /// The share below which a cell is reported.
+        limit: f64,
+    },
     /// The machine or its boot changed between the run's parts.
     ChangedSurroundings {
         /// Parts of the run.

@@ -7,6 +7,7 @@ use crate::partners::{self, Partner};
 use crate::planned::{PlannedRun, program};
 use faultline_model::describe::Style;
 use faultline_model::journal::{AttemptId, Journal, JournalError};
+use faultline_model::lens::memory::PhysicalMemory;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{PinPolicy, PlanItem};
 use faultline_model::protocol::{Event, Interval};
@@ -60,10 +61,12 @@ pub(crate) fn execute(
             (Some(failure), _) => Attempted { outcome: failure.into(), value: None },
         });
     };
-    let counted = lens::count(target, &execution, item, &mut |line| reader.take(line), stop);
+    let end = naming.at_the_end();
+    let at_end = |memory: &dyn PhysicalMemory| end.look(memory);
+    let counted = lens::count(target, &execution, item, &at_end, &mut |line| reader.take(line), stop);
     let operations = lens::program_operations(run, item).unwrap_or(reader.operations());
     let outcome = reader.conclude(counted.ending, execution.limit)?.outcome;
-    lens::save_reading(naming, (counted.report, counted.seed), (outcome, operations), attempt, journal)
+    lens::save_reading((naming, end), (counted.report, counted.seed), (outcome, operations), attempt, journal)
 }
 
 /// The execution of the item.

@@ -64,6 +64,9 @@ pub const LENS_FIT_POINTS: usize = 3;
 /// Root mean square of the relative residuals up to which a law of growth is said to fit.
 pub const LENS_FIT_ERROR: f64 = 0.15;
 
+/// Share of the busy time in which at least two CPUs have to be busy.
+pub const LENS_OVERLAP: f64 = 0.50;
+
 /// Difference in transfers per operation between two runs that counts as none.
 pub const LENS_CHANGE_TRANSFERS: f64 = 0.02;
 

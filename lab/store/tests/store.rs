@@ -6,7 +6,7 @@ use faultline_model::facts::Facts;
 use faultline_model::journal::Journal;
 use faultline_model::lens::data::{Code, Data};
 use faultline_model::lens::raw::{CpuTransfers, LensMode, Machine, Scope, Space, Totals};
-use faultline_model::lens::reading::{Line, Reading};
+use faultline_model::lens::reading::{InterruptReading, Line, Overlap, Reading};
 use faultline_model::machine::Machine as Where;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{ComparisonSettings, PinPolicy, PlanItem, RunKind, Settings, TimedSettings, Timing};
@@ -293,6 +293,7 @@ fn reading() -> Reading {
         forks: 0,
         forced_blocks: 0,
         problems: Vec::new(),
+        untyped: None,
         predicted_ns: 12.5,
         totals,
         cpus: Vec::new(),
@@ -300,6 +301,14 @@ fn reading() -> Reading {
         lines: vec![line],
         sites_moving: 0,
         sites: Vec::new(),
+        interrupt: Some(InterruptReading {
+            totals: Totals { transfers: 1, false_sharing: 1, ..Totals::default() },
+            lines_moved: 9,
+            lines: Vec::new(),
+            sites_moving: 0,
+            sites: Vec::new(),
+        }),
+        overlap: Some(Overlap { busy_time: 10, overlapping_time: 3 }),
         code: BTreeMap::from([(u64::MAX, code)]),
     }
 }

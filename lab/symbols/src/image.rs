@@ -23,6 +23,7 @@ pub struct Image {
     /// The end of the memory that it occupies.
     pub(crate) end: u64,
     code: Vec<CodeSegment>,
+    banner: Option<String>,
     lines: Context<Slice>,
     pub(crate) types: Types,
 }
@@ -49,6 +50,7 @@ impl Image {
             has_debug_information: file.section_by_name(SectionId::DebugInfo.name()).is_some(),
             end: file.segments().map(|segment| segment.address().saturating_add(segment.size())).max().unwrap_or(0),
             code: file.segments().filter_map(|segment| code_segment(&segment)).collect(),
+            banner: banner(&file),
             lines: Context::from_arc_dwarf(dwarf.clone()).map_err(|error| damaged(&error))?,
             types: Types::new(dwarf).map_err(|error| damaged(&error))?,
         })
@@ -84,6 +86,11 @@ impl Image {
     /// Whether it has source lines and members.
     pub fn has_debug_information(&self) -> bool {
         self.has_debug_information
+    }
+
+    /// How a kernel describes itself: release, compiler, build.
+    pub fn banner(&self) -> Option<&str> {
+        self.banner.as_deref()
     }
 
     /// The place of an instruction: function and offset from its symbol; innermost function, file and line from DWARF.
@@ -156,6 +163,15 @@ fn dwarf(file: &object::File<'_>) -> Result<Dwarf<Slice>, object::Error> {
         };
         Ok(Slice::new(Arc::from(data.as_ref()), endian))
     })
+}
+
+/// The text of the variable in which Linux keeps its version.
+fn banner(file: &object::File<'_>) -> Option<String> {
+    let symbol = file.symbol_by_name("linux_banner")?;
+    let section = file.section_by_index(symbol.section_index()?).ok()?;
+    let from = usize::try_from(symbol.address().checked_sub(section.address())?).ok()?;
+    let text = section.data().ok()?.get(from..)?.split(|&byte| byte == 0).next()?;
+    Some(String::from_utf8_lossy(text).trim_end().to_owned())
 }
 
 fn symbols(file: &object::File<'_>) -> Vec<Symbol> {

@@ -11,15 +11,20 @@ mod image;
 mod kallsyms;
 mod kernel;
 mod kernel_layout;
+mod kernel_memory;
+mod layouts;
 mod names;
 mod program;
 mod table;
 mod types;
+#[cfg(test)]
+mod written_btf;
 
 pub use error::SymbolError;
 pub use guest_program::GuestProgramNames;
 pub use image::Image;
 pub use kallsyms::Kallsyms;
 pub use kernel::KernelNames;
+pub use kernel_memory::{KernelMemory, Survey};
 pub use names::{Names, name_reading};
 pub use program::ProgramNames;

@@ -1,8 +1,10 @@
 //! Adds names to a report: keeps the top lines and sites of the plugin's report, with names for code and data.
 
 use faultline_model::lens::data::{Code, Data};
-use faultline_model::lens::raw::{RawLine, RawReport, Space};
-use faultline_model::lens::reading::{LINES_KEPT, Line, Part, Reading, SITES_KEPT, SITES_KEPT_OF_LINE};
+use faultline_model::lens::raw::{RawInterrupts, RawLine, RawReport, Site, Space};
+use faultline_model::lens::reading::{
+    InterruptReading, LINES_KEPT, Line, Overlap, Part, Reading, SITES_KEPT, SITES_KEPT_OF_LINE,
+};
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 
@@ -17,10 +19,15 @@ pub trait Names {
 
 /// The report with names. `operations` is the number that its workload did in the counted part.
 pub fn name_reading(raw: RawReport, names: &dyn Names, operations: NonZeroU64) -> Reading {
-    let lines: Vec<Line> = raw.lines.into_iter().take(LINES_KEPT).map(|line| name_line(line, names)).collect();
-    let sites: Vec<_> = raw.sites.into_iter().take(SITES_KEPT).collect();
-    let of_lines = lines.iter().flat_map(|line| line.by_site.iter().map(|site| site.address));
-    let addresses: BTreeSet<u64> = sites.iter().map(|site| site.address).chain(of_lines).collect();
+    let (lines, sites) = kept(raw.lines, raw.sites, names);
+    let interrupt = raw.interrupt.map(|RawInterrupts { totals, lines_moved, lines, sites_moving, sites }| {
+        let (lines, sites) = kept(lines, sites, names);
+        InterruptReading { totals, lines_moved, lines, sites_moving, sites }
+    });
+    let both = [Some((&lines, &sites)), interrupt.as_ref().map(|part| (&part.lines, &part.sites))];
+    let addresses: BTreeSet<u64> =
+        both.into_iter().flatten().flat_map(|(lines, sites)| addresses(lines, sites)).collect();
+    let overlap = Overlap { busy_time: raw.busy_time, overlapping_time: raw.overlapping_time };
     Reading {
         format: Reading::FORMAT.to_owned(),
         operations,
@@ -34,6 +41,7 @@ pub fn name_reading(raw: RawReport, names: &dyn Names, operations: NonZeroU64) -
         forks: raw.forks,
         forced_blocks: raw.forced_blocks,
         problems: raw.problems,
+        untyped: None,
         predicted_ns: raw.predicted_time_ns,
         totals: raw.totals,
         cpus: raw.cpus,
@@ -41,8 +49,22 @@ pub fn name_reading(raw: RawReport, names: &dyn Names, operations: NonZeroU64) -
         lines,
         sites_moving: raw.sites_moving,
         sites,
+        interrupt,
+        overlap: Some(overlap),
         code: addresses.into_iter().filter_map(|address| Some((address, names.code(address)?))).collect(),
     }
+}
+
+/// The top lines, with names, and the top sites.
+fn kept(lines: Vec<RawLine>, sites: Vec<Site>, names: &dyn Names) -> (Vec<Line>, Vec<Site>) {
+    let lines = lines.into_iter().take(LINES_KEPT).map(|line| name_line(line, names)).collect();
+    (lines, sites.into_iter().take(SITES_KEPT).collect())
+}
+
+/// Every instruction that needs a name.
+fn addresses<'a>(lines: &'a [Line], sites: &'a [Site]) -> impl Iterator<Item = u64> + 'a {
+    let of_lines = lines.iter().flat_map(|line| line.by_site.iter().map(|site| site.address));
+    sites.iter().map(|site| site.address).chain(of_lines)
 }
 
 fn name_line(line: RawLine, names: &dyn Names) -> Line {

@@ -30,7 +30,7 @@ fn report(lines: Value) -> RawReport {
             "per_cpu_base": DIRECT_MAP + areas[cpu]})
     };
     let report = json!({
-        "format": "faultline-lens", "version": 2, "target": "x86_64", "mode": "kernel",
+        "format": "faultline-lens", "version": 3, "busy_time": 10, "overlapping_time": 5, "target": "x86_64", "mode": "kernel",
         "machine": {"cpus": 2, "sockets": 1, "cpus_per_cache": 2, "line_bytes": 64, "quantum": 5, "private_quantum": 200,
             "instruction_ps": 500, "same_cache_ns": 20, "same_socket_ns": 50, "other_socket_ns": 150, "memory_ns": 80,
             "cache_lines": null, "cache_ways": null},
@@ -51,7 +51,7 @@ fn table(text: &str) -> Kallsyms {
 }
 
 fn names() -> KernelNames {
-    KernelNames::new(table(TABLE), None, &report(json!([])))
+    KernelNames::new(table(TABLE), None, None, &report(json!([])))
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn memory_without_a_name_has_a_kind() {
 fn randomised_regions_are_not_guessed() {
     let mut raw = report(json!([]));
     raw.direct_map = Some(0xffff_9a12_4000_0000);
-    let names = KernelNames::new(table(TABLE), None, &raw);
+    let names = KernelNames::new(table(TABLE), None, None, &raw);
     assert!(matches!(names.data(0xffff_c900_0001_3e40, Space::Virtual, false), Data::Unknown { .. }));
 }
 
@@ -117,7 +117,7 @@ fn a_vmlinux_adds_members_and_lines_though_the_kernel_was_moved() {
         built.address_of("zone") + moved
     );
     let image = Image::parse(&built.bytes).unwrap();
-    let names = KernelNames::new(table(&text), Some(image.into()), &report(json!([])));
+    let names = KernelNames::new(table(&text), Some(image.into()), None, &report(json!([])));
     let lock = names.data(built.address_of("zone") + moved + 8, Space::Virtual, false);
     assert_eq!(lock.to_string(), "zone.lock.value");
     let code = names.code(built.address_of("take") + moved).unwrap();

@@ -6,7 +6,7 @@
 //! `FAULTLINE_CACHE_PLUGIN` naming QEMU's plugin `cache` (contrib/plugins/cache.c, built for this QEMU) that is a third turn.
 //! `make bench-lens` runs it, after `make guest lens`. Quote its figures from a quiet machine alone.
 
-use faultline_coherence::CostTable;
+use faultline_coherence::{Caches, CostTable};
 use faultline_model::lens::raw::RawReport;
 use faultline_model::machine::{Accelerator, MachineShape};
 use faultline_model::protocol::{self, Event};
@@ -111,7 +111,7 @@ fn model() -> MachineModel {
         sockets: 1,
         cpus_per_cache: None,
         costs: CostTable::default(),
-        caches: None,
+        caches: Some(Caches::DEFAULT),
         quanta: Quanta::default(),
     }
 }
@@ -143,7 +143,8 @@ fn run(
     let _ = std::fs::remove_file(report);
     let (mut operations, mut began, mut length) = (0, Instant::now(), Duration::ZERO);
     let (plugin, seed) = plugin.unzip();
-    let wanted = GuestExecution { execution: &execution, plugin, per_cpu_offset: None, program: None, seed };
+    let wanted =
+        GuestExecution { execution: &execution, plugin, at_end: None, per_cpu_offset: None, program: None, seed };
     let mut sink = |line: &[u8]| {
         match protocol::parse(line) {
             Ok(Event::Begin(_)) => began = Instant::now(),

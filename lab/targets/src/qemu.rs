@@ -10,14 +10,17 @@ mod emulator;
 mod frame;
 mod initramfs;
 mod kernel_image;
+mod memory;
 mod plan;
 mod probe;
 mod programs;
+mod region_end;
 mod symbols;
 
 pub use emulator::{Emulator, PROGRAM as EMULATOR_PROGRAM};
 pub use kernel_image::KernelImage;
 
+use crate::counting::AtEnd;
 use crate::execution::LineSink;
 use crate::host::{Host, HostPaths};
 use crate::program_files::{ProgramFiles, SCRATCH};
@@ -36,6 +39,7 @@ use plan::Plan;
 use probe::Probe;
 use programs::Programs;
 use std::ops::{ControlFlow, Range};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -76,12 +80,14 @@ pub struct GuestPaths {
 }
 
 /// An execution in its own boot, with what the lens needs in addition.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct GuestExecution<'a> {
     /// The execution; its limit starts at the agent's hello.
     pub execution: &'a Execution,
     /// A plugin for the emulator.
     pub plugin: Option<&'a Plugin>,
+    /// Looks at the guest's memory when the plugin says that the counted part has ended.
+    pub at_end: Option<&'a AtEnd<'a>>,
     /// Address of the kernel's array `__per_cpu_offset`, if its content is wanted.
     pub per_cpu_offset: Option<u64>,
     /// Seed of the guest's random numbers; they come from the host if `None`.
@@ -291,8 +297,8 @@ impl QemuMachine {
         }
         let mut heard = Heard::default();
         let files = wanted.program.map(|program| program.files.tree());
-        let (plugin, seed) = (wanted.plugin, wanted.seed);
-        let boot = Boot { plugin, seed, files, ..self.boot(&plan, wanted.execution.limit) };
+        let &GuestExecution { plugin, at_end, seed, .. } = wanted;
+        let boot = Boot { plugin, at_end, seed, files, ..self.boot(&plan, wanted.execution.limit) };
         let booted = boot.run(&mut |frame| heard.take(frame, sink), stop);
         GuestExecuted { repeats_exactly: boot.repeats_exactly(), ..heard.executed(booted) }
     }
@@ -315,6 +321,7 @@ impl QemuMachine {
             tsc_khz: self.tsc_khz,
             plugin: None,
             seed: None,
+            memory: &[],
         };
         let words = arguments.arguments();
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
@@ -345,6 +352,7 @@ fn boot<'a>(
         tsc_khz: None,
         plugin: None,
         seed: None,
+        at_end: None,
         agent: &programs.agent,
         programs: &programs.programs,
         files: None,
@@ -353,6 +361,11 @@ fn boot<'a>(
         trials: BOOT_TRIALS,
         limit,
     }
+}
+
+/// The path under which another process of ours can open it.
+fn path_of(file: &impl AsRawFd) -> PathBuf {
+    PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()))
 }
 
 /// The agent's commands for an execution. Fails, in words, if the execution is impossible there.
@@ -500,7 +513,8 @@ impl Target for QemuMachine {
     }
 
     fn execute(&self, execution: &Execution, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending {
-        let wanted = GuestExecution { execution, plugin: None, per_cpu_offset: None, program: None, seed: None };
+        let wanted =
+            GuestExecution { execution, plugin: None, at_end: None, per_cpu_offset: None, program: None, seed: None };
         self.execute_in_guest(&wanted, sink, stop).ending
     }
 }
@@ -520,7 +534,7 @@ mod tests {
     }
 
     fn wanted(execution: &Execution) -> GuestExecution<'_> {
-        GuestExecution { execution, plugin: None, per_cpu_offset: None, program: None, seed: None }
+        GuestExecution { execution, plugin: None, at_end: None, per_cpu_offset: None, program: None, seed: None }
     }
 
     #[test]

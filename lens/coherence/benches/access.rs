@@ -3,7 +3,7 @@
 //!
 //! `cargo bench -p faultline-coherence`; no arguments.
 
-use faultline_coherence::{Access, Cpu, Kind, Machine, Topology};
+use faultline_coherence::{Access, Caches, Context, Costs, Cpu, Kind, Machine, Topology};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::hint::black_box;
@@ -13,7 +13,7 @@ const SAMPLES: usize = 31;
 const PAGE: u64 = 0x1000;
 
 fn access(address: u64, kind: Kind) -> Access {
-    Access { address, size: 8, kind, site: address, user: false, contents: false }
+    Access { address, size: 8, kind, site: address, context: Context::Kernel, contents: false }
 }
 
 /// A case; each call of `sample` returns the nanoseconds per access of one sample.
@@ -22,9 +22,15 @@ struct Case {
     sample: Box<dyn FnMut() -> f64>,
 }
 
+/// With caches of the default size.
 fn machine(cpus: u32) -> &'static Machine {
+    machine_with(cpus, Some(Caches::DEFAULT))
+}
+
+fn machine_with(cpus: u32, caches: Option<Caches>) -> &'static Machine {
+    let topology = Topology::new(cpus, 1, cpus).unwrap();
     // Never freed: cases borrow it for the life of the process.
-    Box::leak(Box::new(Machine::new(Topology::new(cpus, 1, cpus).unwrap())))
+    Box::leak(Box::new(Machine::with(topology, Costs::ONE_EACH, caches).unwrap()))
 }
 
 fn per_access(count: usize, run: impl FnOnce()) -> f64 {
@@ -71,9 +77,9 @@ fn mixed() -> Vec<Access> {
     (0..20_000).map(one).collect()
 }
 
-/// Lines that nobody has touched before: a new page for each 64.
-fn first_touch() -> Case {
-    let mut cpu = machine(2).cpu(0);
+/// Lines that nobody has touched before: a new page for each 64. A bounded cache is full after the first samples.
+fn first_touch(name: &'static str, caches: Option<Caches>) -> Case {
+    let mut cpu = machine_with(2, caches).cpu(0);
     let mut next = 0x1000_0000;
     let sample = move || {
         per_access(6400, || {
@@ -83,7 +89,7 @@ fn first_touch() -> Case {
             }
         })
     };
-    Case { name: "first write to a line", sample: Box::new(sample) }
+    Case { name, sample: Box::new(sample) }
 }
 
 /// Two CPUs alternate on one host thread: every access moves a line.
@@ -134,7 +140,8 @@ fn main() {
         repeated("hit, mixed, 400 lines of 40 pages", mixed(), 2),
         repeated("read again, 8192 private lines", lines(8192, Kind::Read), 4),
         repeated("write again, 8192 private lines", lines(8192, Kind::Write), 4),
-        first_touch(),
+        first_touch("first write to a line", Some(Caches::DEFAULT)),
+        first_touch("first write to a line, unbounded cache", None),
         by_turns("transfers: write, read; 1 line", Kind::Write, Kind::Read, 1),
         by_turns("transfers: write, write; 1 line", Kind::Write, Kind::Write, 1),
         by_turns("transfers: write, read; 100 lines", Kind::Write, Kind::Read, 100),

@@ -14,6 +14,36 @@ pub enum Kind {
     Atomic,
 }
 
+/// On whose behalf a CPU runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Context {
+    /// A program in user mode.
+    User,
+    /// The kernel, for the program or by itself.
+    Kernel,
+    /// The kernel, for an interrupt that came in between.
+    Interrupt,
+}
+
+/// The two parts of every count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Work {
+    /// What programs and the kernel do of themselves.
+    Operation,
+    /// What interrupts do.
+    Interrupt,
+}
+
+impl Context {
+    /// The part that it belongs to.
+    pub fn work(self) -> Work {
+        match self {
+            Context::User | Context::Kernel => Work::Operation,
+            Context::Interrupt => Work::Interrupt,
+        }
+    }
+}
+
 /// One access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
@@ -25,8 +55,8 @@ pub struct Access {
     pub kind: Kind,
     /// The instruction, identified by its address or any other number.
     pub site: u64,
-    /// Whether the CPU is in user mode.
-    pub user: bool,
+    /// On whose behalf.
+    pub context: Context,
     /// Whether the address is in a mapping of user space: the access then touches the contents of a page and not a data
     /// structure of the kernel.
     pub contents: bool,
@@ -82,7 +112,7 @@ mod tests {
     use super::*;
 
     fn access(address: u64, size: u8) -> Access {
-        Access { address, size, kind: Kind::Read, site: 0, user: false, contents: false }
+        Access { address, size, kind: Kind::Read, site: 0, context: Context::Kernel, contents: false }
     }
 
     #[test]

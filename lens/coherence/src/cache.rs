@@ -28,6 +28,10 @@ pub enum CachesError {
 }
 
 impl Caches {
+    /// The second-level cache of a current server core, which is private to the core: 2 MiB, 16-way (Intel 64 and IA-32
+    /// Architectures Optimization Reference Manual, Golden Cove and Raptor Cove). The shared cache behind it is not
+    /// modelled: what leaves this one comes from memory.
+    pub const DEFAULT: Caches = Caches { lines: 32_768, ways: 16 };
     /// Maximum number of lines: 1 GiB.
     pub const MOST_LINES: u32 = 1 << 24;
     /// Maximum number of ways.

@@ -1,10 +1,11 @@
 //! One CPU: which lines it holds, in which version, and the cost of its accesses.
 
-use crate::access::{Access, Kind, Part};
+use crate::access::{Access, Kind, Part, Work};
 use crate::cache::Cache;
 use crate::held::{Copy, Held};
 use crate::line::Bytes;
 use crate::machine::Machine;
+use crate::questions::Questions;
 use crate::recent::{Entry, Recent};
 use crate::tally::{Cause, Distance, Key, Tally};
 use crate::topology::CpuId;
@@ -17,7 +18,22 @@ pub struct Cpu<'m> {
     held: Held<'m>,
     /// None if the cache is unbounded.
     cache: Option<Cache>,
+    evicted: Evicted,
     core: Core<'m>,
+}
+
+/// Lines that an access evicted: at most one for each of its parts.
+#[derive(Debug, Default)]
+struct Evicted {
+    lines: [u64; 2],
+    number: usize,
+}
+
+impl Evicted {
+    fn add(&mut self, line: u64) {
+        self.lines[self.number] = line;
+        self.number += 1;
+    }
 }
 
 /// A CPU without its record of lines: executes accesses on one line's entry, and counts.
@@ -26,6 +42,13 @@ struct Core<'m> {
     machine: &'m Machine,
     id: CpuId,
     tally: Tally,
+    questions: Questions,
+    operation: Sums,
+    interrupt: Sums,
+}
+
+#[derive(Debug, Default)]
+struct Sums {
     transfers: u64,
     capacity_misses: u64,
 }
@@ -55,7 +78,15 @@ impl Machine {
             recent: Recent::new(self.lines().nowhere()),
             held: Held::new(),
             cache: self.caches().map(Cache::new),
-            core: Core { machine: self, id, tally: Tally::default(), transfers: 0, capacity_misses: 0 },
+            evicted: Evicted::default(),
+            core: Core {
+                machine: self,
+                id,
+                tally: Tally::default(),
+                questions: Questions::default(),
+                operation: Sums::default(),
+                interrupt: Sums::default(),
+            },
         }
     }
 }
@@ -74,10 +105,16 @@ impl<'m> Cpu<'m> {
     /// model and at no cost, as long as no other CPU touches the line and no bounded cache drops it. Returning no bytes
     /// is always correct.
     ///
-    /// A caller that runs one CPU at a time may skip such accesses until another CPU's turn.
+    /// A caller that runs one CPU at a time may skip such accesses until another CPU's turn, or until an access of this
+    /// CPU [evicts](Cpu::evicted) the line. Skipping is exact: hits do not change the order in which lines are evicted.
     pub fn settled(&self, line: u64) -> (u64, u64) {
         let entry = self.recent.entry(line);
         if entry.number == line { entry.settled() } else { (0, 0) }
+    }
+
+    /// The lines that a bounded cache evicted for the last access that changed the model.
+    pub fn evicted(&self) -> &[u64] {
+        &self.evicted.lines[..self.evicted.number]
     }
 
     /// The counts.
@@ -86,13 +123,13 @@ impl<'m> Cpu<'m> {
     }
 
     /// Its transfers so far.
-    pub fn transfers(&self) -> u64 {
-        self.core.transfers
+    pub fn transfers(&self, work: Work) -> u64 {
+        self.core.sums(work).transfers
     }
 
     /// Its capacity misses so far: lines fetched from memory because a bounded cache had no room for them.
-    pub fn capacity_misses(&self) -> u64 {
-        self.core.capacity_misses
+    pub fn capacity_misses(&self, work: Work) -> u64 {
+        self.core.sums(work).capacity_misses
     }
 
     /// Its number.
@@ -103,6 +140,7 @@ impl<'m> Cpu<'m> {
     #[cold]
     fn access_slowly(&mut self, access: &Access) -> u64 {
         let (first, second) = access.parts();
+        self.evicted.number = 0;
         self.touch(access, first) + second.map_or(0, |second| self.touch(access, second))
     }
 
@@ -114,6 +152,7 @@ impl<'m> Cpu<'m> {
                 self.held.save(entry, Copy::Held);
             }
             (*entry, copy) = self.held.load(part.line, self.core.id, || self.core.machine.lines().group(part.line));
+            entry.foreign = self.core.questions.foreign(part.line);
         }
         if access.contents && !entry.is_contents {
             entry.group.mark_contents();
@@ -135,7 +174,7 @@ impl<'m> Cpu<'m> {
             true => *place,
             false => self.held.load(gone, id, || machine.lines().group(gone)).0,
         };
-        if entry.line().drop_copy(id) {
+        if entry.line().drop_copy(id, entry.version()).is_some_and(|word| word.owner() == Some(id)) {
             // The owner's reads were not recorded. If it fetches the line again, it is an ordinary reader.
             entry.noted_read = 0;
         }
@@ -143,19 +182,37 @@ impl<'m> Cpu<'m> {
         if place.number == gone {
             place.clear();
         }
+        self.evicted.add(gone);
     }
 }
 
 impl<'m> Core<'m> {
+    fn sums(&self, work: Work) -> &Sums {
+        match work {
+            Work::Operation => &self.operation,
+            Work::Interrupt => &self.interrupt,
+        }
+    }
+
+    fn sums_of(&mut self, access: &Access) -> &mut Sums {
+        match access.context.work() {
+            Work::Operation => &mut self.operation,
+            Work::Interrupt => &mut self.interrupt,
+        }
+    }
+
     /// Executes a part of an access on its line's entry. Returns the cost, and whether the line had to be fetched.
     fn touch(&mut self, access: &Access, part: Part, entry: &mut Entry<'m>, copy: Copy) -> (u64, bool) {
+        if part.bytes & entry.foreign != 0 {
+            entry.foreign = self.questions.answer(part.line, part.bytes, &mut self.tally);
+        }
         let (got, is_miss) = match access.kind {
             Kind::Read => self.read(entry, copy, part.bytes),
             Kind::Write | Kind::Atomic => self.write(entry, copy, part.bytes),
         };
         let cost = match got {
             Got::Hit | Got::Cold => 0,
-            Got::Refetched => self.count_capacity_miss(),
+            Got::Refetched => self.count_capacity_miss(access),
             Got::Moved { distance, foreign } => self.count_transfer(access, part, entry, distance, foreign),
         };
         (cost, is_miss)
@@ -166,7 +223,6 @@ impl<'m> Core<'m> {
         let before = entry.version();
         let word = entry.line().fetch(self.id, (copy == Copy::Held).then_some(before));
         if has(copy, entry, word) {
-            self.settle(entry, bytes);
             self.note_read(entry, word, bytes);
             return (Got::Hit, false);
         }
@@ -206,7 +262,6 @@ impl<'m> Core<'m> {
         let before = entry.version();
         let word = entry.line().own(self.id);
         if word.is_exclusive_to(self.id) {
-            self.settle(entry, bytes);
             entry.line().note_written(bytes);
             entry.noted_written |= bytes;
             return (Got::Hit, false);
@@ -217,13 +272,12 @@ impl<'m> Core<'m> {
         if past.written != 0 {
             entry.group.stamps_or_new(entry.number).set(past.written, word.version());
         }
-        let losers = self.losers(word);
+        let losers = self.losers(word, had);
         if had && losers.is_none() {
-            self.settle(entry, bytes);
             entry.upgrade(word.version() + 1, self.id);
         } else {
             entry.hold(word.version() + 1, self.id);
-            entry.noted_read = !0;
+            entry.noted_read = !entry.foreign;
         }
         entry.noted_written = bytes;
         let got = match losers {
@@ -242,20 +296,21 @@ impl<'m> Core<'m> {
     }
 
     /// The distance to the CPUs that lose the line when this CPU writes to it in the state `word`. None if no CPU loses
-    /// it.
-    fn losers(&self, word: Word) -> Option<Distance> {
-        let others = |cpu: &CpuId| *cpu != self.id;
-        let owner = word.owner().filter(others);
-        let other = match (owner, word.readers()) {
-            (_, Readers::Several) => return Some(Distance::Several),
-            (Some(owner), Readers::One(reader)) if others(&reader) && reader != owner => {
-                return Some(Distance::Several);
-            }
-            (Some(owner), _) => owner,
-            (None, Readers::One(reader)) if others(&reader) => reader,
-            (None, _) => return None,
-        };
-        Some(Distance::between(self.machine.topology(), self.id, other))
+    /// it. `had`: whether this CPU itself holds it.
+    fn losers(&self, word: Word, had: bool) -> Option<Distance> {
+        let owner = word.owner().filter(|&owner| owner != self.id);
+        let is_reader = had && word.owner() != Some(self.id);
+        let between = |other| Some(Distance::between(self.machine.topology(), self.id, other));
+        match (owner, word.readers()) {
+            (Some(owner), Readers::Nobody | Readers::Unnamed(0)) => between(owner),
+            (Some(owner), Readers::One(_)) if is_reader => between(owner),
+            (Some(owner), Readers::Unnamed(1)) if is_reader => between(owner),
+            (Some(_), _) => Some(Distance::Several),
+            (None, Readers::Nobody | Readers::Unnamed(0)) => None,
+            (None, Readers::One(_) | Readers::Unnamed(1)) if is_reader => None,
+            (None, Readers::One(reader)) => between(reader),
+            (None, Readers::Unnamed(_)) => Some(Distance::Several),
+        }
     }
 
     fn count_transfer(
@@ -271,31 +326,25 @@ impl<'m> Core<'m> {
             site: access.site,
             cause: if access.kind == Kind::Read { Cause::Read } else { Cause::Write },
             atomic: access.kind == Kind::Atomic,
-            user: access.user,
+            context: access.context,
             distance,
             offset: part.offset(),
             size: part.size(),
         };
         let is_true = part.bytes & foreign != 0;
         self.tally.add(key, is_true);
-        if !is_true {
-            entry.suspect(&key, foreign);
+        if !is_true && foreign != 0 {
+            entry.watch(self.questions.ask(&key, foreign));
+        } else if entry.foreign != 0 {
+            entry.watch(self.questions.pass(part.line));
         }
-        self.transfers += 1;
+        self.sums_of(access).transfers += 1;
         self.machine.costs().of(distance, self.machine.topology())
     }
 
-    fn count_capacity_miss(&mut self) -> u64 {
-        self.capacity_misses += 1;
+    fn count_capacity_miss(&mut self, access: &Access) -> u64 {
+        self.sums_of(access).capacity_misses += 1;
         self.machine.costs().memory
-    }
-
-    /// The line came by a suspected false-sharing transfer and is still held; the access touches `bytes` of it.
-    fn settle(&mut self, entry: &mut Entry<'m>, bytes: Bytes) {
-        if bytes & entry.foreign != 0 {
-            self.tally.correct(&entry.suspected());
-            entry.foreign = 0;
-        }
     }
 }
 

@@ -58,8 +58,7 @@ impl<'m> Held<'m> {
         (entry, kept.copy())
     }
 
-    /// Saves what must be remembered of an entry that is evicted from the table, and the state of the copy. A suspected
-    /// transfer is forgotten: it stays counted as false sharing.
+    /// Saves what must be remembered of an entry that is evicted from the table, and the state of the copy.
     pub(crate) fn save(&mut self, entry: &Entry<'m>, copy: Copy) {
         let chunk = self.chunk(entry.number, || entry.group);
         chunk.lines[(entry.number % CHUNK_LINES) as usize] =

@@ -7,18 +7,24 @@
 //! and the order in which a real machine's store buffers make writes visible. The model knows nothing of emulators,
 //! symbols or the lab.
 //!
-//! When a bounded cache evicts a dirty line, the line is written back to memory. Fetching it from there is a *capacity
-//! miss*, not a transfer. So is fetching a line that the CPU itself dropped and that nobody has written since. The
-//! first fetch of a line that nobody wrote costs nothing.
+//! Lines that were lost for lack of room are counted apart from transfers. When a bounded cache evicts a dirty line, the
+//! line is written back to memory. An access that does not find its line in the CPU's cache is
+//!
+//! - a *transfer* if it reads a line that its last writer still holds, or writes a line that another CPU still holds,
+//!   unless a read only brings back what the CPU itself had evicted;
+//! - a *capacity miss* if the line comes from memory: its last writer has evicted it, or this CPU has and nobody has
+//!   written it since;
+//! - free if nobody has written the line.
 //!
 //! One thread drives each CPU through its own [`Cpu`]. The CPUs share the lines without locks. Most accesses finish
 //! after one entry of a small table of the CPU and one relaxed load.
 //!
 //! ```
-//! use faultline_coherence::{Access, Kind, Machine, Topology};
+//! use faultline_coherence::{Access, Context, Kind, Machine, Topology};
 //! let machine = Machine::new(Topology::new(2, 1, 2).unwrap());
 //! let (mut first, mut second) = (machine.cpu(0), machine.cpu(1));
-//! let write = Access { address: 0x1000, size: 8, kind: Kind::Write, site: 0x400, user: true, contents: true };
+//! let context = Context::User;
+//! let write = Access { address: 0x1000, size: 8, kind: Kind::Write, site: 0x400, context, contents: true };
 //! assert_eq!(first.access(&write), 0); // nobody held the line
 //! assert_eq!(second.access(&write), 1); // the first CPU did
 //! assert_eq!(second.access(&write), 0);
@@ -35,6 +41,7 @@ mod group;
 mod held;
 mod line;
 mod machine;
+mod questions;
 mod recent;
 mod report;
 mod stamps;
@@ -43,7 +50,7 @@ mod tally;
 mod topology;
 mod word;
 
-pub use access::{Access, Kind, LINE_BYTES, Part};
+pub use access::{Access, Context, Kind, LINE_BYTES, Part, Work};
 pub use cache::{Caches, CachesError};
 pub use costs::{CostTable, Costs};
 pub use cpu::Cpu;

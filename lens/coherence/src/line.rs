@@ -72,15 +72,16 @@ impl Line {
         }
     }
 
-    /// A CPU drops its copy. If it owns the line, the line is written back. Returns whether it was.
-    pub(crate) fn drop_copy(&self, cpu: CpuId) -> bool {
+    /// A CPU drops the copy that it fetched in the version `held`. Returns the state that it found, or none if the
+    /// version has ended and with it the copy.
+    pub(crate) fn drop_copy(&self, cpu: CpuId, held: Version) -> Option<Word> {
         loop {
             let word = self.word();
-            if word.owner() != Some(cpu) {
-                return false;
+            if word.version() != held {
+                return None;
             }
-            if self.advance(word, word.written_back()) {
-                return true;
+            if self.advance(word, word.dropped_by(cpu)) {
+                return Some(word);
             }
         }
     }

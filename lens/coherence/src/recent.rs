@@ -3,7 +3,6 @@
 use crate::access::{Access, Kind, Part};
 use crate::group::Group;
 use crate::line::{Bytes, Line};
-use crate::tally::{Cause, Distance, Key};
 use crate::topology::CpuId;
 use crate::word::{Version, Word};
 
@@ -30,12 +29,9 @@ pub(crate) struct Entry<'m> {
     pub(crate) noted_read: Bytes,
     /// Bytes whose writes need not be recorded any more.
     pub(crate) noted_written: Bytes,
-    /// Bytes whose access proves that the transfer that brought the line is true sharing; until then it counts as false
-    /// sharing. 0 if there is no such question.
+    /// Bytes whose access proves that a transfer of the line is true sharing; until then it counts as false sharing. See
+    /// [`Questions`](crate::questions::Questions). 0 if there is no such question.
     pub(crate) foreign: Bytes,
-    /// With `how`, the key of that transfer.
-    site: u64,
-    how: How,
     /// The page is already recorded as contents.
     pub(crate) is_contents: bool,
     /// What must be remembered of this entry has already been saved elsewhere.
@@ -44,21 +40,9 @@ pub(crate) struct Entry<'m> {
 
 const _: () = assert!(size_of::<Entry<'_>>() == 64);
 
-/// A transfer's key without line and site.
-#[derive(Debug, Clone, Copy)]
-struct How {
-    cause: Cause,
-    distance: Distance,
-    atomic: bool,
-    user: bool,
-    offset: u8,
-    size: u8,
-}
-
 impl<'m> Entry<'m> {
     /// A line that the CPU last held in `version`, or never.
     pub(crate) fn new(number: u64, group: &'m Group, cpu: CpuId, version: Version) -> Self {
-        let (cause, distance) = (Cause::Read, Distance::SameCache);
         Entry {
             number,
             group,
@@ -66,8 +50,6 @@ impl<'m> Entry<'m> {
             noted_read: 0,
             noted_written: 0,
             foreign: 0,
-            site: 0,
-            how: How { cause, distance, atomic: false, user: false, offset: 0, size: 0 },
             is_contents: group.is_contents(),
             is_saved: true,
         }
@@ -97,7 +79,7 @@ impl<'m> Entry<'m> {
     /// The CPU holds another version, of which nothing is recorded yet.
     pub(crate) fn hold(&mut self, version: Version, cpu: CpuId) {
         self.own = Word::exclusive(version, cpu);
-        (self.noted_read, self.noted_written, self.foreign) = (0, 0, 0);
+        (self.noted_read, self.noted_written) = (0, 0);
         self.is_saved = false;
     }
 
@@ -108,19 +90,11 @@ impl<'m> Entry<'m> {
         self.is_saved = false;
     }
 
-    /// The transfer that brought the line is false sharing unless a byte of `foreign` is touched.
-    pub(crate) fn suspect(&mut self, key: &Key, foreign: Bytes) {
-        let Key { line: _, site, cause, atomic, user, distance, offset, size } = *key;
-        (self.site, self.how) = (site, How { cause, distance, atomic, user, offset, size });
+    /// Bytes of `foreign` answer what is open about the line.
+    pub(crate) fn watch(&mut self, foreign: Bytes) {
         self.foreign = foreign;
         self.noted_read &= !foreign;
         self.noted_written &= !foreign;
-    }
-
-    /// The key of the suspected transfer.
-    pub(crate) fn suspected(&self) -> Key {
-        let How { cause, distance, atomic, user, offset, size } = self.how;
-        Key { line: self.number, site: self.site, cause, atomic, user, distance, offset, size }
     }
 
     /// The bytes that can be read, and those that can be written, without any change in the line's present state.

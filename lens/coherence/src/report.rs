@@ -1,5 +1,6 @@
 //! Combines the tallies of all CPUs: totals, and the lines and sites with most transfers.
 
+use crate::access::{Context, Work};
 use crate::machine::Machine;
 use crate::tally::{Cause, Count, Distance, Key, Tally};
 use crate::topology::CpuId;
@@ -37,7 +38,7 @@ pub struct SiteReport {
     pub count: Count,
 }
 
-/// Transfers of a whole machine.
+/// Transfers of a whole machine, or of one [part](Work) of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
     /// All of them.
@@ -61,11 +62,24 @@ pub struct Report {
 impl Report {
     /// Combines the tallies of a machine's CPUs, each with its CPU's number.
     pub fn new<'a>(machine: &Machine, tallies: impl IntoIterator<Item = (CpuId, &'a Tally)>) -> Self {
+        Report::combined(machine, tallies, |_| true)
+    }
+
+    /// The same for one part of the counts.
+    pub fn of<'a>(work: Work, machine: &Machine, tallies: impl IntoIterator<Item = (CpuId, &'a Tally)>) -> Self {
+        Report::combined(machine, tallies, |context| context.work() == work)
+    }
+
+    fn combined<'a>(
+        machine: &Machine,
+        tallies: impl IntoIterator<Item = (CpuId, &'a Tally)>,
+        counts: impl Fn(Context) -> bool,
+    ) -> Self {
         let mut report = Report::default();
         let mut lines: BTreeMap<u64, LineSums> = BTreeMap::new();
         let mut sites: BTreeMap<u64, Count> = BTreeMap::new();
         for (cpu, tally) in tallies {
-            for (key, count) in tally.iter() {
+            for (key, count) in tally.iter().filter(|(key, _)| counts(key.context)) {
                 report.add(&key, &count);
                 sites.entry(key.site).or_default().add(&count);
                 let cost = machine.costs().of(key.distance, machine.topology());
@@ -85,7 +99,7 @@ impl Report {
         *self.by_cause.entry(key.cause).or_default() += count.total();
         *self.by_distance.entry(key.distance).or_default() += count.total();
         self.atomic += if key.atomic { count.total() } else { 0 };
-        self.user += if key.user { count.total() } else { 0 };
+        self.user += if key.context == Context::User { count.total() } else { 0 };
     }
 }
 

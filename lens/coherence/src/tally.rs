@@ -1,5 +1,6 @@
 //! The counts of one CPU: its transfers, by line and by place in the code.
 
+use crate::access::Context;
 use crate::topology::{CpuId, Topology};
 use rustc_hash::FxHashMap;
 use std::hash::{Hash, Hasher};
@@ -22,8 +23,8 @@ pub enum Distance {
     SameSocket,
     /// From another socket.
     OtherSocket,
-    /// From several holders at once: their copies were taken back, wherever they were. Costs as much as from the
-    /// farthest CPU of the machine.
+    /// From several holders at once, or from one that the line's state does not name: their copies were taken back,
+    /// wherever they were. Costs as much as from the farthest CPU of the machine.
     Several,
 }
 
@@ -56,8 +57,8 @@ pub struct Key {
     pub cause: Cause,
     /// Whether by a read-modify-write.
     pub atomic: bool,
-    /// Whether in user mode.
-    pub user: bool,
+    /// On whose behalf.
+    pub context: Context,
     /// The distance.
     pub distance: Distance,
     /// The first byte of the line that the access touched.
@@ -70,7 +71,7 @@ pub struct Key {
 impl Hash for Key {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let small =
-            [self.cause as u8, self.atomic.into(), self.user.into(), self.distance as u8, self.offset, self.size];
+            [self.cause as u8, self.atomic.into(), self.context as u8, self.distance as u8, self.offset, self.size];
         let small = small.into_iter().fold(0, |word, field| word << 8 | u64::from(field));
         [self.line, self.site, small].into_iter().for_each(|word| state.write_u64(word));
     }
@@ -79,7 +80,9 @@ impl Hash for Key {
 /// Transfers of one key. Sharing is *true* if the CPU, while it holds the line, touches a byte that another CPU wrote
 /// since it last held the line. If it takes the line to write, a byte that another CPU wrote or read before it lost the
 /// line counts too. Sharing is *false* if the CPU never does (after Dubois et al., "The detection and elimination of
-/// useless misses in multiprocessors", ISCA 1993).
+/// useless misses in multiprocessors", ISCA 1993), nor does so in its next four transfers of the line. So a lock and the
+/// data that it protects do not share falsely for being on one line. Reads that one instruction repeats count as one of
+/// the four.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Count {
     /// Transfers with true sharing.
@@ -119,8 +122,8 @@ const GATHERED: usize = 128;
 enum Change {
     True,
     False,
-    /// A suspected false-sharing transfer turned out to be true sharing.
-    Corrected,
+    /// That many suspected false-sharing transfers turned out to be true sharing.
+    Corrected(u64),
 }
 
 impl Tally {
@@ -145,9 +148,9 @@ impl Tally {
         self.note(key, if is_true { Change::True } else { Change::False });
     }
 
-    /// A suspected false-sharing transfer turned out to be true sharing.
-    pub(crate) fn correct(&mut self, key: &Key) {
-        self.note(*key, Change::Corrected);
+    /// That many suspected false-sharing transfers turned out to be true sharing.
+    pub(crate) fn correct(&mut self, key: &Key, times: u64) {
+        self.note(*key, Change::Corrected(times));
     }
 
     fn note(&mut self, key: Key, change: Change) {
@@ -165,9 +168,9 @@ fn enter(counts: &mut Counts, changes: &[(Key, Change)]) {
         match change {
             Change::True => count.true_sharing += 1,
             Change::False => count.false_sharing += 1,
-            Change::Corrected => {
-                count.false_sharing -= 1;
-                count.true_sharing += 1;
+            Change::Corrected(times) => {
+                count.false_sharing -= times;
+                count.true_sharing += times;
             }
         }
     }

@@ -3,32 +3,38 @@
 //! | bits | field | meaning |
 //! |---|---|---|
 //! | 0…11 | owner | 1 + the CPU that wrote the line last and holds it; 0: nobody wrote it, or it was written back |
-//! | 12…23 | reader | who else has fetched it since: 0 nobody; 1 + the CPU if it is one; 4095 several |
-//! | 24…63 | version | grows by one with each change of owner, and with each write after others have fetched the line |
+//! | 12…24 | readers | who else has fetched it since and still holds it: 0 nobody has fetched it; 1 + the CPU if it is a known one; 4096 + their number otherwise |
+//! | 25…63 | version | grows by one with each change of owner, and with each write after others have fetched the line |
 //!
 //! A CPU remembers the version that it fetched. It holds the line exactly if this is the line's current version and it
 //! has not dropped the line since for lack of room. So the word need not list the holders, and any number of CPUs fits.
 //! Within a version nothing is written after another CPU has fetched the line: such a write begins the next version.
 //! Nor is anything written after the line was written back, because it has no owner then.
 //!
-//! A CPU that drops a line which it did not write tells nobody, as is usual in hardware. It stays a reader in the word.
+//! A CPU that drops a line says so, also if it did not write it. Caches whose directory knows the holders exactly do
+//! the same. So the word always has the number of CPUs that hold the line. Of several readers it has only the number:
+//! when all but one have dropped the line, the word does not say which one remains.
 
 use crate::topology::CpuId;
 
-/// Version of a line; 2⁴⁰ changes of owner take longer than any run.
+/// Version of a line; 2³⁹ changes of owner take longer than any run.
 pub(crate) type Version = u64;
 
 const FIELD_BITS: u32 = 12;
 const FIELD: u64 = (1 << FIELD_BITS) - 1;
-const SEVERAL: u64 = FIELD;
-const VERSION_SHIFT: u32 = 2 * FIELD_BITS;
+/// In the field of the readers: the rest is their number.
+const UNNAMED: u64 = FIELD + 1;
+const READERS: u64 = UNNAMED | FIELD;
+const VERSION_SHIFT: u32 = 2 * FIELD_BITS + 1;
 
-/// Who has fetched the line in its version, apart from the owner.
+/// Who has fetched the line in its version and holds it, apart from the owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Readers {
+    /// Nobody has fetched it.
     Nobody,
     One(CpuId),
-    Several,
+    /// That many. At 0, all that have fetched it have dropped it.
+    Unnamed(u16),
 }
 
 /// The state of a line.
@@ -42,11 +48,20 @@ impl Word {
     }
 
     pub(crate) fn readers(self) -> Readers {
-        match (self.0 >> FIELD_BITS) & FIELD {
+        match (self.0 >> FIELD_BITS) & READERS {
             0 => Readers::Nobody,
-            SEVERAL => Readers::Several,
+            several if several >= UNNAMED => Readers::Unnamed((several - UNNAMED) as u16),
             reader => Readers::One((reader - 1) as CpuId),
         }
+    }
+
+    fn with_readers(self, readers: Readers) -> Self {
+        let field = match readers {
+            Readers::Nobody => 0,
+            Readers::One(cpu) => u64::from(cpu) + 1,
+            Readers::Unnamed(number) => UNNAMED + u64::from(number),
+        };
+        Word(self.0 & !(READERS << FIELD_BITS) | field << FIELD_BITS)
     }
 
     pub(crate) fn version(self) -> Version {
@@ -71,12 +86,11 @@ impl Word {
 
     /// The word after `cpu`, which did not hold the line, has fetched it.
     pub(crate) fn read_by(self, cpu: CpuId) -> Self {
-        let reader = match self.readers() {
-            Readers::Nobody => u64::from(cpu) + 1,
-            Readers::One(other) if other == cpu => u64::from(cpu) + 1,
-            Readers::One(_) | Readers::Several => SEVERAL,
-        };
-        Word(self.0 & !(FIELD << FIELD_BITS) | reader << FIELD_BITS)
+        self.with_readers(match self.readers() {
+            Readers::Nobody | Readers::Unnamed(0) => Readers::One(cpu),
+            Readers::One(_) => Readers::Unnamed(2),
+            Readers::Unnamed(number) => Readers::Unnamed(number + 1),
+        })
     }
 
     /// The word after `cpu` has taken the line to write.
@@ -84,9 +98,17 @@ impl Word {
         Word::exclusive(self.version() + 1, cpu)
     }
 
-    /// The word after the owner has written the line back to memory and dropped it.
-    pub(crate) fn written_back(self) -> Self {
-        Word(self.0 & !FIELD)
+    /// The word after `cpu`, which held the line, has dropped it. If it is the owner, it has written the line back to
+    /// memory.
+    pub(crate) fn dropped_by(self, cpu: CpuId) -> Self {
+        if self.owner() == Some(cpu) {
+            return Word(self.0 & !FIELD);
+        }
+        self.with_readers(match self.readers() {
+            Readers::Nobody => Readers::Nobody,
+            Readers::One(_) | Readers::Unnamed(0) => Readers::Unnamed(0),
+            Readers::Unnamed(number) => Readers::Unnamed(number - 1),
+        })
     }
 }
 
@@ -110,9 +132,21 @@ mod tests {
         assert_eq!((word.owner(), word.readers(), word.version()), (Some(LAST), Readers::One(0), 1));
         assert!(!word.is_exclusive_to(LAST));
         let word = word.read_by(3);
-        assert_eq!((word.owner(), word.readers(), word.version()), (Some(LAST), Readers::Several, 1));
-        let word = word.written_back();
-        assert_eq!((word.owner(), word.readers(), word.version()), (None, Readers::Several, 1));
+        assert_eq!((word.owner(), word.readers(), word.version()), (Some(LAST), Readers::Unnamed(2), 1));
+        let word = word.dropped_by(LAST);
+        assert_eq!((word.owner(), word.readers(), word.version()), (None, Readers::Unnamed(2), 1));
         assert!(word.is_same_version(Word::exclusive(1, 0)) && !word.is_same_version(Word::exclusive(2, 0)));
+    }
+
+    #[test]
+    fn readers_are_counted_until_the_last_has_dropped_the_line() {
+        let word = (0..=LAST).fold(Word::default().written_by(0), Word::read_by);
+        assert_eq!((word.owner(), word.readers(), word.version()), (Some(0), Readers::Unnamed(LAST + 1), 1));
+        let word = (1..=LAST).fold(word, Word::dropped_by);
+        assert_eq!((word.owner(), word.readers(), word.version()), (Some(0), Readers::Unnamed(1), 1));
+        let word = word.dropped_by(LAST);
+        assert_eq!((word.owner(), word.readers()), (Some(0), Readers::Unnamed(0)));
+        assert!(!word.is_exclusive_to(0), "its next write is another version than the one that was fetched");
+        assert_eq!(word.read_by(7).readers(), Readers::One(7));
     }
 }

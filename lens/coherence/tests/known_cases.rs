@@ -1,13 +1,13 @@
 //! Cases whose transfers can be derived on paper, run step by step in a seeded random order of CPUs, as in a fine
 //! interleaving.
 
-use faultline_coherence::{Access, Caches, Costs, Cpu, Distance, Kind, Machine, Report, Topology};
+use faultline_coherence::{Access, Caches, Context, Costs, Cpu, Distance, Kind, Machine, Report, Topology, Work};
 use rand::SeedableRng;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
 
 fn access(address: u64, kind: Kind) -> Access {
-    Access { address, size: 8, kind, site: address, user: true, contents: false }
+    Access { address, size: 8, kind, site: address, context: Context::User, contents: false }
 }
 
 /// Lets CPUs step in random order, `rounds` times each. Returns the report.
@@ -194,7 +194,7 @@ fn a_transfer_costs_what_its_distance_does() {
     // Taken back from two CPUs of the same cache: counts as the machine's largest distance.
     assert_eq!([write(5, Kind::Read), write(5, Kind::Write)], [40, 40]);
     assert_eq!([write(4, Kind::Read), write(6, Kind::Write)], [40, 250]);
-    assert_eq!(cpus.iter().map(Cpu::transfers).sum::<u64>(), 7);
+    assert_eq!(cpus.iter().map(|cpu| cpu.transfers(Work::Operation)).sum::<u64>(), 7);
     let report = Report::new(&machine, cpus.iter().map(|cpu| (cpu.id(), cpu.tally())));
     assert_eq!(report.by_distance[&Distance::SameCache], 4);
     assert_eq!(report.by_distance[&Distance::Several], 1);
@@ -205,7 +205,7 @@ fn an_access_across_lines_pays_for_both() {
     let machine = Machine::new(Topology::new(2, 1, 2).unwrap());
     let (mut one, mut other) = (machine.cpu(0), machine.cpu(1));
     let across = access(0x103C, Kind::Write);
-    assert_eq!((one.access(&across), other.access(&across), other.transfers()), (0, 2, 2));
+    assert_eq!((one.access(&across), other.access(&across), other.transfers(Work::Operation)), (0, 2, 2));
     let report = Report::new(&machine, [(1, other.tally())]);
     let offsets: Vec<_> = report.lines.iter().map(|line| line.by_offset.clone()).collect();
     assert_eq!(offsets, [[(60, 4, 1)], [(0, 4, 1)]]);
@@ -254,10 +254,47 @@ fn a_small_cache_writes_back_and_fetches_again() {
     assert_eq!(one.access(&access(b, Kind::Read)), 0);
     assert_eq!(other.access(&access(a, Kind::Read)), 3);
     assert_eq!(one.access(&access(a, Kind::Read)), 3);
-    // Two CPUs have it. One of them has no room for any other line, and its write still takes it from the other.
+    // Two CPUs have it. A write takes it from the other.
     assert_eq!(one.access(&access(a, Kind::Write)), 10);
     assert_eq!(other.access(&access(a, Kind::Read)), 10);
-    assert_eq!((one.capacity_misses(), other.capacity_misses()), (1, 1));
+    assert_eq!((one.capacity_misses(Work::Operation), other.capacity_misses(Work::Operation)), (1, 1));
+}
+
+/// Three CPUs with a cache of one line each; `a` and `b` evict each other.
+#[test]
+fn what_the_others_have_evicted_moves_nothing() {
+    let costs = Costs { same_cache: 10, same_socket: 10, other_socket: 10, memory: 3 };
+    let machine = Machine::with(Topology::new(3, 1, 3).unwrap(), costs, Some(Caches { lines: 1, ways: 1 })).unwrap();
+    let mut cpus: Vec<Cpu<'_>> = (0..3).map(|id| machine.cpu(id)).collect();
+    let mut step = |cpu: usize, address, kind| cpus[cpu].access(&access(address, kind));
+    let (a, b) = (0x1000, 0x2000);
+    assert_eq!([step(0, a, Kind::Write), step(1, a, Kind::Read), step(2, a, Kind::Read)], [0, 10, 10]);
+    // Both readers evict it: the write takes it from nobody.
+    assert_eq!([step(1, b, Kind::Read), step(2, b, Kind::Read), step(0, a, Kind::Write)], [0, 0, 0]);
+    // A reader that evicts it and fetches it again misses for lack of room, even if the writer still has it.
+    assert_eq!([step(1, a, Kind::Read), step(1, b, Kind::Read), step(1, a, Kind::Read)], [10, 3, 3]);
+    // The writer's next write takes it from that reader, and then has nobody else to take it from.
+    assert_eq!([step(0, a, Kind::Write), step(0, a, Kind::Write)], [10, 0]);
+    // The writer evicts it: whoever writes next has it from memory.
+    assert_eq!([step(0, b, Kind::Read), step(2, a, Kind::Write)], [0, 3]);
+    assert_eq!(cpus.iter().map(|cpu| cpu.capacity_misses(Work::Operation)).collect::<Vec<_>>(), [0, 2, 1]);
+    assert_eq!(cpus.iter().map(|cpu| cpu.transfers(Work::Operation)).collect::<Vec<_>>(), [1, 2, 1]);
+}
+
+/// A page that one CPU cleared and gave back long ago, and another one clears: a real cache has given it up by then.
+#[test]
+fn a_page_that_was_given_up_long_ago_comes_from_memory() {
+    let costs = Costs { memory: 3, ..Costs::ONE_EACH };
+    let machine = Machine::with(Topology::new(2, 1, 2).unwrap(), costs, Some(Caches::DEFAULT)).unwrap();
+    let (mut one, mut other) = (machine.cpu(0), machine.cpu(1));
+    let clear = |cpu: &mut Cpu<'_>, lines: std::ops::Range<u64>| -> u64 {
+        lines.map(|line| cpu.access(&access(line * 64, Kind::Write))).sum()
+    };
+    let (page, whole) = (64, u64::from(Caches::DEFAULT.lines));
+    assert_eq!(clear(&mut one, 0..whole + page), 0);
+    assert_eq!(clear(&mut other, 0..page), 3 * page, "evicted by the last page");
+    assert_eq!(clear(&mut other, whole..whole + page), page, "cleared just now");
+    assert_eq!((other.capacity_misses(Work::Operation), other.transfers(Work::Operation)), (page, page));
 }
 
 #[test]
@@ -318,4 +355,73 @@ fn two_cpus_that_poll_and_write_one_word_share_it_truly() {
     }
     let report = Report::new(&machine, cpus.iter().map(|cpu| (cpu.id(), cpu.tally())));
     assert_eq!((report.count.true_sharing, report.count.false_sharing), (198, 0));
+}
+
+#[test]
+fn what_an_interrupt_moves_is_counted_apart() {
+    let costs = Costs { memory: 3, ..Costs::ONE_EACH };
+    let caches = Some(Caches { lines: 1, ways: 1 });
+    let machine = Machine::with(Topology::new(2, 1, 2).unwrap(), costs, caches).unwrap();
+    let (mut one, mut other) = (machine.cpu(0), machine.cpu(1));
+    let of = |context, address, kind| Access { context, ..access(address, kind) };
+    one.access(&access(0x1000, Kind::Write));
+    // The interrupt fetches the line for itself; what the operation then writes is taken from nobody.
+    assert_eq!(other.access(&of(Context::Interrupt, 0x1000, Kind::Write)), 1);
+    assert_eq!(other.access(&of(Context::Kernel, 0x1008, Kind::Write)), 0);
+    assert_eq!(one.access(&of(Context::User, 0x1000, Kind::Atomic)), 1);
+    other.access(&of(Context::Interrupt, 0x2000, Kind::Write));
+    one.access(&of(Context::Kernel, 0x3000, Kind::Read));
+    assert_eq!(other.access(&of(Context::Interrupt, 0x1000, Kind::Read)), 3);
+    let sums = |cpu: &Cpu<'_>, work| (cpu.transfers(work), cpu.capacity_misses(work));
+    assert_eq!((sums(&one, Work::Operation), sums(&one, Work::Interrupt)), ((1, 0), (0, 0)));
+    assert_eq!((sums(&other, Work::Operation), sums(&other, Work::Interrupt)), ((0, 0), (1, 1)));
+    let tallies = || [(0, one.tally()), (1, other.tally())];
+    let total = |report: Report| (report.count.total(), report.user, report.lines.len(), report.sites.len());
+    assert_eq!(total(Report::of(Work::Operation, &machine, tallies())), (1, 1, 1, 1));
+    assert_eq!(total(Report::of(Work::Interrupt, &machine, tallies())), (1, 0, 1, 1));
+    assert_eq!(total(Report::new(&machine, tallies())), (2, 1, 1, 1));
+}
+
+/// A lock and the counter that it protects on one line. While one CPU holds the lock, another one polls it between the
+/// holder's accesses. Both use the lock and the counter, so nothing here is false sharing.
+#[test]
+fn a_lock_and_what_it_protects_are_used_together() {
+    let machine = Machine::new(Topology::new(2, 1, 2).unwrap());
+    let mut cpus = [machine.cpu(0), machine.cpu(1)];
+    let (lock, data) = (0x1000, 0x1020);
+    let at = |site, address, kind| Access { site, ..access(address, kind) };
+    for turn in 0..100 {
+        let (holder, waiter) = (turn % 2, 1 - turn % 2);
+        let poll = |cpus: &mut [Cpu<'_>; 2]| cpus[waiter].access(&at(1, lock, Kind::Read));
+        cpus[holder].access(&at(2, lock, Kind::Atomic));
+        poll(&mut cpus);
+        for _ in 0..5 {
+            cpus[holder].access(&at(3, data, Kind::Read));
+            cpus[holder].access(&at(4, data, Kind::Write));
+            poll(&mut cpus);
+        }
+        cpus[holder].access(&at(5, lock, Kind::Write));
+        poll(&mut cpus);
+    }
+    let report = Report::new(&machine, cpus.iter().map(|cpu| (cpu.id(), cpu.tally())));
+    assert!(report.count.total() > 1000);
+    assert!(report.count.false_sharing < report.count.total() / 50, "{:?}", report.count);
+}
+
+/// One CPU counts in its own word, and rarely adds up all of them. The others never touch a word but their own.
+#[test]
+fn who_adds_up_now_and_then_shares_falsely_in_between() {
+    let machine = Machine::new(Topology::new(2, 1, 2).unwrap());
+    let mut cpus = [machine.cpu(0), machine.cpu(1)];
+    for round in 0..10_000 {
+        for (cpu, word) in cpus.iter_mut().zip([0, 8]) {
+            cpu.access(&Access { site: 1, ..access(0x1000 + word, Kind::Atomic) });
+        }
+        if round % 100 == 99 {
+            cpus[0].access(&Access { site: 2, ..access(0x1008, Kind::Read) });
+        }
+    }
+    let report = Report::new(&machine, cpus.iter().map(|cpu| (cpu.id(), cpu.tally())));
+    let share = report.count.false_sharing as f64 / report.count.total() as f64;
+    assert!(share > 0.95, "{share}");
 }

@@ -2,6 +2,7 @@
 //! Parses and checks the plugin's arguments, each `key=value`. Does nothing else.
 
 use crate::lockstep::Quanta;
+use crate::region_end::RegionEnd;
 use crate::selection::{CodeRange, Selection};
 use faultline_coherence::{Caches, CachesError, CostTable, Machine, Topology, TopologyError};
 use std::path::PathBuf;
@@ -21,7 +22,7 @@ pub(crate) struct Arguments {
     pub(crate) quanta: Quanta,
     /// The cost of an instruction and of a transfer.
     pub(crate) costs: CostTable,
-    /// Size of each CPU's cache, if bounded.
+    /// Size of each CPU's cache; none if it is unbounded.
     pub(crate) caches: Option<Caches>,
     /// The path of the report.
     pub(crate) output: PathBuf,
@@ -31,6 +32,8 @@ pub(crate) struct Arguments {
     pub(crate) selection: Selection,
     /// How long the slowest CPU may make no progress while others wait for it.
     pub(crate) stall: Duration,
+    /// Who looks at the machine at the end of a region.
+    pub(crate) region_end: Option<RegionEnd>,
 }
 
 /// Why an argument is rejected.
@@ -62,6 +65,8 @@ pub(crate) enum ArgumentError {
     KernelPrivateQuantum(u64),
     #[error("cache_lines and cache_ways: neither can be without the other")]
     HalfACache,
+    #[error("say_end and go_on: neither can be without the other")]
+    HalfAnEnd,
     #[error("instruction_ps=0: an instruction takes some time")]
     NoTime,
     #[error(transparent)]
@@ -70,7 +75,7 @@ pub(crate) enum ArgumentError {
     Caches(#[from] CachesError),
 }
 
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 19] = [
     "cpus",
     "sockets",
     "cpus_per_cache",
@@ -88,6 +93,8 @@ const KEYS: [&str; 17] = [
     "agent",
     "kernel_too",
     "stall_seconds",
+    "say_end",
+    "go_on",
 ];
 
 /// For programs. The first is well below the cost of a transfer. Otherwise a CPU that got a contended line would use it
@@ -102,6 +109,9 @@ pub(crate) const KERNEL_QUANTA: Quanta = Quanta { contended: 1000, private: 1000
 /// A CPU runs at least one translation block in each round, so a quantum must be longer than the largest cost of a
 /// block with its transfers.
 pub(crate) const LEAST_KERNEL_QUANTUM: u64 = 500;
+
+/// Value of `cache_lines` for caches without bounds.
+const UNBOUNDED: &str = "unbounded";
 
 const DEFAULT_STALL_SECONDS: u64 = 10;
 const MOST_STALL_SECONDS: u64 = 86_400;
@@ -140,11 +150,19 @@ impl Arguments {
             cpus_per_cache,
             quanta: quanta(quantum("quantum")?, quantum("private_quantum")?, usual)?,
             costs: costs(count)?,
-            caches: caches(count("cache_lines")?, count("cache_ways")?)?,
+            caches: match given("cache_lines") {
+                Some(UNBOUNDED) if given("cache_ways").is_none() => None,
+                _ => Some(caches(count("cache_lines")?, count("cache_ways")?)?),
+            },
             output: output.ok_or(ArgumentError::Missing("output", "FILE"))?.into(),
             whole: switch("whole", given("whole"))?,
             selection,
             stall: Duration::from_secs(stall_seconds),
+            region_end: match (given("say_end"), given("go_on")) {
+                (Some(say), Some(go_on)) => Some(RegionEnd { say: say.into(), go_on: go_on.into() }),
+                (None, None) => None,
+                _ => return Err(ArgumentError::HalfAnEnd),
+            },
         })
     }
 
@@ -183,10 +201,10 @@ fn costs(count: impl Fn(&'static str) -> Result<Option<u32>, ArgumentError>) -> 
     if costs.instruction_ps == 0 { Err(ArgumentError::NoTime) } else { Ok(costs) }
 }
 
-fn caches(lines: Option<u32>, ways: Option<u32>) -> Result<Option<Caches>, ArgumentError> {
+fn caches(lines: Option<u32>, ways: Option<u32>) -> Result<Caches, ArgumentError> {
     match (lines, ways) {
-        (Some(lines), Some(ways)) => Ok(Some(Caches { lines, ways })),
-        (None, None) => Ok(None),
+        (Some(lines), Some(ways)) => Ok(Caches { lines, ways }),
+        (None, None) => Ok(Caches::DEFAULT),
         _ => Err(ArgumentError::HalfACache),
     }
 }
@@ -234,7 +252,7 @@ mod tests {
         assert_eq!(arguments.topology, Topology::new(8, 1, 8).unwrap());
         assert_eq!(arguments.quanta, Quanta { contended: 5, private: 200 });
         assert_eq!(arguments.costs.name, CostTable::DEFAULT);
-        assert_eq!(arguments.caches, None);
+        assert_eq!(arguments.caches, Some(Caches::DEFAULT));
         assert!(!arguments.whole);
         let two =
             Arguments::parse(["cpus=8", "output=a=b", "sockets=2", "whole=on", "quantum=0"], PROGRAM_QUANTA).unwrap();
@@ -258,6 +276,8 @@ mod tests {
         )
         .unwrap();
         assert_eq!((far.costs.other_socket_ns, far.caches), (130, Some(Caches { lines: 512, ways: 8 })));
+        let unbounded = Arguments::parse(["cpus=8", "output=r", "cache_lines=unbounded"], PROGRAM_QUANTA).unwrap();
+        assert_eq!(unbounded.caches, None);
     }
 
     #[test]
@@ -286,6 +306,11 @@ mod tests {
         assert_eq!(
             refused(&["cpus=2", "output=r", "cache_ways=8"]),
             "cache_lines and cache_ways: neither can be without the other"
+        );
+        assert_eq!(refused(&["cpus=2", "output=r", "go_on=/p"]), "say_end and go_on: neither can be without the other");
+        assert_eq!(
+            refused(&["cpus=2", "output=r", "cache_lines=unbounded", "cache_ways=8"]),
+            "cache_lines=unbounded: not a whole number"
         );
         assert!(refused(&["cpus=2", "output=r", "instruction_ps=0"]).starts_with("instruction_ps=0: "));
         assert!(refused(&["cpu=8"]).starts_with("cpu: no such argument; there are cpus, "));

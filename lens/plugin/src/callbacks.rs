@@ -2,13 +2,16 @@
 //! The functions that QEMU calls while it runs the program, and their registration. They are `extern "C"`, so a panic
 //! ends the process; none is expected.
 
+use crate::address::KERNEL;
 use crate::arguments::Arguments;
 use crate::guest_clock;
+use crate::inspector;
 use crate::instruction::{self, Mark};
-use crate::lens::{BlockStart, LENS, Lens, Watched, fail, say};
+use crate::lens::{BlockStart, LENS, Lens, Shows, Watched, fail, say};
+use crate::nest::Nest;
 use crate::output;
 use crate::pace::Pace;
-use crate::qemu::{Block, MemoryInfo};
+use crate::qemu::{Block, Instruction, MemoryInfo};
 use crate::report;
 use crate::site::Site;
 use crate::system_call::SystemCall;
@@ -86,6 +89,7 @@ extern "C" fn instrument(first: usize, second: usize) {
     lens.note_program();
     let mut buffer = [0; 16];
     let mut is_first = true;
+    let mut shows = Shows::Nothing;
     let is_kernel = lens.watched == Watched::Kernel;
     let on_access = if is_kernel { on_access_in_turn } else { on_access };
     let on_block = if is_kernel { on_block_in_turn } else { on_block };
@@ -98,9 +102,13 @@ extern "C" fn instrument(first: usize, second: usize) {
             // A block that consists of one repeated instruction is how QEMU loops: the instruction began in the
             // previous block.
             let address = lens.qemu.address(instruction);
+            if is_first {
+                shows = lens.shows(address);
+            }
             if is_first && !(length == 1 && instruction::is_repeated(bytes)) {
                 let is_counted = lens.arguments.selection.counts(address);
-                lens.qemu.on_block(block, on_block, BlockStart { instructions: length as u32, is_counted }.pack());
+                let start = BlockStart { instructions: length as u32, is_counted, shows };
+                lens.qemu.on_block(block, on_block, start.pack());
             }
             is_first = false;
             match instruction::mark(bytes).filter(|_| lens.obeys_mark(address)) {
@@ -112,8 +120,31 @@ extern "C" fn instrument(first: usize, second: usize) {
                 lens.qemu.on_instruction(instruction, on_wait, 0);
             }
             let is_atomic = instruction::is_atomic(bytes, lens.watched.is_64_bit());
-            let site = Site { address, is_atomic };
-            lens.qemu.on_access(instruction, on_access, site.pack());
+            lens.qemu.on_access(instruction, on_access, Site { address, is_atomic }.pack());
+            if lens.knows_interrupts() {
+                watch_context(lens, instruction, bytes, shows == Shows::Handler);
+            }
+        }
+    }
+}
+
+/// Instruments the instructions by which a CPU enters or leaves interrupts. `is_handler`: the instruction is in the
+/// first block of a handler.
+///
+/// # Safety
+/// `instruction` must come from [`Qemu::instructions`](crate::qemu::Qemu::instructions) within the same translation
+/// callback.
+unsafe fn watch_context(lens: &Lens, instruction: *mut Instruction, bytes: &[u8], is_handler: bool) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if is_handler {
+            lens.qemu.on_access(instruction, on_access_of_handler, 0);
+        }
+        if instruction::returns(bytes) {
+            lens.qemu.on_access(instruction, on_access_of_return, 0);
+        }
+        if instruction::raises(bytes) {
+            lens.qemu.on_instruction(instruction, on_raise, 0);
         }
     }
 }
@@ -122,6 +153,9 @@ extern "C" fn on_first_begin(_cpu: c_uint, _data: *mut c_void) {
     if let Some(lens) = LENS.get()
         && lens.arm()
     {
+        if lens.watched == Watched::Kernel && lens.arguments.selection.counts(KERNEL) {
+            lens.handlers.get_or_init(|| inspector::interrupt_handlers(lens.arguments.topology.cpus()));
+        }
         lens.qemu.reset(lens.id, on_reset);
     }
 }
@@ -183,6 +217,26 @@ extern "C" fn on_block_in_turn_from(_cpu: c_uint, block: *mut c_void, return_add
     }
 }
 
+extern "C" fn on_raise(_cpu: c_uint, _data: *mut c_void) {
+    if let Some(lens) = LENS.get() {
+        lens.change_context(running_cpu(lens), Nest::raise);
+    }
+}
+
+extern "C" fn on_access_of_handler(_cpu: c_uint, info: MemoryInfo, address: u64, _data: *mut c_void) {
+    if let Some(lens) = LENS.get()
+        && lens.qemu.is_store(info)
+    {
+        lens.change_context(running_cpu(lens), |nest| nest.store(address));
+    }
+}
+
+extern "C" fn on_access_of_return(_cpu: c_uint, _info: MemoryInfo, address: u64, _data: *mut c_void) {
+    if let Some(lens) = LENS.get() {
+        lens.change_context(running_cpu(lens), |nest| nest.load_for_return(address));
+    }
+}
+
 extern "C" fn on_access(cpu: c_uint, info: MemoryInfo, address: u64, site: *mut c_void) {
     if let Some(lens) = LENS.get() {
         lens.access(cpu, info, address, Site::unpack(site as usize));
@@ -226,6 +280,7 @@ extern "C" fn on_exit(_: usize, _: usize) {
     if lens.watched != Watched::Kernel && lens.program.get().is_none() {
         return;
     }
+    lens.end();
     // SAFETY: this is the exit callback.
     let counters = unsafe { lens.counters() };
     let report = report::to_json(&report::Facts {
@@ -236,9 +291,12 @@ extern "C" fn on_exit(_: usize, _: usize) {
         run: lens.run(),
         stepping: lens.pace.stepping(),
         // SAFETY: this is the exit callback.
+        times: unsafe { lens.pace.times() },
+        // SAFETY: this is the exit callback.
         clocks: (0..counters.len()).map(|cpu| unsafe { lens.pace.clock(cpu) }).collect(),
         counters,
         program: lens.program.get().and_then(Option::as_ref),
+        knows_interrupts: lens.knows_interrupts(),
     });
     let path = &lens.arguments.output;
     if let Err(error) = output::write(path, &report) {

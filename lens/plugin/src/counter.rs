@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The counts of one CPU: its part of the cache model, its instructions and its accesses.
 
+use crate::nest::Nest;
 use crate::reached::Reached;
 use crate::site::Site;
-use faultline_coherence::{Access, Cpu, Kind};
+use faultline_coherence::{Access, Cpu, Kind, Work};
 
 /// The counts of one CPU.
 #[derive(Debug)]
 pub(crate) struct Counter {
     /// Its caches and transfers.
     pub(crate) cpu: Cpu<'static>,
-    /// Instructions started, of the code that is counted.
-    pub(crate) instructions: u64,
-    /// Accesses to memory by that code; an atomic read-modify-write is one.
-    pub(crate) accesses: u64,
     /// The addresses at which a machine's program reached lines that moved.
     pub(crate) reached: Reached,
+    /// Instructions started, of the code that is counted, in the part of the counts to which the present context belongs.
+    pub(crate) instructions: u64,
+    /// Accesses to memory, likewise; an atomic read-modify-write is one.
+    pub(crate) accesses: u64,
+    /// Instructions and accesses of the other part.
+    apart: (u64, u64),
+    /// Interrupts that the CPU is in. Change it with [`Counter::change_context`] only.
+    nest: Nest,
     /// An atomic instruction has loaded from this address and will store to it.
     store_to_come: Option<(Site, u64)>,
 }
@@ -23,7 +28,39 @@ pub(crate) struct Counter {
 impl Counter {
     /// All counts are zero.
     pub(crate) fn new(cpu: Cpu<'static>) -> Self {
-        Counter { cpu, instructions: 0, accesses: 0, reached: Reached::default(), store_to_come: None }
+        Counter {
+            cpu,
+            reached: Reached::default(),
+            instructions: 0,
+            accesses: 0,
+            apart: (0, 0),
+            nest: Nest::default(),
+            store_to_come: None,
+        }
+    }
+
+    /// Whether the CPU is in an interrupt.
+    #[inline]
+    pub(crate) fn is_in_interrupt(&self) -> bool {
+        self.nest.is_in_interrupt()
+    }
+
+    /// Changes the interrupts that the CPU is in. What is counted from now on goes to the part of the new context.
+    pub(crate) fn change_context(&mut self, change: impl FnOnce(&mut Nest)) {
+        let before = self.nest.is_in_interrupt();
+        change(&mut self.nest);
+        if before != self.nest.is_in_interrupt() {
+            let here = (self.instructions, self.accesses);
+            (self.instructions, self.accesses) = std::mem::replace(&mut self.apart, here);
+        }
+    }
+
+    /// Instructions and accesses of a part.
+    pub(crate) fn done(&self, work: Work) -> (u64, u64) {
+        match self.is_in_interrupt() == (work == Work::Interrupt) {
+            true => (self.instructions, self.accesses),
+            false => self.apart,
+        }
     }
 
     /// The kind of access of an instruction's load or store. None if it is the second half of an access that began
@@ -59,13 +96,14 @@ impl Counter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_coherence::{Machine, Topology};
+    use faultline_coherence::{Context, Machine, Topology};
 
     /// Counts a load or store of 8 bytes at one address.
     fn event(counter: &mut Counter, is_atomic: bool, is_store: bool) -> u64 {
         let (address, site) = (0x1000, Site { address: 0x40_1000, is_atomic });
         let kind = counter.kind(site, address, is_store);
-        let access = |kind| Access { address, size: 8, kind, site: site.address, user: true, contents: false };
+        let access =
+            |kind| Access { address, size: 8, kind, site: site.address, context: Context::User, contents: false };
         kind.map_or(0, |kind| {
             counter.accesses += 1;
             counter.access(&access(kind))
@@ -93,5 +131,22 @@ mod tests {
         event(&mut counter, false, false);
         event(&mut counter, false, true);
         assert_eq!(counter.accesses, 2);
+    }
+
+    #[test]
+    fn what_is_done_in_interrupts_is_counted_apart() {
+        let machine: &'static Machine = Box::leak(Box::new(Machine::new(Topology::new(1, 1, 1).unwrap())));
+        let mut counter = Counter::new(machine.cpu(0));
+        event(&mut counter, false, false);
+        counter.instructions += 10;
+        counter.change_context(Nest::enter);
+        counter.instructions += 3;
+        counter.change_context(Nest::enter);
+        counter.instructions += 4;
+        assert_eq!((counter.done(Work::Operation), counter.done(Work::Interrupt)), ((10, 1), (7, 0)));
+        counter.change_context(Nest::leave_kernel);
+        counter.instructions += 1;
+        event(&mut counter, false, false);
+        assert_eq!((counter.done(Work::Operation), counter.done(Work::Interrupt)), ((11, 2), (7, 0)));
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Decodes what the lens needs from the bytes of an x86 instruction: whether it is a region mark, whether it waits, and
-//! whether it is an atomic read-modify-write. Source: Intel 64 and IA-32 Architectures Software Developer's Manual,
-//! volume 2, chapter 2 (prefixes) and the entries HLT, LOCK, MWAIT, PAUSE and XCHG.
+//! Decodes what the lens needs from the bytes of an x86 instruction: whether it is a region mark, whether it waits, whether
+//! it raises an interrupt or returns from one, and whether it is an atomic read-modify-write. Source: Intel 64 and IA-32 Architectures Software Developer's Manual,
+//! volume 2, chapter 2 (prefixes) and the entries HLT, INT, IRET, LOCK, MWAIT, PAUSE and XCHG.
 
 /// The beginning or the end of the region of interest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +22,16 @@ pub(crate) fn mark(bytes: &[u8]) -> Option<Mark> {
 /// Whether a CPU that executes it has nothing to do for now: `pause`, `hlt`, `mwait`.
 pub(crate) fn waits(bytes: &[u8]) -> bool {
     matches!(bytes, [0xf3, 0x90] | [0xf4] | [0x0f, 0x01, 0xc9])
+}
+
+/// Whether an instruction returns from an interrupt or exception in 64-bit mode: `iretq`.
+pub(crate) fn returns(bytes: &[u8]) -> bool {
+    matches!(bytes, [0x48..=0x4f, 0xcf])
+}
+
+/// Whether an instruction raises an interrupt by itself: `int`.
+pub(crate) fn raises(bytes: &[u8]) -> bool {
+    matches!(bytes, [0xcd, _])
 }
 
 /// Whether an instruction is a repeated string instruction: `rep stos`, `rep movs` and the like.
@@ -74,6 +84,12 @@ mod tests {
         assert!(!waits(&[0x0f, 0x01, 0xc8])); // monitor
         assert!(!waits(&[0xf3, 0xa4])); // rep movsb
         assert!(!waits(&[]));
+    }
+
+    #[test]
+    fn interrupts_by_instructions_and_returns_are_told_from_others() {
+        assert!(returns(&[0x48, 0xcf]) && !returns(&[0xcf]) && !returns(&[0xc3]) && !returns(&[0x48, 0xcb]));
+        assert!(raises(&[0xcd, 0x80]) && !raises(&[0xcc]) && !raises(&[0x0f, 0x05]));
     }
 
     #[test]

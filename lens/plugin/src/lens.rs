@@ -8,13 +8,16 @@ use crate::event_word::EventWords;
 use crate::housekeeping::Housekeeping;
 use crate::icount::Icount;
 use crate::lockstep::Stall;
+use crate::nest::Nest;
 use crate::pace::Pace;
 use crate::program::Program;
 use crate::qemu::{PluginId, Qemu};
+use crate::region_end::{self, RegionEnd};
 use crate::site::Site;
 use crate::turns::{Step, Turns};
-use faultline_coherence::{Access, Kind, LINE_BYTES, Machine};
+use faultline_coherence::{Access, Context, Kind, LINE_BYTES, Machine};
 use std::cell::UnsafeCell;
+use std::collections::HashSet;
 use std::fmt::Display;
 use std::io::Write;
 use std::sync::OnceLock;
@@ -40,6 +43,9 @@ pub(crate) struct Lens {
     /// Set when the program's first code is translated; contains none if QEMU does not tell.
     pub(crate) program: OnceLock<Option<Program>>,
     pub(crate) space: AddressSpace,
+    /// Where interrupts enter the kernel. Set before anything is instrumented; contains none if QEMU does not tell, or if
+    /// the kernel is not counted.
+    pub(crate) handlers: OnceLock<Option<HashSet<u64>>>,
     event_words: EventWords,
     counters: Box<[CounterCell]>,
     /// For each CPU, whether its thread runs the program's own code, according to its system calls.
@@ -84,17 +90,34 @@ pub(crate) struct BlockStart {
     pub(crate) instructions: u32,
     /// Whether its code is among that which is counted.
     pub(crate) is_counted: bool,
+    /// What it shows of the interrupts that its CPU is in.
+    pub(crate) shows: Shows,
+}
+
+/// What a translation block shows of the interrupts that its CPU is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shows {
+    Nothing,
+    /// An interrupt's handler begins.
+    Handler,
+    /// The CPU runs in user mode, so it is in no interrupt.
+    User,
 }
 
 impl BlockStart {
     /// Packs it into the word that QEMU passes back.
     pub(crate) fn pack(self) -> usize {
-        (self.instructions as usize) << 1 | usize::from(self.is_counted)
+        (self.instructions as usize) << 3 | (self.shows as usize) << 1 | usize::from(self.is_counted)
     }
 
     /// From a word that [`BlockStart::pack`] made.
     pub(crate) fn unpack(word: usize) -> Self {
-        BlockStart { instructions: (word >> 1) as u32, is_counted: word & 1 != 0 }
+        let shows = match word >> 1 & 3 {
+            0 => Shows::Nothing,
+            1 => Shows::Handler,
+            _ => Shows::User,
+        };
+        BlockStart { instructions: (word >> 3) as u32, is_counted: word & 1 != 0, shows }
     }
 }
 
@@ -142,6 +165,7 @@ impl Lens {
             pace,
             machine_parts,
             program: OnceLock::new(),
+            handlers: OnceLock::new(),
             space: match watched {
                 Watched::Program { .. } => AddressSpace::Process,
                 Watched::Kernel => AddressSpace::Kernel(DirectMap::new()),
@@ -186,6 +210,20 @@ impl Lens {
         self.is_instrumenting.load(Relaxed)
     }
 
+    /// Whether interrupts are recognised. They are not if the kernel is not counted.
+    pub(crate) fn knows_interrupts(&self) -> bool {
+        self.handlers.get().is_some_and(Option::is_some)
+    }
+
+    /// What a block at an address shows of the interrupts that its CPU is in.
+    pub(crate) fn shows(&self, address: u64) -> Shows {
+        match self.handlers.get().and_then(Option::as_ref) {
+            Some(handlers) if handlers.contains(&address) => Shows::Handler,
+            Some(_) if address < KERNEL => Shows::User,
+            _ => Shows::Nothing,
+        }
+    }
+
     /// Starts counting.
     pub(crate) fn start(&self) {
         // Relaxed, all: see the struct.
@@ -205,6 +243,25 @@ impl Lens {
         if self.is_counting.swap(false, Relaxed) {
             // SAFETY: a mark's callback is a CPU's, and so is that of the program's last system call.
             unsafe { self.pace.end() };
+            // Relaxed: see the struct.
+            if region_end::is_shown(self.regions.load(Relaxed)) {
+                self.show_end();
+            }
+        }
+    }
+
+    /// The machine ends. If it does so in a region, this is the region's end.
+    pub(crate) fn end(&self) {
+        // Relaxed: see the struct.
+        if self.is_counting.load(Relaxed) {
+            self.show_end();
+        }
+    }
+
+    /// Lets the machine's memory be looked at. All CPUs of a machine stand still meanwhile, because they share this thread.
+    fn show_end(&self) {
+        if let Some(Err(error)) = self.arguments.region_end.as_ref().map(RegionEnd::show) {
+            say(format_args!("nobody looks at the end of the region: {error}"));
         }
     }
 
@@ -243,9 +300,16 @@ impl Lens {
                 }
             }
         }
+        // SAFETY: this thread runs the CPU; see `CounterCell`.
+        let counter = unsafe { &mut *cell.0.get() };
+        // A refused block has shown nothing yet: it does so when it runs.
+        match block.shows {
+            Shows::Nothing => {}
+            Shows::Handler => counter.change_context(Nest::enter),
+            Shows::User => counter.change_context(Nest::leave_kernel),
+        }
         if block.is_counted {
-            // SAFETY: this thread runs the CPU; see `CounterCell`.
-            unsafe { (*cell.0.get()).instructions += instructions };
+            counter.instructions += instructions;
         }
         true
     }
@@ -259,6 +323,14 @@ impl Lens {
         if let Pace::Turns(_, scheduler) = &self.pace {
             // SAFETY: as the caller promises.
             unsafe { scheduler.refuse_block(cpu, return_address) };
+        }
+    }
+
+    /// Something happens on a machine's CPU by which it may enter or leave an interrupt.
+    pub(crate) fn change_context(&self, cpu: u32, change: impl FnOnce(&mut Nest)) {
+        if let Some(cell) = self.counting_cell(cpu) {
+            // SAFETY: this thread runs the CPU; see `CounterCell`.
+            unsafe { (*cell.0.get()).change_context(change) };
         }
     }
 
@@ -278,7 +350,7 @@ impl Lens {
         let counter = unsafe { &mut *cell.0.get() };
         let (size, is_store) = self.event_words.meaning(&self.qemu, info);
         let Some(kind) = counter.kind(site, address, is_store) else { return };
-        let access = Access { address, size, kind, site: site.address, user: true, contents: false };
+        let access = Access { address, size, kind, site: site.address, context: Context::User, contents: false };
         counter.accesses += 1;
         let cost = counter.access(&access);
         if cost != 0 {
@@ -328,21 +400,26 @@ impl Lens {
         if turns.has_settled(cpu as usize, name, size, kind != Kind::Read) {
             return;
         }
-        let cost = counter.access(&Access {
+        let access = Access {
             address: place.address,
             size,
             kind,
             site: site.address,
-            user: site.address < KERNEL,
+            context: match () {
+                _ if site.address < KERNEL => Context::User,
+                _ if counter.is_in_interrupt() => Context::Interrupt,
+                _ => Context::Kernel,
+            },
             contents: place.contents,
-        });
+        };
+        let cost = counter.access(&access);
         if cost != 0 && is_counted && address < KERNEL {
             counter.reached.note(place.address, address);
         }
         turns.pay(cost);
-        if self.machine.caches().is_none() {
-            turns.settled.put(name, counter.cpu.settled(place.address / LINE_BYTES));
-        }
+        counter.cpu.evicted().iter().for_each(|&gone| turns.settled.forget(gone));
+        let line = place.address / LINE_BYTES;
+        turns.settled.put(name, line, counter.cpu.settled(line));
     }
 
     /// A CPU may sleep in the operating system from now on.
@@ -465,4 +542,19 @@ pub(crate) fn fail(why: impl Display) -> ! {
 /// Prints one line on standard error. The program may have closed it, so a failed write is not an error.
 pub(crate) fn say(what: impl Display) {
     let _ = writeln!(std::io::stderr(), "faultline lens: {what}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_start_of_a_block_fits_a_word() {
+        for shows in [Shows::Nothing, Shows::Handler, Shows::User] {
+            for (instructions, is_counted) in [(0, false), (1, true), (512, false), (u32::MAX, true)] {
+                let start = BlockStart { instructions, is_counted, shows };
+                assert_eq!(BlockStart::unpack(start.pack()), start);
+            }
+        }
+    }
 }

@@ -7,10 +7,10 @@
 //! CPUs in step, so they interleave finely on a host with few CPUs. See the README for arguments, output and limits.
 //!
 //! - `qemu`: QEMU's C interface only; `install`, `callbacks`, `guest_clock`: the functions that QEMU calls.
-//! - `scheduler`, `icount`, `housekeeping`: functions of QEMU outside its plugin interface, for the CPUs of a machine and
-//!   its time; `memory_map`: how far QEMU's structures may be read.
-//! - `arguments`, `selection`, `instruction`, `site`, `lockstep`, `turns`, `guest_time`, `settled`, `system_call`, `report`: plain
-//!   logic, tested without QEMU.
+//! - `scheduler`, `inspector`, `icount`, `housekeeping`: functions of QEMU outside its plugin interface, for the CPUs of a
+//!   machine and its time; `memory_map`: how far QEMU's structures may be read.
+//! - `arguments`, `selection`, `gates`, `instruction`, `nest`, `site`, `lockstep`, `turns`, `overlap`, `guest_time`,
+//!   `settled`, `system_call`, `report`: plain logic, tested without QEMU.
 //! - `lens`: what the callbacks share; `pace`: keeps CPUs in step with `lockstep` or `turns`; `counter`: the counts of
 //!   one CPU; `address`: where its accesses go; `reached`: the addresses at which a machine's program reached lines.
 //! - `program`, `output`, `fork`: the program's file, the report's file, and processes that the program starts.
@@ -21,20 +21,25 @@ mod callbacks;
 mod counter;
 mod event_word;
 mod fork;
+mod gates;
 mod guest_clock;
 mod guest_time;
 mod housekeeping;
 mod icount;
+mod inspector;
 mod install;
 mod instruction;
 mod lens;
 mod lockstep;
 mod memory_map;
+mod nest;
 mod output;
+mod overlap;
 mod pace;
 mod program;
 mod qemu;
 mod reached;
+mod region_end;
 mod report;
 mod scheduler;
 mod selection;

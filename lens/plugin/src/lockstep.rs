@@ -33,6 +33,7 @@
 //! far. Every step passes through the mutex, which brings the values up to date. A CPU that sees a limit late runs a
 //! block or two more.
 
+use crate::overlap::{Overlap, Times};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Thread};
@@ -148,6 +149,17 @@ struct State {
     virtual_time: u64,
     forced: u64,
     stall: Option<Stall>,
+    overlap: Overlap,
+    /// For each busy CPU, the clock up to which `overlap` has it.
+    noted: Box<[u64]>,
+}
+
+impl State {
+    /// A CPU was busy up to a clock.
+    fn note_busy(&mut self, cpu: usize, clock: u64) {
+        self.overlap.note(cpu, self.noted[cpu], clock);
+        self.noted[cpu] = clock;
+    }
 }
 
 /// Stepping was given up: a CPU made no progress while others waited for it.
@@ -188,6 +200,8 @@ impl Lockstep {
                 virtual_time: 0,
                 forced: 0,
                 stall: None,
+                overlap: Overlap::new(),
+                noted: vec![0; cpus].into(),
             }),
         }
     }
@@ -209,7 +223,12 @@ impl Lockstep {
 
     /// Ends stepping; waiting CPUs continue.
     pub(crate) fn end(&self) {
-        self.with(|state| self.release(state));
+        self.with(|state| {
+            for cpu in (0..state.end).filter(|&cpu| state.status[cpu] != Status::Idle).collect::<Vec<_>>() {
+                state.note_busy(cpu, self.clock(cpu));
+            }
+            self.release(state);
+        });
     }
 
     /// Adds a block's instructions to a CPU's clock, and waits for its turn if necessary. Only the thread that runs the
@@ -247,6 +266,7 @@ impl Lockstep {
                 return;
             }
             state.status[cpu] = Status::Idle;
+            state.note_busy(cpu, self.clock(cpu));
             // Its next block asks for permission, and thereby makes it busy.
             self.set_limit(cpu, 0);
             if self.front(state).slowest.is_none() {
@@ -290,6 +310,11 @@ impl Lockstep {
         self.slots[cpu].clock.load(Relaxed)
     }
 
+    /// When CPUs were busy.
+    pub(crate) fn times(&self) -> Times {
+        self.with(|state| state.overlap.times())
+    }
+
     /// Statistics so far.
     pub(crate) fn stepping(&self) -> Stepping {
         self.with(|state| Stepping { forced: state.forced, stall: state.stall })
@@ -319,6 +344,9 @@ impl Lockstep {
     /// A CPU has reached its limit. Returns whether it may continue; otherwise it must sleep.
     fn ask(&self, state: &mut State, cpu: usize) -> bool {
         self.enter(state, cpu);
+        if state.is_stepping {
+            state.note_busy(cpu, self.clock(cpu));
+        }
         let front = self.let_go_all(state);
         if !state.is_stepping {
             self.set_limit(cpu, u64::MAX);
@@ -386,6 +414,7 @@ impl Lockstep {
         let clock = self.clock(cpu).max(state.virtual_time);
         // Relaxed: see the comment at the top.
         self.slots[cpu].clock.store(clock, Relaxed);
+        state.noted[cpu] = clock;
         // Relaxed: see the comment at the top. Threads that begin together mostly wait for a message from one of them.
         // When it comes, their clocks should not be as far apart as the host's scheduling makes them.
         self.slots[cpu].private_from.store(clock.saturating_add(self.quanta.private), Relaxed);

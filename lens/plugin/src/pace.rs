@@ -3,6 +3,7 @@
 //! runs on one thread.
 
 use crate::lockstep::{Lockstep, Quanta, Stepping};
+use crate::overlap::Times;
 use crate::scheduler::Scheduler;
 use crate::turns::{Grain, Turns};
 use std::cell::UnsafeCell;
@@ -87,6 +88,18 @@ impl Pace {
             Pace::Threads(lockstep) => lockstep.stepping(),
             // Nobody waits for anybody, so no CPU is forced and none stalls.
             Pace::Turns(..) => Stepping { forced: 0, stall: None },
+        }
+    }
+
+    /// For how long CPUs were busy in the regions that have ended.
+    ///
+    /// # Safety
+    /// Call it in a callback of a CPU or at exit.
+    pub(crate) unsafe fn times(&self) -> Times {
+        match self {
+            Pace::Threads(lockstep) => lockstep.times(),
+            // SAFETY: as the caller promises; it is given back at once.
+            Pace::Turns(turns, _) => unsafe { turns.lend() }.overlap.times(),
         }
     }
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The report: the counts as JSON in the format `faultline-lens 2`. docs/FORMATS.md lists its fields.
+//! The report: the counts as JSON in the format `faultline-lens 3`. docs/FORMATS.md lists its fields.
 
 use crate::address::{AddressSpace, DIRECT_MAP, KERNEL};
 use crate::arguments::Arguments;
 use crate::counter::Counter;
 use crate::lens::{Run, Watched};
 use crate::lockstep::{Stall, Stepping};
+use crate::overlap::Times;
 use crate::program::Program;
-use faultline_coherence::{Cause, Count, CpuId, Distance, LINE_BYTES, LineReport, Machine, Report, Tally};
+use faultline_coherence::{
+    Cause, Count, CpuId, Distance, LINE_BYTES, LineReport, Machine, Report, SiteReport, Tally, Work,
+};
 use serde_json::{Map, Value, json};
 
 /// Maximum number of lines and of sites in the report; the totals include all.
@@ -24,30 +27,34 @@ pub(crate) struct Facts<'a> {
     pub(crate) watched: Watched,
     pub(crate) run: Run,
     pub(crate) stepping: Stepping,
+    pub(crate) times: Times,
     /// By CPU.
     pub(crate) clocks: Vec<u64>,
     /// By CPU.
     pub(crate) counters: Vec<&'a Counter>,
     pub(crate) program: Option<&'a Program>,
+    /// Interrupts were recognised.
+    pub(crate) knows_interrupts: bool,
 }
 
 /// The report.
 pub(crate) fn to_json(facts: &Facts<'_>) -> Value {
     let selection = &facts.arguments.selection;
-    let tallies: Vec<_> = facts
+    let counted: Vec<_> = facts
         .counters
         .iter()
         .map(|counter| (counter.cpu.id(), counter.cpu.tally().only(|key| selection.counts(key.site))))
         .collect();
-    let report = Report::new(facts.machine, tallies.iter().map(|(cpu, tally)| (*cpu, tally)));
+    let tallies = || counted.iter().map(|(cpu, tally)| (*cpu, tally));
+    let report = Report::of(Work::Operation, facts.machine, tallies());
     let problems = problems(facts);
     // A line that is always on its way holds up all CPUs that want it, however many they are. Their clocks do not show
     // this.
-    let busiest_line = report.lines.iter().map(|line| line.occupied).max().unwrap_or(0);
+    let busiest_line = Report::new(facts.machine, tallies()).lines.iter().map(|line| line.occupied).max().unwrap_or(0);
     let time = facts.clocks.iter().max().copied().unwrap_or(0).max(busiest_line);
     json!({
         "format": "faultline-lens",
-        "version": 2,
+        "version": 3,
         "target": if facts.watched.is_64_bit() { "x86_64" } else { "i386" },
         "mode": if facts.watched == Watched::Kernel && !selection.is_program() { "kernel" } else { "program" },
         "machine": machine(facts.arguments),
@@ -61,14 +68,37 @@ pub(crate) fn to_json(facts: &Facts<'_>) -> Value {
         "predicted_time": time,
         "busiest_line_time": busiest_line,
         "predicted_time_ns": u128::from(time) * u128::from(facts.arguments.costs.instruction_ps) / 1000,
-        "totals": totals(facts, &report),
-        "cpus": cpus(facts, &tallies),
+        "busy_time": facts.times.busy,
+        "overlapping_time": facts.times.overlapping,
+        "totals": totals(facts, Work::Operation, &report),
+        "cpus": cpus(facts, &counted),
         "lines_moved": report.lines.len(),
-        "lines": report.lines.iter().take(MOST_LISTED).map(|of| line(of, facts)).collect::<Vec<_>>(),
+        "lines": lines(facts, &report),
         "sites_moving": report.sites.len(),
-        "sites": report.sites.iter().take(MOST_LISTED)
-            .map(|site| with_count(json!({"address": site.site}), &site.count)).collect::<Vec<_>>(),
+        "sites": sites(&report),
+        "interrupt": facts.knows_interrupts
+            .then(|| interrupt(facts, &Report::of(Work::Interrupt, facts.machine, tallies()))),
     })
+}
+
+/// The part of the counts that belongs to interrupts.
+fn interrupt(facts: &Facts<'_>, report: &Report) -> Value {
+    json!({
+        "totals": totals(facts, Work::Interrupt, report),
+        "lines_moved": report.lines.len(),
+        "lines": lines(facts, report),
+        "sites_moving": report.sites.len(),
+        "sites": sites(report),
+    })
+}
+
+fn lines(facts: &Facts<'_>, report: &Report) -> Vec<Value> {
+    report.lines.iter().take(MOST_LISTED).map(|of| line(of, facts)).collect()
+}
+
+fn sites(report: &Report) -> Vec<Value> {
+    let site = |site: &SiteReport| with_count(json!({"address": site.site}), &site.count);
+    report.sites.iter().take(MOST_LISTED).map(site).collect()
 }
 
 /// Reasons why the counts fall short of what was requested: a word for programs, a sentence for people.
@@ -119,8 +149,8 @@ fn program(program: &Program) -> Value {
     json!({"path": program.path.to_string_lossy(), "load_base": program.load_base})
 }
 
-fn totals(facts: &Facts<'_>, report: &Report) -> Value {
-    let sum = |of: fn(&Counter) -> u64| facts.counters.iter().map(|counter| of(counter)).sum::<u64>();
+fn totals(facts: &Facts<'_>, work: Work, report: &Report) -> Value {
+    let sum = |of: fn(&Counter, Work) -> u64| facts.counters.iter().map(|counter| of(counter, work)).sum::<u64>();
     let causes = [("read", Cause::Read), ("write", Cause::Write)];
     let distances = [
         ("same_cache", Distance::SameCache),
@@ -132,14 +162,14 @@ fn totals(facts: &Facts<'_>, report: &Report) -> Value {
     let by_distance = distances.map(|(name, distance)| (name, report.by_distance.get(&distance)));
     with_count(
         json!({
-            "instructions": sum(|counter| counter.instructions),
-            "accesses": sum(|counter| counter.accesses),
+            "instructions": sum(|counter, work| counter.done(work).0),
+            "accesses": sum(|counter, work| counter.done(work).1),
             "by_cause": named(&by_cause),
             "by_distance": named(&by_distance),
             "atomic": report.atomic,
             "user": report.user,
             "contents": report.contents,
-            "capacity_misses": sum(|counter| counter.cpu.capacity_misses()),
+            "capacity_misses": sum(|counter, work| counter.cpu.capacity_misses(work)),
         }),
         &report.count,
     )
@@ -158,16 +188,20 @@ fn cpus(facts: &Facts<'_>, tallies: &[(CpuId, Tally)]) -> Vec<Value> {
         .zip(&facts.clocks)
         .zip(tallies)
         .map(|((counter, clock), (_, tally))| {
-            json!({
-                "cpu": counter.cpu.id(),
-                "instructions": counter.instructions,
-                "accesses": counter.accesses,
-                "clock": clock,
-                "transfers": tally.total(),
-                "per_cpu_base": null,
-            })
+            let mut cpu = of_cpu(counter, tally, Work::Operation);
+            cpu["cpu"] = json!(counter.cpu.id());
+            cpu["clock"] = json!(clock);
+            cpu["per_cpu_base"] = Value::Null;
+            cpu["interrupt"] = json!(facts.knows_interrupts.then(|| of_cpu(counter, tally, Work::Interrupt)));
+            cpu
         })
         .collect()
+}
+
+fn of_cpu(counter: &Counter, tally: &Tally, work: Work) -> Value {
+    let (instructions, accesses) = counter.done(work);
+    let transfers = tally.only(|key| key.context.work() == work).total();
+    json!({"instructions": instructions, "accesses": accesses, "transfers": transfers})
 }
 
 fn line(line: &LineReport, facts: &Facts<'_>) -> Value {

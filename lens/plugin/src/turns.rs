@@ -25,6 +25,7 @@
 //! When all CPUs are idle, nothing happens until the next timer. The virtual time then skips ahead to it.
 
 use crate::lockstep::Quanta;
+use crate::overlap::Overlap;
 use crate::settled::Settled;
 
 /// How turns end.
@@ -55,6 +56,8 @@ pub(crate) struct Turns {
     current: usize,
     /// Its clock.
     clock: u64,
+    /// Its clock at the start of its turn.
+    began: u64,
     /// The clock at which its turn is to end.
     limit: u64,
     /// The lowest clock of the other busy CPUs when the turn began; the highest number if there were none.
@@ -73,6 +76,8 @@ pub(crate) struct Turns {
     cpus: Box<[Stand]>,
     /// Accesses that the current CPU may repeat in this turn.
     pub(crate) settled: Settled,
+    /// When CPUs were busy.
+    pub(crate) overlap: Overlap,
 }
 
 /// The state of a CPU after its last turn.
@@ -98,6 +103,7 @@ impl Turns {
             grain,
             current: NOBODY,
             clock: 0,
+            began: 0,
             limit: 0,
             slowest_other: u64::MAX,
             private_from: 0,
@@ -108,6 +114,7 @@ impl Turns {
             virtual_time: 0,
             cpus: vec![Stand::default(); cpus].into(),
             settled: Settled::new(),
+            overlap: Overlap::new(),
         }
     }
 
@@ -222,6 +229,7 @@ impl Turns {
             stand.private_from = self.private_from;
             // A CPU that was told at the start may have had no time to show that it waits; it keeps its previous state.
             stand.waits = self.is_waiting || self.is_told_at_once && stand.waits;
+            self.overlap.note(self.current, self.began, self.clock);
         }
     }
 
@@ -246,6 +254,7 @@ impl Turns {
             let least_at_work = others.filter(|other| !other.waits).map(|other| other.clock).min();
             self.clock = self.clock.max(least_at_work.unwrap_or(0));
         }
+        self.began = self.clock;
         let slowest = least.unwrap_or(self.clock).min(self.clock);
         self.virtual_time = self.virtual_time.max(slowest);
         self.slowest_other = least.unwrap_or(u64::MAX);
@@ -390,12 +399,25 @@ mod tests {
     }
 
     #[test]
+    fn turns_of_busy_cpus_overlap_and_those_of_one_do_not() {
+        let share = |busy: &[usize]| {
+            let mut turns = Turns::new(3, Grain::Coarse(1000));
+            turns.begin();
+            rounds(&mut turns, 200, |cpu, _| busy.contains(&cpu).then_some((10, true)));
+            turns.end();
+            let times = turns.overlap.times();
+            times.overlapping as f64 / times.busy as f64
+        };
+        assert!(share(&[0, 2]) > 0.95 && share(&[1]) == 0.0, "{} {}", share(&[0, 2]), share(&[1]));
+    }
+
+    #[test]
     fn a_second_region_goes_on_where_the_first_ended() {
         let mut turns = Turns::new(2, Grain::Coarse(100));
         turns.begin();
         rounds(&mut turns, 50, |_, _| Some((10, true)));
         let slowest = turns.clock(0).min(turns.clock(1));
-        turns.settled.put(0x1000, (!0, !0));
+        turns.settled.put(0x1000, 0x40, (!0, !0));
         turns.end();
         assert!((0..2).all(|cpu| turns.is_over(cpu) && !turns.has_settled(cpu, 0x1000, 1, false)));
         turns.begin();

@@ -21,7 +21,6 @@ use faultline_targets::Target;
 use faultline_targets::counting::{CountingGuest, Lens, MachineModel};
 use faultline_targets::qemu::{Emulator, KernelImage, MachineRequest, QemuMachine};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 /// Boots a kernel on modelled machines, counts its workloads' transfers, and concludes. Fails if the request is impossible, a part is missing, the guest does
 /// not boot, or the database cannot be written.
@@ -35,7 +34,7 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
     gates::check_workloads(&under.gates, &request.workloads)?;
     emulator(lab.places)?;
     let image = image(request.kernel.as_deref())?;
-    let vmlinux = request.vmlinux.as_deref().map(|path| vmlinux(path, lab.observer)).transpose()?;
+    let vmlinux = request.vmlinux.as_deref().map(|path| vmlinux(path, &image, lab.observer)).transpose()?;
     let plugin = model::plugin(lab.places)?;
     let baseline = gates::baseline(&under.gates, lab.places)?;
     lab.places.guest_paths()?;
@@ -144,7 +143,7 @@ fn counting(
     let shapes: Vec<_> = shapes.iter().map(|&shape| (shape, counted_boot_limit(shape.cpus()))).collect();
     let target = CountingGuest::new(first, &shapes, lens, &symbols);
     let symbols = Kallsyms::new(symbols).map_err(symbols_failed)?;
-    Ok((target, Naming::Kernel { symbols: Rc::new(symbols), vmlinux: vmlinux.map(Rc::new) }))
+    Ok((target, Naming::kernel(symbols, vmlinux)))
 }
 
 /// The named image, or the system's own. Fails if there is none.
@@ -158,9 +157,18 @@ pub(super) fn image(named: Option<&Path>) -> Result<KernelImage, Error> {
     })
 }
 
-/// The kernel's ELF file; reports it if the file has no debug information. Fails if it cannot be read.
-fn vmlinux(path: &Path, observer: &mut dyn Observer) -> Result<Image, Error> {
+/// The kernel's ELF file; reports it if the file has no debug information. Fails if it cannot be read, or if it says that it is of
+/// another build than the kernel's image.
+fn vmlinux(path: &Path, kernel: &KernelImage, observer: &mut dyn Observer) -> Result<Image, Error> {
     let image = Image::read(path).map_err(symbols_failed)?;
+    if let (Some((release, build)), Some(banner)) = (&kernel.build, image.banner())
+        && !(banner.contains(release.as_str()) && banner.contains(build.as_str()))
+    {
+        return Err(Error::usage(
+            format!("{} is of another kernel: '{banner}', not {release} {build}", path.display()),
+            "`--vmlinux` takes the file of the build that made the kernel's image",
+        ));
+    }
     if !image.has_debug_information() {
         observer.notice(&Notice::NoDebugInformation { vmlinux: path.to_owned() });
     }

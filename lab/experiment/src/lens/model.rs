@@ -23,8 +23,12 @@ pub(super) fn machine(model: &ModelRequest, places: &Places) -> Result<MachineMo
     let costs = costs::named(&model.costs, places)?;
     if let Some(caches) = model.caches {
         let one = Topology::new(1, 1, 1).map_err(|error| Error::usage(error.to_string(), "name other caches"))?;
-        Machine::with(one, costs.costs(), Some(caches))
-            .map_err(|error| Error::usage(error.to_string(), "for example `--cache 16384x16`, 1 MiB in sets of 16"))?;
+        Machine::with(one, costs.costs(), Some(caches)).map_err(|error| {
+            Error::usage(
+                error.to_string(),
+                "for example `--cache 16384x16`, 1 MiB in sets of 16, or `--cache unbounded`",
+            )
+        })?;
     }
     let quanta = Quanta { contended: model.quantum, private: model.private_quantum };
     for quantum in [model.quantum, model.private_quantum].into_iter().flatten() {

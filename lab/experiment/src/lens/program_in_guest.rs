@@ -23,6 +23,7 @@ use faultline_targets::program_files::{ProgramFiles, With};
 use faultline_targets::qemu::{KernelImage, QemuMachine};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// What programs find in their environment unless the user sets it: where scratch files go.
 const SCRATCH_VARIABLES: [(&str, &str); 2] = [("HOME", "/tmp"), ("TMPDIR", "/tmp")];
@@ -157,7 +158,7 @@ fn counting(
     let target = CountingGuestProgram::new(first, &shapes, program, lens, &symbols)?;
     let kernel = match symbols.is_empty() {
         true => None,
-        false => Some(Rc::new(Kallsyms::new(symbols).map_err(symbols_failed)?)),
+        false => Some(Arc::new(Kallsyms::new(symbols).map_err(symbols_failed)?)),
     };
     Ok((target, Naming::ProgramInGuest { images, kernel }))
 }

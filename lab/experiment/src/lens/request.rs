@@ -31,7 +31,7 @@ impl Default for ModelRequest {
             sockets: 1,
             cpus_per_cache: None,
             costs: CostTable::DEFAULT.to_owned(),
-            caches: None,
+            caches: Some(Caches::DEFAULT),
             quantum: None,
             private_quantum: None,
         }

@@ -14,6 +14,9 @@ use std::path::PathBuf;
 const LIMIT: &str =
     "Time limit of each execution, including a guest's boot; counts up to then are kept [default: 20 min]";
 
+/// The default of `--cache`, as it is written.
+const DEFAULT_CACHE: &str = "32768x16";
+
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
 Examples:
@@ -47,9 +50,9 @@ pub(crate) struct Model {
     #[arg(long, value_name = "NAME", default_value = faultline_coherence::CostTable::DEFAULT)]
     pub(crate) costs: String,
 
-    /// Size of each CPU's own cache, as LINESxWAYS: 16384x16 is 1 MiB, 16-way [default: unlimited]
-    #[arg(long, value_name = "LINESxWAYS", value_parser = caches)]
-    pub(crate) cache: Option<Caches>,
+    /// Size of each CPU's own cache, as LINESxWAYS: 16384x16 is 1 MiB, 16-way; or `unbounded`
+    #[arg(long, value_name = "LINESxWAYS", value_parser = cache, default_value = DEFAULT_CACHE)]
+    pub(crate) cache: Cache,
 
     /// How far a CPU may run ahead of the slowest after a transfer, in instructions; smaller is finer and slower [default: 5 for a program, 1000 for a kernel]
     #[arg(long, value_name = "N")]
@@ -62,6 +65,23 @@ pub(crate) struct Model {
     /// The lens's plugin for QEMU [default: beside the command]
     #[arg(long, value_name = "FILE", env = "FAULTLINE_LENS_PLUGIN", hide_env_values = true)]
     pub(crate) plugin: Option<PathBuf>,
+}
+
+/// Size of each CPU's own cache.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Cache {
+    Bounded(Caches),
+    Unbounded,
+}
+
+impl Cache {
+    /// None if it is unbounded.
+    pub(crate) fn bounds(self) -> Option<Caches> {
+        match self {
+            Cache::Bounded(caches) => Some(caches),
+            Cache::Unbounded => None,
+        }
+    }
 }
 
 /// Limits that make the command fail.
@@ -298,9 +318,25 @@ fn variable(text: &str) -> Result<(String, String), String> {
     }
 }
 
-fn caches(text: &str) -> Result<Caches, String> {
-    let wrong = || "not LINESxWAYS; write it like 16384x16".to_owned();
+fn cache(text: &str) -> Result<Cache, String> {
+    let wrong = || "not LINESxWAYS; write it like 16384x16, or `unbounded`".to_owned();
+    if text == "unbounded" {
+        return Ok(Cache::Unbounded);
+    }
     let (lines, ways) = text.split_once('x').ok_or_else(wrong)?;
     let number = |text: &str| text.trim().parse::<u32>().map_err(|_| wrong());
-    Ok(Caches { lines: number(lines)?, ways: number(ways)? })
+    Ok(Cache::Bounded(Caches { lines: number(lines)?, ways: number(ways)? }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_cache_is_the_model_s() {
+        let Caches { lines, ways } = Caches::DEFAULT;
+        assert_eq!(format!("{lines}x{ways}"), DEFAULT_CACHE);
+        assert_eq!(cache(DEFAULT_CACHE).unwrap().bounds(), Some(Caches::DEFAULT));
+        assert_eq!(cache("unbounded").unwrap().bounds(), None);
+    }
 }

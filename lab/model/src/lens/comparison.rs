@@ -174,7 +174,30 @@ pub struct CellComparison {
     pub code: Vec<Difference>,
 }
 
-/// A cell of which one run has no reading.
+/// Why a cell is not compared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+pub enum WhyUnmatched {
+    /// A run has no reading of it.
+    NoCounts {
+        /// The run.
+        missing_in: RunId,
+    },
+    /// An operation is not the same in both runs, so figures per operation are not either.
+    OtherOperation {
+        /// What it is in the first run.
+        a: String,
+        /// In the second.
+        b: String,
+    },
+    /// One run tells the work of interrupts apart, and the other includes it in its figures.
+    InterruptsApart {
+        /// The run that tells it apart.
+        only_in: RunId,
+    },
+}
+
+/// A cell that is not compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Unmatched {
     /// The case.
@@ -182,8 +205,9 @@ pub struct Unmatched {
     pub case: Case,
     /// Number of CPUs.
     pub cpus: u32,
-    /// The run that has no reading of it.
-    pub missing_in: RunId,
+    /// Why not.
+    #[serde(flatten)]
+    pub why: WhyUnmatched,
 }
 
 /// What two runs may differ in besides what they count.
@@ -219,7 +243,7 @@ pub struct LensComparison {
     pub same_subject: bool,
     /// Cells for which both runs have readings.
     pub cells: Vec<CellComparison>,
-    /// Cells for which one run has no reading.
+    /// Cells that are not compared.
     pub unmatched: Vec<Unmatched>,
 }
 

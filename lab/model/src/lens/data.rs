@@ -71,6 +71,47 @@ pub enum Data {
         /// The member there.
         field: Option<String>,
     },
+    /// A structure that a kernel allocated.
+    Object {
+        /// Its type: `mm_struct`.
+        of: String,
+        /// Its address, physical if it was counted so.
+        address: u64,
+        /// Bytes from its beginning.
+        offset: u64,
+        /// The member there.
+        field: Option<String>,
+    },
+    /// What a kernel allocated from a cache whose objects have no known type.
+    Allocated {
+        /// The cache: `kmalloc-64`.
+        cache: String,
+        /// The object's address, physical if it was counted so.
+        address: u64,
+        /// Bytes from its beginning.
+        offset: u64,
+    },
+    /// A kernel's page table.
+    PageTable {
+        /// Number of the frame.
+        frame: u64,
+        /// Bytes from the page's beginning.
+        offset: u64,
+    },
+    /// A page that was free when the counted part ended.
+    FreePage {
+        /// Number of the frame.
+        frame: u64,
+        /// Bytes from the page's beginning.
+        offset: u64,
+    },
+    /// The stack of a task in a kernel.
+    TaskStack {
+        /// The task's name.
+        task: String,
+        /// Bytes from the stack's lowest address.
+        offset: u64,
+    },
     /// A page without a name: its contents, or what the kernel allocated in it.
     Page {
         /// Number of the frame.
@@ -115,8 +156,13 @@ impl Data {
                 Some(field) => member("struct page", Some(field)),
                 None => format!("struct page+{offset:#x}"),
             }),
+            Data::Object { of, field, .. } => Some(member(of, field.as_deref())),
+            Data::PageTable { .. } => Some("page table".to_owned()),
+            Data::TaskStack { .. } => Some("task stack".to_owned()),
             Data::Page { contents: true, .. } => Some("page contents".to_owned()),
             Data::PerCpu { symbol: None, .. }
+            | Data::Allocated { .. }
+            | Data::FreePage { .. }
             | Data::Page { contents: false, .. }
             | Data::Vmalloc { .. }
             | Data::Heap { .. }
@@ -151,6 +197,14 @@ impl fmt::Display for Data {
                 place(f, "struct page", *offset, field.as_deref())?;
                 write!(f, " of frame {frame:#x}")
             }
+            Data::Object { of, address, offset, field } => {
+                place(f, of, *offset, field.as_deref())?;
+                write!(f, " at {address:#x}")
+            }
+            Data::Allocated { cache, address, offset } => write!(f, "{cache}+{offset:#x} at {address:#x}"),
+            Data::PageTable { frame, offset } => write!(f, "page table, frame {frame:#x}+{offset:#x}"),
+            Data::FreePage { frame, offset } => write!(f, "free page, frame {frame:#x}+{offset:#x}"),
+            Data::TaskStack { task, offset } => write!(f, "stack of {task}+{offset:#x}"),
             Data::Page { frame, offset, contents: true } => write!(f, "page contents, frame {frame:#x}+{offset:#x}"),
             Data::Page { frame, offset, contents: false } => write!(f, "kernel memory, frame {frame:#x}+{offset:#x}"),
             Data::Vmalloc { address } => write!(f, "kernel stack or vmalloc {address:#x}"),
@@ -182,6 +236,12 @@ mod tests {
         assert_eq!((counter.to_string(), counter.name()), ("counters[3].value".into(), field("counters[3].value")));
         let plain = Data::Symbol { name: "lock".into(), offset: 8, field: None };
         assert_eq!((plain.to_string(), plain.name()), ("lock+0x8".into(), field("lock")));
+        let lock = Data::Object { of: "mm_struct".into(), address: 0x1000, offset: 8, field: field("mmap_lock.count") };
+        assert_eq!(lock.to_string(), "mm_struct.mmap_lock.count at 0x1000");
+        assert_eq!(lock.name(), field("mm_struct.mmap_lock.count"));
+        let unknown = Data::Allocated { cache: "kmalloc-64".into(), address: 0x1000, offset: 8 };
+        assert_eq!((unknown.to_string(), unknown.name()), ("kmalloc-64+0x8 at 0x1000".into(), None));
+        assert_eq!(Data::TaskStack { task: "init".into(), offset: 8 }.to_string(), "stack of init+0x8");
         assert_eq!(Data::Heap { offset: 64 }.name(), None);
         assert_eq!(Data::Page { frame: 1, offset: 0, contents: true }.name(), field("page contents"));
     }

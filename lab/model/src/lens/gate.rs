@@ -1,7 +1,7 @@
 //! The result of a gate: figures compared with budgets or with another run, and where to look if one is exceeded.
 
 use crate::failure::Failure;
-use crate::lens::comparison::Difference;
+use crate::lens::comparison::{Difference, WhyUnmatched};
 use crate::lens::raw::Problem;
 use crate::lens::summary::{LineFigures, Place};
 use crate::record::RunId;
@@ -47,6 +47,11 @@ pub enum NoFigure {
     SomeFailed {
         /// Each failure.
         failures: Vec<Failure>,
+    },
+    /// The cell and the baseline's count differently.
+    Unlike {
+        /// In which way; the baseline is the first run.
+        why: WhyUnmatched,
     },
     /// The cell is within the limit, but its counts are less than was asked for.
     CountedTooLittle {

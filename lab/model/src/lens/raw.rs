@@ -1,4 +1,4 @@
-//! The plugin's report (`faultline-lens 2`, docs/FORMATS.md). The reader is strict: it refuses a report that was cut off or made by another
+//! The plugin's report (`faultline-lens 3`, docs/FORMATS.md). The reader is strict: it refuses a report that was cut off or made by another
 //! version, so such a report is never shown as figures.
 
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub const FORMAT: &str = "faultline-lens";
 
 /// The version that is read.
-pub const VERSION: u64 = 2;
+pub const VERSION: u64 = 3;
 
 /// A report that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -195,6 +195,20 @@ pub struct CpuTotals {
     pub transfers: u64,
     /// Base address of its per-CPU variables, in kernel mode: the base of `gs` in the kernel.
     pub per_cpu_base: Option<u64>,
+    /// What it did in interrupts, which the counts above leave out; `None` if interrupts were not told apart.
+    #[serde(default)]
+    pub interrupt: Option<CpuInterrupts>,
+}
+
+/// What one CPU did in interrupts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuInterrupts {
+    /// Instructions.
+    pub instructions: u64,
+    /// Accesses to memory.
+    pub accesses: u64,
+    /// Transfers to it.
+    pub transfers: u64,
 }
 
 /// Transfers of a line to one CPU.
@@ -263,6 +277,22 @@ pub struct Site {
     pub false_sharing: u64,
 }
 
+/// The part of the counts that belongs to interrupts: what ran from the entry of a device's, the timer's or another CPU's
+/// interrupt to its return.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RawInterrupts {
+    /// Sums.
+    pub totals: Totals,
+    /// How many lines moved.
+    pub lines_moved: u64,
+    /// Lines, the most transfers first.
+    pub lines: Vec<RawLine>,
+    /// How many instructions made lines move.
+    pub sites_moving: u64,
+    /// Instructions, the most transfers first.
+    pub sites: Vec<Site>,
+}
+
 /// Code of a file that a process of the program mapped into its memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mapping {
@@ -278,7 +308,7 @@ pub struct Mapping {
     pub path: String,
 }
 
-/// A whole report.
+/// A whole report. Its counts are those of the operation, without `interrupt`; if that is `None`, they are of everything.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RawReport {
     /// [`FORMAT`].
@@ -309,6 +339,10 @@ pub struct RawReport {
     pub predicted_time: u64,
     /// The same in nanoseconds.
     pub predicted_time_ns: f64,
+    /// Clocks in which at least one CPU was busy.
+    pub busy_time: u64,
+    /// Clocks in which at least two were.
+    pub overlapping_time: u64,
     /// Sums.
     pub totals: Totals,
     /// By CPU.
@@ -321,6 +355,8 @@ pub struct RawReport {
     pub sites_moving: u64,
     /// Instructions, the most transfers first.
     pub sites: Vec<Site>,
+    /// The same counts for interrupts; `None` if they were not told apart.
+    pub interrupt: Option<RawInterrupts>,
     /// Code that processes of a program in a guest mapped. The plugin does not know it; the guest's agent tells.
     #[serde(default)]
     pub mappings: Vec<Mapping>,
@@ -355,14 +391,26 @@ impl RawReport {
         if !self.predicted_time_ns.is_finite() || self.predicted_time_ns < 0.0 {
             return Err(format!("a predicted time of {} ns", self.predicted_time_ns));
         }
-        let totals = &self.totals;
+        at_most("overlapping time", self.overlapping_time, self.busy_time)?;
+        self.check_part(&self.totals, (&self.lines, self.lines_moved), (&self.sites, self.sites_moving))?;
+        let Some(interrupt) = &self.interrupt else { return Ok(()) };
+        let (lines, sites) = ((&*interrupt.lines, interrupt.lines_moved), (&*interrupt.sites, interrupt.sites_moving));
+        self.check_part(&interrupt.totals, lines, sites).map_err(|text| format!("of interrupts, {text}"))
+    }
+
+    fn check_part(
+        &self,
+        totals: &Totals,
+        (lines, lines_moved): (&[RawLine], u64),
+        (sites, sites_moving): (&[Site], u64),
+    ) -> Result<(), String> {
         fits("all lines", totals.transfers, totals.true_sharing, totals.false_sharing)?;
-        at_most("lines", self.lines.len() as u64, self.lines_moved)?;
-        at_most("sites", self.sites.len() as u64, self.sites_moving)?;
-        at_most("transfers of the lines", sum(self.lines.iter().map(|line| line.transfers)), totals.transfers)?;
-        at_most("transfers by the sites", sum(self.sites.iter().map(|site| site.transfers)), totals.transfers)?;
-        self.sites.iter().try_for_each(|site| fits("a site", site.transfers, site.true_sharing, site.false_sharing))?;
-        self.lines.iter().try_for_each(|line| self.check_line(line))
+        at_most("lines", lines.len() as u64, lines_moved)?;
+        at_most("sites", sites.len() as u64, sites_moving)?;
+        at_most("transfers of the lines", sum(lines.iter().map(|line| line.transfers)), totals.transfers)?;
+        at_most("transfers by the sites", sum(sites.iter().map(|site| site.transfers)), totals.transfers)?;
+        sites.iter().try_for_each(|site| fits("a site", site.transfers, site.true_sharing, site.false_sharing))?;
+        lines.iter().try_for_each(|line| self.check_line(line))
     }
 
     fn check_line(&self, line: &RawLine) -> Result<(), String> {

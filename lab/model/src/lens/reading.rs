@@ -4,6 +4,7 @@ use crate::lens::data::{Code, Data};
 use crate::lens::raw::{
     CpuTotals, CpuTransfers, LensMode, Machine, Problem, Scope, Site, SiteTransfers, Space, Totals,
 };
+use crate::lens::untyped::Untyped;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -53,7 +54,31 @@ pub struct Line {
     pub parts: Vec<Part>,
 }
 
-/// A report with names. `format` is [`Reading::FORMAT`].
+/// The counts of interrupts, with names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InterruptReading {
+    /// Sums.
+    pub totals: Totals,
+    /// How many lines moved.
+    pub lines_moved: u64,
+    /// The first [`LINES_KEPT`] of them.
+    pub lines: Vec<Line>,
+    /// How many instructions made lines move.
+    pub sites_moving: u64,
+    /// The first [`SITES_KEPT`] of them.
+    pub sites: Vec<Site>,
+}
+
+/// For how much of the region's time CPUs were busy at once, in clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overlap {
+    /// At least one CPU was busy.
+    pub busy_time: u64,
+    /// At least two were.
+    pub overlapping_time: u64,
+}
+
+/// A report with names. Its counts are those of the operation, without `interrupt`; if that is `None`, they are of everything. `format` is [`Reading::FORMAT`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
     /// Name and version of this structure.
@@ -82,6 +107,9 @@ pub struct Reading {
     pub forced_blocks: u64,
     /// Reasons why the counts are less than was asked for.
     pub problems: Vec<Problem>,
+    /// Why a kernel's allocated structures have no names; `None` if they have, and for programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untyped: Option<Untyped>,
     /// Predicted time of the counted part, in nanoseconds.
     pub predicted_ns: f64,
     /// Sums.
@@ -96,6 +124,12 @@ pub struct Reading {
     pub sites_moving: u64,
     /// The first [`SITES_KEPT`] of them.
     pub sites: Vec<Site>,
+    /// The same counts for interrupts; `None` if they were not told apart: in program mode, and in readings of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupt: Option<InterruptReading>,
+    /// When CPUs were busy at once; `None` in readings of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<Overlap>,
     /// Names of the instructions above, by address; those without a name are left out.
     pub code: BTreeMap<u64, Code>,
 }

@@ -6,6 +6,7 @@ use crate::estimate::Estimate;
 use crate::failure::Failure;
 use crate::lens::raw::{ByDistance, CpuTransfers, Problem};
 use crate::lens::settings::LensSettings;
+use crate::lens::untyped::Untyped;
 use crate::outcome::Outcome;
 use crate::said::Said;
 use crate::subject::SubjectKind;
@@ -90,6 +91,20 @@ pub struct CutShort {
     pub code: Vec<Place>,
 }
 
+/// What interrupts did in a cell: devices', the timer's and other CPUs', from entry to return. Per operation, but apart from its figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct InterruptFigures {
+    /// Transfers.
+    pub transfers: Estimate,
+    /// Instructions.
+    pub instructions: Estimate,
+    /// Top lines of the typical repeat.
+    pub lines: Vec<LineFigures>,
+    /// Its top code.
+    pub code: Vec<Place>,
+}
+
 /// One cell's figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -102,6 +117,15 @@ pub struct LensPoint {
     pub false_share: Option<f64>,
     /// Instructions per operation.
     pub instructions: Option<Estimate>,
+    /// Lines fetched from memory per operation, because a cache had given them up for lack of room. These are not transfers.
+    pub capacity_misses: Option<Estimate>,
+    /// What interrupts did; the other figures leave it out. `None` if interrupts were not told apart: then the other figures are of
+    /// everything.
+    pub interrupts: Option<InterruptFigures>,
+    /// Page faults per operation, as the workload noted them; `None` if it does not.
+    pub faults: Option<f64>,
+    /// Share of the time in which at least two CPUs were busy, of that in which one was: 0…1. `None` if it was not counted.
+    pub overlap: Option<f64>,
     /// Predicted operations per second, of all CPUs together.
     pub rate: Option<Estimate>,
     /// Predicted rate relative to that of the curve's smallest number of CPUs.
@@ -123,6 +147,9 @@ pub struct LensPoint {
     pub code: Vec<Place>,
     /// Reasons why counts are less than was asked for, each once.
     pub problems: Vec<Problem>,
+    /// Why what the kernel allocated has no names among the lines above; `None` if it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untyped: Option<Untyped>,
     /// Attempts that did not succeed, or gave no reading, by block.
     pub failures: Vec<Said<Failure>>,
     /// Counts of attempts that were cut short, if there are any.
@@ -178,7 +205,12 @@ pub struct Reach {
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum LensVerdict {
-    /// They stay the same.
+    /// There are no more than on one CPU.
+    Free {
+        /// Over which numbers.
+        reach: Reach,
+    },
+    /// There are more than on one CPU, but no more on many CPUs than on two: each operation has a fixed price.
     Flat {
         /// Over which numbers.
         reach: Reach,
@@ -208,7 +240,8 @@ impl LensVerdict {
     /// The verdict in a word or two.
     pub fn words(&self) -> &'static str {
         match self {
-            LensVerdict::Flat { .. } => "flat",
+            LensVerdict::Free { .. } => "free",
+            LensVerdict::Flat { .. } => "fixed price",
             LensVerdict::Grows { .. } => "grows",
             LensVerdict::Falls { .. } => "falls",
             LensVerdict::Uneven { .. } => "uneven",
@@ -219,13 +252,43 @@ impl LensVerdict {
     /// The numbers of CPUs that it rests on.
     pub fn reach(&self) -> Option<&Reach> {
         match self {
-            LensVerdict::Flat { reach }
+            LensVerdict::Free { reach }
+            | LensVerdict::Flat { reach }
             | LensVerdict::Grows { reach, .. }
             | LensVerdict::Falls { reach }
             | LensVerdict::Uneven { reach } => Some(reach),
             LensVerdict::TooFewPoints => None,
         }
     }
+}
+
+/// How much of the rate that the CPUs could have is lost, as predicted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[serde(rename_all = "kebab-case")]
+pub enum Loss {
+    /// Next to nothing.
+    Little,
+    /// A part, up to half.
+    Part,
+    /// More than half.
+    Most,
+}
+
+/// The greatest number of CPUs that has a figure, compared with one CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct AgainstOne {
+    /// Transfers per operation on one CPU.
+    pub one: f64,
+    /// The number of CPUs.
+    pub cpus: u32,
+    /// Predicted rate on that many, divided by the rate on one.
+    pub speedup: f64,
+    /// Share that is lost of the rate that so many CPUs would have if each did what one does alone. Negative if they do more.
+    pub lost: f64,
+    /// How much that is.
+    pub loss: Loss,
 }
 
 /// A case over numbers of CPUs.
@@ -243,6 +306,8 @@ pub struct LensCurve {
     pub points: Vec<LensPoint>,
     /// How transfers per operation change as CPUs are added.
     pub verdict: LensVerdict,
+    /// What many CPUs lose compared with one; `None` without a figure of one CPU, or of more.
+    pub against_one: Option<AgainstOne>,
 }
 
 /// The summary of a lens run.

@@ -54,6 +54,7 @@ export function describeGrowth(curve: LensCurve, point: LensPoint): Description 
   if (point.transfers) rows.push(['transfers', `${quantity(point.transfers.median, '')} per ${curve.operation}`])
   if (point.transfers && point.transfers.n > 1) rows.push(['repeats', `${point.transfers.n}, ${quantity(point.transfers.low, '')} … ${quantity(point.transfers.high, '')}`])
   if (point.false_share !== null) rows.push(['false sharing', percent(point.false_share)])
+  if (point.interrupts) rows.push(['by interrupts', `${quantity(point.interrupts.transfers.median, '')} per ${curve.operation}, apart`])
   if (point.instructions) rows.push(['instructions', `${quantity(point.instructions.median, '')} per ${curve.operation}`])
   if (point.rate) rows.push(['predicted', quantity(point.rate.median, `${curve.operation}/s`)])
   if (point.speedup !== null) rows.push(['speed-up', quantity(point.speedup, '')])
@@ -66,11 +67,11 @@ export function growthSheet(curve: LensCurve): Sheet {
   const per = `per ${curve.operation}`
   const head = [
     'CPUs', 'repeat', `transfers (${per})`, ...['median', 'low', 'high'].map((end) => `${end} of transfers (${per})`), 'false sharing (share of transfers)',
-    `instructions (${per})`, `predicted rate (${curve.operation}/s)`, 'speed-up (ratio)', 'lines moved', 'failures',
+    `transfers by interrupts (${per})`, `lines from memory (${per})`, `instructions (${per})`, `predicted rate (${curve.operation}/s)`, 'speed-up (ratio)', 'lines moved', 'failures',
   ]
   const rows = curve.points.flatMap((point) => {
     const beside = [
-      ...endsOf(point.transfers), point.false_share, point.instructions?.median, point.rate?.median, point.speedup, point.lines_moved,
+      ...endsOf(point.transfers), point.false_share, point.interrupts?.transfers.median, point.capacity_misses?.median, point.instructions?.median, point.rate?.median, point.speedup, point.lines_moved,
       point.failures.map((failure) => failure.text ?? failure.cause).join('; '),
     ]
     if (point.repeats.length === 0) return [[point.cpus, null, null, ...beside]]

@@ -7,6 +7,7 @@ use crate::lens::seeds;
 use crate::lens::tables;
 use crate::lens::words::{cpus, transfers as shown};
 use crate::one_line::one_line;
+use crate::sentences::unmatched_by_lens as unmatched;
 use crate::sheet::Sheet;
 use crate::style::{Signs, Style, Tone, UNICODE};
 use crate::table::{self, Form, Table};
@@ -50,7 +51,7 @@ fn name(cell: &CellComparison) -> String {
 }
 
 fn unmatched_words(one: &Unmatched) -> String {
-    one_line(&format!("{} at {}: run {} has no counts of it", one.case, cpus(one.cpus), one.missing_in))
+    one_line(&format!("{} at {}: {}", one.case, cpus(one.cpus), unmatched(&one.why)))
 }
 
 /// The differences as a table; what shares a line is told for data, what repeats span where there is room.

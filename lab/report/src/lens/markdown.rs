@@ -47,6 +47,9 @@ fn one(summary: &RunSummary, curve: &LensCurve) -> String {
     text.push_str(&points::table(summary, std::slice::from_ref(curve), |_| true).markdown(&UNICODE));
     if let Some(point) = words::shown_point(curve) {
         let at = words::cpus(point.cpus);
+        for words in words::beside(&curve.operation, point) {
+            text.push_str(&format!("\n{}\n", escape_markdown(&words)));
+        }
         text.push_str(&format!("\nTop lines at {at}, of {} that moved:\n\n", point.lines_moved));
         text.push_str(&tables::lines(&point.lines, SHOWN).markdown(&UNICODE));
         text.push_str(&format!("\nTop code at {at}:\n\n"));

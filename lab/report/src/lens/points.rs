@@ -7,7 +7,7 @@ use crate::moment;
 use crate::style::Signs;
 use crate::table::{self, Form, Table, number};
 use faultline_model::estimate::Estimate;
-use faultline_model::lens::summary::{LensCurve, LensPoint};
+use faultline_model::lens::summary::{InterruptFigures, LensCurve, LensPoint};
 use faultline_model::summary::RunSummary;
 
 /// A point with its curve.
@@ -55,6 +55,17 @@ fn columns<'a>() -> Vec<Column<'a>> {
         Column::right("false sharing", |row, signs| row.part(row.point.false_share, figure::percent, signs))
             .on(ROOMY)
             .csv("false_sharing_ratio", |row| number(row.point.false_share)),
+        Column::right("interrupts", |row, signs| {
+            row.part(row.interrupts(|figures| figures.transfers), words::transfers, signs)
+        })
+        .on(ROOMY)
+        .csv("interrupt_transfers_per_operation_median", |row| number(row.interrupts(|figures| figures.transfers))),
+        Column::csv_only("interrupt_instructions_per_operation_median", |row| {
+            number(row.interrupts(|figures| figures.instructions))
+        }),
+        Column::csv_only("capacity_misses_per_operation_median", |row| median(row.point.capacity_misses)),
+        Column::csv_only("faults_per_operation_median", |row| number(row.point.faults)),
+        Column::csv_only("overlap_ratio", |row| number(row.point.overlap)),
         Column::right("instructions", |row, signs| {
             row.part(row.point.instructions, |count| figure::quantity(count.median, "", signs), signs)
         })
@@ -90,6 +101,11 @@ impl Row<'_> {
     /// The point's figure as text; empty if it has none.
     fn figure(&self, words: impl Fn(Estimate) -> String) -> String {
         self.point.transfers.map_or_else(String::new, words)
+    }
+
+    /// The median of a figure of interrupts.
+    fn interrupts(&self, figure: fn(&InterruptFigures) -> Estimate) -> Option<f64> {
+        self.point.interrupts.as_ref().map(|figures| figure(figures).median)
     }
 
     /// Another value of a point that has a figure.

@@ -51,7 +51,7 @@ fn write_curve(sheet: &mut Sheet<'_>, curve: &LensCurve, rows: &mut impl Iterato
     sheet.line("");
     let mode = introduction::tasks_are(curve.case.mode);
     sheet.titled(&name, &format!(" {dot} {mode} {dot} per {}", one_line(&curve.operation)));
-    sheet.paragraph(Some(words::tone(&curve.verdict)), "  ", &words::verdict(curve));
+    sheet.paragraph(Some(words::tone(curve)), "  ", &words::verdict(curve));
     if !curve.text.is_empty() {
         sheet.paragraph(Some(Tone::Quiet), "  ", &one_line(&curve.text));
     }
@@ -60,7 +60,7 @@ fn write_curve(sheet: &mut Sheet<'_>, curve: &LensCurve, rows: &mut impl Iterato
         write_point(sheet, point, row.as_deref());
     }
     if let Some(point) = words::shown_point(curve) {
-        top(sheet, point);
+        top(sheet, &curve.operation, point);
     }
 }
 
@@ -87,8 +87,14 @@ fn write_point(sheet: &mut Sheet<'_>, point: &LensPoint, row: Option<&str>) {
     }
 }
 
-fn top(sheet: &mut Sheet<'_>, point: &LensPoint) {
+fn top(sheet: &mut Sheet<'_>, operation: &str, point: &LensPoint) {
     let at = words::cpus(point.cpus);
+    for (index, words) in words::beside(operation, point).iter().enumerate() {
+        if index == 0 {
+            sheet.line("");
+        }
+        sheet.paragraph(Some(Tone::Quiet), "  ", words);
+    }
     if !point.lines.is_empty() {
         let heading = format!("top lines at {at}, of {} that moved", point.lines_moved);
         sheet.table(&heading, &tables::lines(&point.lines, SHOWN).grid(tables::form(sheet.style), sheet.style.signs()));

@@ -5,8 +5,10 @@ use crate::lens::seeds;
 use crate::one_line::one_line;
 use crate::style::{Signs, Tone, UNICODE};
 use faultline_model::lens::summary::{
-    CutShort, Growth, LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Place,
+    AgainstOne, CutShort, Growth, InterruptFigures, LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Loss,
+    Place,
 };
+use faultline_model::lens::untyped::Untyped;
 use faultline_model::subject::SubjectKind;
 
 /// Lines and places in code that are named in a sentence.
@@ -31,46 +33,91 @@ pub(crate) fn verdict(curve: &LensCurve) -> String {
     let (words, basis) = (curve.verdict.words(), verdict_basis(curve));
     match curve.verdict {
         LensVerdict::Grows { .. } | LensVerdict::Falls { .. } => format!("{words} {basis}"),
-        LensVerdict::Flat { .. } | LensVerdict::Uneven { .. } | LensVerdict::TooFewPoints => {
-            format!("{words}: {basis}")
-        }
+        LensVerdict::Free { .. }
+        | LensVerdict::Flat { .. }
+        | LensVerdict::Uneven { .. }
+        | LensVerdict::TooFewPoints => format!("{words}: {basis}"),
     }
 }
 
-/// The figures behind a verdict: `with CPUs: 4.800 transfers per fault at 2 CPUs, 13.10 at 64; …`.
+/// The figures behind a verdict: `with CPUs: 4.800 transfers per fault at 2 CPUs, 13.10 at 64, 0 at 1; …`.
 pub(crate) fn verdict_basis(curve: &LensCurve) -> String {
     let Some(reach) = curve.verdict.reach() else {
-        return "fewer than two points with 2 or more CPUs have a figure".to_owned();
+        return format!("fewer than two points with 2 or more CPUs have a figure; {}", against_one(curve));
     };
+    let one = curve.against_one.map_or_else(String::new, |against| format!(", {} at 1", transfers(against.one)));
     let ends = format!(
-        "{} transfers per {} at {} CPUs, {} at {}",
+        "{} transfers per {} at {} CPUs, {} at {}{one}",
         transfers(reach.from),
         one_line(&curve.operation),
         reach.from_cpus,
         transfers(reach.to),
         reach.to_cpus
     );
+    let against = against_one(curve);
     match curve.verdict {
         LensVerdict::Grows { growth, .. } => {
             let law = match growth {
                 Growth::Unknown => growth.words().to_owned(),
                 _ => format!("growth {}", growth.words()),
             };
-            format!("with CPUs: {ends}; {} more with each doubling; {law}", transfers(reach.per_doubling))
+            format!("with CPUs: {ends}; {} more with each doubling; {law}; {against}", transfers(reach.per_doubling))
         }
-        LensVerdict::Falls { .. } => format!("with CPUs: {ends}"),
-        LensVerdict::Flat { .. } | LensVerdict::Uneven { .. } | LensVerdict::TooFewPoints => ends,
+        LensVerdict::Falls { .. } => format!("with CPUs: {ends}; {against}"),
+        LensVerdict::Free { .. }
+        | LensVerdict::Flat { .. }
+        | LensVerdict::Uneven { .. }
+        | LensVerdict::TooFewPoints => format!("{ends}; {against}"),
     }
 }
 
-/// The tone of a verdict.
-pub(crate) fn tone(verdict: &LensVerdict) -> Tone {
-    match verdict {
-        LensVerdict::Flat { .. } | LensVerdict::Falls { .. } => Tone::Good,
-        LensVerdict::Grows { .. } => Tone::Bad,
-        LensVerdict::Uneven { .. } => Tone::Middling,
-        LensVerdict::TooFewPoints => Tone::Quiet,
+/// What many CPUs lose compared with one.
+fn against_one(curve: &LensCurve) -> String {
+    let Some(AgainstOne { cpus, speedup, lost, .. }) = curve.against_one else {
+        return "not compared with 1 CPU, which has no figure".to_owned();
+    };
+    let lost = match lost {
+        lost if lost > 0.0 => format!(", {} of their rate lost", figure::percent(lost)),
+        _ => ", nothing lost".to_owned(),
+    };
+    format!("predicted: {cpus} CPUs do {} times as much as 1{lost}", figure::plain(speedup))
+}
+
+/// The tone of a case: good only if neither the transfers nor the predicted rate show a loss.
+pub(crate) fn tone(curve: &LensCurve) -> Tone {
+    let loss = curve.against_one.map(|against| against.loss);
+    match (&curve.verdict, loss) {
+        (_, Some(Loss::Most)) => Tone::Bad,
+        (LensVerdict::TooFewPoints, None) => Tone::Quiet,
+        (LensVerdict::Grows { .. }, None | Some(Loss::Part)) => Tone::Bad,
+        (LensVerdict::Free { .. }, None | Some(Loss::Little)) => Tone::Good,
+        (LensVerdict::Flat { .. } | LensVerdict::Falls { .. } | LensVerdict::TooFewPoints, Some(Loss::Little)) => {
+            Tone::Good
+        }
+        (_, Some(Loss::Part | Loss::Little) | None) => Tone::Middling,
     }
+}
+
+/// What stands beside the figures of a point: its page faults, and what interrupts did.
+pub(crate) fn beside(operation: &str, point: &LensPoint) -> Vec<String> {
+    let at = cpus(point.cpus);
+    let operation = one_line(operation);
+    let faults = point.faults.map(|faults| format!("page faults at {at}: {} per {operation}", transfers(faults)));
+    let interrupts = point.interrupts.as_ref().map(|figures| format!("interrupts at {at}: {}", interrupts(figures)));
+    [faults, interrupts].into_iter().flatten().collect()
+}
+
+/// What interrupts did at a point: `0.4000 transfers, 150 instructions; most by tick_sched_do_timer 64 %, …`.
+fn interrupts(figures: &InterruptFigures) -> String {
+    let instructions = figure::quantity(figures.instructions.median, "", &UNICODE);
+    let code: Vec<String> = figures
+        .code
+        .iter()
+        .take(NAMED)
+        .map(|code| format!("{} {}", place(code), figure::percent(code.share)))
+        .collect();
+    let most = if code.is_empty() { String::new() } else { format!("; most by {}", code.join(", ")) };
+    format!("{} transfers, {instructions} instructions{most}", transfers(figures.transfers.median))
 }
 
 /// Transfers per operation: four significant digits, at most four decimals.
@@ -111,6 +158,7 @@ pub(crate) fn amiss(point: &LensPoint) -> Vec<String> {
     }
     amiss.extend(point.cut_short.iter().map(counted_until_then));
     amiss.extend(point.problems.iter().map(|problem| format!("incomplete count: {}", one_line(&problem.text))));
+    amiss.extend(point.untyped.iter().map(|why| format!("allocated structures have no names: {}", untyped(why))));
     amiss
 }
 
@@ -188,8 +236,22 @@ pub(crate) fn legend(lens: &LensSummary) -> impl Iterator<Item = &'static str> {
 
 const SEEDS: &str = "seed: where the guest's random numbers come from; exact: with the same seed another run counts the same, on any host.";
 
-const LEGEND: [&str; 3] = [
+const LEGEND: [&str; 4] = [
     "transfers: cache lines that moved between CPUs because one of them wrote; instructions: executed by all CPUs; both per operation, counted, not sampled.",
+    "interrupts: transfers by the timer, devices and other CPUs' interrupts, per operation; they are counted apart, and no other figure includes them.",
     "predicted: operations per second of all CPUs by the modelled costs, without bandwidth or prefetching; speed-up: predicted rate divided by that of the smallest number of CPUs.",
     "true sharing: the CPUs use the same bytes; false sharing: neighbouring bytes of one line, which padding would separate.",
 ];
+/// Why what a kernel allocated has no names.
+fn untyped(why: &Untyped) -> String {
+    match why {
+        Untyped::NotRead => "the guest's memory was not read at the end of the counted part".to_owned(),
+        Untyped::KernelNotFound => {
+            "the kernel is not where its symbols say (is nokaslr overridden, or are there five levels of page tables?)"
+                .to_owned()
+        }
+        Untyped::NoTypes => "the kernel has no BTF; build it with CONFIG_DEBUG_INFO_BTF".to_owned(),
+        Untyped::BadTypes { problem } => format!("the kernel's BTF cannot be read: {}", one_line(problem)),
+        Untyped::OtherLayout => "the kernel's records of pages have an unknown form".to_owned(),
+    }
+}

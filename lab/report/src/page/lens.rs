@@ -30,6 +30,7 @@ pub(crate) fn overview(lens: &LensSummary) -> Markup {
                                 th.number scope="col" { "transfers" }
                                 th.number scope="col" { "CPUs to" }
                                 th.number scope="col" { "transfers" }
+                                th.number scope="col" { "rate lost there" }
                                 th scope="col" { "top line there" }
                             }
                         }
@@ -49,7 +50,7 @@ fn overview_row(curve: &LensCurve) -> Markup {
                 a href={ "#" (anchor::of_case(&curve.case)) } { (value::name(&curve.case.to_string())) } " "
                 span.mode { (introduction::tasks_are(curve.case.mode)) }
             }
-            td { (badge(&curve.verdict)) }
+            td { (badge(curve)) }
             @match curve.verdict.reach() {
                 Some(reach) => {
                     td.number { (transfers(reach.per_doubling)) }
@@ -60,6 +61,7 @@ fn overview_row(curve: &LensCurve) -> Markup {
                 }
                 None => { @for _ in 0..5 { td.number { (value::none()) } } }
             }
+            td.number { (curve.against_one.map_or_else(value::none, |against| value::plain_share(against.lost.max(0.0)))) }
             td.name { @if let Some(line) = top { (words::data(line)) } @else { (value::none()) } }
         }
     }
@@ -71,21 +73,22 @@ fn transfers(exact: f64) -> Markup {
 }
 
 /// The verdict with a sign that doesn't need colour.
-fn badge(verdict: &LensVerdict) -> Markup {
-    let sign = match verdict {
-        LensVerdict::Flat { .. } => "✓",
+fn badge(curve: &LensCurve) -> Markup {
+    let sign = match curve.verdict {
+        LensVerdict::Free { .. } => "✓",
+        LensVerdict::Flat { .. } => "=",
         LensVerdict::Grows { .. } => "▲",
         LensVerdict::Falls { .. } => "▼",
         LensVerdict::Uneven { .. } => "?",
         LensVerdict::TooFewPoints => "–",
     };
-    let class = match words::tone(verdict) {
+    let class = match words::tone(curve) {
         Tone::Good => "good",
         Tone::Bad => "bad",
         Tone::Middling => "partly",
         Tone::Title | Tone::Quiet => "quiet",
     };
-    markup! { span.badge.(class) { span.sign aria-hidden="true" { (sign) } " " (verdict.words()) } }
+    markup! { span.badge.(class) { span.sign aria-hidden="true" { (sign) } " " (curve.verdict.words()) } }
 }
 
 /// All cases.
@@ -115,7 +118,7 @@ fn case(curve: &LensCurve) -> Markup {
         article.curve id=(anchor) aria-labelledby=(title) {
             header {
                 h3 id=(title) { (name) " " span.mode { (introduction::tasks_are(curve.case.mode)) } }
-                p.verdict { (badge(&curve.verdict)) span.basis { (words::verdict_basis(curve)) } }
+                p.verdict { (badge(curve)) span.basis { (words::verdict_basis(curve)) } }
                 p.about { (one_line(&curve.text)) }
             }
             @if curve.points.iter().any(|point| point.transfers.is_some()) {
@@ -128,6 +131,9 @@ fn case(curve: &LensCurve) -> Markup {
             }
             @for point in &curve.points {
                 @for text in words::amiss(point) { p.shortfall { b { (words::cpus(point.cpus)) ": " } (text) } }
+            }
+            @if let Some(point) = shown {
+                @for text in words::beside(&curve.operation, point) { p.about { (text) } }
             }
             @if let Some(point) = shown { (lines(&name, point)) (code(&name, point)) }
             details {
@@ -234,6 +240,8 @@ fn points(curve: &LensCurve, name: &str) -> Markup {
         th scope="col" { "interval" }
         th.number scope="col" { "n" }
         th.number scope="col" { "false sharing" }
+        th.number scope="col" { "by interrupts" }
+        th.number scope="col" { "from memory" }
         th.number scope="col" { "instructions" }
         th.number scope="col" { "predicted rate" }
         th.number scope="col" { "speed-up" }
@@ -250,6 +258,8 @@ fn points(curve: &LensCurve, name: &str) -> Markup {
                 td { (interval(point.transfers)) }
                 td.number { (value::n(point.transfers)) }
                 td.number { (point.false_share.map_or_else(value::none, value::plain_share)) }
+                td.number { (point.interrupts.as_ref().map_or_else(value::none, |figures| transfers(figures.transfers.median))) }
+                td.number { (point.capacity_misses.map_or_else(value::none, |estimate| transfers(estimate.median))) }
                 td.number { (value::median(point.instructions, "")) }
                 td.number { (value::median(point.rate, &rate)) }
                 td.number { (point.speedup.map_or_else(value::none, value::plain)) }
@@ -296,8 +306,12 @@ pub(crate) fn reading(lens: &LensSummary) -> Markup {
             ul {
                 @for sentence in words::legend(lens) { li { (sentence) } }
                 li {
-                    "flat: as many transfers per operation on many CPUs as on two; grows: more with more CPUs, so that what is added is lost to \
-                     waiting for lines; falls: fewer; uneven: both ends alike, and in between otherwise."
+                    "free: no more transfers than on one CPU; fixed price: more than on one CPU, and as many on many CPUs as on two; \
+                     grows: more with more CPUs; falls: fewer; uneven: both ends alike, and in between otherwise. The colour follows the share of the \
+                     rate that is lost, as predicted: of what the CPUs would do if each did what one does alone."
+                }
+                li {
+                    "from memory: lines that a CPU's cache had given up for lack of room; these are not transfers."
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! Why a gate has no figure to check.
 
 use faultline_model::failure::Failure;
+use faultline_model::lens::comparison::WhyUnmatched;
 use faultline_model::lens::gate::NoFigure;
 
 /// A line without the cell.
@@ -10,7 +11,21 @@ pub(crate) fn no_figure(reason: &NoFigure) -> String {
         NoFigure::NotRun => "it was not run".to_owned(),
         NoFigure::AllFailed { failures } => causes(failures),
         NoFigure::SomeFailed { failures } => format!("an attempt failed: {}", causes(failures)),
+        NoFigure::Unlike { why } => unmatched_by_lens(why),
         NoFigure::CountedTooLittle { problem } => problem.text.clone(),
+    }
+}
+
+/// Why a cell of two lens runs is not compared.
+pub(crate) fn unmatched_by_lens(why: &WhyUnmatched) -> String {
+    match why {
+        WhyUnmatched::NoCounts { missing_in } => format!("run {missing_in} has no counts of it"),
+        WhyUnmatched::OtherOperation { a, b } => {
+            format!("not compared: an operation is a {a} in the first run, a {b} in the second")
+        }
+        WhyUnmatched::InterruptsApart { only_in } => {
+            format!("not compared: only run {only_in} counts interrupts apart; the other includes them")
+        }
     }
 }
 

@@ -12,7 +12,7 @@ mod worded;
 pub(crate) use advice::advice;
 pub use caution::caution;
 pub(crate) use change_caution::change_caution;
-pub(crate) use gate::no_figure;
+pub(crate) use gate::{no_figure, unmatched_by_lens};
 pub(crate) use inconclusive::inconclusive;
 pub(crate) use warning::warning;
 pub use worded::worded_cautions;

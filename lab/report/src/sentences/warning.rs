@@ -83,6 +83,13 @@ pub(crate) fn warning(warning: &Warning) -> String {
             };
             format!("Of {planned} planned executions: {}. {advice}", parts.collect::<Vec<_>>().join("; "))
         }
+        WarningKind::LittleOverlap { share, worst, limit } => format!(
+            "In {}, two or more CPUs were busy in less than {} of the time, at least in {} ({worst}): tasks ran one after the \
+             other, so there are fewer transfers than where they run at once. Use more operations (`--ops`), unless they wait for each other.",
+            number(cells, "cell"),
+            percent(*limit),
+            percent(*share)
+        ),
         WarningKind::ChangedSurroundings { sessions, keys } => {
             let (named, more) = named(keys);
             let more = if more > 0 { format!(", {more} more") } else { String::new() };

@@ -5,6 +5,7 @@ use faultline_model::cell::TaskMode;
 use faultline_model::estimate::Estimate;
 use faultline_model::lens::comparison::{
     Basis, CellComparison, Change, Difference, InGeneral, LensComparison, SeedPair, Spread, Surrounding, Unmatched,
+    WhyUnmatched,
 };
 use faultline_model::lens::gate::{Check, GateReport, NoFigure, Standing};
 use faultline_model::record::RunId;
@@ -61,7 +62,15 @@ pub fn comparison() -> LensComparison {
             same,
             cell(8, data, vec![difference("do_anonymous_page memory.c:4071", Change::Less, 4.0, 0.6, 3)]),
         ],
-        unmatched: vec![Unmatched { case: shared, cpus: 64, missing_in: RunId(15) }],
+        unmatched: vec![
+            Unmatched { case: shared.clone(), cpus: 64, why: WhyUnmatched::NoCounts { missing_in: RunId(15) } },
+            Unmatched {
+                case: shared.clone(),
+                cpus: 16,
+                why: WhyUnmatched::OtherOperation { a: "fault".into(), b: "page".into() },
+            },
+            Unmatched { case: shared, cpus: 32, why: WhyUnmatched::InterruptsApart { only_in: RunId(15) } },
+        ],
     }
 }
 

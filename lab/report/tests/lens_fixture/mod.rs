@@ -6,7 +6,8 @@ use faultline_model::failure::{Failure, FailureCause};
 use faultline_model::lens::raw::{ByDistance, CpuTransfers, Problem};
 use faultline_model::lens::settings::LensSettings;
 use faultline_model::lens::summary::{
-    CpuClock, CutShort, Growth, Held, LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Place, Reach,
+    AgainstOne, CpuClock, CutShort, Growth, Held, InterruptFigures, LensCurve, LensPoint, LensSummary, LensVerdict,
+    LineFigures, Loss, Place, Reach,
 };
 use faultline_model::outcome::Outcome;
 use faultline_model::record::{RunId, RunState};
@@ -73,6 +74,15 @@ fn point(cpus: u32, transfers: f64, n: u32) -> LensPoint {
         transfers: Some(of(transfers, n)),
         false_share: Some(0.125),
         instructions: Some(of(2512.4 + 3.0 * f64::from(cpus), n)),
+        capacity_misses: Some(of(0.75, n)),
+        interrupts: Some(InterruptFigures {
+            transfers: of(0.05 * f64::from(cpus), n),
+            instructions: of(310.5, n),
+            lines: Vec::new(),
+            code: vec![place("tick_do_update_jiffies64", None, 0.5, 0.05 * f64::from(cpus))],
+        }),
+        faults: Some(0.063),
+        overlap: Some(if cpus == 1 { 0.0 } else { 0.98 }),
         rate: Some(of(612_345.0 * f64::from(cpus) / (1.0 + 0.2 * transfers), n)),
         speedup: Some(f64::from(cpus) / (1.0 + 0.2 * transfers)),
         repeats: vec![transfers; n as usize],
@@ -84,6 +94,7 @@ fn point(cpus: u32, transfers: f64, n: u32) -> LensPoint {
         code: if cpus == 1 { Vec::new() } else { code(transfers) },
         problems: Vec::new(),
         failures: Vec::new(),
+        untyped: None,
         cut_short: Vec::new(),
     }
 }
@@ -126,6 +137,10 @@ fn failed(cpus: u32, failures: &[&str]) -> LensPoint {
         transfers: None,
         false_share: None,
         instructions: None,
+        capacity_misses: None,
+        interrupts: None,
+        faults: None,
+        overlap: None,
         rate: None,
         speedup: None,
         repeats: Vec::new(),
@@ -137,6 +152,7 @@ fn failed(cpus: u32, failures: &[&str]) -> LensPoint {
         code: Vec::new(),
         problems: Vec::new(),
         failures: failures.iter().map(|text| told(text)).collect(),
+        untyped: None,
         cut_short: Vec::new(),
     }
 }
@@ -187,7 +203,7 @@ fn summary(curves: Vec<LensCurve>, warnings: Vec<Warning>) -> RunSummary {
     }
 }
 
-/// A case that grows with failures under way, one that is flat, one with nothing.
+/// A case that grows with failures under way, one that is free, one with a fixed price, one with nothing.
 pub fn typical() -> RunSummary {
     let shared = case("fault_existing", "shared", TaskMode::Process);
     let mut points = vec![
@@ -207,15 +223,28 @@ pub fn typical() -> RunSummary {
         text: "pages that all tasks map from one file".into(),
         points,
         verdict: LensVerdict::Grows { reach, growth: Growth::Logarithmic },
+        against_one: Some(AgainstOne { one: 0.0, cpus: 32, speedup: 10.884, lost: 0.66, loss: Loss::Most }),
     };
     let padded = LensCurve {
         case: case("counters", "program", TaskMode::Thread),
         operation: "operation".into(),
         text: String::new(),
-        points: vec![point(2, 0.0004, 1), point(8, 0.0006, 1)],
-        verdict: LensVerdict::Flat {
+        points: [point(2, 0.0004, 1), point(8, 0.0006, 1)]
+            .into_iter()
+            .map(|point| LensPoint { interrupts: None, faults: None, ..point })
+            .collect(),
+        verdict: LensVerdict::Free {
             reach: Reach { from_cpus: 2, from: 0.0004, to_cpus: 8, to: 0.0006, per_doubling: 0.0001 },
         },
+        against_one: None,
+    };
+    let beside = LensCurve {
+        case: case("beside", "program", TaskMode::Thread),
+        operation: "operation".into(),
+        text: String::new(),
+        points: vec![point(1, 0.0, 1), point(2, 2.0, 1), point(8, 2.0, 1)],
+        verdict: LensVerdict::Flat { reach: Reach { from_cpus: 2, from: 2.0, to_cpus: 8, to: 2.0, per_doubling: 0.0 } },
+        against_one: Some(AgainstOne { one: 0.0, cpus: 8, speedup: 0.074, lost: 0.990_75, loss: Loss::Most }),
     };
     let nothing = LensCurve {
         case: case("zero_fill", "huge", TaskMode::Process),
@@ -227,11 +256,15 @@ pub fn typical() -> RunSummary {
             failed(8, &[]),
         ],
         verdict: LensVerdict::TooFewPoints,
+        against_one: None,
     };
     let cells = vec![faultline_model::cell::Cell { case: shared, tasks: 64 }];
     let kind =
         WarningKind::Incomplete { planned: 10, failed: 2, unsupported: 0, skipped: 0, open: 0, resumable: false };
-    summary(vec![grows, padded, nothing], vec![Warning { kind, cells }])
+    let hardly = vec![faultline_model::cell::Cell { case: beside.case.clone(), tasks: 2 }];
+    let little = WarningKind::LittleOverlap { share: 0.042, worst: hardly[0].clone(), limit: 0.5 };
+    let warnings = vec![Warning { kind, cells }, Warning { kind: little, cells: hardly }];
+    summary(vec![grows, padded, nothing, beside], warnings)
 }
 
 /// Text from outside that tries to be more than text, and a machine with many CPUs.

@@ -1,11 +1,14 @@
 //! The source of names for the addresses of a report.
 
+use faultline_model::lens::memory::PhysicalMemory;
 use faultline_model::lens::raw::RawReport;
-use faultline_symbols::{GuestProgramNames, Image, Kallsyms, KernelNames, Names, ProgramNames};
+use faultline_model::lens::untyped::Untyped;
+use faultline_symbols::{GuestProgramNames, Image, Kallsyms, KernelMemory, KernelNames, Names, ProgramNames, Survey};
 use faultline_targets::program_files::ProgramFiles;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The symbols of what is counted.
 #[derive(Debug)]
@@ -13,7 +16,9 @@ pub enum Naming {
     /// For a kernel.
     Kernel {
         /// The guest's symbols.
-        symbols: Rc<Kallsyms>,
+        symbols: Arc<Kallsyms>,
+        /// The reader of its memory.
+        memory: Arc<KernelMemory>,
         /// The kernel with debugging information, if there is one.
         vmlinux: Option<Rc<Image>>,
     },
@@ -27,7 +32,7 @@ pub enum Naming {
         /// Its files.
         images: ImagesInGuest,
         /// The guest's symbols, if its kernel is counted too.
-        kernel: Option<Rc<Kallsyms>>,
+        kernel: Option<Arc<Kallsyms>>,
     },
 }
 
@@ -52,18 +57,58 @@ impl ImagesInGuest {
 }
 
 impl Naming {
-    /// The names for `report`, which contains the load addresses.
-    pub(crate) fn names(&self, report: &RawReport) -> Box<dyn Names> {
+    /// For a kernel with these symbols.
+    pub fn kernel(symbols: Kallsyms, vmlinux: Option<Image>) -> Self {
+        let symbols = Arc::new(symbols);
+        let memory = Arc::new(KernelMemory::new(symbols.clone()));
+        Naming::Kernel { symbols, memory, vmlinux: vmlinux.map(Rc::new) }
+    }
+
+    /// What an attempt will see when its counted part ends.
+    pub(crate) fn at_the_end(&self) -> AtTheEnd {
+        let reader = match self {
+            Naming::Kernel { memory, .. } => Some(memory.clone()),
+            // Structures that the kernel allocated have no names there.
+            Naming::Program { .. } | Naming::ProgramInGuest { .. } => None,
+        };
+        AtTheEnd { reader, seen: Mutex::new(Err(Untyped::NotRead)) }
+    }
+
+    /// The names for `report`, which contains the load addresses; and why a kernel's structures have none, if so.
+    pub(crate) fn names(&self, report: &RawReport, end: AtTheEnd) -> (Box<dyn Names>, Option<Untyped>) {
         match self {
-            Naming::Kernel { symbols, vmlinux } => Box::new(KernelNames::new(symbols.clone(), vmlinux.clone(), report)),
+            Naming::Kernel { symbols, vmlinux, .. } => {
+                let (survey, untyped) = match end.seen.into_inner().unwrap_or_else(PoisonError::into_inner) {
+                    Ok(survey) => (Some(survey), None),
+                    Err(untyped) => (None, Some(untyped)),
+                };
+                (Box::new(KernelNames::new(symbols.clone(), vmlinux.clone(), survey, report)), untyped)
+            }
             Naming::ProgramInGuest { images, kernel } => {
-                let kernel = kernel.as_ref().map(|symbols| KernelNames::new(symbols.clone(), None, report));
-                Box::new(GuestProgramNames::new(&report.mappings, |path| images.image(path), kernel))
+                let kernel = kernel.as_ref().map(|symbols| KernelNames::new(symbols.clone(), None, None, report));
+                (Box::new(GuestProgramNames::new(&report.mappings, |path| images.image(path), kernel)), None)
             }
             Naming::Program { image } => {
                 let load_base = report.program.as_ref().and_then(|program| program.load_base).unwrap_or(0);
-                Box::new(ProgramNames::new(image.clone(), load_base))
+                (Box::new(ProgramNames::new(image.clone(), load_base)), None)
             }
+        }
+    }
+}
+
+/// What was seen of a guest's memory when its counted part ended.
+#[derive(Debug)]
+pub(crate) struct AtTheEnd {
+    reader: Option<Arc<KernelMemory>>,
+    seen: Mutex<Result<Survey, Untyped>>,
+}
+
+impl AtTheEnd {
+    /// Reads the memory. The last time counts.
+    pub(crate) fn look(&self, memory: &dyn PhysicalMemory) {
+        if let Some(reader) = &self.reader {
+            let seen = reader.survey(memory);
+            *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen;
         }
     }
 }

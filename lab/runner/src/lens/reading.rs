@@ -1,6 +1,6 @@
 //! What a counted attempt leaves: a reading, saved together with the workload's output.
 
-use super::Naming;
+use super::naming::{AtTheEnd, Naming};
 use crate::outcome::Attempted;
 use crate::planned::{PlannedRun, program};
 use faultline_model::journal::{AttemptId, Journal, JournalError};
@@ -9,7 +9,7 @@ use faultline_model::lens::reading::Reading;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
 use faultline_symbols::name_reading;
-use faultline_targets::counting::Counted;
+use faultline_targets::counting::{AtEnd, Counted};
 use faultline_targets::{Execution, StopFlag, Target};
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
@@ -22,11 +22,12 @@ pub(crate) fn count(
     target: &dyn Target,
     execution: &Execution,
     item: &PlanItem,
+    at_end: &AtEnd<'_>,
     sink: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
     stop: &StopFlag,
 ) -> Counted {
     match target.counting() {
-        Some(counting) => counting.count(execution, item.cell.tasks, item.seed, sink, stop),
+        Some(counting) => counting.count(execution, item.cell.tasks, item.seed, at_end, sink, stop),
         None => Counted::not_started("the target can't count by the lens".to_owned()),
     }
 }
@@ -34,7 +35,7 @@ pub(crate) fn count(
 /// Saves the reading, if there is one. If the attempt did not succeed, the reading has the counts until its end. `seed`: the one with which the count
 /// repeats exactly; `operations`: the number of operations in the counted part. Fails if the journal cannot save.
 pub(crate) fn save_reading(
-    naming: &Naming,
+    (naming, end): (&Naming, AtTheEnd),
     (report, seed): (Result<RawReport, String>, Option<u64>),
     (outcome, operations): (Outcome, u64),
     attempt: AttemptId,
@@ -46,8 +47,8 @@ pub(crate) fn save_reading(
     });
     let without = |outcome| Ok(Attempted { outcome, value: None });
     let named = |report: RawReport, operations| {
-        let names = naming.names(&report);
-        Reading { seed, ..name_reading(report, names.as_ref(), operations) }
+        let (names, untyped) = naming.names(&report, end);
+        Reading { seed, untyped, ..name_reading(report, names.as_ref(), operations) }
     };
     match (report, NonZeroU64::new(operations), outcome) {
         (Ok(report), Some(operations), Outcome::Done) => {

@@ -1,13 +1,12 @@
 //! A run compared with an earlier one: no cell may have more transfers per operation than before, apart from a tolerance.
 
 use crate::lens::budget::judge;
-use crate::lens::cells::{CellReadings, cases, transfers};
-use crate::lens::compare::{compare_runs, same_program};
+use crate::lens::cells::{cases, transfers};
+use crate::lens::compare::{Side, compare_runs, same_program, unlike};
 use crate::lens::seeds::{Sides, in_common};
 use crate::lens::spread::{noise, spread};
 use crate::progress::standings;
 use crate::thresholds::{LENS_CHANGE_SHARE, LENS_CHANGE_TRANSFERS};
-use faultline_model::cell::Case;
 use faultline_model::lens::comparison::{Change, Difference, LensComparison};
 use faultline_model::lens::gate::{Check, GateReport, NoFigure, Standing};
 use faultline_model::record::RunRecord;
@@ -38,21 +37,18 @@ pub fn against(current: &RunRecord, baseline: &RunRecord, tolerance: Tolerance) 
     for case in &then {
         let beside = now.iter().find(|other| one_program || other.case == case.case);
         for cell in case.cells.iter().filter(|cell| !cell.readings.is_empty()) {
-            let now = beside.and_then(|case| case.cells.iter().find(|other| other.cpus == cell.cpus));
-            checks.push(check(case.case, cell, now, &comparison, tolerance));
+            let now = beside.and_then(|case| Some((case, case.cells.iter().find(|other| other.cpus == cell.cpus)?)));
+            let now = now.map(|(case, cell)| (current.id, case, cell));
+            checks.push(check((baseline.id, case, cell), now, &comparison, tolerance));
         }
     }
     GateReport { format: GateReport::FORMAT.to_owned(), run: current.id, baseline: Some(baseline.id), checks }
 }
 
-fn check(
-    case: &Case,
-    then: &CellReadings<'_>,
-    now: Option<&CellReadings<'_>>,
-    comparison: &LensComparison,
-    tolerance: Tolerance,
-) -> Check {
-    let both = now.map(|now| in_common(then, now));
+fn check(then: Side<'_, '_>, now: Option<Side<'_, '_>>, comparison: &LensComparison, tolerance: Tolerance) -> Check {
+    let unlike = now.filter(|now| !now.2.readings.is_empty()).and_then(|now| unlike(then, now));
+    let (case, then) = (then.1.case, then.2);
+    let both = now.map(|(_, _, now)| in_common(then, now));
     let then = both.as_ref().map_or(then, |(then, _)| then);
     let now = both.as_ref().map(|(_, now)| now);
     let before = spread(&then.values(transfers));
@@ -61,9 +57,10 @@ fn check(
         let repeats = after.map_or(before.high - before.low, |after| noise(&before, &after));
         before.median + tolerance.transfers.max(tolerance.share * before.median).max(repeats)
     });
-    let standing = match now.zip(limit) {
-        Some((now, limit)) => judge(now, limit, transfers),
-        None => NoFigure::NoSuchCell.into(),
+    let standing = match (unlike, now.zip(limit)) {
+        (Some(why), _) => NoFigure::Unlike { why }.into(),
+        (None, Some((now, limit))) => judge(now, limit, transfers),
+        (None, None) => NoFigure::NoSuchCell.into(),
     };
     let exceeded = matches!(standing, Standing::Exceeded { .. });
     let compared = comparison.cells.iter().find(|cell| cell.case == *case && cell.cpus == then.cpus);
@@ -125,6 +122,16 @@ mod tests {
         assert_eq!(report.checks.iter().map(Check::passed).collect::<Vec<_>>(), [true, false]);
         assert!(!passed(&[(2, 1.0)], &[]));
         assert!(passed(&[(2, 1.0), (64, 9.0)], &[(2, 1.0)]), "what the baseline doesn't have isn't judged");
+    }
+
+    #[test]
+    fn another_operation_does_not_pass() {
+        let (now, mut then) = (record(&[(2, 0.1)]), record(&[(2, 1.0)]));
+        then.head.workloads[0].operation = "fault".into();
+        let report = against(&now, &then, Tolerance::default());
+        assert!(!report.passed());
+        let Standing::NoFigure(reason) = &report.checks[0].standing else { panic!("{report:?}") };
+        assert!(matches!(&reason.what, NoFigure::Unlike { .. }), "{reason:?}");
     }
 
     #[test]

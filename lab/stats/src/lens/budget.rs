@@ -1,7 +1,7 @@
 //! Budgets: the maximum of a figure per operation at a number of CPUs, and whether a run meets them.
 
 use crate::lens::cells::{CaseReadings, CellReadings, cases, instructions, transfers};
-use crate::lens::figures;
+use crate::lens::figures::{self, Counts};
 use crate::lens::seeds::seeds_of;
 use crate::lens::summary::problems;
 use crate::median::median;
@@ -173,8 +173,8 @@ pub(crate) fn judge(cell: &CellReadings<'_>, limit: f64, figure: impl Fn(&Readin
     if value > limit {
         return Standing::Exceeded {
             value,
-            lines: figures::lines(typical, LENS_GATE_SHOWN),
-            code: figures::code(typical, LENS_GATE_SHOWN),
+            lines: figures::lines(Counts::of_operation(typical), LENS_GATE_SHOWN),
+            code: figures::code(Counts::of_operation(typical), LENS_GATE_SHOWN),
         };
     }
     if !cell.failures.is_empty() {

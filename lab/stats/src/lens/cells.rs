@@ -10,6 +10,9 @@ use faultline_model::plan::PlanItem;
 use faultline_model::record::{Attempt, RunRecord};
 use std::collections::BTreeMap;
 
+/// The note in which a workload gives its page faults per operation.
+const FAULTS: &str = "faults_per_operation";
+
 /// The readings of a cell.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct CellReadings<'a> {
@@ -17,6 +20,8 @@ pub(crate) struct CellReadings<'a> {
     pub(crate) cpus: u32,
     /// The readings of attempts that succeeded, by block.
     pub(crate) readings: Vec<&'a Reading>,
+    /// Page faults per operation that the workloads of these attempts noted.
+    pub(crate) faults: Vec<f64>,
     /// The failures, by block.
     pub(crate) failures: Vec<Failure>,
     /// Readings of attempts that were cut short, and how those ended.
@@ -47,6 +52,17 @@ pub(crate) fn transfers(reading: &Reading) -> f64 {
 /// Instructions per operation.
 pub(crate) fn instructions(reading: &Reading) -> f64 {
     reading.per_operation(reading.totals.instructions)
+}
+
+/// Lines per operation that came from memory for lack of room.
+pub(crate) fn capacity_misses(reading: &Reading) -> f64 {
+    reading.per_operation(reading.totals.capacity_misses)
+}
+
+/// Share of the busy time in which at least two CPUs were busy; `None` if it was not counted, or no CPU was busy.
+pub(crate) fn overlap(reading: &Reading) -> Option<f64> {
+    let overlap = reading.overlap.filter(|overlap| overlap.busy_time > 0)?;
+    Some(overlap.overlapping_time as f64 / overlap.busy_time as f64)
 }
 
 /// A case with its readings, by number of CPUs.
@@ -85,7 +101,10 @@ fn cells<'a>(record: &'a RunRecord, mut items: Vec<&(&'a PlanItem, Standing<'a>)
             .extend(record.attempts.iter().filter(|attempt| attempt.ordinal == item.ordinal).filter_map(cut_short));
         match standing {
             Standing::Done(attempt) => match &attempt.reading {
-                Some(reading) => cell.readings.push(reading),
+                Some(reading) => {
+                    cell.readings.push(reading);
+                    cell.faults.extend(attempt.notes.get(FAULTS).and_then(|text| text.parse::<f64>().ok()));
+                }
                 None => cell.failures.push(failure(item, FailureCause::NoReport)),
             },
             Standing::Failed(attempt) => {

@@ -1,6 +1,6 @@
 //! Two lens runs compared cell by cell: which data and code came, went or changed.
 
-use crate::lens::cells::{CellReadings, cases, instructions, transfers};
+use crate::lens::cells::{CaseReadings, CellReadings, cases, instructions, transfers};
 use crate::lens::figures::by_size;
 use crate::lens::key::{self, Moved};
 use crate::lens::seeds::Sides;
@@ -8,9 +8,10 @@ use crate::lens::spread::{Contrast, contrast};
 use crate::lens::surroundings::{differing, is_same_subject};
 use crate::progress::standings;
 use faultline_model::cell::Case;
-use faultline_model::lens::comparison::{CellComparison, Change, Difference, LensComparison, Unmatched};
+use faultline_model::lens::comparison::{CellComparison, Change, Difference, LensComparison, Unmatched, WhyUnmatched};
+use faultline_model::lens::raw::LensMode;
 use faultline_model::lens::reading::Reading;
-use faultline_model::record::RunRecord;
+use faultline_model::record::{RunId, RunRecord};
 use faultline_model::subject::{Subject, SubjectKind};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -97,17 +98,22 @@ pub fn compare_runs(a: &RunRecord, b: &RunRecord) -> LensComparison {
         cells: Vec::new(),
         unmatched: Vec::new(),
     };
-    let mut unmatched = |case: &Case, cpus, missing_in| {
-        comparison.unmatched.push(Unmatched { case: case.clone(), cpus, missing_in });
+    let mut unmatched = |case: &Case, cpus, why| {
+        comparison.unmatched.push(Unmatched { case: case.clone(), cpus, why });
     };
     let mut cells = Vec::new();
     for case in &cases_a {
         let other = cases_b.iter().find(|other| one_program || other.case == case.case);
         for cell in case.cells.iter().filter(|cell| !cell.readings.is_empty()) {
             let beside = other.and_then(|other| with_readings(&other.cells, cell.cpus));
+            let unlike = other.zip(beside).and_then(|sides| unlike((a.id, case, cell), (b.id, sides.0, sides.1)));
+            if let Some(why) = unlike {
+                unmatched(case.case, cell.cpus, why);
+                continue;
+            }
             match beside.and_then(|beside| compare(case.case, cell.cpus, &cell.readings, &beside.readings)) {
                 Some(compared) => cells.push(compared),
-                None => unmatched(case.case, cell.cpus, b.id),
+                None => unmatched(case.case, cell.cpus, WhyUnmatched::NoCounts { missing_in: b.id }),
             }
         }
     }
@@ -115,12 +121,31 @@ pub fn compare_runs(a: &RunRecord, b: &RunRecord) -> LensComparison {
         let other = cases_a.iter().find(|other| one_program || other.case == case.case);
         for cell in case.cells.iter().filter(|cell| !cell.readings.is_empty()) {
             if other.and_then(|other| with_readings(&other.cells, cell.cpus)).is_none() {
-                unmatched(case.case, cell.cpus, a.id);
+                unmatched(case.case, cell.cpus, WhyUnmatched::NoCounts { missing_in: a.id });
             }
         }
     }
     comparison.cells = cells;
     comparison
+}
+
+/// A cell of a run.
+pub(crate) type Side<'c, 'a> = (RunId, &'c CaseReadings<'a>, &'c CellReadings<'a>);
+
+/// Why the figures of a cell mean different things in two runs; `None` if they do not.
+pub(crate) fn unlike(a: Side<'_, '_>, b: Side<'_, '_>) -> Option<WhyUnmatched> {
+    let operation = |side: &Side<'_, '_>| side.1.about.operation.clone();
+    if operation(&a) != operation(&b) {
+        return Some(WhyUnmatched::OtherOperation { a: operation(&a), b: operation(&b) });
+    }
+    let is_apart = |side: &Side<'_, '_>| side.2.readings.iter().all(|reading| reading.interrupt.is_some());
+    let is_kernel = |side: &Side<'_, '_>| side.2.readings.iter().any(|reading| reading.mode == LensMode::Kernel);
+    let only_in = match (is_apart(&a), is_apart(&b)) {
+        (true, false) => a.0,
+        (false, true) => b.0,
+        (true, true) | (false, false) => return None,
+    };
+    (is_kernel(&a) && is_kernel(&b)).then_some(WhyUnmatched::InterruptsApart { only_in })
 }
 
 /// Whether each run is of one program: then the two are compared even if their names differ.
@@ -197,9 +222,36 @@ mod tests {
     #[test]
     fn cells_of_one_run_alone_are_told() {
         let (a, mut b) = (example::record(&[(2, 0.5), (8, 1.5)]), example::record(&[(2, 0.5), (4, 1.0)]));
-        b.head.id = faultline_model::record::RunId(9);
+        b.head.id = RunId(9);
         let unmatched = compare_runs(&a, &b).unmatched;
-        let told: Vec<_> = unmatched.iter().map(|one| (one.cpus, one.missing_in.0)).collect();
-        assert_eq!(told, [(8, 9), (4, 1)]);
+        let told: Vec<_> = unmatched.into_iter().map(|one| (one.cpus, one.why)).collect();
+        let missing = |run| WhyUnmatched::NoCounts { missing_in: RunId(run) };
+        assert_eq!(told, [(8, missing(9)), (4, missing(1))]);
+    }
+
+    #[test]
+    fn figures_of_another_operation_are_not_compared() {
+        let (mut a, b) = (example::record(&[(2, 0.5)]), example::record(&[(2, 0.5)]));
+        a.head.workloads[0].operation = "fault".into();
+        let comparison = compare_runs(&a, &b);
+        assert!(comparison.cells.is_empty());
+        let why = WhyUnmatched::OtherOperation { a: "fault".into(), b: b.workloads[0].operation.clone() };
+        assert_eq!(comparison.unmatched.into_iter().map(|one| one.why).collect::<Vec<_>>(), [why]);
+    }
+
+    #[test]
+    fn figures_with_interrupts_are_not_compared_with_figures_without() {
+        let (a, mut b) = (example::record(&[(2, 0.5)]), example::record(&[(2, 0.5)]));
+        b.head.id = RunId(9);
+        let sides = |mode, a: &RunRecord, b: &RunRecord| {
+            let (mut a, mut b) = (a.clone(), b.clone());
+            for record in [&mut a, &mut b] {
+                record.attempts[0].reading.as_mut().unwrap().mode = mode;
+            }
+            b.attempts[0].reading.as_mut().unwrap().interrupt = Some(example::interrupts(1000, vec![]));
+            compare_runs(&a, &b).unmatched.into_iter().map(|one| one.why).collect::<Vec<_>>()
+        };
+        assert_eq!(sides(LensMode::Kernel, &a, &b), [WhyUnmatched::InterruptsApart { only_in: RunId(9) }]);
+        assert_eq!(sides(LensMode::Program, &a, &b), []);
     }
 }

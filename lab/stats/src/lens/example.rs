@@ -6,7 +6,7 @@ use faultline_model::lens::data::{Code, Data};
 use faultline_model::lens::raw::{
     ByCause, ByDistance, CpuTotals, CpuTransfers, LensMode, Machine, Scope, Site, SiteTransfers, Space, Totals,
 };
-use faultline_model::lens::reading::{Line, Part, Reading};
+use faultline_model::lens::reading::{InterruptReading, Line, Part, Reading};
 use faultline_model::lens::settings::LensSettings;
 use faultline_model::plan::RunKind;
 use faultline_model::record::RunRecord;
@@ -52,7 +52,7 @@ pub(crate) fn line(address: u64, transfers: u64, name: &str) -> Line {
 
 /// Totals of one CPU, of which only the clock matters.
 pub(crate) fn cpu(cpu: u32, clock: u64) -> CpuTotals {
-    CpuTotals { cpu, instructions: 0, accesses: 0, clock, transfers: 0, per_cpu_base: None }
+    CpuTotals { cpu, instructions: 0, accesses: 0, clock, transfers: 0, per_cpu_base: None, interrupt: None }
 }
 
 /// A reading with only these lines: 100 instructions per operation, and one second for every operation of each CPU.
@@ -101,6 +101,7 @@ pub(crate) fn reading(cpus: u32, operations: u64, lines: Vec<Line>) -> Reading {
         forks: 0,
         forced_blocks: 0,
         problems: Vec::new(),
+        untyped: None,
         predicted_ns: operations as f64 / f64::from(cpus.div_ceil(2)) * 1e9,
         totals,
         cpus: Vec::new(),
@@ -108,7 +109,21 @@ pub(crate) fn reading(cpus: u32, operations: u64, lines: Vec<Line>) -> Reading {
         lines,
         sites_moving: 1,
         sites: vec![Site { address: SITE, transfers, true_sharing: transfers, false_sharing: 0 }],
+        interrupt: None,
+        overlap: None,
         code: BTreeMap::from([(SITE, place)]),
+    }
+}
+
+/// Interrupts with only these lines, and 7 instructions for each of that many operations.
+pub(crate) fn interrupts(operations: u64, lines: Vec<Line>) -> InterruptReading {
+    let reading = reading(1, operations, lines);
+    InterruptReading {
+        totals: Totals { instructions: 7 * operations, ..reading.totals },
+        lines_moved: reading.lines_moved,
+        lines: reading.lines,
+        sites_moving: reading.sites_moving,
+        sites: reading.sites,
     }
 }
 

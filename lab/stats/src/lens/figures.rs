@@ -1,5 +1,6 @@
 //! A reading's lines and code in the form in which they are shown: per operation, with shares, all instructions of one place together.
 
+use faultline_model::lens::raw::{Site, Totals};
 use faultline_model::lens::reading::{Line, Reading};
 use faultline_model::lens::summary::{Held, LineFigures, Place};
 use std::cmp::Reverse;
@@ -8,15 +9,38 @@ use std::collections::BTreeMap;
 /// Number of places in code that are named for a line.
 const CODE_OF_LINE: usize = 5;
 
-/// The first lines of a reading.
-pub(crate) fn lines(reading: &Reading, shown: usize) -> Vec<LineFigures> {
-    reading.lines.iter().take(shown).map(|line| line_figures(reading, line)).collect()
+/// What a reading counted: of the operation, or of interrupts.
+#[derive(Clone, Copy)]
+pub(crate) struct Counts<'a> {
+    reading: &'a Reading,
+    totals: &'a Totals,
+    lines: &'a [Line],
+    sites: &'a [Site],
+}
+
+impl<'a> Counts<'a> {
+    /// Those of the operation.
+    pub(crate) fn of_operation(reading: &'a Reading) -> Self {
+        Counts { reading, totals: &reading.totals, lines: &reading.lines, sites: &reading.sites }
+    }
+
+    /// Those of interrupts, if they were told apart.
+    pub(crate) fn of_interrupts(reading: &'a Reading) -> Option<Self> {
+        let part = reading.interrupt.as_ref()?;
+        Some(Counts { reading, totals: &part.totals, lines: &part.lines, sites: &part.sites })
+    }
+}
+
+/// The first lines.
+pub(crate) fn lines(counts: Counts<'_>, shown: usize) -> Vec<LineFigures> {
+    counts.lines.iter().take(shown).map(|line| line_figures(counts, line)).collect()
 }
 
 /// The places in code with the most transfers.
-pub(crate) fn code(reading: &Reading, shown: usize) -> Vec<Place> {
+pub(crate) fn code(counts: Counts<'_>, shown: usize) -> Vec<Place> {
+    let Counts { reading, totals, sites, .. } = counts;
     let mut places: BTreeMap<(String, Option<String>), (u64, u64)> = BTreeMap::new();
-    for site in &reading.sites {
+    for site in sites {
         let (transfers, false_sharing) = places.entry(place_name(reading, site.address)).or_default();
         *transfers += site.transfers;
         *false_sharing += site.false_sharing;
@@ -25,7 +49,7 @@ pub(crate) fn code(reading: &Reading, shown: usize) -> Vec<Place> {
         name,
         inlined_into,
         transfers: reading.per_operation(transfers),
-        share: share(transfers, reading.totals.transfers),
+        share: share(transfers, totals.transfers),
         false_share: Some(share(false_sharing, transfers)),
     });
     most_first(places.collect(), shown)
@@ -39,12 +63,12 @@ fn place_name(reading: &Reading, address: u64) -> (String, Option<String>) {
     }
 }
 
-fn line_figures(reading: &Reading, line: &Line) -> LineFigures {
+fn line_figures(Counts { reading, totals, .. }: Counts<'_>, line: &Line) -> LineFigures {
     LineFigures {
         name: line.data.to_string(),
         address: format!("{:#x}", line.address),
         transfers: reading.per_operation(line.transfers),
-        share: share(line.transfers, reading.totals.transfers),
+        share: share(line.transfers, totals.transfers),
         false_share: share(line.false_sharing, line.transfers),
         held: held(line),
         by_cpu: line.by_cpu.clone(),

@@ -1,14 +1,18 @@
-//! How transfers per operation change as CPUs are added: flat, or growing and by which law.
+//! How transfers per operation change as CPUs are added: none, a fixed price, or growing and by which law; and what many CPUs lose compared
+//! with one.
 
-use crate::thresholds::{LENS_FIT_ERROR, LENS_FIT_POINTS, LENS_FLAT_SHARE, LENS_FLAT_TRANSFERS};
-use faultline_model::lens::summary::{Growth, LensVerdict, Reach};
+use crate::thresholds::{
+    LENS_FIT_ERROR, LENS_FIT_POINTS, LENS_FLAT_SHARE, LENS_FLAT_TRANSFERS, LOST_GAIN, SCALES_EFFICIENCY,
+};
+use faultline_model::lens::summary::{AgainstOne, Growth, LensVerdict, Loss, Reach};
 
-/// The verdict for points of CPUs and transfers per operation, by ascending CPUs. A single CPU shares with no other, so it is
-/// left out.
+/// The verdict for points of CPUs and transfers per operation, by ascending CPUs.
 ///
-/// Values are flat if they differ by at most the tolerance t = max([`LENS_FLAT_TRANSFERS`], [`LENS_FLAT_SHARE`] of their mean). Otherwise
+/// Transfers are free if none of the values is more than [`LENS_FLAT_TRANSFERS`] above that of one CPU, which is 0 if it has none. A single
+/// CPU shares with no other, so for growth it is left out: values are flat if they differ by at most the tolerance t = max([`LENS_FLAT_TRANSFERS`], [`LENS_FLAT_SHARE`] of their mean). Otherwise
 /// the ends decide: the values grow if the last is more than t above the first, fall if it is more than t below, and are uneven otherwise.
 pub(crate) fn verdict(points: &[(u32, f64)]) -> LensVerdict {
+    let one = points.iter().find(|&&(cpus, _)| cpus == 1).map_or(0.0, |&(_, transfers)| transfers);
     let points: Vec<(u32, f64)> = points.iter().copied().filter(|&(cpus, _)| cpus >= 2).collect();
     let (Some(&(from_cpus, from)), Some(&(to_cpus, to))) = (points.first(), points.last()) else {
         return LensVerdict::TooFewPoints;
@@ -22,7 +26,9 @@ pub(crate) fn verdict(points: &[(u32, f64)]) -> LensVerdict {
     let mean = values().sum::<f64>() / points.len() as f64;
     let tolerance = LENS_FLAT_TRANSFERS.max(LENS_FLAT_SHARE * mean);
     let (least, most) = values().fold((from, from), |(least, most), value| (least.min(value), most.max(value)));
-    if most - least <= tolerance {
+    if most - one <= LENS_FLAT_TRANSFERS {
+        LensVerdict::Free { reach }
+    } else if most - least <= tolerance {
         LensVerdict::Flat { reach }
     } else if to - from > tolerance {
         LensVerdict::Grows { reach, growth: growth(&points) }
@@ -31,6 +37,21 @@ pub(crate) fn verdict(points: &[(u32, f64)]) -> LensVerdict {
     } else {
         LensVerdict::Uneven { reach }
     }
+}
+
+/// The greatest number of CPUs with transfers and a predicted rate, compared with one CPU. `None` without either.
+pub(crate) fn against_one(transfers: &[(u32, f64)], rates: &[(u32, f64)]) -> Option<AgainstOne> {
+    let at_one = |points: &[(u32, f64)]| points.iter().find(|&&(cpus, _)| cpus == 1).map(|&(_, value)| value);
+    let (one, rate_of_one) = (at_one(transfers)?, at_one(rates).filter(|&rate| rate > 0.0)?);
+    let &(cpus, rate) = rates.iter().filter(|&&(cpus, _)| cpus >= 2).max_by_key(|&&(cpus, _)| cpus)?;
+    let speedup = rate / rate_of_one;
+    let efficiency = speedup / f64::from(cpus);
+    let loss = match efficiency {
+        efficiency if efficiency >= SCALES_EFFICIENCY => Loss::Little,
+        efficiency if efficiency >= LOST_GAIN => Loss::Part,
+        _ => Loss::Most,
+    };
+    Some(AgainstOne { one, cpus, speedup, lost: 1.0 - efficiency, loss })
 }
 
 /// The law that fits best: a + b·log₂ CPUs, or a + b·CPUs.
@@ -80,7 +101,28 @@ mod tests {
     fn a_shared_counter_is_flat_though_one_cpu_has_no_transfers() {
         let points = [(1, 0.0), (2, 0.98), (8, 1.0), (32, 1.03)];
         assert!(matches!(verdict(&points), LensVerdict::Flat { .. }));
-        assert!(matches!(of(|_| 0.0004), LensVerdict::Flat { .. }));
+        assert!(matches!(verdict(&points[1..]), LensVerdict::Flat { .. }));
+    }
+
+    #[test]
+    fn no_more_than_on_one_cpu_is_free_and_false_sharing_from_two_on_is_not() {
+        assert!(matches!(of(|_| 0.0004), LensVerdict::Free { .. }));
+        assert!(matches!(verdict(&[(1, 3.0), (2, 3.0), (8, 3.05)]), LensVerdict::Free { .. }));
+        assert!(matches!(verdict(&[(1, 0.0), (2, 2.0), (4, 2.0), (8, 2.0)]), LensVerdict::Flat { .. }));
+        assert!(matches!(verdict(&[(1, 3.0), (2, 3.06), (8, 3.06)]), LensVerdict::Flat { .. }));
+    }
+
+    #[test]
+    fn what_is_lost_is_relative_to_one_cpu() {
+        let transfers = [(1, 0.0), (2, 2.0), (8, 2.0)];
+        let lost = |rates: &[(u32, f64)]| against_one(&transfers, rates).map(|against| (against.lost, against.loss));
+        assert_eq!(lost(&[(1, 100.0), (2, 20.0), (8, 20.0)]), Some((0.975, Loss::Most)));
+        assert_eq!(lost(&[(1, 100.0), (8, 720.0)]), Some((1.0 - 0.9, Loss::Little)));
+        assert_eq!(lost(&[(1, 100.0), (8, 400.0)]), Some((0.5, Loss::Part)));
+        assert_eq!(lost(&[(1, 100.0), (8, 1000.0)]), Some((-0.25, Loss::Little)));
+        assert_eq!(lost(&[(2, 100.0), (8, 200.0)]), None);
+        assert_eq!(lost(&[(1, 100.0)]), None);
+        assert_eq!(against_one(&transfers[1..], &[(1, 100.0), (8, 200.0)]), None);
     }
 
     #[test]
@@ -109,8 +151,9 @@ mod tests {
 
     #[test]
     fn the_tolerance_is_kept_to() {
-        assert!(matches!(verdict(&[(2, 0.0), (4, 0.05)]), LensVerdict::Flat { .. }));
+        assert!(matches!(verdict(&[(2, 0.0), (4, 0.05)]), LensVerdict::Free { .. }));
         assert!(matches!(verdict(&[(2, 0.0), (4, 0.051)]), LensVerdict::Grows { .. }));
+        assert!(matches!(verdict(&[(2, 0.1), (4, 0.15)]), LensVerdict::Flat { .. }));
         assert!(matches!(verdict(&[(2, 9.6), (4, 10.4)]), LensVerdict::Flat { .. }));
         assert!(matches!(verdict(&[(2, 9.4), (4, 10.6)]), LensVerdict::Grows { .. }));
     }

@@ -56,14 +56,21 @@ fn key(reading: &Reading, line: &Line, data: &Data) -> String {
 }
 
 /// The kind of data without a name.
-fn kind(data: &Data) -> &'static str {
+fn kind(data: &Data) -> &str {
     match data {
+        Data::Allocated { cache, .. } => cache,
+        Data::FreePage { .. } => "free page",
         Data::PerCpu { .. } => "memory of each CPU",
         Data::Page { .. } => "kernel memory",
         Data::Vmalloc { .. } => "kernel stack or vmalloc",
         Data::Heap { .. } => "heap",
         Data::Mapped { .. } => "stack or mapping",
-        Data::Symbol { .. } | Data::StructPage { .. } | Data::Unknown { .. } => "memory",
+        Data::Symbol { .. }
+        | Data::StructPage { .. }
+        | Data::Object { .. }
+        | Data::PageTable { .. }
+        | Data::TaskStack { .. }
+        | Data::Unknown { .. } => "memory",
     }
 }
 

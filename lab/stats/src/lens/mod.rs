@@ -18,5 +18,6 @@ mod surroundings;
 
 pub use baseline::{Tolerance, against};
 pub use budget::{Budget, BudgetError, check};
+pub(crate) use cells::overlap;
 pub use compare::{compare, compare_runs};
 pub(crate) use summary::summary;

@@ -1,14 +1,15 @@
 //! The summary of a lens run: a point for each number of CPUs, a verdict for each case.
 
 use crate::interval::estimate;
-use crate::lens::cells::{CaseReadings, CellReadings, cases, instructions, transfers};
-use crate::lens::figures::{self, share};
-use crate::lens::growth::verdict;
+use crate::lens::cells::{CaseReadings, CellReadings, capacity_misses, cases, instructions, overlap, transfers};
+use crate::lens::figures::{self, Counts, share};
+use crate::lens::growth::{against_one, verdict};
+use crate::median::median;
 use crate::progress::Standing;
 use crate::thresholds::LENS_SHOWN;
-use faultline_model::lens::raw::Problem;
+use faultline_model::lens::raw::{Problem, Totals};
 use faultline_model::lens::reading::Reading;
-use faultline_model::lens::summary::{CpuClock, CutShort, LensCurve, LensPoint, LensSummary};
+use faultline_model::lens::summary::{CpuClock, CutShort, InterruptFigures, LensCurve, LensPoint, LensSummary};
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
 use faultline_model::record::RunRecord;
@@ -33,11 +34,13 @@ fn curve(case: &CaseReadings<'_>) -> LensCurve {
     }
     let figures: Vec<(u32, f64)> =
         points.iter().filter_map(|point| Some((point.cpus, point.transfers?.median))).collect();
+    let rates: Vec<(u32, f64)> = points.iter().filter_map(|point| Some((point.cpus, point.rate?.median))).collect();
     LensCurve {
         case: case.case.clone(),
         operation: case.about.operation.clone(),
         text: case.about.text.clone(),
         verdict: verdict(&figures),
+        against_one: against_one(&figures, &rates),
         points,
     }
 }
@@ -50,6 +53,10 @@ fn point(cell: &CellReadings<'_>) -> LensPoint {
         transfers: estimate(&cell.values(transfers)),
         false_share: typical.map(|reading| share(reading.totals.false_sharing, reading.totals.transfers)),
         instructions: estimate(&cell.values(instructions)),
+        capacity_misses: estimate(&cell.values(capacity_misses)),
+        interrupts: interrupts(cell),
+        faults: median(&cell.faults.iter().copied().filter(|faults| faults.is_finite()).collect::<Vec<_>>()),
+        overlap: median(&cell.readings.iter().filter_map(|reading| overlap(reading)).collect::<Vec<_>>()),
         rate: estimate(&rates),
         speedup: None,
         repeats: cell.values(transfers),
@@ -57,12 +64,31 @@ fn point(cell: &CellReadings<'_>) -> LensPoint {
         operations: typical.map(|reading| reading.operations.get()),
         by_distance: typical.map(|reading| reading.totals.by_distance),
         lines_moved: typical.map_or(0, |reading| reading.lines_moved),
-        lines: typical.map(|reading| figures::lines(reading, LENS_SHOWN)).unwrap_or_default(),
-        code: typical.map(|reading| figures::code(reading, LENS_SHOWN)).unwrap_or_default(),
+        lines: typical.map(|reading| figures::lines(Counts::of_operation(reading), LENS_SHOWN)).unwrap_or_default(),
+        code: typical.map(|reading| figures::code(Counts::of_operation(reading), LENS_SHOWN)).unwrap_or_default(),
         problems: problems(cell),
+        untyped: typical.and_then(|reading| reading.untyped.clone()),
         failures: cell.failures.iter().cloned().map(Said::from).collect(),
         cut_short: cell.cut_short.iter().map(|(ending, reading)| cut_short(ending, reading)).collect(),
     }
+}
+
+/// What interrupts did, if every reading tells it.
+fn interrupts(cell: &CellReadings<'_>) -> Option<InterruptFigures> {
+    let counts = Counts::of_interrupts(cell.typical()?)?;
+    let figure = |of: fn(&Totals) -> u64| {
+        let values = cell.readings.iter().map(|reading| {
+            let part = reading.interrupt.as_ref()?;
+            Some(reading.per_operation(of(&part.totals)))
+        });
+        estimate(&values.collect::<Option<Vec<f64>>>()?)
+    };
+    Some(InterruptFigures {
+        transfers: figure(|totals| totals.transfers)?,
+        instructions: figure(|totals| totals.instructions)?,
+        lines: figures::lines(counts, LENS_SHOWN),
+        code: figures::code(counts, LENS_SHOWN),
+    })
 }
 
 fn cut_short(ending: &Outcome, reading: &Reading) -> CutShort {
@@ -71,8 +97,8 @@ fn cut_short(ending: &Outcome, reading: &Reading) -> CutShort {
         transfers: reading.totals.transfers,
         instructions: reading.totals.instructions,
         clocks: reading.cpus.iter().map(|cpu| CpuClock { cpu: cpu.cpu, clock: cpu.clock }).collect(),
-        lines: figures::lines(reading, LENS_SHOWN),
-        code: figures::code(reading, LENS_SHOWN),
+        lines: figures::lines(Counts::of_operation(reading), LENS_SHOWN),
+        code: figures::code(Counts::of_operation(reading), LENS_SHOWN),
     }
 }
 
@@ -92,8 +118,17 @@ mod tests {
     use crate::lens::example;
     use crate::summarise;
     use faultline_model::failure::FailureCause;
-    use faultline_model::lens::summary::LensVerdict;
+    use faultline_model::lens::summary::{LensVerdict, Loss};
     use faultline_model::outcome::Outcome;
+
+    #[test]
+    fn many_cpus_are_compared_with_one() {
+        let of = |cells: &[(u32, f64)]| summarise(&example::record(cells)).lens.unwrap().curves[0].against_one;
+        let against = of(&[(1, 0.0), (2, 1.0), (8, 1.02)]).unwrap();
+        assert_eq!((against.one, against.cpus, against.speedup, against.lost), (0.0, 8, 4.0, 0.5));
+        assert_eq!(against.loss, Loss::Part);
+        assert_eq!((of(&[(2, 1.0), (8, 1.0)]), of(&[(1, 0.0)])), (None, None));
+    }
 
     #[test]
     fn a_lens_run_has_points_and_no_curves_of_time() {
@@ -109,6 +144,35 @@ mod tests {
         assert_eq!((point.lines[0].share, point.code[0].share), (1.0, 1.0));
         assert_eq!(curve.points[0].speedup, Some(1.0));
         assert_eq!(point.speedup, Some(4.0), "in the example each operation takes as long as CPUs have half as much");
+    }
+
+    #[test]
+    fn faults_stand_beside_the_operations_that_take_them() {
+        let mut record = example::record(&[(2, 1.0), (4, 1.0)]);
+        record.attempts[0].notes.insert("faults_per_operation".into(), "0.063".into());
+        record.attempts[1].notes.insert("faults_per_operation".into(), "many".into());
+        let points = summarise(&record).lens.unwrap().curves.remove(0).points;
+        assert_eq!(points.iter().map(|point| point.faults).collect::<Vec<_>>(), [Some(0.063), None]);
+    }
+
+    #[test]
+    fn interrupts_stand_beside_the_operation_and_not_in_it() {
+        let mut record = example::record(&[(2, 1.0), (2, 1.4), (2, 1.2), (4, 1.0)]);
+        for (attempt, transfers) in record.attempts.iter_mut().zip([500, 300, 400]) {
+            let ticks = vec![example::line(0x2000, transfers, "jiffies")];
+            attempt.reading.as_mut().unwrap().interrupt = Some(example::interrupts(1000, ticks));
+        }
+        let lens = summarise(&record).lens.unwrap();
+        let [two, four] = &lens.curves[0].points[..] else { panic!("{lens:?}") };
+        let interrupts = two.interrupts.as_ref().unwrap();
+        assert_eq!((two.transfers.unwrap().median, two.lines.len()), (1.2, 1));
+        assert_eq!((interrupts.transfers.median, interrupts.transfers.n), (0.4, 3));
+        assert_eq!(interrupts.instructions.median, 7.0);
+        assert_eq!((interrupts.lines[0].name.as_str(), interrupts.lines[0].share), ("jiffies", 1.0));
+        assert_eq!(interrupts.code[0].name, "work main.c:10");
+        assert_eq!(four.interrupts, None);
+        let budget = "load<=1.2@2".parse().unwrap();
+        assert!(crate::lens::check(&[budget], &record).passed(), "interrupts are not part of the figure");
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod concerned;
 mod cpus;
 mod frequency;
 mod incomplete;
+mod little_overlap;
 mod load;
 mod spread;
 mod steal;
@@ -69,7 +70,7 @@ pub(crate) fn warnings(findings: &Findings<'_>) -> Vec<Warning> {
 
 /// Warnings of a run under the lens, which counts and takes no time: what disturbs clocks doesn't disturb it.
 pub(crate) fn warnings_of_lens(findings: &Findings<'_>) -> Vec<Warning> {
-    incomplete::incomplete(findings).into_iter().collect()
+    [incomplete::incomplete, little_overlap::little_overlap].into_iter().filter_map(|check| check(findings)).collect()
 }
 
 #[cfg(test)]

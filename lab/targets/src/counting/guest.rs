@@ -1,6 +1,6 @@
 //! Guests under the lens: a machine for each number of CPUs, a boot for each execution.
 
-use super::{Counted, Counting, Lens};
+use super::{AtEnd, Counted, Counting, Lens};
 use crate::execution::LineSink;
 use crate::qemu::{GuestExecution, QemuMachine};
 use crate::{Ending, Execution, StopFlag, Target, TargetError};
@@ -39,14 +39,15 @@ impl CountingGuest {
         execution: &Execution,
         cpus: u32,
         seed: Option<u64>,
+        at_end: &AtEnd<'_>,
         sink: &mut LineSink<'_>,
         stop: &StopFlag,
     ) -> Result<Counted, String> {
         let machine = self.machines.iter().find(|machine| machine.request().shape.cpus() == cpus);
         let machine = machine.ok_or_else(|| format!("there is no machine of {cpus} CPUs"))?;
         let (plugin, file) = self.lens.attached(cpus, false)?;
-        let per_cpu_offset = self.per_cpu_offset;
-        let wanted = GuestExecution { execution, plugin: Some(&plugin), per_cpu_offset, program: None, seed };
+        let (plugin, at_end, per_cpu_offset) = (Some(&plugin), Some(at_end), self.per_cpu_offset);
+        let wanted = GuestExecution { execution, plugin, at_end, per_cpu_offset, program: None, seed };
         let executed = machine.execute_in_guest(&wanted, sink, stop);
         let report = file.read(&executed.console).map(|mut report| {
             for (cpu, &offset) in report.cpus.iter_mut().zip(&executed.per_cpu_offsets) {
@@ -65,10 +66,11 @@ impl Counting for CountingGuest {
         execution: &Execution,
         tasks: u32,
         seed: Option<u64>,
+        at_end: &AtEnd<'_>,
         sink: &mut LineSink<'_>,
         stop: &StopFlag,
     ) -> Counted {
-        self.try_count(execution, tasks, seed, sink, stop).unwrap_or_else(Counted::not_started)
+        self.try_count(execution, tasks, seed, at_end, sink, stop).unwrap_or_else(Counted::not_started)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Users' programs in guests under the lens: a machine for each number of threads, a boot for each execution.
 
 use super::guest::PER_CPU_OFFSET;
-use super::{Counted, Counting, Lens};
+use super::{AtEnd, Counted, Counting, Lens};
 use crate::execution::LineSink;
 use crate::program_files::ProgramFiles;
 use crate::qemu::{GuestExecution, ProgramRun, QemuMachine, Told};
@@ -102,7 +102,14 @@ impl CountingGuestProgram {
             directory: &self.program.directory,
             is_whole: self.program.is_whole,
         };
-        GuestExecution { execution, plugin: None, per_cpu_offset: None, program: Some(program), seed: None }
+        GuestExecution {
+            execution,
+            plugin: None,
+            at_end: None,
+            per_cpu_offset: None,
+            program: Some(program),
+            seed: None,
+        }
     }
 
     /// The plugin, which counts this program alone, or the kernel too.
@@ -137,11 +144,13 @@ fn with_what_was_told(mut report: RawReport, told: Told) -> RawReport {
 }
 
 impl Counting for CountingGuestProgram {
+    /// Nobody looks at the memory at the end: structures that the kernel allocated have no names here.
     fn count(
         &self,
         execution: &Execution,
         tasks: u32,
         seed: Option<u64>,
+        _at_end: &AtEnd<'_>,
         sink: &mut LineSink<'_>,
         stop: &StopFlag,
     ) -> Counted {

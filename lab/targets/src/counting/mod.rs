@@ -14,19 +14,24 @@ pub use program::CountingProgram;
 
 use crate::execution::LineSink;
 use crate::{Ending, Execution, Plugin, StopFlag};
+use faultline_model::lens::memory::PhysicalMemory;
 use faultline_model::lens::raw::RawReport;
 use report_file::ReportFile;
 use std::path::PathBuf;
 
+/// Looks at the memory of a machine that stands still because the counted part has ended. May be called several times.
+pub type AtEnd<'a> = dyn Fn(&dyn PhysicalMemory) + Sync + 'a;
+
 /// A target's ability to count while it executes.
 pub trait Counting {
     /// Executes like [`crate::Target::execute`], on a machine for that many tasks, and counts. `seed`: that of the machine's random
-    /// numbers, if it has one. When this returns, all its processes have ended.
+    /// numbers, if it has one. `at_end` gets the memory of a target that has it. When this returns, all its processes have ended.
     fn count(
         &self,
         execution: &Execution,
         tasks: u32,
         seed: Option<u64>,
+        at_end: &AtEnd<'_>,
         sink: &mut LineSink<'_>,
         stop: &StopFlag,
     ) -> Counted;

@@ -59,12 +59,12 @@ impl MachineModel {
             ("cpus_per_cache", self.cpus_per_cache.map(u64::from)),
             ("quantum", self.quanta.contended),
             ("private_quantum", self.quanta.private),
-            ("cache_lines", self.caches.map(|caches| caches.lines.into())),
             ("cache_ways", self.caches.map(|caches| caches.ways.into())),
         ];
         for (key, value) in optional {
             value.into_iter().for_each(|value| put(key, value.to_string()));
         }
+        put("cache_lines", self.caches.map_or_else(|| "unbounded".to_owned(), |caches| caches.lines.to_string()));
         let CostTable { instruction_ps, same_cache_ns, same_socket_ns, other_socket_ns, memory_ns, .. } = self.costs;
         for (key, value) in [
             ("instruction_ps", instruction_ps),

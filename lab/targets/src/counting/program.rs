@@ -1,6 +1,6 @@
 //! A program under the lens, in QEMU's user mode. Each of its threads has a CPU.
 
-use super::{Counted, Counting, Lens};
+use super::{AtEnd, Counted, Counting, Lens};
 use crate::execution::LineSink;
 use crate::host::{Host, HostPaths};
 use crate::qemu_user::{UserExecution, UserProgram};
@@ -47,6 +47,7 @@ impl Counting for CountingProgram {
         execution: &Execution,
         tasks: u32,
         _seed: Option<u64>,
+        _at_end: &AtEnd<'_>,
         sink: &mut LineSink<'_>,
         stop: &StopFlag,
     ) -> Counted {

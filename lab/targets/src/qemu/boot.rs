@@ -4,7 +4,11 @@ use super::command_line::CommandLine;
 use super::console;
 use super::frame::{self, Frame, LONGEST_HEADER_BYTES};
 use super::initramfs::{self, GuestProgram};
+use super::memory::GuestMemory;
+use super::path_of;
 use super::plan::Plan;
+use super::region_end::RegionEnd;
+use crate::counting::AtEnd;
 use crate::keep::{Deadline, End, Ended, Grace, Kept, Output, Program};
 use crate::program_files::tree::Tree;
 use crate::{Plugin, StopFlag, plugin};
@@ -14,8 +18,8 @@ use faultline_model::protocol::LONGEST_LINE_BYTES;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::ops::ControlFlow;
-use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long a guest whose plan is done may take to switch itself off, and a plugin to write its counts.
@@ -40,6 +44,8 @@ pub(super) struct Boot<'a> {
     pub(super) plugin: Option<&'a Plugin>,
     /// Seed of the guest's random numbers; they come from the host if `None`.
     pub(super) seed: Option<u64>,
+    /// Looks at the guest's memory when the plugin says that the counted part has ended.
+    pub(super) at_end: Option<&'a AtEnd<'a>>,
     pub(super) agent: &'a [u8],
     pub(super) programs: &'a [GuestProgram],
     /// Further files for the guest.
@@ -106,7 +112,14 @@ impl Boot<'_> {
             Err(error) => return not_booted(format!("no initramfs in {}: {error}", self.scratch.display())),
         };
         let initramfs_path = path_of(&initramfs);
-        let command_line = self.command_line(&initramfs_path);
+        let shared = match self.shared() {
+            Ok(shared) => shared,
+            Err(error) => return not_booted(format!("no memory for a guest: {error}")),
+        };
+        let plugin = self.plugin.map(|plugin| shared.iter().fold(plugin.clone(), Shared::announced));
+        let plugin = plugin.as_ref();
+        let memory = shared.as_ref().map(|shared| shared.memory.paths()).unwrap_or_default();
+        let command_line = CommandLine { plugin, memory: &memory, ..self.command_line(&initramfs_path) };
         let program = Program {
             keeper: self.keeper,
             scratch: self.scratch,
@@ -117,19 +130,36 @@ impl Boot<'_> {
                 stderr_bytes: console::KEPT_BYTES,
             },
             waiting_is_free: true,
-            grace: self.plugin.map_or(Grace::NONE, |_| plugin::grace(self.shape.cpus())),
-            ours: self.plugin.and_then(|plugin| plugin.directory.as_deref()),
+            grace: plugin.map_or(Grace::NONE, |_| plugin::grace(self.shape.cpus())),
+            ours: plugin.and_then(|plugin| plugin.directory.as_deref()),
             environment: &[],
             system_settings: &[],
         };
         let mut watch = Watch::new(self.limit, sink);
-        match Kept::start(&program) {
-            Ok(kept) => {
-                let ended = kept.follow(self.boot_limit, &mut |line, deadline| watch.take(line, deadline), stop);
-                watch.conclude(&ended, self.boot_limit)
-            }
-            Err(text) => not_booted(text),
-        }
+        let kept = match Kept::start(&program) {
+            Ok(kept) => kept,
+            Err(text) => return not_booted(text),
+        };
+        let follow = || kept.follow(self.boot_limit, &mut |line, deadline| watch.take(line, deadline), stop);
+        let ended = match shared {
+            Some(Shared { memory, region_end, at_end }) => thread::scope(|scope| {
+                let looking = region_end.watch(scope, &memory, at_end);
+                let ended = follow();
+                looking.end();
+                ended
+            }),
+            None => follow(),
+        };
+        watch.conclude(&ended, self.boot_limit)
+    }
+
+    /// What is shared with the emulator if somebody looks at the memory.
+    fn shared(&self) -> io::Result<Option<Shared<'_>>> {
+        let share = |at_end| {
+            let memory = GuestMemory::new(self.shape, self.scratch)?;
+            Ok(Shared { memory, region_end: RegionEnd::new()?, at_end })
+        };
+        self.at_end.map(share).transpose()
     }
 
     /// Whether another boot with the same inputs does exactly the same, on any host.
@@ -147,6 +177,7 @@ impl Boot<'_> {
             tsc_khz: self.tsc_khz,
             plugin: self.plugin,
             seed: self.seed,
+            memory: &[],
         }
     }
 
@@ -158,9 +189,19 @@ impl Boot<'_> {
     }
 }
 
-/// The path under which another process of ours can open it.
-fn path_of(file: &File) -> PathBuf {
-    PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()))
+/// The guest's memory, and how the end of the counted part is heard of.
+struct Shared<'a> {
+    memory: GuestMemory,
+    region_end: RegionEnd,
+    at_end: &'a AtEnd<'a>,
+}
+
+impl Shared<'_> {
+    /// The plugin with what it needs to say the end.
+    fn announced(mut plugin: Plugin, shared: &Self) -> Plugin {
+        plugin.values.extend(shared.region_end.options());
+        plugin
+    }
 }
 
 /// Follows a guest through its frames.

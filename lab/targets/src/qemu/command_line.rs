@@ -1,9 +1,10 @@
 //! The emulator's arguments.
 
+use super::memory::LOW_GIB;
 use crate::Plugin;
 use faultline_model::machine::{Accelerator, MachineShape};
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Parameters for the guest's kernel, with reasons.
 const KERNEL_PARAMETERS: &[&str] = &[
@@ -60,6 +61,8 @@ pub(super) struct CommandLine<'a> {
     pub(super) plugin: Option<&'a Plugin>,
     /// Seed of the guest's random numbers; they come from the host if `None`.
     pub(super) seed: Option<u64>,
+    /// A file for the memory of each node; empty if the emulator keeps the memory for itself.
+    pub(super) memory: &'a [PathBuf],
 }
 
 impl CommandLine<'_> {
@@ -71,6 +74,10 @@ impl CommandLine<'_> {
             // It is also unnecessary that each CPU measures its delay loop, which takes most of a boot with many CPUs.
             let loops = khz * 1000 / TICKS_PER_SECOND;
             parameters.extend(["tsc=reliable".to_owned(), format!("tsc_early_khz={khz}"), format!("lpj={loops}")]);
+        }
+        if self.plugin.is_some() {
+            // Caches of objects of one size are otherwise merged, and then their objects have no known type.
+            parameters.push("slab_nomerge".to_owned());
         }
         parameters.extend(self.parameters.iter().cloned());
         parameters.join(" ")
@@ -141,14 +148,24 @@ impl CommandLine<'_> {
         let cores = cpus / sockets;
         let mut options =
             vec![("-smp", format!("{cpus},sockets={sockets},cores={cores},threads=1")), ("-m", format!("{memory}M"))];
-        if sockets == 1 {
+        if !self.memory.is_empty() {
+            options.push(("-machine", format!("max-ram-below-4g={LOW_GIB}G")));
+        }
+        if sockets == 1 && self.memory.is_empty() {
             return options;
         }
         for node in 0..sockets {
             let (first, last) = (node * cores, (node + 1) * cores - 1);
             let share = memory / u64::from(sockets);
-            options.push(("-object", format!("memory-backend-ram,id=memory{node},size={share}M")));
-            options.push(("-numa", format!("node,nodeid={node},cpus={first}-{last},memdev=memory{node}")));
+            let backend = match self.memory.get(node as usize) {
+                Some(path) => format!("memory-backend-file,share=on,mem-path={},", path.display()),
+                None => "memory-backend-ram,".to_owned(),
+            };
+            options.push(("-object", format!("{backend}id=memory{node},size={share}M")));
+            options.push(match sockets {
+                1 => ("-machine", format!("memory-backend=memory{node}")),
+                _ => ("-numa", format!("node,nodeid={node},cpus={first}-{last},memdev=memory{node}")),
+            });
         }
         options
     }
@@ -173,6 +190,7 @@ mod tests {
             tsc_khz: Some(2_596_131),
             plugin,
             seed: None,
+            memory: &[],
         }
     }
 
@@ -211,6 +229,7 @@ mod tests {
         let plugin = Plugin { file: "/p.so".into(), values: vec![("a".into(), "1,2".into())], directory: None };
         let line = line(1, 1, Some(&plugin));
         assert!(line.contains("-plugin file=/p.so,a=1,,2 ") && line.contains("-accel tcg,thread=single,"), "{line}");
+        assert!(line.contains(" slab_nomerge maxcpus=2 "), "{line}");
     }
 
     #[test]
@@ -232,5 +251,21 @@ mod tests {
         assert!(!joined(&without).contains("-seed") && !without.repeats_exactly());
         let with = CommandLine { seed: Some(u64::MAX), ..without };
         assert!(joined(&with).contains("-seed 18446744073709551615 "), "{}", joined(&with));
+    }
+
+    #[test]
+    fn memory_may_be_shared() {
+        let line = |sockets, paths: &[&str]| {
+            let memory: Vec<_> = paths.iter().map(PathBuf::from).collect();
+            joined(&CommandLine { memory: &memory, ..command_line(8, sockets, None, &[]) })
+        };
+        let one = line(1, &["/proc/1/fd/5"]);
+        let backend = "-object memory-backend-file,share=on,mem-path=/proc/1/fd/5,id=memory0,size=1024M";
+        assert!(
+            one.contains(&format!("-machine max-ram-below-4g=3G {backend} -machine memory-backend=memory0 ")),
+            "{one}"
+        );
+        let two = line(2, &["/a", "/b"]);
+        assert!(two.contains("mem-path=/b,id=memory1,size=512M -numa node,nodeid=1,cpus=4-7,memdev=memory1 "), "{two}");
     }
 }

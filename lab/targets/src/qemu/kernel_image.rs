@@ -14,6 +14,8 @@ pub struct KernelImage {
     pub path: PathBuf,
     /// SHA-256 of its bytes, in hexadecimal.
     pub sha256: String,
+    /// Which build it is, if it says so: its release, and its number, configuration and time of build.
+    pub build: Option<(String, String)>,
 }
 
 impl KernelImage {
@@ -31,13 +33,23 @@ impl KernelImage {
             });
         }
         let sha256 = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(KernelImage { path, sha256 })
+        Ok(KernelImage { path, sha256, build: build(&bytes) })
     }
 }
 
 /// Whether it begins like a bzImage (Linux, Documentation/arch/x86/boot.rst) or is an ELF file, which newer emulators boot too.
 fn is_kernel(bytes: &[u8]) -> bool {
     bytes.get(0x202..0x206) == Some(b"HdrS") || bytes.starts_with(b"\x7fELF")
+}
+
+/// The release and the build from a bzImage's own description: `RELEASE (WHO) #1 SMP … TIME`, whose place is told at 0x20e.
+fn build(bytes: &[u8]) -> Option<(String, String)> {
+    let place = bytes.get(0x20e..0x210).filter(|_| bytes.get(0x202..0x206) == Some(b"HdrS"))?;
+    let place = usize::from(u16::from_le_bytes(place.try_into().ok()?)) + 0x200;
+    let text = bytes.get(place..)?.split(|&byte| byte == 0).next()?;
+    let text = std::str::from_utf8(text).ok()?;
+    let (release, build) = (text.split(' ').next()?, &text[text.find('#')?..]);
+    Some((release.to_owned(), build.trim_end().to_owned()))
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> TargetError {
@@ -97,5 +109,17 @@ mod tests {
         image[0x202..].copy_from_slice(b"HdrS");
         assert!(is_kernel(&image));
         assert!(!is_kernel(b"no kernel"));
+    }
+
+    #[test]
+    fn an_image_says_which_build_it_is() {
+        let mut image = vec![0; 0x300];
+        image[0x202..0x206].copy_from_slice(b"HdrS");
+        assert_eq!(build(&image), None);
+        image[0x20e..0x210].copy_from_slice(&0x80u16.to_le_bytes());
+        let text = b"6.1.0-9-amd64 (who@where) #1 SMP Debian 6.1.27-1 (2023-05-08)\0";
+        image[0x280..][..text.len()].copy_from_slice(text);
+        let expected = ("6.1.0-9-amd64".to_owned(), "#1 SMP Debian 6.1.27-1 (2023-05-08)".to_owned());
+        assert_eq!(build(&image), Some(expected));
     }
 }

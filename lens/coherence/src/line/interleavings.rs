@@ -4,8 +4,9 @@
 //! `RUSTFLAGS="--cfg loom" cargo test --release -p faultline-coherence --lib interleavings`
 //!
 //! The tests check three things. Each version is begun by exactly one CPU. The word that the writer finds when it ends
-//! a version says exactly who has fetched it and whether its owner still has it. So a write is a transfer exactly if
-//! another CPU had the line, and a read is counted once for each version that the CPU did not have.
+//! a version says exactly how many have fetched it and still hold it, and whether its owner still has it. So a write is
+//! a transfer exactly if another CPU had the line, and a read is counted once for each version that the CPU did not
+//! have.
 
 use super::Line;
 use crate::topology::CpuId;
@@ -29,6 +30,7 @@ enum Deed {
     Began(Word),
     WroteAgain(Word),
     WroteBack(Version),
+    Dropped(Version),
 }
 
 /// Executes a CPU's steps, and remembers what it holds as a CPU of the model does.
@@ -54,9 +56,11 @@ fn run(line: &Line, cpu: CpuId, steps: &[Step]) -> Vec<Deed> {
                 }
             }
             Step::Drop => {
-                if let Some(version) = held.take().filter(|_| line.drop_copy(cpu)) {
-                    deeds.push(Deed::WroteBack(version));
-                }
+                let found = held.take().and_then(|version| line.drop_copy(cpu, version));
+                deeds.extend(found.map(|word| match word.owner() == Some(cpu) {
+                    true => Deed::WroteBack(word.version()),
+                    false => Deed::Dropped(word.version()),
+                }));
             }
         }
     }
@@ -65,34 +69,37 @@ fn run(line: &Line, cpu: CpuId, steps: &[Step]) -> Vec<Deed> {
 
 fn check(deeds: &[(CpuId, Deed)], last: Word) {
     let mut begun: BTreeMap<Version, CpuId> = BTreeMap::new();
-    let mut fetched: BTreeMap<Version, BTreeSet<CpuId>> = BTreeMap::new();
+    let mut fetched: BTreeMap<Version, u16> = BTreeMap::new();
+    let mut dropped: BTreeMap<Version, u16> = BTreeMap::new();
     let mut written_back: BTreeSet<Version> = BTreeSet::new();
     for &(cpu, deed) in deeds {
         match deed {
             Deed::Began(found) => assert_eq!(begun.insert(found.version() + 1, cpu), None, "begun twice: {deeds:?}"),
-            Deed::Fetched(found) => drop(fetched.entry(found.version()).or_default().insert(cpu)),
+            Deed::Fetched(found) => *fetched.entry(found.version()).or_default() += 1,
+            Deed::Dropped(version) => *dropped.entry(version).or_default() += 1,
             Deed::WroteBack(version) => assert!(written_back.insert(version), "written back twice: {deeds:?}"),
             Deed::WroteAgain(_) => {}
         }
     }
     assert_eq!(last.version(), begun.len() as u64, "a version was lost: {deeds:?}");
-    let readers = |version: Version| match fetched.get(&version).map(|cpus| cpus.iter().collect::<Vec<_>>()).as_deref()
-    {
-        None => Readers::Nobody,
-        Some([one]) => Readers::One(**one),
-        Some(_) => Readers::Several,
-    };
+    let number = |of: &BTreeMap<Version, u16>, version| of.get(&version).copied().unwrap_or(0);
+    let readers = |version: Version| number(&fetched, version) - number(&dropped, version);
     let owner = |version: Version| begun.get(&version).copied().filter(|_| !written_back.contains(&version));
     let is_complete = |word: Word| {
         let version = word.version();
-        assert_eq!((word.owner(), word.readers()), (owner(version), readers(version)), "{deeds:?}");
+        let found = match word.readers() {
+            Readers::Nobody => 0,
+            Readers::One(_) => 1,
+            Readers::Unnamed(number) => number,
+        };
+        assert_eq!((word.owner(), found), (owner(version), readers(version)), "{deeds:?}");
     };
     is_complete(last);
     for &(cpu, deed) in deeds {
         match deed {
             Deed::Began(found) => is_complete(found),
             Deed::WroteAgain(found) => assert_eq!(begun.get(&found.version()), Some(&cpu), "{deeds:?}"),
-            Deed::Fetched(_) | Deed::WroteBack(_) => {}
+            Deed::Fetched(_) | Deed::WroteBack(_) | Deed::Dropped(_) => {}
         }
     }
 }
@@ -146,6 +153,11 @@ fn three_that_read_and_write() {
 #[test]
 fn two_without_room() {
     explore(&[&[Write, Drop, Read, Write], &[Read, Write, Drop]]);
+}
+
+#[test]
+fn three_of_which_the_readers_have_no_room() {
+    explore(&[&[Write, Write], &[Read, Drop, Read], &[Read, Drop]]);
 }
 
 #[test]

@@ -7,8 +7,6 @@ use std::collections::{HashMap, HashSet};
 struct Line {
     /// The CPUs that have the line in their cache.
     holders: HashSet<u16>,
-    /// The CPUs that are believed to have it: those that dropped an unwritten line told nobody.
-    believed: HashSet<u16>,
     /// The CPUs that dropped it while nobody has written it since.
     dropped: HashSet<u16>,
     /// The last writer. None if the line was never written, or was written back.
@@ -22,9 +20,19 @@ struct Line {
     read_by: HashMap<u16, HashSet<u64>>,
     /// Bytes that the last writer has written since it took the line.
     written_by_writer: HashSet<u64>,
-    /// For each CPU: whether its last transfer may still turn out to be true sharing, and the bytes that would decide
-    /// it.
-    open: HashMap<u16, HashSet<u64>>,
+    /// For each CPU: the transfers that may still turn out to be true sharing.
+    open: HashMap<u16, Vec<Question>>,
+}
+
+/// Transfers that look like false sharing: one, or reads of one place that a CPU repeated.
+struct Question {
+    /// The place that was read; none if it was written.
+    read: Option<u64>,
+    times: u64,
+    /// Bytes that would show that it is true sharing.
+    foreign: HashSet<u64>,
+    /// Number of later transfers of the line to the CPU.
+    age: u32,
 }
 
 /// The outcome of an access.
@@ -65,11 +73,11 @@ impl Reference {
         self.now += 1;
         let (now, line) = (self.now, self.lines.entry(number).or_default());
         let held = line.holders.contains(&cpu);
-        let others_believed = line.believed.iter().any(|&holder| holder != cpu);
+        let others_hold = line.holders.iter().any(|&holder| holder != cpu);
         let is_written_back = line.is_written && line.writer.is_none();
         let needed = match (write, held) {
             (false, true) => Needed::Nothing,
-            (true, _) if others_believed => Needed::Transfer,
+            (true, _) if others_hold => Needed::Transfer,
             (true, true) => Needed::Nothing,
             _ if line.dropped.contains(&cpu) || is_written_back => Needed::Memory,
             (false, false) if line.writer.is_some() => Needed::Transfer,
@@ -87,34 +95,44 @@ impl Reference {
                 foreign.extend(&line.written_by_writer);
             }
         }
+        let touches = |foreign: &HashSet<u64>| bytes.iter().any(|byte| foreign.contains(byte));
+        let open = line.open.entry(cpu).or_default();
+        for answered in open.extract_if(.., |question| touches(&question.foreign)) {
+            self.sums.false_sharing -= answered.times;
+            self.sums.true_sharing += answered.times;
+        }
         match needed {
-            Needed::Transfer if bytes.iter().any(|byte| foreign.contains(byte)) => {
-                self.sums.true_sharing += 1;
-                line.open.remove(&cpu);
-            }
             Needed::Transfer => {
-                self.sums.false_sharing += 1;
-                line.open.insert(cpu, foreign);
+                let is_true = touches(&foreign);
+                let read = (!write).then_some(bytes[0]);
+                let again = open
+                    .last_mut()
+                    .filter(|last| !is_true && last.age == 0 && last.read.is_some() && last.read == read);
+                if let Some(last) = again {
+                    last.times += 1;
+                    last.foreign.extend(foreign);
+                } else {
+                    open.iter_mut().for_each(|question| question.age += 1);
+                    open.retain(|question| question.age <= 4);
+                    if !is_true {
+                        open.push(Question { read, times: 1, foreign, age: 0 });
+                    }
+                }
+                let sum = if is_true { &mut self.sums.true_sharing } else { &mut self.sums.false_sharing };
+                *sum += 1;
             }
             Needed::Memory => self.sums.capacity_misses += 1,
-            Needed::Nothing => {
-                if line.open.get(&cpu).is_some_and(|open| bytes.iter().any(|byte| open.contains(byte))) {
-                    line.open.remove(&cpu);
-                    self.sums.false_sharing -= 1;
-                    self.sums.true_sharing += 1;
-                }
-            }
+            Needed::Nothing => {}
         }
         if write {
-            let exclusive = !others_believed && held && line.writer == Some(cpu);
+            // What others fetched, and may have evicted since, is another version than what is written now.
+            let exclusive = !others_hold && held && line.writer == Some(cpu) && line.read_by.is_empty();
             if !exclusive {
                 line.read_by.clear();
                 line.written_by_writer.clear();
-                line.open.retain(|&other, _| other == cpu);
                 line.dropped.clear();
             }
             line.holders.clear();
-            line.believed.clear();
             line.writer = Some(cpu);
             line.is_written = true;
             line.written_by_writer.extend(bytes);
@@ -123,7 +141,6 @@ impl Reference {
             line.read_by.entry(cpu).or_default().extend(bytes);
         }
         line.holders.insert(cpu);
-        line.believed.insert(cpu);
         line.dropped.remove(&cpu);
         for &holder in &line.holders {
             line.last_held.insert(holder, now);
@@ -150,11 +167,9 @@ impl Reference {
         let line = self.lines.get_mut(&number).unwrap();
         if line.writer == Some(cpu) {
             line.writer = None;
-            line.believed.remove(&cpu);
         }
         if line.holders.remove(&cpu) {
             line.dropped.insert(cpu);
-            line.open.remove(&cpu);
         }
     }
 }

@@ -101,6 +101,32 @@ fn a_ticket_lock_grows_with_its_waiters_and_an_mcs_lock_does_not() {
     }
 }
 
+/// Whoever takes the lock uses the data beside it. While it does, those that wait fetch the line again and again. Each
+/// for itself, the lock and the data would move as often.
+#[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
+fn a_lock_and_what_it_protects_do_not_share_falsely() {
+    for threads in [2, 8] {
+        let outcome = run(threads + 1, &[], "locks", &["guarded", &threads.to_string(), "500"]);
+        assert!(outcome.output.status.success(), "{}", outcome.stderr());
+        let (place, line) = outcome.line(outcome.printed()[0]).unwrap();
+        let (all, false_sharing) = (number(&line["transfers"]), number(&line["false_sharing"]));
+        println!("lock and data on one line, {threads} threads: {all} transfers, {false_sharing} by false sharing");
+        assert!(place == 0 && all > threads * 500);
+        assert!(false_sharing * 10 < all, "{threads} threads: {false_sharing} of {all}");
+    }
+}
+
+#[test]
+#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
+fn threads_that_run_at_once_overlap() {
+    let outcome = counters("shared", 4, 1000);
+    let time = |name: &str| number(&outcome.report()[name]) as f64;
+    let share = time("overlapping_time") / time("busy_time");
+    println!("shared counter, 4 threads: busy at once for {share:.3} of the time");
+    assert!(share > 0.9, "{share}");
+}
+
 /// Eight items are one line of slots. A ring of one such line goes back and forth: for each eight items the producer
 /// takes the slots' line and the tail's line from the consumer, and reads the head's; the consumer fetches the first
 /// two and takes the third. That makes 6 transfers. In a larger ring the ends need not read each other's position each

@@ -2,9 +2,13 @@
 /*
  * locks ticket|mcs TASKS ITERATIONS: tasks acquire and release a lock, and do nothing else. The locks are those of
  * Mellor-Crummey and Scott, "Algorithms for scalable synchronization on shared-memory multiprocessors", ACM TOCS 1991.
+ *
+ * locks guarded TASKS ITERATIONS: a test-and-set lock and the data that it protects, on one line, whose address is
+ * printed.
  */
 #include "team.h"
 
+#include <stdint.h>
 #include <string.h>
 
 static ALIGNED atomic_uint next_ticket;
@@ -53,10 +57,33 @@ static void queue_up(int task, long iterations)
     }
 }
 
+static struct {
+    ALIGNED atomic_int is_taken;
+    volatile long entries;
+    volatile long last;
+} guarded;
+
+static void enter(int task, long iterations)
+{
+    for (long i = 0; i < iterations; i++) {
+        while (atomic_exchange_explicit(&guarded.is_taken, 1, memory_order_acquire))
+            while (atomic_load_explicit(&guarded.is_taken, memory_order_relaxed))
+                pause_cpu();
+        guarded.entries++;
+        guarded.last = task;
+        atomic_store_explicit(&guarded.is_taken, 0, memory_order_release);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 4)
         return 64;
+    if (strcmp(argv[1], "guarded") == 0) {
+        printf("%llu\n", (unsigned long long)(uintptr_t)&guarded);
+        team_run(atoi(argv[2]), atol(argv[3]), enter);
+        return guarded.entries == atol(argv[2]) * atol(argv[3]) ? 0 : 1;
+    }
     team_run(atoi(argv[2]), atol(argv[3]), strcmp(argv[1], "ticket") == 0 ? take_ticket : queue_up);
     return 0;
 }

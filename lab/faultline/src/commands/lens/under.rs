@@ -16,7 +16,7 @@ pub(super) fn request(arguments: &Arguments, places: &Places, operations: Option
             sockets: model.sockets,
             cpus_per_cache: model.cpus_per_cache,
             costs: model.costs.clone(),
-            caches: model.cache,
+            caches: model.cache.bounds(),
             quantum: model.quantum,
             private_quantum: model.private_quantum,
         },

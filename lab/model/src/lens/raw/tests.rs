@@ -5,17 +5,19 @@ use serde_json::{Value, json};
 
 fn report() -> Value {
     json!({
-        "format": "faultline-lens", "version": 2, "target": "x86_64", "mode": "kernel",
+        "format": "faultline-lens", "version": 3, "target": "x86_64", "mode": "kernel",
         "machine": {"cpus": 2, "sockets": 1, "cpus_per_cache": 2, "line_bytes": 64, "quantum": 5, "private_quantum": 200,
             "instruction_ps": 500, "same_cache_ns": 20, "same_socket_ns": 50.5, "other_socket_ns": 150, "memory_ns": 80,
             "cache_lines": null, "cache_ways": null},
         "program": null, "direct_map": 0xffff_8880_0000_0000u64, "scope": "marks", "regions": 1, "forks": 0,
         "forced_blocks": 0, "problems": [{"kind": "stall", "text": "stood"}], "predicted_time": 1000, "predicted_time_ns": 500,
+        "busy_time": 1000, "overlapping_time": 960,
         "totals": {"instructions": 1000, "accesses": 400, "transfers": 10, "true_sharing": 7, "false_sharing": 3,
             "by_cause": {"read": 4, "write": 6},
             "by_distance": {"same_cache": 10, "same_socket": 0, "other_socket": 0, "several": 0},
             "atomic": 5, "user": 0, "contents": 0, "capacity_misses": 0},
-        "cpus": [{"cpu": 0, "instructions": 500, "accesses": 200, "clock": 1000, "transfers": 5, "per_cpu_base": 4096},
+        "cpus": [{"cpu": 0, "instructions": 500, "accesses": 200, "clock": 1000, "transfers": 5, "per_cpu_base": 4096,
+                "interrupt": {"instructions": 90, "accesses": 30, "transfers": 2}},
             {"cpu": 1, "instructions": 500, "accesses": 200, "clock": 990, "transfers": 5, "per_cpu_base": null}],
         "lines_moved": 1,
         "lines": [{"address": 0xffff_ffff_8200_0040u64, "space": "virtual", "contents": false, "transfers": 10,
@@ -23,7 +25,15 @@ fn report() -> Value {
             "by_site": [{"address": 0xffff_ffff_8100_0000u64, "transfers": 10}],
             "by_offset": [{"offset": 8, "size": 4, "transfers": 10}]}],
         "sites_moving": 1,
-        "sites": [{"address": 0xffff_ffff_8100_0000u64, "transfers": 10, "true_sharing": 7, "false_sharing": 3}]
+        "sites": [{"address": 0xffff_ffff_8100_0000u64, "transfers": 10, "true_sharing": 7, "false_sharing": 3}],
+        "interrupt": {
+            "totals": {"instructions": 90, "accesses": 30, "transfers": 2, "true_sharing": 2, "false_sharing": 0,
+                "by_cause": {"read": 2, "write": 0},
+                "by_distance": {"same_cache": 2, "same_socket": 0, "other_socket": 0, "several": 0},
+                "atomic": 0, "user": 0, "contents": 0, "capacity_misses": 1},
+            "lines_moved": 5, "lines": [], "sites_moving": 1,
+            "sites": [{"address": 0xffff_ffff_8100_0040u64, "transfers": 2, "true_sharing": 2, "false_sharing": 0}]
+        }
     })
 }
 
@@ -69,7 +79,7 @@ fn what_is_wrong_is_said() {
         said(with("/format", json!("perf"))),
         "not a report of the lens: its format is 'perf', not 'faultline-lens'"
     );
-    assert_eq!(said(with("/version", json!(1))), "the lens's report has version 1; this Faultline reads version 2");
+    assert_eq!(said(with("/version", json!(1))), "the lens's report has version 1; this Faultline reads version 3");
     assert!(said(with("/totals/transfers", json!(-10))).contains("invalid value: integer `-10`, expected u64"));
     assert!(said(with("/mode", json!("guess"))).contains("unknown variant `guess`"));
     assert!(
@@ -78,6 +88,12 @@ fn what_is_wrong_is_said() {
     assert!(said(with("/lines/0/by_cpu/1/cpu", json!(2))).contains("transfers to CPU 2 of 2"));
     assert!(said(with("/lines/0/by_offset/0/offset", json!(64))).contains("byte 64 of a line of 64"));
     assert!(said(with("/lines_moved", json!(0))).contains("lines: 1, more than the 0 there are"));
+    assert!(
+        said(with("/overlapping_time", json!(1001))).contains("overlapping time: 1001, more than the 1000 there are")
+    );
+    assert!(
+        said(with("/interrupt/totals/transfers", json!(1))).contains("of interrupts, all lines: 1 transfers, but 2 of")
+    );
     assert!(said(with("/predicted_time_ns", json!(-1.0))).contains("a predicted time of -1 ns"));
     assert!(said(json!([1, 2])).contains("can't be read"));
 }
@@ -85,7 +101,7 @@ fn what_is_wrong_is_said() {
 #[test]
 fn every_field_is_needed() {
     let whole = report();
-    let optional = ["program", "direct_map"];
+    let optional = ["program", "direct_map", "interrupt"];
     for field in whole.as_object().unwrap().keys().filter(|field| !optional.contains(&field.as_str())) {
         let mut lacking = whole.clone();
         lacking.as_object_mut().unwrap().remove(field);

@@ -1,0 +1,164 @@
+//! What a kernel's memory says of itself: the use of each page frame, and the type of what is allocated there. Read while
+//! the machine stands still; names are found in it later.
+//!
+//! All offsets come from the kernel's BTF. Known in advance are only names of variables, structures and members, and the
+//! processor's page tables.
+
+mod caches;
+mod frames;
+mod mapped;
+mod objects;
+mod tasks;
+
+pub(crate) use frames::FrameUse;
+pub(crate) use objects::Placed;
+
+use crate::kallsyms::Kallsyms;
+use crate::kernel_layout::PAGE_BYTES;
+use crate::layouts::{Layouts, TypeId};
+use caches::Cache;
+use faultline_model::lens::memory::PhysicalMemory;
+use faultline_model::lens::untyped::Untyped;
+use frames::PageLayout;
+use mapped::Mapped;
+use objects::Search;
+use std::sync::{Arc, Mutex, PoisonError};
+use tasks::Task;
+
+/// More than the types of any kernel take.
+const MOST_TYPES_BYTES: u64 = 64 << 20;
+
+/// The kernel of one image, whose memory is read once or several times.
+#[derive(Debug)]
+pub struct KernelMemory {
+    symbols: Arc<Kallsyms>,
+    /// The types, once they were read; they are the same in each boot.
+    layouts: Mutex<Option<Arc<Layouts>>>,
+}
+
+/// A kernel's memory at one moment.
+#[derive(Debug)]
+pub struct Survey {
+    pub(crate) layouts: Arc<Layouts>,
+    pub(crate) caches: Vec<Cache>,
+    frames: Vec<FrameUse>,
+    /// Structures that no cache names, by virtual address.
+    pub(crate) placed: Placed,
+    /// Structures of which each CPU has its own, by the address without the CPU's offset.
+    pub(crate) per_cpu: Placed,
+    tasks: Vec<Task>,
+    pub(crate) direct_map: u64,
+    /// Bytes of a page's record.
+    pub(crate) record_bytes: u64,
+}
+
+/// An object of a cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slot<'a> {
+    pub(crate) cache: &'a Cache,
+    /// Physical address of the object.
+    pub(crate) begin: u64,
+}
+
+impl KernelMemory {
+    /// Of the kernel with these symbols.
+    pub fn new(symbols: Arc<Kallsyms>) -> Self {
+        KernelMemory { symbols, layouts: Mutex::new(None) }
+    }
+
+    /// Reads the memory of a machine that stands still. Fails, with the reason, if the kernel does not describe its types or
+    /// is not where its symbols say.
+    pub fn survey(&self, memory: &dyn PhysicalMemory) -> Result<Survey, Untyped> {
+        let mapped = Mapped::new(memory, &self.symbols).ok_or(Untyped::KernelNotFound)?;
+        let layouts = self.layouts(&mapped)?;
+        let pages = PageLayout::new(&layouts).ok_or(Untyped::OtherLayout)?;
+        let per_cpu_offsets = mapped.per_cpu_offsets();
+        let caches = caches::caches(&mapped, &layouts);
+        let tasks = tasks::tasks(&mapped, &layouts, &per_cpu_offsets);
+        let roots: Vec<u64> = tasks.page_tables.iter().filter_map(|&table| mapped.physical(table)).collect();
+        let frames = frames::frames(&mapped, &pages, &caches, &roots);
+        let search = Search {
+            mapped: &mapped,
+            layouts: &layouts,
+            caches: &caches,
+            frames: &frames,
+            per_cpu_offsets: &per_cpu_offsets,
+            first_area: mapped.first_area().unwrap_or_default(),
+        };
+        let objects = search.objects();
+        let (direct_map, record_bytes) = (mapped.direct_map, pages.bytes);
+        let mut tasks = tasks.tasks;
+        tasks.sort_by_key(|task| task.stack);
+        Ok(Survey {
+            layouts,
+            caches,
+            frames,
+            placed: objects.placed,
+            per_cpu: objects.per_cpu,
+            tasks,
+            direct_map,
+            record_bytes,
+        })
+    }
+
+    /// The kernel's types, from its image.
+    fn layouts(&self, mapped: &Mapped<'_>) -> Result<Arc<Layouts>, Untyped> {
+        // A panic of another thread leaves either none or all of them.
+        let mut known = self.layouts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(layouts) = &*known {
+            return Ok(layouts.clone());
+        }
+        let edge = |name: &str| self.symbols.table.address_of(name);
+        let (from, to) = edge("__start_BTF").zip(edge("__stop_BTF")).ok_or(Untyped::NoTypes)?;
+        let size = to.checked_sub(from).filter(|&size| size > 0 && size <= MOST_TYPES_BYTES).ok_or(Untyped::NoTypes)?;
+        let mut bytes = vec![0; size as usize];
+        if !mapped.read(from, &mut bytes) {
+            return Err(Untyped::NoTypes);
+        }
+        let layouts = Arc::new(Layouts::parse(&bytes).map_err(|problem| Untyped::BadTypes { problem })?);
+        Ok(known.insert(layouts).clone())
+    }
+}
+
+impl Survey {
+    /// The use of the frame at a physical address.
+    pub(crate) fn frame(&self, physical: u64) -> FrameUse {
+        let frame = usize::try_from(physical / PAGE_BYTES).ok();
+        frame.and_then(|frame| self.frames.get(frame)).copied().unwrap_or(FrameUse::Other)
+    }
+
+    /// The object of a cache that contains a physical address.
+    pub(crate) fn slot(&self, physical: u64) -> Option<Slot<'_>> {
+        let FrameUse::Slab { cache, first } = self.frame(physical) else { return None };
+        let cache = self.caches.get(usize::from(cache))?;
+        let slab = u64::from(first) * PAGE_BYTES;
+        let number = physical.checked_sub(slab)? / cache.stride;
+        Some(Slot { cache, begin: slab + number * cache.stride })
+    }
+
+    /// The name of the task whose stack contains a virtual address, and the distance from the stack's first byte.
+    pub(crate) fn stack(&self, address: u64) -> Option<(&str, u64)> {
+        let after = self.tasks.partition_point(|task| task.stack <= address);
+        let task = self.tasks[..after].last()?;
+        let offset = address - task.stack;
+        (offset < task.stack_bytes).then_some((task.name.as_str(), offset))
+    }
+
+    /// The member at a byte of the record of a page: the record that the kernel uses for pages of that use, if it has one.
+    pub(crate) fn page_member(&self, frame: u64, byte: u64) -> Option<String> {
+        let special = match self.frame(frame * PAGE_BYTES) {
+            FrameUse::Slab { .. } => self.layouts.structure("slab"),
+            FrameUse::PageTable => self.layouts.structure("ptdesc"),
+            _ => None,
+        };
+        self.layouts.path(special.or_else(|| self.layouts.structure("page"))?, byte)
+    }
+
+    /// The name of a type and the member at a byte of it.
+    pub(crate) fn member(&self, at: TypeId, byte: u64) -> Option<(String, Option<String>)> {
+        Some((self.layouts.name(at)?.to_owned(), self.layouts.path(at, byte)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

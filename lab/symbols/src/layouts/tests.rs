@@ -1,0 +1,111 @@
+//! Members, sizes and pointers of types that were written by hand; and damaged ones.
+
+use super::*;
+use crate::written_btf::Written;
+use proptest::prelude::*;
+
+/// Structures as kernels have them: nested, in arrays, without a name, in bits, and at the end without a length.
+fn written() -> Written {
+    let mut btf = Written::new();
+    let int = btf.int("int", 4);
+    let long = btf.int("long", 8);
+    let lock = btf.structure("lock", 8, &[("locked", int, 0), ("owner", int, 4)]);
+    let lock_t = btf.other_name("lock_t", lock);
+    let lock_pointer = btf.pointer(lock_t);
+    let either = btf.union("", 8, &[("count", long, 0), ("next", lock_pointer, 0)]);
+    let bits = btf.bit_fields("bits", 4, &[("low", int, 0, 3), ("high", int, 12, 5)]);
+    let locks = btf.array(lock, 2);
+    let rows = btf.array(locks, 3);
+    let open = btf.array(lock_pointer, 0);
+    btf.structure(
+        "zone",
+        80,
+        &[("first", lock, 0), ("", either, 8), ("bits", bits, 16), ("rows", rows, 24), ("open", open, 72)],
+    );
+    btf.variable("zones", rows);
+    btf
+}
+
+fn layouts() -> Layouts {
+    Layouts::parse(&written().bytes()).unwrap()
+}
+
+#[test]
+fn members_have_paths() {
+    let layouts = layouts();
+    let zone = layouts.structure("zone").unwrap();
+    let path = |byte| layouts.path(zone, byte);
+    assert_eq!(path(5).as_deref(), Some("first.owner"));
+    assert_eq!(path(8).as_deref(), Some("count"), "of a union the first");
+    assert_eq!([path(16), path(17)].map(Option::unwrap), ["bits.low", "bits.high"]);
+    assert_eq!(path(18).as_deref(), Some("bits.high"), "it reaches into the third byte");
+    assert_eq!(path(20), None, "a hole");
+    assert_eq!(path(24 + 16 + 8 + 4).as_deref(), Some("rows[1][1].owner"));
+    let variable = layouts.variable("zones").unwrap();
+    assert_eq!(layouts.path(variable, 4).as_deref(), Some("[0][0].owner"));
+    assert_eq!((layouts.size(variable), layouts.size(zone)), (Some(48), Some(80)));
+}
+
+#[test]
+fn members_are_found_by_name() {
+    let layouts = layouts();
+    let zone = layouts.structure("zone").unwrap();
+    let offset = |path| layouts.field(zone, path).map(|field| field.offset);
+    assert_eq!([offset("first.owner"), offset("next"), offset("rows")], [Some(4), Some(8), Some(24)]);
+    assert_eq!([offset("owner"), offset("first.")], [None, None]);
+    assert_eq!(layouts.first_member(zone), layouts.structure("lock"));
+    assert_eq!(layouts.name(layouts.field(zone, "first").unwrap().at), Some("lock"));
+}
+
+#[test]
+fn pointers_at_an_open_end_are_as_many_as_there_is_room_for() {
+    let layouts = layouts();
+    let zone = layouts.structure("zone").unwrap();
+    let offsets = |bytes| layouts.pointers(zone, bytes).iter().map(|field| field.offset).collect::<Vec<_>>();
+    assert_eq!(offsets(80), [8, 72]);
+    assert_eq!(offsets(96), [8, 72, 80, 88]);
+}
+
+#[test]
+fn types_that_contain_themselves_end_somewhere() {
+    let mut btf = Written::new();
+    // Each refers to the next number, which is its own or that of the other.
+    btf.structure("a", 8, &[("", 2, 0), ("", 1, 0), ("", 2, 0)]);
+    btf.other_name("b", 1);
+    btf.array(3, 9);
+    let layouts = Layouts::parse(&btf.bytes()).unwrap();
+    let a = layouts.structure("a").unwrap();
+    assert_eq!(layouts.field(a, "x"), None);
+    assert_eq!(layouts.path(a, 0), None);
+    assert!(layouts.pointers(a, 8).is_empty());
+    assert_eq!(layouts.size(TypeId(3)), None);
+}
+
+#[test]
+fn what_is_no_btf_is_refused() {
+    let whole = written().bytes();
+    for length in 0..whole.len() - 1 {
+        assert!(Layouts::parse(&whole[..length]).is_err(), "the first {length} bytes pass");
+    }
+}
+
+proptest! {
+    /// Damaged types are refused, or have some answer for each question.
+    #[test]
+    fn damage_does_no_harm(damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), byte in 0..200u64) {
+        let mut bytes = written().bytes();
+        for (place, value) in damage {
+            let place = place.index(bytes.len());
+            bytes[place] = value;
+        }
+        if let Ok(layouts) = Layouts::parse(&bytes) {
+            for at in layouts.structures().chain([TypeId(0), TypeId(1), TypeId(u32::MAX)]) {
+                layouts.path(at, byte);
+                layouts.size(at);
+                layouts.field(at, "first.owner");
+                layouts.pointers(at, byte);
+                layouts.first_member(at);
+            }
+        }
+    }
+}
