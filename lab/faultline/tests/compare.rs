@@ -121,7 +121,9 @@ fn a_side_that_can_not_run_ends_it_soon_with_the_reason() {
 /// Items that have ended; none before the run is saved.
 fn ended(lab: &Lab) -> u32 {
     let listed = lab::stdout(&lab.faked(&["list", "--format", "csv"]).output().unwrap());
-    listed.lines().nth(1).map_or(0, |line| line.split(',').nth(7).unwrap().parse().unwrap())
+    let mut lines = listed.lines();
+    let column = lines.next().and_then(|names| names.split(',').position(|name| name == "ended"));
+    lines.next().map_or(0, |line| line.split(',').nth(column.unwrap()).unwrap().parse().unwrap())
 }
 
 /// Runs the command and kills it once more items have ended than `before`; how many have.

@@ -37,7 +37,7 @@ pub struct Comparison {
     pub scaling: Vec<ScaledCase>,
     /// Facts about the machine that differ.
     pub facts: Vec<FactDifference>,
-    /// Figures that can't be tested, as a side has a single value, beside other figures of the same benchmark that can.
+    /// Figures that can't be tested, beside other figures of the same benchmark that can.
     pub untested: Vec<UntestedFigure>,
     /// How a live comparison came to its end; none where all was measured before.
     pub sequential: Option<Sequential>,
@@ -110,12 +110,18 @@ pub struct CounterDifference {
     pub p_corrected: f64,
 }
 
-/// A figure of which a side has a single value.
+/// A figure that is shown and not tested.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct UntestedFigure {
     /// The benchmark's name, and what was measured: `sort user`.
     pub name: String,
+    /// The name of a further figure of the workload `name`, such as `system_s`; none if `name` says it all.
+    #[serde(default)]
+    pub figure: Option<String>,
+    /// Why it isn't tested.
+    #[serde(default)]
+    pub reason: UntestedReason,
     /// Number of tasks, where it is known.
     pub tasks: Option<u32>,
     /// Unit of the values.
@@ -126,6 +132,18 @@ pub struct UntestedFigure {
     pub a: f64,
     /// Median on the second.
     pub b: f64,
+}
+
+/// Why a figure isn't tested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[serde(rename_all = "kebab-case")]
+pub enum UntestedReason {
+    /// A side has a single value.
+    #[default]
+    SingleValue,
+    /// A value has no usable ratio, such as 0.
+    NoRatio,
 }
 
 /// Both sides' laws of scaling for one case.

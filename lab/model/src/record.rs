@@ -189,6 +189,9 @@ pub struct RunLine {
     pub state: RunState,
     /// The suite, if one was chosen.
     pub suite: Option<String>,
+    /// Names of the planned workloads, each once, in their order.
+    #[serde(default)]
+    pub workloads: Vec<String>,
     /// Names of the two sides of a comparison; empty for any other run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sides: Vec<String>,

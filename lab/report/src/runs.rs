@@ -34,6 +34,7 @@ fn columns<'a>() -> Vec<Column<'a>> {
         Column::left("state", |line, _| state(line.state).to_owned()).csv("state", |line| state(line.state).to_owned()),
         Column::left("what", |line, signs| what(line, signs))
             .csv("suite", |line| line.suite.clone().unwrap_or_default()),
+        Column::csv_only("workloads", |line| line.workloads.join(";")),
         Column::left("tasks", |line, _| counts(&line.cpus, ",")).csv("tasks", |line| counts(&line.cpus, ";")),
         Column::csv_only("planned", |line| line.planned.to_string()),
         Column::right("ended", |line, _| format!("{} of {}", line.ended, line.planned))
@@ -51,7 +52,10 @@ fn columns<'a>() -> Vec<Column<'a>> {
     ]
 }
 
-/// The suite, what ran under the lens, or the sides of a comparison.
+/// How many workloads are named; the others are counted.
+const NAMED: usize = 2;
+
+/// The suite, what ran under the lens, the sides of a comparison, or the workloads that were chosen.
 fn what(line: &RunLine, signs: &Signs) -> String {
     if let [a, b] = line.sides.as_slice() {
         return format!("comparison: {a} | {b}");
@@ -59,7 +63,15 @@ fn what(line: &RunLine, signs: &Signs) -> String {
     match (line.lens, &line.suite) {
         (Some(lens), _) => format!("lens, {}", lens.word()),
         (None, Some(suite)) => suite.clone(),
-        (None, None) => signs.none.to_owned(),
+        (None, None) => chosen(&line.workloads, signs),
+    }
+}
+
+fn chosen(workloads: &[String], signs: &Signs) -> String {
+    match workloads.len() {
+        0 => signs.none.to_owned(),
+        1..=NAMED => workloads.join(", "),
+        more => format!("{} and {} more", workloads[..NAMED].join(", "), more - NAMED),
     }
 }
 

@@ -32,6 +32,7 @@ fn lines() -> Vec<RunLine> {
         started: UnixMillis(1_795_252_714_123),
         state: RunState::Finished,
         suite: Some("quick".into()),
+        workloads: vec!["zero_fill".into(), "tree_build".into()],
         sides: Vec::new(),
         lens: None,
         cpus: vec![1, 2, 4, 8],
@@ -46,7 +47,10 @@ fn lines() -> Vec<RunLine> {
     let lens = RunLine { id: RunId(5), suite: None, lens: Some(LensMode::Kernel), ..open.clone() };
     let sides = vec!["./old 1".to_owned(), "./new 1".to_owned()];
     let comparison = RunLine { id: RunId(4), suite: None, sides, cpus: vec![1], ..line.clone() };
-    vec![line, open, lens, comparison]
+    let chosen = RunLine { id: RunId(3), suite: None, workloads: vec!["zero_fill".into()], ..line.clone() };
+    let workloads = ["fork_exit", "map_churn", "path_stat", "zero_fill"].map(str::to_owned).into();
+    let four = RunLine { id: RunId(2), suite: None, workloads, ..line.clone() };
+    vec![line, open, lens, comparison, chosen, four]
 }
 
 #[test]

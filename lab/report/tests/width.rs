@@ -93,6 +93,7 @@ fn listed() -> Vec<RunLine> {
         started: UnixMillis(1_795_252_714_123),
         state: RunState::Finished,
         suite: Some("quick".into()),
+        workloads: vec!["zero_fill".into()],
         sides: Vec::new(),
         lens: None,
         cpus: vec![1, 2, 4, 8, 16, 32],

@@ -27,7 +27,9 @@ fn read_lines(connection: &Connection) -> rusqlite::Result<Vec<RunLine>> {
                (SELECT count(*) FROM item WHERE run_id = run.id AND skipped = 1),
                CASE WHEN run.kind = 'comparison' THEN
                    (SELECT json_group_array(name) FROM (SELECT name FROM subject WHERE run_id = run.id ORDER BY number))
-               ELSE '[]' END
+               ELSE '[]' END,
+               (SELECT json_group_array(workload) FROM
+                   (SELECT workload FROM item WHERE run_id = run.id GROUP BY workload ORDER BY min(ordinal)))
         FROM run JOIN session ON session.run_id = run.id AND session.number = 0
         ORDER BY run.id DESC"#;
     let mut statement = connection.prepare(query)?;
@@ -40,6 +42,7 @@ fn read_lines(connection: &Connection) -> rusqlite::Result<Vec<RunLine>> {
             started: UnixMillis(row.get(3)?),
             state: state(row.get(2)?),
             suite: row.get(5)?,
+            workloads: from_json(row, 14)?,
             sides: from_json(row, 13)?,
             lens: (row.get::<_, String>(4)? == "lens").then_some(lens_mode),
             cpus: from_json(row, 6)?,

@@ -159,7 +159,7 @@ improvement: Bounded | null,
 scaling: Array<ScaledCase>,
 /** Facts about the machine that differ. */
 facts: Array<FactDifference>,
-/** Figures that can't be tested, as a side has a single value, beside other figures of the same benchmark that can. */
+/** Figures that can't be tested, beside other figures of the same benchmark that can. */
 untested: Array<UntestedFigure>,
 /** How a live comparison came to its end; none where all was measured before. */
 sequential: Sequential | null,
@@ -838,10 +838,14 @@ block: number, } | { "reason": "no-law",
 /** Why. */
 why: FitError, });
 
-/** A figure of which a side has a single value. */
+/** A figure that is shown and not tested. */
 export type UntestedFigure = {
 /** The benchmark's name, and what was measured: `sort user`. */
 name: string,
+/** The name of a further figure of the workload `name`, such as `system_s`; none if `name` says it all. */
+figure: string | null,
+/** Why it isn't tested. */
+reason: UntestedReason,
 /** Number of tasks, where it is known. */
 tasks: number | null,
 /** Unit of the values. */
@@ -852,6 +856,9 @@ direction: Direction,
 a: number,
 /** Median on the second. */
 b: number, };
+
+/** Why a figure isn't tested. */
+export type UntestedReason = "single-value" | "no-ratio";
 
 /** Why allocated structures have no names. */
 export type Untyped = { "kind": "not-read" } | { "kind": "kernel-not-found" } | { "kind": "no-types" } | { "kind": "bad-types",

@@ -11,18 +11,38 @@ use faultline_model::comparison::{ComparedWorkload, Comparison, Details};
 use faultline_model::estimate::Estimate;
 use faultline_model::workload_comparison::{Bounded, Method, Unit, WorkloadComparison};
 
-/// A workload with what it belongs to.
+/// A workload with what it belongs to, or one of its further figures.
+#[derive(Clone, Copy)]
 pub(super) struct Row<'a> {
     compared: &'a Comparison,
+    /// The workload's name.
+    workload: &'a str,
+    /// Number of tasks, where it is known.
+    tasks: Option<u32>,
     comparison: &'a WorkloadComparison,
-    details: &'a Details,
+    /// What stands behind the workload's answer; a further figure has none.
+    details: Option<&'a Details>,
 }
 
 /// The table of all workloads, in their order.
 pub(super) fn table(compared: &Comparison) -> Table<Row<'_>> {
-    let rows = compared.workloads.iter();
-    let rows = rows.map(|ComparedWorkload { comparison, details }| Row { compared, comparison, details });
+    Table::new(columns(compared), compared.workloads.iter().map(|workload| main_row(compared, workload)))
+}
+
+/// The same for CSV: behind each workload stand its further figures.
+pub(super) fn table_with_figures(compared: &Comparison) -> Table<Row<'_>> {
+    let rows = compared.workloads.iter().flat_map(|workload| {
+        let main = main_row(compared, workload);
+        let figures = workload.details.figures.iter();
+        let figures = figures.map(move |comparison| Row { comparison, details: None, ..main });
+        std::iter::once(main).chain(figures)
+    });
     Table::new(columns(compared), rows)
+}
+
+fn main_row<'a>(compared: &'a Comparison, workload: &'a ComparedWorkload) -> Row<'a> {
+    let ComparedWorkload { comparison, details } = workload;
+    Row { compared, workload: &comparison.name, tasks: details.tasks, comparison, details: Some(details) }
 }
 
 type Column<'a> = table::Column<Row<'a>>;
@@ -39,9 +59,10 @@ fn columns<'a>(compared: &Comparison) -> Vec<Column<'a>> {
     vec![
         Column::csv_only("a", |row| row.compared.a.name.clone()),
         Column::csv_only("b", |row| row.compared.b.name.clone()),
-        Column::left("workload", |row, _| one_line(&row.comparison.name))
+        Column::left("workload", |row, _| one_line(row.workload))
             .on(ROOMY)
-            .csv("workload", |row| row.comparison.name.clone()),
+            .csv("workload", |row| row.workload.to_owned()),
+        Column::csv_only("figure", |row| row.figure().to_owned()),
         Column::right("tasks", |row, signs| row.tasks(signs.none)).when(has_tasks).csv("tasks", |row| row.tasks("")),
         Column::csv_only("unit", |row| row.comparison.unit.clone()),
         Column::csv_only("direction", |row| row.comparison.direction.word().to_owned()),
@@ -97,7 +118,7 @@ fn columns<'a>(compared: &Comparison) -> Vec<Column<'a>> {
         Column::left("answer", |row, _| words::answer_word(row.comparison.answer).to_owned()).on(NARROW),
         Column::left("n", |row, _| words::units(row.comparison)).on(ROOMY),
         Column::right("system", |row, signs| {
-            words::system(row.details, signs).unwrap_or_else(|| signs.none.to_owned())
+            row.details.and_then(|details| words::system(details, signs)).unwrap_or_else(|| signs.none.to_owned())
         })
         .on(ROOMIEST)
         .when(has_system),
@@ -112,10 +133,10 @@ fn columns<'a>(compared: &Comparison) -> Vec<Column<'a>> {
         Column::csv_only("cautions", |row| {
             row.comparison.cautions.iter().map(|caution| caution.code().word()).collect::<Vec<_>>().join(";")
         }),
-        Column::csv_only("a_failures", |row| row.details.failures[0].len().to_string()),
-        Column::csv_only("b_failures", |row| row.details.failures[1].len().to_string()),
+        Column::csv_only("a_failures", |row| row.failures(0)),
+        Column::csv_only("b_failures", |row| row.failures(1)),
         Column::csv_only("failure_texts", |row| {
-            let failures = row.details.failures.iter().flatten();
+            let failures = row.details.iter().flat_map(|details| details.failures.iter().flatten());
             let texts = failures.map(|failure| one_line(&failure.to_string()));
             texts.collect::<Vec<_>>().join("; ")
         }),
@@ -124,7 +145,12 @@ fn columns<'a>(compared: &Comparison) -> Vec<Column<'a>> {
 
 impl Row<'_> {
     fn tasks(&self, none: &str) -> String {
-        self.details.tasks.map_or_else(|| none.to_owned(), |tasks| tasks.to_string())
+        self.tasks.map_or_else(|| none.to_owned(), |tasks| tasks.to_string())
+    }
+
+    /// The name of a further figure; nothing for the workload's own values.
+    fn figure(&self) -> &str {
+        if self.details.is_some() { "" } else { &self.comparison.name }
     }
 
     fn medians(&self, unit: &str, signs: &Signs) -> [String; 2] {
@@ -146,11 +172,16 @@ impl Row<'_> {
     }
 
     fn system(&self, side: usize, part: fn(Estimate) -> f64) -> String {
-        number(self.details.system_share[side].map(part))
+        number(self.details.and_then(|details| details.system_share[side]).map(part))
     }
 
     fn values(&self, side: usize) -> String {
-        self.details.values[side].iter().map(f64::to_string).collect::<Vec<_>>().join(";")
+        let values = self.details.map(|details| details.values[side].as_slice()).unwrap_or_default();
+        values.iter().map(f64::to_string).collect::<Vec<_>>().join(";")
+    }
+
+    fn failures(&self, side: usize) -> String {
+        self.details.map(|details| details.failures[side].len().to_string()).unwrap_or_default()
     }
 }
 

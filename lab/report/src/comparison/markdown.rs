@@ -69,7 +69,7 @@ fn figures(text: &mut String, compared: &Comparison) {
 
 fn untested(text: &mut String, compared: &Comparison) {
     if !compared.untested.is_empty() {
-        text.push_str("\nNot tested, as a side has a single value:\n\n");
+        text.push_str("\nNot tested:\n\n");
         list(text, compared.untested.iter().map(|figure| words::untested(figure, &UNICODE)));
     }
 }

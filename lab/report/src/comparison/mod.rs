@@ -24,12 +24,12 @@ use crate::style::Style;
 use faultline_model::comparison::Comparison;
 
 /// A comparison: a row for each workload, the answers in words, and what else differs. JSON is the comparison as it is; CSV has a record for each
-/// workload.
+/// workload and for each of its further figures.
 pub fn comparison(compared: &Comparison, format: Format, style: &Style) -> String {
     match format {
         Format::Table => text::text(compared, style),
         Format::Json => json(&worded_comparison(compared)),
-        Format::Csv => columns::table(compared).csv(),
+        Format::Csv => columns::table_with_figures(compared).csv(),
         Format::Markdown => markdown::markdown(compared),
     }
 }

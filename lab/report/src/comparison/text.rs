@@ -103,7 +103,7 @@ fn figures(sheet: &mut Sheet<'_>, compared: &Comparison) {
 
 fn untested(sheet: &mut Sheet<'_>, compared: &Comparison) {
     if !compared.untested.is_empty() {
-        sheet.heading("Not tested: a side has a single value");
+        sheet.heading("Not tested");
     }
     for figure in &compared.untested {
         sheet.hanging(None, "  ", "    ", &words::untested(figure, sheet.style.signs()));

@@ -8,7 +8,7 @@ use crate::run::words::counted;
 use crate::sentences;
 use crate::style::{Signs, Tone};
 use faultline_model::comparison::{
-    ComparedWorkload, Comparison, CounterDifference, Described, Details, UntestedFigure,
+    ComparedWorkload, Comparison, CounterDifference, Described, Details, UntestedFigure, UntestedReason,
 };
 use faultline_model::workload_comparison::{Answer, Caution, CautionCode, Inconclusive, Unit, WorkloadComparison};
 
@@ -295,10 +295,15 @@ pub(crate) fn medians(comparison: &WorkloadComparison, unit: &str, signs: &Signs
     in_one_scale([comparison.a.median, comparison.b.median], unit, signs)
 }
 
-/// A figure that isn't tested: `sort user: 1.20 → 1.22 s`.
+/// A figure that isn't tested: `sort user: 1.20 → 1.22 s (a side has a single value)`.
 pub(crate) fn untested(figure: &UntestedFigure, signs: &Signs) -> String {
     let [a, b] = in_one_scale([figure.a, figure.b], &one_line(&figure.unit), signs);
-    format!("{}: {a} {} {b}", with_tasks(&figure.name, figure.tasks), signs.arrow)
+    let reason = match figure.reason {
+        UntestedReason::SingleValue => "a side has a single value",
+        UntestedReason::NoRatio => "some values are 0, or too small or large for a ratio",
+    };
+    let further = figure.figure.as_deref().map(|name| format!(", {}", figure_name(name))).unwrap_or_default();
+    format!("{}{further}: {a} {} {b} ({reason})", with_tasks(&figure.name, figure.tasks), signs.arrow)
 }
 
 fn in_one_scale(medians: [f64; 2], unit: &str, signs: &Signs) -> [String; 2] {

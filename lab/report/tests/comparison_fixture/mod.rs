@@ -2,7 +2,7 @@
 
 use faultline_model::comparison::{
     ComparedWorkload, Comparison, CounterDifference, Described, Details, Ended, FactDifference, Look, ScaledCase,
-    Sequential, UntestedFigure,
+    Sequential, UntestedFigure, UntestedReason,
 };
 use faultline_model::direction::Direction;
 use faultline_model::estimate::Estimate;
@@ -323,12 +323,24 @@ pub fn typical() -> Comparison {
     compared.sequential = Some(sequential(4, Ended::Settled));
     compared.untested = vec![UntestedFigure {
         name: "compile:small-c user".into(),
+        figure: None,
+        reason: UntestedReason::SingleValue,
         tasks: None,
         unit: "s".into(),
         direction: Direction::Lower,
         a: 1.204,
         b: 1.187,
     }];
+    compared.untested.push(UntestedFigure {
+        name: "compile:small-c".into(),
+        figure: Some("system_s".into()),
+        reason: UntestedReason::NoRatio,
+        tasks: Some(2),
+        unit: "s".into(),
+        direction: Direction::Lower,
+        a: 0.0,
+        b: 0.004,
+    });
     compared.unmatched = vec![only_on(Letter::B, "compile:small-c")];
     compared
 }

@@ -124,7 +124,9 @@ fn compared_at(
     let measured = Measured::new(chosen);
     let (mut compared, pairs) = measured.paired(described, settings)?;
     let figures = further_figures(&pairs, &measured.sides, &settings.two_sample)?;
-    for ((ComparedWorkload { details, .. }, pair), figures) in compared.workloads.iter_mut().zip(&pairs).zip(figures) {
+    compared.untested.extend(figures.untested);
+    let tested = compared.workloads.iter_mut().zip(&pairs).zip(figures.tested);
+    for ((ComparedWorkload { details, .. }, pair), figures) in tested {
         details.figures = figures;
         let [a, b] = &measured.sides;
         let (a, b) = (&a.runs[pair.a], &b.runs[pair.b]);
@@ -170,6 +172,7 @@ fn side_described(record: &RunRecord, side: SubjectIndex) -> Option<Described> {
 mod tests {
     use super::*;
     use crate::example;
+    use faultline_model::comparison::UntestedReason;
     use faultline_model::describe::Style;
     use faultline_model::direction::Direction;
     use faultline_model::protocol::Measure;
@@ -277,6 +280,8 @@ mod tests {
             assert!((cpu.value - 1.5).abs() < 0.01 && cpu.low > 1.45 && cpu.high < 1.55, "{cpu:?}");
             assert_eq!(memory.level, 1.0 - 0.05 / 4.0, "corrected for four figures");
         }
+        let untested: Vec<_> = found.untested.iter().map(|it| (it.figure.as_deref(), it.reason, it.a, it.b)).collect();
+        assert_eq!(untested, [(Some("system_s"), UntestedReason::NoRatio, 0.0, 0.0); 2], "one for each workload");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use super::pairs::Pair;
 use crate::median::median;
-use faultline_model::comparison::UntestedFigure;
+use faultline_model::comparison::{UntestedFigure, UntestedReason};
 use faultline_model::dataset::{Dataset, Series};
 use std::collections::BTreeSet;
 
@@ -26,6 +26,8 @@ fn values(series: &Series) -> usize {
 fn figure(pair: &Pair, a: &Series, b: &Series) -> Option<UntestedFigure> {
     Some(UntestedFigure {
         name: pair.name.clone(),
+        figure: None,
+        reason: UntestedReason::SingleValue,
         tasks: pair.tasks,
         unit: pair.unit.clone(),
         direction: pair.direction,

@@ -34,7 +34,7 @@ pub(super) fn untested(compared: &Comparison) -> Markup {
     markup! {
         @if !compared.untested.is_empty() {
             section #untested aria-labelledby="untested-title" {
-                h2 #untested-title { "Not tested: a side has a single value" }
+                h2 #untested-title { "Not tested" }
                 ul.shortfalls { @for figure in &compared.untested { li { (words::untested(figure, &UNICODE)) } } }
             }
         }
