@@ -2,14 +2,15 @@
 #
 #   make run        measures this machine: builds, runs the quick suite, prints the table, writes faultline-report.html
 #   make test       all tests that fit in about a quarter of an hour, including `make check`
-#   make test-fresh README's two commands, `run` and `test`, in a bare root file system of Debian 12 (SUITE=trixie: Debian 13); as root
+#   make test-fresh README's commands, `run`, `test` and those of the lens, in a bare root file system of Debian 12 (SUITE=trixie: Debian 13); as root
 #   make test-all   also the slow tests: fuzzing, model checking, guests in an emulator, the workloads under sanitizers and for other systems
 #   make bench      compares our loops with the same loops without the harness; bench-lens: the cost of the lens, and how well its counts repeat
 #                   bench-frames, bench-frames-lens, bench-frames-peers: page-frame allocators; bench-changes: the step finder and other tools;
-#                   bench-compare: live comparisons of equal sides and of known differences; bench-commands: commands beside hyperfine
+#                   bench-compare: live comparisons of equal sides and of known differences; bench-commands: commands beside hyperfine;
+#                   bench-lens-planted: known changes of a kernel under the lens
 #   make guest      builds the parts of guests in QEMU, for `--on qemu:…` and the lens; also provides the emulator
 #   make emulator   provides QEMU 10 or newer: this machine's own, or on Debian 12 that of its backports, in target/qemu
-#   make kernels    provides stock kernels of several ages for guests, in target/kernels
+#   make kernel     provides a kernel for guests where there is none in /boot, in target/kernels; kernels: stock kernels of several ages
 #   make lens       builds the lens's plugin for QEMU, for `faultline lens`
 #   make install    installs to PREFIX (/usr/local)
 
@@ -23,13 +24,13 @@ FAULTLINE := target/release/faultline
 PAGE := lab/report/page
 FUZZ_SECONDS := 60
 
-.PHONY: build guest emulator kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-simulated test-guest test-repeats test-newest-emulator test-fresh test-fresh-lens fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-changes bench-compare bench-commands install clean \
+.PHONY: build guest emulator kernel kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-simulated test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-changes bench-compare bench-commands bench-lens-planted install clean \
 	needs-rust needs-build needs-test needs-lens needs-emulator needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
 BUILD_NEEDS := "cc=gcc libc6-dev" make=make node=nodejs npm=npm
 EMULATOR_NEEDS = $(shell packages/emulator.sh needs)
-LENS_NEEDS = qemu-x86_64=qemu-user as=binutils $(EMULATOR_NEEDS)
+LENS_NEEDS = as=binutils $(EMULATOR_NEEDS)
 TEST_NEEDS = $(BUILD_NEEDS) python3=python3 git=git unshare=util-linux "chromium=chromium fonts-dejavu-core" $(LENS_NEEDS)
 
 needs-rust:
@@ -41,7 +42,6 @@ needs-build: needs-rust
 needs-test: needs-rust
 	@checks/need.sh $(TEST_NEEDS)
 
-# Programs under the lens run in QEMU's user mode. System emulation without a kernel tests what the plugin refuses.
 needs-lens: needs-rust
 	@checks/need.sh $(BUILD_NEEDS) $(LENS_NEEDS)
 
@@ -54,6 +54,10 @@ workloads: needs-build
 # QEMU 10 or newer for guests. Downloads 14 MB on Debian 12, once.
 emulator: needs-emulator
 	@packages/emulator.sh
+
+# A stock kernel for guests: that of /boot, or else one that is unpacked beside the command. Downloads 70 MB, once.
+kernel:
+	@[ -n "$$FAULTLINE_KERNEL" ] || ls /boot/vmlinuz-* >/dev/null 2>&1 || packages/kernels.sh bookworm >/dev/null
 
 # Downloads about 400 MB, once.
 kernels:
@@ -85,8 +89,9 @@ check: needs-test
 	checks/licences.py
 	checks/links.py
 
-test-rust: workloads lens needs-lens emulator
-	flags=$$(checks/user-mode-flags.sh) && env $${flags:+"RUSTFLAGS=$$flags"} $(CARGO) test --workspace --locked
+# Some of these tests boot guests under the lens.
+test-rust: workloads guest lens needs-lens kernel
+	$(CARGO) test --workspace --locked
 
 test-page: needs-test
 	cd $(PAGE) && npm ci --no-audit --no-fund && npm test
@@ -109,25 +114,22 @@ fuzz: needs-test
 		--target-dir $(CURDIR)/target/fuzz $(CURDIR)/target/fuzz-corpus fuzz/corpus/transcript \
 		-- -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -dict=fuzz/transcript.dict -verbosity=0 -print_final_stats=1
 
-# The plugin has its own workspace, under QEMU's licence. Its tests run programs in QEMU's user mode.
+# The plugin has its own workspace, under QEMU's licence. What it counts is tested with the command.
 test-lens: needs-lens emulator
 	cd lens/plugin && $(CARGO) fmt --check && $(CARGO) clippy --all-targets --locked -- -D warnings
-	flags=$$(checks/user-mode-flags.sh) && cd lens/plugin && env $${flags:+"RUSTFLAGS=$$flags"} $(CARGO) test --locked
+	cd lens/plugin && $(CARGO) test --locked
 
-# The kernel for guests is a package too, but it has no command.
-needs-guest: needs-build
-	@checks/need.sh qemu-x86_64=qemu-user $(EMULATOR_NEEDS)
-	@ls /boot/vmlinuz-* >/dev/null 2>&1 || checks/need.sh /boot/vmlinuz=linux-image-amd64
+needs-guest: needs-build kernel
+	@checks/need.sh as=binutils $(EMULATOR_NEEDS)
 
 # Boots guests in full emulation, one after the other; takes some minutes.
 test-guest: needs-guest guest lens
-	$(CARGO) test --locked -p faultline --test guest --test lens_kernel --test lens_repeats --test lens_program_guest -- --include-ignored --test-threads 1
+	$(CARGO) test --locked -p faultline -p faultline-frame-designs --bins --test guest --test lens_kernel --test lens_repeats --test lens_program \
+		--test lens_program_guest --test lens_theory --test lens -- --include-ignored --test-threads 1
 
-# Small machines under the lens repeat themselves exactly, also on a busy host. Takes two minutes. Left out where there is no kernel.
-test-repeats: needs-build
-	@if ls /boot/vmlinuz-* >/dev/null 2>&1; then \
-		$(MAKE) --no-print-directory guest lens && $(CARGO) test --locked -p faultline --test lens_repeats -- --include-ignored small; \
-	else echo "left out: repeats of machines under the lens; hint: apt-get install linux-image-amd64" >&2; fi
+# Small machines under the lens repeat themselves exactly, also on a busy host. Takes two minutes.
+test-repeats: needs-guest guest lens
+	$(CARGO) test --locked -p faultline --test lens_repeats -- --include-ignored small
 
 # Boots a kernel under the lens in the newest QEMU that the distribution has, unpacked with its libraries. Downloads 50 MB, once.
 test-newest-emulator: needs-guest guest lens
@@ -151,32 +153,32 @@ test-simulated: needs-build
 	$(CARGO) test --release --locked -p faultline-stats -- --include-ignored $$skip
 	FAULTLINE_SEEDS=20000 $(CARGO) test --release --locked -p faultline-simulation
 
-# README's two commands on a machine that has only the packages they ask for.
+# README's commands on a machine that has only the packages they ask for.
 SUITE := bookworm
 test-fresh:
 	checks/fresh/run.sh $(SUITE)
-
-# Its commands of the lens on such a machine.
-test-fresh-lens:
-	checks/fresh/run.sh $(SUITE) lens
 
 test-all: test fuzz test-loom test-mixes test-simulated test-guest test-newest-emulator
 	vm/frames/embedding/check.sh target/embedding
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads sanitize cross
 	checks/fresh/run.sh trixie
-	checks/fresh/run.sh trixie lens
-	checks/fresh/run.sh bookworm lens
 
 bench-lens: needs-lens needs-guest guest lens
-	cd lens/plugin && $(CARGO) bench --locked
 	$(CARGO) bench --locked -p faultline-coherence --bench access
 	$(CARGO) bench --locked -p faultline-targets --bench lens_kernel
+
+# Known changes planted in the distribution's Linux 6.1, counted at 8 and 16 CPUs: are they named, and do totals differ by what theory says? Builds a kernel in
+# target/planted, once (ten minutes of CPU time), and boots it 18 times (about a minute each).
+bench-lens-planted: build needs-guest guest lens
+	checks/need.sh linux-source-6.1 flex=flex bison=bison bc=bc libelf-dev libssl-dev cpio=cpio pahole=dwarves patch=patch xz=xz-utils
+	lab/faultline/benches/planted/build.sh target/planted
+	python3 lab/faultline/benches/planted/compare.py $(FAULTLINE) target/planted/bzImage target/planted/runs.sqlite
 
 # Compares the page-frame allocators: in time; under the lens; and with LLFree, from the checkout that LLFREE names (else it is fetched).
 bench-frames: needs-build
 	$(CARGO) bench --locked -p faultline-frame-designs --bench frames
 
-bench-frames-lens: needs-lens lens
+bench-frames-lens: build guest lens kernel
 	$(CARGO) bench --locked -p faultline-frame-designs --bench transfers
 
 bench-frames-peers: needs-build

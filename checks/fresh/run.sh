@@ -1,16 +1,14 @@
 #!/bin/sh
 # README's commands on a fresh machine: in a bare root file system of a Debian suite, on a clone of HEAD.
 #
-#   checks/fresh/run.sh [SUITE [COMMANDS]]    default: bookworm commands; as root, on a Debian-like machine with Rust from rustup and Node.js
-#
-# COMMANDS is a script of this directory: `commands` (README's two commands) or `lens` (its commands of the lens).
+#   checks/fresh/run.sh [SUITE]    default: bookworm; as root, on a Debian-like machine with Rust from rustup and Node.js
 #
 # All files are in target/fresh. Mounts and processes end with their namespaces, and the root file system is removed at the
 # end. The bare packages (SUITE.tar) and downloads (SUITE-packages) are kept for the next time.
 set -eu
 
 cd "$(dirname "$0")/../.."
-suite=${1:-bookworm} commands=${2:-commands}
+suite=${1:-bookworm}
 place=$PWD/target/fresh
 [ "$(id -u)" -eq 0 ] || {
     echo "a root file system is made and entered, which takes root; hint: sudo make test-fresh" >&2
@@ -36,9 +34,9 @@ for home in root home/visitor; do
 done
 chroot "$root" chown -R visitor:visitor /home/visitor
 
-echo "== $suite, $commands, $(git rev-parse --short HEAD)"
+echo "== $suite, $(git rev-parse --short HEAD)"
 # unshare ignores all other signals. It runs in the background, so that a signal is handled at once; even SIGKILL to us ends all of it.
-setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child checks/fresh/enter.sh "$root" "$place/$suite-packages" "$commands" &
+setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child checks/fresh/enter.sh "$root" "$place/$suite-packages" &
 within=$!
 wait "$within"
 changed=$(git -C "$root/root/faultline" status --porcelain)

@@ -18,6 +18,7 @@ use faultline_runner::{ComparisonRequest, PlannedRun, Request, SideMachine, Subj
 use faultline_stats::sequential::{is_hopeless, is_settled, planned_looks, spent_ms};
 use faultline_store::{NewRun, Store};
 use faultline_targets::{SettingsGuard, Target};
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 /// Default confidence level.
@@ -180,6 +181,7 @@ fn follow(
             budget: budget.map(|budget| budget.saturating_sub(lab.clock.monotonic() - began)),
             limit,
             naming: None,
+            jobs: NonZeroUsize::MIN,
         };
         let ended = measure::stretch(store, head, &planned, lab)?;
         if matches!(ended, Stretch::Stopped) {

@@ -8,6 +8,7 @@ use faultline_runner::lens::Naming;
 use faultline_runner::{Clock, Completion, PlannedRun, SubjectTargets, Targets};
 use faultline_store::Store;
 use faultline_targets::Target;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 /// The start of a session, with the present facts of the subjects' machines.
@@ -61,6 +62,15 @@ pub(crate) fn stretch(
     }
 }
 
+/// What a lens run needs in addition.
+#[derive(Clone, Copy)]
+pub(crate) struct UnderLens<'a> {
+    /// Names for what is counted.
+    pub(crate) naming: &'a Naming,
+    /// How many executions may run at the same time.
+    pub(crate) jobs: NonZeroUsize,
+}
+
 /// Measures what is missing of a run with one subject. `limit_ms`: time limit of each execution instead of the run's own. Fails if the database
 /// cannot be written, or if a system setting could not be restored.
 pub(crate) fn to_the_end(
@@ -68,7 +78,7 @@ pub(crate) fn to_the_end(
     run: RunId,
     targets: &SubjectTargets<'_>,
     limit_ms: Option<u64>,
-    naming: Option<&Naming>,
+    lens: Option<UnderLens<'_>>,
     lab: &mut Lab<'_>,
 ) -> Result<Ended, Error> {
     let head = store.load_head(run)?;
@@ -81,7 +91,8 @@ pub(crate) fn to_the_end(
         items: &items,
         budget: head.settings.timed().and_then(|timed| timed.budget_ms).map(Duration::from_millis),
         limit: limit(limit_ms, &head),
-        naming,
+        naming: lens.map(|lens| lens.naming),
+        jobs: lens.map_or(NonZeroUsize::MIN, |lens| lens.jobs),
     };
     match stretch(store, &head, &planned, lab)? {
         Stretch::Stopped => return Ok(Ended::Stopped),

@@ -63,13 +63,6 @@ impl Places {
             .ok_or_else(|| Error::failed("there is no home directory for the database", "`--db FILE` names one"))
     }
 
-    /// The data directory. Fails if there is none.
-    pub(crate) fn data(&self) -> Result<&Path, Error> {
-        self.data
-            .as_deref()
-            .ok_or_else(|| Error::failed("there is no home directory for data", "set HOME, or XDG_DATA_HOME"))
-    }
-
     /// The workloads' sources. Fails if there are none.
     pub(crate) fn sources(&self) -> Result<&Path, Error> {
         self.sources.as_deref().ok_or_else(|| {

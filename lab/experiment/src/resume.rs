@@ -12,6 +12,7 @@ use faultline_model::plan::RunKind;
 use faultline_model::record::{RunHead, RunId, RunState};
 use faultline_model::subject::SubjectIndex;
 use faultline_store::Store;
+use std::num::NonZeroUsize;
 
 /// Which run to resume, and how.
 #[derive(Debug, Clone, Copy, Default)]
@@ -20,6 +21,8 @@ pub struct ResumeRequest {
     pub run: Option<RunId>,
     /// Time limit of each execution in milliseconds, instead of the run's own.
     pub limit_ms: Option<u64>,
+    /// How many executions of a lens run may run at the same time; as many as this host has room for if `None`.
+    pub jobs: Option<NonZeroUsize>,
 }
 
 /// Resumes a run and concludes it. A finished run is only concluded. Fails if there is no such run, if its machine, workloads or settings are not
@@ -39,7 +42,7 @@ pub fn resume(request: &ResumeRequest, lab: &mut Lab<'_>) -> Result<Measured, Er
         return Ok(Measured::Concluded(Box::new(Conclusion::of(store, run)?)));
     }
     match &head.settings.kind {
-        RunKind::Lens(settings) => lens::go_on(store, &head, settings, request.limit_ms, lab),
+        RunKind::Lens(settings) => lens::go_on(store, &head, settings, request, lab),
         RunKind::Comparison(_) => {
             lab.put_back_leftovers()?;
             comparison::go_on(store, &head, request.limit_ms, lab)

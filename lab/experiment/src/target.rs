@@ -5,7 +5,7 @@ use crate::places::Places;
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
 use faultline_model::machine::{Guest, Machine};
-use faultline_targets::qemu::{Emulator, KernelImage, MachineRequest, QemuMachine};
+use faultline_targets::qemu::{Emulator, KernelImage, MachineRequest, Named, QemuMachine};
 use faultline_targets::{StopFlag, Target};
 
 /// Makes machines ready to run workloads.
@@ -88,6 +88,7 @@ fn qemu(guest: &Guest, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<d
         accelerator: guest.accelerator,
         boot_limit: guest.boot_limit,
         parameters: guest.parameters.clone(),
+        named: Named::InOn,
     };
     let target = QemuMachine::start(request, paths, emulator, stop).map_err(|error| or_stopped(error, stop))?;
     Ok(ReadyTarget { target: Box::new(target), machine })

@@ -1,33 +1,19 @@
 //! Seeds of lens runs from the plan to the comparison, on a target whose counts depend on the seed: they are planned, saved, given to the target, kept by
 //! a resume, and paired.
 
-use faultline_model::describe::{self, WorkloadInfo};
+mod counted;
+
+use counted::{Database, counted, lines, plan, report, request, session, workloads};
+use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
 use faultline_model::lens::comparison::{Basis, InGeneral, LensComparison};
-use faultline_model::lens::kernel_symbol::KernelSymbol;
-use faultline_model::lens::raw::RawReport;
-use faultline_model::lens::settings::LensSettings;
-use faultline_model::machine::Machine;
-use faultline_model::outcome::Outcome;
-use faultline_model::plan::PlanItem;
-use faultline_model::record::{RunId, RunRecord, Session};
-use faultline_model::subject::{Subject, SubjectKind};
-use faultline_model::time::UnixMillis;
-use faultline_runner::lens::{LensRequest, Naming, plan_kernel, plan_program};
-use faultline_runner::{
-    Completion, Observer, Plan, PlannedRun, RunProgress, SubjectTargets, SystemClock, Targets, run,
-};
+use faultline_runner::Completion;
+use faultline_runner::lens::{plan_kernel, plan_program};
 use faultline_stats::lens::compare_runs;
-use faultline_store::{NewRun, Store};
-use faultline_symbols::Kallsyms;
 use faultline_targets::counting::{AtEnd, Counted, Counting};
 use faultline_targets::{Ending, Execution, StopFlag, Target, TargetError};
-use serde_json::json;
-use std::cell::Cell;
 use std::ops::ControlFlow;
-
-/// Operations of an attempt.
-const OPERATIONS: u64 = 1000;
+use std::sync::Mutex;
 
 /// A kernel that counts by its seed: another seed counts otherwise, the same seed counts the same.
 struct Kernel {
@@ -36,12 +22,12 @@ struct Kernel {
     /// It repeats exactly by its seed.
     is_exact: bool,
     /// Attempts after which it is stopped, if it is.
-    stopped_after: Cell<Option<u32>>,
+    stopped_after: Mutex<Option<u32>>,
 }
 
 /// A kernel that repeats exactly.
 fn kernel(added: u64) -> Kernel {
-    Kernel { added, is_exact: true, stopped_after: Cell::new(None) }
+    Kernel { added, is_exact: true, stopped_after: Mutex::new(None) }
 }
 
 type Sink<'a> = dyn FnMut(&[u8]) -> ControlFlow<()> + 'a;
@@ -78,157 +64,17 @@ impl Counting for Kernel {
         sink: &mut Sink<'_>,
         stop: &StopFlag,
     ) -> Counted {
-        if self.stopped_after.get() == Some(0) {
+        let mut stopped_after = self.stopped_after.lock().unwrap();
+        if *stopped_after == Some(0) {
             stop.set();
             return Counted { ending: Ending::Stopped, report: Err("stopped".to_owned()), seed: None };
         }
-        self.stopped_after.set(self.stopped_after.get().map(|left| left - 1));
-        let counts = vec![(OPERATIONS / u64::from(tasks)).to_string(); tasks as usize].join(" ");
-        let lines = format!(
-            "faultline-workload 1 touch\noperation touch\nunit touch/s\ndirection higher\nvariant base\nmode process\ntasks {tasks}\nready 1\n\
-             begin 2\ninterval 2 3 {counts}\nend 4\ndone"
-        );
-        assert!(lines.lines().all(|line| sink(line.as_bytes()).is_continue()));
+        *stopped_after = stopped_after.map(|left| left - 1);
+        assert!(lines(tasks).lines().all(|line| sink(line.as_bytes()).is_continue()));
         let transfers = 1000 + seed.unwrap_or(50) * 7919 % 400 + u64::from(tasks) + self.added;
         let ending = Ending::Exited { status: 0, stderr: String::new() };
         Counted { ending, report: Ok(report(tasks, transfers)), seed: seed.filter(|_| self.is_exact) }
     }
-}
-
-/// A report of one line.
-fn report(cpus: u32, transfers: u64) -> RawReport {
-    let address = 0xffff_ffff_8200_0040u64;
-    let report = json!({
-        "format": "faultline-lens", "version": 3, "target": "x86_64", "mode": "kernel",
-        "machine": {"cpus": cpus, "sockets": 1, "cpus_per_cache": cpus, "line_bytes": 64, "quantum": 1000, "private_quantum": 1000,
-            "instruction_ps": 500, "same_cache_ns": 20, "same_socket_ns": 50, "other_socket_ns": 150, "memory_ns": 80,
-            "cache_lines": null, "cache_ways": null},
-        "program": null, "direct_map": null, "scope": "marks", "regions": 1, "forks": 0, "forced_blocks": 0, "problems": [],
-        "predicted_time": 1000, "predicted_time_ns": 500, "busy_time": 1000, "overlapping_time": 900,
-        "totals": {"instructions": 100_000, "accesses": 50_000, "transfers": transfers, "true_sharing": transfers, "false_sharing": 0,
-            "by_cause": {"read": 0, "write": transfers},
-            "by_distance": {"same_cache": transfers, "same_socket": 0, "other_socket": 0, "several": 0},
-            "atomic": 0, "user": 0, "contents": 0, "capacity_misses": 0},
-        "cpus": [], "lines_moved": 1,
-        "lines": [{"address": address, "space": "virtual", "contents": false, "transfers": transfers, "true_sharing": transfers,
-            "false_sharing": 0, "by_cpu": [], "by_site": [], "by_offset": [{"offset": 0, "size": 8, "transfers": transfers}]}],
-        "sites_moving": 0, "sites": [], "interrupt": null
-    });
-    RawReport::parse(report.to_string().as_bytes()).unwrap()
-}
-
-fn naming() -> Naming {
-    let symbol = |address, name: &str| KernelSymbol { address, kind: 'D', name: name.to_owned() };
-    let symbols = [symbol(0xffff_ffff_8200_0040, "counter"), symbol(0xffff_ffff_8200_0048, "after")];
-    Naming::kernel(Kallsyms::new(symbols).unwrap(), None)
-}
-
-fn workloads() -> Vec<WorkloadInfo> {
-    let text = "faultline-describe 1 touch\nsummary pages\noperation touch\nunit touch/s\ndirection higher\nstyle loop\nwindow_ms 10\n\
-                variant base process b\nend\n";
-    vec![describe::parse(text).unwrap()]
-}
-
-fn request(seed: u64, repeats: u32) -> LensRequest {
-    let settings = LensSettings {
-        sockets: 1,
-        cpus_per_cache: None,
-        costs: "laptop".into(),
-        operations_per_task: None,
-        quantum: None,
-        private_quantum: None,
-        budgets: Vec::new(),
-        again: None,
-    };
-    LensRequest {
-        workloads: vec!["touch".to_owned()],
-        mode: None,
-        cpus: vec![1, 2, 4],
-        repeats,
-        size: None,
-        memory_bytes: None,
-        limit_ms: None,
-        seed,
-        settings,
-    }
-}
-
-fn plan(seed: u64, repeats: u32) -> Plan {
-    plan_kernel(&request(seed, repeats), &workloads()).unwrap()
-}
-
-struct Nobody;
-
-impl Observer for Nobody {
-    fn item_begins(&mut self, _: &PlanItem, _: &RunProgress) {}
-    fn interval(&mut self, _: &PlanItem, _: f64) {}
-    fn item_ends(&mut self, _: &PlanItem, _: &Outcome, _: Option<f64>, _: &RunProgress) {}
-}
-
-/// A database in a file, which is opened anew for each session.
-struct Database(tempfile::TempDir);
-
-impl Database {
-    fn new() -> Self {
-        Database(tempfile::tempdir().unwrap())
-    }
-
-    fn open(&self) -> Store {
-        Store::open_or_create(&self.0.path().join("db.sqlite")).unwrap()
-    }
-
-    /// Plans and saves a run.
-    fn begin(&self, plan: &Plan) -> RunId {
-        let what = SubjectKind::Kernel { image: "/boot/vmlinuz".into(), command_line: String::new() };
-        let new = NewRun {
-            label: None,
-            settings: &plan.settings,
-            subjects: &[Subject { what, ..Subject::as_is(Machine::Host) }],
-            workloads: &workloads(),
-            plan: &plan.items,
-            session: &session(),
-        };
-        self.open().begin_run(&new).unwrap()
-    }
-
-    /// Counts what is missing of a run.
-    fn go_on(&self, id: RunId, target: &Kernel) -> Completion {
-        let mut store = self.open();
-        let (head, items, naming) = (store.load_head(id).unwrap(), store.missing_items(id).unwrap(), naming());
-        let targets = [SubjectTargets::alone(target)];
-        let planned = PlannedRun {
-            targets: Targets::new(&targets),
-            settings: &head.settings,
-            subjects: &head.subjects,
-            workloads: &head.workloads,
-            items: &items,
-            budget: None,
-            limit: None,
-            naming: Some(&naming),
-        };
-        let clock = SystemClock::default();
-        run(&planned, &clock, &mut store.journal(id), &mut Nobody, &StopFlag::default()).unwrap()
-    }
-
-    /// A whole run.
-    fn count(&self, plan: &Plan, target: &Kernel) -> RunRecord {
-        let id = self.begin(plan);
-        assert_eq!(self.go_on(id, target), Completion::Finished);
-        self.open().load_run(id).unwrap()
-    }
-}
-
-fn session() -> Session {
-    Session { started: UnixMillis(1), facts: vec![Facts::default()] }
-}
-
-/// Block, CPUs, seed and transfers of each reading, in the order of the plan.
-fn counted(record: &RunRecord) -> Vec<(u32, u32, Option<u64>, u64)> {
-    let of = |item: &PlanItem| {
-        let reading = record.final_attempt(item.ordinal)?.reading.as_ref()?;
-        Some((item.block, item.cell.tasks, reading.seed, reading.totals.transfers))
-    };
-    record.plan.iter().filter_map(of).collect()
 }
 
 /// The answer about other seeds, for each cell.
@@ -296,7 +142,7 @@ fn a_run_that_is_resumed_keeps_its_seeds() {
     let whole = counted(&database.count(&plan(1, 4), &kernel(0)));
     for stopped_after in [0, 1, 5, 11] {
         let id = database.begin(&plan(1, 4));
-        let stopping = Kernel { stopped_after: Cell::new(Some(stopped_after)), ..kernel(0) };
+        let stopping = Kernel { stopped_after: Mutex::new(Some(stopped_after)), ..kernel(0) };
         assert_eq!(database.go_on(id, &stopping), Completion::Stopped);
         let left = database.open().missing_items(id).unwrap();
         assert_eq!(left.len() as u32, 12 - stopped_after);

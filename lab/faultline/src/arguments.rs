@@ -14,6 +14,7 @@ use faultline_model::role::Role;
 use faultline_model::subject::Commit;
 use faultline_report::Format;
 use measuring::Measuring;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -114,7 +115,7 @@ pub(crate) struct WorkloadsPlace {
 pub(crate) struct OnMachine {
     /// The machine: host, or a guest as qemu:KEY=VALUE,… [default: host]
     ///
-    /// A guest is an emulated machine that boots anew for each execution. Its rates are the emulator's, not those of any hardware. Keys: cpus=N; sockets=N, each a NUMA node; memory=2G; kernel=FILE, by default the newest in /boot; append=PARAMETER for the kernel, may be repeated; boot_limit=90s; accel=kvm to use the host's own CPUs.
+    /// A guest is an emulated machine that boots anew for each execution. Its rates are the emulator's, not those of any hardware. Keys: cpus=N; sockets=N, each a NUMA node; memory=2G; kernel=FILE, by default that of FAULTLINE_KERNEL, otherwise the newest in /boot; append=PARAMETER for the kernel, may be repeated; boot_limit=90s; accel=kvm to use the host's own CPUs.
     #[arg(long, value_name = "MACHINE", value_parser = str::parse::<Machine>)]
     pub(crate) on: Option<Machine>,
 }
@@ -212,6 +213,10 @@ pub(crate) struct Resume {
     /// The run, by number, label or commit [default: the newest unfinished]
     #[arg(value_name = "RUN", add = completing::run())]
     pub(crate) run: Option<String>,
+
+    /// For a run under the lens: guests that run at the same time [default: as many as there are CPUs that may be used, and memory]
+    #[arg(long, value_name = "N", value_parser = jobs)]
+    pub(crate) jobs: Option<NonZeroUsize>,
 
     #[command(flatten)]
     pub(crate) conduct: Conduct,
@@ -353,6 +358,11 @@ pub(crate) struct Man {
 
 pub(crate) fn count(text: &str) -> Result<u32, String> {
     text.trim().parse().map_err(|_| "not a number; write it like 4".to_owned())
+}
+
+/// A number of guests that run at the same time.
+pub(crate) fn jobs(text: &str) -> Result<NonZeroUsize, String> {
+    text.trim().parse().map_err(|_| "not a number from 1; write it like 4".to_owned())
 }
 
 /// The name of a commit, in full or its first digits.

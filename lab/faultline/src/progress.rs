@@ -7,8 +7,8 @@ use faultline_model::plan::PlanItem;
 use faultline_model::record::RunHead;
 use faultline_report::figure;
 use faultline_report::style::UNICODE;
-use faultline_runner::{Observer, RunProgress};
-use indicatif::{ProgressBar, ProgressStyle};
+use faultline_runner::{Observer, RunProgress, Stage};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::Duration;
 use terminal_size::terminal_size_of;
@@ -68,6 +68,12 @@ impl Observer for Shown {
         }
     }
 
+    fn stage(&mut self, item: &PlanItem, stage: Stage) {
+        if let Some(run) = &mut self.run {
+            run.stage(item, stage);
+        }
+    }
+
     fn item_ends(&mut self, item: &PlanItem, outcome: &Outcome, value: Option<f64>, progress: &RunProgress) {
         if let Some(run) = &mut self.run {
             run.item_ends(item, outcome, value, progress);
@@ -92,6 +98,16 @@ fn length(length: Duration) -> String {
         0..60 => format!("{seconds} s"),
         60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
         _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// Where a workload in a guest is.
+fn word(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Boot => "boot",
+        Stage::WarmUp => "warm-up",
+        Stage::Region => "region",
+        Stage::End => "end",
     }
 }
 
@@ -148,22 +164,35 @@ impl Observer for Lines {
 /// Columns of a terminal from which on there is room for a bar beside the words.
 const ROOM_FOR_BAR: u16 = 100;
 
-/// A line that is redrawn: counter, what runs with its figure, time left. What doesn't fit is cut off at the end.
+/// A line that is redrawn: counter, what runs with its figure, time left. If several items run at the same time, each has a line of its own below
+/// it. What doesn't fit is cut off at the end.
 struct Bar {
+    lines: MultiProgress,
     bar: ProgressBar,
     words: Words,
     left: String,
+    under_way: Vec<UnderWay>,
+}
+
+/// An item that runs.
+struct UnderWay {
+    ordinal: u32,
+    /// What it is, with its figure or its stage if there is one.
+    what: String,
+    /// Its own line, if several run.
+    line: Option<ProgressBar>,
 }
 
 impl Bar {
     fn new(words: Words) -> Self {
-        let bar = ProgressBar::no_length();
+        let lines = MultiProgress::new();
+        let bar = lines.add(ProgressBar::no_length());
         let has_room = terminal_size_of(std::io::stderr()).is_some_and(|(width, _)| width.0 >= ROOM_FOR_BAR);
         let template = if has_room { "{bar:20} {pos}/{len} · {wide_msg}" } else { "{pos}/{len} · {wide_msg}" };
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        Bar { bar, words, left: String::new() }
+        Bar { lines, bar, words, left: String::new(), under_way: Vec::new() }
     }
 
     fn update(&mut self, progress: &RunProgress) {
@@ -171,12 +200,41 @@ impl Bar {
         self.bar.set_position(progress.ended as u64);
         self.left = self.words.left(progress);
     }
+
+    /// Shows this beside the item.
+    fn add(&mut self, item: &PlanItem, figure: &str) {
+        let what = format!("{} · {figure}", self.words.what(item));
+        if let Some(running) = self.under_way.iter_mut().find(|running| running.ordinal == item.ordinal) {
+            running.what = what;
+        }
+        self.show();
+    }
+
+    fn show(&mut self) {
+        if let [only] = &mut self.under_way[..] {
+            only.line.take().inspect(ProgressBar::finish_and_clear);
+            self.bar.set_message(format!("{} · {}", only.what, self.left));
+            return;
+        }
+        for item in &mut self.under_way {
+            let line = item.line.get_or_insert_with(|| {
+                let line = self.lines.add(ProgressBar::no_length());
+                if let Ok(style) = ProgressStyle::with_template("  {wide_msg}") {
+                    line.set_style(style);
+                }
+                line
+            });
+            line.set_message(item.what.clone());
+        }
+        self.bar.set_message(self.left.clone());
+    }
 }
 
 impl Observer for Bar {
     fn item_begins(&mut self, item: &PlanItem, progress: &RunProgress) {
         self.update(progress);
-        self.bar.set_message(format!("{} · {}", self.words.what(item), self.left));
+        self.under_way.push(UnderWay { ordinal: item.ordinal, what: self.words.what(item), line: None });
+        self.show();
     }
 
     fn interval(&mut self, item: &PlanItem, rate: f64) {
@@ -184,19 +242,27 @@ impl Observer for Bar {
             return;
         }
         let figure = self.words.figure(item, rate);
-        self.bar.set_message(format!("{} · {figure} · {}", self.words.what(item), self.left));
+        self.add(item, &figure);
+    }
+
+    fn stage(&mut self, item: &PlanItem, stage: Stage) {
+        self.add(item, word(stage));
     }
 
     fn item_ends(&mut self, item: &PlanItem, outcome: &Outcome, _: Option<f64>, progress: &RunProgress) {
         self.update(progress);
+        let ended = self.under_way.extract_if(.., |running| running.ordinal == item.ordinal);
+        ended.filter_map(|ended| ended.line).for_each(|line| line.finish_and_clear());
         if *outcome != Outcome::Done {
-            self.bar.println(format!("{}: {}", self.words.what(item), plain(outcome)));
+            let _ = self.lines.println(format!("{}: {}", self.words.what(item), plain(outcome)));
         }
+        self.show();
     }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
+        self.under_way.drain(..).filter_map(|running| running.line).for_each(|line| line.finish_and_clear());
         self.bar.finish_and_clear();
     }
 }

@@ -138,8 +138,8 @@ fn budgets_for_what_is_not_run_are_refused() {
     refused(&lab, &program, "the budget 'transfers:true<=5@4' is for 4 CPUs, which are not run");
     let kernel = ["lens", "kernel", "zero_fill", "--cpus", "2", "--budget", "zero_fill<=5@4"];
     refused(&lab, &kernel, "is for 4 CPUs, which are not run");
-    let other = ["lens", "kernel", "zero_fill", "--cpus", "2", "--budget", "fz<=5@2"];
-    refused(&lab, &other, "the budget 'transfers:fz<=5@2' names a case that is not run");
+    let other = ["lens", "kernel", "zero_fill", "--cpus", "2", "--budget", "fz:base<=5@2"];
+    refused(&lab, &other, "the budget 'transfers:fz:base<=5@2' names neither a case of the run nor a type");
 }
 
 #[test]

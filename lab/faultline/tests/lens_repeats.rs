@@ -7,18 +7,17 @@ mod lab;
 
 use faultline_coherence::CostTable;
 use faultline_model::lens::memory::PhysicalMemory;
-use faultline_model::machine::{Accelerator, MachineShape, counted_boot_limit, usual_boot_limit};
+use faultline_model::machine::{MachineShape, counted_boot_limit};
 use faultline_targets::counting::{MachineModel, Quanta};
-use faultline_targets::host::HostPaths;
-use faultline_targets::qemu::{Emulator, GuestExecution, GuestPaths, KernelImage, MachineRequest, QemuMachine};
+use faultline_targets::qemu::{GuestExecution, QemuMachine};
 use faultline_targets::{Ending, Execution, Plugin, StopFlag};
 use lab::Lab;
-use lab::guest::{emulator, guest_directory};
+use lab::guest::{guest_directory, machine};
 use serde_json::Value;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
@@ -42,18 +41,7 @@ struct Guest {
 impl Guest {
     fn new() -> Self {
         let lab = Lab::new();
-        let host =
-            HostPaths { workloads: PathBuf::new(), scratch: lab.path("scratch"), keeper: lab::program().to_owned() };
-        let paths = GuestPaths { guest: guest_directory(), host, cache: lab.path("cache") };
-        let request = MachineRequest {
-            shape: MachineShape::new(2, 1, None).unwrap(),
-            kernel: KernelImage::open(None).unwrap(),
-            accelerator: Accelerator::Tcg,
-            boot_limit: usual_boot_limit(2),
-            parameters: Vec::new(),
-        };
-        let emulator = Emulator::find(emulator().as_deref()).unwrap();
-        Guest { machine: QemuMachine::start(request, paths, emulator, &StopFlag::default()).unwrap(), lab }
+        Guest { machine: machine(&lab, guest_directory()), lab }
     }
 
     /// Boots with that many CPUs and a seed, and zero-fills with a task on each CPU.
@@ -113,11 +101,9 @@ fn hash(memory: &dyn PhysicalMemory) -> u64 {
 }
 
 fn plugin(cpus: u32, report: &Path) -> Plugin {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/lens/libfaultline_lens.so");
-    assert!(file.exists(), "no {}; hint: `make lens`", file.display());
     let costs = CostTable::default();
     let model = MachineModel { sockets: 1, cpus_per_cache: None, costs, caches: None, quanta: Quanta::default() };
-    model.plugin(&file, cpus, report.to_str().unwrap(), false)
+    model.plugin(&lab::lens::plugin(), cpus, report.to_str().unwrap(), false)
 }
 
 /// Does `what` while every CPU of this host is busy twice over.
@@ -170,8 +156,7 @@ fn small_machines_repeat_themselves() {
     let first = assert_repeats(&guest, 4);
     assert_repeats(&guest, 8);
     assert!(guest.boot(4, 2).report != first.report, "the seed has no effect");
-    assert_eq!(guest.lab.left_over(), Vec::<String>::new());
-    assert_eq!(guest.lab.scratch_left(), Vec::<PathBuf>::new());
+    guest.lab.assert_nothing_left();
 }
 
 #[test]

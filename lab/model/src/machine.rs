@@ -18,12 +18,12 @@ const QEMU: &str = "qemu";
 /// Default number of CPUs.
 const DEFAULT_CPUS: u32 = 4;
 
-/// Default time limit of a boot. A stock kernel takes 5 s with one CPU and 16 s with 64, on two real CPUs,
-/// and several times as long if those are busy.
+/// Default limit for the time in which a kernel that boots prints nothing. A whole boot of a stock kernel takes 5 s with one CPU and 16 s with 64,
+/// on two real CPUs, and several times as long if those are busy.
 const BOOT_LIMIT: Duration = Duration::from_secs(40);
 const BOOT_LIMIT_PER_CPU: Duration = Duration::from_secs(1);
 
-/// Default time limit of a boot with that many CPUs.
+/// Default limit for the time in which a kernel prints nothing, with that many CPUs.
 pub fn usual_boot_limit(cpus: u32) -> Duration {
     BOOT_LIMIT + BOOT_LIMIT_PER_CPU * cpus
 }
@@ -31,7 +31,7 @@ pub fn usual_boot_limit(cpus: u32) -> Duration {
 /// Under the lens one CPU of the host runs all CPUs, in turns that get shorter the more there are. A boot of 32 CPUs took a minute.
 const COUNTED_BOOT_LIMIT_PER_CPU: Duration = Duration::from_secs(8);
 
-/// Time limit of a boot under the lens with that many CPUs.
+/// The same under the lens.
 pub fn counted_boot_limit(cpus: u32) -> Duration {
     BOOT_LIMIT + COUNTED_BOOT_LIMIT_PER_CPU * cpus
 }
@@ -115,7 +115,7 @@ pub struct Guest {
     pub kernel: Option<PathBuf>,
     /// How its instructions are executed.
     pub accelerator: Accelerator,
-    /// How long a boot may take.
+    /// How long the kernel may print nothing while it boots.
     pub boot_limit: Duration,
     /// Parameters for the kernel's command line.
     pub parameters: Vec<String>,

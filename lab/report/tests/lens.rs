@@ -10,7 +10,7 @@ use faultline_model::plan::{RunKind, Settings};
 use faultline_model::record::{RunHead, Session};
 use faultline_model::subject::Subject;
 use faultline_model::summary::RunSummary;
-use faultline_report::{Format, Style, budget_table, html, lens_compare_table, run_table};
+use faultline_report::{Format, Style, budget_table, html, lens_compare_table, lens_types_table, run_table};
 use insta::assert_snapshot;
 
 const WIDE: Style = Style { width: Some(140), colour: false, unicode: true };
@@ -43,6 +43,16 @@ fn a_run_in_every_format() {
     assert_snapshot!("lens_csv", run_table(&lens_fixture::typical(), Format::Csv, &WIDE));
     assert_snapshot!("lens_markdown", run_table(&lens_fixture::typical(), Format::Markdown, &WIDE));
     assert_snapshot!("lens_empty", run_table(&lens_fixture::empty(), Format::Table, &WIDE));
+}
+
+#[test]
+fn the_types_of_a_run_in_every_format() {
+    for format in Format::ALL {
+        let types = lens_fixture::types::run(if format == Format::Json { &["list_lru_node"] } else { &[] });
+        assert_snapshot!(format!("lens_types_{format}"), lens_types_table(&types, format, &WIDE));
+    }
+    let asked = lens_fixture::types::run(&["mm_struct", "list_lru_node"]);
+    assert_snapshot!("lens_types_narrow", lens_types_table(&asked, Format::Table, &NARROW));
 }
 
 #[test]

@@ -15,8 +15,8 @@ use faultline_model::lens::raw::LensMode;
 use faultline_model::record::{RunId, RunLine, RunState};
 use faultline_model::time::UnixMillis;
 use faultline_report::{
-    Format, Style, budget_table, changes, comparison, facts, fitness, imported, lens_compare_table, run_table, runs,
-    workloads,
+    Format, Style, budget_table, changes, comparison, facts, fitness, imported, lens_compare_table, lens_types_table,
+    run_table, runs, workloads,
 };
 use textwrap::core::display_width;
 
@@ -33,6 +33,7 @@ const TABLES: &[(&str, Shown)] = &[
     ("workloads", |style| workloads(&described(), Format::Table, style)),
     ("facts", |style| facts(&known(), Format::Table, style)),
     ("lens", |style| run_table(&lens_fixture::typical(), Format::Table, style)),
+    ("types of a lens run", |style| lens_types_table(&lens_fixture::types::run(&[]), Format::Table, style)),
     ("lens with long names", |style| run_table(&lens_fixture::long_names(), Format::Table, style)),
     ("lens of nothing", |style| run_table(&lens_fixture::empty(), Format::Table, style)),
     ("lens compare", |style| lens_compare_table(&lens_differences::comparison(), Format::Table, style)),

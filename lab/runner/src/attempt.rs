@@ -1,13 +1,12 @@
 //! One attempt at one item: executes it, checks and saves each line at once, and determines the outcome.
 
 use crate::lens;
-use crate::observer::Observer;
+use crate::observer::{Observer, Stage};
 use crate::outcome::{Attempted, complete, exited, outcome_of};
 use crate::partners::{self, Partner};
 use crate::planned::{PlannedRun, program};
 use faultline_model::describe::Style;
 use faultline_model::journal::{AttemptId, Journal, JournalError};
-use faultline_model::lens::memory::PhysicalMemory;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{PinPolicy, PlanItem};
 use faultline_model::protocol::{Event, Interval};
@@ -38,7 +37,7 @@ const PARTNER_SLACK: Duration = Duration::from_secs(120);
 /// Default time limit of a workload that runs once.
 const ONCE_LIMIT: Duration = Duration::from_secs(30 * 60);
 
-/// Executes `item` as `attempt`. Fails only if the journal fails.
+/// Executes `item` as `attempt`, and measures time. Fails only if the journal fails.
 pub(crate) fn execute(
     run: &PlannedRun<'_>,
     item: &PlanItem,
@@ -49,28 +48,21 @@ pub(crate) fn execute(
 ) -> Result<Attempted, JournalError> {
     let execution = execution(run, item);
     let target = run.targets.of(item);
-    let mut reader = Reader::new(run, item, attempt, journal, observer);
-    let Some(naming) = run.naming else {
-        let partners = partners(run, item, &execution);
-        let (ending, failure) =
-            partners::beside(&partners, stop, |stop| target.execute(&execution, &mut |line| reader.take(line), stop));
-        let attempted = reader.conclude(ending, execution.limit)?;
-        return Ok(match (failure, &attempted.outcome) {
-            // The run must not continue on such a system, even if a partner failed.
-            (None, _) | (_, Outcome::LeftChanged { .. }) => attempted,
-            (Some(failure), _) => Attempted { outcome: failure.into(), value: None },
-        });
-    };
-    let end = naming.at_the_end();
-    let at_end = |memory: &dyn PhysicalMemory| end.look(memory);
-    let counted = lens::count(target, &execution, item, &at_end, &mut |line| reader.take(line), stop);
-    let operations = lens::program_operations(run, item).unwrap_or(reader.operations());
-    let outcome = reader.conclude(counted.ending, execution.limit)?.outcome;
-    lens::save_reading((naming, end), (counted.report, counted.seed), (outcome, operations), attempt, journal)
+    let mut reader = Reader::new(run, item, attempt);
+    let partners = partners(run, item, &execution);
+    let (ending, failure) = partners::beside(&partners, stop, |stop| {
+        target.execute(&execution, &mut |line| reader.take(line, journal, observer), stop)
+    });
+    let attempted = reader.conclude(ending, execution.limit)?;
+    Ok(match (failure, &attempted.outcome) {
+        // The run must not continue on such a system, even if a partner failed.
+        (None, _) | (_, Outcome::LeftChanged { .. }) => attempted,
+        (Some(failure), _) => Attempted { outcome: failure.into(), value: None },
+    })
 }
 
 /// The execution of the item.
-fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
+pub(crate) fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
     let settings = run.settings;
     let setup = setup(run.subjects, item);
     let arguments = match program(run, item) {
@@ -207,11 +199,9 @@ fn setup_limit(item: &PlanItem) -> Duration {
 }
 
 /// Reads a workload's lines.
-struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     item: &'a PlanItem,
     attempt: AttemptId,
-    journal: &'a mut dyn Journal,
-    observer: &'a mut dyn Observer,
     /// For programs that use the workloads' protocol. Lines of other programs are not interpreted.
     transcript: Option<Transcript>,
     rubbish: Option<TranscriptError>,
@@ -220,34 +210,34 @@ struct Reader<'a> {
     first_measure: Option<f64>,
     /// Number of intervals that the window must have.
     planned: u64,
+    stage: Stage,
 }
 
 impl<'a> Reader<'a> {
-    fn new(
-        run: &PlannedRun<'_>,
-        item: &'a PlanItem,
-        attempt: AttemptId,
-        journal: &'a mut dyn Journal,
-        observer: &'a mut dyn Observer,
-    ) -> Self {
+    pub(crate) fn new(run: &PlannedRun<'_>, item: &'a PlanItem, attempt: AttemptId) -> Self {
         let is_counted = item.timing.is_none() && run.settings.lens().is_some();
         let planned = if is_counted { 1 } else { item.timing.map_or(0, |timing| timing.intervals()) };
         let style = if planned > 0 { Style::Loop } else { Style::Once };
         Reader {
             item,
             attempt,
-            journal,
-            observer,
             transcript: program(run, item).is_none().then(|| Transcript::new(item.cell.clone(), style)),
             rubbish: None,
             journal_error: None,
             window: Vec::new(),
             first_measure: None,
             planned,
+            stage: Stage::Boot,
         }
     }
 
-    fn take(&mut self, line: &[u8]) -> ControlFlow<()> {
+    /// Checks a line, and saves what it says. `Break`: the attempt is to end.
+    pub(crate) fn take(
+        &mut self,
+        line: &[u8],
+        journal: &mut dyn Journal,
+        observer: &mut dyn Observer,
+    ) -> ControlFlow<()> {
         let Some(transcript) = &mut self.transcript else { return ControlFlow::Continue(()) };
         let event = match transcript.line(line) {
             Ok(event) => event,
@@ -256,19 +246,30 @@ impl<'a> Reader<'a> {
                 return ControlFlow::Break(());
             }
         };
-        if let Err(error) = self.journal.record(self.attempt, &event) {
+        if let Err(error) = journal.record(self.attempt, &event) {
             self.journal_error = Some(error);
             return ControlFlow::Break(());
         }
-        self.note(event);
+        self.note(event, observer);
         ControlFlow::Continue(())
     }
 
+    /// Where the workload is, according to its lines. `None` for other programs.
+    pub(crate) fn stage(&self) -> Option<Stage> {
+        self.transcript.is_some().then_some(self.stage)
+    }
+
     /// Remembers what the outcome depends on.
-    fn note(&mut self, event: Event) {
+    fn note(&mut self, event: Event, observer: &mut dyn Observer) {
+        self.stage = match event {
+            Event::Begin(_) => Stage::Region,
+            Event::Window(_) => Stage::End,
+            _ if self.stage == Stage::Boot => Stage::WarmUp,
+            _ => self.stage,
+        };
         match event {
             Event::Window(interval) => {
-                self.observer.interval(self.item, interval.rate());
+                observer.interval(self.item, interval.rate());
                 self.window.push(interval);
             }
             Event::Measure(measure) => {
@@ -279,11 +280,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Operations in the window so far, of all tasks.
-    fn operations(&self) -> u64 {
+    pub(crate) fn operations(&self) -> u64 {
         u64::try_from(self.window.iter().map(Interval::total).sum::<u128>()).unwrap_or(u64::MAX)
     }
 
-    fn conclude(self, ending: Ending, limit: Duration) -> Result<Attempted, JournalError> {
+    /// How the attempt ended. Fails if a line could not be saved.
+    pub(crate) fn conclude(self, ending: Ending, limit: Duration) -> Result<Attempted, JournalError> {
         if let Some(error) = self.journal_error {
             return Err(error);
         }

@@ -17,12 +17,13 @@ mod planned;
 mod request;
 mod run;
 mod select;
+mod set_at_end;
 mod size;
 mod suite;
 
 pub use clock::{Clock, SystemClock};
 pub use comparison::{ComparisonRequest, SideMachine, plan_comparison};
-pub use observer::{Observer, RunProgress};
+pub use observer::{Observer, RunProgress, Stage};
 pub use plan::{Plan, plan};
 pub use planned::{PlannedRun, SubjectTargets, Targets};
 pub use request::{Request, RequestError};

@@ -15,6 +15,19 @@ pub struct RunProgress {
     pub left: Duration,
 }
 
+/// Where a workload in a guest under the lens is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// The guest boots.
+    Boot,
+    /// The workload sets up.
+    WarmUp,
+    /// The region of interest has begun.
+    Region,
+    /// It is over.
+    End,
+}
+
 /// Receives events as they happen. It must be quick, because it is called while workloads run.
 pub trait Observer {
     /// An item is about to start.
@@ -22,6 +35,9 @@ pub trait Observer {
 
     /// An interval of the item has ended, with this rate in operations per second.
     fn interval(&mut self, item: &PlanItem, rate: f64);
+
+    /// A workload in a guest under the lens has come to this stage. Nothing is known of the stages of other programs.
+    fn stage(&mut self, _item: &PlanItem, _stage: Stage) {}
 
     /// The item has ended. `value`: its rate, or its first measure.
     fn item_ends(&mut self, item: &PlanItem, outcome: &Outcome, value: Option<f64>, progress: &RunProgress);

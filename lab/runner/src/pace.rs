@@ -9,6 +9,7 @@ use faultline_model::cell::Case;
 use faultline_model::plan::PlanItem;
 use faultline_model::subject::SubjectIndex;
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 /// What is known of the items of a subject's case, in milliseconds.
@@ -35,17 +36,19 @@ pub(crate) struct Pace<'a> {
     targets: Targets<'a>,
     budget: Option<Duration>,
     began: Duration,
-    item_began: Duration,
+    /// Items that run at the same time.
+    jobs: NonZeroUsize,
     total: usize,
     ended: usize,
     cases: BTreeMap<(SubjectIndex, &'a Case), Known>,
 }
 
 impl<'a> Pace<'a> {
-    /// Nothing has ended yet. After `budget` nothing begins.
+    /// Nothing has ended yet. `jobs` items run at the same time, and after `budget` nothing begins.
     pub(crate) fn new(
         items: &'a [PlanItem],
         targets: Targets<'a>,
+        jobs: NonZeroUsize,
         budget: Option<Duration>,
         clock: &'a dyn Clock,
     ) -> Self {
@@ -55,7 +58,7 @@ impl<'a> Pace<'a> {
             known.expected_ms_left += plan::expected_ms(item, targets.boot_ms(item));
         }
         let began = clock.monotonic();
-        Pace { clock, targets, budget, began, item_began: began, total: items.len(), ended: 0, cases }
+        Pace { clock, targets, budget, began, jobs, total: items.len(), ended: 0, cases }
     }
 
     /// The time since the beginning.
@@ -63,17 +66,17 @@ impl<'a> Pace<'a> {
         self.clock.monotonic() - self.began
     }
 
-    /// An item begins.
-    pub(crate) fn begins(&mut self) {
-        self.item_began = self.clock.monotonic();
+    /// An item begins. Returns when, for [`Pace::ended`].
+    pub(crate) fn begins(&self) -> Duration {
+        self.clock.monotonic()
     }
 
-    /// The item that began last has ended.
-    pub(crate) fn ended(&mut self, item: &'a PlanItem) {
+    /// An item has ended.
+    pub(crate) fn ended(&mut self, item: &'a PlanItem, began: Duration) {
         self.ended += 1;
         let expected_ms = plan::expected_ms(item, self.targets.boot_ms(item));
         let known = self.cases.entry((item.subject, &item.cell.case)).or_default();
-        known.took_ms += (self.clock.monotonic() - self.item_began).as_secs_f64() * 1e3;
+        known.took_ms += (self.clock.monotonic() - began).as_secs_f64() * 1e3;
         known.expected_ms_ended += expected_ms;
         known.expected_ms_left = known.expected_ms_left.saturating_sub(expected_ms);
     }
@@ -81,7 +84,7 @@ impl<'a> Pace<'a> {
     /// How far it has come.
     pub(crate) fn progress(&self) -> RunProgress {
         let left_ms: f64 = self.cases.values().map(Known::left_ms).sum();
-        let left = Duration::from_secs_f64(left_ms / 1e3);
+        let left = Duration::from_secs_f64(left_ms / 1e3 / self.jobs.get() as f64);
         let within = self.budget.map_or(left, |budget| left.min(budget.saturating_sub(self.elapsed())));
         RunProgress { ended: self.ended, total: self.total, left: within }
     }
@@ -144,14 +147,18 @@ mod tests {
 
     /// Milliseconds that are left after so many items, when loops take what was expected and builds 9 s.
     fn left_after(count: usize, budget: Option<Duration>) -> u128 {
+        left_with(NonZeroUsize::MIN, count, budget)
+    }
+
+    fn left_with(jobs: NonZeroUsize, count: usize, budget: Option<Duration>) -> u128 {
         let (items, clock) = (items(), Hand::default());
         let targets = [SubjectTargets::alone(&Machine)];
-        let mut pace = Pace::new(&items, Targets::new(&targets), budget, &clock);
+        let mut pace = Pace::new(&items, Targets::new(&targets), jobs, budget, &clock);
         for item in &items[..count] {
-            pace.begins();
+            let began = pace.begins();
             let took_ms = item.timing.map_or(9000, |_| plan::expected_ms(item, 0));
             clock.0.set(clock.monotonic() + Duration::from_millis(took_ms));
-            pace.ended(item);
+            pace.ended(item, began);
         }
         assert_eq!((pace.progress().ended, pace.progress().total), (count, 6));
         pace.progress().left.as_millis()
@@ -164,6 +171,11 @@ mod tests {
         assert_eq!(left_after(builds, None), 9000 + (4 - (builds as u128 - 1)) * 2570);
         assert_eq!(left_after(3, None), 9000 + 2 * 2570);
         assert_eq!(left_after(6, None), 0);
+    }
+
+    #[test]
+    fn items_that_run_at_the_same_time_share_what_is_left() {
+        assert_eq!(left_with(NonZeroUsize::new(2).unwrap(), 0, None), 8140);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! stopped. The output of partners is checked but not saved.
 
 use crate::outcome::{exited, outcome_of};
+use crate::set_at_end::SetAtEnd;
 use faultline_model::cell::Cell;
 use faultline_model::describe::Style;
 use faultline_model::outcome::Outcome;
@@ -74,15 +75,6 @@ pub(crate) fn beside(
         ending
     });
     (ending, all.failure.into_inner())
-}
-
-/// Sets a flag when it is dropped.
-struct SetAtEnd<'a>(&'a StopFlag);
-
-impl Drop for SetAtEnd<'_> {
-    fn drop(&mut self) {
-        self.0.set();
-    }
 }
 
 /// The state that all executions of an attempt share.

@@ -6,6 +6,7 @@ use faultline_model::plan::{PlanItem, Settings};
 use faultline_model::role::Role;
 use faultline_model::subject::{Subject, SubjectKind};
 use faultline_targets::Target;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 /// Where a subject is measured, and where its partners run.
@@ -84,6 +85,8 @@ pub struct PlannedRun<'a> {
     pub limit: Option<Duration>,
     /// Names for what the lens counts; `None` for a run that measures time.
     pub naming: Option<&'a Naming>,
+    /// How many items may run at the same time in a lens run. Where time is measured, each runs alone.
+    pub jobs: NonZeroUsize,
 }
 
 /// Path and arguments of the program that runs, if it is not a workload.

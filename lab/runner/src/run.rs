@@ -1,13 +1,16 @@
-//! Runs a plan's items one after the other, until all have ended, a stop is asked for, or the time budget is used up.
+//! Runs a plan's items, until all have ended, a stop is asked for, or the time budget is used up. Where time is measured, they run one after
+//! the other.
 
 use crate::attempt;
 use crate::clock::Clock;
+use crate::lens;
 use crate::observer::Observer;
 use crate::pace::Pace;
 use crate::planned::PlannedRun;
 use faultline_model::journal::{Journal, JournalError};
 use faultline_model::outcome::Outcome;
 use faultline_targets::StopFlag;
+use std::num::NonZeroUsize;
 
 /// Why a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +33,10 @@ pub fn run(
     observer: &mut dyn Observer,
     stop: &StopFlag,
 ) -> Result<Completion, JournalError> {
-    let mut pace = Pace::new(run.items, run.targets, run.budget, clock);
+    if let Some(naming) = run.naming {
+        return lens::run(run, naming, clock, journal, observer, stop);
+    }
+    let mut pace = Pace::new(run.items, run.targets, NonZeroUsize::MIN, run.budget, clock);
     for (index, item) in run.items.iter().enumerate() {
         if stop.is_set() {
             return Ok(Completion::Stopped);
@@ -38,7 +44,7 @@ pub fn run(
         if run.budget.is_some_and(|budget| pace.elapsed() >= budget) {
             return Ok(Completion::BudgetUsed(run.items[index..].iter().map(|item| item.ordinal).collect()));
         }
-        pace.begins();
+        let began = pace.begins();
         observer.item_begins(item, &pace.progress());
         let id = journal.begin_attempt(item.ordinal, clock.now())?;
         let attempted = attempt::execute(run, item, id, journal, observer, stop)?;
@@ -49,7 +55,7 @@ pub fn run(
         if let Outcome::LeftChanged { text } = attempted.outcome {
             return Ok(Completion::LeftChanged(text));
         }
-        pace.ended(item);
+        pace.ended(item, began);
         observer.item_ends(item, &attempted.outcome, attempted.value, &pace.progress());
     }
     Ok(Completion::Finished)
@@ -147,6 +153,7 @@ mod tests {
             budget: None,
             limit: None,
             naming: None,
+            jobs: NonZeroUsize::MIN,
         };
         let mut notes = Notes::default();
         let completion = run(&planned, &SystemClock::default(), &mut notes, &mut Nobody, &StopFlag::default()).unwrap();

@@ -13,6 +13,7 @@ use faultline_model::time::UnixMillis;
 use faultline_runner::{Completion, Observer, PlannedRun, Request, RunProgress, SubjectTargets, SystemClock, Targets};
 use faultline_runner::{plan, run};
 use faultline_targets::{Ending, Execution, StopFlag, Target, TargetError};
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -165,6 +166,7 @@ fn sent(
         budget: None,
         limit,
         naming: None,
+        jobs: NonZeroUsize::MIN,
     };
     let mut outcomes = Outcomes::default();
     let began = Instant::now();

@@ -178,7 +178,9 @@ impl Lives {
             };
             match self.run {
                 None => world.scenario.begin(&mut lab),
-                Some(run) => resume(&ResumeRequest { run: is_named.then_some(run), limit_ms: None }, &mut lab),
+                Some(run) => {
+                    resume(&ResumeRequest { run: is_named.then_some(run), ..ResumeRequest::default() }, &mut lab)
+                }
             }
         }));
         match lived {

@@ -3,22 +3,22 @@
 use crate::demangle::demangle;
 use crate::error::SymbolError;
 use crate::kernel_layout::PAGE_BYTES;
+use crate::layout::{Describe, layout, structure_at, structure_name};
+use crate::names::{InObject, Located};
 use crate::table::{Kind, Symbol, Table};
-use crate::types::{Slice, Types};
+use crate::types::{Slice, TypeAt, Types};
 use addr2line::Context;
-use faultline_model::lens::data::Code;
+use faultline_model::lens::data::{Code, Data};
+use faultline_model::lens::layout::Layout;
 use gimli::{Dwarf, RunTimeEndian, SectionId};
-use object::{
-    Object, ObjectKind, ObjectSection, ObjectSegment, ObjectSymbol, SectionKind, SegmentFlags, SymbolKind, elf,
-};
+use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionKind, SegmentFlags, SymbolKind, elf};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 /// The names in a file.
 pub struct Image {
     pub(crate) table: Table,
-    /// Whether it must be loaded at its own addresses.
-    pub(crate) fixed: bool,
     has_debug_information: bool,
     /// The end of the memory that it occupies.
     pub(crate) end: u64,
@@ -30,7 +30,7 @@ pub struct Image {
 
 impl std::fmt::Debug for Image {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Image").field("fixed", &self.fixed).field("types", &self.types).finish_non_exhaustive()
+        f.debug_struct("Image").field("types", &self.types).finish_non_exhaustive()
     }
 }
 
@@ -46,7 +46,6 @@ impl Image {
         let dwarf = Arc::new(dwarf(&file).map_err(|error| damaged(&error))?);
         Ok(Image {
             table: Table::new(symbols(&file)),
-            fixed: file.kind() == ObjectKind::Executable,
             has_debug_information: file.section_by_name(SectionId::DebugInfo.name()).is_some(),
             end: file.segments().map(|segment| segment.address().saturating_add(segment.size())).max().unwrap_or(0),
             code: file.segments().filter_map(|segment| code_segment(&segment)).collect(),
@@ -88,6 +87,11 @@ impl Image {
         self.has_debug_information
     }
 
+    /// Whether DWARF describes a structure, union or class of that name.
+    pub fn has_structure(&self, name: &str) -> bool {
+        self.types.has_structure(name)
+    }
+
     /// How a kernel describes itself: release, compiler, build.
     pub fn banner(&self) -> Option<&str> {
         self.banner.as_deref()
@@ -107,12 +111,24 @@ impl Image {
         Some(Code { function, offset: symbol.map_or(0, |(_, offset)| offset), inlined_into, file, line })
     }
 
-    /// The variable that contains `address`: name, offset, and the member there if DWARF describes it.
-    pub(crate) fn variable(&self, address: u64) -> Option<(String, u64, Option<String>)> {
-        if let Some((name, offset, member)) = self.types.find(address) {
-            return Some((name.to_owned(), offset, member));
+    /// The variable that contains `address`, with the member there and its structure if DWARF describes it.
+    pub(crate) fn variable(&self, address: u64) -> Option<Variable> {
+        if let Some((name, at, offset, field)) = self.types.find(address) {
+            let structure = structure_at(&self.types, at, offset);
+            return Some(Variable { name: name.to_owned(), offset, field, structure });
         }
-        self.table.find(address, Kind::Data).map(|(symbol, offset)| (symbol.name.clone(), offset, None))
+        let (symbol, offset) = self.table.find(address, Kind::Data)?;
+        Some(Variable { name: symbol.name.clone(), offset, field: None, structure: None })
+    }
+
+    /// The name of a structure and its bytes.
+    pub(crate) fn structure(&self, at: TypeAt) -> Option<(String, u64)> {
+        Some((structure_name(&self.types, at)?, self.types.bytes(at)?))
+    }
+
+    /// The layout of a structure, with the members of its members that contain one of `bytes`.
+    pub(crate) fn layout(&self, at: TypeAt, bytes: &BTreeSet<u64>) -> Option<Layout> {
+        layout(&self.types, at, bytes)
     }
 
     /// The functions that contain an instruction, the innermost first. Damaged DWARF gives none.
@@ -128,6 +144,27 @@ impl Image {
             });
         }
         frames
+    }
+}
+
+/// A byte of a variable.
+pub(crate) struct Variable {
+    /// The variable's name.
+    pub(crate) name: String,
+    /// Bytes from its beginning.
+    pub(crate) offset: u64,
+    /// The member there.
+    pub(crate) field: Option<String>,
+    /// The structure that contains the byte, and the bytes from its beginning.
+    pub(crate) structure: Option<(TypeAt, u64)>,
+}
+
+impl Variable {
+    /// The variable as data; `file`: the number of the file.
+    pub(crate) fn located(self, file: usize) -> Located {
+        let Variable { name, offset, field, structure } = self;
+        let object = structure.map(|structure| InObject::of_file(file, structure));
+        Located { data: Data::Symbol { name, offset, field }, object }
     }
 }
 

@@ -1,16 +1,22 @@
 //! Names for a kernel: those of its own table, types and members of what it allocated, members and source lines of a
 //! `vmlinux` if given, per-CPU variables, and the kinds of memory that have no name.
 
-use crate::image::Image;
+use crate::image::{self, Image};
 use crate::kallsyms::Kallsyms;
 use crate::kernel_layout::{IMAGE_FROM, KERNEL_FROM, PAGE_BYTES, Regions, STRUCT_PAGE_BYTES, regions};
 use crate::kernel_memory::{FrameUse, Survey};
-use crate::names::Names;
+use crate::layout::{layout, structure_at, structure_name};
+use crate::names::{Described, InObject, Located, Names, StructureId};
 use crate::table::Kind;
 use faultline_model::lens::data::{Code, Data};
+use faultline_model::lens::layout::Layout;
 use faultline_model::lens::raw::{RawReport, Space};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// The number of the only file.
+const VMLINUX: usize = 0;
 
 /// A kernel's names.
 #[derive(Debug)]
@@ -63,7 +69,7 @@ impl KernelNames {
     }
 
     /// The per-CPU variable at a virtual address.
-    fn per_cpu(&self, address: u64) -> Option<Data> {
+    fn per_cpu(&self, address: u64) -> Option<Located> {
         let within = |&(cpu, base): &(u32, u64)| {
             let offset = address.wrapping_sub(base.wrapping_add(self.area_from));
             (offset < self.area_bytes).then_some((cpu, offset))
@@ -72,89 +78,102 @@ impl KernelNames {
         let variable = self.area_from + offset;
         let named = (variable < self.area_named_to).then(|| self.variable(variable)).flatten();
         Some(match named {
-            Some((name, offset, field)) => Data::PerCpu { cpu, symbol: Some(name), offset, field },
-            None => {
-                self.per_cpu_object(cpu, variable).unwrap_or(Data::PerCpu { cpu, symbol: None, offset, field: None })
+            Some((Variable { name, offset, field }, object)) => {
+                Located { data: Data::PerCpu { cpu, symbol: Some(name), offset, field }, object }
             }
+            None => self
+                .per_cpu_object(cpu, variable)
+                .unwrap_or_else(|| Data::PerCpu { cpu, symbol: None, offset, field: None }.into()),
         })
     }
 
     /// A structure of which each CPU has its own, by the address without the CPU's offset.
-    fn per_cpu_object(&self, cpu: u32, address: u64) -> Option<Data> {
+    fn per_cpu_object(&self, cpu: u32, address: u64) -> Option<Located> {
         let survey = self.survey.as_ref()?;
         let (at, offset) = survey.per_cpu.find(address)?;
         let (name, field) = survey.member(at, offset)?;
-        Some(Data::PerCpu { cpu, symbol: Some(name), offset, field })
+        let data = Data::PerCpu { cpu, symbol: Some(name), offset, field };
+        Some(Located { data, object: Some(InObject::of_kernel((at, offset))) })
     }
 
     /// The same outside of the CPUs' first areas, where those are that did not fit.
-    fn per_cpu_elsewhere(&self, address: u64) -> Option<Data> {
+    fn per_cpu_elsewhere(&self, address: u64) -> Option<Located> {
         self.areas.iter().find_map(|&(cpu, base)| self.per_cpu_object(cpu, address.wrapping_sub(base)))
     }
 
-    /// The variable at an address of the kernel's image, or of a CPU's area, which does not slide.
-    fn variable(&self, address: u64) -> Option<(String, u64, Option<String>)> {
+    /// The variable at an address of the kernel's image, or of a CPU's area, which does not slide; and its structure.
+    fn variable(&self, address: u64) -> Option<(Variable, Option<InObject>)> {
         let slide = if address >= IMAGE_FROM { self.slide } else { 0 };
         let by_file = self.vmlinux.as_ref().and_then(|file| file.variable(address.wrapping_sub(slide)));
-        by_file.or_else(|| {
-            let (symbol, offset) = self.symbols.table.find(address, Kind::Data)?;
-            Some((symbol.name.clone(), offset, self.member_of_variable(&symbol.name, offset)))
-        })
+        if let Some(image::Variable { name, offset, field, structure }) = by_file {
+            let object = structure.map(|structure| InObject::of_file(VMLINUX, structure));
+            return Some((Variable { name, offset, field }, object));
+        }
+        let (symbol, offset) = self.symbols.table.find(address, Kind::Data)?;
+        let (field, object) = self.described(&symbol.name, offset).unwrap_or_default();
+        Some((Variable { name: symbol.name.clone(), offset, field }, object))
     }
 
-    /// The member at a byte of a variable, if the kernel itself describes its type.
-    fn member_of_variable(&self, name: &str, offset: u64) -> Option<String> {
-        let layouts = &self.survey.as_ref()?.layouts;
-        layouts.variable(name).and_then(|at| layouts.path(at, offset))
+    /// The member at a byte of a variable and its structure, if the kernel itself describes the variable's type.
+    fn described(&self, name: &str, offset: u64) -> Option<(Option<String>, Option<InObject>)> {
+        let layouts = &*self.survey.as_ref()?.layouts;
+        let at = layouts.variable(name)?;
+        Some((layouts.path(at, offset), structure_at(layouts, at, offset).map(InObject::of_kernel)))
     }
 
     /// A structure that was found by the pointers to it.
-    fn placed(&self, address: u64) -> Option<Data> {
+    fn placed(&self, address: u64) -> Option<Located> {
         let survey = self.survey.as_ref()?;
         let (at, offset) = survey.placed.find(address)?;
         let (of, field) = survey.member(at, offset)?;
-        Some(Data::Object { of, address: address - offset, offset, field })
+        let data = Data::Object { of, address: address - offset, offset, field };
+        Some(Located { data, object: Some(InObject::of_kernel((at, offset))) })
     }
 
     /// What a survey knows of a physical address.
-    fn surveyed(&self, physical: u64) -> Option<Data> {
+    fn surveyed(&self, physical: u64) -> Option<Located> {
         let survey = self.survey.as_ref()?;
         let (frame, in_page) = (physical / PAGE_BYTES, physical % PAGE_BYTES);
+        let whole = |data: Data| Some(Located::from(data));
         match survey.frame(physical) {
             FrameUse::Slab { .. } => {
                 let slot = survey.slot(physical)?;
                 let (offset, address) = (physical - slot.begin, slot.begin);
+                let object = slot.cache.object.map(|at| InObject::of_kernel((at, offset)));
                 let member = slot.cache.object.and_then(|at| survey.member(at, offset));
                 let Some((of, field)) = member else {
                     let by_pointer = self.placed(survey.direct_map.wrapping_add(physical));
                     let cache = slot.cache.name.clone();
-                    return Some(by_pointer.unwrap_or(Data::Allocated { cache, address, offset }));
+                    return by_pointer.or_else(|| whole(Data::Allocated { cache, address, offset }));
                 };
-                Some(Data::Object { of, address, offset, field })
+                Some(Located { data: Data::Object { of, address, offset, field }, object })
             }
-            FrameUse::PageTable => Some(Data::PageTable { frame, offset: in_page }),
-            FrameUse::Contents => Some(Data::Page { frame, offset: in_page, contents: true }),
-            FrameUse::Free => Some(Data::FreePage { frame, offset: in_page }),
+            FrameUse::PageTable => whole(Data::PageTable { frame, offset: in_page }),
+            FrameUse::Contents => whole(Data::Page { frame, offset: in_page, contents: true }),
+            FrameUse::Free => whole(Data::FreePage { frame, offset: in_page }),
             FrameUse::Other => self.placed(survey.direct_map.wrapping_add(physical)),
         }
     }
 
-    fn virtual_data(&self, address: u64) -> Data {
-        if let Some(data) = self.per_cpu(address) {
-            return data;
+    fn virtual_data(&self, address: u64) -> Located {
+        if let Some(located) = self.per_cpu(address) {
+            return located;
         }
         if address >= IMAGE_FROM {
             return match self.variable(address) {
-                Some((name, offset, field)) => Data::Symbol { name, offset, field },
-                None => Data::Unknown { address },
+                Some((Variable { name, offset, field }, object)) => {
+                    Located { data: Data::Symbol { name, offset, field }, object }
+                }
+                None => Data::Unknown { address }.into(),
             };
         }
         match &self.regions {
             Some(regions) if regions.pages.contains(&address) => self.struct_page(address - regions.pages.start),
             Some(regions) if regions.vmalloc.contains(&address) => {
-                self.stack(address).or_else(|| self.placed(address)).unwrap_or(Data::Vmalloc { address })
+                let stack = self.stack(address).map(Located::from);
+                stack.or_else(|| self.placed(address)).unwrap_or_else(|| Data::Vmalloc { address }.into())
             }
-            _ => Data::Unknown { address },
+            _ => Data::Unknown { address }.into(),
         }
     }
 
@@ -163,12 +182,19 @@ impl KernelNames {
         Some(Data::TaskStack { task: task.to_owned(), offset })
     }
 
-    fn struct_page(&self, from: u64) -> Data {
-        let bytes = self.survey.as_ref().map_or(STRUCT_PAGE_BYTES, |survey| survey.record_bytes);
+    fn struct_page(&self, from: u64) -> Located {
+        let survey = self.survey.as_ref();
+        let bytes = survey.map_or(STRUCT_PAGE_BYTES, |survey| survey.record_bytes);
         let (frame, offset) = (from / bytes, from % bytes);
         let by_file = self.vmlinux.as_ref().and_then(|file| file.types.page_member(offset));
-        let field = by_file.or_else(|| self.survey.as_ref()?.page_member(frame, offset));
-        Data::StructPage { frame, offset, field }
+        let record = survey.and_then(|survey| survey.page_record(frame));
+        let field = by_file.or_else(|| survey?.layouts.path(record?, offset));
+        let in_file = || Some((self.vmlinux.as_ref()?.types.page()?, offset));
+        let object = match record {
+            Some(record) => Some(InObject::of_kernel((record, offset))),
+            None => in_file().map(|structure| InObject::of_file(VMLINUX, structure)),
+        };
+        Located { data: Data::StructPage { frame, offset, field }, object }
     }
 }
 
@@ -184,7 +210,7 @@ impl Names for KernelNames {
         })
     }
 
-    fn data(&self, address: u64, space: Space, contents: bool) -> Data {
+    fn locate(&self, address: u64, space: Space, contents: bool) -> Located {
         match space {
             Space::Virtual => self.virtual_data(address),
             Space::Physical => {
@@ -194,10 +220,35 @@ impl Names for KernelNames {
                 let is_given_back = self.survey.as_ref().is_some_and(|survey| survey.frame(address) != FrameUse::Other);
                 let may_be_cpus = !contents && !is_given_back;
                 let of_cpu = mapped.filter(|_| may_be_cpus).and_then(|address| self.per_cpu(address));
-                of_cpu.or_else(|| self.surveyed(address).filter(|_| !contents)).unwrap_or(page)
+                let known = of_cpu.or_else(|| self.surveyed(address).filter(|_| !contents));
+                known.unwrap_or_else(|| page.into())
             }
         }
     }
+
+    fn structure(&self, of: StructureId) -> Option<(String, u64)> {
+        match of.0 {
+            Described::Kernel(at) => {
+                let layouts = &*self.survey.as_ref()?.layouts;
+                Some((structure_name(layouts, at)?, layouts.size(at)?))
+            }
+            Described::File(_, at) => self.vmlinux.as_ref()?.structure(at),
+        }
+    }
+
+    fn layout(&self, of: StructureId, bytes: &BTreeSet<u64>) -> Option<Layout> {
+        match of.0 {
+            Described::Kernel(at) => layout(&*self.survey.as_ref()?.layouts, at, bytes),
+            Described::File(_, at) => self.vmlinux.as_ref()?.layout(at, bytes),
+        }
+    }
+}
+
+/// A byte of a variable.
+struct Variable {
+    name: String,
+    offset: u64,
+    field: Option<String>,
 }
 
 /// How far the running kernel was moved from the addresses in its file.

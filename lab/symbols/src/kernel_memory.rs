@@ -101,6 +101,13 @@ impl KernelMemory {
         })
     }
 
+    /// Whether a structure or union has that name; `None` if the types were never read.
+    pub fn has_type(&self, name: &str) -> Option<bool> {
+        // A panic of another thread leaves either none or all of them.
+        let known = self.layouts.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(known.as_ref()?.structure_names().contains(name))
+    }
+
     /// The kernel's types, from its image.
     fn layouts(&self, mapped: &Mapped<'_>) -> Result<Arc<Layouts>, Untyped> {
         // A panic of another thread leaves either none or all of them.
@@ -144,14 +151,14 @@ impl Survey {
         (offset < task.stack_bytes).then_some((task.name.as_str(), offset))
     }
 
-    /// The member at a byte of the record of a page: the record that the kernel uses for pages of that use, if it has one.
-    pub(crate) fn page_member(&self, frame: u64, byte: u64) -> Option<String> {
+    /// The type of the record of a page: the one that the kernel uses for pages of that use, if it has one.
+    pub(crate) fn page_record(&self, frame: u64) -> Option<TypeId> {
         let special = match self.frame(frame * PAGE_BYTES) {
             FrameUse::Slab { .. } => self.layouts.structure("slab"),
             FrameUse::PageTable => self.layouts.structure("ptdesc"),
             _ => None,
         };
-        self.layouts.path(special.or_else(|| self.layouts.structure("page"))?, byte)
+        special.or_else(|| self.layouts.structure("page"))
     }
 
     /// The name of a type and the member at a byte of it.

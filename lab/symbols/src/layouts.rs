@@ -3,8 +3,10 @@
 //! BTF is what the kernel says of itself, and may be damaged. A type that refers to itself or to nothing has no members
 //! here.
 
+use crate::layout::{Declared, Describe, Form};
 use btfparse::{Offset, Readable, TypeInformation, TypeVariant};
-use std::collections::HashMap;
+use faultline_model::lens::layout::{Bits, Keyword};
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
 /// Types nest and refer to each other; a longer path is a loop.
@@ -48,12 +50,27 @@ enum Type {
     },
     /// Another name for a type, or a qualifier of it.
     Alias {
+        name: Alias,
         of: TypeId,
     },
     /// A number.
     Plain {
+        name: String,
         size: u64,
     },
+    /// A structure or union of which only the name is known.
+    Declared {
+        name: String,
+    },
+    Function,
+}
+
+/// What is said of a type.
+#[derive(Debug)]
+enum Alias {
+    Name(String),
+    /// Empty for tags.
+    Qualifier(&'static str),
 }
 
 /// A member as it is declared.
@@ -62,8 +79,8 @@ struct Member {
     name: Option<String>,
     at: TypeId,
     offset: u64,
-    /// Bytes that a bit field touches.
-    bit_field: Option<u64>,
+    /// Of a bit field.
+    bits: Option<Bits>,
 }
 
 /// The types of a kernel.
@@ -116,6 +133,19 @@ impl Layouts {
         self.structures.get(name).copied()
     }
 
+    /// The names of all structures and unions, also of those that only another name has made known.
+    pub(crate) fn structure_names(&self) -> BTreeSet<String> {
+        let others = self.types.iter().filter_map(|(&at, of)| match of {
+            Type::Alias { name: Alias::Name(name), .. } if self.is_members(at) => Some(name.clone()),
+            _ => None,
+        });
+        self.structures.keys().cloned().chain(others).collect()
+    }
+
+    fn is_members(&self, at: TypeId) -> bool {
+        matches!(self.resolved(at), Some(Type::Members { .. }))
+    }
+
     /// The type of the variable with that name.
     pub(crate) fn variable(&self, name: &str) -> Option<TypeId> {
         self.variables.get(name).copied()
@@ -163,9 +193,9 @@ impl Layouts {
                     at = *element;
                     continue;
                 }
-                Type::Members { size, .. } | Type::Plain { size } => *size,
+                Type::Members { size, .. } | Type::Plain { size, .. } => *size,
                 Type::Pointer { .. } => POINTER_BYTES,
-                Type::Alias { .. } => return None,
+                Type::Alias { .. } | Type::Declared { .. } | Type::Function => return None,
             };
             return elements.checked_mul(size);
         }
@@ -221,7 +251,8 @@ impl Layouts {
     }
 
     fn covers(&self, member: &Member, byte: u64) -> bool {
-        let size = member.bit_field.or_else(|| self.size(member.at)).unwrap_or(0);
+        let of_bits = member.bits.map(|bits| (bits.first + bits.count).div_ceil(8));
+        let size = of_bits.or_else(|| self.size(member.at)).unwrap_or(0);
         member.offset <= byte && byte - member.offset < size
     }
 
@@ -276,7 +307,7 @@ impl Layouts {
     fn resolved_id(&self, mut at: TypeId) -> Option<TypeId> {
         for _ in 0..DEEPEST {
             match self.types.get(&at)? {
-                Type::Alias { of } => at = *of,
+                Type::Alias { of, .. } => at = *of,
                 _ => return Some(at),
             }
         }
@@ -295,11 +326,45 @@ struct Pointers {
     bytes: u64,
 }
 
-/// What is known of a type; `None` for functions and the like.
+impl Describe for Layouts {
+    type Id = TypeId;
+
+    fn form(&self, at: TypeId) -> Form<TypeId> {
+        // Type 0 is `void`.
+        let known = |at: TypeId| (at.0 != 0).then_some(at);
+        match self.types.get(&at) {
+            Some(Type::Members { name, members, is_union, .. }) => Form::Structure {
+                keyword: if *is_union { Keyword::Union } else { Keyword::Struct },
+                name: name.clone(),
+                members: members.iter().map(Member::declared).collect(),
+            },
+            Some(&Type::Array { element, count }) => Form::Array { element, count: (count > 0).then_some(count) },
+            Some(&Type::Pointer { to }) => Form::Pointer { to: known(to) },
+            Some(Type::Alias { name: Alias::Name(name), of }) => Form::Named { name: name.clone(), of: known(*of) },
+            Some(Type::Alias { name: Alias::Qualifier(word), of }) => Form::Qualified { word, of: known(*of) },
+            Some(Type::Plain { name, .. } | Type::Declared { name }) => Form::Plain { name: name.clone() },
+            Some(Type::Function) => Form::Function,
+            None => Form::Unknown,
+        }
+    }
+
+    fn bytes(&self, at: TypeId) -> Option<u64> {
+        self.size(at)
+    }
+}
+
+impl Member {
+    fn declared(&self) -> Declared<TypeId> {
+        Declared { name: self.name.clone(), at: self.at, offset: self.offset, bits: self.bits }
+    }
+}
+
+/// What is known of a type; `None` for variables and the like.
 fn known(variant: &TypeVariant) -> Option<Type> {
     let members = |list: &[btfparse::Member]| list.iter().map(member).collect();
-    let alias = |id: u32| Type::Alias { of: TypeId(id) };
-    let plain = |size: usize| Type::Plain { size: size as u64 };
+    let text = |name: &Option<String>| name.clone().unwrap_or_default();
+    let alias = |name: Alias, id: u32| Type::Alias { name, of: TypeId(id) };
+    let plain = |name: String, size: usize| Type::Plain { name, size: size as u64 };
     let whole = |name: &Option<String>, size: usize, list: &[btfparse::Member], is_union| {
         let name = name.clone().filter(|name| !name.is_empty());
         Type::Members { name, size: size as u64, members: members(list), is_union }
@@ -311,28 +376,37 @@ fn known(variant: &TypeVariant) -> Option<Type> {
             Type::Array { element: TypeId(*of.element_tid()), count: u64::from(*of.element_count()) }
         }
         TypeVariant::Ptr(of) => Type::Pointer { to: TypeId(*of.tid()) },
-        TypeVariant::Typedef(of) => alias(*of.tid()),
-        TypeVariant::Const(of) => alias(*of.tid()),
-        TypeVariant::Volatile(of) => alias(*of.tid()),
-        TypeVariant::Restrict(of) => alias(*of.tid()),
-        TypeVariant::TypeTag(of) => alias(*of.tid()),
-        TypeVariant::Int(of) => plain(*of.size()),
-        TypeVariant::Float(of) => plain(*of.size()),
-        TypeVariant::Enum(of) => plain(*of.size()),
-        TypeVariant::Enum64(of) => plain(*of.size()),
+        TypeVariant::Typedef(of) => alias(Alias::Name(text(of.name())), *of.tid()),
+        TypeVariant::Const(of) => alias(Alias::Qualifier("const"), *of.tid()),
+        TypeVariant::Volatile(of) => alias(Alias::Qualifier("volatile"), *of.tid()),
+        TypeVariant::Restrict(of) => alias(Alias::Qualifier("restrict"), *of.tid()),
+        TypeVariant::TypeTag(of) => alias(Alias::Qualifier(""), *of.tid()),
+        TypeVariant::Int(of) => plain(text(of.name()), *of.size()),
+        TypeVariant::Float(of) => plain(text(of.name()), *of.size()),
+        TypeVariant::Enum(of) => plain(enumeration(of.name()), *of.size()),
+        TypeVariant::Enum64(of) => plain(enumeration(of.name()), *of.size()),
+        TypeVariant::Fwd(of) => Type::Declared { name: format!("struct {}", text(of.name())) },
+        TypeVariant::FuncProto(_) => Type::Function,
         _ => return None,
     })
 }
 
+fn enumeration(name: &Option<String>) -> String {
+    match name.as_deref() {
+        Some(name) if !name.is_empty() => format!("enum {name}"),
+        _ => "enum".to_owned(),
+    }
+}
+
 fn member(member: &btfparse::Member) -> Member {
-    let (offset, bit_field) = match member.offset() {
+    let (offset, bits) = match member.offset() {
         Offset::ByteOffset(offset) => (u64::from(offset), None),
         Offset::BitOffsetAndSize(bit, bits) => {
-            let (bit, bits) = (u64::from(bit), u64::from(bits));
-            (bit / 8, Some((bit + bits).div_ceil(8) - bit / 8))
+            let (bit, count) = (u64::from(bit), u64::from(bits));
+            (bit / 8, Some(Bits { first: bit % 8, count }))
         }
     };
-    Member { name: member.name().filter(|name| !name.is_empty()), at: TypeId(member.tid()), offset, bit_field }
+    Member { name: member.name().filter(|name| !name.is_empty()), at: TypeId(member.tid()), offset, bits }
 }
 
 /// Of several types with one name the first is kept.

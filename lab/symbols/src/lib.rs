@@ -4,14 +4,16 @@
 //! from a file. Nothing is executed, and no address is looked up in a running process. `stats` interprets the
 //! counts.
 
+mod by_type;
 mod demangle;
 mod error;
-mod guest_program;
 mod image;
 mod kallsyms;
 mod kernel;
 mod kernel_layout;
 mod kernel_memory;
+mod kernel_types;
+mod layout;
 mod layouts;
 mod names;
 mod program;
@@ -21,10 +23,10 @@ mod types;
 mod written_btf;
 
 pub use error::SymbolError;
-pub use guest_program::GuestProgramNames;
 pub use image::Image;
 pub use kallsyms::Kallsyms;
 pub use kernel::KernelNames;
 pub use kernel_memory::{KernelMemory, Survey};
-pub use names::{Names, name_reading};
+pub use kernel_types::KernelTypes;
+pub use names::{InObject, Located, Names, StructureId, name_reading};
 pub use program::ProgramNames;

@@ -1,6 +1,10 @@
 //! Adds names to a report: keeps the top lines and sites of the plugin's report, with names for code and data.
 
+use crate::by_type::by_type;
+use crate::layouts::TypeId;
+use crate::types::TypeAt;
 use faultline_model::lens::data::{Code, Data};
+use faultline_model::lens::layout::Layout;
 use faultline_model::lens::raw::{RawInterrupts, RawLine, RawReport, Site, Space};
 use faultline_model::lens::reading::{
     InterruptReading, LINES_KEPT, Line, Overlap, Part, Reading, SITES_KEPT, SITES_KEPT_OF_LINE,
@@ -8,25 +12,86 @@ use faultline_model::lens::reading::{
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 
+/// A structure of the [`Names`] that gave it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StructureId(pub(crate) Described);
+
+/// Where a structure is described.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Described {
+    /// In a kernel's BTF.
+    Kernel(TypeId),
+    /// In a file's DWARF: the number of the file, and the place there.
+    File(usize, TypeAt),
+}
+
+/// A place in an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InObject {
+    /// The object's type.
+    pub of: StructureId,
+    /// Bytes from the object's beginning.
+    pub offset: u64,
+}
+
+impl InObject {
+    pub(crate) fn of_kernel((at, offset): (TypeId, u64)) -> Self {
+        InObject { of: StructureId(Described::Kernel(at)), offset }
+    }
+
+    pub(crate) fn of_file(file: usize, (at, offset): (TypeAt, u64)) -> Self {
+        InObject { of: StructureId(Described::File(file, at)), offset }
+    }
+}
+
+/// What a byte of memory belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Located {
+    /// Its name.
+    pub data: Data,
+    /// The object that contains it, if it is one whose type has members.
+    pub object: Option<InObject>,
+}
+
+impl From<Data> for Located {
+    fn from(data: Data) -> Self {
+        Located { data, object: None }
+    }
+}
+
 /// Names for the addresses of one report.
 pub trait Names {
     /// The place of an instruction; `None` if nothing is known about it.
     fn code(&self, address: u64) -> Option<Code>;
 
-    /// The data that contain a byte of memory. `contents`: its page was reached through a user mapping.
-    fn data(&self, address: u64, space: Space, contents: bool) -> Data;
+    /// The data that contain a byte of memory, and their type. `contents`: its page was reached through a user mapping.
+    fn locate(&self, address: u64, space: Space, contents: bool) -> Located;
+
+    /// The data alone.
+    fn data(&self, address: u64, space: Space, contents: bool) -> Data {
+        self.locate(address, space, contents).data
+    }
+
+    /// The name of a structure and its bytes; `None` if it has none.
+    fn structure(&self, of: StructureId) -> Option<(String, u64)>;
+
+    /// The layout of a structure, with the members of its members that contain one of `bytes`.
+    fn layout(&self, of: StructureId, bytes: &BTreeSet<u64>) -> Option<Layout>;
 }
 
 /// The report with names. `operations` is the number that its workload did in the counted part.
 pub fn name_reading(raw: RawReport, names: &dyn Names, operations: NonZeroU64) -> Reading {
+    let by_type = raw.accesses.as_deref().map(|lines| by_type(lines, names));
     let (lines, sites) = kept(raw.lines, raw.sites, names);
     let interrupt = raw.interrupt.map(|RawInterrupts { totals, lines_moved, lines, sites_moving, sites }| {
         let (lines, sites) = kept(lines, sites, names);
         InterruptReading { totals, lines_moved, lines, sites_moving, sites }
     });
     let both = [Some((&lines, &sites)), interrupt.as_ref().map(|part| (&part.lines, &part.sites))];
+    let of_types = by_type.iter().flat_map(|by_type| &by_type.types).flat_map(|of| &of.accesses);
+    let of_types = of_types.flat_map(|access| access.by_site.iter().map(|site| site.address));
     let addresses: BTreeSet<u64> =
-        both.into_iter().flatten().flat_map(|(lines, sites)| addresses(lines, sites)).collect();
+        both.into_iter().flatten().flat_map(|(lines, sites)| addresses(lines, sites)).chain(of_types).collect();
     let overlap = Overlap { busy_time: raw.busy_time, overlapping_time: raw.overlapping_time };
     Reading {
         format: Reading::FORMAT.to_owned(),
@@ -39,7 +104,6 @@ pub fn name_reading(raw: RawReport, names: &dyn Names, operations: NonZeroU64) -
         machine: raw.machine,
         regions: raw.regions,
         forks: raw.forks,
-        forced_blocks: raw.forced_blocks,
         problems: raw.problems,
         untyped: None,
         predicted_ns: raw.predicted_time_ns,
@@ -50,6 +114,7 @@ pub fn name_reading(raw: RawReport, names: &dyn Names, operations: NonZeroU64) -
         sites_moving: raw.sites_moving,
         sites,
         interrupt,
+        by_type,
         overlap: Some(overlap),
         code: addresses.into_iter().filter_map(|address| Some((address, names.code(address)?))).collect(),
     }

@@ -1,53 +1,116 @@
-//! Names for a program in user mode: those of its file, and the kinds of memory around it.
+//! Names for a program: those of its own file, of its libraries, and of other programs that it starts; and the kernel's
+//! if it was counted too.
 
 use crate::image::Image;
-use crate::names::Names;
+use crate::kernel::KernelNames;
+use crate::kernel_layout::KERNEL_FROM;
+use crate::names::{Described, Located, Names, StructureId};
 use faultline_model::lens::data::{Code, Data};
-use faultline_model::lens::raw::Space;
+use faultline_model::lens::layout::Layout;
+use faultline_model::lens::raw::{Mapping, Space};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// How far after the variables of a program at a fixed address its heap is searched for.
+/// How far after the program's variables its heap is searched for: Linux puts it within 32 MiB of them, and its libraries far away.
 const HEAP_BYTES: u64 = 1 << 30;
 
 /// A program's names.
 #[derive(Debug)]
 pub struct ProgramNames {
+    /// In the order in which they were mapped; those of the program's own file first.
+    modules: Vec<Module>,
+    kernel: Option<KernelNames>,
+}
+
+/// A file in the memory of a process.
+#[derive(Debug)]
+struct Module {
+    /// The file's name without directories.
+    name: String,
     image: Rc<Image>,
-    load_base: u64,
+    base: u64,
+    /// It is the program's own file.
+    is_program: bool,
+}
+
+impl Module {
+    fn in_file(&self, address: u64) -> Option<u64> {
+        address.checked_sub(self.base).filter(|&address| address < self.image.end)
+    }
 }
 
 impl ProgramNames {
-    /// Names of a program that was loaded at `load_base`: subtract it from an address to get the address in the file.
-    pub fn new(image: impl Into<Rc<Image>>, load_base: u64) -> Self {
-        ProgramNames { image: image.into(), load_base }
+    /// Names from what processes mapped. `image` finds the names in a file of the guest; files without are left out.
+    pub fn new(
+        mappings: &[Mapping],
+        mut image: impl FnMut(&str) -> Option<Rc<Image>>,
+        kernel: Option<KernelNames>,
+    ) -> Self {
+        let program = mappings.first().map(|mapping| mapping.path.as_str());
+        let mut modules: Vec<Module> = Vec::new();
+        for mapping in mappings {
+            let Some(image) = image(&mapping.path) else { continue };
+            let Some(base) = image.load_base(mapping.address, mapping.offset) else { continue };
+            if !modules.iter().any(|module| module.base == base && Rc::ptr_eq(&module.image, &image)) {
+                let name = mapping.path.rsplit('/').next().unwrap_or_default().to_owned();
+                modules.push(Module { name, image, base, is_program: Some(mapping.path.as_str()) == program });
+            }
+        }
+        modules.sort_by_key(|module| !module.is_program);
+        ProgramNames { modules, kernel }
     }
 
-    /// The address in the file; `None` if it is outside of it.
-    fn in_file(&self, address: u64) -> Option<u64> {
-        address.checked_sub(self.load_base).filter(|&address| address < self.image.end)
+    /// The file at an address of a process with its number, and the address in the file. Processes that run different programs rarely have files at the same
+    /// address; then the program's own comes first.
+    fn module(&self, address: u64) -> Option<(usize, &Module, u64)> {
+        self.modules.iter().enumerate().find_map(|(number, module)| Some((number, module, module.in_file(address)?)))
     }
 
-    /// The beginning of the heap, if it is known: after the program, if that is at a fixed address. A program that can be loaded
-    /// anywhere has its stack and libraries there.
+    /// Bytes from the end of the program's variables, if there is its heap.
     fn heap(&self, address: u64) -> Option<u64> {
-        let from = address.checked_sub(self.image.end).filter(|_| self.image.fixed)?;
-        (from < HEAP_BYTES).then_some(from)
+        let of_program = self.modules.iter().filter(|module| module.is_program);
+        let from = |module: &Module| address.checked_sub(module.base.wrapping_add(module.image.end));
+        of_program.filter_map(from).find(|&from| from < HEAP_BYTES)
     }
 }
 
 impl Names for ProgramNames {
     fn code(&self, address: u64) -> Option<Code> {
-        self.image.code(self.in_file(address)?)
+        if address >= KERNEL_FROM {
+            return self.kernel.as_ref()?.code(address);
+        }
+        let (_, module, offset) = self.module(address)?;
+        // Of a stripped library only the functions that others call have names.
+        let unnamed =
+            || Code { function: format!("[{}]", module.name), offset, inlined_into: None, file: None, line: None };
+        Some(module.image.code(offset).unwrap_or_else(unnamed))
     }
 
-    fn data(&self, address: u64, _space: Space, _contents: bool) -> Data {
-        if let Some((name, offset, field)) = self.in_file(address).and_then(|address| self.image.variable(address)) {
-            return Data::Symbol { name, offset, field };
+    fn locate(&self, address: u64, space: Space, contents: bool) -> Located {
+        if address >= KERNEL_FROM || space == Space::Physical {
+            let unknown = || Located::from(Data::Unknown { address });
+            return self.kernel.as_ref().map_or_else(unknown, |kernel| kernel.locate(address, space, contents));
         }
-        match (self.in_file(address), self.heap(address)) {
-            (Some(_), _) => Data::Unknown { address },
-            (None, Some(offset)) => Data::Heap { offset },
-            (None, None) => Data::Mapped { address },
+        match self.module(address) {
+            Some((number, module, in_file)) => match module.image.variable(in_file) {
+                Some(variable) => variable.located(number),
+                None => Data::Unknown { address }.into(),
+            },
+            None => self.heap(address).map_or(Data::Mapped { address }, |offset| Data::Heap { offset }).into(),
+        }
+    }
+
+    fn structure(&self, of: StructureId) -> Option<(String, u64)> {
+        match of.0 {
+            Described::File(number, at) => self.modules.get(number)?.image.structure(at),
+            Described::Kernel(_) => self.kernel.as_ref()?.structure(of),
+        }
+    }
+
+    fn layout(&self, of: StructureId, bytes: &BTreeSet<u64>) -> Option<Layout> {
+        match of.0 {
+            Described::File(number, at) => self.modules.get(number)?.image.layout(at, bytes),
+            Described::Kernel(_) => self.kernel.as_ref()?.layout(of, bytes),
         }
     }
 }

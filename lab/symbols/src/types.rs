@@ -2,6 +2,8 @@
 //!
 //! Type units and split DWARF are not supported: their types have no members here.
 
+use crate::layout::{Declared, Describe, Form, structure_name};
+use faultline_model::lens::layout::{Bits, Keyword};
 use gimli::{AttributeValue, DebugInfoOffset, Dwarf, EndianArcSlice, Operation, RunTimeEndian, Unit, UnitOffset};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,8 +18,8 @@ type Entry = gimli::DebuggingInformationEntry<Slice>;
 const DEEPEST: usize = 64;
 
 /// A type: the index of its unit in [`Types::units`], and its entry there.
-#[derive(Debug, Clone, Copy)]
-struct TypeAt {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct TypeAt {
     unit: usize,
     entry: UnitOffset,
 }
@@ -132,14 +134,40 @@ impl Types {
         Some(TypeAt { unit, entry: offset.to_unit_offset(&self.units[unit].header)? })
     }
 
-    /// The variable that contains `address`: name, offset, and the member there.
-    pub(crate) fn find(&self, address: u64) -> Option<(&str, u64, Option<String>)> {
+    /// The variable that contains `address`: name, type, offset, and the member there.
+    pub(crate) fn find(&self, address: u64) -> Option<(&str, TypeAt, u64, Option<String>)> {
         let (begin, variable) = self.variables.range(..=address).next_back()?;
         let offset = address - begin;
         if offset >= self.size(variable.at, DEEPEST)? {
             return None;
         }
-        Some((&variable.name, offset, self.member(variable.at, offset)))
+        Some((&variable.name, variable.at, offset, self.member(variable.at, offset)))
+    }
+
+    /// Whether a structure, union or class has that name, or another name for one.
+    pub(crate) fn has_structure(&self, name: &str) -> bool {
+        (0..self.units.len()).any(|unit| {
+            let mut entries = self.units[unit].entries();
+            while let Ok(Some(entry)) = entries.next_dfs() {
+                let is_named = || self.name(unit, entry).as_deref() == Some(name);
+                let found = match entry.tag() {
+                    gimli::DW_TAG_structure_type | gimli::DW_TAG_union_type | gimli::DW_TAG_class_type => is_named(),
+                    gimli::DW_TAG_typedef => {
+                        is_named() && structure_name(self, TypeAt { unit, entry: entry.offset() }).is_some()
+                    }
+                    _ => false,
+                };
+                if found {
+                    return true;
+                }
+            }
+            false
+        })
+    }
+
+    /// The kernel's `struct page`.
+    pub(crate) fn page(&self) -> Option<TypeAt> {
+        self.page
     }
 
     /// The member at a byte of `struct page`.
@@ -247,6 +275,74 @@ impl Types {
             gimli::DW_TAG_pointer_type | gimli::DW_TAG_reference_type => Some(u64::from(unit.encoding().address_size)),
             _ => None,
         }
+    }
+}
+
+impl Describe for Types {
+    type Id = TypeAt;
+
+    fn form(&self, at: TypeAt) -> Form<TypeAt> {
+        let Ok(entry) = self.units[at.unit].entry(at.entry) else { return Form::Unknown };
+        let (of, name) = (self.type_of(at.unit, &entry), self.name(at.unit, &entry));
+        let structure = |keyword| Form::Structure { keyword, name: name.clone(), members: self.declared(at) };
+        match entry.tag() {
+            gimli::DW_TAG_structure_type => structure(Keyword::Struct),
+            gimli::DW_TAG_class_type => structure(Keyword::Class),
+            gimli::DW_TAG_union_type => structure(Keyword::Union),
+            gimli::DW_TAG_array_type => self.array(at, of),
+            gimli::DW_TAG_pointer_type | gimli::DW_TAG_reference_type => Form::Pointer { to: of },
+            gimli::DW_TAG_typedef => Form::Named { name: name.unwrap_or_default(), of },
+            gimli::DW_TAG_const_type => Form::Qualified { word: "const", of },
+            gimli::DW_TAG_volatile_type => Form::Qualified { word: "volatile", of },
+            gimli::DW_TAG_restrict_type => Form::Qualified { word: "restrict", of },
+            gimli::DW_TAG_atomic_type => Form::Qualified { word: "_Atomic", of },
+            gimli::DW_TAG_subroutine_type => Form::Function,
+            gimli::DW_TAG_enumeration_type => {
+                Form::Plain { name: name.map_or_else(|| "enum".to_owned(), |name| format!("enum {name}")) }
+            }
+            _ => name.map_or(Form::Unknown, |name| Form::Plain { name }),
+        }
+    }
+
+    fn bytes(&self, at: TypeAt) -> Option<u64> {
+        self.size(at, DEEPEST)
+    }
+}
+
+impl Types {
+    /// The members of a structure in the order of their declaration; base classes have no name.
+    fn declared(&self, at: TypeAt) -> Vec<Declared<TypeAt>> {
+        let mut declared = Vec::new();
+        let Ok(mut tree) = self.units[at.unit].entries_tree(Some(at.entry)) else { return declared };
+        let Ok(root) = tree.root() else { return declared };
+        let mut children = root.children();
+        while let Ok(Some(child)) = children.next() {
+            declared.extend(self.declared_member(at.unit, child.entry()));
+        }
+        declared
+    }
+
+    /// A member; `None` for other entries, and for static members of classes, which are stored elsewhere.
+    fn declared_member(&self, unit: usize, entry: &Entry) -> Option<Declared<TypeAt>> {
+        let is_member = entry.tag() == gimli::DW_TAG_member;
+        let is_stored = !entry.has_attr(gimli::DW_AT_external) && !entry.has_attr(gimli::DW_AT_const_value);
+        if !is_stored || !is_member && entry.tag() != gimli::DW_TAG_inheritance {
+            return None;
+        }
+        let number = |attribute| entry.attr_value(attribute).and_then(|value| value.udata_value());
+        let bits = number(gimli::DW_AT_bit_size).map(|count| {
+            let first = number(gimli::DW_AT_data_bit_offset).unwrap_or(0) % 8;
+            Bits { first, count }
+        });
+        let name = if is_member { self.name(unit, entry) } else { None };
+        Some(Declared { name, at: self.type_of(unit, entry)?, offset: member_offset(entry), bits })
+    }
+
+    /// An array; of several dimensions, as one of all their elements.
+    fn array(&self, at: TypeAt, element: Option<TypeAt>) -> Form<TypeAt> {
+        let Some(element) = element else { return Form::Unknown };
+        let count = self.dimensions(at).into_iter().try_fold(1u64, |all, length| all.checked_mul(length?));
+        Form::Array { element, count }
     }
 }
 

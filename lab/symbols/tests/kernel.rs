@@ -34,7 +34,7 @@ fn report(lines: Value) -> RawReport {
         "machine": {"cpus": 2, "sockets": 1, "cpus_per_cache": 2, "line_bytes": 64, "quantum": 5, "private_quantum": 200,
             "instruction_ps": 500, "same_cache_ns": 20, "same_socket_ns": 50, "other_socket_ns": 150, "memory_ns": 80,
             "cache_lines": null, "cache_ways": null},
-        "program": null, "direct_map": DIRECT_MAP, "scope": "marks", "regions": 1, "forks": 0, "forced_blocks": 0,
+        "direct_map": DIRECT_MAP, "scope": "marks", "regions": 1,
         "problems": [], "predicted_time": 1000, "predicted_time_ns": 500,
         "totals": {"instructions": 1000, "accesses": 400, "transfers": transfers, "true_sharing": transfers, "false_sharing": 0,
             "by_cause": {"read": 0, "write": transfers},

@@ -4,14 +4,38 @@ mod compiled;
 
 use compiled::Compiled;
 use faultline_model::lens::data::{Code, Data};
-use faultline_model::lens::raw::Space;
+use faultline_model::lens::raw::{Mapping, Space};
 use faultline_symbols::{Image, Names, ProgramNames};
+use object::{Object, ObjectSegment, SegmentFlags, elf};
+use std::collections::BTreeSet;
+use std::rc::Rc;
 
 const C: &str = include_str!("programs/counters.c");
 const LOAD_BASE: u64 = 0x40_0000_0000;
 
+/// The names of a program that was loaded `load_base` above the addresses in its file.
 fn names(program: &Compiled, load_base: u64) -> ProgramNames {
-    ProgramNames::new(Image::parse(&program.bytes).unwrap(), load_base)
+    names_in(Image::parse(&program.bytes).unwrap(), &mapping(program, load_base))
+}
+
+fn names_in(image: Image, mapping: &Mapping) -> ProgramNames {
+    let image = Rc::new(image);
+    ProgramNames::new(std::slice::from_ref(mapping), |_| Some(image.clone()), None)
+}
+
+/// How its code was mapped: whole pages.
+fn mapping(program: &Compiled, load_base: u64) -> Mapping {
+    let file = object::File::parse(&program.bytes[..]).unwrap();
+    let is_code = |flags| matches!(flags, SegmentFlags::Elf { p_flags, .. } if p_flags.0 & elf::PF_X.0 != 0);
+    let code = file.segments().find(|segment| is_code(segment.flags())).unwrap();
+    let within_page = code.address() % 4096;
+    Mapping {
+        process: 1,
+        address: load_base + code.address() - within_page,
+        length: (code.size() + within_page).next_multiple_of(4096),
+        offset: code.file_range().0 - within_page,
+        path: "/srv/program".into(),
+    }
 }
 
 fn pie(options: &[&str]) -> Compiled {
@@ -45,6 +69,30 @@ fn members_are_named_down_to_the_last() {
 }
 
 #[test]
+fn variables_have_the_layouts_of_their_types() {
+    for dwarf in ["-gdwarf-4", "-gdwarf-5"] {
+        let program = pie(&["-g", dwarf]);
+        let names = names(&program, LOAD_BASE);
+        let pool = LOAD_BASE + program.address_of("pool");
+        let object = names.locate(pool + 44, Space::Virtual, false).object.unwrap();
+        assert_eq!((object.offset, names.structure(object.of).unwrap()), (44, ("pool".to_owned(), 128)), "{dwarf}");
+        let layout = names.layout(object.of, &BTreeSet::from([40])).unwrap();
+        let listed: Vec<(&str, &str, u64, u64)> = layout
+            .members
+            .iter()
+            .map(|member| (member.name.as_deref().unwrap_or(""), member.of.as_str(), member.offset, member.size))
+            .collect();
+        let grid = ("grid", "int[6]", 88, 24);
+        let expected = [("hits", "long int", 0, 8), ("misses", "long int", 8, 8), ("", "union", 16, 8)];
+        assert_eq!((&listed[..3], &listed[3..]), (&expected[..], &[("slots", "struct slot[4]", 24, 64), grid][..]));
+        let slot = &layout.members[3].inner.as_ref().unwrap().members[0];
+        assert_eq!((slot.name.as_deref(), slot.offset, slot.structure.as_deref()), (Some("[1]"), 40, Some("slot")));
+        let plain = names.locate(LOAD_BASE + program.address_of("plain"), Space::Virtual, false);
+        assert_eq!(plain.object, None, "a number");
+    }
+}
+
+#[test]
 fn code_has_function_line_and_what_it_was_inlined_into() {
     let program = pie(&["-g"]);
     let names = names(&program, LOAD_BASE);
@@ -70,12 +118,13 @@ fn without_debug_information_symbols_remain() {
 }
 
 #[test]
-fn a_stripped_program_names_nothing_and_does_no_harm() {
+fn a_stripped_program_has_its_own_name_alone() {
     let program = pie(&["-g0", "-s"]);
     let image = Image::parse(&program.bytes).unwrap();
     assert!(!image.has_symbols() && !image.has_debug_information());
-    let names = ProgramNames::new(image, LOAD_BASE);
-    assert_eq!(names.code(LOAD_BASE + 0x1100), None);
+    let names = names_in(image, &mapping(&program, LOAD_BASE));
+    assert_eq!(names.code(LOAD_BASE + 0x1100).unwrap().to_string(), "[program]");
+    assert_eq!(names.code(LOAD_BASE - 1), None);
     assert_eq!(names.data(LOAD_BASE + 0x1100, Space::Virtual, false), Data::Unknown { address: LOAD_BASE + 0x1100 });
 }
 
@@ -96,8 +145,9 @@ fn memory_around_the_program_has_a_kind() {
     assert!(matches!(names.data(pool + (1 << 22), Space::Virtual, false), Data::Heap { .. }));
     assert!(matches!(names.data(LOAD_BASE, Space::Virtual, false), Data::Mapped { .. }));
     let moved = pie(&["-g"]);
-    let names = ProgramNames::new(Image::parse(&moved.bytes).unwrap(), LOAD_BASE);
-    assert!(matches!(names.data(LOAD_BASE + (1 << 22), Space::Virtual, false), Data::Mapped { .. }));
+    let names = self::names(&moved, LOAD_BASE);
+    assert!(matches!(names.data(LOAD_BASE + (1 << 22), Space::Virtual, false), Data::Heap { .. }));
+    assert!(matches!(names.data(LOAD_BASE + (1 << 32), Space::Virtual, false), Data::Mapped { .. }));
     assert!(matches!(names.data(LOAD_BASE - 1, Space::Virtual, false), Data::Mapped { .. }));
 }
 
@@ -129,7 +179,7 @@ fn damaged_programs_never_panic() {
             bytes[at] ^= 0xff;
         }
         if let Ok(image) = Image::parse(&bytes) {
-            let names = ProgramNames::new(image, 0);
+            let names = names_in(image, &mapping(&program, 0));
             for address in (0..0x8000).step_by(7) {
                 names.code(address);
                 names.data(address, Space::Virtual, false);

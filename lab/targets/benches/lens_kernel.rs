@@ -13,7 +13,7 @@ use faultline_model::protocol::{self, Event};
 use faultline_targets::counting::{MachineModel, Quanta};
 use faultline_targets::host::HostPaths;
 use faultline_targets::qemu::{
-    EMULATOR_PROGRAM, Emulator, GuestExecution, GuestPaths, KernelImage, MachineRequest, QemuMachine,
+    EMULATOR_PROGRAM, Emulator, GuestExecution, GuestPaths, KernelImage, MachineRequest, Named, QemuMachine,
 };
 use faultline_targets::{Ending, Execution, Plugin, StopFlag, keeper};
 use std::ops::ControlFlow;
@@ -59,6 +59,7 @@ fn main() -> ExitCode {
         accelerator: Accelerator::Tcg,
         boot_limit: BOOT_LIMIT,
         parameters: Vec::new(),
+        named: Named::ByOptions,
     };
     let unpacked = target.join("qemu/usr/bin").join(EMULATOR_PROGRAM);
     let emulator =

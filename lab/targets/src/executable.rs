@@ -21,6 +21,17 @@ pub(crate) enum Architecture {
     Other(u16),
 }
 
+impl Architecture {
+    /// That of a file.
+    pub(crate) fn of<H: FileHeader>(header: &H, endian: H::Endian) -> Self {
+        match (header.e_machine(endian), header.is_class_64()) {
+            (elf::EM_X86_64, true) => Architecture::X86_64,
+            (elf::EM_386, _) => Architecture::I386,
+            (other, _) => Architecture::Other(other),
+        }
+    }
+}
+
 /// Whether it needs a dynamic loader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Linking {
@@ -50,11 +61,7 @@ impl Executable {
         if !matches!(header.e_type(endian), elf::ET_EXEC | elf::ET_DYN) {
             return Ok(None);
         }
-        let architecture = match (header.e_machine(endian), header.is_class_64()) {
-            (elf::EM_X86_64, true) => Architecture::X86_64,
-            (elf::EM_386, _) => Architecture::I386,
-            (other, _) => Architecture::Other(other),
-        };
+        let architecture = Architecture::of(header, endian);
         let segments = header.program_headers(endian, bytes)?;
         let needs_loader = segments.iter().any(|segment| segment.p_type(endian) == elf::PT_INTERP);
         let linking = if needs_loader { Linking::Dynamic } else { Linking::Static };

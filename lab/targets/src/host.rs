@@ -6,7 +6,10 @@ mod execute;
 mod facts;
 pub mod ping_pong;
 mod programs;
+mod room;
 mod topology;
+
+pub use room::machines_at_once;
 
 use crate::execution::LineSink;
 use crate::{Ending, Execution, StopFlag, Target, TargetError};

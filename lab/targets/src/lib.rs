@@ -1,7 +1,7 @@
 //! Where a run happens. A target describes its machine and executes workloads on it, with time limits.
 //!
-//! There are three: this host; a guest in an emulator, which boots for each execution; and a program in the emulator's user
-//! mode. The emulated ones can count with the lens (`counting`). `runner` decides what to execute and what to do with the output.
+//! There are two: this host, and a guest in an emulator, which boots for each execution. A guest can count with the lens
+//! (`counting`). `runner` decides what to execute and what to do with the output.
 
 pub mod counting;
 mod executable;
@@ -13,7 +13,6 @@ mod plugin;
 pub mod program_files;
 mod program_output;
 pub mod qemu;
-pub mod qemu_user;
 pub mod search_path;
 mod settings_guard;
 mod stop;

@@ -55,7 +55,7 @@ pub struct ProgramFiles {
 
 impl ProgramFiles {
     /// Collects the files of a program that runs in `directory` with that environment. A name without a slash is looked up in `PATH`. Fails if the
-    /// program, an interpreter, a library or an added file is missing, or if it is not for x86-64.
+    /// program, an interpreter, a library or an added file is missing, or if it is not for x86.
     pub fn find(
         program: &Path,
         directory: &Path,
@@ -152,10 +152,11 @@ impl Collector {
             .map_err(|problem| refused(file, &format!("can't be run: {problem}")))?
             .architecture
         {
-            Architecture::X86_64 => self.libraries.add(&resolved, &mut self.tree).map_err(missing_library),
-            Architecture::I386 => Err(refused(file, "is a 32-bit program; guests run programs for x86-64")),
+            Architecture::X86_64 | Architecture::I386 => {
+                self.libraries.add(&resolved, &mut self.tree).map_err(missing_library)
+            }
             Architecture::Other(number) => {
-                Err(refused(file, &format!("is for another architecture (ELF machine {number}), not for x86-64")))
+                Err(refused(file, &format!("is for another architecture (ELF machine {number}), not for x86")))
             }
         }
     }
@@ -227,7 +228,7 @@ fn missing_library(missing: MissingLibrary) -> TargetError {
 fn refused(program: &Path, reason: &str) -> TargetError {
     TargetError {
         problem: format!("{} {reason}", program.display()),
-        hint: "name a program in ELF for x86-64, as a compiler writes it, or a script".to_owned(),
+        hint: "name a program in ELF for x86-64 or 32-bit x86, as a compiler writes it, or a script".to_owned(),
     }
 }
 
@@ -273,7 +274,7 @@ mod tests {
         assert!(refusal(b"#!/nowhere/sh\n", 0o755).contains("needs the interpreter /nowhere/sh: cannot run"));
         let elf = |class, machine| [&b"\x7fELF"[..], &[class, 1, 1], &[0; 9], &[2, 0, machine, 0], &[0; 44]].concat();
         assert!(refusal(&elf(2, 0xb7), 0o755).contains("another architecture (ELF machine 183)"));
-        assert!(refusal(&elf(1, 3), 0o755).contains("is a 32-bit program"));
+        assert!(place.find(&place.program("x", &elf(1, 3), 0o755), &[]).is_ok(), "32-bit programs run too");
         let missing = place.find(Path::new("/nowhere/at/all"), &[]).unwrap_err().problem;
         assert!(missing.contains("No such file"), "{missing}");
         let unknown = place.find(Path::new("no-such-program-anywhere"), &[]).unwrap_err().problem;

@@ -43,6 +43,9 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// The fact that has the emulator's version.
+pub const EMULATOR_VERSION: &str = "emulator.version";
+
 /// A guest under hardware virtualisation must say hello within this time. Otherwise hardware virtualisation does not work here: the device
 /// may exist and create machines that hang for ever.
 const HARDWARE_TRIAL: Duration = Duration::from_secs(10);
@@ -62,10 +65,21 @@ pub struct MachineRequest {
     pub kernel: KernelImage,
     /// How instructions are executed.
     pub accelerator: Accelerator,
-    /// How long a boot may take until the agent's hello.
+    /// How long the kernel may print nothing until the agent's hello.
     pub boot_limit: Duration,
     /// Further parameters for the kernel.
     pub parameters: Vec<String>,
+    /// How a user names its properties.
+    pub named: Named,
+}
+
+/// How a user names the properties of a machine, for hints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Named {
+    /// As keys of `--on`.
+    InOn,
+    /// By options of their own.
+    ByOptions,
 }
 
 /// Paths on the host.
@@ -206,7 +220,7 @@ impl QemuMachine {
         };
         let boot =
             Boot { boot_limit, trials, tsc_khz, ..boot(&request, &paths, &emulator, &programs, &plan, PROBE_LIMIT) };
-        let probe = probe::run(&boot, stop).map_err(|error| match request.accelerator {
+        let probe = probe::run(&boot, request.named, stop).map_err(|error| match request.accelerator {
             Accelerator::Tcg => error,
             Accelerator::Kvm => TargetError {
                 problem: format!("hardware virtualisation does not work here: {}", error.problem),
@@ -308,9 +322,17 @@ impl QemuMachine {
         Boot { tsc_khz: self.tsc_khz, ..boot }
     }
 
+    /// The facts about the machine, whose executions load this plugin.
+    pub(crate) fn facts_with(&self, plugin: &Plugin) -> Facts {
+        let mut facts = Target::facts(self);
+        let memory = vec![PathBuf::from("MEMORY"); self.request.shape.sockets() as usize];
+        self.put_emulator(&mut facts, Some(plugin), &memory);
+        facts
+    }
+
     /// Adds facts about the emulator and its arguments.
-    fn put_emulator(&self, facts: &mut Facts) {
-        facts.text("emulator.version", &self.emulator.version);
+    fn put_emulator(&self, facts: &mut Facts, plugin: Option<&Plugin>, memory: &[PathBuf]) {
+        facts.text(EMULATOR_VERSION, &self.emulator.version);
         facts.text("emulator.accelerator", self.request.accelerator.word());
         let arguments = CommandLine {
             shape: self.request.shape,
@@ -319,9 +341,9 @@ impl QemuMachine {
             initramfs: Path::new("INITRAMFS"),
             parameters: &self.request.parameters,
             tsc_khz: self.tsc_khz,
-            plugin: None,
+            plugin,
             seed: None,
-            memory: &[],
+            memory,
         };
         let words = arguments.arguments();
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
@@ -486,7 +508,7 @@ impl Target for QemuMachine {
                 facts.0.insert(format!("host.{key}"), value);
             }
         }
-        self.put_emulator(&mut facts);
+        self.put_emulator(&mut facts, None, &[]);
         self.programs.put_digests(&mut facts);
         facts
     }

@@ -2,6 +2,7 @@
 
 use crate::access::{Access, Kind, Part, Work};
 use crate::cache::Cache;
+use crate::grant::Grant;
 use crate::held::{Copy, Held};
 use crate::line::Bytes;
 use crate::machine::Machine;
@@ -19,7 +20,19 @@ pub struct Cpu<'m> {
     /// None if the cache is unbounded.
     cache: Option<Cache>,
     evicted: Evicted,
+    disturbed: [Option<Disturbance>; 2],
     core: Core<'m>,
+}
+
+/// What an access changed for other CPUs that hold its line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Disturbance {
+    /// The line's number.
+    pub line: u64,
+    /// The CPU; `None` if there are several, or if the model does not know which one.
+    pub cpu: Option<CpuId>,
+    /// It has lost the line. Otherwise it may still read it, but its next write changes the model.
+    pub is_lost: bool,
 }
 
 /// Lines that an access evicted: at most one for each of its parts.
@@ -53,6 +66,14 @@ struct Sums {
     capacity_misses: u64,
 }
 
+/// The outcome of a part of an access.
+struct Touched {
+    cost: u64,
+    /// The CPU did not have the line.
+    is_miss: bool,
+    disturbance: Option<Disturbance>,
+}
+
 /// The outcome of making a line readable or owned.
 enum Got {
     /// Nothing had to be fetched.
@@ -61,9 +82,9 @@ enum Got {
     Cold,
     /// It came from memory, where a bounded cache had evicted it to.
     Refetched,
-    /// Others had it. `foreign`: bytes that they wrote since this CPU held the line, or that they wrote or read and now
-    /// lose.
-    Moved { distance: Distance, foreign: Bytes },
+    /// Others had it. `written`: bytes that they wrote since this CPU held the line, or wrote and now lose. `foreign`: these,
+    /// and those that they read and now lose.
+    Moved { distance: Distance, foreign: Bytes, written: Bytes },
 }
 
 impl Machine {
@@ -79,6 +100,7 @@ impl Machine {
             held: Held::new(),
             cache: self.caches().map(Cache::new),
             evicted: Evicted::default(),
+            disturbed: [None; 2],
             core: Core {
                 machine: self,
                 id,
@@ -96,20 +118,27 @@ impl<'m> Cpu<'m> {
     #[inline]
     pub fn access(&mut self, access: &Access) -> u64 {
         match access.only_part() {
-            Some(part) if self.recent.suffices(access, part) => 0,
+            Some(part) if self.recent.suffices(access, part) => {
+                self.disturbed = [None; 2];
+                0
+            }
             _ => self.access_slowly(access),
         }
     }
 
-    /// Bytes of a line (bit *i* for byte *i*) that this CPU may read, and bytes that it may write, without changing the
-    /// model and at no cost, as long as no other CPU touches the line and no bounded cache drops it. Returning no bytes
-    /// is always correct.
+    /// What this CPU may do with a line without a call of the model. Nothing is always correct.
     ///
-    /// A caller that runs one CPU at a time may skip such accesses until another CPU's turn, or until an access of this
-    /// CPU [evicts](Cpu::evicted) the line. Skipping is exact: hits do not change the order in which lines are evicted.
-    pub fn settled(&self, line: u64) -> (u64, u64) {
+    /// A caller that runs one CPU at a time may skip such accesses until an access of another CPU [disturbs](Cpu::disturbed)
+    /// them, or one of this CPU [evicts](Cpu::evicted) the line. Skipping is exact: hits do not change the order in which
+    /// lines are evicted.
+    pub fn grant(&self, line: u64) -> Grant<'m> {
         let entry = self.recent.entry(line);
-        if entry.number == line { entry.settled() } else { (0, 0) }
+        if entry.number == line { entry.grant() } else { Grant::NOTHING }
+    }
+
+    /// What the last access changed for other CPUs, one for each of its parts.
+    pub fn disturbed(&self) -> impl Iterator<Item = &Disturbance> {
+        self.disturbed.iter().flatten()
     }
 
     /// The lines that a bounded cache evicted for the last access that changed the model.
@@ -141,10 +170,16 @@ impl<'m> Cpu<'m> {
     fn access_slowly(&mut self, access: &Access) -> u64 {
         let (first, second) = access.parts();
         self.evicted.number = 0;
-        self.touch(access, first) + second.map_or(0, |second| self.touch(access, second))
+        let (cost, disturbance) = self.touch(access, first);
+        self.disturbed = [disturbance, None];
+        let Some(second) = second else { return cost };
+        let (second_cost, disturbance) = self.touch(access, second);
+        self.disturbed[1] = disturbance;
+        cost + second_cost
     }
 
-    fn touch(&mut self, access: &Access, part: Part) -> u64 {
+    /// Returns the cost, and what it changed for other CPUs.
+    fn touch(&mut self, access: &Access, part: Part) -> (u64, Option<Disturbance>) {
         let entry = self.recent.place(part.line);
         let mut copy = Copy::Held;
         if entry.number != part.line {
@@ -152,17 +187,18 @@ impl<'m> Cpu<'m> {
                 self.held.save(entry, Copy::Held);
             }
             (*entry, copy) = self.held.load(part.line, self.core.id, || self.core.machine.lines().group(part.line));
-            entry.foreign = self.core.questions.foreign(part.line);
+            let asked = self.core.questions.foreign(part.line);
+            (entry.foreign, entry.is_asked) = (asked.unwrap_or(0), asked.is_some());
         }
         if access.contents && !entry.is_contents {
             entry.group.mark_contents();
             entry.is_contents = true;
         }
-        let (cost, is_miss) = self.core.touch(access, part, entry, copy);
+        let Touched { cost, is_miss, disturbance } = self.core.touch(access, part, entry, copy);
         if is_miss {
             self.make_room(part.line);
         }
-        cost
+        (cost, disturbance)
     }
 
     /// Evicts another line for a fetched one, if the cache is full.
@@ -201,30 +237,34 @@ impl<'m> Core<'m> {
         }
     }
 
-    /// Executes a part of an access on its line's entry. Returns the cost, and whether the line had to be fetched.
-    fn touch(&mut self, access: &Access, part: Part, entry: &mut Entry<'m>, copy: Copy) -> (u64, bool) {
-        if part.bytes & entry.foreign != 0 {
-            entry.foreign = self.questions.answer(part.line, part.bytes, &mut self.tally);
-        }
-        let (got, is_miss) = match access.kind {
+    /// Executes a part of an access on its line's entry.
+    fn touch(&mut self, access: &Access, part: Part, entry: &mut Entry<'m>, copy: Copy) -> Touched {
+        let (got, is_miss, disturbance) = match access.kind {
             Kind::Read => self.read(entry, copy, part.bytes),
             Kind::Write | Kind::Atomic => self.write(entry, copy, part.bytes),
         };
+        if part.bytes & entry.foreign != 0 {
+            let moves = matches!(got, Got::Moved { .. });
+            entry.foreign = self.questions.answer(part.line, part.bytes, moves, &mut self.tally);
+        }
         let cost = match got {
             Got::Hit | Got::Cold => 0,
             Got::Refetched => self.count_capacity_miss(access),
-            Got::Moved { distance, foreign } => self.count_transfer(access, part, entry, distance, foreign),
+            Got::Moved { distance, foreign, written } => {
+                self.classify(access, part, entry, distance, foreign, written);
+                self.count_transfer(access, distance)
+            }
         };
-        (cost, is_miss)
+        Touched { cost, is_miss, disturbance }
     }
 
-    /// Returns the outcome, and whether the CPU did not have the line.
-    fn read(&mut self, entry: &mut Entry<'m>, copy: Copy, bytes: Bytes) -> (Got, bool) {
+    /// Returns the outcome, whether the CPU did not have the line, and what changed for others.
+    fn read(&mut self, entry: &mut Entry<'m>, copy: Copy, bytes: Bytes) -> (Got, bool, Option<Disturbance>) {
         let before = entry.version();
         let word = entry.line().fetch(self.id, (copy == Copy::Held).then_some(before));
         if has(copy, entry, word) {
             self.note_read(entry, word, bytes);
-            return (Got::Hit, false);
+            return (Got::Hit, false, None);
         }
         if before != word.version() {
             entry.hold(word.version(), self.id);
@@ -237,10 +277,14 @@ impl<'m> Core<'m> {
             Some(owner) => {
                 let distance = Distance::between(self.machine.topology(), self.id, owner);
                 let stamped = entry.group.stamps(entry.number).map_or(0, |stamps| stamps.since(before));
-                Got::Moved { distance, foreign: stamped | entry.line().written() }
+                let written = stamped | entry.line().written();
+                Got::Moved { distance, foreign: written, written }
             }
         };
-        (got, true)
+        // The owner may not write any more without a change.
+        let disturbance =
+            word.owner().map(|owner| Disturbance { line: entry.number, cpu: Some(owner), is_lost: false });
+        (got, true, disturbance)
     }
 
     /// An owner's reads affect nobody; a reader's reads matter to the CPU that writes next.
@@ -257,14 +301,14 @@ impl<'m> Core<'m> {
         }
     }
 
-    /// Returns the outcome, and whether the CPU did not have the line.
-    fn write(&mut self, entry: &mut Entry<'m>, copy: Copy, bytes: Bytes) -> (Got, bool) {
+    /// Returns the outcome, whether the CPU did not have the line, and what changed for others.
+    fn write(&mut self, entry: &mut Entry<'m>, copy: Copy, bytes: Bytes) -> (Got, bool, Option<Disturbance>) {
         let before = entry.version();
         let word = entry.line().own(self.id);
         if word.is_exclusive_to(self.id) {
             entry.line().note_written(bytes);
             entry.noted_written |= bytes;
-            return (Got::Hit, false);
+            return (Got::Hit, false, None);
         }
         let had = has(copy, entry, word);
         let was_reader = word.owner() != Some(self.id) && before == word.version();
@@ -286,13 +330,26 @@ impl<'m> Core<'m> {
                 // This CPU may have read what the owner wrote and now loses: the two share it nevertheless.
                 let is_anothers = word.owner().is_some_and(|owner| owner != self.id);
                 let by_owner = if is_anothers { past.written } else { 0 };
-                Got::Moved { distance, foreign: past.lost | stamped | by_owner }
+                let written = stamped | by_owner;
+                Got::Moved { distance, foreign: past.lost | written, written }
             }
             None if had => Got::Hit,
             None if is_from_memory(copy, before, word) => Got::Refetched,
             None => Got::Cold,
         };
-        (got, !had)
+        let disturbance = losers.map(|_| Disturbance { line: entry.number, cpu: self.only_loser(word), is_lost: true });
+        (got, !had, disturbance)
+    }
+
+    /// The CPU that loses the line when this CPU writes to it in the state `word`, if it is known to be the only one.
+    fn only_loser(&self, word: Word) -> Option<CpuId> {
+        let owner = word.owner().filter(|&owner| owner != self.id);
+        match (owner, word.readers()) {
+            (Some(owner), Readers::Nobody | Readers::Unnamed(0)) => Some(owner),
+            (Some(owner), Readers::One(reader)) if reader == self.id => Some(owner),
+            (None, Readers::One(reader)) => Some(reader),
+            _ => None,
+        }
     }
 
     /// The distance to the CPUs that lose the line when this CPU writes to it in the state `word`. None if no CPU loses
@@ -313,14 +370,21 @@ impl<'m> Core<'m> {
         }
     }
 
-    fn count_transfer(
+    fn count_transfer(&mut self, access: &Access, distance: Distance) -> u64 {
+        self.sums_of(access).transfers += 1;
+        self.machine.costs().of(distance, self.machine.topology())
+    }
+
+    /// Counts a transfer as true or, until it is known better, as false sharing.
+    fn classify(
         &mut self,
         access: &Access,
         part: Part,
         entry: &mut Entry<'m>,
         distance: Distance,
         foreign: Bytes,
-    ) -> u64 {
+        written: Bytes,
+    ) {
         let key = Key {
             line: part.line,
             site: access.site,
@@ -332,14 +396,13 @@ impl<'m> Core<'m> {
             size: part.size(),
         };
         let is_true = part.bytes & foreign != 0;
-        self.tally.add(key, is_true);
+        self.tally.add(key, is_true, foreign);
         if !is_true && foreign != 0 {
-            entry.watch(self.questions.ask(&key, foreign));
-        } else if entry.foreign != 0 {
-            entry.watch(self.questions.pass(part.line));
+            entry.is_asked = true;
+            entry.watch(self.questions.ask(&key, part.bytes, foreign, written));
+        } else if entry.is_asked {
+            entry.watch(self.questions.pass(part.line, written));
         }
-        self.sums_of(access).transfers += 1;
-        self.machine.costs().of(distance, self.machine.topology())
     }
 
     fn count_capacity_miss(&mut self, access: &Access) -> u64 {

@@ -21,12 +21,17 @@ pub(crate) enum Copy {
 /// used.
 const CHUNK_LINES: u64 = 16;
 
+/// Number of chunks that are remembered. Lines that are fetched and lines that are evicted for them are in different ones.
+const LAST: usize = 8;
+
 /// The lines, in chunks of neighbours.
 #[derive(Debug)]
 pub(crate) struct Held<'m> {
     /// The place of the chunk with a given number.
     places: FxHashMap<u64, u32>,
     chunks: Vec<Chunk<'m>>,
+    /// The last chunks that were looked for, by number and place: neighbours are often looked for one after the other.
+    last: [(u64, u32); LAST],
 }
 
 #[derive(Debug)]
@@ -46,7 +51,7 @@ struct Kept {
 impl<'m> Held<'m> {
     /// Holds no lines.
     pub(crate) fn new() -> Self {
-        Held { places: FxHashMap::default(), chunks: Vec::new() }
+        Held { places: FxHashMap::default(), chunks: Vec::new(), last: [(u64::MAX, 0); LAST] }
     }
 
     /// The entry of a line, and whether there is a copy. `find` returns the group of a line that is new here.
@@ -66,12 +71,17 @@ impl<'m> Held<'m> {
     }
 
     fn chunk(&mut self, line: u64, find: impl FnOnce() -> &'m Group) -> &mut Chunk<'m> {
-        let place = *self.places.entry(line / CHUNK_LINES).or_insert_with(|| {
-            let never = Kept { version_and_copy: Copy::Never as u64, noted_read: 0 };
-            self.chunks.push(Chunk { group: find(), lines: [never; CHUNK_LINES as usize] });
-            (self.chunks.len() - 1) as u32
-        });
-        &mut self.chunks[place as usize]
+        let number = line / CHUNK_LINES;
+        let last = &mut self.last[number as usize % LAST];
+        if last.0 != number {
+            let place = *self.places.entry(number).or_insert_with(|| {
+                let never = Kept { version_and_copy: Copy::Never as u64, noted_read: 0 };
+                self.chunks.push(Chunk { group: find(), lines: [never; CHUNK_LINES as usize] });
+                (self.chunks.len() - 1) as u32
+            });
+            *last = (number, place);
+        }
+        &mut self.chunks[last.1 as usize]
     }
 }
 

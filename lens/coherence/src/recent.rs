@@ -1,6 +1,7 @@
 //! The lines that a CPU has touched recently: a direct-mapped table in which most accesses finish.
 
 use crate::access::{Access, Kind, Part};
+use crate::grant::Grant;
 use crate::group::Group;
 use crate::line::{Bytes, Line};
 use crate::topology::CpuId;
@@ -32,6 +33,8 @@ pub(crate) struct Entry<'m> {
     /// Bytes whose access proves that a transfer of the line is true sharing; until then it counts as false sharing. See
     /// [`Questions`](crate::questions::Questions). 0 if there is no such question.
     pub(crate) foreign: Bytes,
+    /// There has been such a question about the line.
+    pub(crate) is_asked: bool,
     /// The page is already recorded as contents.
     pub(crate) is_contents: bool,
     /// What must be remembered of this entry has already been saved elsewhere.
@@ -50,6 +53,7 @@ impl<'m> Entry<'m> {
             noted_read: 0,
             noted_written: 0,
             foreign: 0,
+            is_asked: false,
             is_contents: group.is_contents(),
             is_saved: true,
         }
@@ -97,12 +101,16 @@ impl<'m> Entry<'m> {
         self.noted_written &= !foreign;
     }
 
-    /// The bytes that can be read, and those that can be written, without any change in the line's present state.
-    pub(crate) fn settled(&self) -> (Bytes, Bytes) {
-        let word = self.line().word();
-        let read = if word.is_same_version(self.own) { self.noted_read } else { 0 };
-        let written = if word == self.own { self.noted_written } else { 0 };
-        (read, written)
+    /// What the CPU may do in the line's present state.
+    pub(crate) fn grant(&self) -> Grant<'m> {
+        let line = self.line();
+        let word = line.word();
+        let readable = if word.is_same_version(self.own) { self.noted_read } else { 0 };
+        match word == self.own {
+            // Its writes need only be recorded.
+            true => Grant::new(line, readable, !self.foreign, self.noted_written),
+            false => Grant::new(line, readable, 0, 0),
+        }
     }
 
     /// Whether the access changes nothing.

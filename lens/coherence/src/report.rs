@@ -20,6 +20,8 @@ pub struct LineReport {
     pub by_site: Vec<(u64, u64)>,
     /// Transfers by the bytes of the line that the access touched: first byte, number of bytes, transfers; most first.
     pub by_offset: Vec<(u8, u8, u64)>,
+    /// Transfers by each kind of access, in order.
+    pub by_access: Vec<(AccessKey, Count)>,
     /// Whether its page was reached through a mapping of user space.
     pub contents: bool,
     /// Sum of its transfers' costs in clocks, one transfer after the other, because a line is in one place at a time.
@@ -27,6 +29,19 @@ pub struct LineReport {
     /// their way at once. No machine can complete all accesses to the line sooner (the bottleneck bound of Denning and
     /// Buzen, "The operational analysis of queueing network models", 1978).
     pub occupied: u64,
+}
+
+/// What distinguishes accesses to a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AccessKey {
+    /// The first byte of the line that the access touched.
+    pub offset: u8,
+    /// Number of bytes of the line that it touched.
+    pub size: u8,
+    /// The instruction.
+    pub site: u64,
+    /// Whether it read or wrote.
+    pub cause: Cause,
 }
 
 /// An instruction's transfers.
@@ -109,7 +124,7 @@ struct LineSums {
     count: Count,
     by_cpu: BTreeMap<CpuId, u64>,
     by_site: BTreeMap<u64, u64>,
-    by_offset: BTreeMap<(u8, u8), u64>,
+    by_access: BTreeMap<AccessKey, Count>,
     reads: u64,
     writes: u64,
     reads_cost: u64,
@@ -127,11 +142,16 @@ impl LineSums {
         self.count.add(count);
         *self.by_cpu.entry(cpu).or_default() += count.total();
         *self.by_site.entry(key.site).or_default() += count.total();
-        *self.by_offset.entry((key.offset, key.size)).or_default() += count.total();
+        let access = AccessKey { offset: key.offset, size: key.size, site: key.site, cause: key.cause };
+        self.by_access.entry(access).or_default().add(count);
     }
 
     fn into_report(self, machine: &Machine, line: u64) -> LineReport {
-        let by_offset = most_first(self.by_offset).into_iter().map(|((offset, size), count)| (offset, size, count));
+        let mut by_offset: BTreeMap<(u8, u8), u64> = BTreeMap::new();
+        for (access, count) in &self.by_access {
+            *by_offset.entry((access.offset, access.size)).or_default() += count.total();
+        }
+        let by_offset = most_first(by_offset).into_iter().map(|((offset, size), count)| (offset, size, count));
         let share = if self.reads > self.writes { self.writes as f64 / self.reads as f64 } else { 1.0 };
         LineReport {
             line,
@@ -140,6 +160,7 @@ impl LineSums {
             by_cpu: self.by_cpu,
             by_site: most_first(self.by_site),
             by_offset: by_offset.collect(),
+            by_access: self.by_access.into_iter().collect(),
             contents: machine.lines().group(line).is_contents(),
         }
     }

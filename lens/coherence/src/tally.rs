@@ -1,6 +1,7 @@
 //! The counts of one CPU: its transfers, by line and by place in the code.
 
-use crate::access::Context;
+use crate::access::{Context, LINE_BYTES};
+use crate::line::Bytes;
 use crate::topology::{CpuId, Topology};
 use rustc_hash::FxHashMap;
 use std::hash::{Hash, Hasher};
@@ -80,16 +81,26 @@ impl Hash for Key {
 /// Transfers of one key. Sharing is *true* if the CPU, while it holds the line, touches a byte that another CPU wrote
 /// since it last held the line. If it takes the line to write, a byte that another CPU wrote or read before it lost the
 /// line counts too. Sharing is *false* if the CPU never does (after Dubois et al., "The detection and elimination of
-/// useless misses in multiprocessors", ISCA 1993), nor does so in its next four transfers of the line. So a lock and the
-/// data that it protects do not share falsely for being on one line. Reads that one instruction repeats count as one of
-/// the four.
+/// useless misses in multiprocessors", ISCA 1993), nor does so in its next four transfers of the line while other CPUs also
+/// write what this access touches. So a lock and the data that it protects do not share falsely for being on one line. Reads
+/// that one instruction repeats count as one of the four. If other CPUs do not write what this access touches, and the CPU
+/// needs another transfer to touch a byte of theirs, then that one is true sharing, and this one is false.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Count {
     /// Transfers with true sharing.
     pub true_sharing: u64,
     /// Transfers with false sharing.
     pub false_sharing: u64,
+    /// For each [word](WORD_BYTES) of the line: transfers before which other CPUs had used it since this CPU held the
+    /// line. They had written it; or had read it, if this CPU takes the line from them to write.
+    pub others: [u32; WORDS],
 }
+
+/// Bytes of a word of a line.
+pub const WORD_BYTES: u64 = 4;
+
+/// Words of a line.
+pub const WORDS: usize = (LINE_BYTES / WORD_BYTES) as usize;
 
 impl Count {
     /// All of them.
@@ -100,8 +111,23 @@ impl Count {
     pub(crate) fn add(&mut self, other: &Count) {
         self.true_sharing += other.true_sharing;
         self.false_sharing += other.false_sharing;
+        self.others.iter_mut().zip(other.others).for_each(|(sum, more)| *sum = sum.saturating_add(more));
+    }
+
+    /// One more transfer, before which others had used these bytes.
+    fn add_others(&mut self, foreign: Bytes) {
+        let mut left = foreign;
+        while left != 0 {
+            let word = u64::from(left.trailing_zeros()) / WORD_BYTES;
+            let transfers = &mut self.others[word as usize];
+            *transfers = transfers.saturating_add(1);
+            left &= !(WORD << (word * WORD_BYTES));
+        }
     }
 }
+
+/// The bytes of the first word.
+const WORD: Bytes = (1 << WORD_BYTES) - 1;
 
 /// Transfers by key.
 ///
@@ -120,8 +146,9 @@ const GATHERED: usize = 128;
 
 #[derive(Debug, Clone, Copy)]
 enum Change {
-    True,
-    False,
+    /// A transfer; the bytes that others had used.
+    True(Bytes),
+    False(Bytes),
     /// That many suspected false-sharing transfers turned out to be true sharing.
     Corrected(u64),
 }
@@ -144,8 +171,9 @@ impl Tally {
         self.iter().map(|(_, count)| count.total()).sum()
     }
 
-    pub(crate) fn add(&mut self, key: Key, is_true: bool) {
-        self.note(key, if is_true { Change::True } else { Change::False });
+    /// A transfer. `foreign`: the bytes that others had used.
+    pub(crate) fn add(&mut self, key: Key, is_true: bool, foreign: Bytes) {
+        self.note(key, if is_true { Change::True(foreign) } else { Change::False(foreign) });
     }
 
     /// That many suspected false-sharing transfers turned out to be true sharing.
@@ -166,8 +194,14 @@ fn enter(counts: &mut Counts, changes: &[(Key, Change)]) {
     for (key, change) in changes {
         let count = counts.entry(*key).or_default();
         match change {
-            Change::True => count.true_sharing += 1,
-            Change::False => count.false_sharing += 1,
+            Change::True(foreign) => {
+                count.true_sharing += 1;
+                count.add_others(*foreign);
+            }
+            Change::False(foreign) => {
+                count.false_sharing += 1;
+                count.add_others(*foreign);
+            }
             Change::Corrected(times) => {
                 count.false_sharing -= times;
                 count.true_sharing += times;

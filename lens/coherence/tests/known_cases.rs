@@ -1,7 +1,9 @@
 //! Cases whose transfers can be derived on paper, run step by step in a seeded random order of CPUs, as in a fine
 //! interleaving.
 
-use faultline_coherence::{Access, Caches, Context, Costs, Cpu, Distance, Kind, Machine, Report, Topology, Work};
+use faultline_coherence::{
+    Access, Caches, Cause, Context, Costs, Count, Cpu, Distance, Kind, Machine, Report, Topology, Work,
+};
 use rand::SeedableRng;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
@@ -224,6 +226,27 @@ fn bytes_that_moved_a_line_are_told_apart() {
 }
 
 #[test]
+fn what_others_used_since_is_told_by_word() {
+    let machine = Machine::new(Topology::new(2, 1, 2).unwrap());
+    let (mut writer, mut reader) = (machine.cpu(0), machine.cpu(1));
+    let at = |offset: u64, size, kind| Access { size, ..access(0x1000 + offset, kind) };
+    for _ in 0..10 {
+        writer.access(&at(8, 4, Kind::Write));
+        writer.access(&at(12, 4, Kind::Write));
+        reader.access(&at(48, 8, Kind::Read));
+    }
+    let report = Report::new(&machine, [(0, writer.tally()), (1, reader.tally())]);
+    let [written, read] = &report.lines[0].by_access[..] else { panic!("{:?}", report.lines) };
+    let used = |count: &Count| -> Vec<(usize, u32)> {
+        count.others.iter().copied().enumerate().filter(|(_, transfers)| *transfers > 0).collect()
+    };
+    // The reader lost its copy ten times less one to the writer, and fetched what the writer had written ten times.
+    assert_eq!((written.0.offset, written.0.cause, used(&written.1)), (8, Cause::Write, vec![(12, 9), (13, 9)]));
+    assert_eq!((read.0.offset, read.0.cause, used(&read.1)), (48, Cause::Read, vec![(2, 10), (3, 10)]));
+    assert_eq!((written.1.false_sharing, read.1.false_sharing), (9, 10));
+}
+
+#[test]
 fn a_page_is_contents_once_it_was_reached_from_user_space() {
     let machine = Machine::new(Topology::new(2, 1, 2).unwrap());
     let (mut one, mut other) = (machine.cpu(0), machine.cpu(1));
@@ -424,4 +447,72 @@ fn who_adds_up_now_and_then_shares_falsely_in_between() {
     let report = Report::new(&machine, cpus.iter().map(|cpu| (cpu.id(), cpu.tally())));
     let share = report.count.false_sharing as f64 / report.count.total() as f64;
     assert!(share > 0.95, "{share}");
+}
+
+/// Transfers per step of CPUs in random order, and the share that is false sharing: with two words on one line, and with each on
+/// its own. `step` gets the addresses of the words, and whether the CPU does the first or the second half of its work.
+fn together_and_apart(step: impl Fn(&mut Cpu<'_>, [u64; 2], bool)) -> [(f64, f64); 2] {
+    const CPUS: u16 = 8;
+    const ROUNDS: u64 = 2000;
+    [[0x1000, 0x1008], [0x1000, 0x2000]].map(|words| {
+        let mut is_second = [false; CPUS as usize];
+        let report = run(CPUS, ROUNDS, |cpu, _| {
+            let half = &mut is_second[usize::from(cpu.id())];
+            step(cpu, words, *half);
+            *half = !*half;
+        });
+        let share = report.count.false_sharing as f64 / report.count.total().max(1) as f64;
+        (per_step(&report, CPUS, ROUNDS), share)
+    })
+}
+
+/// Whether the transfers of false sharing are those that separate lines save, to 5 % of a step. A step is half of an operation.
+fn assert_false_sharing_is_what_lines_of_their_own_save(step: impl Fn(&mut Cpu<'_>, [u64; 2], bool)) -> f64 {
+    let [(together, false_share), (apart, false_apart)] = together_and_apart(step);
+    let (saved, suspected) = ((together - apart).max(0.0), together * false_share);
+    assert!((saved - suspected).abs() < 0.05, "{together} together, {false_share} of them false; {apart} apart");
+    assert_eq!(false_apart, 0.0, "one word on a line");
+    suspected
+}
+
+fn site(site: u64, address: u64, kind: Kind) -> Access {
+    Access { site, ..access(address, kind) }
+}
+
+#[test]
+fn two_words_that_each_operation_writes_are_true_sharing() {
+    let at_once = assert_false_sharing_is_what_lines_of_their_own_save(|cpu, words, _| {
+        cpu.access(&site(1, words[0], Kind::Atomic));
+        cpu.access(&site(2, words[1], Kind::Atomic));
+    });
+    let one_after_the_other = assert_false_sharing_is_what_lines_of_their_own_save(|cpu, words, is_second| {
+        cpu.access(&site(1 + u64::from(is_second), words[usize::from(is_second)], Kind::Atomic));
+    });
+    assert!(at_once == 0.0 && one_after_the_other < 0.001, "{at_once} {one_after_the_other}");
+}
+
+#[test]
+fn a_word_of_one_cpu_beside_a_word_of_the_others_is_false_sharing() {
+    let suspected = assert_false_sharing_is_what_lines_of_their_own_save(|cpu, words, _| {
+        cpu.access(&access(words[usize::from(cpu.id() != 0)], Kind::Atomic));
+    });
+    assert!(suspected > 0.1, "{suspected}");
+}
+
+#[test]
+fn a_word_that_is_read_beside_one_that_is_written_is_false_sharing() {
+    let apart_in_time = assert_false_sharing_is_what_lines_of_their_own_save(|cpu, words, is_second| {
+        let kind = if is_second { Kind::Atomic } else { Kind::Read };
+        cpu.access(&site(1 + u64::from(is_second), words[usize::from(is_second)], kind));
+    });
+    let at_once = assert_false_sharing_is_what_lines_of_their_own_save(|cpu, words, _| {
+        cpu.access(&site(1, words[0], Kind::Read));
+        cpu.access(&site(2, words[1], Kind::Atomic));
+    });
+    assert!(apart_in_time > 0.35 && at_once > 0.8, "{apart_in_time} {at_once}");
+    let the_other_way_round = assert_false_sharing_is_what_lines_of_their_own_save(|cpu, words, _| {
+        cpu.access(&site(2, words[1], Kind::Atomic));
+        cpu.access(&site(1, words[0], Kind::Read));
+    });
+    assert_eq!(the_other_way_round, 0.0);
 }

@@ -2,15 +2,13 @@
 //! Where an access goes: maps what QEMU reports to an address that all CPUs share.
 
 use crate::qemu::{MemoryInfo, Qemu};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// How to interpret addresses.
+/// The addresses of a kernel with its processes.
 #[derive(Debug)]
-pub(crate) enum AddressSpace {
-    /// One process: its threads share its virtual addresses. Memory that it maps at two addresses counts as two.
-    Process,
-    /// A kernel with its processes.
-    Kernel(DirectMap),
+pub(crate) struct AddressSpace {
+    map: DirectMap,
 }
 
 /// An address as it is counted.
@@ -29,7 +27,7 @@ pub(crate) const KERNEL: u64 = 1 << 63;
 pub(crate) const DIRECT_MAP: u64 = 0xffff_8880_0000_0000;
 
 /// From here on the kernel maps single pages at fixed addresses, including registers of interrupt controllers.
-const FIXED_MAP: u64 = 0xffff_ffff_ff00_0000;
+pub(crate) const FIXED_MAP: u64 = 0xffff_ffff_ff00_0000;
 
 const CHUNK_SHIFT: u32 = 21;
 const CHUNK_BYTES: u64 = 1 << CHUNK_SHIFT;
@@ -41,13 +39,13 @@ const MOST_CHUNKS: usize = 1 << (40 - CHUNK_SHIFT);
 /// a look-up for each access would cost more than everything else. Chunk 0, with its holes for devices, is never
 /// learnt.
 #[derive(Debug)]
-pub(crate) struct DirectMap {
+struct DirectMap {
     /// Number of the chunk's first byte, with bit 0 set. 0: not known yet.
     chunks: Box<[AtomicU64]>,
 }
 
 impl DirectMap {
-    pub(crate) fn new() -> Self {
+    fn new() -> Self {
         DirectMap { chunks: (0..MOST_CHUNKS).map(|_| AtomicU64::new(0)).collect() }
     }
 
@@ -70,17 +68,37 @@ impl DirectMap {
         }
     }
 
+    /// The chunks that were learnt.
+    fn learnt(&self) -> Chunks {
+        // Relaxed: see `locate`.
+        let known = self.chunks.iter().map(|chunk| chunk.load(Relaxed)).zip(0..).filter(|(first, _)| *first != 0);
+        Chunks(known.collect())
+    }
+}
+
+/// Chunks of the direct map by what [`DirectMap`] keeps of each.
+#[derive(Debug)]
+pub(crate) struct Chunks(BTreeMap<u64, u64>);
+
+impl Chunks {
     /// The guest's physical address of the byte with QEMU's number `number`, if its chunk was learnt; otherwise
     /// `number`.
     pub(crate) fn physical(&self, number: u64) -> u64 {
         let first = (number & !(CHUNK_BYTES - 1)) | 1;
-        // Relaxed: see `locate`.
-        let chunk = self.chunks.iter().position(|chunk| chunk.load(Relaxed) == first);
-        chunk.map_or(number, |chunk| ((chunk as u64) << CHUNK_SHIFT) + number % CHUNK_BYTES)
+        self.0.get(&first).map_or(number, |chunk| (chunk << CHUNK_SHIFT) + number % CHUNK_BYTES)
     }
 }
 
 impl AddressSpace {
+    pub(crate) fn new() -> Self {
+        AddressSpace { map: DirectMap::new() }
+    }
+
+    /// The chunks of the direct map that the kernel reached.
+    pub(crate) fn learnt(&self) -> Chunks {
+        self.map.learnt()
+    }
+
     /// Where an access goes. None if it does not go to memory. Call it only in the access's callback.
     ///
     /// The kernel's own addresses outside the direct map are not translated: nothing else maps what is there (its
@@ -88,19 +106,14 @@ impl AddressSpace {
     #[inline]
     pub(crate) fn locate(&self, qemu: &Qemu, info: MemoryInfo, address: u64) -> Option<Place> {
         let kernel_place = |address| Some(Place { address, contents: false });
-        match self {
-            AddressSpace::Process => kernel_place(address),
-            AddressSpace::Kernel(map) => {
-                if address < KERNEL {
-                    qemu.memory_address(info, address).map(|address| Place { address, contents: true })
-                } else if address.wrapping_sub(DIRECT_MAP) < 1 << 46 {
-                    map.locate(qemu, info, address).and_then(kernel_place)
-                } else if address >= FIXED_MAP {
-                    qemu.memory_address(info, address).and_then(|_| kernel_place(address))
-                } else {
-                    kernel_place(address)
-                }
-            }
+        if address < KERNEL {
+            qemu.memory_address(info, address).map(|address| Place { address, contents: true })
+        } else if address.wrapping_sub(DIRECT_MAP) < 1 << 46 {
+            self.map.locate(qemu, info, address).and_then(kernel_place)
+        } else if address >= FIXED_MAP {
+            qemu.memory_address(info, address).and_then(|_| kernel_place(address))
+        } else {
+            kernel_place(address)
         }
     }
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Parses and checks the plugin's arguments, each `key=value`. Does nothing else.
 
-use crate::lockstep::Quanta;
 use crate::region_end::RegionEnd;
 use crate::selection::{CodeRange, Selection};
+use crate::turns::Quanta;
 use faultline_coherence::{Caches, CachesError, CostTable, Machine, Topology, TopologyError};
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
 
 /// The caller's request.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,8 +29,6 @@ pub(crate) struct Arguments {
     pub(crate) whole: bool,
     /// Which code is counted.
     pub(crate) selection: Selection,
-    /// How long the slowest CPU may make no progress while others wait for it.
-    pub(crate) stall: Duration,
     /// Who looks at the machine at the end of a region.
     pub(crate) region_end: Option<RegionEnd>,
 }
@@ -53,15 +50,13 @@ pub(crate) enum ArgumentError {
     Agent(String),
     #[error("kernel_too: only with agent")]
     KernelToo,
-    #[error("stall_seconds={0}: not from 1 to 86400")]
-    Stall(u64),
     #[error("{0}: must be given, as {0}={1}")]
     Missing(&'static str, &'static str),
     #[error("private_quantum={0}: below quantum, which is {1}")]
     Quanta(u64, u64),
-    #[error("quantum={0}: at least {LEAST_KERNEL_QUANTUM} in full-system emulation")]
+    #[error("quantum={0}: at least {LEAST_KERNEL_QUANTUM} for a kernel")]
     KernelQuantum(u64),
-    #[error("private_quantum={0}: not in full-system emulation, where quantum is the only one")]
+    #[error("private_quantum={0}: not for a kernel, where quantum is the only one")]
     KernelPrivateQuantum(u64),
     #[error("cache_lines and cache_ways: neither can be without the other")]
     HalfACache,
@@ -75,7 +70,7 @@ pub(crate) enum ArgumentError {
     Caches(#[from] CachesError),
 }
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 18] = [
     "cpus",
     "sockets",
     "cpus_per_cache",
@@ -92,7 +87,6 @@ const KEYS: [&str; 19] = [
     "whole",
     "agent",
     "kernel_too",
-    "stall_seconds",
     "say_end",
     "go_on",
 ];
@@ -100,28 +94,22 @@ const KEYS: [&str; 19] = [
 /// For programs. The first is well below the cost of a transfer. Otherwise a CPU that got a contended line would use it
 /// again and again before the next CPU's turn. The second is as small as work on private lines allows without becoming
 /// very slow; a CPU that spins on its own copy of a line sees a change late by as much.
-pub(crate) const PROGRAM_QUANTA: Quanta = Quanta { contended: 5, private: 200 };
+const PROGRAM_QUANTA: Quanta = Quanta { contended: 5, private: 200 };
 
 /// For kernels: a fraction of a page fault. Turns end at the ends of translation blocks, so a finer quantum costs
 /// hardly more, but a value below [`LEAST_KERNEL_QUANTUM`] would have no effect.
-pub(crate) const KERNEL_QUANTA: Quanta = Quanta { contended: 1000, private: 1000 };
+const KERNEL_QUANTA: Quanta = Quanta { contended: 1000, private: 1000 };
 
 /// A CPU runs at least one translation block in each round, so a quantum must be longer than the largest cost of a
 /// block with its transfers.
-pub(crate) const LEAST_KERNEL_QUANTUM: u64 = 500;
+const LEAST_KERNEL_QUANTUM: u64 = 500;
 
 /// Value of `cache_lines` for caches without bounds.
 const UNBOUNDED: &str = "unbounded";
 
-const DEFAULT_STALL_SECONDS: u64 = 10;
-const MOST_STALL_SECONDS: u64 = 86_400;
-
 impl Arguments {
-    /// Parses the arguments. `usual`: the default quanta.
-    pub(crate) fn parse<'a>(
-        arguments: impl IntoIterator<Item = &'a str>,
-        usual: Quanta,
-    ) -> Result<Self, ArgumentError> {
+    /// Parses the arguments.
+    pub(crate) fn parse<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Self, ArgumentError> {
         let mut given: [Option<&str>; KEYS.len()] = [None; KEYS.len()];
         for argument in arguments {
             let (key, value) = argument.split_once('=').ok_or_else(|| ArgumentError::Form(argument.into()))?;
@@ -136,13 +124,9 @@ impl Arguments {
         let cpus = count("cpus")?.ok_or(ArgumentError::Missing("cpus", "N"))?;
         let sockets = count("sockets")?.unwrap_or(1);
         let cpus_per_cache = count("cpus_per_cache")?.unwrap_or_else(|| cpus / sockets.max(1));
-        let stall_seconds = number("stall_seconds", given("stall_seconds"))?.unwrap_or(DEFAULT_STALL_SECONDS);
-        if !(1..=MOST_STALL_SECONDS).contains(&stall_seconds) {
-            return Err(ArgumentError::Stall(stall_seconds));
-        }
         let quantum = |key| number::<u64>(key, given(key));
         let selection = selection(given("agent"), switch("kernel_too", given("kernel_too"))?)?;
-        let usual = if selection.is_program() { PROGRAM_QUANTA } else { usual };
+        let usual = if selection.is_program() { PROGRAM_QUANTA } else { KERNEL_QUANTA };
         let output = given("output").filter(|path| !path.is_empty());
         Ok(Arguments {
             topology: Topology::new(cpus, sockets, cpus_per_cache)?,
@@ -157,7 +141,6 @@ impl Arguments {
             output: output.ok_or(ArgumentError::Missing("output", "FILE"))?.into(),
             whole: switch("whole", given("whole"))?,
             selection,
-            stall: Duration::from_secs(stall_seconds),
             region_end: match (given("say_end"), given("go_on")) {
                 (Some(say), Some(go_on)) => Some(RegionEnd { say: say.into(), go_on: go_on.into() }),
                 (None, None) => None,
@@ -248,42 +231,34 @@ mod tests {
 
     #[test]
     fn what_is_not_given_has_a_default() {
-        let arguments = Arguments::parse(["cpus=8", "output=r.json"], PROGRAM_QUANTA).unwrap();
+        let kernel = |more: &[&str]| Arguments::parse([&["cpus=8", "output=r.json"], more].concat()).unwrap();
+        let program = |more: &[&str]| kernel(&[&["agent=1000-2000"], more].concat());
+        let arguments = kernel(&[]);
         assert_eq!(arguments.topology, Topology::new(8, 1, 8).unwrap());
-        assert_eq!(arguments.quanta, Quanta { contended: 5, private: 200 });
         assert_eq!(arguments.costs.name, CostTable::DEFAULT);
         assert_eq!(arguments.caches, Some(Caches::DEFAULT));
-        assert!(!arguments.whole);
-        let two =
-            Arguments::parse(["cpus=8", "output=a=b", "sockets=2", "whole=on", "quantum=0"], PROGRAM_QUANTA).unwrap();
+        assert!(!arguments.whole && !arguments.selection.is_program());
+        let two = Arguments::parse(["cpus=8", "output=a=b", "sockets=2", "whole=on"]).unwrap();
         assert_eq!(two.topology, Topology::new(8, 2, 4).unwrap());
         assert_eq!(two.output, PathBuf::from("a=b"));
-        assert!(two.whole && two.quanta.contended == 0);
-        let kernel = |argument| Arguments::parse(["cpus=8", "output=r", argument], KERNEL_QUANTA).unwrap();
-        assert_eq!(kernel("whole=off").quanta, KERNEL_QUANTA);
-        assert_eq!(kernel("quantum=9000").quanta, Quanta { contended: 9000, private: 9000 });
-        assert_eq!((kernel("quantum=9000").check_turns(), kernel("quantum=600").check_turns()), (Ok(()), Ok(())));
-        assert_eq!(kernel("quantum=499").check_turns(), Err(ArgumentError::KernelQuantum(499)));
-        assert_eq!(kernel("private_quantum=4000").check_turns(), Err(ArgumentError::KernelPrivateQuantum(4000)));
-        let program = |more: &[&str]| {
-            Arguments::parse([&["cpus=8", "output=r", "agent=1000-2000"], more].concat(), KERNEL_QUANTA).unwrap()
-        };
-        assert!(program(&[]).selection.is_program() && !kernel("whole=off").selection.is_program());
-        assert_eq!((program(&[]).quanta, program(&["quantum=7"]).check_turns()), (PROGRAM_QUANTA, Ok(())));
-        let far = Arguments::parse(
-            ["cpus=8", "output=r", "other_socket_ns=130", "cache_lines=512", "cache_ways=8"],
-            PROGRAM_QUANTA,
-        )
-        .unwrap();
+        assert!(two.whole);
+        assert_eq!(arguments.quanta, KERNEL_QUANTA);
+        assert_eq!(kernel(&["quantum=9000"]).quanta, Quanta { contended: 9000, private: 9000 });
+        let turns = |quantum| kernel(&[quantum]).check_turns();
+        assert_eq!((turns("quantum=9000"), turns("quantum=600")), (Ok(()), Ok(())));
+        assert_eq!(turns("quantum=499"), Err(ArgumentError::KernelQuantum(499)));
+        assert_eq!(turns("private_quantum=4000"), Err(ArgumentError::KernelPrivateQuantum(4000)));
+        assert!(program(&[]).selection.is_program());
+        assert_eq!(program(&[]).quanta, Quanta { contended: 5, private: 200 });
+        assert_eq!((program(&["quantum=7"]).check_turns(), program(&["quantum=0"]).quanta.contended), (Ok(()), 0));
+        let far = kernel(&["other_socket_ns=130", "cache_lines=512", "cache_ways=8"]);
         assert_eq!((far.costs.other_socket_ns, far.caches), (130, Some(Caches { lines: 512, ways: 8 })));
-        let unbounded = Arguments::parse(["cpus=8", "output=r", "cache_lines=unbounded"], PROGRAM_QUANTA).unwrap();
-        assert_eq!(unbounded.caches, None);
+        assert_eq!(kernel(&["cache_lines=unbounded"]).caches, None);
     }
 
     #[test]
     fn what_can_not_be_is_refused_in_words() {
-        let refused =
-            |arguments: &[&str]| Arguments::parse(arguments.iter().copied(), PROGRAM_QUANTA).unwrap_err().to_string();
+        let refused = |arguments: &[&str]| Arguments::parse(arguments.iter().copied()).unwrap_err().to_string();
         assert_eq!(refused(&["output=r"]), "cpus: must be given, as cpus=N");
         assert_eq!(refused(&["cpus=2"]), "output: must be given, as output=FILE");
         assert_eq!(refused(&["cpus=2", "output="]), "output: must be given, as output=FILE");
@@ -296,7 +271,6 @@ mod tests {
             "agent=x: not FROM-TO, two hexadecimal addresses of a program's code"
         );
         assert_eq!(refused(&["cpus=2", "output=r", "kernel_too=on"]), "kernel_too: only with agent");
-        assert_eq!(refused(&["cpus=2", "output=r", "stall_seconds=0"]), "stall_seconds=0: not from 1 to 86400");
         assert_eq!(refused(&["cpus=2", "output=r", "sockets=0"]), "0 sockets: from 1 to 64 are possible");
         assert_eq!(refused(&["cpus=8", "output=r", "sockets=3"]), "8 CPUs don't divide evenly among 3 sockets");
         assert_eq!(

@@ -9,6 +9,9 @@
 //!
 //! The guest's time never goes back, and it is continuous where a region begins or ends.
 //!
+//! Outside a region a CPU may wait in a loop for a moment, while all others are idle. Such a loop takes much longer in an
+//! emulator than the time that it waits for. So time leaps ahead there too, at most to the next timer ([`crate::waiting`]).
+//!
 //! The emulator shares the instructions that remain until the next timer among the CPUs. Shortly before a timer turns would
 //! become very short. So time may leap to a timer that is due soon. It then stands still until the virtual time is there.
 
@@ -17,6 +20,8 @@ use crate::turns::Turns;
 /// The emulator's own time, in nanoseconds. Within a region only what it skipped counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OwnTime {
+    /// Instructions that all CPUs have executed.
+    pub(crate) instructions: i64,
     pub(crate) now_ns: i64,
     /// The part of it that was skipped while all CPUs were idle.
     pub(crate) skipped_ns: i64,
@@ -51,11 +56,6 @@ impl GuestTime {
         GuestTime { instruction_ps, phase: Phase::Outside { ahead_ns: 0 } }
     }
 
-    /// Whether this is within a region, since the last call of [`Self::advance`].
-    pub(crate) fn is_within(&self) -> bool {
-        matches!(self.phase, Phase::Within { .. })
-    }
-
     /// The guest's time, in nanoseconds. Within a region it stands still between two calls of [`Self::advance`], unless
     /// the emulator skips idle time.
     pub(crate) fn now(&self, own: OwnTime) -> i64 {
@@ -88,10 +88,11 @@ impl GuestTime {
         self.now(own)
     }
 
-    /// Leaps ahead within a region.
-    pub(crate) fn leap(&mut self, ahead_ns: i64) {
-        if let Phase::Within { now_ns, .. } = &mut self.phase {
-            *now_ns += ahead_ns;
+    /// Leaps ahead.
+    pub(crate) fn leap(&mut self, by_ns: i64) {
+        match &mut self.phase {
+            Phase::Outside { ahead_ns } => *ahead_ns += by_ns,
+            Phase::Within { now_ns, .. } => *now_ns += by_ns,
         }
     }
 
@@ -123,7 +124,7 @@ mod tests {
 
     impl Guest {
         fn new(busy: usize, instruction_ps: u32) -> Self {
-            let own = OwnTime { now_ns: 5_000, skipped_ns: 2_000 };
+            let own = OwnTime { instructions: 0, now_ns: 5_000, skipped_ns: 2_000 };
             Guest { own, turns: Turns::new(8, Grain::Coarse(QUANTUM)), time: GuestTime::new(instruction_ps), busy }
         }
 

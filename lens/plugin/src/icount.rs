@@ -6,8 +6,8 @@
 //! are found by that address, so their place in the table does not matter. Afterwards QEMU is asked for both, to see that
 //! the new function answers.
 //!
-//! QEMU limits a CPU's turn to the instructions that remain until the next timer. It computes them from the shift, the
-//! logarithm of nanoseconds to an instruction, which its adaptive mode changes while it runs. It is a field of
+//! QEMU limits a CPU's turn to its share of the instructions that remain until the next timer. It computes them from the
+//! shift, the logarithm of nanoseconds to an instruction, which its adaptive mode changes while it runs. It is a field of
 //! `timers_state`, and found by its effect on `icount_to_ns`.
 //!
 //! Source: accel/tcg/icount-common.c, accel/tcg/tcg-accel-ops.c and system/cpus.c of QEMU 10.0.
@@ -112,8 +112,9 @@ impl Icount {
         }
     }
 
-    /// QEMU's own time. Call it where QEMU asks for the time.
-    pub(crate) fn own_time(&self) -> OwnTime {
+    /// QEMU's own time, if an instruction takes 2 to the power of `shift` nanoseconds. Call it where QEMU asks for the time, while
+    /// nobody changes QEMU's shift.
+    pub(crate) fn own_time(&self, shift: i16) -> OwnTime {
         // SAFETY: QEMU itself would call the first function where it asks for the time, and the others are parts of it.
         unsafe {
             loop {
@@ -121,7 +122,8 @@ impl Icount {
                 let now_ns = (self.now)();
                 // On another thread than the CPUs', instructions may have been added meanwhile.
                 if (self.instructions)() == instructions {
-                    return OwnTime { now_ns, skipped_ns: now_ns - (self.to_ns)(instructions) };
+                    let skipped_ns = now_ns - (self.to_ns)(instructions);
+                    return OwnTime { instructions, now_ns: (instructions << shift) + skipped_ns, skipped_ns };
                 }
             }
         }
@@ -214,10 +216,18 @@ impl Icount {
 }
 
 impl Shift {
-    /// Within a region: as many instructions to a nanosecond as QEMU can be told, because the guest's time does not follow
-    /// them. Outside: as given to QEMU. Call it on the thread of the CPUs, with QEMU's lock.
-    pub(crate) fn set(&self, is_within: bool) {
+    /// As given to QEMU: the logarithm of nanoseconds to an instruction, until the first region.
+    pub(crate) fn given(&self) -> i16 {
+        self.given
+    }
+
+    /// Sets how QEMU shares the time until the next timer among `cpus` CPUs. Within a region as many instructions to a
+    /// nanosecond as QEMU can be told, because the guest's time does not follow them. Outside, each CPU may use all of this
+    /// time: usually one CPU works and the others are idle or wait for it, and turns would otherwise be very short. If all
+    /// work, the timer is late by the turns of the others. Call it on the thread of the CPUs, with QEMU's lock.
+    pub(crate) fn set(&self, is_within: bool, cpus: u16) {
+        let shift = if is_within { 0 } else { (self.given - cpus.ilog2() as i16).max(0) };
         // SAFETY: QEMU reads the place on this thread, or with the lock.
-        unsafe { self.place.write_volatile(if is_within { 0 } else { self.given }) };
+        unsafe { self.place.write_volatile(shift) };
     }
 }

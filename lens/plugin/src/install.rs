@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The plugin's entry point: checks the arguments and the emulator, then registers the first callbacks.
 
-use crate::arguments::{ArgumentError, Arguments, KERNEL_QUANTA, PROGRAM_QUANTA};
+use crate::arguments::{ArgumentError, Arguments};
 use crate::callbacks;
-use crate::fork;
 use crate::housekeeping::Housekeeping;
 use crate::icount::{Icount, NoClock};
-use crate::lens::{LENS, Lens, MachineParts, Watched, say};
+use crate::lens::{LENS, Lens, MachineParts, say};
 use crate::output;
 use crate::pace::Pace;
 use crate::qemu::{Info, Missing, PluginId, Qemu};
@@ -23,10 +22,10 @@ enum InstallError {
     Encoding,
     #[error(transparent)]
     Argument(#[from] ArgumentError),
-    #[error("{0}: it reads x86-64 and 32-bit x86 instructions alone")]
+    #[error("it counts machines alone: start QEMU's full-system emulator, in which programs run too")]
+    UserMode,
+    #[error("{0}: it counts x86-64 machines alone")]
     Target(String),
-    #[error("{0}: in full-system emulation it counts x86-64 kernels alone")]
-    System(String),
     #[error("the machine has {0} CPUs, cpus={1} says otherwise")]
     Cpus(c_int, u16),
     #[error(transparent)]
@@ -37,10 +36,6 @@ enum InstallError {
     NoClock(#[from] NoClock),
     #[error("{0}: can't be written: {1}")]
     Output(PathBuf, io::Error),
-    #[error("agent: only for a program in a machine")]
-    AgentInUserMode,
-    #[error("forks can't be watched: {0}")]
-    Fork(io::Error),
     #[error("it is loaded already")]
     Twice,
 }
@@ -74,52 +69,47 @@ pub unsafe extern "C" fn qemu_plugin_install(
 }
 
 fn install(id: PluginId, info: &Info, target: &str, arguments: &[&str]) -> Result<(), InstallError> {
-    if info.is_system && target != "x86_64" {
-        return Err(InstallError::System(target.into()));
+    if !info.is_system {
+        return Err(InstallError::UserMode);
     }
-    let is_64_bit = match target {
-        "x86_64" => true,
-        "i386" => false,
-        other => return Err(InstallError::Target(other.into())),
-    };
-    let usual = if info.is_system { KERNEL_QUANTA } else { PROGRAM_QUANTA };
-    let mut arguments = Arguments::parse(arguments.iter().copied(), usual)?;
+    if target != "x86_64" {
+        return Err(InstallError::Target(target.into()));
+    }
+    let mut arguments = Arguments::parse(arguments.iter().copied())?;
     let cpus = arguments.topology.cpus();
-    if info.is_system {
-        if info.cpus != c_int::from(cpus) {
-            return Err(InstallError::Cpus(info.cpus, cpus));
-        }
-        arguments.check_turns()?;
-    } else if arguments.selection.is_program() {
-        return Err(InstallError::AgentInUserMode);
+    if info.cpus != c_int::from(cpus) {
+        return Err(InstallError::Cpus(info.cpus, cpus));
     }
-    // The program may change its directory before the report is written.
+    arguments.check_turns()?;
     arguments.output = std::path::absolute(&arguments.output)
         .and_then(|path| output::check(&path).map(|()| path))
         .map_err(|error| InstallError::Output(arguments.output.clone(), error))?;
     let qemu = Qemu::find(info.version)?;
-    let watched = if info.is_system { Watched::Kernel } else { Watched::Program { is_64_bit } };
     let machine = arguments.machine()?;
-    let pace = match watched {
-        Watched::Program { .. } => Pace::threads(cpus.into(), arguments.quanta, arguments.stall),
-        Watched::Kernel => Pace::turns(cpus.into(), grain(&arguments), Scheduler::find(cpus.into())?),
-    };
-    let parts = match watched {
-        Watched::Program { .. } => None,
-        Watched::Kernel => Some(MachineParts { icount: Icount::find()?, housekeeping: Housekeeping::find()? }),
-    };
-    LENS.set(Lens::new(qemu, id, arguments, machine, watched, pace, parts)).map_err(|_| InstallError::Twice)?;
-    if !info.is_system {
-        fork::watch().map_err(InstallError::Fork)?;
-    }
+    let pace = Pace::new(cpus.into(), grain(&arguments), Scheduler::find(cpus.into())?);
+    let parts = MachineParts { icount: Icount::find()?, housekeeping: Housekeeping::find()? };
+    LENS.set(Lens::new(qemu, id, arguments, machine, pace, parts)).map_err(|_| InstallError::Twice)?;
     LENS.get().into_iter().for_each(callbacks::register);
     Ok(())
 }
 
-/// How finely the CPUs of a machine interleave.
+/// How finely the CPUs interleave.
 fn grain(arguments: &Arguments) -> Grain {
     match arguments.selection.is_program() {
         true => Grain::Fine(arguments.quanta),
         false => Grain::Coarse(arguments.quanta.contended),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_emulators_are_refused() {
+        let info = |is_system| Info { target_name: c"".as_ptr(), least_version: 0, version: 2, is_system, cpus: 2 };
+        let refused = |is_system, target| install(0, &info(is_system), target, &[]).unwrap_err().to_string();
+        assert!(refused(false, "x86_64").starts_with("it counts machines alone"));
+        assert_eq!(refused(true, "aarch64"), "aarch64: it counts x86-64 machines alone");
     }
 }

@@ -21,7 +21,12 @@ pub(crate) fn mark(bytes: &[u8]) -> Option<Mark> {
 
 /// Whether a CPU that executes it has nothing to do for now: `pause`, `hlt`, `mwait`.
 pub(crate) fn waits(bytes: &[u8]) -> bool {
-    matches!(bytes, [0xf3, 0x90] | [0xf4] | [0x0f, 0x01, 0xc9])
+    pauses(bytes) || matches!(bytes, [0xf4] | [0x0f, 0x01, 0xc9])
+}
+
+/// Whether an instruction is `pause`, with which loops wait.
+pub(crate) fn pauses(bytes: &[u8]) -> bool {
+    matches!(bytes, [0xf3, 0x90])
 }
 
 /// Whether an instruction returns from an interrupt or exception in 64-bit mode: `iretq`.
@@ -47,14 +52,15 @@ pub(crate) fn is_repeated(bytes: &[u8]) -> bool {
 }
 
 /// Whether an instruction's memory access, if it has one, is an atomic read-modify-write. It is if the instruction has
-/// a lock prefix, or is an `xchg` with memory, which needs no prefix. `is_64_bit`: whether 40…4f are REX prefixes.
-pub(crate) fn is_atomic(bytes: &[u8], is_64_bit: bool) -> bool {
+/// a lock prefix, or is an `xchg` with memory, which needs no prefix. In 32-bit code 40…4f are no REX prefixes, but whole
+/// instructions, so nothing comes after them.
+pub(crate) fn is_atomic(bytes: &[u8]) -> bool {
     let legacy = bytes.iter().take_while(|byte| is_legacy_prefix(**byte)).count();
     let (prefixes, mut rest) = bytes.split_at(legacy);
     if prefixes.contains(&0xf0) {
         return true;
     }
-    if is_64_bit && let [0x40..=0x4f, after @ ..] = rest {
+    if let [0x40..=0x4f, after @ ..] = rest {
         rest = after;
     }
     matches!(rest, [0x86 | 0x87, modrm, ..] if modrm >> 6 != 3)
@@ -105,14 +111,14 @@ mod tests {
 
     #[test]
     fn lock_prefixes_and_exchanges_with_memory_are_atomic() {
-        assert!(is_atomic(&[0xf0, 0xff, 0x00], true)); // lock incl (%rax)
-        assert!(is_atomic(&[0x66, 0xf0, 0x0f, 0xb1, 0x0a], true)); // lock cmpxchg %cx,(%rdx), prefixes in either order
-        assert!(is_atomic(&[0x48, 0x87, 0x07], true)); // xchg %rax,(%rdi)
-        assert!(is_atomic(&[0x65, 0x86, 0x07], true)); // xchg %al,%gs:(%rdi)
-        assert!(!is_atomic(&[0x48, 0x87, 0xc7], true)); // xchg %rax,%rdi
-        assert!(!is_atomic(&[0x48, 0x87, 0x07], false)); // dec %eax, were it one instruction of 32-bit code
-        assert!(!is_atomic(&[0x0f, 0xb1, 0x0a], true)); // cmpxchg %ecx,(%rdx) without lock
-        assert!(!is_atomic(&[0xf3, 0xa4], true)); // rep movsb
-        assert!(!is_atomic(&[], true));
+        assert!(is_atomic(&[0xf0, 0xff, 0x00])); // lock incl (%rax)
+        assert!(is_atomic(&[0x66, 0xf0, 0x0f, 0xb1, 0x0a])); // lock cmpxchg %cx,(%rdx), prefixes in either order
+        assert!(is_atomic(&[0x48, 0x87, 0x07])); // xchg %rax,(%rdi)
+        assert!(is_atomic(&[0x65, 0x86, 0x07])); // xchg %al,%gs:(%rdi)
+        assert!(!is_atomic(&[0x48, 0x87, 0xc7])); // xchg %rax,%rdi
+        assert!(!is_atomic(&[0x48])); // dec %eax in 32-bit code
+        assert!(!is_atomic(&[0x0f, 0xb1, 0x0a])); // cmpxchg %ecx,(%rdx) without lock
+        assert!(!is_atomic(&[0xf3, 0xa4])); // rep movsb
+        assert!(!is_atomic(&[]));
     }
 }

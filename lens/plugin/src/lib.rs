@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A TCG plugin for QEMU. It counts the cache lines that move between CPUs, in a program under QEMU's user mode or in a
-//! whole machine with its kernel.
+//! A TCG plugin for QEMU's full-system emulator. It counts the cache lines that move between the CPUs of a machine, of
+//! its kernel with its processes or of one program.
 //!
-//! Between a begin and an end mark in the program (or for its whole run) every memory access goes to a model of the
-//! CPUs' caches, `faultline-coherence`. When the program ends, the counts are written as JSON. Virtual clocks keep the
+//! Between a begin and an end mark in a program (or for its whole run) every memory access goes to a model of the
+//! CPUs' caches, `faultline-coherence`. When the machine ends, the counts are written as JSON. Virtual clocks keep the
 //! CPUs in step, so they interleave finely on a host with few CPUs. See the README for arguments, output and limits.
 //!
 //! - `qemu`: QEMU's C interface only; `install`, `callbacks`, `guest_clock`: the functions that QEMU calls.
 //! - `scheduler`, `inspector`, `icount`, `housekeeping`: functions of QEMU outside its plugin interface, for the CPUs of a
 //!   machine and its time; `memory_map`: how far QEMU's structures may be read.
-//! - `arguments`, `selection`, `gates`, `instruction`, `nest`, `site`, `lockstep`, `turns`, `overlap`, `guest_time`,
-//!   `settled`, `system_call`, `report`: plain logic, tested without QEMU.
-//! - `lens`: what the callbacks share; `pace`: keeps CPUs in step with `lockstep` or `turns`; `counter`: the counts of
+//! - `arguments`, `selection`, `gates`, `instruction`, `nest`, `site`, `turns`, `overlap`, `guest_time`, `waiting`,
+//!   `settled`, `report`: plain logic, tested without QEMU.
+//! - `lens`: what the callbacks share; `pace`: keeps CPUs in step with `turns`; `counter`: the counts of
 //!   one CPU; `address`: where its accesses go; `reached`: the addresses at which a machine's program reached lines.
-//! - `program`, `output`, `fork`: the program's file, the report's file, and processes that the program starts.
+//! - `output`: the report's file.
 
 mod address;
 mod arguments;
 mod callbacks;
 mod counter;
 mod event_word;
-mod fork;
 mod gates;
 mod guest_clock;
 mod guest_time;
@@ -30,13 +29,11 @@ mod inspector;
 mod install;
 mod instruction;
 mod lens;
-mod lockstep;
 mod memory_map;
 mod nest;
 mod output;
 mod overlap;
 mod pace;
-mod program;
 mod qemu;
 mod reached;
 mod region_end;
@@ -45,5 +42,5 @@ mod scheduler;
 mod selection;
 mod settled;
 mod site;
-mod system_call;
 mod turns;
+mod waiting;

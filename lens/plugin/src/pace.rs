@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Keeps the CPUs in step: those of a program, whose threads the host runs concurrently, or those of a machine that
-//! runs on one thread.
+//! Keeps the CPUs of a machine in step, which run on one thread.
 
-use crate::lockstep::{Lockstep, Quanta, Stepping};
 use crate::overlap::Times;
 use crate::scheduler::Scheduler;
 use crate::turns::{Grain, Turns};
 use std::cell::UnsafeCell;
-use std::time::Duration;
 
-/// One of the two ways.
-pub(crate) enum Pace {
-    /// Each CPU has a host thread.
-    Threads(Lockstep),
-    /// All CPUs share one host thread.
-    Turns(OneThread<Turns>, Scheduler),
+/// How CPUs are kept in step.
+pub(crate) struct Pace {
+    /// Whose turn it is, and the clocks.
+    pub(crate) turns: OneThread<Turns>,
+    /// Ends turns.
+    pub(crate) scheduler: Scheduler,
 }
 
 /// Data that only the one thread that runs all CPUs touches.
@@ -48,47 +45,27 @@ impl<T> OneThread<T> {
 }
 
 impl Pace {
-    /// For a program with that many threads.
-    pub(crate) fn threads(cpus: usize, quanta: Quanta, stall: Duration) -> Self {
-        Pace::Threads(Lockstep::new(cpus, quanta, stall))
-    }
-
     /// For a machine with that many CPUs.
-    pub(crate) fn turns(cpus: usize, grain: Grain, scheduler: Scheduler) -> Self {
-        Pace::Turns(OneThread::new(Turns::new(cpus, grain)), scheduler)
+    pub(crate) fn new(cpus: usize, grain: Grain, scheduler: Scheduler) -> Self {
+        Pace { turns: OneThread::new(Turns::new(cpus, grain)), scheduler }
     }
 
-    /// Begins stepping. For a program, `busy` are the busy threads.
+    /// Begins stepping.
     ///
     /// # Safety
     /// Call it in a callback of a CPU, or at installation or reset.
-    pub(crate) unsafe fn begin(&self, busy: impl IntoIterator<Item = usize>) {
-        match self {
-            Pace::Threads(lockstep) => lockstep.begin(busy),
-            // SAFETY: as the caller promises; it is given back at once.
-            Pace::Turns(turns, _) => unsafe { turns.lend() }.begin(),
-        }
+    pub(crate) unsafe fn begin(&self) {
+        // SAFETY: as the caller promises; it is given back at once.
+        unsafe { self.turns.lend() }.begin();
     }
 
-    /// Ends stepping; waiting CPUs continue.
+    /// Ends stepping.
     ///
     /// # Safety
     /// Call it in a callback of a CPU.
     pub(crate) unsafe fn end(&self) {
-        match self {
-            Pace::Threads(lockstep) => lockstep.end(),
-            // SAFETY: as the caller promises; it is given back at once.
-            Pace::Turns(turns, _) => unsafe { turns.lend() }.end(),
-        }
-    }
-
-    /// Statistics so far.
-    pub(crate) fn stepping(&self) -> Stepping {
-        match self {
-            Pace::Threads(lockstep) => lockstep.stepping(),
-            // Nobody waits for anybody, so no CPU is forced and none stalls.
-            Pace::Turns(..) => Stepping { forced: 0, stall: None },
-        }
+        // SAFETY: as the caller promises; it is given back at once.
+        unsafe { self.turns.lend() }.end();
     }
 
     /// For how long CPUs were busy in the regions that have ended.
@@ -96,11 +73,8 @@ impl Pace {
     /// # Safety
     /// Call it in a callback of a CPU or at exit.
     pub(crate) unsafe fn times(&self) -> Times {
-        match self {
-            Pace::Threads(lockstep) => lockstep.times(),
-            // SAFETY: as the caller promises; it is given back at once.
-            Pace::Turns(turns, _) => unsafe { turns.lend() }.overlap.times(),
-        }
+        // SAFETY: as the caller promises; it is given back at once.
+        unsafe { self.turns.lend() }.overlap.times()
     }
 
     /// A CPU's clock.
@@ -108,10 +82,7 @@ impl Pace {
     /// # Safety
     /// Call it in a callback of a CPU or at exit.
     pub(crate) unsafe fn clock(&self, cpu: usize) -> u64 {
-        match self {
-            Pace::Threads(lockstep) => lockstep.clock(cpu),
-            // SAFETY: as the caller promises; it is given back at once.
-            Pace::Turns(turns, _) => unsafe { turns.lend() }.clock(cpu),
-        }
+        // SAFETY: as the caller promises; it is given back at once.
+        unsafe { self.turns.lend() }.clock(cpu)
     }
 }

@@ -55,8 +55,6 @@ pub(crate) struct HardwareAddress {
 pub(crate) type EventCallback = extern "C" fn(usize, usize);
 pub(crate) type ExecutionCallback = extern "C" fn(c_uint, *mut c_void);
 pub(crate) type MemoryCallback = extern "C" fn(c_uint, MemoryInfo, u64, *mut c_void);
-/// A callback for a system call; [`Qemu::system_call`] says which arguments they are.
-pub(crate) type SystemCallCallback = extern "C" fn(u64, u64, u64, u64, u64);
 
 /// `QEMU_PLUGIN_CB_NO_REGS`.
 const NO_REGISTERS: c_int = 0;
@@ -127,8 +125,6 @@ pub(crate) struct Qemu {
     register_block: unsafe extern "C" fn(*mut Block, ExecutionCallback, c_int, *mut c_void),
     register_instruction: unsafe extern "C" fn(*mut Instruction, ExecutionCallback, c_int, *mut c_void),
     register_memory: unsafe extern "C" fn(*mut Instruction, MemoryCallback, c_int, c_int, *mut c_void),
-    register_system_call: unsafe extern "C" fn(PluginId, SystemCallCallback, *mut c_void),
-    register_system_call_return: unsafe extern "C" fn(PluginId, SystemCallCallback, *mut c_void),
     register_exit: RegisterEvent,
     register_cpu: RegisterEvent,
     reset: RegisterEvent,
@@ -142,8 +138,6 @@ pub(crate) struct Qemu {
     hardware_address: unsafe extern "C" fn(MemoryInfo, u64) -> *mut HardwareAddress,
     is_io: unsafe extern "C" fn(*const HardwareAddress) -> bool,
     physical_address: unsafe extern "C" fn(*const HardwareAddress) -> u64,
-    path_to_binary: unsafe extern "C" fn() -> *const c_char,
-    start_code: unsafe extern "C" fn() -> u64,
 }
 
 /// The address of the symbol with that name, if QEMU exports it. A thread-local variable's is that of this thread.
@@ -179,8 +173,6 @@ impl Qemu {
                 register_block: function(c"qemu_plugin_register_vcpu_tb_exec_cb")?,
                 register_instruction: function(c"qemu_plugin_register_vcpu_insn_exec_cb")?,
                 register_memory: function(c"qemu_plugin_register_vcpu_mem_cb")?,
-                register_system_call: function(c"qemu_plugin_register_vcpu_syscall_cb")?,
-                register_system_call_return: function(c"qemu_plugin_register_vcpu_syscall_ret_cb")?,
                 register_exit: function(c"qemu_plugin_register_atexit_cb")?,
                 register_cpu: function(c"qemu_plugin_register_vcpu_init_cb")?,
                 reset: function(c"qemu_plugin_reset")?,
@@ -198,8 +190,6 @@ impl Qemu {
                 hardware_address: function(c"qemu_plugin_get_hwaddr")?,
                 is_io: function(c"qemu_plugin_hwaddr_is_io")?,
                 physical_address: function(c"qemu_plugin_hwaddr_phys_addr")?,
-                path_to_binary: function(c"qemu_plugin_path_to_binary")?,
-                start_code: function(c"qemu_plugin_start_code")?,
             })
         }
     }
@@ -209,26 +199,10 @@ impl Qemu {
         if self.passes_data { first } else { second }
     }
 
-    /// Of the arguments of a [`SystemCallCallback`]: the CPU, the call's number, and what follows them.
-    pub(crate) fn system_call(&self, words: [u64; 5]) -> (c_uint, i64, [u64; 2]) {
-        let from = usize::from(!self.passes_data);
-        (words[from] as c_uint, words[from + 1] as i64, [words[from + 2], words[from + 3]])
-    }
-
     pub(crate) fn on_translation(&self, id: PluginId, callback: EventCallback) {
         // SAFETY: 1. `id` is this plugin's; 2. the callback is a function of this library, which is never unloaded; 3. the
         // data is null, and the callback does not read it.
         unsafe { (self.register_translation)(id, callback, null_mut()) }
-    }
-
-    pub(crate) fn on_system_call(&self, id: PluginId, callback: SystemCallCallback) {
-        // SAFETY: as for `on_translation`.
-        unsafe { (self.register_system_call)(id, callback, null_mut()) }
-    }
-
-    pub(crate) fn on_system_call_return(&self, id: PluginId, callback: SystemCallCallback) {
-        // SAFETY: as for `on_translation`.
-        unsafe { (self.register_system_call_return)(id, callback, null_mut()) }
     }
 
     pub(crate) fn on_cpu(&self, id: PluginId, callback: EventCallback) {
@@ -339,14 +313,5 @@ impl Qemu {
             let found = (self.hardware_address)(info, address);
             (!found.is_null() && !(self.is_io)(found)).then(|| (self.physical_address)(found))
         }
-    }
-
-    /// The program's file and where its code begins in memory. Call it in a callback of a vCPU that runs the program:
-    /// before that, QEMU dereferences a null pointer.
-    pub(crate) fn program(&self) -> Option<(&'static CStr, u64)> {
-        // SAFETY: 1. both functions have no argument; 2. they read what the loader left, which is present by now.
-        let (path, code) = unsafe { ((self.path_to_binary)(), (self.start_code)()) };
-        // SAFETY: not null, it is a C string made for the caller, which nobody frees.
-        (!path.is_null()).then(|| (unsafe { CStr::from_ptr(path) }, code))
     }
 }

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The report: the counts as JSON in the format `faultline-lens 3`. docs/FORMATS.md lists its fields.
+//! The report: the counts as JSON in the format `faultline-lens 4`. docs/FORMATS.md lists its fields.
 
-use crate::address::{AddressSpace, DIRECT_MAP, KERNEL};
+use crate::address::{AddressSpace, Chunks, DIRECT_MAP, KERNEL};
 use crate::arguments::Arguments;
 use crate::counter::Counter;
-use crate::lens::{Run, Watched};
-use crate::lockstep::{Stall, Stepping};
 use crate::overlap::Times;
-use crate::program::Program;
 use faultline_coherence::{
-    Cause, Count, CpuId, Distance, LINE_BYTES, LineReport, Machine, Report, SiteReport, Tally, Work,
+    AccessKey, Cause, Count, CpuId, Distance, LINE_BYTES, LineReport, Machine, Report, SiteReport, Tally, WORD_BYTES,
+    Work,
 };
 use serde_json::{Map, Value, json};
 
@@ -24,15 +22,13 @@ pub(crate) struct Facts<'a> {
     pub(crate) arguments: &'a Arguments,
     pub(crate) machine: &'a Machine,
     pub(crate) space: &'a AddressSpace,
-    pub(crate) watched: Watched,
-    pub(crate) run: Run,
-    pub(crate) stepping: Stepping,
+    /// Number of regions of interest begun; 0 if no mark was seen.
+    pub(crate) regions: u32,
     pub(crate) times: Times,
     /// By CPU.
     pub(crate) clocks: Vec<u64>,
     /// By CPU.
     pub(crate) counters: Vec<&'a Counter>,
-    pub(crate) program: Option<&'a Program>,
     /// Interrupts were recognised.
     pub(crate) knows_interrupts: bool,
 }
@@ -48,22 +44,20 @@ pub(crate) fn to_json(facts: &Facts<'_>) -> Value {
     let tallies = || counted.iter().map(|(cpu, tally)| (*cpu, tally));
     let report = Report::of(Work::Operation, facts.machine, tallies());
     let problems = problems(facts);
+    let places = Places::new(facts);
     // A line that is always on its way holds up all CPUs that want it, however many they are. Their clocks do not show
     // this.
     let busiest_line = Report::new(facts.machine, tallies()).lines.iter().map(|line| line.occupied).max().unwrap_or(0);
     let time = facts.clocks.iter().max().copied().unwrap_or(0).max(busiest_line);
     json!({
         "format": "faultline-lens",
-        "version": 3,
-        "target": if facts.watched.is_64_bit() { "x86_64" } else { "i386" },
-        "mode": if facts.watched == Watched::Kernel && !selection.is_program() { "kernel" } else { "program" },
+        "version": 4,
+        "target": "x86_64",
+        "mode": if selection.is_program() { "program" } else { "kernel" },
         "machine": machine(facts.arguments),
-        "program": facts.program.map(program),
-        "direct_map": (facts.watched == Watched::Kernel).then_some(DIRECT_MAP),
+        "direct_map": DIRECT_MAP,
         "scope": if facts.arguments.whole { "whole" } else { "marks" },
-        "regions": facts.run.regions,
-        "forks": facts.run.forks,
-        "forced_blocks": facts.stepping.forced,
+        "regions": facts.regions,
         "problems": problems,
         "predicted_time": time,
         "busiest_line_time": busiest_line,
@@ -73,27 +67,48 @@ pub(crate) fn to_json(facts: &Facts<'_>) -> Value {
         "totals": totals(facts, Work::Operation, &report),
         "cpus": cpus(facts, &counted),
         "lines_moved": report.lines.len(),
-        "lines": lines(facts, &report),
+        "lines": lines(&places, &report),
+        "accesses": accesses(&places, &report),
         "sites_moving": report.sites.len(),
         "sites": sites(&report),
         "interrupt": facts.knows_interrupts
-            .then(|| interrupt(facts, &Report::of(Work::Interrupt, facts.machine, tallies()))),
+            .then(|| interrupt(&places, &Report::of(Work::Interrupt, facts.machine, tallies()))),
     })
 }
 
 /// The part of the counts that belongs to interrupts.
-fn interrupt(facts: &Facts<'_>, report: &Report) -> Value {
+fn interrupt(places: &Places<'_>, report: &Report) -> Value {
     json!({
-        "totals": totals(facts, Work::Interrupt, report),
+        "totals": totals(places.facts, Work::Interrupt, report),
         "lines_moved": report.lines.len(),
-        "lines": lines(facts, report),
+        "lines": lines(places, report),
         "sites_moving": report.sites.len(),
         "sites": sites(report),
     })
 }
 
-fn lines(facts: &Facts<'_>, report: &Report) -> Vec<Value> {
-    report.lines.iter().take(MOST_LISTED).map(|of| line(of, facts)).collect()
+fn lines(places: &Places<'_>, report: &Report) -> Vec<Value> {
+    report.lines.iter().take(MOST_LISTED).map(|of| line(of, places)).collect()
+}
+
+/// Every line that moved, with the accesses that moved it.
+fn accesses(places: &Places<'_>, report: &Report) -> Vec<Value> {
+    let of = |line: &LineReport| {
+        let (address, space) = places.of(line.line);
+        let by_access: Vec<Value> = line.by_access.iter().map(|(key, count)| access(key, count)).collect();
+        json!({"address": address, "space": space, "contents": line.contents, "by_access": by_access})
+    };
+    report.lines.iter().map(of).collect()
+}
+
+/// An access as a list of numbers, because there are many: docs/FORMATS.md has their order.
+fn access(key: &AccessKey, count: &Count) -> Value {
+    let is_write = u64::from(key.cause == Cause::Write);
+    let fixed =
+        [u64::from(key.offset), u64::from(key.size), key.site, is_write, count.true_sharing, count.false_sharing];
+    let others = (0u64..).zip(count.others).filter(|(_, transfers)| *transfers > 0);
+    let others = others.flat_map(|(word, transfers)| [word * WORD_BYTES, u64::from(transfers)]);
+    fixed.into_iter().chain(others).collect()
 }
 
 fn sites(report: &Report) -> Vec<Value> {
@@ -103,28 +118,10 @@ fn sites(report: &Report) -> Vec<Value> {
 
 /// Reasons why the counts fall short of what was requested: a word for programs, a sentence for people.
 fn problems(facts: &Facts<'_>) -> Vec<Value> {
-    let mut problems = Vec::new();
-    let mut add = |kind: &str, text: String| problems.push(json!({"kind": kind, "text": text}));
-    if facts.run.regions == 0 {
-        add("no_mark", "the program executed no begin mark, so nothing was counted".into());
+    match facts.regions {
+        0 => vec![json!({"kind": "no_mark", "text": "the program executed no begin mark, so nothing was counted"})],
+        _ => Vec::new(),
     }
-    if let Some(threads) = facts.run.threads_beyond {
-        let cpus = facts.arguments.topology.cpus();
-        add(
-            "too_many_threads",
-            format!(
-                "the program had {threads} threads at once, the machine has {cpus} CPUs; threads beyond were not counted"
-            ),
-        );
-    }
-    if let Some(Stall { cpu, clock }) = facts.stepping.stall {
-        let seconds = facts.arguments.stall.as_secs();
-        add(
-            "stall",
-            format!("CPU {cpu} stood at clock {clock} for {seconds} s; from then on CPUs were not kept in step"),
-        );
-    }
-    problems
 }
 
 fn machine(arguments: &Arguments) -> Value {
@@ -143,10 +140,6 @@ fn machine(arguments: &Arguments) -> Value {
         "cache_lines": arguments.caches.map(|caches| caches.lines),
         "cache_ways": arguments.caches.map(|caches| caches.ways),
     })
-}
-
-fn program(program: &Program) -> Value {
-    json!({"path": program.path.to_string_lossy(), "load_base": program.load_base})
 }
 
 fn totals(facts: &Facts<'_>, work: Work, report: &Report) -> Value {
@@ -204,7 +197,7 @@ fn of_cpu(counter: &Counter, tally: &Tally, work: Work) -> Value {
     json!({"instructions": instructions, "accesses": accesses, "transfers": transfers})
 }
 
-fn line(line: &LineReport, facts: &Facts<'_>) -> Value {
+fn line(line: &LineReport, places: &Places<'_>) -> Value {
     let by_cpu: Vec<_> = line.by_cpu.iter().map(|(cpu, count)| json!({"cpu": cpu, "transfers": count})).collect();
     let by_site: Vec<_> =
         line.by_site.iter().map(|(site, count)| json!({"address": site, "transfers": count})).collect();
@@ -214,7 +207,7 @@ fn line(line: &LineReport, facts: &Facts<'_>) -> Value {
         .take(MOST_OFFSETS)
         .map(|(offset, size, count)| json!({"offset": offset, "size": size, "transfers": count}))
         .collect();
-    let (address, space) = place(line.line, facts);
+    let (address, space) = places.of(line.line);
     with_count(
         json!({
             "address": address,
@@ -228,14 +221,27 @@ fn line(line: &LineReport, facts: &Facts<'_>) -> Value {
     )
 }
 
-/// Where a line is: the address at which a machine's program reached it, or that in the space in which it was counted.
-fn place(line: u64, facts: &Facts<'_>) -> (u64, &'static str) {
-    let counted = line * LINE_BYTES;
-    let reached = facts.counters.iter().find_map(|counter| counter.reached.address(line));
-    match (facts.space, reached) {
-        (_, Some(address)) if facts.arguments.selection.is_program() => (address, "virtual"),
-        (AddressSpace::Kernel(map), _) if counted < KERNEL => (map.physical(counted), "physical"),
-        _ => (counted, "virtual"),
+/// Where lines are.
+struct Places<'a> {
+    facts: &'a Facts<'a>,
+    chunks: Chunks,
+}
+
+impl<'a> Places<'a> {
+    fn new(facts: &'a Facts<'a>) -> Self {
+        Places { facts, chunks: facts.space.learnt() }
+    }
+
+    /// The address at which a machine's program reached a line, or that in the space in which it was counted.
+    fn of(&self, line: u64) -> (u64, &'static str) {
+        let counted = line * LINE_BYTES;
+        let reached = || self.facts.counters.iter().find_map(|counter| counter.reached.address(line));
+        let is_program = self.facts.arguments.selection.is_program();
+        match is_program.then(reached).flatten() {
+            Some(address) => (address, "virtual"),
+            None if counted < KERNEL => (self.chunks.physical(counted), "physical"),
+            None => (counted, "virtual"),
+        }
     }
 }
 

@@ -35,6 +35,8 @@ struct Running {
     /// Its value at the last look.
     cpu: *mut Cpu,
     index: c_uint,
+    /// All CPUs by number; empty before the first look.
+    all: Vec<*mut Cpu>,
 }
 
 // SAFETY: the pointers are QEMU's. CPUs and the thread that runs them exist until the process ends.
@@ -73,7 +75,7 @@ impl Scheduler {
         if lookup(CURRENT_CPU).is_none() {
             return Err(NoTurns::Missing("current_cpu"));
         }
-        let running = OneThread::new(Running { variable: null(), cpu: null_mut(), index: 0 });
+        let running = OneThread::new(Running { variable: null(), cpu: null_mut(), index: 0, all: Vec::new() });
         // SAFETY: the types are those of `qemu_get_cpu` and `cpu_exit` in QEMU's include/hw/core/cpu.h, from 1.3 to
         // 11.1, and of `cpu_loop_exit_restore` in include/exec/exec-all.h (10.2: cpu-common.h), from 2.4 on.
         unsafe {
@@ -109,14 +111,17 @@ impl Scheduler {
     /// Another CPU than at the last look runs, or this is the first look.
     #[cold]
     fn look(&self, running: &mut Running) -> Result<c_uint, UnknownCpu> {
-        running.variable = lookup(CURRENT_CPU).ok_or(UnknownCpu)?.cast_const().cast();
-        // SAFETY: `lookup` finds the variable of this thread, which has that type.
-        running.cpu = unsafe { running.variable.read() };
-        let is_it = |index: &c_uint| {
+        if running.all.is_empty() {
+            running.variable = lookup(CURRENT_CPU).ok_or(UnknownCpu)?.cast_const().cast();
             // SAFETY: `get_cpu` walks the list of CPUs, which only grows before the first one runs.
-            !running.cpu.is_null() && unsafe { (self.get_cpu)(*index as c_int) } == running.cpu
-        };
-        running.index = (0..self.cpus).find(is_it).ok_or(UnknownCpu)?;
+            running.all = (0..self.cpus).map(|index| unsafe { (self.get_cpu)(index as c_int) }).collect();
+        }
+        // SAFETY: `lookup` has found the variable of this thread, which has that type and lives as long as the thread.
+        running.cpu = unsafe { running.variable.read() };
+        // CPUs take turns in the order of their numbers.
+        let after_last = (running.index + 1..self.cpus).chain(0..=running.index);
+        let is_it = |index: &c_uint| running.all.get(*index as usize) == Some(&running.cpu);
+        running.index = { after_last }.find(is_it).filter(|_| !running.cpu.is_null()).ok_or(UnknownCpu)?;
         Ok(running.index)
     }
 

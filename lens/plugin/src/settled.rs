@@ -1,143 +1,176 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Accesses that the CPU whose turn it is may repeat without changing the model, because no other CPU runs meanwhile. A
-//! small table in which most accesses finish, before their address is translated.
+//! Accesses that a CPU of a machine may repeat without changing the model. A small table for each CPU in which most
+//! accesses finish, before their address is translated.
+//!
+//! An entry is valid until another CPU's access disturbs it, or this CPU evicts its line. The model says so. An entry has
+//! the address by which its line was reached, but the model names a line by its own number. The place of an entry follows
+//! from those low bits that both have in common.
 
-use faultline_coherence::LINE_BYTES;
+use faultline_coherence::{Disturbance, Grant, LINE_BYTES};
 
-/// Number of entries. A turn touches a few hundred lines. The table's 8 KiB leave room in the host's first-level cache.
-const ENTRIES: usize = 256;
+/// Number of entries for each CPU. A turn touches a few hundred lines.
+const ENTRIES: usize = 1024;
 
-/// Number of marks, of which each stands for many lines of the model. A turn touches a few hundred of them, so that few
-/// lines share a mark.
-const MARKS: usize = 2048;
+/// Low bits of a line's number that are the same in its address in the direct map, which is located by chunks of 2 MiB.
+const COMMON_BITS: u32 = 15;
 
-/// Bytes of a cache line, as bits.
-type Bytes = u64;
+/// No line. Line numbers are addresses divided by 64, so none is this large.
+const NOTHING: u64 = u64::MAX;
 
-/// The table.
+/// The tables of all CPUs.
 #[derive(Debug)]
 pub(crate) struct Settled {
-    entries: Box<[Entry; ENTRIES]>,
-    /// The turn in which a line of the model with that mark was last entered. An entry has the address by which its line
-    /// was reached, but the model names a line that it evicts by its own number.
-    marks: Box<[u32; MARKS]>,
-    /// Entries of earlier turns are invalid.
-    turn: u32,
+    /// CPU after CPU.
+    entries: Box<[Entry]>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
+    /// The line by its address.
+    name: u64,
+    /// The same line's number in the model.
     line: u64,
-    readable: Bytes,
-    writable: Bytes,
-    turn: u32,
+    grant: Grant<'static>,
+}
+
+impl Entry {
+    const EMPTY: Entry = Entry { name: NOTHING, line: NOTHING, grant: Grant::NOTHING };
 }
 
 impl Settled {
-    /// An empty table.
-    pub(crate) fn new() -> Self {
-        Settled {
-            entries: Box::new([Entry { line: 0, readable: 0, writable: 0, turn: 0 }; ENTRIES]),
-            marks: Box::new([0; MARKS]),
-            turn: 1,
-        }
+    /// Empty tables.
+    pub(crate) fn new(cpus: usize) -> Self {
+        Settled { entries: vec![Entry::EMPTY; cpus * ENTRIES].into() }
     }
 
-    /// Whether an access to `size` bytes (at least 1) at an address is settled. `address` is its true one, or any other
-    /// that denotes the same byte of the same line for the whole turn.
+    /// Whether an access of a CPU to `size` bytes (at least 1) at an address is settled. `address` is its true one, or any
+    /// other that always denotes the same byte of the same line.
     #[inline]
-    pub(crate) fn has(&self, address: u64, size: u8, writes: bool) -> bool {
-        let (line, offset) = (address / LINE_BYTES, address % LINE_BYTES);
-        let entry = &self.entries[slot(line)];
-        let settled = if writes { entry.writable } else { entry.readable };
+    pub(crate) fn has(&mut self, cpu: usize, address: u64, size: u8, writes: bool) -> bool {
+        let (name, offset) = (address / LINE_BYTES, address % LINE_BYTES);
+        let Some(entry) = self.entries.get_mut(place(cpu, name)) else { return false };
         // The access covers consecutive bytes from `offset` on. If it crosses the end of the line, its last byte shows
         // it.
         let last = offset + u64::from(size) - 1;
-        entry.line == line
-            && entry.turn == self.turn
+        entry.name == name
             && last < LINE_BYTES
-            && (!0 << offset & !0 >> (LINE_BYTES - 1 - last)) & !settled == 0
+            && entry.grant.allows(!0 << offset & !0 >> (LINE_BYTES - 1 - last), writes)
     }
 
-    /// Enters these bytes of an address's line as settled until the end of the turn. `line`: its number in the model.
+    /// Enters what a CPU may do with an address's line. `line`: its number in the model.
     #[inline]
-    pub(crate) fn put(&mut self, address: u64, line: u64, (readable, writable): (Bytes, Bytes)) {
+    pub(crate) fn put(&mut self, cpu: usize, address: u64, line: u64, grant: Grant<'static>) {
         let name = address / LINE_BYTES;
-        self.entries[slot(name)] = Entry { line: name, readable, writable, turn: self.turn };
-        self.marks[mark(line)] = self.turn;
-    }
-
-    /// The model has evicted the line with that number, which is rarely one of this turn. If it may be, nothing is
-    /// settled any more.
-    pub(crate) fn forget(&mut self, line: u64) {
-        if self.marks[mark(line)] == self.turn {
-            self.clear();
+        // Otherwise the line's number would not lead to the entry.
+        if place(cpu, name) == place(cpu, line) {
+            self.entries[place(cpu, name)] = Entry { name, line, grant };
         }
     }
 
-    /// A turn is over.
+    /// The model has evicted a CPU's copy of a line.
+    pub(crate) fn forget(&mut self, cpu: usize, line: u64) {
+        let entry = &mut self.entries[place(cpu, line)];
+        if entry.line == line {
+            *entry = Entry::EMPTY;
+        }
+    }
+
+    /// An access of a CPU has changed what others may do with a line.
+    pub(crate) fn disturb(&mut self, by: usize, disturbance: &Disturbance) {
+        let others = match disturbance.cpu {
+            Some(cpu) => usize::from(cpu)..usize::from(cpu) + 1,
+            None => 0..self.entries.len() / ENTRIES,
+        };
+        for cpu in others.filter(|&cpu| cpu != by) {
+            let entry = &mut self.entries[place(cpu, disturbance.line)];
+            if entry.line != disturbance.line {
+                continue;
+            }
+            match disturbance.is_lost {
+                true => *entry = Entry::EMPTY,
+                false => entry.grant.end_writing(),
+            }
+        }
+    }
+
+    /// Nothing is settled any more.
     pub(crate) fn clear(&mut self) {
-        self.turn = self.turn.wrapping_add(1);
-        if self.turn == 0 {
-            *self = Settled::new();
-        }
+        self.entries.fill(Entry::EMPTY);
     }
 }
 
-/// Hashed, so that the first lines of pages do not collide in a few places.
+/// The index of a line's entry. Hashed, so that the first lines of pages do not collide in a few places.
 #[inline]
-fn slot(line: u64) -> usize {
-    (line ^ line >> 6 ^ line >> 14) as usize % ENTRIES
-}
-
-/// Hashed, as lines that evict each other have the same low bits (Knuth, The Art of Computer Programming, vol. 3, §6.4).
-#[inline]
-fn mark(line: u64) -> usize {
-    (line.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - MARKS.trailing_zeros())) as usize
+fn place(cpu: usize, line: u64) -> usize {
+    let common = line % (1 << COMMON_BITS);
+    cpu * ENTRIES + (common ^ common >> 6) as usize % ENTRIES
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use faultline_coherence::{Access, Context, Cpu, Kind, Machine, Topology};
+
+    const LINE: u64 = 0x123_4567;
+    const NAME: u64 = 0xffff_8880_0000_0000 + (LINE << 6);
+
+    /// A CPU that has written the first four bytes of a line, with the line entered for it. There is another CPU.
+    fn settled() -> (Settled, Cpu<'static>) {
+        let machine: &'static Machine = Box::leak(Box::new(Machine::new(Topology::new(2, 1, 2).unwrap())));
+        let mut cpu = machine.cpu(0);
+        let (kind, context) = (Kind::Write, Context::Kernel);
+        cpu.access(&Access { address: LINE << 6, size: 4, kind, site: 1, context, contents: false });
+        let mut settled = Settled::new(2);
+        settled.put(0, NAME, LINE, cpu.grant(LINE));
+        (settled, cpu)
+    }
+
+    fn disturb(settled: &mut Settled, by: usize, cpu: Option<u16>, is_lost: bool) {
+        settled.disturb(by, &Disturbance { line: LINE, cpu, is_lost });
+    }
 
     #[test]
-    fn bytes_are_settled_by_kind_until_the_turn_ends() {
-        let mut settled = Settled::new();
-        assert!(!settled.has(0x1c0, 1, false));
-        settled.put(0x1c8, 7, (0xFF, 0x0F));
-        assert!(settled.has(0x1c4, 4, false) && !settled.has(0x1c4, 4, true) && settled.has(0x1c0, 2, true));
-        assert!(!settled.has(0x1c4, 8, false) && !settled.has(0x200, 1, false));
-        settled.clear();
-        assert!(!settled.has(0x1c0, 1, false));
+    fn an_owner_may_read_and_write_its_line_and_nobody_else() {
+        let (mut settled, _) = settled();
+        assert!(settled.has(0, NAME + 4, 4, false) && settled.has(0, NAME, 64, true));
+        assert!(!settled.has(0, NAME + 64, 1, false) && !settled.has(1, NAME, 1, false));
     }
 
     #[test]
     fn what_reaches_beyond_the_line_is_not_settled() {
-        let mut settled = Settled::new();
-        settled.put(0x40, 1, (!0, !0));
-        assert!(settled.has(0x78, 8, true) && !settled.has(0x79, 8, true) && settled.has(0x40, 64, true));
-        assert!(!settled.has(0x40, 128, false) && !settled.has(0x48, 64, false) && !settled.has(0x7f, 2, false));
+        let (mut settled, _) = settled();
+        assert!(settled.has(0, NAME + 0x38, 8, true) && !settled.has(0, NAME + 0x39, 8, true));
+        assert!(!settled.has(0, NAME, 128, false) && !settled.has(0, NAME + 8, 64, false));
+        assert!(!settled.has(0, NAME + 0x3f, 2, false));
     }
 
     #[test]
-    fn what_the_model_evicts_is_not_settled_any_more_and_the_rest_mostly_is() {
-        let mut settled = Settled::new();
-        let put = |settled: &mut Settled| (0..100).for_each(|line| settled.put(line * 64, 5000 + line, (!0, !0)));
-        let left = |settled: &Settled| (0..100).filter(|line| settled.has(line * 64, 8, true)).count();
-        put(&mut settled);
-        settled.forget(5003);
-        assert!(!settled.has(3 * 64, 8, true));
-        put(&mut settled);
-        (1_000_000..1_000_010).for_each(|line| settled.forget(line));
-        assert_eq!(left(&settled), 100);
+    fn an_evicted_line_is_forgotten_and_others_stay() {
+        let (mut settled, _) = settled();
+        settled.forget(0, LINE + ENTRIES as u64);
+        settled.forget(1, LINE);
+        assert!(settled.has(0, NAME, 1, true));
+        settled.forget(0, LINE);
+        assert!(!settled.has(0, NAME, 1, false));
     }
 
     #[test]
-    fn turns_that_are_numbered_alike_again_are_not_taken_for_one_another() {
-        let mut settled = Settled { turn: u32::MAX, ..Settled::new() };
-        settled.put(0x40, 1, (1, 1));
-        settled.clear();
-        assert!(!settled.has(0x40, 1, false));
-        assert_eq!(settled.turn, 1);
+    fn others_take_what_the_model_says() {
+        for cpu in [Some(0), None] {
+            let (mut settled, _) = settled();
+            disturb(&mut settled, 0, cpu, true);
+            assert!(settled.has(0, NAME, 1, true), "by its own access");
+            disturb(&mut settled, 1, cpu, false);
+            assert!(settled.has(0, NAME, 1, false) && !settled.has(0, NAME, 1, true));
+            disturb(&mut settled, 1, cpu, true);
+            assert!(!settled.has(0, NAME, 1, false));
+        }
+    }
+
+    #[test]
+    fn a_line_whose_number_leads_elsewhere_than_its_address_is_never_settled() {
+        let (mut settled, cpu) = settled();
+        settled.put(0, 0x40, LINE, cpu.grant(LINE));
+        assert!(!settled.has(0, 0x40, 1, false));
     }
 }

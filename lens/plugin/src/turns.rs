@@ -24,9 +24,17 @@
 //!
 //! When all CPUs are idle, nothing happens until the next timer. The virtual time then skips ahead to it.
 
-use crate::lockstep::Quanta;
 use crate::overlap::Overlap;
 use crate::settled::Settled;
+
+/// How far a CPU may run ahead of the slowest busy one, in clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Quanta {
+    /// For a while after a transfer, and after becoming busy.
+    pub(crate) contended: u64,
+    /// After that. It is also the length of that while.
+    pub(crate) private: u64,
+}
 
 /// How turns end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +82,7 @@ pub(crate) struct Turns {
     turns: u64,
     virtual_time: u64,
     cpus: Box<[Stand]>,
-    /// Accesses that the current CPU may repeat in this turn.
+    /// Accesses that CPUs may repeat.
     pub(crate) settled: Settled,
     /// When CPUs were busy.
     pub(crate) overlap: Overlap,
@@ -113,13 +121,18 @@ impl Turns {
             turns: 0,
             virtual_time: 0,
             cpus: vec![Stand::default(); cpus].into(),
-            settled: Settled::new(),
+            settled: Settled::new(cpus),
             overlap: Overlap::new(),
         }
     }
 
-    /// Begins stepping. Which CPUs are busy follows from their turns.
+    /// Begins stepping. Which CPUs are busy follows from their turns. What was settled before is not any more.
     pub(crate) fn begin(&mut self) {
+        self.settled.clear();
+        self.forget_turns();
+    }
+
+    fn forget_turns(&mut self) {
         for cpu in &mut self.cpus {
             (cpu.turn, cpu.turn_before) = (0, 0);
         }
@@ -134,7 +147,7 @@ impl Turns {
     /// All CPUs are idle: the virtual time skips ahead. Each CPU starts there at its next turn.
     pub(crate) fn skip(&mut self, clocks: u64) {
         self.end();
-        self.begin();
+        self.forget_turns();
         self.virtual_time += clocks;
     }
 
@@ -171,10 +184,10 @@ impl Turns {
         self.current != cpu
     }
 
-    /// Whether it is the CPU's turn, and the access is settled in it.
+    /// Whether it is the CPU's turn, and the access is settled.
     #[inline]
-    pub(crate) fn has_settled(&self, cpu: usize, address: u64, size: u8, writes: bool) -> bool {
-        self.current == cpu && self.settled.has(address, size, writes)
+    pub(crate) fn has_settled(&mut self, cpu: usize, address: u64, size: u8, writes: bool) -> bool {
+        self.current == cpu && self.settled.has(cpu, address, size, writes)
     }
 
     /// Adds the cost of an access of the current CPU: 0, or that of a transfer.
@@ -236,7 +249,6 @@ impl Turns {
     /// A CPU's turn begins.
     fn take_up(&mut self, cpu: usize) {
         let before = self.cpus[cpu];
-        self.settled.clear();
         self.is_waiting = false;
         self.turns += 1;
         (self.cpus[cpu].turn, self.cpus[cpu].turn_before) = (self.turns, before.turn);
@@ -265,6 +277,7 @@ impl Turns {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use faultline_coherence::{Access, Context, Kind, Machine, Topology};
 
     /// Gives turns to the CPUs in that many rounds, as the emulator does. `block` returns the cost of a CPU's next
     /// block, and whether the CPU goes on after it or pauses (false); none if the CPU is halted.
@@ -417,7 +430,12 @@ mod tests {
         turns.begin();
         rounds(&mut turns, 50, |_, _| Some((10, true)));
         let slowest = turns.clock(0).min(turns.clock(1));
-        turns.settled.put(0x1000, 0x40, (!0, !0));
+        let machine: &'static Machine = Box::leak(Box::new(Machine::new(Topology::new(2, 1, 2).unwrap())));
+        let mut cpu = machine.cpu(1);
+        let (kind, context) = (Kind::Write, Context::Kernel);
+        cpu.access(&Access { address: 0x1000, size: 8, kind, site: 1, context, contents: false });
+        turns.settled.put(1, 0x1000, 0x40, cpu.grant(0x40));
+        assert!(turns.has_settled(turns.current, 0x1000, 1, false) == (turns.current == 1));
         turns.end();
         assert!((0..2).all(|cpu| turns.is_over(cpu) && !turns.has_settled(cpu, 0x1000, 1, false)));
         turns.begin();

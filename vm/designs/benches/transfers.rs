@@ -1,5 +1,5 @@
 //! Cache-line transfers per operation of all designs, as counted by the lens: a Markdown table on standard output.
-//! Takes minutes. Needs the plugin (`make lens`) and qemu-x86_64 (Debian: qemu-user).
+//! Each figure is a boot, so it takes an hour. Needs `make build guest kernel lens`.
 //!
 //! `cargo bench -p faultline-frame-designs --bench transfers -- --help`
 
@@ -10,7 +10,7 @@ mod under_lens;
 use clap::Parser;
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser};
 use faultline_frame_designs::{Array16, ColourQueues, Design, GlobalMutex, Magazines, Ours, SpinBuddy, SpinList};
-use under_lens::{count, puts};
+use under_lens::{Counted, Work};
 
 const DESIGNS: [&str; 7] = [
     Ours::NAME,
@@ -56,11 +56,13 @@ fn main() {
         println!("|---|{}---:|", "---:|".repeat(DEPTHS.len()));
         for design in &only {
             eprintln!("{design}, {threads} threads");
+            let figure = |counted: Vec<Counted>| format!("{:.3}", counted[0].per_operation);
             let local = DEPTHS.map(|depth| {
-                format!("{:.3}", count(design, "local", threads, ops / depth * depth, depth).per_operation())
+                let work = Work { design, pattern: "local", operations: ops / depth * depth, depth };
+                figure(work.count(&[threads]))
             });
-            let foreign = puts(design, "foreign", threads, ops);
-            println!("| `{design}` | {} | {foreign:.3} |", local.join(" | "));
+            let foreign = Work { design, pattern: "foreign", operations: ops, depth: 1 };
+            println!("| `{design}` | {} | {} |", local.join(" | "), figure(foreign.count_puts(&[threads])));
         }
         println!();
     }

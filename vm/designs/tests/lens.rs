@@ -1,64 +1,76 @@
 //! Cache-line transfers per operation, as counted by the lens: budgets for our own allocator, and a check that the lens
-//! detects moving lines.
+//! detects moving lines. Each number of threads is a boot, so most are run only when asked for: `make test-guest`.
 
 mod under_lens;
 
-use under_lens::{busiest, count, puts};
+use std::process::Command;
+use under_lens::Work;
 
-/// No line moves, whatever the number of operations. Tested with one frame held, with as many as fit a magazine, and
-/// with more than all magazines hold.
+/// No line moves, whatever the number of operations.
 #[track_caller]
-fn assert_local_moves_nothing(threads: u64, operations: u64, depth: u64) {
-    let counted = count("ours", "local", threads, operations, depth);
-    let hits = counted.hits.unwrap();
-    assert!(hits >= counted.operations / 2, "statistics are on, and tell of {hits} hits");
-    let lines = busiest(&counted.report);
-    assert_eq!(counted.transfers, 0, "{threads} threads, {depth} frames held: {:.3}{lines}", counted.per_operation());
-}
-
-#[test]
-#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
-fn ours_moves_no_line_for_a_get_and_put_at_2_threads() {
-    assert_local_moves_nothing(2, 8192, 1);
-    assert_local_moves_nothing(2, 8192, 32);
-    assert_local_moves_nothing(2, 8192, 256);
-}
-
-#[test]
-#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
-fn ours_moves_no_line_for_a_get_and_put_at_8_threads() {
-    assert_local_moves_nothing(8, 2048, 1);
-    assert_local_moves_nothing(8, 2048, 32);
-    assert_local_moves_nothing(8, 2048, 256);
-}
-
-#[test]
-#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
-fn ours_moves_no_line_for_a_get_and_put_at_32_threads() {
-    assert_local_moves_nothing(32, 1024, 1);
-    assert_local_moves_nothing(32, 1024, 32);
-}
-
-#[test]
-#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
-fn ours_moves_little_more_than_one_line_for_a_foreign_put() {
-    // With two threads each puts all frames that the other got: a line moves once for its 256 frames.
-    for (threads, operations, at_least) in [(2, 4096, 0.0), (8, 2048, 0.5), (32, 256, 0.5)] {
-        let per_frame = puts("ours", "foreign", threads, operations);
-        // A smaller value would mean that the frames did not come from other CPUs.
-        assert!((at_least..=1.2).contains(&per_frame), "{threads} threads: {per_frame:.3}");
+fn assert_local_moves_nothing(threads: &[u64], operations: u64, depth: u64) {
+    let work = Work { design: "ours", pattern: "local", operations, depth };
+    for counted in work.count(threads) {
+        let (threads, lines) = (counted.threads, &counted.busiest);
+        assert_eq!(counted.per_operation, 0.0, "{threads} threads, {depth} frames held{lines}");
     }
 }
 
+/// As many frames held as fit a magazine.
 #[test]
-#[cfg_attr(user_mode_without_plugins, ignore = "QEMU's user mode was built without plugins")]
+fn ours_moves_no_line_for_a_get_and_put() {
+    assert_local_moves_nothing(&[2, 8], 2048, 32);
+}
+
+/// One frame held, and more than all magazines hold.
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn ours_moves_no_line_however_many_frames_are_held() {
+    assert_local_moves_nothing(&[2, 8, 32], 1024, 1);
+    assert_local_moves_nothing(&[2, 8], 2048, 256);
+}
+
+/// What is counted has its statistics on.
+#[test]
+fn ours_tells_of_its_hits() {
+    let mut frames_loop = Command::new(env!("CARGO_BIN_EXE_frames_loop"));
+    let output = frames_loop.args(["--design", "ours", "--threads", "2", "--ops", "2048"]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let counters = text.strip_prefix("counters ").unwrap_or_else(|| panic!("{text}"));
+    let hits: u64 = counters.split(' ').next().unwrap().parse().unwrap();
+    assert!(hits >= 2048, "{hits} hits of 4096 operations");
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn ours_moves_little_more_than_one_line_for_a_foreign_put() {
+    let work = Work { design: "ours", pattern: "foreign", operations: 1024, depth: 1 };
+    for counted in work.count_puts(&[2, 8, 32]) {
+        // With two threads each puts all frames that the other got: a line moves once for its 256 frames. With more, a smaller
+        // value would mean that the frames did not come from other CPUs.
+        let at_least = if counted.threads == 2 { 0.0 } else { 0.5 };
+        let per_frame = counted.per_operation;
+        assert!((at_least..=1.2).contains(&per_frame), "{} threads: {per_frame:.3}", counted.threads);
+    }
+}
+
+fn moved(design: &str) -> f64 {
+    Work { design, pattern: "local", operations: 512, depth: 1 }.count(&[8]).remove(0).per_operation
+}
+
+#[test]
 fn what_moves_lines_is_seen_to() {
     // The line of the lock, at least once for each get and each put.
-    let list = count("spin-list", "local", 8, 512, 1);
-    assert!(list.per_operation() >= 2.0, "{:.3}", list.per_operation());
+    let list = moved("spin-list");
+    assert!(list >= 2.0, "{list:.3}");
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn counters_of_all_cpus_move_and_those_of_one_do_not() {
     // The line of the counters: a get writes two of them, a put one.
-    let magazines = count("magazines-2x8", "local", 8, 512, 1);
-    assert!((2.9..=3.1).contains(&magazines.per_operation()), "{:.3}", magazines.per_operation());
-    let array = count("array-16", "local", 8, 512, 1);
-    assert_eq!(array.transfers, 0, "an array is one CPU's, its counters too");
+    let magazines = moved("magazines-2x8");
+    assert!((2.9..=3.1).contains(&magazines), "{magazines:.3}");
+    let array = moved("array-16");
+    assert_eq!(array, 0.0, "an array is one CPU's, its counters too");
 }

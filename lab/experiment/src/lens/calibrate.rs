@@ -31,16 +31,16 @@ pub fn calibrate(places: &Places, stop: &StopFlag) -> Result<Calibration, Error>
 }
 
 impl Calibration {
-    /// Saves the costs for runs with [`MEASURED`] costs, and returns the file. Fails if it cannot be written.
+    /// Saves the costs for runs with [`MEASURED`] costs, and returns the file, which is beside the database. Fails if it cannot be written.
     pub fn keep(&self, places: &Places) -> Result<PathBuf, Error> {
         let path = costs::file(places)?;
         let kept = Kept::new(&self.table, format!("measured on {}", self.machine));
         let text = serde_json::to_string_pretty(&kept).unwrap_or_default();
-        if let Some(directory) = path.parent() {
+        if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
             std::fs::create_dir_all(directory).map_err(|error| {
                 Error::failed(
                     format!("cannot make {}: {error}", directory.display()),
-                    "set XDG_DATA_HOME to a directory that can be written",
+                    "`--db FILE` names a database in a directory that can be written; the costs are kept beside it",
                 )
             })?;
         }

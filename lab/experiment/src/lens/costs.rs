@@ -12,6 +12,9 @@ pub const MEASURED: &str = "measured";
 /// Name and version of the file.
 const FORMAT: &str = "faultline-costs/1";
 
+/// The file's name.
+const FILE: &str = "costs.json";
+
 /// The measured table in its saved form.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Kept {
@@ -39,13 +42,22 @@ pub(super) fn named(name: &str, places: &Places) -> Result<CostTable, Error> {
     })
 }
 
-/// The file of the measured table. Fails if there is no data directory.
+/// The file of the measured table: beside the database. Fails if there is none.
 pub(super) fn file(places: &Places) -> Result<PathBuf, Error> {
-    Ok(places.data()?.join("costs.json"))
+    Ok(places.database()?.with_file_name(FILE))
+}
+
+/// Where a measured table may be: beside the database, or else in the user's data directory.
+fn file_to_read(places: &Places) -> Result<PathBuf, Error> {
+    let beside = file(places)?;
+    match &places.data {
+        Some(data) if !beside.exists() => Ok(data.join(FILE)),
+        _ => Ok(beside),
+    }
 }
 
 fn measured(places: &Places) -> Result<CostTable, Error> {
-    let path = file(places)?;
+    let path = file_to_read(places)?;
     let text = std::fs::read_to_string(&path).map_err(|_| {
         Error::usage("the costs of this machine have not been measured", "`faultline lens calibrate` measures them")
     })?;
@@ -81,5 +93,37 @@ impl Kept {
             other_socket_ns: table.other_socket_ns,
             memory_ns: table.memory_ns,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn places(database: &Path, data: &Path) -> Places {
+        Places { database: Some(database.into()), data: Some(data.into()), ..Places::find().unwrap() }
+    }
+
+    fn keep(places: &Places, same_cache_ns: u32) {
+        let table = CostTable { same_cache_ns, ..CostTable::default() };
+        let kept = serde_json::to_string(&Kept::new(&table, "measured".to_owned())).unwrap();
+        std::fs::write(file(places).unwrap(), kept).unwrap();
+    }
+
+    #[test]
+    fn measured_costs_are_beside_the_database_or_else_in_the_data_directory() {
+        let root = tempfile::tempdir().unwrap();
+        let (own, usual) = (root.path().join("own"), root.path().join("usual"));
+        [&own, &usual].into_iter().for_each(|directory| std::fs::create_dir(directory).unwrap());
+        let with_db = places(&own.join("db.sqlite"), &usual);
+        let without = places(&usual.join("faultline.sqlite"), &usual);
+        assert!(named(MEASURED, &with_db).unwrap_err().problem.contains("have not been measured"));
+        keep(&without, 71);
+        assert_eq!(named(MEASURED, &with_db).unwrap().same_cache_ns, 71);
+        keep(&with_db, 72);
+        assert_eq!(named(MEASURED, &with_db).unwrap().same_cache_ns, 72);
+        assert_eq!(named(MEASURED, &without).unwrap().same_cache_ns, 71);
+        assert_eq!(file(&places(Path::new("db.sqlite"), &usual)).unwrap(), Path::new("costs.json"));
     }
 }

@@ -8,8 +8,11 @@ use faultline_model::cell::Case;
 use faultline_model::lens::gate::GateReport;
 use faultline_model::record::{RunId, RunRecord};
 use faultline_runner::Plan;
+use faultline_runner::lens::Naming;
 use faultline_stats::lens::{Budget, Tolerance, against, check};
+use faultline_symbols::KernelTypes;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// A lens run. Fails if it does not exist, or if it measured time.
 pub fn under_lens(run: RunId, places: &Places) -> Result<RunRecord, Error> {
@@ -42,25 +45,67 @@ pub(super) fn check_counts(gates: &Gates, cpus: &[u32]) -> Result<(), Error> {
     }
 }
 
-/// Refuses budgets that name none of the requested workloads.
+/// Refuses budgets that name neither a requested workload nor what could be a type.
 pub(super) fn check_workloads(gates: &Gates, names: &[String]) -> Result<(), Error> {
-    match gates.budgets.iter().find(|budget| !names.iter().any(|name| budget.is_about(name))) {
+    let is_no_type = |budget: &&Budget| budget.type_among(names).is_some_and(is_no_type_name);
+    match gates.budgets.iter().find(is_no_type) {
         None => Ok(()),
         Some(budget) => Err(names_nothing(budget, names)),
     }
 }
 
+/// Whether a name has a colon as cases have, not two as names of types in C++ and Rust.
+fn is_no_type_name(name: &str) -> bool {
+    name.replace("::", "").contains(':')
+}
+
+/// Refuses budgets of types that the kernel's image does not describe. Types in an image that cannot be read are refused unless the budget says that
+/// it names a type.
+pub(super) fn check_types(gates: &Gates, workloads: &[String], image: &Path) -> Result<(), Error> {
+    let mut types = None;
+    for budget in &gates.budgets {
+        let Some(of) = budget.type_among(workloads) else { continue };
+        check_metric(budget)?;
+        let read = || std::fs::read(image).ok().and_then(|bytes| KernelTypes::of_image(&bytes));
+        match types.get_or_insert_with(read) {
+            Some(types) if types.has(of) => {}
+            Some(types) if types.is_empty() => {
+                return Err(Error::usage(
+                    format!("the budget '{budget}' names a type, but the kernel describes none"),
+                    "build it with CONFIG_DEBUG_INFO_BTF, or name a workload",
+                ));
+            }
+            None if budget.says_type() => {}
+            Some(_) | None => return Err(names_nothing(budget, workloads)),
+        }
+    }
+    Ok(())
+}
+
+fn check_metric(budget: &Budget) -> Result<(), Error> {
+    match budget.is_of_instructions() {
+        false => Ok(()),
+        true => Err(Error::usage(
+            format!("the budget '{budget}' does not name a case of the run, and instructions are not counted by type"),
+            "name a case, or limit transfers, true_sharing or false_sharing of a type",
+        )),
+    }
+}
+
 fn names_nothing(budget: &Budget, there: &[String]) -> Error {
     Error::usage(
-        format!("the budget '{budget}' names a case that is not run"),
-        format!("the run has {}", there.join(", ")),
+        format!("the budget '{budget}' names neither a case of the run nor a type"),
+        format!("the run has {}; a type is written like mm_struct, or type:mm_struct", there.join(", ")),
     )
 }
 
-/// Refuses budgets that name nothing in the plan.
-pub(super) fn check_names(gates: &Gates, plan: &Plan) -> Result<(), Error> {
+/// Refuses budgets that name nothing in the plan, and no type. `is_type`: whether there is a type of that name.
+pub(super) fn check_names(gates: &Gates, plan: &Plan, is_type: &dyn Fn(&str) -> bool) -> Result<(), Error> {
     let cases: BTreeSet<&Case> = plan.items.iter().map(|item| &item.cell.case).collect();
-    match gates.budgets.iter().find(|budget| !cases.iter().any(|case| budget.is_for(case))) {
+    let limits_type = |budget: &&Budget| budget.type_in(cases.iter().copied()).is_some();
+    gates.budgets.iter().filter(limits_type).try_for_each(check_metric)?;
+    let names_none = |budget: &&Budget| budget.type_in(cases.iter().copied()).is_some_and(|of| !is_type(of));
+    match gates.budgets.iter().find(names_none) {
         None => Ok(()),
         Some(budget) => {
             let names: Vec<String> = cases.iter().map(ToString::to_string).collect();
@@ -69,9 +114,23 @@ pub(super) fn check_names(gates: &Gates, plan: &Plan) -> Result<(), Error> {
     }
 }
 
-/// Applies all requested gates to `record`.
-pub(super) fn hold(gates: &Gates, baseline: Option<&RunRecord>, record: &RunRecord) -> Vec<GateReport> {
+/// Applies all requested gates to `record`. Fails if a budget names a type that the kernel does not have.
+pub(super) fn hold(
+    gates: &Gates,
+    baseline: Option<&RunRecord>,
+    record: &RunRecord,
+    naming: &Naming,
+) -> Result<Vec<GateReport>, Error> {
+    let cases: BTreeSet<&Case> = record.plan.iter().map(|item| &item.cell.case).collect();
+    let is_unknown = |of: &str| naming.has_type(of) == Some(false);
+    let names_none = |budget: &&Budget| budget.type_in(cases.iter().copied()).is_some_and(is_unknown);
+    if let Some(budget) = gates.budgets.iter().find(names_none) {
+        return Err(Error::usage(
+            format!("the budget '{budget}' names a type that the kernel does not have"),
+            format!("run {run} is saved; `faultline lens types {run}` lists its types", run = record.id),
+        ));
+    }
     let budgets = (!gates.budgets.is_empty()).then(|| check(&gates.budgets, record));
     let against = baseline.map(|baseline| against(record, baseline, Tolerance::default()));
-    budgets.into_iter().chain(against).collect()
+    Ok(budgets.into_iter().chain(against).collect())
 }

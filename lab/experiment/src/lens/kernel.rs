@@ -1,5 +1,6 @@
 //! Workloads in a guest under the lens.
 
+use super::guest::{each_once, emulator, guest, image, machine_request, symbols_failed};
 use super::request::LensKernelRequest;
 use super::run::{self, LensRun};
 use super::saved_file::{found_again, saved};
@@ -9,18 +10,17 @@ use crate::error::Error;
 use crate::lab::Lab;
 use crate::observer::{Notice, Observer};
 use crate::partners::Planned;
-use crate::places::Places;
 use crate::target::or_stopped;
 use faultline_model::lens::settings::LensAgain;
-use faultline_model::machine::{Accelerator, Guest, Machine, MachineShape, counted_boot_limit, usual_boot_limit};
+use faultline_model::machine::{Guest, Machine, MachineShape, counted_boot_limit};
 use faultline_model::record::RunId;
 use faultline_model::subject::{Subject, SubjectIndex};
 use faultline_runner::lens::{LensRequest, Naming, plan_kernel};
-use faultline_symbols::{Image, Kallsyms, SymbolError};
+use faultline_symbols::{Image, Kallsyms};
 use faultline_targets::Target;
-use faultline_targets::counting::{CountingGuest, Lens, MachineModel};
-use faultline_targets::qemu::{Emulator, KernelImage, MachineRequest, QemuMachine};
-use std::path::{Path, PathBuf};
+use faultline_targets::counting::{CountingGuest, Lens};
+use faultline_targets::qemu::{KernelImage, QemuMachine};
+use std::path::Path;
 
 /// Boots a kernel on modelled machines, counts its workloads' transfers, and concludes. Fails if the request is impossible, a part is missing, the guest does
 /// not boot, or the database cannot be written.
@@ -34,22 +34,15 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
     gates::check_workloads(&under.gates, &request.workloads)?;
     emulator(lab.places)?;
     let image = image(request.kernel.as_deref())?;
+    gates::check_types(&under.gates, &request.workloads, &image.path)?;
     let vmlinux = request.vmlinux.as_deref().map(|path| vmlinux(path, &image, lab.observer)).transpose()?;
     let plugin = model::plugin(lab.places)?;
     let baseline = gates::baseline(&under.gates, lab.places)?;
     lab.places.guest_paths()?;
-    let (times, cache) = model::times_and_cache(&machine);
     let again = LensAgain {
-        subject: saved(&image.path)?,
-        plugin: saved(&plugin)?,
         vmlinux: request.vmlinux.as_deref().map(saved).transpose()?,
-        directory: None,
-        whole: false,
         memory_mib: request.memory_mib,
-        times,
-        cache,
-        baseline: under.gates.baseline.map(|run| run.0),
-        guest: None,
+        ..model::to_count_again(&machine, saved(&image.path)?, saved(&plugin)?, &under.gates)
     };
     let guest = guest(shapes[0], &image, &request.parameters);
     let subject = Subject { commit: under.commit.clone(), ..Subject::as_is(Machine::Qemu(guest.clone())) };
@@ -64,8 +57,9 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
     let workloads = first.workloads()?;
     let plan = plan_kernel(&asked, &workloads)?;
     Planned { items: &plan.items, subject: SubjectIndex::A, workloads: &workloads }.check(&subject.setup)?;
-    gates::check_names(&under.gates, &plan)?;
-    let (target, naming) = counting(first, &shapes, machine, plugin, vmlinux, lab)?;
+    gates::check_names(&under.gates, &plan, &|_| true)?;
+    let lens = Lens { plugin, model: machine, scratch: lab.places.scratch.clone() };
+    let (target, naming) = counting(first, &shapes, lens, vmlinux, lab)?;
     let run = LensRun {
         plan: &plan,
         subject: &subject,
@@ -83,29 +77,17 @@ pub(super) fn again(
     parameters: &[String],
     cpus: &[u32],
     again: &LensAgain,
-    model: MachineModel,
-    plugin: PathBuf,
+    lens: Lens,
     run: RunId,
     lab: &mut Lab<'_>,
 ) -> Result<(Box<dyn Target>, Naming), Error> {
     let image = KernelImage::open(Some(&found_again(&again.subject, "the kernel image", run)?))?;
     let vmlinux = again.vmlinux.as_ref().map(|file| found_again(file, "the file", run)).transpose()?;
     let vmlinux = vmlinux.map(|path| Image::read(&path).map_err(symbols_failed)).transpose()?;
-    let shapes = shapes(cpus, model.sockets, again.memory_mib)?;
+    let shapes = shapes(cpus, lens.model.sockets, again.memory_mib)?;
     let first = boot(guest(shapes[0], &image, parameters), image, lab)?;
-    let (target, naming) = counting(first, &shapes, model, plugin, vmlinux, lab)?;
+    let (target, naming) = counting(first, &shapes, lens, vmlinux, lab)?;
     Ok((Box::new(target), naming))
-}
-
-/// The smallest machine.
-pub(super) fn guest(shape: MachineShape, image: &KernelImage, parameters: &[String]) -> Guest {
-    Guest {
-        shape,
-        kernel: Some(image.path.clone()),
-        accelerator: Accelerator::Tcg,
-        boot_limit: usual_boot_limit(shape.cpus()),
-        parameters: parameters.to_vec(),
-    }
 }
 
 /// Boots it once. Fails if it does not boot.
@@ -116,45 +98,19 @@ fn boot(guest: Guest, kernel: KernelImage, lab: &Lab<'_>) -> Result<QemuMachine,
         .map_err(|error| or_stopped(error, lab.stop))
 }
 
-/// The machine that the guest describes, with this kernel.
-pub(super) fn machine_request(guest: Guest, kernel: KernelImage) -> MachineRequest {
-    let Guest { shape, accelerator, boot_limit, parameters, .. } = guest;
-    MachineRequest { shape, kernel, accelerator, boot_limit, parameters }
-}
-
-/// An emulator for machines under the lens. Fails if there is none.
-pub(super) fn emulator(places: &Places) -> Result<Emulator, Error> {
-    let emulator = Emulator::find(places.emulator.as_deref()).map_err(Error::target_as_usage)?;
-    emulator.must_suit_the_lens().map_err(Error::target_as_usage)?;
-    Ok(emulator)
-}
-
 /// The machine in each of the shapes, under the lens, with names.
 fn counting(
     first: QemuMachine,
     shapes: &[MachineShape],
-    model: MachineModel,
-    plugin: PathBuf,
+    lens: Lens,
     vmlinux: Option<Image>,
     lab: &Lab<'_>,
 ) -> Result<(CountingGuest, Naming), Error> {
     let symbols = first.symbols(lab.stop).map_err(|error| or_stopped(error, lab.stop))?;
-    let lens = Lens { plugin, model, scratch: lab.places.scratch.clone() };
     let shapes: Vec<_> = shapes.iter().map(|&shape| (shape, counted_boot_limit(shape.cpus()))).collect();
     let target = CountingGuest::new(first, &shapes, lens, &symbols);
     let symbols = Kallsyms::new(symbols).map_err(symbols_failed)?;
     Ok((target, Naming::kernel(symbols, vmlinux)))
-}
-
-/// The named image, or the system's own. Fails if there is none.
-pub(super) fn image(named: Option<&Path>) -> Result<KernelImage, Error> {
-    KernelImage::open(named).map_err(|error| match named {
-        Some(_) => Error::usage(error.problem, "`--kernel` takes a bzImage or a vmlinuz for x86-64 that can be read"),
-        None => Error::usage(
-            error.problem,
-            "install one, for example with `apt-get install linux-image-amd64`, or name one with `--kernel`",
-        ),
-    })
 }
 
 /// The kernel's ELF file; reports it if the file has no debug information. Fails if it cannot be read, or if it says that it is of
@@ -177,15 +133,9 @@ fn vmlinux(path: &Path, kernel: &KernelImage, observer: &mut dyn Observer) -> Re
 
 /// A machine for each number of CPUs, the smallest first.
 fn shapes(cpus: &[u32], sockets: u32, memory_mib: Option<u64>) -> Result<Vec<MachineShape>, Error> {
-    let mut cpus = cpus.to_vec();
-    cpus.sort_unstable();
-    cpus.dedup();
-    cpus.iter()
+    each_once(cpus.iter().copied())
+        .iter()
         .map(|&cpus| MachineShape::new(cpus, sockets, memory_mib))
         .collect::<Result<_, _>>()
         .map_err(|error| Error::usage(error.problem, error.hint))
-}
-
-pub(super) fn symbols_failed(error: SymbolError) -> Error {
-    Error::usage(error.problem, error.hint)
 }

@@ -3,14 +3,15 @@
 mod calibrate;
 mod costs;
 mod gates;
+mod guest;
 mod kernel;
 mod model;
 mod program;
-mod program_in_guest;
 mod request;
 mod resume;
 mod run;
 mod saved_file;
+mod types;
 
 pub use calibrate::{Calibration, calibrate};
 pub use costs::MEASURED;
@@ -18,7 +19,6 @@ pub use faultline_targets::program_files::With;
 pub use gates::under_lens;
 pub use kernel::kernel;
 pub use program::program;
-pub use request::{
-    Gates, GuestRequest, LensKernelRequest, LensProgramRequest, ModelRequest, ProgramPlace, USUAL_SEED, UnderLens,
-};
+pub use request::{Gates, GuestRequest, LensKernelRequest, LensProgramRequest, ModelRequest, USUAL_SEED, UnderLens};
 pub(crate) use resume::go_on;
+pub use types::types;

@@ -1,11 +1,11 @@
 //! The modelled machine, from a request.
 
 use super::costs;
-use super::request::{ModelRequest, UnderLens};
+use super::request::{Gates, ModelRequest, UnderLens};
 use crate::error::Error;
 use crate::places::Places;
 use faultline_coherence::{Caches, CostTable, Machine, Topology};
-use faultline_model::lens::settings::{CacheBounds, CostTimes, LensAgain, LensSettings};
+use faultline_model::lens::settings::{CacheBounds, CostTimes, LensAgain, LensSettings, SavedFile};
 use faultline_targets::counting::{MachineModel, Quanta};
 use std::path::PathBuf;
 
@@ -70,11 +70,21 @@ pub(super) fn check_turns(model: &ModelRequest) -> Result<(), Error> {
     Ok(())
 }
 
-/// The parts of a machine's model that are saved in addition to the request, so that it can be created again.
-pub(super) fn times_and_cache(model: &MachineModel) -> (CostTimes, Option<CacheBounds>) {
+/// What a resume needs of every run: the counted file, the plugin, the machine's model as far as the request does not hold it, and the baseline.
+pub(super) fn to_count_again(model: &MachineModel, subject: SavedFile, plugin: SavedFile, gates: &Gates) -> LensAgain {
     let CostTable { instruction_ps, same_cache_ns, same_socket_ns, other_socket_ns, memory_ns, .. } = model.costs;
-    let times = CostTimes { instruction_ps, same_cache_ns, same_socket_ns, other_socket_ns, memory_ns };
-    (times, model.caches.map(|Caches { lines, ways }| CacheBounds { lines, ways }))
+    LensAgain {
+        subject,
+        plugin,
+        vmlinux: None,
+        directory: None,
+        whole: false,
+        memory_mib: None,
+        times: CostTimes { instruction_ps, same_cache_ns, same_socket_ns, other_socket_ns, memory_ns },
+        cache: model.caches.map(|Caches { lines, ways }| CacheBounds { lines, ways }),
+        baseline: gates.baseline.map(|run| run.0),
+        guest: None,
+    }
 }
 
 /// The machine of a resumed run.
@@ -130,7 +140,7 @@ pub(super) fn plugin(places: &Places) -> Result<PathBuf, Error> {
             "`make lens` builds the right one; `--plugin FILE` names it",
         ));
     }
-    // The emulator may run in another directory.
-    std::path::absolute(file)
+    // The emulator may run in another directory, and a resumed run shows the same path.
+    file.canonicalize()
         .map_err(|error| Error::failed(format!("cannot find {}: {error}", file.display()), "name it by its full path"))
 }

@@ -1,128 +1,148 @@
-//! A program under the lens.
+//! A program under the lens. It runs in guests.
 
-use super::request::{LensProgramRequest, ProgramPlace};
+use super::guest::{each_once, emulator, guest, image, machine_request, symbols_failed};
+use super::request::LensProgramRequest;
 use super::run::{self, LensRun};
 use super::saved_file::{found_again, saved};
-use super::{gates, model, program_in_guest};
+use super::{gates, model};
 use crate::conclusion::Measured;
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::observer::Notice;
-use faultline_model::lens::settings::LensAgain;
-use faultline_model::machine::Machine;
+use crate::target::or_stopped;
+use faultline_model::lens::settings::{LensAgain, ProgramGuest};
+use faultline_model::machine::{Guest, Machine, MachineShape, counted_boot_limit};
 use faultline_model::record::RunId;
 use faultline_model::subject::{Subject, SubjectKind};
-use faultline_runner::lens::{Naming, THREADS, plan_program};
-use faultline_symbols::Image;
+use faultline_runner::lens::{ImagesInGuest, Naming, THREADS, plan_program};
+use faultline_symbols::{Image, Kallsyms};
 use faultline_targets::Target;
-use faultline_targets::counting::{CountingProgram, Lens, MachineModel};
-use faultline_targets::qemu_user::UserProgram;
+use faultline_targets::counting::{CountedProgram, CountingGuest, Lens, MachineModel};
+use faultline_targets::program_files::{ProgramFiles, With};
+use faultline_targets::qemu::{KernelImage, MachineRequest, QemuMachine};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Default numbers of threads.
 const DEFAULT_THREADS: [u32; 4] = [1, 2, 4, 8];
 
 /// The begin mark's instruction (workloads/harness/faultline_mark.h).
-pub(super) const BEGIN_MARK: &[u8] = &[0x0f, 0x1f, 0x80, 0x01, 0x41, 0x46, 0x00];
+const BEGIN_MARK: &[u8] = &[0x0f, 0x1f, 0x80, 0x01, 0x41, 0x46, 0x00];
 
-/// Runs a program on modelled machines, and concludes. Fails as [`program_in_guest::program`] or [`in_user_mode`] do.
+/// What programs find in their environment unless the user sets it: where scratch files go.
+const SCRATCH_VARIABLES: [(&str, &str); 2] = [("HOME", "/tmp"), ("TMPDIR", "/tmp")];
+
+/// Runs a program in guests on modelled machines, and concludes. Fails if the request is impossible, a file of the program or another part is missing, the guest
+/// does not boot, or the database cannot be written.
 pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
-    match &request.place {
-        ProgramPlace::Guest(guest) => program_in_guest::program(request, guest, lab),
-        ProgramPlace::UserMode => in_user_mode(request, lab),
-    }
-}
-
-/// The same in the emulator's user mode. Fails if the request is impossible, the program or a part is missing, or the database cannot be
-/// written.
-fn in_user_mode(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
-    let LensProgramRequest { argv, under, .. } = request;
+    let LensProgramRequest { argv, guest: wanted, under, .. } = request;
     let machine = model::machine(&under.model, lab.places)?;
     let threads = threads(request)?;
-    let cpus: Vec<u32> = threads.iter().map(|&threads| machine.cpus_for_threads(threads)).collect();
     gates::check_counts(&under.gates, &threads)?;
-    machine.check(&cpus).map_err(Error::target_as_usage)?;
-    let program = UserProgram::find(Path::new(&argv[0])).map_err(Error::target_as_usage)?;
-    let image = image(program.program())?;
-    if !image.image.has_symbols() {
-        lab.observer.notice(&Notice::NoSymbols { program: program.program().to_owned() });
-    }
+    machine.check(&cpus(&machine, &threads)).map_err(Error::target_as_usage)?;
+    let directory = directory()?;
+    let environment = environment(&wanted.environment);
+    let files = ProgramFiles::find(Path::new(&argv[0]), Path::new(&directory), &wanted.with, &environment)
+        .map_err(Error::target_as_usage)?;
+    let shapes = shapes(&machine, &threads, wanted.memory_mib, &files)?;
+    emulator(lab.places)?;
+    let kernel = image(wanted.kernel.as_deref())?;
+    let has_marks = look_into(files.program(), lab)?;
     let plugin = model::plugin(lab.places)?;
     let baseline = gates::baseline(&under.gates, lab.places)?;
-    let paths = lab.places.paths_for_facts()?;
-    let what = SubjectKind::Program { argv: argv.clone() };
-    let subject = Subject { what, commit: under.commit.clone(), ..Subject::as_is(Machine::Host) };
-    let is_whole = request.whole || !image.has_marks;
-    let (times, cache) = model::times_and_cache(&machine);
+    lab.places.guest_paths()?;
+    let is_whole = request.whole || !has_marks;
     let again = LensAgain {
-        subject: saved(program.program())?,
-        plugin: saved(&plugin)?,
-        vmlinux: None,
-        directory: Some(directory()?),
+        directory: Some(directory.clone()),
         whole: is_whole,
-        memory_mib: None,
-        times,
-        cache,
-        baseline: under.gates.baseline.map(|run| run.0),
-        guest: None,
+        memory_mib: wanted.memory_mib,
+        guest: Some(ProgramGuest {
+            kernel: saved(&kernel.path)?,
+            with: wanted.with.iter().map(with_as_saved).collect(),
+            environment: environment.clone(),
+            kernel_too: wanted.kernel_too,
+            files_sha256: files.sha256().map_err(Error::target_as_usage)?,
+        }),
+        ..model::to_count_again(&machine, saved(files.program())?, saved(&plugin)?, &under.gates)
     };
+    let guest = guest(shapes[0], &kernel, &wanted.parameters);
+    let what = SubjectKind::Program { argv: argv.clone() };
+    let subject = Subject { what, commit: under.commit.clone(), ..Subject::as_is(Machine::Qemu(guest.clone())) };
     let asked = run::request(under, threads, again);
-    let plan = plan_program(&asked, &name(program.program()))?;
-    gates::check_names(&under.gates, &plan)?;
-    let lens = Lens { plugin, model: machine, scratch: paths.scratch.clone() };
-    let target = CountingProgram::new(program, paths, lens, is_whole);
+    let plan = plan_program(&asked, &name(files.program()))?;
+    let own = || Image::read(files.program()).ok();
+    gates::check_names(&under.gates, &plan, &|name| own().is_some_and(|image| image.has_structure(name)))?;
+    let program =
+        CountedProgram { files: Arc::new(files), directory, environment, is_whole, kernel_too: wanted.kernel_too };
+    let lens = Lens { plugin, model: machine, scratch: lab.places.scratch.clone() };
+    let (target, naming) = counting(machine_request(guest, kernel), &shapes, program, lens, lab)?;
     let run = LensRun {
         plan: &plan,
         subject: &subject,
         workloads: &[],
         target: &target,
-        naming: &Naming::Program { image: Rc::new(image.image) },
+        naming: &naming,
         under,
         baseline: baseline.as_ref(),
     };
     run.run(lab)
 }
 
-/// The target of a resumed run, with names. Fails if a file is missing or has changed, or in another directory.
+/// The target of a resumed run, with names. Fails if a file is missing or has changed, in another directory, or if the guest does not boot.
 pub(super) fn again(
     argv: &[String],
+    guest: &Guest,
+    threads: &[u32],
     again: &LensAgain,
-    model: MachineModel,
-    plugin: PathBuf,
+    lens: Lens,
     run: RunId,
     lab: &mut Lab<'_>,
 ) -> Result<(Box<dyn Target>, Naming), Error> {
-    check_directory(again, run)?;
-    let file = found_again(&again.subject, "the program", run)?;
-    let named = argv.first().map_or(file.as_path(), Path::new);
-    // Under its original path, because the memory layout of its arguments depends on it.
-    let program = UserProgram::find(named)?;
-    if saved(program.program())? != again.subject {
+    let (Some(saved_guest), Some(directory), Some(word)) = (&again.guest, &again.directory, argv.first()) else {
         return Err(Error::failed(
-            format!("'{}' is not the program with which run {run} began", named.display()),
-            format!("it was {}; check PATH", again.subject.path),
+            format!("run {run} does not say how its program ran"),
+            "its database was changed by hand; start a new run",
+        ));
+    };
+    check_directory(directory, run)?;
+    found_again(&again.subject, "the program", run)?;
+    let kernel = KernelImage::open(Some(&found_again(&saved_guest.kernel, "the kernel image", run)?))?;
+    let with: Vec<With> = saved_guest.with.iter().map(with_again).collect();
+    let files = ProgramFiles::find(Path::new(word), Path::new(directory), &with, &saved_guest.environment)?;
+    if files.sha256()? != saved_guest.files_sha256 {
+        return Err(Error::failed(
+            format!(
+                "files of the program have changed since run {run} began, so counts before and after are not comparable"
+            ),
+            format!(
+                "restore its libraries and what `--with` named, or start a new run: the counts of run {run} are kept"
+            ),
         ));
     }
-    let image = image(program.program())?;
-    let paths = lab.places.paths_for_facts()?;
-    let lens = Lens { plugin, model, scratch: paths.scratch.clone() };
-    let target = CountingProgram::new(program, paths, lens, again.whole);
-    Ok((Box::new(target), Naming::Program { image: Rc::new(image.image) }))
+    let shapes = shapes(&lens.model, threads, again.memory_mib, &files)?;
+    let program = CountedProgram {
+        files: Arc::new(files),
+        directory: directory.clone(),
+        environment: saved_guest.environment.clone(),
+        is_whole: again.whole,
+        kernel_too: saved_guest.kernel_too,
+    };
+    let (target, naming) = counting(machine_request(guest.clone(), kernel), &shapes, program, lens, lab)?;
+    Ok((Box::new(target), naming))
 }
 
 /// A program's arguments may depend on the directory in which it runs.
-pub(super) fn check_directory(again: &LensAgain, run: RunId) -> Result<(), Error> {
-    match &again.directory {
-        Some(began_in) if *began_in != directory()? => Err(Error::failed(
-            format!("run {run} began in the directory {began_in}, and its program may use files there"),
-            format!("`cd {began_in}`, then resume it"),
-        )),
-        _ => Ok(()),
+fn check_directory(began_in: &str, run: RunId) -> Result<(), Error> {
+    if began_in == directory()? {
+        return Ok(());
     }
+    Err(Error::failed(
+        format!("run {run} began in the directory {began_in}, and its program may use files there"),
+        format!("`cd {began_in}`, then resume it"),
+    ))
 }
 
-pub(super) fn directory() -> Result<String, Error> {
+fn directory() -> Result<String, Error> {
     let here = std::env::current_dir().map_err(|error| {
         Error::failed(format!("cannot determine the working directory: {error}"), "change to an existing directory")
     })?;
@@ -130,7 +150,7 @@ pub(super) fn directory() -> Result<String, Error> {
 }
 
 /// The numbers of threads. Fails if several are given, but the program does not take a number.
-pub(super) fn threads(request: &LensProgramRequest) -> Result<Vec<u32>, Error> {
+fn threads(request: &LensProgramRequest) -> Result<Vec<u32>, Error> {
     let says_where = request.argv[1..].iter().any(|word| word.contains(THREADS));
     match &request.threads {
         Some(threads) if threads.contains(&0) => Err(Error::usage(
@@ -147,20 +167,86 @@ pub(super) fn threads(request: &LensProgramRequest) -> Result<Vec<u32>, Error> {
     }
 }
 
-/// A program's file and its contents.
-struct Read {
-    image: Image,
-    has_marks: bool,
+/// The machine in each of the shapes, under the lens, with names. Fails if the guest does not boot.
+fn counting(
+    machine: MachineRequest,
+    shapes: &[MachineShape],
+    program: CountedProgram,
+    lens: Lens,
+    lab: &Lab<'_>,
+) -> Result<(CountingGuest, Naming), Error> {
+    let stopped = |error| or_stopped(error, lab.stop);
+    let paths = lab.places.guest_paths()?;
+    let first = QemuMachine::start_for_programs(machine, paths, emulator(lab.places)?, lab.stop).map_err(stopped)?;
+    let symbols = if program.kernel_too { first.symbols(lab.stop).map_err(stopped)? } else { Vec::new() };
+    let shapes: Vec<_> = shapes.iter().map(|&shape| (shape, counted_boot_limit(shape.cpus()))).collect();
+    let images = ImagesInGuest::new(program.files.clone());
+    let target = CountingGuest::for_program(first, &shapes, program, lens, &symbols)?;
+    let kernel = match symbols.is_empty() {
+        true => None,
+        false => Some(Arc::new(Kallsyms::new(symbols).map_err(symbols_failed)?)),
+    };
+    Ok((target, Naming::Program { images, kernel }))
 }
 
-fn image(path: &Path) -> Result<Read, Error> {
-    let bytes = std::fs::read(path).map_err(|error| {
-        Error::usage(format!("cannot read {}: {error}", path.display()), "name a file that can be read")
+/// A machine for each number of threads, the smallest first. Fails if it cannot exist, or if its memory cannot hold the files.
+fn shapes(
+    model: &MachineModel,
+    threads: &[u32],
+    memory_mib: Option<u64>,
+    files: &ProgramFiles,
+) -> Result<Vec<MachineShape>, Error> {
+    let needed = files.memory_mib();
+    if let Some(given) = memory_mib.filter(|&given| given < needed) {
+        return Err(Error::usage(
+            format!("{given} MiB of memory are too few for the program's files, which need {needed} MiB"),
+            format!("`--memory {needed}` or more; the program's own memory comes on top"),
+        ));
+    }
+    let shape = |&cpus: &u32| {
+        let usual = MachineShape::new(cpus, model.sockets, memory_mib)?;
+        match memory_mib {
+            Some(_) => Ok(usual),
+            None => MachineShape::new(cpus, model.sockets, Some(usual.memory_mib() + needed)),
+        }
+    };
+    let shapes: Result<_, faultline_model::machine::MachineError> = cpus(model, threads).iter().map(shape).collect();
+    shapes.map_err(|error| Error::usage(error.problem, error.hint))
+}
+
+/// The numbers of CPUs for these numbers of threads, each once, the smallest first.
+fn cpus(model: &MachineModel, threads: &[u32]) -> Vec<u32> {
+    each_once(threads.iter().map(|&threads| model.cpus_for_threads(threads)))
+}
+
+/// Whether the program has marks; reports it if it has no names. Fails if it cannot be read.
+fn look_into(program: &Path, lab: &mut Lab<'_>) -> Result<bool, Error> {
+    let bytes = std::fs::read(program).map_err(|error| {
+        Error::usage(format!("cannot read {}: {error}", program.display()), "name a file that can be read")
     })?;
-    let image = Image::parse(&bytes).map_err(|error| Error::usage(error.problem, error.hint))?;
-    Ok(Read { image, has_marks: memchr::memmem::find(&bytes, BEGIN_MARK).is_some() })
+    // A script has no names of its own.
+    if Image::parse(&bytes).is_ok_and(|image| !image.has_symbols()) {
+        lab.observer.notice(&Notice::NoSymbols { program: program.to_owned() });
+    }
+    Ok(memchr::memmem::find(&bytes, BEGIN_MARK).is_some())
 }
 
-pub(super) fn name(program: &Path) -> String {
+fn name(program: &Path) -> String {
     program.file_name().map_or_else(|| "program".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The program's whole environment. It gets nothing else of ours than `PATH`, so that it runs alike everywhere.
+fn environment(given: &[(String, String)]) -> Vec<(String, String)> {
+    let path = std::env::var("PATH").ok().map(|path| ("PATH".to_owned(), path));
+    let scratch = SCRATCH_VARIABLES.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    path.into_iter().chain(scratch).chain(given.iter().cloned()).collect()
+}
+
+fn with_as_saved(with: &With) -> (String, Option<String>) {
+    let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+    (text(&with.source), with.place.as_ref().map(text))
+}
+
+fn with_again((source, place): &(String, Option<String>)) -> With {
+    With { source: source.into(), place: place.as_ref().map(PathBuf::from) }
 }

@@ -6,6 +6,7 @@ use faultline_model::record::RunId;
 use faultline_model::subject::Commit;
 use faultline_stats::lens::Budget;
 use faultline_targets::program_files::With;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// The modelled machine, except for its number of CPUs.
@@ -59,12 +60,14 @@ pub struct UnderLens {
     pub gates: Gates,
     /// How often each cell runs.
     pub repeats: u32,
-    /// Seed of the order. In a guest also the seed of the first repeat; each further repeat has the next number.
+    /// Seed of the order, and of the first repeat's guests; each further repeat has the next number.
     pub seed: u64,
     /// Operations of each task. If `None`, the workload's default; for a program, the whole run is one operation.
     pub operations: Option<u64>,
     /// Time limit of each execution in milliseconds.
     pub limit_ms: Option<u64>,
+    /// How many executions may run at the same time, each in a guest of its own. If `None`, as many as this host has CPUs and memory for.
+    pub jobs: Option<NonZeroUsize>,
     /// A name for people.
     pub label: Option<String>,
     /// The commit from which the subject was built, if it is known.
@@ -78,7 +81,7 @@ pub struct LensKernelRequest {
     pub workloads: Vec<String>,
     /// Numbers of CPUs, each on its own machine.
     pub cpus: Vec<u32>,
-    /// The kernel's image; the newest in `/boot` if `None`.
+    /// The kernel's image; the default one if `None`.
     pub kernel: Option<PathBuf>,
     /// The same kernel as an ELF file with debugging information.
     pub vmlinux: Option<PathBuf>,
@@ -94,15 +97,6 @@ pub struct LensKernelRequest {
     pub under: UnderLens,
 }
 
-/// Where a program under the lens runs.
-#[derive(Debug, Clone)]
-pub enum ProgramPlace {
-    /// In a guest.
-    Guest(GuestRequest),
-    /// In the emulator's user mode.
-    UserMode,
-}
-
 /// A guest for a program.
 #[derive(Debug, Clone, Default)]
 pub struct GuestRequest {
@@ -112,7 +106,7 @@ pub struct GuestRequest {
     pub environment: Vec<(String, String)>,
     /// Count the kernel too.
     pub kernel_too: bool,
-    /// The kernel's image; the newest in `/boot` if `None`.
+    /// The kernel's image; the default one if `None`.
     pub kernel: Option<PathBuf>,
     /// Further parameters for the kernel.
     pub parameters: Vec<String>,
@@ -129,8 +123,8 @@ pub struct LensProgramRequest {
     pub threads: Option<Vec<u32>>,
     /// Count the whole run, and ignore marks.
     pub whole: bool,
-    /// Where it runs.
-    pub place: ProgramPlace,
+    /// The guest in which it runs.
+    pub guest: GuestRequest,
     /// The shared settings.
     pub under: UnderLens,
 }

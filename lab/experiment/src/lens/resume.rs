@@ -2,11 +2,14 @@
 //! changed.
 
 use super::request::Gates;
+use super::run::ToTheGates;
 use super::saved_file::found_again;
-use super::{gates, kernel, model, program, program_in_guest, run};
+use super::{gates, guest, kernel, model, program};
 use crate::conclusion::Measured;
 use crate::error::Error;
 use crate::lab::Lab;
+use crate::places::Places;
+use crate::resume::ResumeRequest;
 use crate::{measure, resumable};
 use faultline_model::lens::settings::{LensAgain, LensSettings};
 use faultline_model::record::{RunHead, RunId};
@@ -14,14 +17,15 @@ use faultline_model::subject::{SubjectIndex, SubjectKind};
 use faultline_runner::lens::Naming;
 use faultline_store::Store;
 use faultline_targets::Target;
+use faultline_targets::counting::Lens;
+use faultline_targets::qemu::EMULATOR_VERSION;
 
-/// Counts what is missing of a run, concludes it, and applies its gates. `limit_ms`: time limit of each execution instead of
-/// the run's own. Fails if the subject, plugin or machine is missing or has changed, or if the database cannot be written.
+/// Counts what is missing of a run, concludes it, and applies its gates. Fails if the subject, plugin or machine is missing or has changed, or if the database cannot be written.
 pub(crate) fn go_on(
     store: &mut Store,
     head: &RunHead,
     settings: &LensSettings,
-    limit_ms: Option<u64>,
+    request: &ResumeRequest,
     lab: &mut Lab<'_>,
 ) -> Result<Measured, Error> {
     let run = head.id;
@@ -31,6 +35,7 @@ pub(crate) fn go_on(
             format!("its counts are kept (`faultline show {run}`); start a new run for the rest"),
         )
     })?;
+    check_emulator(head, lab.places)?;
     let gates = gates_of(settings, again, run)?;
     let baseline = gates::baseline(&gates, lab.places)?;
     let (target, naming) = counting(head, settings, again, lab)?;
@@ -39,7 +44,36 @@ pub(crate) fn go_on(
         return Err(Error::stopped());
     }
     store.resume_run(run, &measure::session(&[target.as_ref()], lab.clock))?;
-    run::to_the_gates(store, run, target.as_ref(), &naming, limit_ms, (&gates, baseline.as_ref()), lab)
+    let counting = ToTheGates {
+        target: target.as_ref(),
+        naming: &naming,
+        jobs: request.jobs,
+        limit_ms: request.limit_ms,
+        gates: &gates,
+        baseline: baseline.as_ref(),
+    };
+    counting.run(store, run, lab)
+}
+
+/// Fails if the emulator is not the one with which the run began, if the run says which.
+fn check_emulator(head: &RunHead, places: &Places) -> Result<(), Error> {
+    match head.all_facts().find_map(|facts| facts.get_text(EMULATOR_VERSION)) {
+        Some(began_with) => is_same_emulator(began_with, guest::emulator(places)?.version(), head.id),
+        None => Ok(()),
+    }
+}
+
+/// Fails if the versions differ, because another version may count otherwise.
+fn is_same_emulator(began_with: &str, this: &str, run: RunId) -> Result<(), Error> {
+    if began_with == this {
+        return Ok(());
+    }
+    Err(Error::failed(
+        format!("run {run} began with {began_with}, and this is {this}, so counts before and after are not comparable"),
+        format!(
+            "`--qemu FILE` names the emulator with which it began; or start a new run: the counts of run {run} are kept"
+        ),
+    ))
 }
 
 /// The counting target with names, as it was when the run began.
@@ -50,17 +84,19 @@ fn counting(
     lab: &mut Lab<'_>,
 ) -> Result<(Box<dyn Target>, Naming), Error> {
     let run = head.id;
-    let plugin = found_again(&again.plugin, "the plugin", run)?;
-    let model = model::again(settings, again);
     let subject = resumable::subject(head, SubjectIndex::A)?;
+    if matches!(subject.what, SubjectKind::Program { .. }) && again.guest.is_none() {
+        return Err(Error::usage(
+            format!("run {run} cannot be resumed, because its program did not run in a guest, as programs do now"),
+            format!("its counts are kept (`faultline show {run}`); start a new run for the rest"),
+        ));
+    }
+    let plugin = found_again(&again.plugin, "the plugin", run)?;
+    let lens = Lens { plugin, model: model::again(settings, again), scratch: lab.places.scratch.clone() };
+    let cpus = &head.settings.cpus;
     match (&subject.what, subject.machine.guest()) {
-        (SubjectKind::Program { argv }, Some(guest)) => {
-            program_in_guest::again(argv, guest, &head.settings.cpus, again, model, plugin, run, lab)
-        }
-        (SubjectKind::Program { argv }, None) => program::again(argv, again, model, plugin, run, lab),
-        (SubjectKind::Kernel { .. }, Some(guest)) => {
-            kernel::again(&guest.parameters, &head.settings.cpus, again, model, plugin, run, lab)
-        }
+        (SubjectKind::Program { argv }, Some(guest)) => program::again(argv, guest, cpus, again, lens, run, lab),
+        (SubjectKind::Kernel { .. }, Some(guest)) => kernel::again(&guest.parameters, cpus, again, lens, run, lab),
         _ => Err(Error::failed(
             format!("run {run} does not say which program or kernel it counted"),
             "its database was changed by hand; start a new run",
@@ -78,4 +114,18 @@ fn gates_of(settings: &LensSettings, again: &LensAgain, run: RunId) -> Result<Ga
     };
     let budgets = settings.budgets.iter().map(|text| text.parse().map_err(|_| unreadable(text)));
     Ok(Gates { budgets: budgets.collect::<Result<_, _>>()?, baseline: again.baseline.map(RunId) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_version_of_the_emulator_is_refused() {
+        let (old, new) = ("QEMU emulator version 10.0.2", "QEMU emulator version 11.1.3");
+        assert!(is_same_emulator(old, old, RunId(3)).is_ok());
+        let refused = is_same_emulator(old, new, RunId(3)).unwrap_err();
+        assert!(refused.problem.starts_with(&format!("run 3 began with {old}, and this is {new}")), "{refused:?}");
+        assert!(refused.hint.unwrap().contains("--qemu FILE"));
+    }
 }

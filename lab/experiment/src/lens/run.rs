@@ -15,6 +15,9 @@ use faultline_runner::lens::{LensRequest, Naming};
 use faultline_runner::{Plan, SubjectTargets};
 use faultline_store::{NewRun, Store};
 use faultline_targets::Target;
+use faultline_targets::counting::Counting;
+use faultline_targets::host::machines_at_once;
+use std::num::NonZeroUsize;
 
 /// The request for a program, or for a kernel without its workloads.
 pub(super) fn request(under: &UnderLens, cpus: Vec<u32>, again: LensAgain) -> LensRequest {
@@ -66,28 +69,53 @@ impl LensRun<'_> {
         };
         let store = &mut database.store;
         let run = store.begin_run(&new)?;
-        to_the_gates(store, run, self.target, self.naming, None, (&self.under.gates, self.baseline), lab)
+        let counting = ToTheGates {
+            target: self.target,
+            naming: self.naming,
+            jobs: self.under.jobs,
+            limit_ms: None,
+            gates: &self.under.gates,
+            baseline: self.baseline,
+        };
+        counting.run(store, run, lab)
     }
 }
 
-/// Counts what is missing of a run, concludes it, and applies its gates: budgets, and a baseline if there is one.
-/// `limit_ms`: time limit of each execution instead of the run's own. Fails if the database cannot be written.
-pub(super) fn to_the_gates(
-    store: &mut Store,
-    run: RunId,
-    target: &dyn Target,
-    naming: &Naming,
-    limit_ms: Option<u64>,
-    (gates, baseline): (&Gates, Option<&RunRecord>),
-    lab: &mut Lab<'_>,
-) -> Result<Measured, Error> {
-    match measure::to_the_end(store, run, &SubjectTargets::alone(target), limit_ms, Some(naming), lab)? {
-        Ended::Stopped => Ok(Measured::Stopped { run }),
-        Ended::ToTheEnd => {
-            let record = store.load_run(run)?;
-            let mut conclusion = Conclusion::of_record(store, &record)?;
-            conclusion.gates = gates::hold(gates, baseline, &record);
-            Ok(Measured::Concluded(Box::new(conclusion)))
+/// What is needed to count the rest of a run.
+pub(super) struct ToTheGates<'a> {
+    /// The target that counts.
+    pub(super) target: &'a dyn Target,
+    /// Names for what is counted.
+    pub(super) naming: &'a Naming,
+    /// How many executions may run at the same time; as many as have room on this host if `None`.
+    pub(super) jobs: Option<NonZeroUsize>,
+    /// Time limit of each execution instead of the run's own.
+    pub(super) limit_ms: Option<u64>,
+    pub(super) gates: &'a Gates,
+    /// The run that it is compared with.
+    pub(super) baseline: Option<&'a RunRecord>,
+}
+
+impl ToTheGates<'_> {
+    /// Counts what is missing of a run, concludes it, and applies its gates: budgets, and a baseline if there is one. Fails if the database
+    /// cannot be written.
+    pub(super) fn run(&self, store: &mut Store, run: RunId, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+        let lens = measure::UnderLens { naming: self.naming, jobs: self.jobs() };
+        match measure::to_the_end(store, run, &SubjectTargets::alone(self.target), self.limit_ms, Some(lens), lab)? {
+            Ended::Stopped => Ok(Measured::Stopped { run }),
+            Ended::ToTheEnd => {
+                let record = store.load_run(run)?;
+                let mut conclusion = Conclusion::of_record(store, &record)?;
+                conclusion.gates = gates::hold(self.gates, self.baseline, &record, self.naming)?;
+                Ok(Measured::Concluded(Box::new(conclusion)))
+            }
+        }
+    }
+
+    fn jobs(&self) -> NonZeroUsize {
+        match self.target.counting().and_then(Counting::room_bytes) {
+            Some(bytes_each) => self.jobs.unwrap_or_else(|| machines_at_once(bytes_each)),
+            None => NonZeroUsize::MIN,
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Arguments of `faultline lens`.
 
 use super::measuring::Mode;
-use super::{Conduct, FormatArgument, commit, count, label, seed, size};
+use super::{Conduct, FormatArgument, commit, count, jobs, label, seed, size};
 use crate::completing;
 use clap::{Args, Subcommand};
 use faultline_coherence::Caches;
 use faultline_experiment::lens::{USUAL_SEED, With};
 use faultline_model::subject::Commit;
 use faultline_stats::lens::Budget;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// The help of `--limit`: its default differs from that of timed runs.
@@ -22,6 +23,7 @@ const DEFAULT_CACHE: &str = "32768x16";
 Examples:
   faultline lens program -- ./server --selftest                 a program's hot lines, on 8 CPUs
   faultline lens kernel fault_existing:shared --cpus 1,2,8,32   a stock kernel's, on up to 32 CPUs
+  faultline lens types 7 mm_struct                              which members of a type move, cache line by cache line
   faultline lens compare 7 8                                    which lines appeared and disappeared")]
 pub(crate) enum Lens {
     /// Run a threaded program on an emulated machine and count its transfers
@@ -30,6 +32,8 @@ pub(crate) enum Lens {
     Kernel(Box<Kernel>),
     /// Show which lines and code appeared, disappeared or changed between two lens runs
     Compare(Compare),
+    /// Show a run's transfers by type, and for hot types the layout with the transfers of each member
+    Types(Types),
     /// Measure what a transfer between this machine's CPUs costs, for `--costs measured`
     Calibrate(Calibrate),
 }
@@ -88,7 +92,7 @@ impl Cache {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Gates")]
 pub(crate) struct Gates {
-    /// Exit with 1 if a figure exceeds a limit: 'fault_existing:shared<=1.5@8' (transfers per operation, at 8 CPUs or threads); can be repeated
+    /// Exit with 1 if a figure exceeds a limit: 'fault_existing:shared<=1.5@8' (transfers per operation, at 8 CPUs or threads), or 'mm_struct<=2@8' (of a type); can be repeated
     #[arg(long = "budget", value_name = "BUDGET", value_parser = budget)]
     pub(crate) budgets: Vec<Budget>,
 
@@ -107,6 +111,10 @@ pub(crate) struct Counting {
     /// Seed of the first repeat's guests, and of the order; each further repeat uses the next number
     #[arg(long, value_name = "N", default_value_t = USUAL_SEED, value_parser = seed, allow_negative_numbers = true)]
     pub(crate) seed: u64,
+
+    /// Guests that run at the same time, each on one CPU of this host; the counts do not depend on it [default: as many as there are CPUs that may be used, and memory]
+    #[arg(long, value_name = "N", value_parser = jobs)]
+    pub(crate) jobs: Option<NonZeroUsize>,
 
     /// Label for the run
     #[arg(long, value_name = "TEXT", value_parser = label)]
@@ -170,10 +178,6 @@ pub(crate) struct Program {
     #[arg(long)]
     pub(crate) kernel_too: bool,
 
-    /// Run the program in QEMU's user mode instead of a guest: faster to start, but wrong for threads that sleep, and without forks
-    #[arg(long, conflicts_with_all = ["kernel_too", "with", "env", "kernel", "append", "memory"])]
-    pub(crate) user_mode: bool,
-
     #[command(flatten)]
     pub(crate) under: UnderLens,
 
@@ -193,7 +197,7 @@ pub(crate) struct ProgramGuest {
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     pub(crate) env: Vec<(String, String)>,
 
-    /// The kernel's image [default: the newest in /boot]
+    /// The kernel's image [default: that of FAULTLINE_KERNEL, otherwise the newest in /boot]
     #[arg(long, value_name = "IMAGE")]
     pub(crate) kernel: Option<PathBuf>,
 
@@ -228,7 +232,7 @@ pub(crate) struct Kernel {
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_value = "1,2,4,8", value_parser = count, allow_negative_numbers = true)]
     pub(crate) cpus: Vec<u32>,
 
-    /// The kernel's image [default: the newest in /boot]
+    /// The kernel's image [default: that of FAULTLINE_KERNEL, otherwise the newest in /boot]
     #[arg(long, value_name = "IMAGE")]
     pub(crate) kernel: Option<PathBuf>,
 
@@ -275,6 +279,31 @@ pub(crate) struct Compare {
     /// The second run
     #[arg(value_name = "B", add = completing::run())]
     pub(crate) b: String,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgument,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline lens types 7                     all types, and the layouts of the hottest three
+  faultline lens types 7 mm_struct zone      the layouts of these types
+  faultline lens types 7 --cpus 2 --format json
+A layout is that of pahole: members with their offsets, the boundaries of cache lines, holes and padding.
+Objects that are members of others are found too: `zone` in `pglist_data`, `rw_semaphore` in `mm_struct`.")]
+pub(crate) struct Types {
+    /// A lens run, by number, label or commit
+    #[arg(value_name = "RUN", add = completing::run())]
+    pub(crate) run: String,
+
+    /// Types whose layouts are shown [default: those with the most transfers]
+    #[arg(value_name = "TYPE")]
+    pub(crate) types: Vec<String>,
+
+    /// The number of CPUs or threads [default: the greatest that has figures]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    pub(crate) cpus: Option<u32>,
 
     #[command(flatten)]
     pub(crate) format: FormatArgument,

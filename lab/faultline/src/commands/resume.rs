@@ -12,7 +12,7 @@ pub(crate) fn resume(arguments: &Resume, db: Option<&Path>) -> Result<ExitCode, 
     let conduct = &arguments.conduct;
     let places = places::for_measuring(conduct, db)?;
     let run = arguments.run.as_deref().map(|run| find_run(run, &places)).transpose()?;
-    let request = ResumeRequest { run, limit_ms: conduct.limit_ms() };
+    let request = ResumeRequest { run, limit_ms: conduct.limit_ms(), jobs: arguments.jobs };
     let concluded = measuring::conduct(conduct, &places, |lab| faultline_experiment::resume(&request, lab))?;
     Ok(measuring::status(concluded.as_ref()))
 }

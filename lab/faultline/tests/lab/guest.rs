@@ -1,24 +1,66 @@
-//! What tests of guests share: the guest's parts, and a workload that gets into trouble.
+//! What tests of guests share: the guest's parts, a machine, and a workload that gets into trouble.
 
 use super::{Lab, program};
+use faultline_model::machine::{Accelerator, MachineShape, usual_boot_limit};
+use faultline_targets::StopFlag;
+use faultline_targets::host::HostPaths;
+use faultline_targets::qemu::{Emulator, GuestPaths, KernelImage, MachineRequest, Named, QemuMachine};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What `make guest` built, beside the command under test.
+/// What is built and unpacked beside the command under test.
+fn target() -> &'static Path {
+    program().parent().unwrap().parent().unwrap()
+}
+
+/// What `make guest` built.
 pub fn guest_directory() -> PathBuf {
-    let directory = program().parent().unwrap().parent().unwrap().join("guest");
+    let directory = target().join("guest");
     assert!(directory.join("agent").exists(), "no {}; hint: `make guest`", directory.display());
     directory
 }
 
-/// The emulator that `FAULTLINE_QEMU` names, or that `make emulator` unpacked beside the command under test.
+/// The emulator that `FAULTLINE_QEMU` names, or that `make emulator` unpacked.
 pub fn emulator() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("FAULTLINE_QEMU") {
         return Some(named.into());
     }
-    let file = program().parent().unwrap().parent().unwrap().join("qemu/usr/bin/qemu-system-x86_64");
+    let file = target().join("qemu/usr/bin/qemu-system-x86_64");
     file.exists().then_some(file)
+}
+
+/// The kernel that `make kernel` unpacked, if the command finds none by itself: `FAULTLINE_KERNEL` names none, and there is none in `/boot`.
+pub fn unpacked_kernel() -> Option<PathBuf> {
+    let is_kernel = |entry: fs::DirEntry| entry.file_name().to_string_lossy().starts_with("vmlinuz-");
+    let is_installed =
+        || fs::read_dir("/boot").is_ok_and(|mut entries| entries.any(|entry| entry.is_ok_and(is_kernel)));
+    if std::env::var_os("FAULTLINE_KERNEL").is_some() || is_installed() {
+        return None;
+    }
+    Some(target().join("kernels/bookworm/vmlinuz")).filter(|file| file.exists())
+}
+
+/// The kernel that guests boot.
+pub fn kernel() -> KernelImage {
+    KernelImage::open(unpacked_kernel().as_deref()).unwrap_or_else(|error| panic!("{error}; hint: `make kernel`"))
+}
+
+/// A machine of two CPUs as the lens has it, with the guest's parts in `guest`.
+pub fn machine(lab: &Lab, guest: PathBuf) -> QemuMachine {
+    let host = HostPaths { workloads: PathBuf::new(), scratch: lab.path("scratch"), keeper: program().to_owned() };
+    let paths = GuestPaths { guest, host, cache: lab.path("cache") };
+    let request = MachineRequest {
+        shape: MachineShape::new(2, 1, None).unwrap(),
+        kernel: kernel(),
+        accelerator: Accelerator::Tcg,
+        boot_limit: usual_boot_limit(2),
+        parameters: Vec::new(),
+        named: Named::ByOptions,
+    };
+    let emulator = Emulator::find(emulator().as_deref()).unwrap();
+    emulator.must_suit_the_lens().unwrap();
+    QemuMachine::start(request, paths, emulator, &StopFlag::default()).unwrap()
 }
 
 /// A directory for guests with the agent and one workload, `troubled`.

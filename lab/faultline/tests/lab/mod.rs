@@ -4,7 +4,10 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 pub mod guest;
+pub mod lens;
 
+use faultline_model::record::{RunId, RunRecord};
+use faultline_store::Store;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -49,6 +52,7 @@ impl Lab {
             .env("TMPDIR", self.path("scratch"))
             .env(MARK, &self.mark)
             .env_remove("FAULTLINE_WORKLOADS")
+            .envs(guest::unpacked_kernel().map(|kernel| ("FAULTLINE_KERNEL", kernel)))
             .stdin(Stdio::null());
         command
     }
@@ -139,6 +143,22 @@ header() {{
         }
     }
 
+    /// A run as it is saved.
+    pub fn record(&self, run: i64) -> RunRecord {
+        Store::open_existing(&self.db()).unwrap().load_run(RunId(run)).unwrap()
+    }
+
+    /// The number of attempts of the first run so far; none before it is saved.
+    pub fn attempts(&self) -> Option<usize> {
+        Some(Store::open_existing(&self.db()).ok()?.load_run(RunId(1)).ok()?.attempts.len())
+    }
+
+    #[track_caller]
+    pub fn assert_nothing_left(&self) {
+        assert_eq!(self.left_over(), Vec::<String>::new());
+        assert_eq!(self.scratch_left(), Vec::<PathBuf>::new());
+    }
+
     /// What is left in the scratch directory.
     pub fn scratch_left(&self) -> Vec<PathBuf> {
         fs::read_dir(self.path("scratch")).unwrap().map(|entry| entry.unwrap().path()).collect()
@@ -178,8 +198,17 @@ pub fn stderr(output: &Output) -> String {
 }
 
 /// Waits until `condition` holds, for at most half a minute.
-pub fn await_that(what: &str, mut condition: impl FnMut() -> bool) {
-    let until = Instant::now() + Duration::from_secs(30);
+pub fn await_that(what: &str, condition: impl FnMut() -> bool) {
+    await_within(Duration::from_secs(30), what, condition);
+}
+
+/// The same for something that needs a boot, which takes its time on a loaded machine.
+pub fn await_boot(what: &str, condition: impl FnMut() -> bool) {
+    await_within(Duration::from_secs(300), what, condition);
+}
+
+fn await_within(limit: Duration, what: &str, mut condition: impl FnMut() -> bool) {
+    let until = Instant::now() + limit;
     while !condition() {
         assert!(Instant::now() < until, "{what} did not come about");
         std::thread::sleep(Duration::from_millis(10));

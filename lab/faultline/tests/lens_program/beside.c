@@ -1,7 +1,6 @@
 /*
  * Threads that begin as threads mostly do: created one after the other, met at a barrier on which they sleep, none of them
- * spinning. Then each adds to a counter of its own on a line that all share. Nothing but the lens's care for threads that were
- * just woken makes them contend on a host with few CPUs.
+ * spinning. Then each adds to a counter of its own on a line that all share.
  */
 #include <pthread.h>
 #include <stdatomic.h>

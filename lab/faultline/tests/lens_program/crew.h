@@ -1,6 +1,7 @@
 /*
  * Threads that begin a loop at once. The region of interest lies around the loop alone: the first thread of the program, which
- * begins it, sleeps until all are done, and the last one to be done ends it.
+ * begins it, sleeps until all are done, and the last one to be done ends it. Apart from the loop each thread fetches the start signal and
+ * says that it is done, and the last one ends the region: at most four transfers per thread, all in `crew`.
  */
 #ifndef CREW_H
 #define CREW_H

@@ -4,6 +4,8 @@ use crate::failure::Failure;
 use crate::lens::comparison::{Difference, WhyUnmatched};
 use crate::lens::raw::Problem;
 use crate::lens::summary::{LineFigures, Place};
+use crate::lens::types::TypeFigures;
+use crate::lens::untyped::Untyped;
 use crate::record::RunId;
 use crate::said::Said;
 use serde::{Deserialize, Serialize};
@@ -25,6 +27,9 @@ pub enum Standing {
         lines: Vec<LineFigures>,
         /// The code with most transfers.
         code: Vec<Place>,
+        /// The type, if the limit is one of a type.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of: Option<Box<TypeFigures>>,
     },
     /// There is no figure that can be checked. Counts as a failure.
     NoFigure(Said<NoFigure>),
@@ -38,6 +43,13 @@ pub enum NoFigure {
     NoSuchCell,
     /// The cell was not run.
     NotRun,
+    /// The limit is one of a type, and the cell was not counted by type.
+    NoTypes {
+        /// Why what the kernel allocated has no types, if that is the reason; otherwise the run is of an older version.
+        why: Option<Untyped>,
+    },
+    /// The limit is one of a type, whose instructions are not counted.
+    NotOfTypes,
     /// Every attempt at the cell failed.
     AllFailed {
         /// Each failure.

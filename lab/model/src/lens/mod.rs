@@ -2,13 +2,16 @@
 //!
 //! `symbols` finds the names. `stats` interprets the figures.
 
+pub mod by_type;
 pub mod comparison;
 pub mod data;
 pub mod gate;
 pub mod kernel_symbol;
+pub mod layout;
 pub mod memory;
 pub mod raw;
 pub mod reading;
 pub mod settings;
 pub mod summary;
+pub mod types;
 pub mod untyped;

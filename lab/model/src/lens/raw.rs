@@ -1,4 +1,4 @@
-//! The plugin's report (`faultline-lens 3`, docs/FORMATS.md). The reader is strict: it refuses a report that was cut off or made by another
+//! The plugin's report (`faultline-lens 4`, docs/FORMATS.md). The reader is strict: it refuses a report that was cut off or made by another
 //! version, so such a report is never shown as figures.
 
 use serde::{Deserialize, Serialize};
@@ -6,8 +6,11 @@ use serde::{Deserialize, Serialize};
 /// Name of the format.
 pub const FORMAT: &str = "faultline-lens";
 
-/// The version that is read.
-pub const VERSION: u64 = 3;
+/// The version that the plugin writes.
+pub const VERSION: u64 = 4;
+
+/// The oldest version that is read. It lacks [`RawReport::accesses`].
+pub const OLDEST_VERSION: u64 = 3;
 
 /// A report that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,7 +25,7 @@ pub enum RawReportError {
     #[error("not a report of the lens: its format is '{0}', not '{FORMAT}'")]
     WrongFormat(String),
     /// Another version wrote it.
-    #[error("the lens's report has version {0}; this Faultline reads version {VERSION}")]
+    #[error("the lens's report has version {0}; this Faultline reads versions {OLDEST_VERSION} to {VERSION}")]
     WrongVersion(u64),
     /// Its figures contradict each other.
     #[error("the lens's report contradicts itself: {0}")]
@@ -44,7 +47,7 @@ impl RawReportError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LensMode {
-    /// A program: in user-mode emulation, or with its processes in a machine.
+    /// A program with its processes.
     Program,
     /// A whole machine with its kernel.
     Kernel,
@@ -111,20 +114,11 @@ pub struct Machine {
     pub cache_ways: Option<u64>,
 }
 
-/// The program that ran.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Program {
-    /// Its path.
-    pub path: String,
-    /// Subtract it from an address to get the address of a symbol; `None` if it is not known.
-    pub load_base: Option<u64>,
-}
-
 /// A reason why the counts are less than was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Problem {
-    /// A word for programs: `no_mark`, `too_many_threads`, `stall`.
+    /// A word for programs: `no_mark`, `left_processes`, `no_mappings`.
     pub kind: String,
     /// A sentence for people.
     pub text: String,
@@ -264,6 +258,67 @@ pub struct RawLine {
     pub by_offset: Vec<OffsetTransfers>,
 }
 
+/// The accesses that made a line move.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineAccesses {
+    /// The line's first byte.
+    pub address: u64,
+    /// The address space.
+    pub space: Space,
+    /// Its page was reached through a user mapping.
+    pub contents: bool,
+    /// The accesses.
+    pub by_access: Vec<RawAccess>,
+}
+
+/// One kind of access to a line: those of one instruction to the same bytes. It is a list of numbers in the report:
+/// `offset`, `size`, `site`, 1 for a write, `true_sharing`, `false_sharing`, then pairs of `others`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<u64>", into = "Vec<u64>")]
+pub struct RawAccess {
+    /// The first byte, from the line's first.
+    pub offset: u64,
+    /// Bytes that were accessed.
+    pub size: u64,
+    /// The instruction.
+    pub site: u64,
+    /// It wrote.
+    pub is_write: bool,
+    /// Transfers with true sharing.
+    pub true_sharing: u64,
+    /// Transfers with false sharing.
+    pub false_sharing: u64,
+    /// Byte of the line, and transfers before which other CPUs had used the [`WORD_BYTES`] bytes from there on.
+    pub others: Vec<(u64, u64)>,
+}
+
+/// Bytes of a line that are told apart in [`RawAccess::others`].
+pub const WORD_BYTES: u64 = 4;
+
+impl TryFrom<Vec<u64>> for RawAccess {
+    type Error = String;
+
+    fn try_from(numbers: Vec<u64>) -> Result<Self, String> {
+        let wrong = || format!("an access has {} numbers, or a kind that is neither 0 nor 1", numbers.len());
+        let (&[offset, size, site, kind @ (0 | 1), true_sharing, false_sharing], others) =
+            numbers.split_first_chunk::<6>().ok_or_else(wrong)?
+        else {
+            return Err(wrong());
+        };
+        let (pairs, []) = others.as_chunks::<2>() else { return Err(wrong()) };
+        let others = pairs.iter().map(|&[at, transfers]| (at, transfers)).collect();
+        Ok(RawAccess { offset, size, site, is_write: kind == 1, true_sharing, false_sharing, others })
+    }
+}
+
+impl From<RawAccess> for Vec<u64> {
+    fn from(access: RawAccess) -> Self {
+        let RawAccess { offset, size, site, is_write, true_sharing, false_sharing, others } = access;
+        let fixed = [offset, size, site, u64::from(is_write), true_sharing, false_sharing];
+        fixed.into_iter().chain(others.into_iter().flat_map(|(at, transfers)| [at, transfers])).collect()
+    }
+}
+
 /// An instruction that made lines move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Site {
@@ -313,26 +368,23 @@ pub struct Mapping {
 pub struct RawReport {
     /// [`FORMAT`].
     pub format: String,
-    /// [`VERSION`].
+    /// [`OLDEST_VERSION`] to [`VERSION`].
     pub version: u64,
-    /// Instruction set: `x86_64`, `i386`.
+    /// Instruction set: `x86_64`.
     pub target: String,
     /// Program or kernel.
     pub mode: LensMode,
     /// The modelled machine.
     pub machine: Machine,
-    /// The program, in program mode.
-    pub program: Option<Program>,
-    /// Virtual address of physical address 0, in kernel mode.
+    /// Virtual address of physical address 0.
     pub direct_map: Option<u64>,
     /// What was counted.
     pub scope: Scope,
     /// Regions between marks that were counted.
     pub regions: u64,
-    /// Processes that the program forked. They are not counted in user-mode emulation, and counted in a guest.
+    /// Processes that the program forked; they are counted too. The plugin does not know it; the guest's agent tells.
+    #[serde(default)]
     pub forks: u64,
-    /// How often a CPU continued out of turn.
-    pub forced_blocks: u64,
     /// Reasons why the counts are less than was asked for.
     pub problems: Vec<Problem>,
     /// The greatest clock of a CPU.
@@ -351,6 +403,9 @@ pub struct RawReport {
     pub lines_moved: u64,
     /// Lines, the most transfers first.
     pub lines: Vec<RawLine>,
+    /// Every line that moved, with the accesses that moved it; `None` in version 3.
+    #[serde(default)]
+    pub accesses: Option<Vec<LineAccesses>>,
     /// How many instructions made lines move; `sites` may hold fewer.
     pub sites_moving: u64,
     /// Instructions, the most transfers first.
@@ -376,7 +431,7 @@ impl RawReport {
         if head.format != FORMAT {
             return Err(RawReportError::WrongFormat(head.format));
         }
-        if head.version != VERSION {
+        if !(OLDEST_VERSION..=VERSION).contains(&head.version) {
             return Err(RawReportError::WrongVersion(head.version));
         }
         let report: RawReport = from_json(text)?;
@@ -393,6 +448,7 @@ impl RawReport {
         }
         at_most("overlapping time", self.overlapping_time, self.busy_time)?;
         self.check_part(&self.totals, (&self.lines, self.lines_moved), (&self.sites, self.sites_moving))?;
+        self.check_accesses()?;
         let Some(interrupt) = &self.interrupt else { return Ok(()) };
         let (lines, sites) = ((&*interrupt.lines, interrupt.lines_moved), (&*interrupt.sites, interrupt.sites_moving));
         self.check_part(&interrupt.totals, lines, sites).map_err(|text| format!("of interrupts, {text}"))
@@ -411,6 +467,23 @@ impl RawReport {
         at_most("transfers by the sites", sum(sites.iter().map(|site| site.transfers)), totals.transfers)?;
         sites.iter().try_for_each(|site| fits("a site", site.transfers, site.true_sharing, site.false_sharing))?;
         lines.iter().try_for_each(|line| self.check_line(line))
+    }
+
+    /// Accesses are of all lines, so their sums are the totals.
+    fn check_accesses(&self) -> Result<(), String> {
+        let Some(lines) = &self.accesses else {
+            return if self.version < VERSION { Ok(()) } else { Err("it has no accesses".to_owned()) };
+        };
+        let all = || lines.iter().flat_map(|line| &line.by_access);
+        let sums = (sum(all().map(|access| access.true_sharing)), sum(all().map(|access| access.false_sharing)));
+        if sums != (self.totals.true_sharing, self.totals.false_sharing) {
+            return Err(format!("accesses with {} transfers of true and {} of false sharing", sums.0, sums.1));
+        }
+        let bytes = all().flat_map(|access| access.others.iter().map(|&(at, _)| at).chain([access.offset]));
+        match bytes.max().filter(|&at| at >= self.machine.line_bytes) {
+            Some(at) => Err(format!("an access to byte {at} of a line of {}", self.machine.line_bytes)),
+            None => Ok(()),
+        }
     }
 
     fn check_line(&self, line: &RawLine) -> Result<(), String> {

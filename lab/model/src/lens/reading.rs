@@ -1,5 +1,6 @@
 //! A report of the lens as it is saved: the top lines and sites, with names, and the number of operations.
 
+use crate::lens::by_type::ByType;
 use crate::lens::data::{Code, Data};
 use crate::lens::raw::{
     CpuTotals, CpuTransfers, LensMode, Machine, Problem, Scope, Site, SiteTransfers, Space, Totals,
@@ -101,10 +102,8 @@ pub struct Reading {
     pub machine: Machine,
     /// Regions between marks that were counted.
     pub regions: u64,
-    /// Processes that were forked and not counted.
+    /// Processes that the program forked. Readings of older versions, made in QEMU's user mode, do not count them.
     pub forks: u64,
-    /// How often a CPU continued out of turn.
-    pub forced_blocks: u64,
     /// Reasons why the counts are less than was asked for.
     pub problems: Vec<Problem>,
     /// Why a kernel's allocated structures have no names; `None` if they have, and for programs.
@@ -127,6 +126,9 @@ pub struct Reading {
     /// The same counts for interrupts; `None` if they were not told apart: in program mode, and in readings of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupt: Option<InterruptReading>,
+    /// The transfers of all lines by type, without those of interrupts; `None` in readings of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_type: Option<ByType>,
     /// When CPUs were busy at once; `None` in readings of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<Overlap>,

@@ -45,7 +45,7 @@ pub struct LensAgain {
     pub cache: Option<CacheBounds>,
     /// The run that it is compared with.
     pub baseline: Option<i64>,
-    /// How a program runs in a guest; `None` for kernels, and for programs in user-mode emulation.
+    /// How a program runs in a guest; `None` for kernels, and in runs of older versions, whose programs ran in QEMU's user mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<ProgramGuest>,
 }

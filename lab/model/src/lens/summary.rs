@@ -6,6 +6,7 @@ use crate::estimate::Estimate;
 use crate::failure::Failure;
 use crate::lens::raw::{ByDistance, CpuTransfers, Problem};
 use crate::lens::settings::LensSettings;
+use crate::lens::types::TypesFigures;
 use crate::lens::untyped::Untyped;
 use crate::outcome::Outcome;
 use crate::said::Said;
@@ -145,6 +146,9 @@ pub struct LensPoint {
     pub lines: Vec<LineFigures>,
     /// Its top code.
     pub code: Vec<Place>,
+    /// Its transfers by type, of all lines, at the greatest number of CPUs that has a figure. `None` at the others, and in runs of older versions.
+    #[serde(default)]
+    pub types: Option<TypesFigures>,
     /// Reasons why counts are less than was asked for, each once.
     pub problems: Vec<Problem>,
     /// Why what the kernel allocated has no names among the lines above; `None` if it has.

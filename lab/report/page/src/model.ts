@@ -16,6 +16,20 @@ loss: Loss, };
 /** The answer about one workload. */
 export type Answer = "faster" | "slower" | "equal" | "inconclusive";
 
+/** Objects that begin at the same place of a line. */
+export type Begins = {
+/** The byte of a line at which they begin. */
+at: number,
+/** How many objects do. */
+objects: number, };
+
+/** The bits of a bit field. */
+export type Bits = {
+/** The first bit, from the first byte of the member. */
+first: number,
+/** How many. */
+count: number, };
+
 /** A figure with an interval. */
 export type Bounded = {
 /** The estimate. */
@@ -412,8 +426,51 @@ lines: Array<LineFigures>,
 /** Its top code. */
 code: Array<Place>, };
 
+/** What a type is declared as. */
+export type Keyword = "struct" | "union" | "class";
+
 /** A law of throughput over the number of CPUs n. */
 export type Law = "amdahl" | "universal";
+
+/** A cache line of a type. */
+export type LayoutLine = {
+/** Its number in the type, from 0. */
+number: number,
+/** Its first byte, from the beginning of the type. Negative if objects begin within a line. */
+from: number,
+/** Its transfers. */
+moved: Moved,
+/** How many members begin on it. */
+members: number,
+/** Its members, holes and padding in the order of their offsets. */
+rows: Array<LayoutRow>, };
+
+/** A row of a layout. */
+export type LayoutRow = {
+/** What it is. */
+kind: RowKind,
+/** In how many structures of the type it is. */
+depth: number,
+/** The member's name; `None` for structures and unions without a name, holes and padding. */
+name: string | null,
+/** The member's name with those of the structures that it is in: `mmap_lock.count`. */
+path: string,
+/** Its type as it is written; empty for holes and padding. */
+of: string,
+/** Bytes from the beginning of the type. */
+offset: number,
+/** Bytes. */
+size: number,
+/** Its bits, if it is a bit field. */
+bits: Bits | null,
+/** It began on an earlier line, where its figures are. */
+is_continued: boolean,
+/** Transfers because it was accessed. */
+moved: Moved,
+/** Transfers of its line, per operation, before which another CPU had used this member: written it; or read it, and the transfer was a write. */
+used_by_others: number,
+/** Code that accessed it, most transfers first; shares are of the member's own transfers. */
+code: Array<Place>, };
 
 /** A case over numbers of CPUs. */
 export type LensCurve = {
@@ -473,6 +530,8 @@ lines_moved: number,
 lines: Array<LineFigures>,
 /** Its top code. */
 code: Array<Place>,
+/** Its transfers by type, of all lines, at the greatest number of CPUs that has a figure. `None` at the others, and in runs of older versions. */
+types: TypesFigures | null,
 /** Reasons why counts are less than was asked for, each once. */
 problems: Array<Problem>,
 /** Why what the kernel allocated has no names among the lines above; `None` if it has. */
@@ -558,6 +617,17 @@ export type Method = "signed-ranks" | "ranks" | "welch" | "none";
 
 /** Which way a parameter went. */
 export type Move = "fell" | "rose" | "no-difference";
+
+/** Figures of transfers, per operation. */
+export type Moved = {
+/** Transfers: `reads` and `writes` together. */
+transfers: number,
+/** Transfers because of a read. */
+reads: number,
+/** Transfers because of a write. */
+writes: number,
+/** Share of the transfers that is false sharing: 0…1; 0 without transfers. */
+false_share: number, };
 
 /** Why a record does not show that the machine was quiet while the sides were measured. */
 export type NotQuiet = "not-recorded" | "load" | "steal" | "busy-at-start" | "frequency";
@@ -661,7 +731,7 @@ failures: Array<Said<Failure>>, };
 
 /** A reason why the counts are less than was asked for. */
 export type Problem = {
-/** A word for programs: `no_mark`, `too_many_threads`, `stall`. */
+/** A word for programs: `no_mark`, `left_processes`, `no_mappings`. */
 kind: string,
 /** A sentence for people. */
 text: string, };
@@ -694,6 +764,9 @@ per_doubling: number, };
 
 /** What a partner does for the measured execution: a short word such as `receiver` or `forwarder`. */
 export type Role = string;
+
+/** What a row of a layout is. */
+export type RowKind = "member" | "outer" | "hole" | "padding" | "behind";
 
 /** Identifies a run within a store; shown to people. */
 export type RunId = number;
@@ -803,6 +876,46 @@ idle: number,
 /** Taken away by a hypervisor. */
 steal: number, };
 
+/** A type. */
+export type TypeFigures = {
+/** How it is declared. */
+keyword: Keyword,
+/** Its name. */
+name: string,
+/** Bytes. */
+size: number,
+/** Bytes in holes and padding, of the listed members. */
+unused_bytes: number,
+/** Transfers of all its objects. */
+moved: Moved,
+/** Share of all transfers: 0…1. */
+share: number,
+/** Objects of which lines moved, by the place in a line at which they begin. Empty for a type that is found in others only. */
+begins: Array<Begins>,
+/** The members of other types that it was found in: `mm_struct.mmap_lock`. Empty for a type with objects of its own only. */
+within: Array<string>,
+/** Transfers, per operation, before which another CPU had used what lies beside the object on the same line. */
+beside: number,
+/** The member with the most transfers. */
+hottest: string | null,
+/** How many cache lines it has. If objects begin at different places of a line, those of objects that begin where most do. */
+line_count: number,
+/** Its cache lines. A run's summary has only those with at least 0.1 % of all transfers. */
+lines: Array<LayoutLine>,
+/** Code that accessed it, most transfers first. */
+code: Array<Place>, };
+
+/** All transfers of a reading by type. */
+export type TypesFigures = {
+/** How many types there are. */
+number: number,
+/** Types, the most transfers first. */
+types: Array<TypeFigures>,
+/** Share of all transfers that has a type: 0…1. */
+typed_share: number,
+/** Everything else. */
+untyped: Array<UntypedFigures>, };
+
 /** What counts as one independent value. */
 export type Unit = "boot" | "run" | "summary";
 
@@ -860,10 +973,24 @@ b: number, };
 /** Why a figure isn't tested. */
 export type UntestedReason = "single-value" | "no-ratio";
 
+/** Data whose type is not known, or that has none. */
+export type Untypeable = { "kind": "variables" } | { "kind": "per-cpu-variables" } | { "kind": "cache",
+/** The cache. */
+name: string, } | { "kind": "page-contents" } | { "kind": "page-tables" } | { "kind": "free-pages" } | { "kind": "stacks" } | { "kind": "kernel-memory" } | { "kind": "heap" } | { "kind": "mapped" } | { "kind": "unknown" };
+
 /** Why allocated structures have no names. */
 export type Untyped = { "kind": "not-read" } | { "kind": "kernel-not-found" } | { "kind": "no-types" } | { "kind": "bad-types",
 /** Why, in words. */
 problem: string, } | { "kind": "other-layout" };
+
+/** Data without a type. */
+export type UntypedFigures = {
+/** The data. */
+what: Untypeable,
+/** Its transfers. */
+moved: Moved,
+/** Share of all transfers: 0…1. */
+share: number, };
 
 /** Whether a curve scales. */
 export type Verdict = "scales" | "partly" | "does-not-scale" | "inconclusive" | "not-measured";

@@ -133,11 +133,52 @@ test('text from outside stays text', async () => {
   await close()
 })
 
+test('every type has its layout: lines, members and their figures', async () => {
+  const { page, problems, close } = await open('lens')
+  const { types } = shownOf(caseOf('lens'))
+  const layouts = page.locator(':nth-match(article.curve, 1) details.layout')
+  assert.equal(await layouts.count(), types.types.length)
+  assert.deepEqual(await layouts.evaluateAll((all) => all.map((layout) => layout.open)), types.types.map((_, index) => index === 0))
+  await layouts.nth(1).locator('summary').click()
+  for (const [index, type] of types.types.entries()) {
+    const layout = layouts.nth(index)
+    const hot = type.lines.filter((line) => line.moved.transfers > 0)
+    assert.equal(await layout.locator('tr.boundary:not(.cold)').count(), hot.length)
+    for (const row of hot.flatMap((line) => line.rows).filter((row) => row.moved.transfers > 0 && row.path)) {
+      const shown = layout.locator(`tr[data-member="${row.path}"][data-offset="${row.offset}"]`)
+      assert.ok(await shown.isVisible(), row.path)
+      const numbers = await shown.locator('data').evaluateAll((all) => all.map((data) => Number(data.value)))
+      assert.deepEqual(numbers, [row.moved.reads, row.moved.writes, row.used_by_others].filter((number) => number > 0))
+      for (const place of row.code) assert.ok((await shown.innerText()).includes(place.name), place.name)
+    }
+  }
+  const heat = await layouts.first().locator('td.heat span').evaluateAll((all) => all.map((span) => Number(span.style.opacity)))
+  assert.deepEqual([Math.max(...heat), heat.length], [1, 4], 'the hottest member has the full colour')
+  assert.match(await layouts.first().innerText(), /line 0: less than 0\.1 % of the transfers each/)
+  assert.deepEqual(problems, [])
+  await close()
+})
+
+test('the members of a layout are in sight on a phone and in the dark', async () => {
+  for (const [width, scheme] of [[390, 'light'], [390, 'dark'], [1280, 'dark']]) {
+    const { page, close } = await open('lens', { width, scheme })
+    const layout = page.locator(':nth-match(article.curve, 1) details.layout').first()
+    const row = layout.locator('tr[data-member="mmap_lock.count.counter"]')
+    await row.scrollIntoViewIfNeeded()
+    const [member, region] = [await row.locator('th').boundingBox(), await layout.locator('.scroll').boundingBox()]
+    assert.ok(member.x >= region.x && member.x + member.width <= region.x + region.width, `${width} ${scheme}`)
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, `${width} ${scheme}`)
+    const [swatch, ground] = await row.locator('td.heat span').evaluate((span) => [span, document.body].map((element) => getComputedStyle(element).backgroundColor))
+    assert.notEqual(swatch, ground)
+    await close()
+  }
+})
+
 test('without JavaScript the tables are there', async () => {
   const { page, close } = await open('lens', { javaScriptEnabled: false })
   assert.ok(await page.locator(':nth-match(article.curve, 1) .map noscript p').isVisible())
   assert.ok(await page.locator(':nth-match(article.curve, 1) tr[data-line]').first().isVisible())
-  await page.locator(':nth-match(article.curve, 1) summary').click()
+  await page.locator(':nth-match(article.curve, 1) > details > summary').click()
   assert.ok(await page.locator(':nth-match(article.curve, 1) details table').last().isVisible())
   await close()
 })

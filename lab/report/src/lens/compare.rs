@@ -3,6 +3,7 @@
 use crate::format::Format;
 use crate::grid::escape_markdown;
 use crate::json::json;
+use crate::lens::greatest::{greatest, of_all};
 use crate::lens::seeds;
 use crate::lens::tables;
 use crate::lens::words::{cpus, transfers as shown};
@@ -54,9 +55,9 @@ fn unmatched_words(one: &Unmatched) -> String {
     one_line(&format!("{} at {}: {}", one.case, cpus(one.cpus), unmatched(&one.why)))
 }
 
-/// The differences as a table; what shares a line is told for data, what repeats span where there is room.
+/// The greatest differences as a table; what shares a line is told for data, what repeats span where there is room.
 pub(super) fn differences<'a>(kind: &'static str, differences: &'a [Difference]) -> Table<&'a Difference> {
-    Table::new(difference_columns(kind), differences)
+    Table::new(difference_columns(kind), greatest(differences))
 }
 
 type DifferenceColumn<'a> = table::Column<&'a Difference>;
@@ -120,7 +121,7 @@ fn text(comparison: &LensComparison, style: &Style) -> String {
         }
         for (kind, all) in [("data", &cell.data), ("code", &cell.code)] {
             if !all.is_empty() {
-                sheet.table(&heading(kind, cell, signs), &differences(kind, all).grid(tables::form(style), signs));
+                sheet.table(&heading(kind, all, cell, signs), &differences(kind, all).grid(tables::form(style), signs));
             }
         }
     }
@@ -140,18 +141,21 @@ fn text(comparison: &LensComparison, style: &Style) -> String {
 }
 
 /// The heading of a table of differences.
-fn heading(kind: &str, cell: &CellComparison, signs: &Signs) -> String {
-    let exact = match seeds::exact_in(cell, signs).as_str() {
-        "" => String::new(),
-        exact => format!("; {exact}"),
-    };
-    format!("{kind} that differs, transfers per operation{exact}")
+fn heading(kind: &str, all: &[Difference], cell: &CellComparison, signs: &Signs) -> String {
+    let exact = Some(seeds::exact_in(cell, signs)).filter(|exact| !exact.is_empty());
+    let parts = [Some(format!("{kind} that differs, transfers per operation")), exact, of_all(all)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 /// That no data or code of the cell differs, if so.
 fn nothing_differs(cell: &CellComparison) -> Option<&'static str> {
     let is_empty = cell.data.is_empty() && cell.code.is_empty();
-    is_empty.then(|| if seeds::is_identical(cell) { IDENTICAL } else { NO_DIFFERENCE })
+    is_empty.then(|| match seeds::in_common(cell) {
+        Some(_) if seeds::is_identical(cell) => IDENTICAL,
+        Some(seeds) if seeds.len() > 1 => NO_COMMON_DIFFERENCE,
+        Some(_) => NO_EXACT_DIFFERENCE,
+        None => NO_DIFFERENCE,
+    })
 }
 
 /// Whether one kernel with one seed counted differently in the same surroundings.
@@ -183,6 +187,8 @@ fn surrounding(surrounding: Surrounding) -> &'static str {
 
 const IDENTICAL: &str = "both runs counted the same in everything";
 const NO_DIFFERENCE: &str = "no data or code differs by more than the tolerance";
+const NO_COMMON_DIFFERENCE: &str = "no data or code differs in the same direction over the seeds";
+const NO_EXACT_DIFFERENCE: &str = "no data or code differs";
 const NOTHING: &str = "The two runs have no case at the same number of CPUs.";
 
 fn markdown(comparison: &LensComparison) -> String {
@@ -208,6 +214,9 @@ fn markdown(comparison: &LensComparison) -> String {
         for (kind, all) in [("data", &cell.data), ("code", &cell.code)] {
             if !all.is_empty() {
                 text.push_str(&format!("\n{}", differences(kind, all).markdown(&UNICODE)));
+                if let Some(of_all) = of_all(all) {
+                    text.push_str(&format!("\n{of_all}\n"));
+                }
             }
         }
     }

@@ -4,6 +4,8 @@ use crate::format::Format;
 use crate::grid::{Grid, escape_markdown};
 use crate::json::json;
 use crate::lens::compare::differences;
+use crate::lens::greatest::of_all;
+use crate::lens::layout;
 use crate::lens::seeds::{self, joined};
 use crate::lens::tables;
 use crate::lens::words;
@@ -114,12 +116,17 @@ fn transfers(value: Option<f64>, signs: &Signs) -> String {
 
 /// The evidence for an exceeded limit: a heading and a grid each.
 fn evidence(check: &Check, form: Form, signs: &Signs) -> Vec<(String, Grid)> {
-    let Standing::Exceeded { lines, code, .. } = &check.standing else { return Vec::new() };
+    let Standing::Exceeded { lines, code, of, .. } = &check.standing else { return Vec::new() };
     let cell = one_line(&check.cell);
     let mut evidence = Vec::new();
+    if let Some(of) = of {
+        let heading = layout::heading(of, "operation");
+        return vec![(heading, layout::layout(of).grid(form, signs))];
+    }
     if !check.differences.is_empty() {
         let grid = differences("data", &check.differences).grid(form, signs);
-        evidence.push((format!("{cell}: data with more transfers per operation than in the baseline"), grid));
+        let of_all = of_all(&check.differences).map_or_else(String::new, |of_all| format!("; {of_all}"));
+        evidence.push((format!("{cell}: data with more transfers per operation than in the baseline{of_all}"), grid));
     }
     if !lines.is_empty() {
         evidence.push((format!("{cell}: top lines"), tables::lines(lines, lines.len()).grid(form, signs)));

@@ -2,13 +2,13 @@
 
 use crate::grid::escape_markdown;
 use crate::introduction;
-use crate::lens::{points, tables, words};
+use crate::lens::{points, tables, types, words};
 use crate::sentences;
 use crate::style::UNICODE;
 use faultline_model::lens::summary::{LensCurve, LensSummary};
 use faultline_model::summary::RunSummary;
 
-/// Lines and places in code shown of each case.
+/// Lines, types and places in code shown of each case.
 const SHOWN: usize = 10;
 
 /// The run as Markdown.
@@ -52,6 +52,10 @@ fn one(summary: &RunSummary, curve: &LensCurve) -> String {
         }
         text.push_str(&format!("\nTop lines at {at}, of {} that moved:\n\n", point.lines_moved));
         text.push_str(&tables::lines(&point.lines, SHOWN).markdown(&UNICODE));
+        if let Some(figures) = &point.types {
+            let table = types::table(types::rows(figures, SHOWN)).markdown(&UNICODE);
+            text.push_str(&format!("\n{}:\n\n{table}", escape_markdown(&types::heading(figures, point.cpus))));
+        }
         text.push_str(&format!("\nTop code at {at}:\n\n"));
         text.push_str(&tables::code(&point.code, SHOWN).markdown(&UNICODE));
     }

@@ -2,15 +2,20 @@
 
 mod compare;
 mod gate;
+mod greatest;
+pub(crate) mod layout;
+pub(crate) mod layout_rows;
 mod markdown;
 mod points;
 pub(crate) mod seeds;
 mod tables;
 mod text;
+pub(crate) mod types;
 pub(crate) mod words;
 
 pub use compare::lens_compare_table;
 pub use gate::budget_table;
+pub use types::lens_types_table;
 
 use crate::format::Format;
 use crate::json::json;

@@ -1,7 +1,7 @@
 //! A lens run's table for people.
 
 use crate::introduction;
-use crate::lens::{points, tables, words};
+use crate::lens::{points, tables, types, words};
 use crate::one_line::one_line;
 use crate::sentences;
 use crate::sheet::Sheet;
@@ -9,7 +9,7 @@ use crate::style::{Style, Tone};
 use faultline_model::lens::summary::{LensCurve, LensPoint, LensSummary};
 use faultline_model::summary::RunSummary;
 
-/// Lines and places in code shown of each case.
+/// Lines, types and places in code shown of each case.
 const SHOWN: usize = 10;
 
 /// The whole table with head, warnings and legend.
@@ -98,6 +98,10 @@ fn top(sheet: &mut Sheet<'_>, operation: &str, point: &LensPoint) {
     if !point.lines.is_empty() {
         let heading = format!("top lines at {at}, of {} that moved", point.lines_moved);
         sheet.table(&heading, &tables::lines(&point.lines, SHOWN).grid(tables::form(sheet.style), sheet.style.signs()));
+    }
+    if let Some(figures) = &point.types {
+        let grid = types::table(types::rows(figures, SHOWN)).grid(tables::form(sheet.style), sheet.style.signs());
+        sheet.table(&types::heading(figures, point.cpus), &grid);
     }
     if !point.code.is_empty() {
         sheet.table(

@@ -158,8 +158,13 @@ pub(crate) fn amiss(point: &LensPoint) -> Vec<String> {
     }
     amiss.extend(point.cut_short.iter().map(counted_until_then));
     amiss.extend(point.problems.iter().map(|problem| format!("incomplete count: {}", one_line(&problem.text))));
-    amiss.extend(point.untyped.iter().map(|why| format!("allocated structures have no names: {}", untyped(why))));
+    amiss.extend(point.untyped.iter().map(no_names));
     amiss
+}
+
+/// That what a kernel allocated has no names, and why.
+pub(crate) fn no_names(why: &Untyped) -> String {
+    format!("allocated structures have no names: {}", untyped(why))
 }
 
 /// What was counted until an attempt was cut short: how much, the positions of the CPUs' clocks, and what moved most.

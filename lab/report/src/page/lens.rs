@@ -1,10 +1,10 @@
 //! A run under the lens: which cases share lines, and for each its curve, a map of lines and CPUs, and tables of all of it.
 
 use crate::introduction;
-use crate::lens::{seeds, words};
+use crate::lens::{layout, seeds, words};
 use crate::one_line::one_line;
 use crate::page::document::table;
-use crate::page::{anchor, value};
+use crate::page::{anchor, lens_types, value};
 use crate::style::{Tone, UNICODE};
 use faultline_model::estimate::Estimate;
 use faultline_model::lens::summary::{LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Place};
@@ -135,7 +135,13 @@ fn case(curve: &LensCurve) -> Markup {
             @if let Some(point) = shown {
                 @for text in words::beside(&curve.operation, point) { p.about { (text) } }
             }
-            @if let Some(point) = shown { (lines(&name, point)) (code(&name, point)) }
+            @if let Some(point) = shown {
+                (lines(&name, point))
+                @if let Some(figures) = &point.types {
+                    (lens_types::section(&name, &one_line(&curve.operation), figures, point.cpus))
+                }
+                (code(&name, point))
+            }
             details {
                 summary { "All figures of " (name) }
                 (points(curve, &name))
@@ -309,6 +315,9 @@ pub(crate) fn reading(lens: &LensSummary) -> Markup {
                     "free: no more transfers than on one CPU; fixed price: more than on one CPU, and as many on many CPUs as on two; \
                      grows: more with more CPUs; falls: fewer; uneven: both ends alike, and in between otherwise. The colour follows the share of the \
                      rate that is lost, as predicted: of what the CPUs would do if each did what one does alone."
+                }
+                @if lens.curves.iter().flat_map(|curve| &curve.points).any(|point| point.types.is_some()) {
+                    @for sentence in layout::LEGEND { li { (sentence) } }
                 }
                 li {
                     "from memory: lines that a CPU's cache had given up for lack of room; these are not transfers."

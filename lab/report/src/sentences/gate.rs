@@ -1,5 +1,6 @@
 //! Why a gate has no figure to check.
 
+use crate::lens::words::no_names;
 use faultline_model::failure::Failure;
 use faultline_model::lens::comparison::WhyUnmatched;
 use faultline_model::lens::gate::NoFigure;
@@ -8,6 +9,9 @@ use faultline_model::lens::gate::NoFigure;
 pub(crate) fn no_figure(reason: &NoFigure) -> String {
     match reason {
         NoFigure::NoSuchCell => "the run has no such case at that number of CPUs".to_owned(),
+        NoFigure::NoTypes { why: None } => "the run was not counted by type; an older version counted it".to_owned(),
+        NoFigure::NoTypes { why: Some(why) } => no_names(why),
+        NoFigure::NotOfTypes => "instructions are not counted by type".to_owned(),
         NoFigure::NotRun => "it was not run".to_owned(),
         NoFigure::AllFailed { failures } => causes(failures),
         NoFigure::SomeFailed { failures } => format!("an attempt failed: {}", causes(failures)),

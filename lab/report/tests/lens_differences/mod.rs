@@ -1,5 +1,6 @@
 //! A made-up comparison of two runs under the lens, and gates. The figures are invented, fixed, and mean nothing.
 
+use crate::lens_fixture::types::types;
 use crate::lens_fixture::{case, code, lines};
 use faultline_model::cell::TaskMode;
 use faultline_model::estimate::Estimate;
@@ -8,6 +9,7 @@ use faultline_model::lens::comparison::{
     WhyUnmatched,
 };
 use faultline_model::lens::gate::{Check, GateReport, NoFigure, Standing};
+use faultline_model::lens::untyped::Untyped;
 use faultline_model::record::RunId;
 
 fn spread(median: f64, n: u32) -> Spread {
@@ -140,7 +142,9 @@ pub fn budgets() -> GateReport {
         standing,
         differences: Vec::new(),
     };
-    let exceeded = Standing::Exceeded { value: 7.2, lines: lines(8, 7.2), code: code(7.2) };
+    let exceeded = Standing::Exceeded { value: 7.2, lines: lines(8, 7.2), code: code(7.2), of: None };
+    let of = Some(Box::new(types().types.remove(0)));
+    let exceeded_of_type = Standing::Exceeded { value: 4.75, lines: lines(8, 10.0), code: code(10.0), of };
     GateReport {
         format: GateReport::FORMAT.into(),
         run: RunId(12),
@@ -149,6 +153,8 @@ pub fn budgets() -> GateReport {
             check("counters:program at 8", 0.01, &[], Standing::Kept { value: 0.0006 }),
             check("fault_existing:shared at 8", 1.5, &[1, 2, 3], exceeded),
             check("fault_existing:own at 8", 1.5, &[], NoFigure::NoSuchCell.into()),
+            check("mm_struct in fault_existing:shared at 8", 2.0, &[1, 2, 3], exceeded_of_type),
+            check("zone in counters:program at 8", 2.0, &[], NoFigure::NoTypes { why: Some(Untyped::NoTypes) }.into()),
         ],
     }
 }

@@ -1,5 +1,7 @@
 //! Made-up runs under the lens. The figures are invented, fixed, and mean nothing.
 
+pub mod types;
+
 use faultline_model::cell::{Case, TaskMode};
 use faultline_model::estimate::Estimate;
 use faultline_model::failure::{Failure, FailureCause};
@@ -94,6 +96,7 @@ fn point(cpus: u32, transfers: f64, n: u32) -> LensPoint {
         code: if cpus == 1 { Vec::new() } else { code(transfers) },
         problems: Vec::new(),
         failures: Vec::new(),
+        types: None,
         untyped: None,
         cut_short: Vec::new(),
     }
@@ -152,6 +155,7 @@ fn failed(cpus: u32, failures: &[&str]) -> LensPoint {
         code: Vec::new(),
         problems: Vec::new(),
         failures: failures.iter().map(|text| told(text)).collect(),
+        types: None,
         untyped: None,
         cut_short: Vec::new(),
     }
@@ -213,6 +217,7 @@ pub fn typical() -> RunSummary {
         point(32, 9.7, 1),
         failed(64, &["guest hung\nafter boot"]),
     ];
+    points[3].types = Some(types::types());
     points[4].cut_short = vec![cut_short(Outcome::NotStarted { text: "guest hung\nafter boot".into() })];
     let stall = "CPU 3 stood at clock 123 for 10 s; from then on CPUs were not kept in step";
     points[3].problems.push(Problem { kind: "stall".into(), text: stall.into() });

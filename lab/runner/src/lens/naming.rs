@@ -3,7 +3,7 @@
 use faultline_model::lens::memory::PhysicalMemory;
 use faultline_model::lens::raw::RawReport;
 use faultline_model::lens::untyped::Untyped;
-use faultline_symbols::{GuestProgramNames, Image, Kallsyms, KernelMemory, KernelNames, Names, ProgramNames, Survey};
+use faultline_symbols::{Image, Kallsyms, KernelMemory, KernelNames, Names, ProgramNames, Survey};
 use faultline_targets::program_files::ProgramFiles;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -24,11 +24,6 @@ pub enum Naming {
     },
     /// For a program.
     Program {
-        /// Its file.
-        image: Rc<Image>,
-    },
-    /// For a program in a guest.
-    ProgramInGuest {
         /// Its files.
         images: ImagesInGuest,
         /// The guest's symbols, if its kernel is counted too.
@@ -39,13 +34,13 @@ pub enum Naming {
 /// The names in the files of a guest, each read when it is first asked for.
 #[derive(Debug)]
 pub struct ImagesInGuest {
-    files: Rc<ProgramFiles>,
+    files: Arc<ProgramFiles>,
     read: RefCell<BTreeMap<String, Option<Rc<Image>>>>,
 }
 
 impl ImagesInGuest {
     /// Of these files.
-    pub fn new(files: Rc<ProgramFiles>) -> Self {
+    pub fn new(files: Arc<ProgramFiles>) -> Self {
         ImagesInGuest { files, read: RefCell::default() }
     }
 
@@ -64,17 +59,25 @@ impl Naming {
         Naming::Kernel { symbols, memory, vmlinux: vmlinux.map(Rc::new) }
     }
 
+    /// Whether a kernel that was counted has a type of that name; `None` if its types are not known, and for programs.
+    pub fn has_type(&self, name: &str) -> Option<bool> {
+        match self {
+            Naming::Kernel { memory, .. } => memory.has_type(name),
+            Naming::Program { .. } => None,
+        }
+    }
+
     /// What an attempt will see when its counted part ends.
     pub(crate) fn at_the_end(&self) -> AtTheEnd {
         let reader = match self {
             Naming::Kernel { memory, .. } => Some(memory.clone()),
             // Structures that the kernel allocated have no names there.
-            Naming::Program { .. } | Naming::ProgramInGuest { .. } => None,
+            Naming::Program { .. } => None,
         };
         AtTheEnd { reader, seen: Mutex::new(Err(Untyped::NotRead)) }
     }
 
-    /// The names for `report`, which contains the load addresses; and why a kernel's structures have none, if so.
+    /// The names for `report`; and why a kernel's structures have none, if so.
     pub(crate) fn names(&self, report: &RawReport, end: AtTheEnd) -> (Box<dyn Names>, Option<Untyped>) {
         match self {
             Naming::Kernel { symbols, vmlinux, .. } => {
@@ -84,13 +87,9 @@ impl Naming {
                 };
                 (Box::new(KernelNames::new(symbols.clone(), vmlinux.clone(), survey, report)), untyped)
             }
-            Naming::ProgramInGuest { images, kernel } => {
+            Naming::Program { images, kernel } => {
                 let kernel = kernel.as_ref().map(|symbols| KernelNames::new(symbols.clone(), None, None, report));
-                (Box::new(GuestProgramNames::new(&report.mappings, |path| images.image(path), kernel)), None)
-            }
-            Naming::Program { image } => {
-                let load_base = report.program.as_ref().and_then(|program| program.load_base).unwrap_or(0);
-                (Box::new(ProgramNames::new(image.clone(), load_base)), None)
+                (Box::new(ProgramNames::new(&report.mappings, |path| images.image(path), kernel)), None)
             }
         }
     }

@@ -9,8 +9,8 @@ use faultline_model::lens::reading::Reading;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
 use faultline_symbols::name_reading;
-use faultline_targets::counting::{AtEnd, Counted};
-use faultline_targets::{Execution, StopFlag, Target};
+use faultline_targets::counting::{AtEnd, Counted, Counting};
+use faultline_targets::{Execution, StopFlag};
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 
@@ -18,15 +18,15 @@ use std::ops::ControlFlow;
 const USUAL_OPERATIONS: u64 = 256;
 
 /// Executes and counts, on a target that can count.
-pub(crate) fn count(
-    target: &dyn Target,
+pub(super) fn count(
+    counting: Option<&dyn Counting>,
     execution: &Execution,
     item: &PlanItem,
     at_end: &AtEnd<'_>,
     sink: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
     stop: &StopFlag,
 ) -> Counted {
-    match target.counting() {
+    match counting {
         Some(counting) => counting.count(execution, item.cell.tasks, item.seed, at_end, sink, stop),
         None => Counted::not_started("the target can't count by the lens".to_owned()),
     }
@@ -34,7 +34,7 @@ pub(crate) fn count(
 
 /// Saves the reading, if there is one. If the attempt did not succeed, the reading has the counts until its end. `seed`: the one with which the count
 /// repeats exactly; `operations`: the number of operations in the counted part. Fails if the journal cannot save.
-pub(crate) fn save_reading(
+pub(super) fn save_reading(
     (naming, end): (&Naming, AtTheEnd),
     (report, seed): (Result<RawReport, String>, Option<u64>),
     (outcome, operations): (Outcome, u64),
@@ -78,7 +78,7 @@ fn nothing_counted(report: &RawReport) -> Option<String> {
 }
 
 /// Operations of a program: per thread as the user said, or one in all. `None` for a workload, which counts its own.
-pub(crate) fn program_operations(run: &PlannedRun<'_>, item: &PlanItem) -> Option<u64> {
+pub(super) fn program_operations(run: &PlannedRun<'_>, item: &PlanItem) -> Option<u64> {
     program(run, item)?;
     Some(run.settings.lens()?.operations_per_task.map_or(1, |each| each.saturating_mul(item.cell.tasks.into())))
 }

@@ -33,8 +33,8 @@ pub fn compare(case: &Case, cpus: u32, a: &[&Reading], b: &[&Reading]) -> Option
         transfers_change: transfers.change,
         instructions: (instructions.a, instructions.b),
         instructions_difference: instructions.difference,
-        data: differences(&sides, key::data),
-        code: differences(&sides, code),
+        data: differences(&sides, key::data, least_line),
+        code: differences(&sides, code, least_site),
     })
 }
 
@@ -47,13 +47,30 @@ fn code(reading: &Reading) -> BTreeMap<String, Moved> {
 /// What moved in a reading, by name.
 type ByName = BTreeMap<String, Moved>;
 
-/// The differences, the greatest first.
-fn differences(sides: &Sides<'_>, of: fn(&Reading) -> ByName) -> Vec<Difference> {
+/// Transfers per operation of the saved line that has the fewest, if there are lines that are not saved; otherwise 0. What is missing may have up to that many.
+fn least_line(reading: &Reading) -> f64 {
+    least(reading, reading.lines_moved, reading.lines.iter().map(|line| line.transfers))
+}
+
+/// The same of places in code.
+fn least_site(reading: &Reading) -> f64 {
+    least(reading, reading.sites_moving, reading.sites.iter().map(|site| site.transfers))
+}
+
+fn least(reading: &Reading, moved: u64, saved: impl ExactSizeIterator<Item = u64>) -> f64 {
+    let are_all_saved = saved.len() as u64 >= moved;
+    saved.min().filter(|_| !are_all_saved).map_or(0.0, |least| reading.per_operation(least))
+}
+
+/// The differences, the greatest first, without those that may come from what is not saved. `least`: the most that something not saved has.
+fn differences(sides: &Sides<'_>, of: fn(&Reading) -> ByName, least: fn(&Reading) -> f64) -> Vec<Difference> {
     let all = |readings: &[&Reading]| readings.iter().map(|reading| of(reading)).collect::<Vec<_>>();
     let (a, b) = (all(&sides.a), all(&sides.b));
+    let unknown = sides.a.iter().chain(&sides.b).map(|reading| least(reading)).fold(0.0, f64::max);
     let names: BTreeSet<&String> = a.iter().chain(&b).flat_map(BTreeMap::keys).collect();
     let one = |name: &String| difference(name, &a, &b, sides.are_paired());
-    let mut differences: Vec<Difference> = names.into_iter().filter_map(one).collect();
+    let mut differences: Vec<Difference> =
+        names.into_iter().filter_map(one).filter(|one| one.difference.abs() > unknown).collect();
     differences.sort_by(|x, y| by_size(x.difference, &x.name).cmp(&by_size(y.difference, &y.name)));
     differences
 }
@@ -209,6 +226,25 @@ mod tests {
         };
         assert_eq!(told(&compared(&of(&[80, 100, 120]), &of(&[130]))), []);
         assert_eq!(told(&compared(&of(&[99, 100, 101]), &of(&[130]))), [("lock", Change::More)]);
+    }
+
+    #[test]
+    fn a_small_exact_difference_is_named_unless_it_may_come_from_lines_that_are_not_saved() {
+        let of = |lock: u64| Reading {
+            seed: Some(1),
+            ..reading(2, 1000, vec![line(0x1000, 100_000, "page"), line(0x2000, lock, "lock"), line(0x3000, 10, "x")])
+        };
+        let (a, mut b) = (of(2000), of(2940));
+        let with = |b: &Reading| compared(std::slice::from_ref(&a), std::slice::from_ref(b));
+        assert_eq!(told(&with(&b)), [("lock", Change::More)]);
+        b.lines.pop();
+        b.lines_moved = 2;
+        assert_eq!(told(&with(&b)), [("lock", Change::More), ("x", Change::Went)]);
+        b.lines_moved = 3000;
+        b.lines.push(line(0x4000, 10, "y"));
+        let comparison = with(&b);
+        assert_eq!(told(&comparison), [("lock", Change::More)], "x may be one of the lines that are not saved");
+        assert_eq!(comparison.transfers_change, Change::More);
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use crate::example;
 use faultline_model::cell::{Case, TaskMode};
+use faultline_model::lens::by_type::{Begins, Sharing, TypeAccess, TypeReading};
 use faultline_model::lens::data::{Code, Data};
+use faultline_model::lens::layout::{Inner, Keyword, Layout, Member};
 use faultline_model::lens::raw::{
     ByCause, ByDistance, CpuTotals, CpuTransfers, LensMode, Machine, Scope, Site, SiteTransfers, Space, Totals,
 };
@@ -99,7 +101,6 @@ pub(crate) fn reading(cpus: u32, operations: u64, lines: Vec<Line>) -> Reading {
         },
         regions: 1,
         forks: 0,
-        forced_blocks: 0,
         problems: Vec::new(),
         untyped: None,
         predicted_ns: operations as f64 / f64::from(cpus.div_ceil(2)) * 1e9,
@@ -110,9 +111,42 @@ pub(crate) fn reading(cpus: u32, operations: u64, lines: Vec<Line>) -> Reading {
         sites_moving: 1,
         sites: vec![Site { address: SITE, transfers, true_sharing: transfers, false_sharing: 0 }],
         interrupt: None,
+        by_type: None,
         overlap: None,
         code: BTreeMap::from([(SITE, place)]),
     }
+}
+
+/// A member without members of its own.
+pub(crate) fn member(name: &str, of: &str, offset: u64, size: u64) -> Member {
+    Member { name: Some(name.into()), of: of.into(), structure: None, offset, size, bits: None, inner: None }
+}
+
+/// An access of eight bytes by the only instruction: transfers by reads and by writes, all of true sharing.
+pub(crate) fn access(offset: u64, reads: u64, writes: u64) -> TypeAccess {
+    let sharing = |transfers| Sharing { true_sharing: transfers, false_sharing: 0 };
+    TypeAccess {
+        offset,
+        size: 8,
+        reads: sharing(reads),
+        writes: sharing(writes),
+        others: Vec::new(),
+        beside: 0,
+        by_site: vec![SiteTransfers { address: SITE, transfers: reads + writes }],
+    }
+}
+
+/// `struct mm_struct` with a lock of 16 bytes on its second line, behind a hole; two of its objects moved.
+pub(crate) fn mm_struct(accesses: Vec<TypeAccess>) -> TypeReading {
+    let lock = Inner {
+        keyword: Some(Keyword::Struct),
+        members: vec![member("count", "long", 64, 8), member("owner", "long", 72, 8)],
+    };
+    let lock =
+        Member { structure: Some("rw_semaphore".into()), inner: Some(lock), ..member("mmap_lock", "rwsem_t", 64, 16) };
+    let members = vec![member("flags", "int", 0, 4), member("users", "atomic_t", 8, 8), lock];
+    let layout = Layout { keyword: Keyword::Struct, name: "mm_struct".into(), size: 84, members };
+    TypeReading { layout, begins: vec![Begins { at: 0, objects: 2 }], accesses }
 }
 
 /// Interrupts with only these lines, and 7 instructions for each of that many operations.

@@ -1,12 +1,12 @@
 //! A reading's lines and code in the form in which they are shown: per operation, with shares, all instructions of one place together.
 
-use faultline_model::lens::raw::{Site, Totals};
+use faultline_model::lens::raw::{Site, SiteTransfers, Totals};
 use faultline_model::lens::reading::{Line, Reading};
 use faultline_model::lens::summary::{Held, LineFigures, Place};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Number of places in code that are named for a line.
+/// Number of places in code that are named for a line, a member or a type.
 const CODE_OF_LINE: usize = 5;
 
 /// What a reading counted: of the operation, or of interrupts.
@@ -72,7 +72,7 @@ fn line_figures(Counts { reading, totals, .. }: Counts<'_>, line: &Line) -> Line
         false_share: share(line.false_sharing, line.transfers),
         held: held(line),
         by_cpu: line.by_cpu.clone(),
-        code: code_of_line(reading, line),
+        code: code_of(reading, &line.by_site, line.transfers),
     }
 }
 
@@ -93,16 +93,21 @@ fn held(line: &Line) -> Vec<Held> {
     held
 }
 
-fn code_of_line(reading: &Reading, line: &Line) -> Vec<Place> {
+/// The code of some instructions; shares are of `all` transfers.
+pub(crate) fn code_of<'a>(
+    reading: &Reading,
+    sites: impl IntoIterator<Item = &'a SiteTransfers>,
+    all: u64,
+) -> Vec<Place> {
     let mut places: BTreeMap<(String, Option<String>), u64> = BTreeMap::new();
-    for site in &line.by_site {
+    for site in sites {
         *places.entry(place_name(reading, site.address)).or_default() += site.transfers;
     }
     let places = places.into_iter().map(|((name, inlined_into), transfers)| Place {
         name,
         inlined_into,
         transfers: reading.per_operation(transfers),
-        share: share(transfers, line.transfers),
+        share: share(transfers, all),
         false_share: None,
     });
     most_first(places.collect(), CODE_OF_LINE)

@@ -11,13 +11,17 @@ pub(crate) mod example;
 mod figures;
 mod growth;
 mod key;
+mod layout_rows;
 mod seeds;
 mod spread;
 mod summary;
 mod surroundings;
+mod type_view;
+mod types;
 
 pub use baseline::{Tolerance, against};
 pub use budget::{Budget, BudgetError, check};
 pub(crate) use cells::overlap;
 pub use compare::{compare, compare_runs};
 pub(crate) use summary::summary;
+pub use types::{TypesError, types};

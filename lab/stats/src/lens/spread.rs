@@ -23,7 +23,8 @@ pub(crate) struct Contrast {
     pub(crate) change: Change,
 }
 
-/// The figure's values on both sides. `are_pairs`: values at one index have the same seed, so each of their differences is exact. `None` without values.
+/// The figure's values on both sides. `are_pairs`: values at one index have the same seed, so each of their differences is exact, and counts however small it
+/// is. `None` without values.
 pub(crate) fn contrast(a: &[f64], b: &[f64], are_pairs: bool) -> Option<Contrast> {
     let (side_a, side_b) = (spread(a)?, spread(b)?);
     if !are_pairs {
@@ -33,13 +34,12 @@ pub(crate) fn contrast(a: &[f64], b: &[f64], are_pairs: bool) -> Option<Contrast
     let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).collect();
     let over_seeds = estimate(&differences)?;
     let is_of_one_sign = over_seeds.low > 0.0 || over_seeds.high < 0.0;
-    let is_same = !is_of_one_sign || over_seeds.median.abs() <= tolerance(&side_a, &side_b);
     let difference = over_seeds.median;
-    let change = if is_same { Change::Same } else { kind(&side_a, &side_b, difference) };
+    let change = if is_of_one_sign { kind(&side_a, &side_b, difference) } else { Change::Same };
     Some(Contrast { a: side_a, b: side_b, difference, change })
 }
 
-/// The smallest difference that counts: [`LENS_CHANGE_TRANSFERS`], or [`LENS_CHANGE_SHARE`] of the larger median if that is more.
+/// The smallest difference that counts where it is not exact, and for seeds that were not counted: [`LENS_CHANGE_TRANSFERS`], or [`LENS_CHANGE_SHARE`] of the larger median if that is more.
 pub(crate) fn tolerance(a: &Spread, b: &Spread) -> f64 {
     LENS_CHANGE_TRANSFERS.max(LENS_CHANGE_SHARE * a.median.max(b.median))
 }
@@ -50,16 +50,16 @@ fn change(a: &Spread, b: &Spread) -> Change {
     if difference.abs() <= tolerance(a, b).max(noise(a, b)) { Change::Same } else { kind(a, b, difference) }
 }
 
-/// The kind of a difference that counts.
+/// The kind of a difference that counts. A figure came or went if the other side has next to nothing of it.
 fn kind(a: &Spread, b: &Spread, difference: f64) -> Change {
-    if a.median < LENS_CHANGE_TRANSFERS {
-        Change::Came
-    } else if b.median < LENS_CHANGE_TRANSFERS {
-        Change::Went
-    } else if difference > 0.0 {
-        Change::More
-    } else {
-        Change::Less
+    let is_alone = |this: &Spread, other: &Spread| {
+        other.median == 0.0 || other.median < LENS_CHANGE_TRANSFERS && this.median >= LENS_CHANGE_TRANSFERS
+    };
+    match difference > 0.0 {
+        true if is_alone(b, a) => Change::Came,
+        true => Change::More,
+        false if is_alone(a, b) => Change::Went,
+        false => Change::Less,
     }
 }
 
@@ -100,6 +100,15 @@ mod tests {
         assert_eq!(contrast(&a, &[9.5, 9.5, 11.5], true).unwrap().change, Change::Same, "one seed has fewer");
         let one = contrast(&[1.0], &[1.94], true).unwrap();
         assert_eq!((one.change, one.difference), (Change::More, 0.94));
-        assert_eq!(contrast(&[10.0], &[10.2], true).unwrap().change, Change::Same, "2 % is within the tolerance");
+    }
+
+    #[test]
+    fn an_exact_difference_counts_however_small_it_is() {
+        let change_of = |a: &[f64], b: &[f64]| contrast(a, b, true).unwrap().change;
+        assert_eq!([change_of(&[100.0], &[100.94]), change_of(&[100.94], &[100.0])], [Change::More, Change::Less]);
+        assert_eq!([change_of(&[0.0], &[0.001]), change_of(&[0.001], &[0.0])], [Change::Came, Change::Went]);
+        assert_eq!(change_of(&[0.001], &[0.002]), Change::More, "next to nothing on both sides");
+        assert_eq!(change_of(&[0.001], &[0.5]), Change::Came);
+        assert_eq!([change_of(&[1.0], &[1.0]), change_of(&[1.0, 2.0], &[1.1, 1.9])], [Change::Same; 2]);
     }
 }

@@ -4,6 +4,7 @@ use crate::interval::estimate;
 use crate::lens::cells::{CaseReadings, CellReadings, capacity_misses, cases, instructions, overlap, transfers};
 use crate::lens::figures::{self, Counts, share};
 use crate::lens::growth::{against_one, verdict};
+use crate::lens::types;
 use crate::median::median;
 use crate::progress::Standing;
 use crate::thresholds::LENS_SHOWN;
@@ -17,6 +18,9 @@ use faultline_model::said::Said;
 use faultline_model::subject::SubjectIndex;
 use std::collections::BTreeSet;
 
+/// Types whose layouts are in the summary.
+const TYPES_SHOWN: usize = 10;
+
 /// The summary; `None` for a run without the lens.
 pub(crate) fn summary(record: &RunRecord, standings: &[(&PlanItem, Standing<'_>)]) -> Option<LensSummary> {
     let settings = record.settings.lens().cloned()?;
@@ -29,6 +33,8 @@ pub(crate) fn summary(record: &RunRecord, standings: &[(&PlanItem, Standing<'_>)
 fn curve(case: &CaseReadings<'_>) -> LensCurve {
     let mut points: Vec<LensPoint> = case.cells.iter().map(point).collect();
     let base = points.iter().find_map(|point| point.rate).map(|rate| rate.median).filter(|&rate| rate > 0.0);
+    // Types take much room.
+    points.iter_mut().rev().filter(|point| point.types.is_some()).skip(1).for_each(|point| point.types = None);
     for point in &mut points {
         point.speedup = point.rate.zip(base).map(|(rate, base)| rate.median / base);
     }
@@ -66,6 +72,7 @@ fn point(cell: &CellReadings<'_>) -> LensPoint {
         lines_moved: typical.map_or(0, |reading| reading.lines_moved),
         lines: typical.map(|reading| figures::lines(Counts::of_operation(reading), LENS_SHOWN)).unwrap_or_default(),
         code: typical.map(|reading| figures::code(Counts::of_operation(reading), LENS_SHOWN)).unwrap_or_default(),
+        types: typical.and_then(|reading| types::first(reading, TYPES_SHOWN)),
         problems: problems(cell),
         untyped: typical.and_then(|reading| reading.untyped.clone()),
         failures: cell.failures.iter().cloned().map(Said::from).collect(),

@@ -1,12 +1,14 @@
 //! A small kernel in a small memory: its page tables, types, caches, pages and a memory node.
 
 use super::*;
+use crate::by_type::by_type;
 use crate::kernel::KernelNames;
 use crate::kernel_layout::IMAGE_FROM;
 use crate::names::Names;
 use crate::written_btf::Written;
+use faultline_model::lens::by_type::Untypeable;
 use faultline_model::lens::data::Data;
-use faultline_model::lens::raw::{RawReport, Space};
+use faultline_model::lens::raw::{LineAccesses, RawAccess, RawReport, Space};
 use serde_json::json;
 
 const DIRECT_MAP: u64 = 0xffff_8880_0000_0000;
@@ -164,7 +166,7 @@ fn names(memory: &Memory) -> KernelNames {
         "machine": {"cpus": 2, "sockets": 1, "cpus_per_cache": 2, "line_bytes": 64, "quantum": 5, "private_quantum": 200,
             "instruction_ps": 500, "same_cache_ns": 20, "same_socket_ns": 50, "other_socket_ns": 150, "memory_ns": 80,
             "cache_lines": null, "cache_ways": null},
-        "program": null, "direct_map": DIRECT_MAP, "scope": "marks", "regions": 1, "forks": 0, "forced_blocks": 0,
+        "direct_map": DIRECT_MAP, "scope": "marks", "regions": 1,
         "problems": [], "predicted_time": 1, "predicted_time_ns": 1, "busy_time": 1, "overlapping_time": 1, "interrupt": null,
         "totals": {"instructions": 1, "accesses": 1, "transfers": 0, "true_sharing": 0, "false_sharing": 0,
             "by_cause": {"read": 0, "write": 0},
@@ -204,6 +206,51 @@ fn nodes_and_what_each_cpu_has_are_named() {
     other.page(AREAS, 0, DIRECT_MAP + CACHES, 1);
     let given_back = self::names(&other).data(AREAS + 128, Space::Physical, false);
     assert!(given_back.name().is_some_and(|name| name.starts_with("mm_struct.")), "{given_back:?}");
+}
+
+#[test]
+fn every_access_is_counted_for_its_type() {
+    let names = names(&memory());
+    let access = |offset, is_write, transfers, others: &[(u64, u64)]| RawAccess {
+        offset,
+        size: 8,
+        site: 0xffff_ffff_8100_0000,
+        is_write,
+        true_sharing: transfers,
+        false_sharing: 1,
+        others: others.to_vec(),
+    };
+    let line = |address, by_access| LineAccesses { address, space: Space::Physical, contents: false, by_access };
+    // The second object begins at byte 40 of its line: what is used there at byte 0 is the first one's.
+    let second = (MM_SLAB + 1000) & !63;
+    let lines = [
+        line(MM_SLAB + 128, vec![access(0, true, 10, &[(8, 7)]), access(0, false, 2, &[])]),
+        line(second, vec![access(40, false, 4, &[(0, 3), (40, 5)])]),
+        line(NODE + 64, vec![access(32, true, 6, &[])]),
+        line(AREAS + 0x1800, vec![access(8, true, 1, &[])]),
+        line(KMALLOC_SLAB, vec![access(8, true, 2, &[])]),
+        line(ROOT, vec![access(8, false, 0, &[])]),
+    ];
+    let counted = by_type(&lines, &names);
+    let found: Vec<(&str, u64, u64)> = counted
+        .types
+        .iter()
+        .map(|of| {
+            let transfers = of.accesses.iter().map(|access| access.reads.total() + access.writes.total()).sum();
+            (of.layout.name.as_str(), transfers, of.begins.iter().map(|begin| begin.objects).sum())
+        })
+        .collect();
+    assert_eq!(found, [("mm_struct", 19, 2), ("pglist_data", 7, 1), ("lists", 2, 1)]);
+    let mm = &counted.types[0];
+    assert_eq!(mm.begins.iter().map(|begin| (begin.at, begin.objects)).collect::<Vec<_>>(), [(0, 1), (40, 1)]);
+    let [owner, lock] = &mm.accesses[..] else { panic!("{mm:?}") };
+    assert_eq!((owner.offset, owner.beside, owner.others[0].offset, owner.others[0].transfers), (0, 3, 0, 5));
+    assert_eq!((lock.offset, lock.reads.true_sharing, lock.writes.total(), lock.others[0].offset), (128, 2, 11, 136));
+    let lock = mm.layout.members.iter().find(|member| member.name.as_deref() == Some("mmap_lock")).unwrap();
+    assert_eq!(lock.inner.as_ref().unwrap().members.len(), 2, "its members are listed");
+    let untyped: Vec<_> = counted.untyped.iter().map(|of| (&of.what, of.reads.total() + of.writes.total())).collect();
+    let class = Untypeable::Cache { name: "kmalloc-256".into() };
+    assert_eq!(untyped, [(&class, 3), (&Untypeable::PageTables, 1)]);
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! Members, sizes and pointers of types that were written by hand; and damaged ones.
 
 use super::*;
+use crate::layout::{layout, structure_at, structure_name};
 use crate::written_btf::Written;
+use faultline_model::lens::layout::Member;
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 
 /// Structures as kernels have them: nested, in arrays, without a name, in bits, and at the end without a length.
 fn written() -> Written {
@@ -89,6 +92,64 @@ fn what_is_no_btf_is_refused() {
     }
 }
 
+/// A member with those that are listed of its own: name, type, offset, size, and their number.
+fn listed(members: &[Member]) -> Vec<(String, &str, u64, u64, usize)> {
+    let inner = |member: &Member| member.inner.as_ref().map_or(0, |inner| inner.members.len());
+    let name = |member: &Member| member.name.clone().unwrap_or_default();
+    members.iter().map(|of| (name(of), of.of.as_str(), of.offset, of.size, inner(of))).collect()
+}
+
+fn inner(member: &Member) -> &[Member] {
+    &member.inner.as_ref().unwrap().members
+}
+
+#[test]
+fn a_layout_lists_members_as_deep_as_bytes_are_asked_for() {
+    let layouts = layouts();
+    let zone = layout(&layouts, layouts.structure("zone").unwrap(), &BTreeSet::from([8, 24 + 16 + 8 + 4])).unwrap();
+    assert_eq!((zone.keyword, zone.name.as_str(), zone.size), (Keyword::Struct, "zone", 80));
+    let expected = [
+        ("first".into(), "struct lock", 0, 8, 0),
+        (String::new(), "union", 8, 8, 2),
+        ("bits".into(), "struct bits", 16, 4, 0),
+        ("rows".into(), "struct lock[3][2]", 24, 48, 1),
+        ("open".into(), "lock_t *[]", 72, 0, 0),
+    ];
+    assert_eq!(listed(&zone.members), expected);
+    let row = &inner(&zone.members[3])[0];
+    assert_eq!((row.name.as_deref(), row.of.as_str(), row.offset, row.size), (Some("[1]"), "struct lock[2]", 40, 16));
+    let lock = &inner(row)[0];
+    assert_eq!((lock.name.as_deref(), lock.offset, lock.structure.as_deref()), (Some("[1]"), 48, Some("lock")));
+    assert_eq!(listed(inner(lock))[1], ("owner".into(), "int", 52, 4, 0));
+    assert!(lock.is_of("lock") && lock.is_of("struct lock") && !lock.is_of("lock_t"));
+}
+
+#[test]
+fn bit_fields_have_their_bits() {
+    let layouts = layouts();
+    let bits = layout(&layouts, layouts.structure("bits").unwrap(), &BTreeSet::new()).unwrap();
+    let of = |member: &Member| (member.offset, member.size, member.bits.map(|bits| (bits.first, bits.count)));
+    assert_eq!(bits.members.iter().map(of).collect::<Vec<_>>(), [(0, 1, Some((0, 3))), (1, 2, Some((4, 5)))]);
+}
+
+#[test]
+fn the_structure_of_a_variable_is_that_of_its_element() {
+    let layouts = layouts();
+    let zones = layouts.variable("zones").unwrap();
+    let (at, offset) = structure_at(&layouts, zones, 4 * 8 + 5).unwrap();
+    assert_eq!((structure_name(&layouts, at).as_deref(), offset), (Some("lock"), 5));
+    let mut btf = Written::new();
+    let int = btf.int("int", 4);
+    let bare = btf.structure("", 4, &[("counter", int, 0)]);
+    let atomic = btf.other_name("atomic_t", bare);
+    btf.variable("users", atomic);
+    btf.variable("number", int);
+    let layouts = Layouts::parse(&btf.bytes()).unwrap();
+    let at = structure_at(&layouts, layouts.variable("users").unwrap(), 0).unwrap().0;
+    assert_eq!(layout(&layouts, at, &BTreeSet::new()).unwrap().name, "atomic_t", "it has no other name");
+    assert_eq!(structure_at(&layouts, layouts.variable("number").unwrap(), 0), None);
+}
+
 proptest! {
     /// Damaged types are refused, or have some answer for each question.
     #[test]
@@ -105,6 +166,8 @@ proptest! {
                 layouts.field(at, "first.owner");
                 layouts.pointers(at, byte);
                 layouts.first_member(at);
+                layout(&layouts, at, &BTreeSet::from([0, byte, u64::MAX]));
+                structure_at(&layouts, at, byte);
             }
         }
     }

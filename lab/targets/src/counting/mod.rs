@@ -2,17 +2,16 @@
 //! and leaves a report. Other crates find names for what was counted.
 
 mod guest;
-mod guest_program;
 mod model;
 mod program;
 mod report_file;
 
 pub use guest::CountingGuest;
-pub use guest_program::{CountingGuestProgram, ProgramInGuest};
 pub use model::{MachineModel, Quanta};
-pub use program::CountingProgram;
+pub use program::CountedProgram;
 
 use crate::execution::LineSink;
+use crate::qemu::QemuMachine;
 use crate::{Ending, Execution, Plugin, StopFlag};
 use faultline_model::lens::memory::PhysicalMemory;
 use faultline_model::lens::raw::RawReport;
@@ -22,8 +21,14 @@ use std::path::PathBuf;
 /// Looks at the memory of a machine that stands still because the counted part has ended. May be called several times.
 pub type AtEnd<'a> = dyn Fn(&dyn PhysicalMemory) + Sync + 'a;
 
-/// A target's ability to count while it executes.
-pub trait Counting {
+/// A target's ability to count while it executes. Executions may be counted on several threads at the same time.
+pub trait Counting: Sync {
+    /// Memory of this host that one execution takes at most, in bytes. `None` if executions cannot run side by side, because each uses all
+    /// CPUs of this host.
+    fn room_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// Executes like [`crate::Target::execute`], on a machine for that many tasks, and counts. `seed`: that of the machine's random
     /// numbers, if it has one. `at_end` gets the memory of a target that has it. When this returns, all its processes have ended.
     fn count(
@@ -67,6 +72,11 @@ pub struct Lens {
 }
 
 impl Lens {
+    /// The plugin for a machine of `cpus` CPUs, for people: without a place for its report.
+    fn described(&self, cpus: u32, is_whole: bool) -> Plugin {
+        self.model.plugin(&self.plugin, cpus, "REPORT", is_whole)
+    }
+
     /// The plugin for a machine of `cpus` CPUs, and the place of its report. Fails, in words, if the machine cannot exist or there is no place for the report.
     fn attached(&self, cpus: u32, is_whole: bool) -> Result<(Plugin, ReportFile), String> {
         let file = ReportFile::new(&self.scratch)?;
@@ -75,9 +85,11 @@ impl Lens {
     }
 }
 
-/// If a program passed no mark, says how it can be counted.
-fn add_hint_at_marks(report: &mut RawReport) {
-    for problem in report.problems.iter_mut().filter(|problem| problem.kind == "no_mark") {
-        problem.text.push_str("; `--whole` counts all of a run");
-    }
+/// Memory that an emulator takes in addition to the guest's: its buffer for translated code, and the plugin's tables.
+const EMULATOR_BYTES: u64 = 1 << 30;
+
+/// Memory of this host that the largest of these machines takes at most, in bytes.
+fn most_room_bytes(machines: &[QemuMachine]) -> u64 {
+    let guest = machines.iter().map(|machine| machine.request().shape.memory_mib() << 20).max();
+    EMULATOR_BYTES + guest.unwrap_or_default()
 }

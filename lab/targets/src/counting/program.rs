@@ -1,107 +1,68 @@
-//! A program under the lens, in QEMU's user mode. Each of its threads has a CPU.
+//! A user's program in a guest under the lens: what is counted of it, and what the guest's agent tells of it.
 
-use super::{AtEnd, Counted, Counting, Lens};
-use crate::execution::LineSink;
-use crate::host::{Host, HostPaths};
-use crate::qemu_user::{UserExecution, UserProgram};
-use crate::{Ending, Execution, Plugin, StopFlag, Target, TargetError};
-use faultline_model::describe::WorkloadInfo;
-use faultline_model::facts::Facts;
+use crate::program_files::ProgramFiles;
+use crate::qemu::{ProgramRun, Told};
+use crate::{Execution, Plugin};
 use faultline_model::lens::raw::{Problem, RawReport};
+use std::ops::Range;
+use std::sync::Arc;
 
-/// A user's program on this host that can be counted. An execution's arguments are the program's.
-#[derive(Debug)]
-pub struct CountingProgram {
-    /// The program.
-    program: UserProgram,
-    host: Host,
-    paths: HostPaths,
-    lens: Lens,
-    /// Whether the whole run is counted, including what is outside marks.
-    is_whole: bool,
+/// A user's program, and what is counted of it. An execution's arguments are the program's.
+#[derive(Debug, Clone)]
+pub struct CountedProgram {
+    /// The program with all its files.
+    pub files: Arc<ProgramFiles>,
+    /// The directory in which it runs.
+    pub directory: String,
+    /// Its environment.
+    pub environment: Vec<(String, String)>,
+    /// The whole run is counted, including what is outside marks.
+    pub is_whole: bool,
+    /// The kernel is counted too.
+    pub kernel_too: bool,
 }
 
-impl CountingProgram {
-    /// `is_whole`: the whole run is counted, including what is outside marks.
-    pub fn new(program: UserProgram, paths: HostPaths, lens: Lens, is_whole: bool) -> Self {
-        CountingProgram { program, host: Host::new(paths.clone()), paths, lens, is_whole }
+impl CountedProgram {
+    /// The program as the guest runs it.
+    pub(super) fn run(&self) -> ProgramRun<'_> {
+        ProgramRun { files: &self.files, directory: &self.directory, is_whole: self.is_whole }
     }
 
-    fn run(&self, execution: &Execution, plugin: Option<&Plugin>, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending {
-        let arguments: Vec<_> = execution.arguments.iter().map(Into::into).collect();
-        let user = UserExecution {
-            keeper: &self.paths.keeper,
-            scratch: &self.paths.scratch,
-            plugin,
-            arguments: &arguments,
-            limit: execution.limit,
-        };
-        self.program.execute(&user, sink, stop)
+    /// The execution in the program's environment.
+    pub(super) fn in_environment(&self, execution: &Execution) -> Execution {
+        let environment = self.environment.iter().chain(&execution.environment).cloned().collect();
+        Execution { environment, ..execution.clone() }
     }
-}
 
-impl Counting for CountingProgram {
-    /// A seed has no effect, because the host's scheduler decides which thread runs.
-    fn count(
-        &self,
-        execution: &Execution,
-        tasks: u32,
-        _seed: Option<u64>,
-        _at_end: &AtEnd<'_>,
-        sink: &mut LineSink<'_>,
-        stop: &StopFlag,
-    ) -> Counted {
-        let (plugin, file) = match self.lens.attached(self.lens.model.cpus_for_threads(tasks), self.is_whole) {
-            Ok(attached) => attached,
-            Err(text) => return Counted::not_started(text),
-        };
-        let ending = self.run(execution, Some(&plugin), sink, stop);
-        let report = file.read(stderr(&ending)).map(with_what_lacks);
-        Counted { ending, report, seed: None }
+    /// The plugin, which counts this program alone, or the kernel too.
+    pub(super) fn selected_by(&self, mut plugin: Plugin, agent_code: &Range<u64>) -> Plugin {
+        let Range { start, end } = agent_code;
+        plugin.values.push(("agent".to_owned(), format!("{start:x}-{end:x}")));
+        if self.kernel_too {
+            plugin.values.push(("kernel_too".to_owned(), "on".to_owned()));
+        }
+        plugin
     }
 }
 
-/// Adds what people should know and the plugin does not say.
-fn with_what_lacks(mut report: RawReport) -> RawReport {
-    super::add_hint_at_marks(&mut report);
-    let forked = match report.forks {
-        0 => return report,
-        1 => "once; the process that it started was".to_owned(),
-        forks => format!("{forks} times; the processes that it started were"),
-    };
-    report
-        .problems
-        .push(Problem { kind: "forks".to_owned(), text: format!("the program forked {forked} not counted") });
+/// Adds what the plugin does not know, and what people should know.
+pub(super) fn with_what_was_told(mut report: RawReport, told: Told) -> RawReport {
+    add_hint_at_marks(&mut report);
+    let mut add = |kind: &str, text: String| report.problems.push(Problem { kind: kind.to_owned(), text });
+    if told.has_left_processes {
+        add("left_processes", "processes that the program started went on after it; they were killed".to_owned());
+    }
+    if let Some(reason) = told.no_mappings {
+        add("no_mappings", format!("names may be missing: {reason}"));
+    }
+    report.forks = told.processes.saturating_sub(1);
+    report.mappings = told.mappings;
     report
 }
 
-fn stderr(ending: &Ending) -> &str {
-    match ending {
-        Ending::Exited { stderr, .. } | Ending::Signalled { stderr, .. } => stderr,
-        _ => "",
-    }
-}
-
-impl Target for CountingProgram {
-    /// The facts of this host.
-    fn facts(&self) -> Facts {
-        self.host.facts()
-    }
-
-    /// None, because a program is not a workload.
-    fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError> {
-        Ok(Vec::new())
-    }
-
-    fn cpus(&self) -> &[u32] {
-        self.host.cpus()
-    }
-
-    fn execute(&self, execution: &Execution, sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending {
-        self.run(execution, None, sink, stop)
-    }
-
-    fn counting(&self) -> Option<&dyn Counting> {
-        Some(self)
+/// If the program passed no mark, says how it can be counted.
+fn add_hint_at_marks(report: &mut RawReport) {
+    for problem in report.problems.iter_mut().filter(|problem| problem.kind == "no_mark") {
+        problem.text.push_str("; `--whole` counts all of a run");
     }
 }

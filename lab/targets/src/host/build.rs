@@ -51,7 +51,7 @@ pub fn build_workloads(request: &BuildRequest<'_>, stop: &StopFlag) -> Result<()
         scratch: request.scratch,
         file: &make,
         arguments: &|_| arguments.clone(),
-        output: Output::Taken { longest_line: LONGEST_LINE_BYTES, stderr_bytes: STDERR_KEPT_BYTES },
+        output: Output { longest_line: LONGEST_LINE_BYTES, stderr_bytes: STDERR_KEPT_BYTES },
         waiting_is_free: false,
         grace: Grace::NONE,
         ours: None,

@@ -26,7 +26,7 @@ pub(super) fn execute(paths: &HostPaths, execution: &Execution, sink: &mut LineS
         scratch: &paths.scratch,
         file: &paths.workloads.join(&execution.workload),
         arguments: &arguments,
-        output: Output::Taken { longest_line: LONGEST_LINE_BYTES, stderr_bytes: STDERR_KEPT_BYTES },
+        output: Output { longest_line: LONGEST_LINE_BYTES, stderr_bytes: STDERR_KEPT_BYTES },
         waiting_is_free: false,
         grace: Grace::NONE,
         ours: None,

@@ -10,14 +10,30 @@ const AWAY: Duration = Duration::from_secs(1);
 pub(crate) struct Deadline {
     until: Instant,
     looked: Instant,
+    /// The limit, if it starts anew with each sign of progress.
+    renewable: Option<Duration>,
 }
 
+/// A limit that exceeds the clock's range never ends.
+const FOREVER: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
+
 impl Deadline {
-    /// Starts the limit. A limit that exceeds the clock's range never ends.
+    /// Starts the limit.
     pub(crate) fn after(limit: Duration) -> Self {
         let now = Instant::now();
-        const FOREVER: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
-        Deadline { until: now + limit.min(FOREVER), looked: now }
+        Deadline { until: now + limit.min(FOREVER), looked: now, renewable: None }
+    }
+
+    /// Starts a limit for the time without progress.
+    pub(crate) fn without_progress(limit: Duration) -> Self {
+        Deadline { renewable: Some(limit), ..Deadline::after(limit) }
+    }
+
+    /// There was progress: a limit for the time without it starts anew.
+    pub(crate) fn renew(&mut self) {
+        if let Some(limit) = self.renewable {
+            *self = Deadline::without_progress(limit);
+        }
     }
 
     /// Extends it by time in which the workload could not run.
@@ -57,6 +73,17 @@ mod tests {
             looks += 1;
             assert!(looks < 100, "it never ends");
         }
+    }
+
+    #[test]
+    fn progress_renews_only_a_limit_for_the_time_without_it() {
+        let limit = Duration::from_millis(200);
+        let (mut one, mut other) = (Deadline::after(limit), Deadline::without_progress(limit));
+        std::thread::sleep(Duration::from_millis(150));
+        [&mut one, &mut other].into_iter().for_each(Deadline::renew);
+        assert!(one.left() <= Duration::from_millis(50) && other.left() > Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(210));
+        assert!(other.left().is_zero());
     }
 
     #[test]

@@ -14,6 +14,8 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -41,7 +43,7 @@ pub(crate) struct Program<'a> {
     pub(crate) file: &'a Path,
     /// Its arguments, as a function of its scratch directory.
     pub(crate) arguments: &'a dyn Fn(&Path) -> Vec<OsString>,
-    /// What to do with its output.
+    /// How much is taken of its output.
     pub(crate) output: Output,
     /// Its time limit does not run while a busy host lets it wait for a CPU.
     pub(crate) waiting_is_free: bool,
@@ -65,18 +67,13 @@ impl Program<'_> {
     }
 }
 
-/// What to do with a program's standard output and standard error.
+/// How much is taken of a program's standard output, whose lines go to the sink, and of its standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Output {
-    /// Lines go to the sink, long ones cut off; the end of standard error is kept.
-    Taken {
-        /// Longest line in bytes. A longer line is cut one byte past this limit, so that the receiver can recognise it.
-        longest_line: usize,
-        /// Number of bytes at the end of standard error that are kept.
-        stderr_bytes: usize,
-    },
-    /// Both go to our own standard output and standard error.
-    Inherited,
+pub(crate) struct Output {
+    /// Longest line in bytes. A longer line is cut one byte past this limit, so that the receiver can recognise it.
+    pub(crate) longest_line: usize,
+    /// Number of bytes at the end of standard error that are kept.
+    pub(crate) stderr_bytes: usize,
 }
 
 /// How long a program may take to end after SIGTERM before it is killed. If zero, it is killed at once.
@@ -116,7 +113,7 @@ pub(crate) enum End {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ended {
     pub(crate) end: End,
-    /// The end of its standard error; empty if that was not captured.
+    /// The end of its standard error.
     pub(crate) stderr: String,
     /// System settings that could not be restored, in words.
     pub(crate) left: Vec<String>,
@@ -132,6 +129,8 @@ pub(crate) struct Kept {
     socket: UnixStream,
     lines: Receiver<Vec<u8>>,
     stderr: Receiver<String>,
+    /// Bytes of standard error so far.
+    stderr_bytes: Arc<AtomicU64>,
     mark: Mark,
     scratch: PathBuf,
     grace: Grace,
@@ -172,29 +171,33 @@ impl Kept {
             .env(keeper::MARK_VARIABLE, mark.name())
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             // Its own process group: Ctrl-C in the terminal reaches only us, and we end the program in order.
-            .process_group(0);
-        if program.output != Output::Inherited {
-            command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        }
+            .process_group(0)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut keeper = command.spawn().map_err(|error| format!("no keeper: {error}"))?;
         let (sender, lines) = sync_channel(WAITING_LINES);
         let (end, last_words) = sync_channel(1);
-        if let Output::Taken { longest_line, stderr_bytes } = program.output {
-            let (stdout, stderr) = (keeper.stdout.take(), keeper.stderr.take());
-            let (Some(stdout), Some(stderr)) = (stdout, stderr) else {
-                return Err("no pipes to the keeper".to_owned());
-            };
-            thread::spawn(move || read_lines(stdout, longest_line, &sender));
-            thread::spawn(move || end.send(read_end(stderr, stderr_bytes)));
-        }
+        let said = Arc::new(AtomicU64::new(0));
+        let Output { longest_line, stderr_bytes } = program.output;
+        let (stdout, stderr) = (keeper.stdout.take(), keeper.stderr.take());
+        let (Some(stdout), Some(stderr)) = (stdout, stderr) else {
+            return Err("no pipes to the keeper".to_owned());
+        };
+        thread::spawn(move || read_lines(stdout, longest_line, &sender));
+        let counted = said.clone();
+        thread::spawn(move || end.send(read_end(stderr, stderr_bytes, &counted)));
         let withheld = program.waiting_is_free.then(|| Withheld::new(keeper.id()));
         let (stderr, grace, heard) = (last_words, program.grace, Vec::new());
-        Ok(Kept { keeper, socket, lines, stderr, mark, scratch, grace, withheld, heard })
+        Ok(Kept { keeper, socket, lines, stderr, stderr_bytes: said, mark, scratch, grace, withheld, heard })
     }
 
     /// Follows the program to its end. When this returns, all its processes have ended.
-    pub(crate) fn follow(mut self, limit: Duration, sink: &mut KeptSink<'_>, stop: &StopFlag) -> Ended {
-        let mut deadline = Deadline::after(limit);
+    pub(crate) fn follow(self, limit: Duration, sink: &mut KeptSink<'_>, stop: &StopFlag) -> Ended {
+        self.follow_until(Deadline::after(limit), sink, stop)
+    }
+
+    /// The same, with a deadline that output on standard error may renew.
+    pub(crate) fn follow_until(mut self, mut deadline: Deadline, sink: &mut KeptSink<'_>, stop: &StopFlag) -> Ended {
         let end = match self.take_lines(&mut deadline, sink, stop) {
             Followed::OutputEnded => self.await_end(deadline, stop),
             Followed::Refused => self.kill(End::Refused),
@@ -207,10 +210,16 @@ impl Kept {
     }
 
     fn take_lines(&mut self, deadline: &mut Deadline, sink: &mut KeptSink<'_>, stop: &StopFlag) -> Followed {
-        let mut silent_polls = 0;
+        let (mut silent_polls, mut said) = (0, 0);
         loop {
             if stop.is_set() {
                 return Followed::Stopped;
+            }
+            // Relaxed: a count.
+            let says = self.stderr_bytes.load(Relaxed);
+            if says != said {
+                said = says;
+                deadline.renew();
             }
             let left = self.left(deadline);
             if left.is_zero() {
@@ -388,11 +397,13 @@ fn read_lines(stdout: ChildStdout, longest_line: usize, sender: &SyncSender<Vec<
     }
 }
 
-/// The end of the input, as text.
-fn read_end(mut stderr: ChildStderr, kept_bytes: usize) -> String {
+/// The end of the input, as text. Counts its bytes in `read`.
+fn read_end(mut stderr: ChildStderr, kept_bytes: usize, read: &AtomicU64) -> String {
     let mut end = Vec::new();
     let mut chunk = [0; 4096];
     while let Ok(count @ 1..) = stderr.read(&mut chunk) {
+        // Relaxed: a count.
+        read.fetch_add(count as u64, Relaxed);
         end.extend_from_slice(&chunk[..count]);
         let excess = end.len().saturating_sub(kept_bytes);
         end.drain(..excess);

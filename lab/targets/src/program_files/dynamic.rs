@@ -1,12 +1,15 @@
-//! What an ELF file for x86-64 asks of the dynamic loader.
+//! What an ELF file for x86-64 or 32-bit x86 asks of the dynamic loader.
 
+use crate::executable::Architecture;
 use object::Endianness;
-use object::elf::{self, FileHeader64};
+use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 
 /// What it asks for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dynamic {
+    /// Of the file, and of the libraries that it can load.
+    pub(super) architecture: Architecture,
     /// The dynamic loader; `None` for libraries and for programs that are linked statically.
     pub(super) loader: Option<String>,
     /// Libraries, by name or path.
@@ -18,15 +21,30 @@ pub(super) struct Dynamic {
 }
 
 impl Dynamic {
-    /// Reads the headers of an ELF file; `None` if it is no program or library for x86-64, or damaged.
+    /// A file that asks for nothing.
+    pub(super) fn nothing(architecture: Architecture) -> Self {
+        Dynamic { architecture, loader: None, needed: Vec::new(), rpath: Vec::new(), runpath: Vec::new() }
+    }
+
+    /// Reads the headers of an ELF file; `None` if it is no program or library for these architectures, or damaged.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
-        let header = FileHeader64::<Endianness>::parse(bytes).ok()?;
+        let class = bytes.get(4).filter(|_| bytes.starts_with(&elf::ELFMAG));
+        match class.copied()? {
+            elf::ELFCLASS64 => Self::of::<FileHeader64<Endianness>>(bytes),
+            elf::ELFCLASS32 => Self::of::<FileHeader32<Endianness>>(bytes),
+            _ => None,
+        }
+    }
+
+    fn of<H: FileHeader<Endian = Endianness>>(bytes: &[u8]) -> Option<Self> {
+        let header = H::parse(bytes).ok()?;
         let endian = header.endian().ok()?;
-        if header.e_machine(endian) != elf::EM_X86_64 {
+        let architecture = Architecture::of(header, endian);
+        if !matches!(architecture, Architecture::X86_64 | Architecture::I386) {
             return None;
         }
         let segments = header.program_headers(endian, bytes).ok()?;
-        let mut dynamic = Dynamic::default();
+        let mut dynamic = Dynamic::nothing(architecture);
         for segment in segments {
             if let Ok(Some(loader)) = segment.interpreter(endian, bytes) {
                 dynamic.loader = Some(String::from_utf8(loader.to_vec()).ok()?);
@@ -36,12 +54,13 @@ impl Dynamic {
             return Some(dynamic);
         };
         let value =
-            |tag| entries.iter().find(|entry| entry.tag32(endian) == Some(tag)).map(|entry| entry.d_val(endian));
+            |tag| entries.iter().find(|entry| entry.tag32(endian) == Some(tag)).map(|entry| entry.d_val(endian).into());
         // The table's address is that in memory.
         let in_file = |address: u64| {
             segments.iter().filter(|segment| segment.p_type(endian) == elf::PT_LOAD).find_map(|segment| {
-                let offset = address.checked_sub(segment.p_vaddr(endian))?;
-                (offset < segment.p_filesz(endian)).then(|| segment.p_offset(endian).saturating_add(offset))
+                let offset = address.checked_sub(segment.p_vaddr(endian).into())?;
+                (offset < segment.p_filesz(endian).into())
+                    .then(|| segment.p_offset(endian).into().saturating_add(offset))
             })
         };
         let strings = value(elf::DT_STRTAB).and_then(in_file).and_then(|at| bytes.get(usize::try_from(at).ok()?..))?;
@@ -53,7 +72,7 @@ impl Dynamic {
                 elf::DT_RUNPATH => &mut dynamic.runpath,
                 _ => continue,
             };
-            let text = text(strings, entry.d_val(endian))?;
+            let text = text(strings, entry.d_val(endian).into())?;
             match tag {
                 elf::DT_NEEDED => list.push(text),
                 _ => list.extend(text.split(':').filter(|part| !part.is_empty()).map(str::to_owned)),
@@ -77,6 +96,7 @@ mod tests {
     fn this_test_asks_for_a_loader_and_the_c_library() {
         let bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         let dynamic = Dynamic::read(&bytes).unwrap();
+        assert_eq!(dynamic.architecture, Architecture::X86_64);
         assert!(dynamic.loader.is_some_and(|loader| loader.starts_with('/')));
         assert!(dynamic.needed.iter().any(|name| name.starts_with("libc.")), "{:?}", dynamic.needed);
         assert_eq!(Dynamic::read(b"#!/bin/sh\n"), None);

@@ -4,14 +4,19 @@
 use super::dynamic::Dynamic;
 use super::loader_cache::{self, LoaderCache};
 use super::tree::Tree;
+use crate::executable::Architecture;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Directories in which loaders search last: those of Debian's glibc, and those of every system.
+/// Directories in which loaders for x86-64 search last: those of Debian's glibc, and those of every system.
 const USUAL: [&str; 6] =
     ["/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"];
+
+/// Those in which loaders for 32-bit x86 do.
+const USUAL_32: [&str; 6] =
+    ["/lib/i386-linux-gnu", "/usr/lib/i386-linux-gnu", "/lib32", "/usr/lib32", "/lib", "/usr/lib"];
 
 /// Subdirectories with builds for newer CPUs.
 const FOR_NEWER_CPUS: [&str; 3] = ["glibc-hwcaps/x86-64-v2", "glibc-hwcaps/x86-64-v3", "glibc-hwcaps/x86-64-v4"];
@@ -45,14 +50,16 @@ impl Libraries {
     }
 
     /// Adds all that a file of this host loads: its dynamic loader, its libraries, and theirs. `file`: its path without links. A file that is no
-    /// ELF file for x86-64 loads nothing. Fails if a library is missing.
+    /// ELF file for x86 loads nothing. Fails if a library is missing.
     pub(super) fn add(&mut self, file: &Path, tree: &mut Tree) -> Result<(), MissingLibrary> {
         self.add_below(file, &[], tree)
     }
 
-    /// Adds a library that a program loads by its name or path, as `LD_PRELOAD` names it.
+    /// Adds a library that a program loads by its name or path, as `LD_PRELOAD` names it: that for x86-64, or else that for 32-bit x86.
     pub(super) fn add_named(&mut self, name: &str, tree: &mut Tree) -> Result<(), MissingLibrary> {
-        self.add_library(name, Path::new("LD_PRELOAD"), &Dynamic::default(), &[], tree)
+        let mut add =
+            |architecture| self.add_library(name, Path::new("LD_PRELOAD"), &Dynamic::nothing(architecture), &[], tree);
+        add(Architecture::X86_64).or_else(|missing| add(Architecture::I386).map_err(|_| missing))
     }
 
     /// `above`: the `RPATH`s of the files that loaded this one.
@@ -68,7 +75,8 @@ impl Libraries {
             // Without it the loader in the guest would not find what is in other directories than the usual ones.
             let _ = tree.add(Path::new(loader_cache::FILE));
         }
-        let mut rpaths: Vec<PathBuf> = dynamic.rpath.iter().map(|directory| expanded(directory, file)).collect();
+        let mut rpaths: Vec<PathBuf> =
+            dynamic.rpath.iter().map(|directory| expanded(directory, file, dynamic.architecture)).collect();
         rpaths.extend_from_slice(above);
         for name in &dynamic.needed {
             self.add_library(name, file, &dynamic, &rpaths, tree)?;
@@ -91,7 +99,7 @@ impl Libraries {
         let mut is_found = false;
         for path in self.candidates(name, needed_by, dynamic, rpaths) {
             let Ok(bytes) = fs::read(&path) else { continue };
-            if Dynamic::read(&bytes).is_none() {
+            if Dynamic::read(&bytes).is_none_or(|found| found.architecture != dynamic.architecture) {
                 continue;
             }
             let Ok(resolved) = tree.add(&path) else { continue };
@@ -108,21 +116,23 @@ impl Libraries {
     /// Where the loader looks for a library, in its order.
     fn candidates(&self, name: &str, needed_by: &Path, dynamic: &Dynamic, rpaths: &[PathBuf]) -> Vec<PathBuf> {
         if name.contains('/') {
-            return vec![expanded(name, needed_by)];
+            return vec![expanded(name, needed_by, dynamic.architecture)];
         }
         let mut directories: Vec<PathBuf> = Vec::new();
         if dynamic.runpath.is_empty() {
             directories.extend_from_slice(rpaths);
         }
         directories.extend_from_slice(&self.path);
-        directories.extend(dynamic.runpath.iter().map(|directory| expanded(directory, needed_by)));
-        let cached = self.cache.find(name).cloned();
+        directories
+            .extend(dynamic.runpath.iter().map(|directory| expanded(directory, needed_by, dynamic.architecture)));
+        let cached = self.cache.find(name, dynamic.architecture).cloned();
+        let usual = if dynamic.architecture == Architecture::I386 { USUAL_32 } else { USUAL };
         let within = |directory: PathBuf| {
             let newer = FOR_NEWER_CPUS.map(|part| directory.join(part).join(name));
             newer.into_iter().rev().chain([directory.join(name)])
         };
         let first: Vec<PathBuf> = directories.into_iter().flat_map(within).collect();
-        first.into_iter().chain(cached).chain(USUAL.map(PathBuf::from).into_iter().flat_map(within)).collect()
+        first.into_iter().chain(cached).chain(usual.map(PathBuf::from).into_iter().flat_map(within)).collect()
     }
 }
 
@@ -131,10 +141,14 @@ fn is_for_newer_cpus(path: &Path) -> bool {
 }
 
 /// A directory in which the loader's words stand for others. `file`: the one that names it, without links.
-fn expanded(directory: &str, file: &Path) -> PathBuf {
+fn expanded(directory: &str, file: &Path, architecture: Architecture) -> PathBuf {
     let origin = file.parent().unwrap_or(Path::new("/")).to_string_lossy();
+    let (library, platform) = match architecture {
+        Architecture::I386 => ("lib/i386-linux-gnu", "i686"),
+        _ => ("lib/x86_64-linux-gnu", "x86_64"),
+    };
     let mut text = directory.to_owned();
-    for (word, value) in [("ORIGIN", origin.as_ref()), ("LIB", "lib/x86_64-linux-gnu"), ("PLATFORM", "x86_64")] {
+    for (word, value) in [("ORIGIN", origin.as_ref()), ("LIB", library), ("PLATFORM", platform)] {
         text = text.replace(&format!("${{{word}}}"), value).replace(&format!("${word}"), value);
     }
     PathBuf::from(text)
@@ -163,15 +177,21 @@ mod tests {
             let plain = all.into_iter().filter(|path| !is_for_newer_cpus(path));
             plain.take(3).map(|path| path.to_string_lossy().into_owned()).collect::<Vec<_>>()
         };
-        let rpath = Dynamic { rpath: vec!["$ORIGIN/../lib".into()], ..Dynamic::default() };
+        let nothing = || Dynamic::nothing(Architecture::X86_64);
+        let rpath = Dynamic { rpath: vec!["$ORIGIN/../lib".into()], ..nothing() };
         assert_eq!(
-            plain(&rpath, &[expanded("$ORIGIN/../lib", Path::new("/app/bin/x"))]),
+            plain(&rpath, &[expanded("$ORIGIN/../lib", Path::new("/app/bin/x"), Architecture::X86_64)]),
             ["/app/bin/../lib/libq.so", "/given/libq.so", "/lib/x86_64-linux-gnu/libq.so"]
         );
-        let runpath = Dynamic { runpath: vec!["${ORIGIN}".into()], ..Dynamic::default() };
+        let runpath = Dynamic { runpath: vec!["${ORIGIN}".into()], ..nothing() };
         assert_eq!(
             plain(&runpath, &["/of/another".into()]),
             ["/given/libq.so", "/app/bin/libq.so", "/lib/x86_64-linux-gnu/libq.so"]
+        );
+        let of_32_bits = Dynamic { runpath: vec!["/opt/$LIB".into()], ..Dynamic::nothing(Architecture::I386) };
+        assert_eq!(
+            plain(&of_32_bits, &[]),
+            ["/given/libq.so", "/opt/lib/i386-linux-gnu/libq.so", "/lib/i386-linux-gnu/libq.so"]
         );
     }
 

@@ -1,6 +1,7 @@
 //! The dynamic loader's cache, `/etc/ld.so.cache`: where shared libraries are, by name. The format is that of glibc from 2.2 on
 //! (`struct cache_file_new` in its elf/cache.c).
 
+use crate::executable::Architecture;
 use std::path::PathBuf;
 
 /// The cache's path.
@@ -13,9 +14,20 @@ const ENTRY_BYTES: usize = 24;
 /// A library for x86-64 with glibc (`FLAG_ELF_LIBC6 | FLAG_X8664_LIB64`).
 const X86_64: u32 = 0x0303;
 
+/// One for 32-bit x86 (`FLAG_ELF_LIBC6`).
+const I386: u32 = 0x0003;
+
+/// A library in the cache.
+#[derive(Debug)]
+struct Entry {
+    flags: u32,
+    name: String,
+    path: PathBuf,
+}
+
 /// Libraries with their paths, in the cache's order.
 #[derive(Debug, Default)]
-pub(super) struct LoaderCache(Vec<(String, PathBuf)>);
+pub(super) struct LoaderCache(Vec<Entry>);
 
 impl LoaderCache {
     /// Reads the system's cache; an empty one if there is none that can be read.
@@ -30,16 +42,16 @@ impl LoaderCache {
         let entry = |index: usize| {
             let at = HEADER_BYTES + index * ENTRY_BYTES;
             let (flags, key, value) = (word(bytes, at)?, word(bytes, at + 4)?, word(bytes, at + 8)?);
-            Some((flags, text(bytes, key)?, text(bytes, value)?))
+            Some(Entry { flags, name: text(bytes, key)?, path: PathBuf::from(text(bytes, value)?) })
         };
-        let entries = (0..count).map(entry).collect::<Option<Vec<_>>>()?;
-        let ours = entries.into_iter().filter(|(flags, ..)| *flags == X86_64);
-        Some(LoaderCache(ours.map(|(_, key, value)| (key, PathBuf::from(value))).collect()))
+        (0..count).map(entry).collect::<Option<_>>().map(LoaderCache)
     }
 
     /// The files for a library: several if there are builds for newer CPUs.
-    pub(super) fn find<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a PathBuf> {
-        self.0.iter().filter(move |(key, _)| key == name).map(|(_, path)| path)
+    pub(super) fn find<'a>(&'a self, name: &'a str, architecture: Architecture) -> impl Iterator<Item = &'a PathBuf> {
+        let flags = if architecture == Architecture::I386 { I386 } else { X86_64 };
+        let is_meant = move |entry: &&Entry| entry.flags == flags && entry.name == name;
+        self.0.iter().filter(is_meant).map(|entry| &entry.path)
     }
 }
 
@@ -80,8 +92,10 @@ mod tests {
         let bytes = cache(&[(0x0303, "libz.so.1", "/lib/libz.so.1"), (0x0003, "libz.so.1", "/lib32/libz.so.1")]);
         for bytes in [bytes.clone(), [b"ld.so-1.7.0\0\0\0\0\0".to_vec(), bytes.clone()].concat()] {
             let cache = LoaderCache::parse(&bytes).unwrap();
-            assert_eq!(cache.find("libz.so.1").collect::<Vec<_>>(), [&PathBuf::from("/lib/libz.so.1")]);
-            assert_eq!(cache.find("libq.so").count(), 0);
+            let found = |architecture| cache.find("libz.so.1", architecture).collect::<Vec<_>>();
+            assert_eq!(found(Architecture::X86_64), [&PathBuf::from("/lib/libz.so.1")]);
+            assert_eq!(found(Architecture::I386), [&PathBuf::from("/lib32/libz.so.1")]);
+            assert_eq!(cache.find("libq.so", Architecture::X86_64).count(), 0);
         }
         assert!(LoaderCache::parse(&bytes[..bytes.len() - 1]).is_none() && LoaderCache::parse(b"text").is_none());
     }

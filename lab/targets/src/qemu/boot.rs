@@ -51,9 +51,9 @@ pub(super) struct Boot<'a> {
     /// Further files for the guest.
     pub(super) files: Option<&'a Tree>,
     pub(super) plan: &'a Plan,
-    /// Time limit until the agent's hello.
+    /// How long the kernel may print nothing until the agent's hello.
     pub(super) boot_limit: Duration,
-    /// How many boots may exceed that limit before it is a failure; at least 1.
+    /// How many boots may be given up for that reason before it is a failure; at least 1.
     pub(super) trials: u32,
     /// Time limit from the hello to the plan's end.
     pub(super) limit: Duration,
@@ -125,7 +125,7 @@ impl Boot<'_> {
             scratch: self.scratch,
             file: self.emulator,
             arguments: &|_| command_line.arguments(),
-            output: Output::Taken {
+            output: Output {
                 longest_line: LONGEST_LINE_BYTES + 1 + LONGEST_HEADER_BYTES,
                 stderr_bytes: console::KEPT_BYTES,
             },
@@ -140,7 +140,9 @@ impl Boot<'_> {
             Ok(kept) => kept,
             Err(text) => return not_booted(text),
         };
-        let follow = || kept.follow(self.boot_limit, &mut |line, deadline| watch.take(line, deadline), stop);
+        // The kernel's messages are on standard error.
+        let boots = Deadline::without_progress(self.boot_limit);
+        let follow = || kept.follow_until(boots, &mut |line, deadline| watch.take(line, deadline), stop);
         let ended = match shared {
             Some(Shared { memory, region_end, at_end }) => thread::scope(|scope| {
                 let looking = region_end.watch(scope, &memory, at_end);
@@ -293,7 +295,7 @@ fn not_booted(end: &End, console: &str, boot_limit: Duration) -> String {
                 || "its console stayed empty".to_owned(),
                 |line| format!("the last line of its console: {line}"),
             );
-            format!("the guest did not come up within {:.1} s; {said}", boot_limit.as_secs_f64())
+            format!("the guest did not come up, and printed nothing for {:.1} s; {said}", boot_limit.as_secs_f64())
         }
         End::NotStarted(text) => format!("the emulator could not be started: {text}"),
         _ => {
@@ -356,7 +358,10 @@ mod tests {
     fn each_way_of_failing_is_told_apart() {
         let (how, text) = failed(watch(&[], End::TimedOut, "[    1.0] Loading\r\n"));
         assert_eq!(how, GuestFailure::NotBooted);
-        assert_eq!(text, "the guest did not come up within 60.0 s; the last line of its console: Loading");
+        assert_eq!(
+            text,
+            "the guest did not come up, and printed nothing for 60.0 s; the last line of its console: Loading"
+        );
 
         let (how, text) = failed(watch(&[], End::Exited(1), "qemu: could not load kernel 'x'\n"));
         assert_eq!((how, text.as_str()), (GuestFailure::NotBooted, "qemu: could not load kernel 'x'"));

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 /// Parameters for the guest's kernel, with reasons.
 const KERNEL_PARAMETERS: &[&str] = &[
+    // Its messages show that a boot makes progress, so it is not `quiet`.
     "console=ttyS0",
-    "quiet",
     // A panic or an oops ends the emulator: with its option -no-reboot, a restart is the end.
     "panic=-1",
     "oops=panic",
@@ -21,6 +21,8 @@ const KERNEL_PARAMETERS: &[&str] = &[
     "workqueue.watchdog_thresh=0",
     // If all CPUs tick at the same moment, they contend for the same locks and for the host's CPUs.
     "skew_tick=1",
+    // The kernel otherwise tests its ciphers at each boot, which takes half of a boot's instructions.
+    "cryptomgr.notests",
     "no_timer_check",
 ];
 

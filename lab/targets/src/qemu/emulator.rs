@@ -44,13 +44,18 @@ impl Emulator {
         Ok(Emulator { program, version, takes_plugins })
     }
 
+    /// Its version, as it prints it.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
     /// Fails if machines cannot run under the lens in this emulator: it was built without plugins, or is too old.
     pub fn must_suit_the_lens(&self) -> Result<(), TargetError> {
         let program = self.program.display();
         let problem = match major(&self.version) {
             _ if !self.takes_plugins => format!("{program} was built without plugins"),
             Some(major) if major >= LEAST_UNDER_LENS => return Ok(()),
-            Some(_) => format!("{program} is too old for kernels under the lens ({})", self.version),
+            Some(_) => format!("{program} is too old for the lens ({})", self.version),
             None => format!("{program} does not say which version of QEMU it is"),
         };
         let hint =
@@ -95,7 +100,7 @@ mod tests {
         assert_eq!(problem("QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)", plugins), None);
         assert_eq!(problem("QEMU emulator version 11.1.50 (v11.1.0-12-gabc)", plugins), None);
         let old = "QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7)";
-        assert_eq!(problem(old, plugins).unwrap(), format!("qemu is too old for kernels under the lens ({old})"));
+        assert_eq!(problem(old, plugins).unwrap(), format!("qemu is too old for the lens ({old})"));
         let other = problem("Another emulator 12.0", plugins).unwrap();
         assert_eq!(other, "qemu does not say which version of QEMU it is");
         let none = problem("QEMU emulator version 10.0.2", "-strace").unwrap();

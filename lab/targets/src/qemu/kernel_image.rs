@@ -1,4 +1,4 @@
-//! The kernel that a guest boots: a given file, or the newest one that this machine's distribution installed.
+//! The kernel that a guest boots: a given file, that of the environment, or the newest one that this machine's distribution installed.
 
 use crate::TargetError;
 use sha2::{Digest, Sha256};
@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 const DIRECTORY: &str = "/boot";
 const PREFIX: &str = "vmlinuz-";
+
+/// The environment variable that names the default kernel.
+const VARIABLE: &str = "FAULTLINE_KERNEL";
 
 /// A kernel's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,10 +22,12 @@ pub struct KernelImage {
 }
 
 impl KernelImage {
-    /// Opens the named image, or the default. Fails if there is none, it cannot be read, or it is not a kernel.
+    /// Opens the named image, otherwise that of `FAULTLINE_KERNEL`, otherwise the newest in `/boot`. Fails if there is none, it cannot be
+    /// read, or it is not a kernel.
     pub fn open(named: Option<&Path>) -> Result<Self, TargetError> {
-        let path = match named {
-            Some(path) => path.canonicalize().map_err(|error| unreadable(path, &error))?,
+        let of_environment = || std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
+        let path = match named.map(Path::to_owned).or_else(of_environment) {
+            Some(path) => path.canonicalize().map_err(|error| unreadable(&path, &error))?,
             None => newest()?,
         };
         let bytes = std::fs::read(&path).map_err(|error| unreadable(&path, &error))?;

@@ -1,5 +1,6 @@
 //! The first boot of a machine: whether it boots, its facts, and how its workloads describe themselves.
 
+use super::Named;
 use super::boot::{Boot, BootEnd, FrameSink};
 use super::frame::Frame;
 use super::initramfs::{GuestProgram, WORKLOADS};
@@ -44,7 +45,7 @@ pub(super) fn plan(cpus: u32, nodes: u32, programs: &[GuestProgram]) -> Plan {
 }
 
 /// Boots with the plan of [`plan`]. Fails if the guest does not boot, on a stop, or if a workload does not describe itself.
-pub(super) fn run(boot: &Boot<'_>, stop: &StopFlag) -> Result<Probe, TargetError> {
+pub(super) fn run(boot: &Boot<'_>, named: Named, stop: &StopFlag) -> Result<Probe, TargetError> {
     let mut heard = Heard::default();
     let sink: &mut FrameSink<'_> = &mut |frame| {
         heard.take(frame);
@@ -53,7 +54,7 @@ pub(super) fn run(boot: &Boot<'_>, stop: &StopFlag) -> Result<Probe, TargetError
     let booted = boot.run(sink, stop);
     let (text, hint) = match booted.end {
         BootEnd::Done => (None, String::new()),
-        BootEnd::Failed(failure, text) => (Some(text), hint(failure, &booted.console)),
+        BootEnd::Failed(failure, text) => (Some(text), hint(failure, &booted.console, named)),
         BootEnd::Refused | BootEnd::Stopped => (Some("the boot was stopped".to_owned()), String::new()),
     };
     if let Some(text) = text {
@@ -63,16 +64,30 @@ pub(super) fn run(boot: &Boot<'_>, stop: &StopFlag) -> Result<Probe, TargetError
     Ok(Probe { facts: facts(&heard.files), workloads: heard.workloads()?, hello_after })
 }
 
-/// A hint that depends on how it failed.
-fn hint(failure: GuestFailure, console: &str) -> String {
-    let advice = match failure {
-        GuestFailure::NotBooted if console.is_empty() => {
+/// A hint that depends on how it failed, in the words in which the machine was asked for.
+fn hint(failure: GuestFailure, console: &str, named: Named) -> String {
+    let advice = match (failure, named) {
+        (GuestFailure::NotBooted, Named::InOn) if console.is_empty() => {
             "its console stayed empty: a kernel needs its serial console (8250) built in; `boot_limit=5m` waits longer"
         }
-        GuestFailure::NotBooted => "`boot_limit=5m` waits longer; `kernel=FILE` names another kernel",
-        GuestFailure::Panicked => "`append=PARAMETER` adds a parameter for the kernel; `kernel=FILE` names another",
-        GuestFailure::Hung | GuestFailure::Lost => {
+        (GuestFailure::NotBooted, Named::ByOptions) if console.is_empty() => {
+            "its console stayed empty: a kernel needs its serial console (8250) built in; `--kernel IMAGE` names another"
+        }
+        (GuestFailure::NotBooted, Named::InOn) => "`boot_limit=5m` waits longer; `kernel=FILE` names another kernel",
+        (GuestFailure::NotBooted, Named::ByOptions) => {
+            "`--kernel IMAGE` names another kernel; `--append PARAMETER` adds a parameter for it"
+        }
+        (GuestFailure::Panicked, Named::InOn) => {
+            "`append=PARAMETER` adds a parameter for the kernel; `kernel=FILE` names another"
+        }
+        (GuestFailure::Panicked, Named::ByOptions) => {
+            "`--append PARAMETER` adds a parameter for the kernel; `--kernel IMAGE` names another"
+        }
+        (GuestFailure::Hung | GuestFailure::Lost, Named::InOn) => {
             "`memory=2G` gives it more memory; `make guest` builds its programs anew"
+        }
+        (GuestFailure::Hung | GuestFailure::Lost, Named::ByOptions) => {
+            "`--memory 2048` gives it more memory; `make guest` builds its programs anew"
         }
     };
     advice.to_owned()
@@ -173,6 +188,16 @@ mod tests {
         let mut heard = Heard::default();
         frames.iter().for_each(|frame| heard.take(frame));
         heard
+    }
+
+    #[test]
+    fn hints_name_what_the_user_can_give() {
+        use GuestFailure::{Hung, Lost, NotBooted, Panicked};
+        for (failure, console) in [(NotBooted, ""), (NotBooted, "x"), (Panicked, "x"), (Hung, "x"), (Lost, "x")] {
+            let options = hint(failure, console, Named::ByOptions);
+            assert!(options.contains("`--") && !options.contains("boot_limit"), "{options}");
+            assert!(!hint(failure, console, Named::InOn).contains("`--"));
+        }
     }
 
     #[test]

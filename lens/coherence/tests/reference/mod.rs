@@ -22,6 +22,9 @@ struct Line {
     written_by_writer: HashSet<u64>,
     /// For each CPU: the transfers that may still turn out to be true sharing.
     open: HashMap<u16, Vec<Question>>,
+    /// For each CPU that had such a transfer: the bytes that others had written at each transfer since then, in two parts: the
+    /// last 32 at most, and the 32 before.
+    others: HashMap<u16, [Vec<HashSet<u64>>; 2]>,
 }
 
 /// Transfers that look like false sharing: one, or reads of one place that a CPU repeated.
@@ -33,6 +36,8 @@ struct Question {
     foreign: HashSet<u64>,
     /// Number of later transfers of the line to the CPU.
     age: u32,
+    /// The number with which it is still open.
+    reach: u32,
 }
 
 /// The outcome of an access.
@@ -85,25 +90,37 @@ impl Reference {
         };
         let since = line.last_held.get(&cpu).copied().unwrap_or(0);
         let written_by_others = |byte: &u64| line.written_at.get(byte).is_some_and(|&at| at > since);
-        let mut foreign: HashSet<u64> = (0..64).filter(written_by_others).collect();
+        let mut written: HashSet<u64> = (0..64).filter(written_by_others).collect();
         if held {
-            foreign.clear();
+            written.clear();
         }
+        if write && line.writer.is_some_and(|writer| writer != cpu) {
+            written.extend(&line.written_by_writer);
+        }
+        let mut foreign = written.clone();
         if write {
             foreign.extend(line.read_by.iter().filter(|(reader, _)| **reader != cpu).flat_map(|(_, bytes)| bytes));
-            if line.writer.is_some_and(|writer| writer != cpu) {
-                foreign.extend(&line.written_by_writer);
-            }
         }
         let touches = |foreign: &HashSet<u64>| bytes.iter().any(|byte| foreign.contains(byte));
         let open = line.open.entry(cpu).or_default();
-        for answered in open.extract_if(.., |question| touches(&question.foreign)) {
+        let moves = needed == Needed::Transfer;
+        let is_answer = |question: &Question| touches(&question.foreign) && !(moves && question.reach == 0);
+        for answered in open.extract_if(.., |question| is_answer(question)) {
             self.sums.false_sharing -= answered.times;
             self.sums.true_sharing += answered.times;
         }
         match needed {
             Needed::Transfer => {
                 let is_true = touches(&foreign);
+                if !is_true || line.others.contains_key(&cpu) {
+                    let [recent, before] = line.others.entry(cpu).or_default();
+                    if recent.len() == 32 {
+                        *before = std::mem::take(recent);
+                    }
+                    recent.push(written);
+                }
+                let others_write = line.others.get(&cpu).is_some_and(|others| others.iter().flatten().any(touches));
+                let reach = if others_write { 4 } else { 0 };
                 let read = (!write).then_some(bytes[0]);
                 let again = open
                     .last_mut()
@@ -111,11 +128,12 @@ impl Reference {
                 if let Some(last) = again {
                     last.times += 1;
                     last.foreign.extend(foreign);
+                    last.reach = last.reach.max(reach);
                 } else {
                     open.iter_mut().for_each(|question| question.age += 1);
-                    open.retain(|question| question.age <= 4);
+                    open.retain(|question| question.age <= question.reach);
                     if !is_true {
-                        open.push(Question { read, times: 1, foreign, age: 0 });
+                        open.push(Question { read, times: 1, foreign, age: 0, reach });
                     }
                 }
                 let sum = if is_true { &mut self.sums.true_sharing } else { &mut self.sums.false_sharing };

@@ -1,90 +1,97 @@
-//! Runs `frames_loop` in QEMU's user mode with the lens's plugin, and reads the counts. Needs the plugin (`make lens`,
-//! or its path in `FAULTLINE_LENS_PLUGIN`) and qemu-x86_64 (Debian: qemu-user).
+//! Runs `frames_loop` in guests with `faultline lens program`, and reads the counts. Needs the command beside it
+//! (`cargo build -p faultline`), and what that needs: a kernel, the guest's parts and the plugin (`make guest kernel lens`).
 //!
 //! Only the steady state is counted, after a warm-up. Transfers of the threads' own synchronisation data are
-//! subtracted, by its address.
+//! subtracted, by its name.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 
-/// The result of a run.
+/// What is counted at one number of threads.
 pub struct Counted {
-    /// Without those of the synchronisation data.
-    pub transfers: u64,
-    /// Of all threads.
+    /// Number of threads.
+    pub threads: u64,
+    /// Transfers per operation, without those of the synchronisation data.
+    pub per_operation: f64,
+    /// The busiest other lines, for a message.
+    pub busiest: String,
+}
+
+/// A design with a pattern of use.
+#[derive(Debug, Clone, Copy)]
+pub struct Work<'a> {
+    /// The design.
+    pub design: &'a str,
+    /// The pattern.
+    pub pattern: &'a str,
+    /// Operations of each thread.
     pub operations: u64,
-    /// Gets that a cache served, for designs that count them.
-    pub hits: Option<u64>,
-    /// The plugin's report.
-    pub report: Value,
+    /// Frames that a thread holds.
+    pub depth: u64,
 }
 
-impl Counted {
-    /// Transfers per operation.
-    pub fn per_operation(&self) -> f64 {
-        self.transfers as f64 / self.operations as f64
+impl Work<'_> {
+    /// Counts it at these numbers of threads.
+    pub fn count(&self, threads: &[u64]) -> Vec<Counted> {
+        let place = tempfile::tempdir().unwrap();
+        let frames_loop = Path::new(env!("CARGO_BIN_EXE_frames_loop"));
+        let faultline = frames_loop.with_file_name("faultline");
+        assert!(faultline.exists(), "no {}; hint: `cargo build -p faultline`", faultline.display());
+        let threads = threads.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+        let [operations, depth] = [self.operations, self.depth].map(|number| number.to_string());
+        let output = Command::new(faultline)
+            .args(["lens", "program", "--quiet", "--limit", "10m", "--format", "json", "--db"])
+            .arg(place.path().join("db.sqlite"))
+            .args(["--threads-from", &threads, "--ops", &operations, "--"])
+            .arg(frames_loop)
+            .args(["--design", self.design, "--pattern", self.pattern, "--threads", "{threads}"])
+            .args(["--ops", &operations, "--depth", &depth])
+            .envs(unpacked_kernel().map(|kernel| ("FAULTLINE_KERNEL", kernel)))
+            .output()
+            .unwrap();
+        let [stdout, stderr] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+        assert!(output.status.success(), "{self:?}: {stdout}{stderr}; hint: `make guest kernel lens`");
+        let summary: Value = serde_json::from_str(&stdout).unwrap();
+        summary["lens"]["curves"][0]["points"].as_array().unwrap().iter().map(counted).collect()
+    }
+
+    /// Transfers per frame of the puts alone: those of the pattern minus those of the same pattern without puts.
+    pub fn count_puts(&self, threads: &[u64]) -> Vec<Counted> {
+        let all = self.count(threads);
+        let dealt = Work { pattern: "dealt", ..*self }.count(threads);
+        let puts = |(all, dealt): (Counted, &Counted)| Counted {
+            per_operation: all.per_operation - dealt.per_operation,
+            ..all
+        };
+        all.into_iter().zip(&dealt).map(puts).collect()
     }
 }
 
-/// Runs one program at a time, because a run keeps all CPUs of a small host busy.
-pub fn count(design: &str, pattern: &str, threads: u64, operations: u64, depth: u64) -> Counted {
-    static ONE_BY_ONE: Mutex<()> = Mutex::new(());
-    let _one = ONE_BY_ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let built = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/lens/libfaultline_lens.so");
-    let plugin = std::env::var_os("FAULTLINE_LENS_PLUGIN").map_or_else(built, PathBuf::from);
-    assert!(plugin.exists(), "no {}; hint: `make lens`", plugin.display());
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("report.json");
-    // One CPU for each thread, and one for the thread that starts them.
-    let plugin = format!("{},cpus={},output={}", plugin.display(), threads + 1, path.display());
-    let output = Command::new("timeout")
-        .args(["--signal=KILL", "300", "qemu-x86_64", "-plugin", &plugin, env!("CARGO_BIN_EXE_frames_loop")])
-        .args(["--design", design, "--pattern", pattern])
-        .args(["--threads", &threads.to_string(), "--ops", &operations.to_string(), "--depth", &depth.to_string()])
-        .output()
-        .unwrap();
-    let [stdout, stderr] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
-    assert!(output.status.success(), "{design} {pattern}: {stdout}{stderr}; hint: apt-get install qemu-user");
-    let report: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-    assert_eq!((&report["problems"], number(&report["regions"])), (&Value::Array(Vec::new()), 1), "{stderr}");
-    let team = words(&stdout, "team").unwrap();
-    let all = number(&report["totals"]["transfers"]);
+fn counted(point: &Value) -> Counted {
+    assert_eq!(point["problems"], Value::Array(Vec::new()), "{point}");
+    let lines = point["lines"].as_array().unwrap();
+    let is_ours = |line: &&Value| line["name"].as_str().unwrap().contains("TEAM");
+    let transfers = |line: &Value| line["transfers"].as_f64().unwrap();
+    let all = point["transfers"]["median"].as_f64().unwrap();
+    let of_team: f64 = lines.iter().filter(is_ours).map(transfers).sum();
+    let others = lines.iter().filter(|line| !is_ours(line)).take(5);
     Counted {
-        transfers: all - transfers_in(&report, team[0], team[1]),
-        operations: threads * operations,
-        hits: words(&stdout, "counters").map(|counters| counters[0]),
-        report,
+        threads: point["cpus"].as_u64().unwrap(),
+        // Rounded to what a single transfer is far above.
+        per_operation: ((all - of_team) * 1e9).round() / 1e9,
+        busiest: others.map(|line| format!("\n  {}: {}", line["name"], transfers(line))).collect(),
     }
 }
 
-fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("{value} is not a number"))
-}
-
-/// The numbers that follow a word.
-fn words(text: &str, first: &str) -> Option<Vec<u64>> {
-    let line = text.lines().find_map(|line| line.strip_prefix(first))?;
-    Some(line.split_whitespace().map(|word| word.parse().unwrap()).collect())
-}
-
-fn transfers_in(report: &Value, first: u64, bytes: u64) -> u64 {
-    let lines = report["lines"].as_array().unwrap().iter();
-    let inside = lines.filter(|line| (first..first + bytes).contains(&number(&line["address"])));
-    inside.map(|line| number(&line["transfers"])).sum()
-}
-
-/// The busiest lines, for a message.
-pub fn busiest(report: &Value) -> String {
-    let lines = report["lines"].as_array().unwrap().iter().take(5);
-    let text =
-        |line: &Value| format!("\n  {:#x}: {} by {}", number(&line["address"]), line["transfers"], line["by_site"]);
-    lines.map(text).collect()
-}
-
-/// Transfers per frame of the puts alone: those of the pattern minus those of the same pattern without puts.
-pub fn puts(design: &str, pattern: &str, threads: u64, operations: u64) -> f64 {
-    let all = count(design, pattern, threads, operations, 1).per_operation();
-    all - count(design, "dealt", threads, operations, 1).per_operation()
+/// The kernel that `make kernel` unpacked, if the command finds none by itself.
+fn unpacked_kernel() -> Option<PathBuf> {
+    let mut installed = std::fs::read_dir("/boot").into_iter().flatten().flatten();
+    if std::env::var_os("FAULTLINE_KERNEL").is_some()
+        || installed.any(|entry| entry.file_name().to_string_lossy().starts_with("vmlinuz-"))
+    {
+        return None;
+    }
+    let unpacked = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/kernels/bookworm/vmlinuz");
+    unpacked.exists().then_some(unpacked)
 }

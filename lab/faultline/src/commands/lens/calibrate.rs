@@ -6,10 +6,11 @@ use crate::{output, places, signals};
 use faultline_experiment::lens::{self, Calibration, MEASURED};
 use faultline_model::facts::Facts;
 use faultline_targets::host::ping_pong::Nearness;
+use std::path::Path;
 use std::process::ExitCode;
 
-pub(super) fn calibrate(arguments: &Calibrate) -> Result<ExitCode, Failure> {
-    let places = places::found(None)?;
+pub(super) fn calibrate(arguments: &Calibrate, db: Option<&Path>) -> Result<ExitCode, Failure> {
+    let places = places::found(db)?;
     let stop = signals::stop_flag()?;
     let calibration = lens::calibrate(&places, &stop)?;
     output::print(&faultline_report::facts(&words(&calibration), arguments.format.format, &output::style()))?;

@@ -4,6 +4,7 @@ mod calibrate;
 mod compare;
 mod kernel;
 mod program;
+mod types;
 mod under;
 
 use crate::arguments::lens::Lens;
@@ -16,6 +17,7 @@ pub(crate) fn lens(command: &Lens, db: Option<&Path>) -> Result<ExitCode, Failur
         Lens::Program(program) => program::program(program, db),
         Lens::Kernel(kernel) => kernel::kernel(kernel, db),
         Lens::Compare(compare) => compare::compare(compare, db),
-        Lens::Calibrate(calibrate) => calibrate::calibrate(calibrate),
+        Lens::Types(arguments) => types::types(arguments, db),
+        Lens::Calibrate(calibrate) => calibrate::calibrate(calibrate, db),
     }
 }

@@ -4,7 +4,7 @@ use super::under;
 use crate::arguments::lens::Program;
 use crate::commands::measuring;
 use crate::failure::Failure;
-use faultline_experiment::lens::{self, GuestRequest, LensProgramRequest, ProgramPlace};
+use faultline_experiment::lens::{self, GuestRequest, LensProgramRequest};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -14,24 +14,21 @@ pub(super) fn program(arguments: &Program, db: Option<&Path>) -> Result<ExitCode
         argv: arguments.argv.clone(),
         threads: arguments.threads_from.clone(),
         whole: arguments.whole,
-        place: place(arguments),
+        guest: guest(arguments),
         under: under::request(&arguments.under, &places, arguments.ops)?,
     };
     let concluded = measuring::conduct(&arguments.under.conduct, &places, |lab| lens::program(&request, lab))?;
     Ok(measuring::status(concluded.as_ref()))
 }
 
-fn place(arguments: &Program) -> ProgramPlace {
-    if arguments.user_mode {
-        return ProgramPlace::UserMode;
-    }
+fn guest(arguments: &Program) -> GuestRequest {
     let guest = &arguments.guest;
-    ProgramPlace::Guest(GuestRequest {
+    GuestRequest {
         with: guest.with.clone(),
         environment: guest.env.clone(),
         kernel_too: arguments.kernel_too,
         kernel: guest.kernel.clone(),
         parameters: guest.append.clone(),
         memory_mib: guest.memory,
-    })
+    }
 }

@@ -25,6 +25,7 @@ pub(super) fn request(arguments: &Arguments, places: &Places, operations: Option
         seed: counting.seed,
         operations,
         limit_ms: conduct.limit_ms(),
+        jobs: counting.jobs,
         label: counting.label.clone(),
         commit: counting.commit.clone(),
     })

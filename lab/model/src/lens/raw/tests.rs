@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 fn report() -> Value {
     json!({
-        "format": "faultline-lens", "version": 3, "target": "x86_64", "mode": "kernel",
+        "format": "faultline-lens", "version": 4, "target": "x86_64", "mode": "kernel",
         "machine": {"cpus": 2, "sockets": 1, "cpus_per_cache": 2, "line_bytes": 64, "quantum": 5, "private_quantum": 200,
             "instruction_ps": 500, "same_cache_ns": 20, "same_socket_ns": 50.5, "other_socket_ns": 150, "memory_ns": 80,
             "cache_lines": null, "cache_ways": null},
-        "program": null, "direct_map": 0xffff_8880_0000_0000u64, "scope": "marks", "regions": 1, "forks": 0,
-        "forced_blocks": 0, "problems": [{"kind": "stall", "text": "stood"}], "predicted_time": 1000, "predicted_time_ns": 500,
+        "direct_map": 0xffff_8880_0000_0000u64, "scope": "marks", "regions": 1,
+        "problems": [{"kind": "stall", "text": "stood"}], "predicted_time": 1000, "predicted_time_ns": 500,
         "busy_time": 1000, "overlapping_time": 960,
         "totals": {"instructions": 1000, "accesses": 400, "transfers": 10, "true_sharing": 7, "false_sharing": 3,
             "by_cause": {"read": 4, "write": 6},
@@ -24,6 +24,8 @@ fn report() -> Value {
             "true_sharing": 7, "false_sharing": 3, "by_cpu": [{"cpu": 0, "transfers": 5}, {"cpu": 1, "transfers": 5}],
             "by_site": [{"address": 0xffff_ffff_8100_0000u64, "transfers": 10}],
             "by_offset": [{"offset": 8, "size": 4, "transfers": 10}]}],
+        "accesses": [{"address": 0xffff_ffff_8200_0040u64, "space": "virtual", "contents": false,
+            "by_access": [[8, 4, 0xffff_ffff_8100_0000u64, 0, 3, 1, 8, 3, 40, 1], [8, 4, 0xffff_ffff_8100_0000u64, 1, 4, 2]]}],
         "sites_moving": 1,
         "sites": [{"address": 0xffff_ffff_8100_0000u64, "transfers": 10, "true_sharing": 7, "false_sharing": 3}],
         "interrupt": {
@@ -55,6 +57,27 @@ fn a_whole_report_is_read() {
     assert_eq!(read.direct_map, Some(0xffff_8880_0000_0000));
     assert_eq!(read.lines[0].by_offset[0].offset, 8);
     assert_eq!(read.machine.same_socket_ns, 50.5);
+    let [read, write] = &read.accesses.as_ref().unwrap()[0].by_access[..] else { panic!() };
+    assert_eq!((read.offset, read.size, read.is_write, read.true_sharing, read.false_sharing), (8, 4, false, 3, 1));
+    assert_eq!((read.others.as_slice(), write.is_write, write.others.len()), (&[(8, 3), (40, 1)][..], true, 0));
+}
+
+#[test]
+fn accesses_are_written_as_they_are_read() {
+    let read = parse(&report()).unwrap();
+    let written = serde_json::to_value(&read).unwrap();
+    assert_eq!(written["accesses"], report()["accesses"]);
+    assert_eq!(parse(&written), Ok(read));
+}
+
+#[test]
+fn a_report_of_version_3_is_read_without_accesses() {
+    let mut old = with("/version", json!(3));
+    old.as_object_mut().unwrap().remove("accesses");
+    assert_eq!(parse(&old).unwrap().accesses, None);
+    let mut lacking = report();
+    lacking.as_object_mut().unwrap().remove("accesses");
+    assert!(parse(&lacking).unwrap_err().to_string().contains("it has no accesses"));
 }
 
 #[test]
@@ -79,7 +102,10 @@ fn what_is_wrong_is_said() {
         said(with("/format", json!("perf"))),
         "not a report of the lens: its format is 'perf', not 'faultline-lens'"
     );
-    assert_eq!(said(with("/version", json!(1))), "the lens's report has version 1; this Faultline reads version 3");
+    assert_eq!(
+        said(with("/version", json!(1))),
+        "the lens's report has version 1; this Faultline reads versions 3 to 4"
+    );
     assert!(said(with("/totals/transfers", json!(-10))).contains("invalid value: integer `-10`, expected u64"));
     assert!(said(with("/mode", json!("guess"))).contains("unknown variant `guess`"));
     assert!(
@@ -94,6 +120,14 @@ fn what_is_wrong_is_said() {
     assert!(
         said(with("/interrupt/totals/transfers", json!(1))).contains("of interrupts, all lines: 1 transfers, but 2 of")
     );
+    let access = |numbers: Value| with("/accesses/0/by_access/1", numbers);
+    assert!(
+        said(access(json!([8, 4, 1, 1, 4, 3]))).contains("accesses with 7 transfers of true and 4 of false sharing")
+    );
+    assert!(said(access(json!([64, 4, 1, 1, 4, 2]))).contains("an access to byte 64 of a line of 64"));
+    assert!(said(access(json!([8, 4, 1, 1, 4, 2, 64, 1]))).contains("an access to byte 64 of a line of 64"));
+    assert!(said(access(json!([8, 4, 1, 2, 4, 2]))).contains("a kind that is neither 0 nor 1"));
+    assert!(said(access(json!([8, 4, 1, 1, 4, 2, 8]))).contains("an access has 7 numbers"));
     assert!(said(with("/predicted_time_ns", json!(-1.0))).contains("a predicted time of -1 ns"));
     assert!(said(json!([1, 2])).contains("can't be read"));
 }
@@ -101,7 +135,7 @@ fn what_is_wrong_is_said() {
 #[test]
 fn every_field_is_needed() {
     let whole = report();
-    let optional = ["program", "direct_map", "interrupt"];
+    let optional = ["program", "direct_map", "interrupt", "accesses"];
     for field in whole.as_object().unwrap().keys().filter(|field| !optional.contains(&field.as_str())) {
         let mut lacking = whole.clone();
         lacking.as_object_mut().unwrap().remove(field);

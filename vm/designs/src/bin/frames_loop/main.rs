@@ -1,8 +1,8 @@
 //! Threads that get and put frames of a design, for `faultline lens program`: the lens counts what lies between the
 //! region marks.
 //!
-//! Prints `team ADDRESS BYTES`, the location of the data that the threads share for synchronisation, so that its
-//! transfers can be separated from the design's; and `counters HITS MISSES HELD`, if the design counts.
+//! What the threads share for synchronisation is the variable `TEAM`, so that its transfers can be separated from the
+//! design's. Prints `counters HITS MISSES HELD`, if the design counts.
 
 mod marks;
 mod patterns;
@@ -16,7 +16,7 @@ use faultline_frame_designs::{
 };
 use patterns::{Pattern, Task};
 use std::process::ExitCode;
-use team::Team;
+use team::{TEAM, Team};
 
 /// Threads that get and put page frames, to be counted by the lens
 #[derive(Debug, Parser)]
@@ -91,9 +91,8 @@ fn main() -> ExitCode {
             &format!("there are {}", names.join(", ")),
         );
     };
-    let team = Team::of(threads);
-    let counters = run(&task, &team);
-    println!("team {} {}", std::ptr::from_ref(&team).addr(), size_of::<Team>());
+    TEAM.set_members(threads);
+    let counters = run(&task, &TEAM);
     if let Some(Counters { hits, misses, held }) = counters {
         println!("counters {hits} {misses} {held}");
     }

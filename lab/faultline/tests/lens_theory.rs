@@ -1,0 +1,260 @@
+//! Programs under the lens whose transfers can be derived on paper (`lens_program/theory`). Each does its kinds of work one after the other,
+//! on data of their own, so that one boot counts them all. Needs what the tests in `lens_program.rs` need.
+
+mod lab;
+
+use faultline_model::lens::data::Data;
+use faultline_model::lens::reading::{Line, Reading};
+use lab::Lab;
+use lab::lens::{assert_status, compiled, points, program, transfers};
+
+/// Kinds of work with the number of turns of each task.
+struct Work<'a> {
+    kinds: &'a [&'a str],
+    turns: u64,
+}
+
+/// What was counted at one number of threads.
+struct Counted {
+    threads: u64,
+    turns: u64,
+    reading: Reading,
+}
+
+impl Counted {
+    /// The lines of a kind of work.
+    fn lines(&self, kind: &str) -> impl Iterator<Item = &Line> {
+        let is_of = move |line: &&Line| matches!(&line.data, Data::Symbol { name, .. } if name == kind);
+        self.reading.lines.iter().filter(is_of)
+    }
+
+    /// Transfers of these lines, and how many of them are false sharing.
+    fn transfers(&self, kind: &str) -> (u64, u64) {
+        let both = |line: &Line| (line.transfers, line.false_sharing);
+        self.lines(kind).map(both).fold((0, 0), |sum, line| (sum.0 + line.0, sum.1 + line.1))
+    }
+
+    /// Transfers per turn of a task.
+    fn per_turn(&self, kind: &str) -> f64 {
+        let per_turn = self.transfers(kind).0 as f64 / (self.threads * self.turns) as f64;
+        println!("{kind}, {} threads: {per_turn:.4} transfers per operation", self.threads);
+        per_turn
+    }
+
+    #[track_caller]
+    fn assert_per_turn(&self, kind: &str, paper: f64, tolerance: f64) {
+        let per_turn = self.per_turn(kind);
+        let threads = self.threads;
+        assert!((per_turn - paper).abs() <= tolerance, "{kind}, {threads} threads: {per_turn}, on paper {paper}");
+    }
+}
+
+/// Counts kinds of work at these numbers of threads.
+fn counted(lab: &Lab, threads: &str, work: &Work<'_>) -> Vec<Counted> {
+    let sources = ["theory/main.c", "theory/counters.c", "theory/locks.c", "theory/queues.c", "theory/sleepers.c"];
+    let theory = compiled("theory", &sources, &[]);
+    let turns = work.turns.to_string();
+    let argv = [&[&theory[..], "{threads}", &turns][..], work.kinds].concat();
+    let output = program(lab, &["--threads-from", threads], &argv).output().unwrap();
+    assert_status(&output, 0);
+    lab.assert_nothing_left();
+    let record = lab.record(1);
+    let counted = record.attempts.into_iter().map(|attempt| {
+        let threads = record.plan.iter().find(|item| item.ordinal == attempt.ordinal).unwrap().cell.tasks;
+        let reading = attempt.reading.unwrap();
+        assert!(reading.problems.is_empty() && reading.regions == 1, "{:?}", reading.problems);
+        Counted { threads: threads.into(), turns: work.turns, reading: *reading }
+    });
+    counted.collect()
+}
+
+const SPINNING: &[&str] = &["shared", "padded", "beside", "mostly_read", "ticket", "mcs", "guarded", "ring"];
+
+const QUEUES_AND_SLEEPERS: &[&str] =
+    &["rcu", "channel", "deque", "stolen", "futex_mutex", "condition", "semaphores", "rwlock"];
+
+/// What waits without sleeping, at any number of threads.
+fn assert_as_on_paper(counted: &Counted) {
+    let several = if counted.threads > 1 { 1.0 } else { 0.0 };
+    // With a quantum below the cost of a transfer, a CPU that got the line is behind all others in the order of turns. So it never
+    // increments twice in a row, and each increment is a transfer. (With random turns, one in `threads` would be free.)
+    // While the timer interrupts one of two CPUs, the other one increments alone, about two thousand times.
+    let tolerance = if counted.threads == 2 { 0.12 } else { 0.05 };
+    counted.assert_per_turn("shared", several, tolerance);
+    assert_eq!(counted.transfers("shared").1, 0, "all use the same bytes");
+    counted.assert_per_turn("padded", 0.0, 0.0);
+    counted.assert_per_turn("beside", several, tolerance);
+    let (all, falsely) = counted.transfers("beside");
+    assert!(falsely * 100 >= all * 99, "false sharing: {falsely} of {all}");
+    // Written once, then fetched once by each other thread. A reader that started before the write loses its copy. That costs one more transfer
+    // to the writer, and one to each such reader.
+    let (read, threads) = (counted.transfers("mostly_read").0, counted.threads);
+    assert!((threads - 1..=2 * (threads - 1)).contains(&read), "{read} transfers of the word that is read");
+    // One transfer to take a ticket, one to write who is served, and one for each of the n − 1 waiters to read it.
+    let waiters = threads as f64 + 1.0;
+    counted.assert_per_turn("ticket", several * waiters, 0.1 * waiters);
+    // With a permanent queue: clear one's own link (the last successor, who set it, still has the node's line), swap the tail, set the
+    // predecessor's link, read one's own flag once it is cleared, read one's own link once it is set, and clear the successor's flag.
+    counted.assert_per_turn("mcs", several * 6.0, 0.4);
+    // Whoever takes the lock uses the data beside it. Each for itself, the lock and the data would move as often.
+    let (all, falsely) = counted.transfers("guarded");
+    assert!(threads == 1 || all > threads * counted.turns && falsely * 10 < all, "false sharing: {falsely} of {all}");
+    // Eight items are one line of slots, which goes back and forth: for each eight items the producer takes the slots' line and the tail's line
+    // from the consumer, and reads the head's; the consumer fetches the first two and takes the third. That makes 6 transfers.
+    if threads > 1 {
+        counted.assert_per_turn("ring", 0.75 / threads as f64, 0.03 / threads as f64);
+    }
+}
+
+/// What is read without locks, queues, and what sleeps in the kernel, at any number of threads.
+fn assert_queues_and_sleepers_as_on_paper(counted: &Counted) {
+    let (threads, turns) = (counted.threads, counted.turns);
+    // A reader writes to a line of its own alone. The pointer is published once, and each other reader fetches it.
+    let published = counted.transfers("rcu").0;
+    assert!((threads - 1..=2 * (threads - 1)).contains(&published), "RCU, {threads} threads: {published} in all");
+    // Nobody steals, so nothing moves but the lines' first bytes from the CPU that cleared their page.
+    let own = counted.transfers("deque").0;
+    assert!(own <= 10 * threads, "deques of their own, {threads} threads: {own} in all");
+    if threads == 1 {
+        let others = ["channel", "stolen", "futex_mutex", "condition", "semaphores", "rwlock"];
+        assert!(others.iter().all(|kind| counted.transfers(kind).0 == 0), "one thread moves nothing");
+        return;
+    }
+    // Of each item's cell: the sender reads its turn, which the receiver wrote, and takes the line from it; the receiver does the same. And if there
+    // are several senders, each takes the number of the next item from another; so do several receivers. An item is a turn of two tasks.
+    counted.assert_per_turn("channel", if threads == 2 { 2.0 } else { 3.0 }, 0.15);
+    // Who steals reads the top and takes its line. Each who has read it before fails, having taken the line too.
+    let stolen = counted.per_turn("stolen");
+    assert!((2.0..=2.0 * threads as f64).contains(&stolen), "stealing, {threads} threads: {stolen}");
+    // Who holds the mutex reads and writes the number: two at each hand-over, of which an acquisition is one at most. Waiters sleep, so the lock does not
+    // move more with more of them.
+    let mutex = counted.per_turn("futex_mutex");
+    assert!((1.0..8.0).contains(&mutex), "mutex, {threads} threads: {mutex}");
+    // Two tasks alone have these turns. Who is woken takes the lock, and the other one takes it again to wait: 2. It reads the number of the turn and writes
+    // it: 2. It leaves the condition variable, on which it then wakes and waits itself: 1.
+    let turns_of_two = (2 * turns) as f64;
+    let condition = counted.transfers("condition").0 as f64 / turns_of_two;
+    println!("condition, {threads} threads: {condition:.4} transfers per hand-over");
+    assert!((condition - 5.0).abs() < 0.3, "condition variable: {condition}");
+    // Who posts reads the semaphore and changes it, and so does who has waited for it.
+    let semaphores = counted.transfers("semaphores").0 as f64 / turns_of_two;
+    println!("semaphores, {threads} threads: {semaphores:.4} transfers per hand-over");
+    assert!((semaphores - 4.0).abs() < 0.3, "semaphores: {semaphores}");
+    // Readers change the lock's word twice. They change it by compare-and-swap too, which has to be repeated if another one came before.
+    let rwlock = counted.per_turn("rwlock");
+    assert!(rwlock >= 2.0, "lock for readers, {threads} threads: {rwlock}");
+}
+
+/// All lines that moved more than now and then are among those that are saved.
+fn assert_all_is_listed(counted: &Counted) {
+    let listed: u64 = counted.reading.lines.iter().map(|line| line.transfers).sum();
+    let others = counted.reading.totals.transfers - listed;
+    assert!(others <= 10 * counted.threads, "{others} transfers of lines that are not listed");
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn queues_and_sleepers_move_as_on_paper() {
+    for counted in counted(&Lab::new(), "1,2,8", &Work { kinds: QUEUES_AND_SLEEPERS, turns: 1000 }) {
+        assert_queues_and_sleepers_as_on_paper(&counted);
+        assert_all_is_listed(&counted);
+    }
+}
+
+#[test]
+fn what_spins_moves_as_on_paper() {
+    for counted in &counted(&Lab::new(), "2,8", &Work { kinds: SPINNING, turns: 20_000 }) {
+        assert_as_on_paper(counted);
+        let overlap = counted.reading.overlap.unwrap();
+        let share = overlap.overlapping_time as f64 / overlap.busy_time as f64;
+        assert!(share > 0.9, "busy at once for {share:.3} of the time");
+        let shared = counted.lines("shared").next().unwrap();
+        assert_eq!(shared.by_cpu.len() as u64, counted.threads);
+        let site = &counted.reading.code[&shared.by_site[0].address];
+        assert_eq!((site.function.as_str(), site.source().is_some()), ("count_shared", true), "{site:?}");
+    }
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn all_moves_as_on_paper_at_1_and_32_threads() {
+    let kinds = [SPINNING, QUEUES_AND_SLEEPERS].concat();
+    for counted in counted(&Lab::new(), "1,32", &Work { kinds: &kinds, turns: 400 }) {
+        assert_as_on_paper(&counted);
+        assert_queues_and_sleepers_as_on_paper(&counted);
+        assert_all_is_listed(&counted);
+    }
+}
+
+/// Accesses of the first task's CPU in each turn of a loop around one instruction.
+fn accesses_per_turn(kind: &str) -> f64 {
+    let atomics = compiled("atomics", &["atomics.c"], &[]);
+    let lab = Lab::new();
+    let output = program(&lab, &["--threads-from", "2"], &[&atomics, kind, "{threads}", "20000"]).output().unwrap();
+    assert_status(&output, 0);
+    let reading = lab.record(1).attempts.remove(0).reading.unwrap();
+    reading.totals.accesses as f64 / 40_000.0
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn an_atomic_is_one_access_and_a_plain_read_modify_write_two() {
+    for (kind, paper) in [("add", 1.0), ("cmpxchg", 1.0), ("xchg", 1.0), ("plain", 2.0)] {
+        let per_turn = accesses_per_turn(kind);
+        println!("{kind}: {per_turn:.3} accesses per turn");
+        assert!((per_turn - paper).abs() < 0.1, "{kind}: {per_turn}");
+    }
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn distances_are_those_of_the_topology() {
+    let of = |more: &[&str]| {
+        let lab = Lab::new();
+        let counters = compiled("counters", &["counters.c"], &[]);
+        let options = [&["--threads-from", "3", "--ops", "1000"], more].concat();
+        let [point] = &points(&lab, &options, &[&counters, "{threads}", "1000"])[..] else { panic!() };
+        let by = point.by_distance.unwrap();
+        let all = by.same_cache + by.same_socket + by.other_socket + by.several;
+        [by.same_cache, by.same_socket, by.other_socket].map(|count| count as f64 / all as f64)
+    };
+    let [same_cache, same_socket, other_socket] = of(&[]);
+    assert!(same_cache > 0.99 && same_socket == 0.0 && other_socket == 0.0, "{same_cache}");
+    let [same_cache, same_socket, other_socket] = of(&["--sockets", "2", "--cpus-per-cache", "1"]);
+    assert!(
+        same_cache == 0.0 && same_socket + other_socket > 0.99 && other_socket > 0.1,
+        "{same_socket} {other_socket}"
+    );
+}
+
+/// Threads that begin as threads mostly do: created one after the other, met at a barrier on which they sleep. Some microseconds pass until a thread that
+/// is woken runs; until then the others add alone.
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn threads_that_sleep_before_they_begin_contend_all_the_same() {
+    let beside = compiled("beside", &["beside.c"], &[]);
+    let options = ["--threads-from", "2,4", "--ops", "20000"];
+    for point in points(&Lab::new(), &options, &[&beside, "{threads}", "20000"]) {
+        assert!((0.8..1.05).contains(&transfers(&point)), "{}: {}", point.cpus, transfers(&point));
+    }
+}
+
+/// Threads that sleep for each other: their lines move at each hand-over.
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn threads_that_sleep_share_their_lines() {
+    let lab = Lab::new();
+    let sleepers = compiled("sleepers", &["sleepers.c"], &[]);
+    let options = ["--threads-from", "2", "--ops", "500"];
+    let [turns] = &points(&lab, &options, &[&sleepers, "condition", "{threads}", "500"])[..] else { panic!() };
+    // The mutex, the condition variable and the number move at each turn.
+    assert!((2.0..20.0).contains(&transfers(turns)), "{turns:?}");
+    let names: Vec<&str> = turns.lines.iter().map(|line| line.name.as_str()).collect();
+    assert!(
+        names.iter().any(|name| name.starts_with("mutex")) && names.iter().any(|name| name.starts_with("passed")),
+        "{names:?}"
+    );
+    let [locks] = &points(&lab, &options, &[&sleepers, "mutex", "{threads}", "500"])[..] else { panic!() };
+    assert!(transfers(locks) > 0.05, "{locks:?}");
+    lab.assert_nothing_left();
+}

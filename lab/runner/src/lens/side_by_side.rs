@@ -1,0 +1,227 @@
+//! Runs the items of a lens run, several at the same time if asked for: each on a machine of its own, followed on a thread
+//! of its own.
+//!
+//! The calling thread alone uses the journal, the observer and the clock. The machines' threads send it each line, and wait
+//! for its answer. What a machine counts does not depend on the others, because its time follows its own instructions. So
+//! the readings are the same for any number of machines; only the order in which attempts end differs.
+
+use super::held_back::{HoldsBack, Tail};
+use super::naming::{AtTheEnd, Naming};
+use super::reading::{count, program_operations, save_reading};
+use crate::attempt::{Reader, execution};
+use crate::clock::Clock;
+use crate::observer::Observer;
+use crate::pace::Pace;
+use crate::planned::PlannedRun;
+use crate::run::Completion;
+use crate::set_at_end::SetAtEnd;
+use faultline_model::journal::{AttemptId, Journal, JournalError};
+use faultline_model::lens::memory::PhysicalMemory;
+use faultline_model::outcome::Outcome;
+use faultline_model::plan::PlanItem;
+use faultline_targets::counting::{Counted, Counting};
+use faultline_targets::{Execution, StopFlag};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::panic::resume_unwind;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread::{self, Scope, ScopedJoinHandle};
+use std::time::Duration;
+
+/// What the thread of the machine that runs `ordinal` says.
+struct Message {
+    ordinal: u32,
+    said: Said,
+}
+
+enum Said {
+    /// A line of its output. It waits for the answer.
+    Line(Vec<u8>),
+    /// It has ended.
+    Over,
+}
+
+/// Says that a thread is over when it is dropped, also if the thread panicked.
+struct SaysOver {
+    ordinal: u32,
+    messages: Sender<Message>,
+}
+
+impl Drop for SaysOver {
+    fn drop(&mut self) {
+        // Nobody listens any more if the run has failed.
+        let _ = self.messages.send(Message { ordinal: self.ordinal, said: Said::Over });
+    }
+}
+
+/// An attempt under way.
+struct UnderWay<'scope, 'a> {
+    item: &'a PlanItem,
+    attempt: AttemptId,
+    reader: Reader<'a>,
+    tail: Tail,
+    limit: Duration,
+    /// When it began.
+    began: Duration,
+    answers: SyncSender<ControlFlow<()>>,
+    thread: ScopedJoinHandle<'scope, (Counted, AtTheEnd)>,
+}
+
+/// The calling thread's side.
+struct Caller<'scope, 'a, 'b> {
+    run: &'a PlannedRun<'a>,
+    naming: &'a Naming,
+    clock: &'b dyn Clock,
+    journal: &'b mut dyn Journal,
+    observer: &'b mut dyn Observer,
+    /// Stops all machines.
+    over: &'a StopFlag,
+    pace: Pace<'b>,
+    under_way: BTreeMap<u32, UnderWay<'scope, 'a>>,
+    /// How the run will end, as far as it is known.
+    completion: Completion,
+}
+
+/// Runs the items, at most [`PlannedRun::jobs`] at the same time. Fails if the journal cannot save; all machines are stopped
+/// then. When this returns, all processes of all machines have ended.
+pub(crate) fn run(
+    run: &PlannedRun<'_>,
+    naming: &Naming,
+    clock: &dyn Clock,
+    journal: &mut dyn Journal,
+    observer: &mut dyn Observer,
+    stop: &StopFlag,
+) -> Result<Completion, JournalError> {
+    let over = stop.below();
+    thread::scope(|scope| {
+        let _stops_machines = SetAtEnd(&over);
+        let pace = Pace::new(run.items, run.targets, run.jobs, run.budget, clock);
+        let (completion, under_way) = (Completion::Finished, BTreeMap::new());
+        let caller = Caller { run, naming, clock, journal, observer, over: &over, pace, under_way, completion };
+        caller.run(scope, stop)
+    })
+}
+
+impl<'scope, 'a: 'scope, 'b> Caller<'scope, 'a, 'b>
+where
+    'a: 'b,
+{
+    fn run(mut self, scope: &'scope Scope<'scope, '_>, stop: &StopFlag) -> Result<Completion, JournalError> {
+        let (messages, received) = channel();
+        let mut waiting = self.run.items.iter();
+        loop {
+            while self.completion == Completion::Finished && self.under_way.len() < self.run.jobs.get() {
+                let Some(item) = waiting.next() else { break };
+                if stop.is_set() {
+                    self.completion = Completion::Stopped;
+                } else {
+                    self.begin(item, scope, &messages)?;
+                }
+            }
+            if self.under_way.is_empty() {
+                return Ok(self.completion);
+            }
+            self.hear(&received)?;
+        }
+    }
+
+    fn begin(
+        &mut self,
+        item: &'a PlanItem,
+        scope: &'scope Scope<'scope, '_>,
+        messages: &Sender<Message>,
+    ) -> Result<(), JournalError> {
+        let began = self.pace.begins();
+        self.observer.item_begins(item, &self.pace.progress());
+        let attempt = self.journal.begin_attempt(item.ordinal, self.clock.now())?;
+        let execution = execution(self.run, item);
+        let limit = execution.limit;
+        let (answers, answered) = sync_channel(1);
+        let machine = Machine {
+            counting: self.run.targets.of(item).counting(),
+            execution,
+            item,
+            end: self.naming.at_the_end(),
+            messages: messages.clone(),
+            answered,
+        };
+        let over = self.over;
+        let thread = scope.spawn(move || machine.count(over));
+        let (reader, tail) = (Reader::new(self.run, item, attempt), Tail::default());
+        reader.stage().into_iter().for_each(|stage| self.observer.stage(item, stage));
+        self.under_way.insert(item.ordinal, UnderWay { item, attempt, reader, tail, limit, began, answers, thread });
+        Ok(())
+    }
+
+    /// Waits for a message, and does what follows from it.
+    fn hear(&mut self, received: &Receiver<Message>) -> Result<(), JournalError> {
+        // The caller has a sender too.
+        let Ok(Message { ordinal, said }) = received.recv() else { return Ok(()) };
+        match said {
+            Said::Line(line) => {
+                if let Some(UnderWay { item, reader, tail, answers, .. }) = self.under_way.get_mut(&ordinal) {
+                    let mut journal = HoldsBack { journal: self.journal, tail };
+                    let before = reader.stage();
+                    // It waits for the answer, so there is room for it.
+                    let _ = answers.send(reader.take(&line, &mut journal, self.observer));
+                    let stage = reader.stage().filter(|_| reader.stage() != before);
+                    stage.into_iter().for_each(|stage| self.observer.stage(item, stage));
+                }
+                Ok(())
+            }
+            Said::Over => match self.under_way.remove(&ordinal) {
+                Some(ended) => self.end(ended),
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// Saves what an attempt has left, and closes it.
+    fn end(&mut self, ended: UnderWay<'scope, 'a>) -> Result<(), JournalError> {
+        let UnderWay { item, attempt, reader, tail, limit, began, thread, .. } = ended;
+        let (counted, end) = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        let operations = program_operations(self.run, item).unwrap_or(reader.operations());
+        let outcome = reader.conclude(counted.ending, limit)?.outcome;
+        tail.record(attempt, self.journal)?;
+        let (report, outcome) = ((counted.report, counted.seed), (outcome, operations));
+        let attempted = save_reading((self.naming, end), report, outcome, attempt, self.journal)?;
+        self.journal.end_attempt(attempt, &attempted.outcome, self.clock.now())?;
+        match attempted.outcome {
+            Outcome::Interrupted => self.completion = Completion::Stopped,
+            Outcome::LeftChanged { text } => self.completion = Completion::LeftChanged(text),
+            outcome => {
+                self.pace.ended(item, began);
+                self.observer.item_ends(item, &outcome, attempted.value, &self.pace.progress());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the thread of a machine needs.
+struct Machine<'a> {
+    /// `None` if the target cannot count.
+    counting: Option<&'a dyn Counting>,
+    execution: Execution,
+    item: &'a PlanItem,
+    end: AtTheEnd,
+    messages: Sender<Message>,
+    answered: Receiver<ControlFlow<()>>,
+}
+
+impl Machine<'_> {
+    /// Executes and counts.
+    fn count(self, stop: &StopFlag) -> (Counted, AtTheEnd) {
+        let Machine { counting, execution, item, end, messages, answered } = self;
+        let ordinal = item.ordinal;
+        let over = SaysOver { ordinal, messages };
+        let mut sink = |line: &[u8]| match over.messages.send(Message { ordinal, said: Said::Line(line.to_vec()) }) {
+            // Nobody answers any more if the run has failed.
+            Ok(()) => answered.recv().unwrap_or(ControlFlow::Break(())),
+            Err(_) => ControlFlow::Break(()),
+        };
+        let at_end = |memory: &dyn PhysicalMemory| end.look(memory);
+        let counted = count(counting, &execution, item, &at_end, &mut sink, stop);
+        (counted, end)
+    }
+}
