@@ -3,18 +3,15 @@
 
 mod counted;
 
-use counted::{Database, counted, lines, plan, report, workloads};
-use faultline_model::describe::WorkloadInfo;
-use faultline_model::facts::Facts;
+use counted::{Database, Sink, counted, lines, plan, report};
 use faultline_model::outcome::{GuestFailure, Outcome};
 use faultline_model::plan::PlanItem;
 use faultline_model::record::RunRecord;
 use faultline_runner::{Completion, Observer, RunProgress, Stage};
 use faultline_targets::counting::{AtEnd, Counted, Counting};
-use faultline_targets::{Ending, Execution, StopFlag, Target, TargetError};
+use faultline_targets::{Ending, Execution, StopFlag};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -56,8 +53,6 @@ struct State {
     most: usize,
     waiting: usize,
 }
-
-type Sink<'a> = dyn FnMut(&[u8]) -> ControlFlow<()> + 'a;
 
 impl Kernel {
     fn new(together: usize, fates: Fates) -> Self {
@@ -116,28 +111,6 @@ fn await_stop(stop: &StopFlag) -> Ending {
         std::thread::sleep(Duration::from_millis(1));
     }
     Ending::Stopped
-}
-
-impl Target for Kernel {
-    fn facts(&self) -> Facts {
-        Facts::default()
-    }
-
-    fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError> {
-        Ok(workloads())
-    }
-
-    fn cpus(&self) -> &[u32] {
-        &[0, 1, 2, 3]
-    }
-
-    fn execute(&self, _: &Execution, _: &mut Sink<'_>, _: &StopFlag) -> Ending {
-        panic!("it is to be counted")
-    }
-
-    fn counting(&self) -> Option<&dyn Counting> {
-        Some(self)
-    }
 }
 
 impl Counting for Kernel {

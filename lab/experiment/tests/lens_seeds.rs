@@ -3,16 +3,13 @@
 
 mod counted;
 
-use counted::{Database, counted, lines, plan, report, request, session, workloads};
-use faultline_model::describe::WorkloadInfo;
-use faultline_model::facts::Facts;
+use counted::{Database, Sink, counted, lines, plan, report, request, session, workloads};
 use faultline_model::lens::comparison::{Basis, InGeneral, LensComparison};
 use faultline_runner::Completion;
 use faultline_runner::lens::{plan_kernel, plan_program};
 use faultline_stats::lens::compare_runs;
 use faultline_targets::counting::{AtEnd, Counted, Counting};
-use faultline_targets::{Ending, Execution, StopFlag, Target, TargetError};
-use std::ops::ControlFlow;
+use faultline_targets::{Ending, Execution, StopFlag};
 use std::sync::Mutex;
 
 /// A kernel that counts by its seed: another seed counts otherwise, the same seed counts the same.
@@ -28,30 +25,6 @@ struct Kernel {
 /// A kernel that repeats exactly.
 fn kernel(added: u64) -> Kernel {
     Kernel { added, is_exact: true, stopped_after: Mutex::new(None) }
-}
-
-type Sink<'a> = dyn FnMut(&[u8]) -> ControlFlow<()> + 'a;
-
-impl Target for Kernel {
-    fn facts(&self) -> Facts {
-        Facts::default()
-    }
-
-    fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError> {
-        Ok(workloads())
-    }
-
-    fn cpus(&self) -> &[u32] {
-        &[0, 1, 2, 3]
-    }
-
-    fn execute(&self, _: &Execution, _: &mut Sink<'_>, _: &StopFlag) -> Ending {
-        panic!("it is to be counted")
-    }
-
-    fn counting(&self) -> Option<&dyn Counting> {
-        Some(self)
-    }
 }
 
 impl Counting for Kernel {

@@ -126,7 +126,7 @@ impl Run {
         plan
     }
 
-    /// Each side once, the first and the second by turns at the head.
+    /// Each side once. The first side is first in every other block.
     fn sides(&self, block: u32) -> Vec<SubjectIndex> {
         match self.other_rate {
             None => vec![SubjectIndex::A],

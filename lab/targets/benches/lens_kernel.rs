@@ -1,5 +1,5 @@
 //! What the lens costs in a guest of 8 CPUs, and how well it repeats itself: the same work in the same emulator with the same CPU
-//! flags, without the plugin and with it by turns. Prints medians, and the spread of the repeats, each with another seed.
+//! flags, alternately without and with the plugin. Prints medians, and the spread of the repeats, each with another seed.
 //!
 //! Time is the host's, from the line before the region of interest to the line after it, and of the boot until the agent's hello: under
 //! the lens the guest has no clock of the host's. With

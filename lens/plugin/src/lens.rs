@@ -60,7 +60,7 @@ pub(crate) struct MachineParts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BlockStart {
     pub(crate) instructions: u32,
-    /// Whether its code is among that which is counted.
+    /// Its code is counted.
     pub(crate) is_counted: bool,
     /// What it shows of the interrupts that its CPU is in.
     pub(crate) shows: Shows,

@@ -19,9 +19,11 @@ use faultline_runner::{
 };
 use faultline_store::{NewRun, Store};
 use faultline_symbols::Kallsyms;
-use faultline_targets::{StopFlag, Target};
+use faultline_targets::counting::Counting;
+use faultline_targets::{Ending, Execution, StopFlag, Target, TargetError};
 use serde_json::json;
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 
 /// Operations of an attempt.
 const OPERATIONS: u64 = 1000;
@@ -105,6 +107,34 @@ impl Observer for Nobody {
     fn item_ends(&mut self, _: &PlanItem, _: &Outcome, _: Option<f64>, _: &RunProgress) {}
 }
 
+/// What a target says while it counts.
+pub type Sink<'a> = dyn FnMut(&[u8]) -> ControlFlow<()> + 'a;
+
+/// A target that can do nothing but count.
+struct OnlyCounts<'k>(&'k dyn Counting);
+
+impl Target for OnlyCounts<'_> {
+    fn facts(&self) -> Facts {
+        Facts::default()
+    }
+
+    fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError> {
+        Ok(workloads())
+    }
+
+    fn cpus(&self) -> &[u32] {
+        &[0, 1, 2, 3]
+    }
+
+    fn execute(&self, _: &Execution, _: &mut Sink<'_>, _: &StopFlag) -> Ending {
+        panic!("it is to be counted")
+    }
+
+    fn counting(&self) -> Option<&dyn Counting> {
+        Some(self.0)
+    }
+}
+
 /// A database in a file, which is opened anew for each session.
 pub struct Database(tempfile::TempDir);
 
@@ -132,27 +162,28 @@ impl Database {
     }
 
     /// Counts what is missing of a run, one item after the other.
-    pub fn go_on(&self, id: RunId, target: &dyn Target) -> Completion {
-        self.go_on_with(id, target, NonZeroUsize::MIN, &StopFlag::default())
+    pub fn go_on(&self, id: RunId, kernel: &dyn Counting) -> Completion {
+        self.go_on_with(id, kernel, NonZeroUsize::MIN, &StopFlag::default())
     }
 
     /// Counts what is missing of a run, so many items at the same time.
-    pub fn go_on_with(&self, id: RunId, target: &dyn Target, jobs: NonZeroUsize, stop: &StopFlag) -> Completion {
-        self.observed(id, target, jobs, stop, &mut Nobody)
+    pub fn go_on_with(&self, id: RunId, kernel: &dyn Counting, jobs: NonZeroUsize, stop: &StopFlag) -> Completion {
+        self.observed(id, kernel, jobs, stop, &mut Nobody)
     }
 
     /// The same, observed.
     pub fn observed(
         &self,
         id: RunId,
-        target: &dyn Target,
+        kernel: &dyn Counting,
         jobs: NonZeroUsize,
         stop: &StopFlag,
         observer: &mut dyn Observer,
     ) -> Completion {
         let mut store = self.open();
         let (head, items, naming) = (store.load_head(id).unwrap(), store.missing_items(id).unwrap(), naming());
-        let targets = [SubjectTargets::alone(target)];
+        let target = OnlyCounts(kernel);
+        let targets = [SubjectTargets::alone(&target)];
         let planned = PlannedRun {
             targets: Targets::new(&targets),
             settings: &head.settings,
@@ -169,9 +200,9 @@ impl Database {
     }
 
     /// A whole run.
-    pub fn count(&self, plan: &Plan, target: &dyn Target) -> RunRecord {
+    pub fn count(&self, plan: &Plan, kernel: &dyn Counting) -> RunRecord {
         let id = self.begin(plan);
-        assert_eq!(self.go_on(id, target), Completion::Finished);
+        assert_eq!(self.go_on(id, kernel), Completion::Finished);
         self.open().load_run(id).unwrap()
     }
 }
