@@ -41,6 +41,8 @@ type Fates = fn(u64, u32) -> Fate;
 struct Kernel {
     together: usize,
     fates: Fates,
+    /// None of them ends before so many have done their work.
+    meet_at_end: bool,
     state: Mutex<State>,
     changed: Condvar,
     /// The run's flag, which the user sets.
@@ -52,11 +54,19 @@ struct State {
     running: usize,
     most: usize,
     waiting: usize,
+    at_end: usize,
 }
 
 impl Kernel {
     fn new(together: usize, fates: Fates) -> Self {
-        Kernel { together, fates, state: Mutex::default(), changed: Condvar::new(), stop: StopFlag::default() }
+        Kernel {
+            together,
+            fates,
+            meet_at_end: false,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            stop: StopFlag::default(),
+        }
     }
 
     /// Waits until it is true, or fails.
@@ -98,6 +108,10 @@ impl Kernel {
         }
         if lines(tasks).lines().any(|line| sink(line.as_bytes()).is_break()) {
             return failed(Ending::Refused);
+        }
+        if self.meet_at_end {
+            self.change(|state| state.at_end += 1);
+            self.await_that(|state| state.at_end >= self.together);
         }
         let ending = Ending::Exited { status: 0, stderr: String::new() };
         Counted { ending, report: Ok(report(tasks, 1000 + seed * 10 + u64::from(tasks))), seed: Some(seed) }
@@ -203,7 +217,8 @@ fn a_stop_ends_all_machines_keeps_what_has_ended_and_the_rest_is_resumed() {
 #[test]
 fn nothing_of_one_attempt_gets_into_what_is_saved_with_another() {
     // All of them are at their end before the first one is closed.
-    let (_, record, _database) = run(&Kernel::new(12, |_, _| Fate::Counts), 12);
+    let kernel = Kernel { meet_at_end: true, ..Kernel::new(12, |_, _| Fate::Counts) };
+    let (_, record, _database) = run(&kernel, 12);
     assert!(record.attempts.iter().all(|attempt| attempt.window.len() == 1 && attempt.reading.is_some()));
 }
 
@@ -212,6 +227,7 @@ fn a_bug_in_one_thread_ends_the_others_and_is_not_hidden() {
     let kernel = Kernel::new(3, |_, tasks| if tasks == 2 { Fate::Bug } else { Fate::Waits });
     let panicked = catch_unwind(AssertUnwindSafe(|| run(&kernel, 3)));
     assert!(panicked.is_err());
+    assert_eq!(kernel.state.lock().unwrap().running, 1, "all but the one with the bug are told to stop");
 }
 
 /// Notes the stages of each item.

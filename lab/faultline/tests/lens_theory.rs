@@ -123,20 +123,20 @@ fn assert_queues_and_sleepers_as_on_paper(counted: &Counted) {
     // Of each item's cell: the sender reads its turn, which the receiver wrote, and takes the line from it; the receiver does the same. And if there
     // are several senders, each takes the number of the next item from another; so do several receivers. An item is a turn of two tasks.
     counted.assert_per_turn("channel", if threads == 2 { 2.0 } else { 3.0 }, 0.15);
-    // Who steals reads the top and takes its line. Each who has read it before fails, having taken the line too.
+    // A task that steals reads the top and takes its line. A task that has read it before fails, and has taken the line too.
     let stolen = counted.per_turn("stolen");
     assert!((2.0..=2.0 * threads as f64).contains(&stolen), "stealing, {threads} threads: {stolen}");
-    // Who holds the mutex reads and writes the number: two at each hand-over, of which an acquisition is one at most. Waiters sleep, so the lock does not
+    // The task that holds the mutex reads and writes the number: two at each hand-over, of which an acquisition is one at most. Waiters sleep, so the lock does not
     // move more with more of them.
     let mutex = counted.per_turn("futex_mutex");
     assert!((1.0..8.0).contains(&mutex), "mutex, {threads} threads: {mutex}");
-    // Two tasks alone have these turns. Who is woken takes the lock, and the other one takes it again to wait: 2. It reads the number of the turn and writes
+    // Two tasks alone have these turns. The one that is woken takes the lock, and the other one takes it again to wait: 2. It reads the number of the turn and writes
     // it: 2. It leaves the condition variable, on which it then wakes and waits itself: 1.
     let turns_of_two = (2 * turns) as f64;
     let condition = counted.transfers("condition").0 as f64 / turns_of_two;
     println!("condition, {threads} threads: {condition:.4} transfers per hand-over");
     assert!((condition - 5.0).abs() < 0.3, "condition variable: {condition}");
-    // Who posts reads the semaphore and changes it, and so does who has waited for it.
+    // The task that posts reads the semaphore and changes it, and so does the one that has waited for it.
     let semaphores = counted.transfers("semaphores").0 as f64 / turns_of_two;
     println!("semaphores, {threads} threads: {semaphores:.4} transfers per hand-over");
     assert!((semaphores - 4.0).abs() < 0.3, "semaphores: {semaphores}");

@@ -101,11 +101,11 @@ impl KernelMemory {
         })
     }
 
-    /// Whether a structure or union has that name; `None` if the types were never read.
+    /// Whether objects of a structure or union are counted by that name; `None` if the types were never read.
     pub fn has_type(&self, name: &str) -> Option<bool> {
         // A panic of another thread leaves either none or all of them.
         let known = self.layouts.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(known.as_ref()?.structure_names().contains(name))
+        Some(known.as_ref()?.structure_names().own.contains(name))
     }
 
     /// The kernel's types, from its image.

@@ -1,9 +1,8 @@
 //! The types that a kernel's image describes, read from the file before anything boots: a bzImage holds the kernel as a compressed ELF file
 //! (Linux, Documentation/arch/x86/boot.rst).
 
-use crate::layouts::Layouts;
+use crate::layouts::{Layouts, StructureNames};
 use object::{Object, ObjectSection};
-use std::collections::BTreeSet;
 use std::io::Read;
 
 /// More than any kernel takes, uncompressed.
@@ -11,7 +10,7 @@ const MOST_BYTES: u64 = 1 << 30;
 
 /// The names of a kernel's types.
 #[derive(Debug)]
-pub struct KernelTypes(BTreeSet<String>);
+pub struct KernelTypes(StructureNames);
 
 impl KernelTypes {
     /// Of an image: a bzImage or an ELF file. Without BTF there are none. `None` if it is compressed in another way than by gzip, xz or zstd, or
@@ -22,19 +21,24 @@ impl KernelTypes {
             false => uncompressed(payload(image)?)?,
         };
         let file = object::File::parse(&*kernel).ok()?;
-        let Some(section) = file.section_by_name(".BTF") else { return Some(KernelTypes(BTreeSet::new())) };
+        let Some(section) = file.section_by_name(".BTF") else { return Some(KernelTypes(StructureNames::default())) };
         let layouts = Layouts::parse(section.data().ok()?).ok()?;
         Some(KernelTypes(layouts.structure_names()))
     }
 
-    /// Whether a structure or union has that name.
+    /// Whether objects of a structure or union are counted by that name.
     pub fn has(&self, name: &str) -> bool {
-        self.0.contains(name)
+        self.0.own.contains(name)
+    }
+
+    /// If it is another name (`typedef`) for a structure: the name by which its objects are counted, or all of its names if they are not counted by one.
+    pub fn names_of(&self, other_name: &str) -> Option<&[String]> {
+        self.0.others.get(other_name).map(Vec::as_slice)
     }
 
     /// Whether the kernel describes no types.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.own.is_empty()
     }
 }
 
@@ -128,6 +132,23 @@ mod tests {
             let known = ["mm_struct", "atomic_t", "pid_t", "int", "users"].map(|name| types.has(name));
             assert_eq!(known, [true, true, false, false, false]);
         }
+    }
+
+    #[test]
+    fn other_names_lead_to_the_name_by_which_objects_are_counted() {
+        let mut btf = Written::new();
+        let int = btf.int("int", 4);
+        let node = btf.structure("pglist_data", 4, &[("id", int, 0)]);
+        btf.other_name("pg_data_t", node);
+        let bare = btf.structure("", 8, &[("counter", int, 0)]);
+        let first = btf.other_name("atomic64_t", bare);
+        btf.other_name("atomic_long_t", first);
+        let types = KernelTypes::of_image(&elf(".BTF", &btf.bytes())).unwrap();
+        let names_of = |name: &str| types.names_of(name).map(<[String]>::to_vec);
+        assert_eq!((types.has("pglist_data"), names_of("pglist_data")), (true, None));
+        assert_eq!((types.has("pg_data_t"), names_of("pg_data_t").unwrap()), (false, vec!["pglist_data".to_owned()]));
+        let both = vec!["atomic64_t".to_owned(), "atomic_long_t".to_owned()];
+        assert_eq!((types.has("atomic64_t"), names_of("atomic_long_t").unwrap()), (false, both));
     }
 
     #[test]

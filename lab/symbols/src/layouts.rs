@@ -6,7 +6,7 @@
 use crate::layout::{Declared, Describe, Form};
 use btfparse::{Offset, Readable, TypeInformation, TypeVariant};
 use faultline_model::lens::layout::{Bits, Keyword};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 
 /// Types nest and refer to each other; a longer path is a loop.
@@ -109,6 +109,15 @@ impl Readable for Bytes<'_> {
     }
 }
 
+/// Names of structures and unions.
+#[derive(Debug, Default)]
+pub(crate) struct StructureNames {
+    /// Those by which objects are counted: the structures' own, and the other name of a structure without its own, if it has only one.
+    pub(crate) own: BTreeSet<String>,
+    /// All other names, each with the structure's own, or with all the names of a structure that has several and none of its own.
+    pub(crate) others: BTreeMap<String, Vec<String>>,
+}
+
 impl Layouts {
     /// Reads BTF. Fails, in words, if it is damaged.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, String> {
@@ -133,17 +142,26 @@ impl Layouts {
         self.structures.get(name).copied()
     }
 
-    /// The names of all structures and unions, also of those that only another name has made known.
-    pub(crate) fn structure_names(&self) -> BTreeSet<String> {
-        let others = self.types.iter().filter_map(|(&at, of)| match of {
-            Type::Alias { name: Alias::Name(name), .. } if self.is_members(at) => Some(name.clone()),
-            _ => None,
-        });
-        self.structures.keys().cloned().chain(others).collect()
-    }
-
-    fn is_members(&self, at: TypeId) -> bool {
-        matches!(self.resolved(at), Some(Type::Members { .. }))
+    /// The names of all structures and unions, also of those that only other names (`typedef`) have made known.
+    pub(crate) fn structure_names(&self) -> StructureNames {
+        let mut others: BTreeMap<TypeId, BTreeSet<&String>> = BTreeMap::new();
+        for (&at, of) in &self.types {
+            if let (Type::Alias { name: Alias::Name(name), .. }, Some(at)) = (of, self.resolved_id(at)) {
+                others.entry(at).or_default().insert(name);
+            }
+        }
+        let mut names = StructureNames { own: self.structures.keys().cloned().collect(), others: BTreeMap::new() };
+        for (at, others) in others {
+            let Some(Type::Members { name, .. }) = self.types.get(&at) else { continue };
+            let all = || others.iter().map(|&name| name.clone());
+            match name {
+                Some(own) => names.others.extend(all().map(|other| (other, vec![own.clone()]))),
+                None if others.len() == 1 => names.own.extend(all()),
+                None => names.others.extend(all().map(|other| (other, all().collect()))),
+            }
+        }
+        names.others.retain(|name, _| !names.own.contains(name));
+        names
     }
 
     /// The type of the variable with that name.

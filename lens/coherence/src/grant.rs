@@ -3,8 +3,8 @@
 use crate::line::{Bytes, Line};
 
 /// Bytes of a line (bit *i* for byte *i*) that a CPU may read, and bytes that it may write, at no cost and without any change
-/// of the model but what [`Grant::allows`] records. It is valid as long as no other CPU [disturbs](crate::Cpu::disturbed) it
-/// and no bounded cache drops the line.
+/// of the model but what [`Grant::allows`] records. It is valid until another CPU [disturbs](crate::Cpu::disturbed) it, a bounded
+/// cache drops the line, or this CPU accesses the line through the model again.
 #[derive(Debug, Clone, Copy)]
 pub struct Grant<'m> {
     readable: Bytes,

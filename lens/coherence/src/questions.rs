@@ -5,7 +5,7 @@
 //! along. It stays open while the CPU holds the line.
 //!
 //! If other CPUs also write what the transfer's access touched, the question stays open for the CPU's next [`REACH`]
-//! transfers of the line. For a CPU that takes a lock, and a little later uses the data which the lock protects, needs both:
+//! transfers of the line. A CPU that takes a lock, and then uses the data which the lock protects, needs both:
 //! if each had a line of its own, both would move when the lock passes on. Meanwhile other CPUs that wait for the lock fetch
 //! the line again and again, and this CPU too while it waits. So reads that one instruction repeats count as one transfer
 //! here, however many they are.
@@ -20,8 +20,8 @@ use rustc_hash::FxHashMap;
 /// Number of further transfers of its line for which a question stays open. A critical section has few accesses.
 const REACH: u8 = 4;
 
-/// Number of transfers of a line after which it begins to be forgotten what other CPUs wrote: remembered is what they wrote
-/// before the last 32 to 64 transfers to this CPU. A lock's holder may lose the line that often to those who wait.
+/// After this many transfers of a line, older writes by other CPUs are dropped. So writes before the last 32 to 64 transfers to
+/// this CPU are remembered. A lock's holder may lose the line that often to those who wait.
 const REMEMBERED: u8 = 32;
 
 #[derive(Debug)]

@@ -275,12 +275,12 @@ impl Lens {
     #[inline]
     pub(crate) fn access_in_turn(&self, cpu: u32, info: u32, address: u64, site: Site) {
         if let Some(cell) = self.counters.get(cpu as usize)
-            && let Some((size, is_store)) = self.event_words.known(info)
-            // SAFETY: this is a CPU's callback, and what is lent is given back in this line.
-            && unsafe { self.pace.turns.lend() }.has_settled(cpu as usize, address, size, is_store)
             // An atomic access may be the second half of one. A user address may lead elsewhere later; kernel addresses
             // do not.
             && address >= KERNEL && !site.is_atomic
+            && let Some((size, is_store)) = self.event_words.known(info)
+            // SAFETY: this is a CPU's callback, and what is lent is given back in this line.
+            && unsafe { self.pace.turns.lend() }.has_settled(cpu as usize, address, size, is_store)
         {
             // SAFETY: this thread runs the CPU; see `CounterCell`.
             unsafe { (*cell.0.get()).accesses += u64::from(self.arguments.selection.counts(site.address)) };
@@ -330,9 +330,13 @@ impl Lens {
         let settled = &mut turns.settled;
         counter.cpu.evicted().iter().for_each(|&gone| settled.forget(cpu as usize, gone));
         counter.cpu.disturbed().for_each(|disturbance| settled.disturb(cpu as usize, disturbance));
+        let line = place.address / LINE_BYTES;
+        // Its second part may have asked a question about the next line, which the next access has to answer.
+        if place.address % LINE_BYTES + u64::from(size) > LINE_BYTES {
+            settled.forget(cpu as usize, line + 1);
+        }
         // The fixed map may lead elsewhere later.
         if name < FIXED_MAP {
-            let line = place.address / LINE_BYTES;
             settled.put(cpu as usize, name, line, counter.cpu.grant(line));
         }
     }

@@ -67,7 +67,7 @@ impl Settled {
         }
     }
 
-    /// The model has evicted a CPU's copy of a line.
+    /// The model has evicted a CPU's copy of a line, or knows more about it than when the entry was made.
     pub(crate) fn forget(&mut self, cpu: usize, line: u64) {
         let entry = &mut self.entries[place(cpu, line)];
         if entry.line == line {

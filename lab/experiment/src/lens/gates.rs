@@ -55,7 +55,7 @@ pub(super) fn check_workloads(gates: &Gates, names: &[String]) -> Result<(), Err
 }
 
 /// Whether a name has a colon as cases have, not two as names of types in C++ and Rust.
-fn is_no_type_name(name: &str) -> bool {
+pub(super) fn is_no_type_name(name: &str) -> bool {
     name.replace("::", "").contains(':')
 }
 
@@ -76,10 +76,26 @@ pub(super) fn check_types(gates: &Gates, workloads: &[String], image: &Path) -> 
                 ));
             }
             None if budget.says_type() => {}
-            Some(_) | None => return Err(names_nothing(budget, workloads)),
+            Some(types) => return Err(names_no_type(budget, of, types, workloads)),
+            None => return Err(names_nothing(budget, workloads)),
         }
     }
     Ok(())
+}
+
+/// Why a kernel with these types has none of that name.
+fn names_no_type(budget: &Budget, name: &str, types: &KernelTypes, workloads: &[String]) -> Error {
+    match types.names_of(name) {
+        Some([own]) => Error::usage(
+            format!("the budget '{budget}' names {name}, which is another name for {own}"),
+            format!("limit {own}: a type is counted by its own name"),
+        ),
+        Some(names) => Error::usage(
+            format!("the budget '{budget}' names {name}, a type with several names: {}", names.join(", ")),
+            "limit the structures that have such members: members are counted by the name with which they are declared",
+        ),
+        None => names_nothing(budget, workloads),
+    }
 }
 
 fn check_metric(budget: &Budget) -> Result<(), Error> {

@@ -68,7 +68,7 @@ impl Metric {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Budget {
     metric: Metric,
-    /// It is said to be a type.
+    /// Written with `type:`.
     is_type: bool,
     what: String,
     limit: f64,
@@ -161,7 +161,10 @@ impl Budget {
     /// The type that it limits in a run of these workloads, each given as `WORKLOAD` or `WORKLOAD:VARIANT`; `None` if it limits cases.
     pub fn type_among(&self, workloads: &[String]) -> Option<&str> {
         let workload = |name: &str| name.split(':').next().unwrap_or_default().to_owned();
-        self.limited_type(&|name| workloads.iter().any(|given| workload(given) == workload(name)))
+        let has_name = |given: &String, name: &str| {
+            given == name || workload(given) == name || !given.contains(':') && *given == workload(name)
+        };
+        self.limited_type(&|name| workloads.iter().any(|given| has_name(given, name)))
     }
 
     /// The same in a run of these cases.
