@@ -2,6 +2,7 @@
 
 import { after, before } from 'node:test'
 import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { chromium } from 'playwright-core'
 
@@ -22,12 +23,19 @@ export const SCHEMES = ['light', 'dark']
 
 let browser
 
-/** Starts the browser for a file of tests, and ends it with them. */
+/** How long a browser has to close. It takes well under a second. */
+const CLOSE_MS = 15_000
+
+/** Starts the browser for a file of tests, and ends it with them. One that never says that it has closed is killed by Playwright when Node exits. */
 export function useBrowser() {
   before(async () => {
     browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ARGUMENTS })
   })
-  after(() => browser?.close())
+  after(async () => {
+    const limit = new AbortController()
+    await Promise.race([browser?.close(), sleep(CLOSE_MS, undefined, { signal: limit.signal })])
+    limit.abort()
+  })
 }
 
 /** The summary, or the comparison, that a page was made from. */
