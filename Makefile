@@ -124,7 +124,7 @@ needs-guest: needs-build kernel
 
 # Boots guests in full emulation, one after the other; takes some minutes.
 test-guest: needs-guest guest lens
-	$(CARGO) test --locked -p faultline -p faultline-frame-designs --bins --test guest --test lens_kernel --test lens_repeats --test lens_program \
+	$(CARGO) test --locked --no-fail-fast -p faultline -p faultline-frame-designs --bins --test guest --test lens_kernel --test lens_repeats --test lens_program \
 		--test lens_program_guest --test lens_theory --test lens -- --include-ignored --test-threads 1
 
 # Small machines under the lens repeat themselves exactly, also on a busy host. Takes two minutes.

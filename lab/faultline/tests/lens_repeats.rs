@@ -136,8 +136,11 @@ fn assert_repeats(guest: &Guest, cpus: u32) -> Left {
     assert_eq!(quiet.memory, busy.memory, "{cpus} CPUs: the guest's memory");
     let counts = counts(&quiet);
     assert!(counts.len() == cpus as usize && counts.iter().all(|&count| count > 0), "{counts:?}");
-    // Each CPU does the same work, and what a CPU does is counted as its own.
-    let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
+    // Each CPU does the same work, and what a CPU does is counted as its own. One of many may also do the kernel's own work.
+    let mut ordered = counts.clone();
+    ordered.sort_unstable();
+    let all_but_one = &ordered[..ordered.len() - 1];
+    let (least, most) = (all_but_one[0], all_but_one[all_but_one.len() - 1]);
     assert!(most * 10 <= least * 15, "{counts:?}");
     quiet
 }
