@@ -9,6 +9,11 @@ pub(crate) fn existing(places: &Places) -> Result<Store, Error> {
     Ok(Store::open_to_read(places.database()?)?)
 }
 
+/// Fails if measurements could not be saved: if the database, or where it would be created, cannot be written. Nothing is created.
+pub fn check_writable(places: &Places) -> Result<(), Error> {
+    Ok(Store::check_writable(places.database()?)?)
+}
+
 /// A database into which no other process measures at the moment.
 pub(crate) struct MeasuringStore {
     _lock: MeasuringLock,

@@ -34,6 +34,7 @@ pub use check::{CheckRequest, check};
 pub use command_lines::{Compared, compared};
 pub use comparison::{LiveComparisonRequest, USUAL_LEVEL, compare};
 pub use conclusion::{Concluded, Conclusion, Measured};
+pub use database::check_writable;
 pub use delete::delete;
 pub use error::{Error, ErrorKind};
 pub use imports::{ImportRequest, Imported, import};

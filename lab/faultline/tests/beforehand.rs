@@ -135,11 +135,11 @@ fn a_label_is_not_empty() {
 fn budgets_for_what_is_not_run_are_refused() {
     let lab = Lab::new();
     let program = ["lens", "program", "--threads-from", "8", "--budget", "true<=5@4", "--", "/bin/true", "{threads}"];
-    refused(&lab, &program, "the budget 'transfers:true<=5@4' is for 4 CPUs, which are not run");
+    refused(&lab, &program, "the budget 'true<=5@4' is for 4 CPUs, which are not run");
     let kernel = ["lens", "kernel", "zero_fill", "--cpus", "2", "--budget", "zero_fill<=5@4"];
     refused(&lab, &kernel, "is for 4 CPUs, which are not run");
     let other = ["lens", "kernel", "zero_fill", "--cpus", "2", "--budget", "fz:base<=5@2"];
-    refused(&lab, &other, "the budget 'transfers:fz:base<=5@2' names neither a case of the run nor a type");
+    refused(&lab, &other, "the budget 'fz:base<=5@2' names neither a case of the run nor a type");
 }
 
 #[test]

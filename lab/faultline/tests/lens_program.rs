@@ -121,6 +121,11 @@ fn what_is_as_good_as_the_baseline_keeps_it() {
     let failed = program(&lab, &["--budget", "endings<=1@8"], &[&endings(), "three"]);
     assert_status(&failed, 1);
     assert!(stderr(&failed).contains("endings:program at 8: exit status 3: no more beds"), "{}", stderr(&failed));
+    for sides in [["1", "3"], ["3", "1"]] {
+        assert_refused(&lab.run(&[&["lens", "compare"][..], &sides].concat()), 2, "run 3 has no counts");
+    }
+    let gate = ["lens", "program", "--baseline", "3", "--", "/bin/true"];
+    assert_refused(&lens::command(&lab, &gate).output().unwrap(), 2, "run 3 has no counts");
     assert_eq!(transfers(&point(&first)), transfers(&point(&lab.run(&["show", "2", "--format", "json"]))));
 }
 
@@ -388,7 +393,12 @@ fn machines_that_can_not_be_are_refused() {
         (&["--scratch", "/proc"], "cannot make scratch files in /proc"),
         (&["--baseline", "1"], "there is no database at "),
         (&["--threads-from", "4", "--budget", "counters<=0.5@8"], "is for 8 CPUs, which are not run"),
-        (&["--threads-from", "4", "--budget", "meters<=0.5@4"], "names neither a case of the run nor a type"),
+        (
+            &["--threads-from", "4", "--budget", "meters<=0.5@4"],
+            "the budget 'meters<=0.5@4' names neither a case of the run nor a type",
+        ),
+        (&["--threads-from", "4", "--budget", "type:mm_struct<=2@4"], "a type of the program: mm_struct"),
+        (&["--db", "/proc/faultline.sqlite"], "cannot open the database /proc/faultline.sqlite"),
         (&["--user-mode"], "unexpected argument '--user-mode' found"),
     ] {
         assert_refused(&run(options, "2"), 2, problem);

@@ -25,6 +25,15 @@ pub enum Completion {
     BudgetUsed(Vec<u32>),
 }
 
+impl Completion {
+    /// Changes it to `other`. A setting that could not be restored stays the reason, whatever comes after it.
+    pub(crate) fn change_to(&mut self, other: Completion) {
+        if !matches!(self, Completion::LeftChanged(_)) {
+            *self = other;
+        }
+    }
+}
+
 /// Runs the items. Fails if the journal cannot save; nothing more is run then.
 pub fn run(
     run: &PlannedRun<'_>,
@@ -136,6 +145,17 @@ mod tests {
         fn item_begins(&mut self, _: &PlanItem, _: &RunProgress) {}
         fn interval(&mut self, _: &PlanItem, _: f64) {}
         fn item_ends(&mut self, _: &PlanItem, _: &Outcome, _: Option<f64>, _: &RunProgress) {}
+    }
+
+    #[test]
+    fn a_setting_that_was_left_changed_stays_the_reason() {
+        let left = || Completion::LeftChanged("x can't be set to '1'".to_owned());
+        let mut completion = Completion::Finished;
+        completion.change_to(Completion::Stopped);
+        assert_eq!(completion, Completion::Stopped);
+        completion.change_to(left());
+        completion.change_to(Completion::Stopped);
+        assert_eq!(completion, left());
     }
 
     #[test]

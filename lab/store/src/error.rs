@@ -78,6 +78,19 @@ impl StoreError {
         )
     }
 
+    pub(crate) fn not_writable(path: &Path) -> Self {
+        Self::of_code("write", path, rusqlite::ffi::SQLITE_READONLY)
+    }
+
+    pub(crate) fn no_new_file(path: &Path) -> Self {
+        Self::of_code("open", path, rusqlite::ffi::SQLITE_CANTOPEN)
+    }
+
+    /// What SQLite would say.
+    fn of_code(action: &str, path: &Path, code: std::ffi::c_int) -> Self {
+        Self::from_sqlite(action, path, rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None))
+    }
+
     pub(crate) fn no_directory(directory: &Path, error: &std::io::Error) -> Self {
         Self::unusable(
             format!("cannot make the directory {} for the database: {error}", directory.display()),

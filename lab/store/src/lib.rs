@@ -70,6 +70,16 @@ impl Store {
         Self::open(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
     }
 
+    /// Fails if the database at `path` could not be written, or created if it does not exist. Creates nothing.
+    pub fn check_writable(path: &Path) -> Result<(), StoreError> {
+        let file = std::path::absolute(path).map_err(|error| StoreError::no_name(path, &error))?;
+        match (file.exists(), read_only::may_write(&file)) {
+            (true, true) => Self::open_existing(path).map(drop),
+            (true, false) => Err(StoreError::not_writable(path)),
+            (false, _) => read_only::check_creatable(&file, path),
+        }
+    }
+
     /// Opens the existing database at `path` for reading, even if we may not write it (another user's, on a read-only file system, or
     /// in an archive). A database of an older version is then migrated in memory. Fails if it does not exist, cannot be read, or is not Faultline's.
     pub fn open_to_read(path: &Path) -> Result<Self, StoreError> {

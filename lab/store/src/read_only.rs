@@ -8,6 +8,7 @@ use crate::schema;
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{Access, access};
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,6 +20,21 @@ const PAGES: i32 = 4096;
 pub(crate) fn may_write(file: &Path) -> bool {
     let directory = file.parent().unwrap_or(Path::new("/"));
     [file, directory].iter().all(|path| access(*path, Access::WRITE_OK).is_ok())
+}
+
+/// Fails if `file`, an absolute path, or a directory above it could not be created. `path` is the name for messages.
+pub(crate) fn check_creatable(file: &Path, path: &Path) -> Result<(), StoreError> {
+    let directory = file.parent().unwrap_or(Path::new("/"));
+    let there = directory.ancestors().find(|above| above.exists()).unwrap_or(Path::new("/"));
+    let writable = match there.is_dir() {
+        // A file without a name, since root may write to every directory, but not in every file system.
+        true => tempfile::tempfile_in(there).map(drop),
+        false => Err(ErrorKind::NotADirectory.into()),
+    };
+    writable.map_err(|error| match there == directory && there.is_dir() {
+        true => StoreError::no_new_file(path),
+        false => StoreError::no_directory(directory, &error),
+    })
 }
 
 /// Opens `file`, an absolute path. `path` is the name for messages. Fails if the file cannot be read or is not Faultline's.

@@ -1,5 +1,6 @@
 //! An ELF file, program or kernel: its symbols, and its DWARF if it has any. Addresses are those in the file.
 
+use crate::debug_file::{self, DebugDirectories, DebugFiles};
 use crate::demangle::demangle;
 use crate::error::SymbolError;
 use crate::kernel_layout::PAGE_BYTES;
@@ -11,7 +12,9 @@ use addr2line::Context;
 use faultline_model::lens::data::{Code, Data};
 use faultline_model::lens::layout::Layout;
 use gimli::{Dwarf, RunTimeEndian, SectionId};
-use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionKind, SegmentFlags, SymbolKind, elf};
+use object::{
+    Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionFlags, SectionKind, SegmentFlags, SymbolKind, elf,
+};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -37,16 +40,26 @@ impl std::fmt::Debug for Image {
 impl Image {
     /// Reads a file's bytes. A file without symbols or without DWARF is accepted; it has fewer names. Fails if it is not ELF, or its DWARF is damaged.
     pub fn parse(bytes: &[u8]) -> Result<Self, SymbolError> {
+        Image::parse_with(bytes, &DebugFiles::default())
+    }
+
+    /// Reads a file with its debug files.
+    fn parse_with(bytes: &[u8], debug: &DebugFiles) -> Result<Self, SymbolError> {
         let file = object::File::parse(bytes).map_err(|error| {
             SymbolError::new(format!("not an ELF file: {error}"), "name a program, or a kernel's vmlinux")
         })?;
+        let own = debug.own.as_deref().and_then(|bytes| object::File::parse(bytes).ok());
+        let shared = debug.shared.as_deref().and_then(|bytes| object::File::parse(bytes).ok());
+        let with_debug = own.as_ref().unwrap_or(&file);
         let damaged = |error: &dyn std::fmt::Display| {
             SymbolError::new(format!("its debug information can't be read: {error}"), "build it again, or strip it")
         };
-        let dwarf = Arc::new(dwarf(&file).map_err(|error| damaged(&error))?);
+        let dwarf = Arc::new(dwarf(with_debug, shared.as_ref()).map_err(|error| damaged(&error))?);
+        // A debug file has all symbols, or none.
+        let symbols = Some(symbols(with_debug)).filter(|symbols| !symbols.is_empty()).unwrap_or_else(|| symbols(&file));
         Ok(Image {
-            table: Table::new(symbols(&file)),
-            has_debug_information: file.section_by_name(SectionId::DebugInfo.name()).is_some(),
+            table: Table::new(symbols),
+            has_debug_information: with_debug.section_by_name(SectionId::DebugInfo.name()).is_some(),
             end: file.segments().map(|segment| segment.address().saturating_add(segment.size())).max().unwrap_or(0),
             code: file.segments().filter_map(|segment| code_segment(&segment)).collect(),
             banner: banner(&file),
@@ -57,10 +70,19 @@ impl Image {
 
     /// Reads a file. Fails if it cannot be read, or as [`Image::parse`] does.
     pub fn read(path: &Path) -> Result<Self, SymbolError> {
+        Image::read_with(path, |_| DebugFiles::default())
+    }
+
+    /// Reads a file; if it has no debug information, also the file in these directories that has it. Fails like [`Image::read`].
+    pub fn read_with_debug_file(path: &Path, directories: &DebugDirectories) -> Result<Self, SymbolError> {
+        Image::read_with(path, |bytes| debug_file::find(path, bytes, directories))
+    }
+
+    fn read_with(path: &Path, debug: impl FnOnce(&[u8]) -> DebugFiles) -> Result<Self, SymbolError> {
         let bytes = std::fs::read(path).map_err(|error| {
             SymbolError::new(format!("cannot read {}: {error}", path.display()), "name another file")
         })?;
-        Image::parse(&bytes)
+        Image::parse_with(&bytes, &debug(&bytes))
             .map_err(|error| SymbolError { problem: format!("{}: {}", path.display(), error.problem), ..error })
     }
 
@@ -191,15 +213,22 @@ struct Frame {
     line: Option<u32>,
 }
 
-fn dwarf(file: &object::File<'_>) -> Result<Dwarf<Slice>, object::Error> {
+/// The debug information of a file, with what it shares with others.
+fn dwarf(file: &object::File<'_>, shared: Option<&object::File<'_>>) -> Result<Dwarf<Slice>, object::Error> {
+    let mut dwarf = Dwarf::load(|id| section(file, id))?;
+    if let Some(shared) = shared {
+        dwarf.load_sup(|id| section(shared, id))?;
+    }
+    Ok(dwarf)
+}
+
+fn section(file: &object::File<'_>, id: SectionId) -> Result<Slice, object::Error> {
     let endian = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
-    Dwarf::load(|id: SectionId| {
-        let data = match file.section_by_name(id.name()) {
-            Some(section) => section.uncompressed_data()?,
-            None => Default::default(),
-        };
-        Ok(Slice::new(Arc::from(data.as_ref()), endian))
-    })
+    let data = match file.section_by_name(id.name()) {
+        Some(section) => section.uncompressed_data()?,
+        None => Default::default(),
+    };
+    Ok(Slice::new(Arc::from(data.as_ref()), endian))
 }
 
 /// The text of the variable in which Linux keeps its version.
@@ -211,6 +240,10 @@ fn banner(file: &object::File<'_>) -> Option<String> {
     Some(String::from_utf8_lossy(text).trim_end().to_owned())
 }
 
+fn is_code(section: &object::Section<'_, '_>) -> bool {
+    matches!(section.flags(), SectionFlags::Elf { sh_flags, .. } if sh_flags.0 & elf::SHF_EXECINSTR.0 != 0)
+}
+
 fn symbols(file: &object::File<'_>) -> Vec<Symbol> {
     let of = |symbol: object::Symbol<'_, '_>| {
         let name = symbol.name().ok().filter(|name| !name.is_empty())?;
@@ -220,7 +253,8 @@ fn symbols(file: &object::File<'_>) -> Vec<Symbol> {
             SymbolKind::Data => Kind::Data,
             // Written in assembly: the section determines the kind.
             SymbolKind::Label | SymbolKind::Unknown => match section.kind() {
-                SectionKind::Text => Kind::Code,
+                // A debug file has the sections without their contents.
+                _ if is_code(&section) => Kind::Code,
                 SectionKind::Data | SectionKind::ReadOnlyData | SectionKind::UninitializedData => Kind::Data,
                 _ => return None,
             },

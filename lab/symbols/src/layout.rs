@@ -111,9 +111,9 @@ pub(crate) fn structure_name<D: Describe>(types: &D, at: D::Id) -> Option<String
 pub(crate) fn layout<D: Describe>(types: &D, at: D::Id, bytes: &BTreeSet<u64>) -> Option<Layout> {
     let mut listing = Listing { types, left: MOST_MEMBERS };
     let (at, name) = (resolved(types, at)?, structure_name(types, at)?);
-    let Form::Structure { keyword, members, .. } = types.form(at) else { return None };
+    let Form::Structure { keyword, name: own, members } = types.form(at) else { return None };
     let members = listing.members(members, 0, bytes.clone(), DEEPEST);
-    Some(Layout { keyword, name, size: types.bytes(at)?, members })
+    Some(Layout { keyword, name, is_alias: own.is_none(), size: types.bytes(at)?, members })
 }
 
 /// A layout in the making.

@@ -1,12 +1,14 @@
 //! Names for the addresses that the lens reports: functions with their source lines, variables with their members.
 //!
-//! Names come from a program's file, or from a kernel's own table (`/proc/kallsyms`) and its `vmlinux`, given as bytes or read
+//! Names come from a program's file and its debug file, or from a kernel's own table (`/proc/kallsyms`) and its `vmlinux`, given as bytes or read
 //! from a file. Nothing is executed, and no address is looked up in a running process. `stats` interprets the
 //! counts.
 
 mod by_type;
+mod debug_file;
 mod demangle;
 mod error;
+mod generated;
 mod image;
 mod kallsyms;
 mod kernel;
@@ -22,6 +24,7 @@ mod types;
 #[cfg(test)]
 mod written_btf;
 
+pub use debug_file::DebugDirectories;
 pub use error::SymbolError;
 pub use image::Image;
 pub use kallsyms::Kallsyms;

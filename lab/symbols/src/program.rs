@@ -1,13 +1,14 @@
-//! Names for a program: those of its own file, of its libraries, and of other programs that it starts; and the kernel's
-//! if it was counted too.
+//! Names for a program: those of its own file, of its libraries, of other programs that it starts, and of the code that it generates; and the
+//! kernel's if it was counted too.
 
+use crate::generated::Generated;
 use crate::image::Image;
 use crate::kernel::KernelNames;
 use crate::kernel_layout::KERNEL_FROM;
 use crate::names::{Described, Located, Names, StructureId};
 use faultline_model::lens::data::{Code, Data};
 use faultline_model::lens::layout::Layout;
-use faultline_model::lens::raw::{Mapping, Space};
+use faultline_model::lens::raw::{GeneratedCode, Mapping, Space};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -19,6 +20,7 @@ const HEAP_BYTES: u64 = 1 << 30;
 pub struct ProgramNames {
     /// In the order in which they were mapped; those of the program's own file first.
     modules: Vec<Module>,
+    generated: Generated,
     kernel: Option<KernelNames>,
 }
 
@@ -40,9 +42,10 @@ impl Module {
 }
 
 impl ProgramNames {
-    /// Names from what processes mapped. `image` finds the names in a file of the guest; files without are left out.
+    /// Names from what processes mapped and generated. `image` finds the names in a file of the guest; files without are left out.
     pub fn new(
         mappings: &[Mapping],
+        generated: &[GeneratedCode],
         mut image: impl FnMut(&str) -> Option<Rc<Image>>,
         kernel: Option<KernelNames>,
     ) -> Self {
@@ -57,7 +60,7 @@ impl ProgramNames {
             }
         }
         modules.sort_by_key(|module| !module.is_program);
-        ProgramNames { modules, kernel }
+        ProgramNames { modules, generated: Generated::new(generated), kernel }
     }
 
     /// The file at an address of a process with its number, and the address in the file. Processes that run different programs rarely have files at the same
@@ -79,7 +82,7 @@ impl Names for ProgramNames {
         if address >= KERNEL_FROM {
             return self.kernel.as_ref()?.code(address);
         }
-        let (_, module, offset) = self.module(address)?;
+        let Some((_, module, offset)) = self.module(address) else { return self.generated.code(address) };
         // Of a stripped library only the functions that others call have names.
         let unnamed =
             || Code { function: format!("[{}]", module.name), offset, inlined_into: None, file: None, line: None };

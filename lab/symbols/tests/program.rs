@@ -4,11 +4,14 @@ mod compiled;
 
 use compiled::Compiled;
 use faultline_model::lens::data::{Code, Data};
-use faultline_model::lens::raw::{Mapping, Space};
-use faultline_symbols::{Image, Names, ProgramNames};
+use faultline_model::lens::raw::{GeneratedCode, Mapping, Space};
+use faultline_symbols::{DebugDirectories, Image, Names, ProgramNames};
 use object::{Object, ObjectSegment, SegmentFlags, elf};
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::rc::Rc;
+use tempfile::TempDir;
 
 const C: &str = include_str!("programs/counters.c");
 const LOAD_BASE: u64 = 0x40_0000_0000;
@@ -20,7 +23,7 @@ fn names(program: &Compiled, load_base: u64) -> ProgramNames {
 
 fn names_in(image: Image, mapping: &Mapping) -> ProgramNames {
     let image = Rc::new(image);
-    ProgramNames::new(std::slice::from_ref(mapping), |_| Some(image.clone()), None)
+    ProgramNames::new(std::slice::from_ref(mapping), &[], |_| Some(image.clone()), None)
 }
 
 /// How its code was mapped: whole pages.
@@ -134,6 +137,107 @@ fn compressed_debug_information_is_read_too() {
     assert!(Image::parse(&program.bytes).unwrap().has_debug_information());
     let names = names(&program, 0);
     assert_eq!(data(&names, program.address_of("pool")), "pool.hits");
+}
+
+/// A program without debug information and symbols, in a directory with its debug file.
+struct Separated {
+    directory: TempDir,
+    whole: Compiled,
+}
+
+impl Separated {
+    fn new() -> Self {
+        let (directory, whole) = (tempfile::tempdir().unwrap(), pie(&["-g", "-Wl,--build-id"]));
+        let separated = Separated { directory, whole };
+        std::fs::write(separated.path("program"), &separated.whole.bytes).unwrap();
+        separated.objcopy(&["--only-keep-debug", "program", "program.debug"]);
+        separated.objcopy(&["--strip-all", "program"]);
+        separated
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn objcopy(&self, words: &[&str]) {
+        let status = Command::new("objcopy").current_dir(self.directory.path()).args(words).status();
+        assert!(status.unwrap().success(), "objcopy {words:?}");
+    }
+
+    /// Moves the debug file.
+    fn put_debug_file(&self, place: &Path) {
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::fs::rename(self.path("program.debug"), place).unwrap();
+    }
+
+    /// The place by build id.
+    fn by_build_id(&self) -> PathBuf {
+        let id = object::File::parse(&*self.whole.bytes).unwrap().build_id().unwrap().unwrap().to_owned();
+        let hexadecimal: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.path("debug/.build-id").join(&hexadecimal[..2]).join(format!("{}.debug", &hexadecimal[2..]))
+    }
+
+    fn image(&self) -> Image {
+        Image::read_with_debug_file(&self.path("program"), &DebugDirectories::new(&[self.path("debug")])).unwrap()
+    }
+
+    #[track_caller]
+    fn assert_named(&self) {
+        let names = names_in(self.image(), &mapping(&self.whole, LOAD_BASE));
+        assert_eq!(data(&names, LOAD_BASE + self.whole.address_of("pool") + 8), "pool.misses");
+        let worker = LOAD_BASE + self.whole.address_of("worker");
+        assert!(
+            (0..32).filter_map(|offset| names.code(worker + offset)).any(|code| code.line == line_of("the hot line"))
+        );
+    }
+
+    #[track_caller]
+    fn assert_unnamed(&self) {
+        let image = self.image();
+        assert!(!image.has_debug_information() && !image.has_symbols());
+    }
+}
+
+#[test]
+fn a_debug_file_is_found_by_build_id() {
+    let separated = Separated::new();
+    separated.assert_unnamed();
+    separated.put_debug_file(&separated.by_build_id());
+    separated.assert_named();
+    assert!(!Image::read(&separated.path("program")).unwrap().has_symbols(), "only if it is asked for");
+    let other = pie(&["-g", "-O2", "-Wl,--build-id"]);
+    std::fs::write(separated.by_build_id(), &other.bytes).unwrap();
+    separated.assert_unnamed();
+}
+
+#[test]
+fn a_debug_file_is_found_by_its_name_in_the_program() {
+    for place in ["program.debug", ".debug/program.debug"] {
+        let separated = Separated::new();
+        separated.objcopy(&["--add-gnu-debuglink=program.debug", "program"]);
+        separated.put_debug_file(&separated.path(place));
+        separated.assert_named();
+        let mut changed = std::fs::read(separated.path(place)).unwrap();
+        *changed.last_mut().unwrap() ^= 1;
+        std::fs::write(separated.path(place), changed).unwrap();
+        separated.assert_unnamed();
+    }
+    let separated = Separated::new();
+    separated.objcopy(&["--add-gnu-debuglink=program.debug", "program"]);
+    let below = separated.directory.path().canonicalize().unwrap().strip_prefix("/").unwrap().join("program.debug");
+    separated.put_debug_file(&separated.path("debug").join(below));
+    separated.assert_named();
+}
+
+#[test]
+fn code_that_a_program_generates_has_the_name_that_it_says() {
+    let program = pie(&["-g"]);
+    let image = Rc::new(Image::parse(&program.bytes).unwrap());
+    let code = GeneratedCode { process: 1, address: 0x7f00_0000_1000, length: 64, name: "JS:add *sum.js:3".into() };
+    let names = ProgramNames::new(&[mapping(&program, LOAD_BASE)], &[code], |_| Some(image.clone()), None);
+    assert_eq!(names.code(0x7f00_0000_1010).unwrap().to_string(), "JS:add *sum.js:3");
+    assert_eq!(names.code(0x7f00_0000_1040), None);
+    assert_eq!(names.code(LOAD_BASE + program.address_of("worker")).unwrap().function, "worker");
 }
 
 #[test]

@@ -12,6 +12,7 @@
 
 #include "channel.h"
 #include "faultline_mark.h"
+#include "generated.h"
 #include "mappings.h"
 
 enum {
@@ -147,6 +148,7 @@ static void forward_all(struct run *run)
     for (bool took = true; took && (standard_output.pipe >= 0 || standard_error.pipe >= 0);)
         rest_and_take(&took);
     mappings_end();
+    generated_send();
 }
 
 static void send_last_words(void)

@@ -30,7 +30,7 @@ use command_line::CommandLine;
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
 use faultline_model::lens::kernel_symbol::KernelSymbol;
-use faultline_model::lens::raw::Mapping;
+use faultline_model::lens::raw::{GeneratedCode, Mapping};
 use faultline_model::machine::{Accelerator, MachineShape};
 use faultline_model::outcome::GuestFailure;
 use frame::Frame;
@@ -145,6 +145,8 @@ pub struct GuestExecuted {
 pub struct Told {
     /// Code that its processes mapped.
     pub mappings: Vec<Mapping>,
+    /// Functions that they generated.
+    pub generated: Vec<GeneratedCode>,
     /// Why some of it is missing, in words.
     pub no_mappings: Option<String>,
     /// How many processes ran, with the program itself; 0 if the agent did not tell.
@@ -455,6 +457,7 @@ impl Heard {
             Frame::PerCpu(offset) => self.per_cpu_offsets.push(*offset),
             Frame::NoPerCpu(text) => self.no_per_cpu_offsets = Some(text.clone()),
             Frame::Map(mapping) => self.told.mappings.push(mapping.clone()),
+            Frame::Generated(code) => self.told.generated.push(code.clone()),
             Frame::NoMaps(text) => self.told.no_mappings = Some(text.clone()),
             Frame::Processes(count) => self.told.processes = *count,
             Frame::Left => self.told.has_left_processes = true,

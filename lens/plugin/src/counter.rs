@@ -19,6 +19,8 @@ pub(crate) struct Counter {
     pub(crate) accesses: u64,
     /// Instructions and accesses of the other part.
     apart: (u64, u64),
+    /// Capacity misses of the code that is counted, of operations and of interrupts.
+    capacity_misses: (u64, u64),
     /// Interrupts that the CPU is in. Change it with [`Counter::change_context`] only.
     nest: Nest,
     /// An atomic instruction has loaded from this address and will store to it.
@@ -34,6 +36,7 @@ impl Counter {
             instructions: 0,
             accesses: 0,
             apart: (0, 0),
+            capacity_misses: (0, 0),
             nest: Nest::default(),
             store_to_come: None,
         }
@@ -63,6 +66,14 @@ impl Counter {
         }
     }
 
+    /// Capacity misses of a part, of the code that is counted.
+    pub(crate) fn capacity_misses(&self, work: Work) -> u64 {
+        match work {
+            Work::Operation => self.capacity_misses.0,
+            Work::Interrupt => self.capacity_misses.1,
+        }
+    }
+
     /// The kind of access of an instruction's load or store. None if it is the second half of an access that began
     /// before.
     ///
@@ -86,17 +97,27 @@ impl Counter {
     }
 
     /// Passes an access to the caches. Returns its cost in clocks: 0 if the CPU's own cache has the line in the necessary
-    /// state.
+    /// state. `is_counted`: whether it is one of the code that is counted.
     #[inline]
-    pub(crate) fn access(&mut self, access: &Access) -> u64 {
-        self.cpu.access(access)
+    pub(crate) fn access(&mut self, access: &Access, is_counted: bool) -> u64 {
+        let work = access.context.work();
+        let before = self.cpu.capacity_misses(work);
+        let cost = self.cpu.access(access);
+        if is_counted {
+            let counted = match work {
+                Work::Operation => &mut self.capacity_misses.0,
+                Work::Interrupt => &mut self.capacity_misses.1,
+            };
+            *counted += self.cpu.capacity_misses(work) - before;
+        }
+        cost
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_coherence::{Context, Machine, Topology};
+    use faultline_coherence::{Caches, Context, Costs, Machine, Topology};
 
     /// Counts a load or store of 8 bytes at one address.
     fn event(counter: &mut Counter, is_atomic: bool, is_store: bool) -> u64 {
@@ -106,7 +127,7 @@ mod tests {
             |kind| Access { address, size: 8, kind, site: site.address, context: Context::User, contents: false };
         kind.map_or(0, |kind| {
             counter.accesses += 1;
-            counter.access(&access(kind))
+            counter.access(&access(kind), true)
         })
     }
 
@@ -131,6 +152,24 @@ mod tests {
         event(&mut counter, false, false);
         event(&mut counter, false, true);
         assert_eq!(counter.accesses, 2);
+    }
+
+    #[test]
+    fn only_counted_code_has_capacity_misses() {
+        let caches = Some(Caches { lines: 1, ways: 1 });
+        let machine = Machine::with(Topology::new(1, 1, 1).unwrap(), Costs::ONE_EACH, caches).unwrap();
+        let mut counter = Counter::new(Box::leak(Box::new(machine)).cpu(0));
+        let mut read = |address, context, is_counted| {
+            let access = Access { address, size: 8, kind: Kind::Write, site: 0x1000, context, contents: false };
+            counter.access(&access, is_counted)
+        };
+        // Each line takes the place of the one before.
+        read(0x1000, Context::User, true);
+        read(0x2000, Context::Kernel, false);
+        let again = [read(0x1000, Context::User, true), read(0x2000, Context::Kernel, false)];
+        assert_eq!((again, read(0x1000, Context::Interrupt, true)), ([1, 1], 1));
+        assert_eq!([Work::Operation, Work::Interrupt].map(|work| counter.capacity_misses(work)), [1, 1]);
+        assert_eq!(counter.cpu.capacity_misses(Work::Operation), 2, "the caches are modelled for all code");
     }
 
     #[test]

@@ -322,7 +322,7 @@ impl Lens {
             },
             contents: place.contents,
         };
-        let cost = counter.access(&access);
+        let cost = counter.access(&access, is_counted);
         if cost != 0 && is_counted && address < KERNEL {
             counter.reached.note(place.address, address);
         }

@@ -162,7 +162,7 @@ fn totals(facts: &Facts<'_>, work: Work, report: &Report) -> Value {
             "atomic": report.atomic,
             "user": report.user,
             "contents": report.contents,
-            "capacity_misses": sum(|counter, work| counter.cpu.capacity_misses(work)),
+            "capacity_misses": sum(|counter, work| counter.capacity_misses(work)),
         }),
         &report.count,
     )

@@ -9,13 +9,13 @@ use faultline_model::lens::gate::GateReport;
 use faultline_model::record::{RunId, RunRecord};
 use faultline_runner::Plan;
 use faultline_runner::lens::Naming;
-use faultline_stats::lens::{Budget, Tolerance, against, check};
+use faultline_stats::lens::{Budget, Tolerance, against, check, has_counts};
 use faultline_symbols::KernelTypes;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// A lens run. Fails if it does not exist, or if it measured time.
-pub fn under_lens(run: RunId, places: &Places) -> Result<RunRecord, Error> {
+pub(super) fn under_lens(run: RunId, places: &Places) -> Result<RunRecord, Error> {
     let record = stored::load(run, places)?;
     if record.settings.lens().is_some() {
         return Ok(record);
@@ -26,9 +26,23 @@ pub fn under_lens(run: RunId, places: &Places) -> Result<RunRecord, Error> {
     ))
 }
 
-/// The run to compare with, which must exist before anything runs. Fails if it does not, or if it is not a lens run.
+/// A lens run to compare with, which has counts. Fails if it does not exist, if it measured time, or if no execution of the run was counted to its
+/// end.
+pub fn counted(run: RunId, places: &Places) -> Result<RunRecord, Error> {
+    let record = under_lens(run, places)?;
+    match has_counts(&record) {
+        true => Ok(record),
+        false => Err(Error::usage(
+            format!("run {} has no counts", record.id),
+            format!("`faultline show {}` tells why; compare runs that have some", record.id),
+        )),
+    }
+}
+
+/// The run to compare with, which must exist before anything runs. Fails if it does not, if it is not a lens run, or if it has no
+/// counts.
 pub(super) fn baseline(gates: &Gates, places: &Places) -> Result<Option<RunRecord>, Error> {
-    gates.baseline.map(|run| under_lens(run, places)).transpose()
+    gates.baseline.map(|run| counted(run, places)).transpose()
 }
 
 /// Refuses budgets for numbers of CPUs that are not run.
@@ -108,6 +122,21 @@ fn check_metric(budget: &Budget) -> Result<(), Error> {
     }
 }
 
+/// Refuses budgets of a program that name neither its case nor a type of its own. `is_type`: whether the program has a type of that name.
+pub(super) fn check_types_of_program(gates: &Gates, plan: &Plan, is_type: &dyn Fn(&str) -> bool) -> Result<(), Error> {
+    let refused = |budget: &Budget, name: &str, cases: &[String]| {
+        Error::usage(
+            format!("the budget '{budget}' names neither a case of the run nor a type of the program: {name}"),
+            format!(
+                "the run has {}; a program's types are those of its own debug information (`cc -g`), and the types of a kernel's data are counted by `faultline \
+                 lens kernel` alone",
+                cases.join(", ")
+            ),
+        )
+    };
+    check_names(gates, plan, is_type, &refused)
+}
+
 fn names_nothing(budget: &Budget, there: &[String]) -> Error {
     Error::usage(
         format!("the budget '{budget}' names neither a case of the run nor a type"),
@@ -115,19 +144,27 @@ fn names_nothing(budget: &Budget, there: &[String]) -> Error {
     )
 }
 
+/// Refuses budgets of a kernel that name nothing in the plan, and cannot be types.
+pub(super) fn check_names_of_kernel(gates: &Gates, plan: &Plan) -> Result<(), Error> {
+    let refused = |budget: &Budget, _: &str, cases: &[String]| names_nothing(budget, cases);
+    check_names(gates, plan, &|name| !is_no_type_name(name), &refused)
+}
+
+/// Why a budget that limits the type of this name is refused in a run of these cases.
+type Refused<'a> = dyn Fn(&Budget, &str, &[String]) -> Error + 'a;
+
 /// Refuses budgets that name nothing in the plan, and no type. `is_type`: whether there is a type of that name.
-pub(super) fn check_names(gates: &Gates, plan: &Plan, is_type: &dyn Fn(&str) -> bool) -> Result<(), Error> {
+fn check_names(gates: &Gates, plan: &Plan, is_type: &dyn Fn(&str) -> bool, refused: &Refused<'_>) -> Result<(), Error> {
     let cases: BTreeSet<&Case> = plan.items.iter().map(|item| &item.cell.case).collect();
     let limits_type = |budget: &&Budget| budget.type_in(cases.iter().copied()).is_some();
     gates.budgets.iter().filter(limits_type).try_for_each(check_metric)?;
-    let names_none = |budget: &&Budget| budget.type_in(cases.iter().copied()).is_some_and(|of| !is_type(of));
-    match gates.budgets.iter().find(names_none) {
-        None => Ok(()),
-        Some(budget) => {
+    for budget in &gates.budgets {
+        if let Some(of) = budget.type_in(cases.iter().copied()).filter(|of| !is_type(of)) {
             let names: Vec<String> = cases.iter().map(ToString::to_string).collect();
-            Err(names_nothing(budget, &names))
+            return Err(refused(budget, of, &names));
         }
     }
+    Ok(())
 }
 
 /// Applies all requested gates to `record`. Fails if a budget names a type that the kernel does not have.

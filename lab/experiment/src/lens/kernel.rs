@@ -57,7 +57,7 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
     let workloads = first.workloads()?;
     let plan = plan_kernel(&asked, &workloads)?;
     Planned { items: &plan.items, subject: SubjectIndex::A, workloads: &workloads }.check(&subject.setup)?;
-    gates::check_names(&under.gates, &plan, &|name| !gates::is_no_type_name(name))?;
+    gates::check_names_of_kernel(&under.gates, &plan)?;
     let lens = Lens { plugin, model: machine, scratch: lab.places.scratch.clone() };
     let (target, naming) = counting(first, &shapes, lens, vmlinux, lab)?;
     let run = LensRun {

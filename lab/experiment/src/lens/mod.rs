@@ -16,7 +16,7 @@ mod types;
 pub use calibrate::{Calibration, calibrate};
 pub use costs::MEASURED;
 pub use faultline_targets::program_files::With;
-pub use gates::under_lens;
+pub use gates::counted;
 pub use kernel::kernel;
 pub use program::program;
 pub use request::{Gates, GuestRequest, LensKernelRequest, LensProgramRequest, ModelRequest, USUAL_SEED, UnderLens};

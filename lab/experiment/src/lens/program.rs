@@ -15,7 +15,7 @@ use faultline_model::machine::{Guest, Machine, MachineShape, counted_boot_limit}
 use faultline_model::record::RunId;
 use faultline_model::subject::{Subject, SubjectKind};
 use faultline_runner::lens::{ImagesInGuest, Naming, THREADS, plan_program};
-use faultline_symbols::{Image, Kallsyms};
+use faultline_symbols::{DebugDirectories, Image, Kallsyms};
 use faultline_targets::Target;
 use faultline_targets::counting::{CountedProgram, CountingGuest, Lens, MachineModel};
 use faultline_targets::program_files::{ProgramFiles, With};
@@ -61,6 +61,11 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
             with: wanted.with.iter().map(with_as_saved).collect(),
             environment: environment.clone(),
             kernel_too: wanted.kernel_too,
+            debug_directories: wanted
+                .debug_directories
+                .iter()
+                .map(|path| path.to_string_lossy().into_owned())
+                .collect(),
             files_sha256: files.sha256().map_err(Error::target_as_usage)?,
         }),
         ..model::to_count_again(&machine, saved(files.program())?, saved(&plugin)?, &under.gates)
@@ -71,11 +76,13 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
     let asked = run::request(under, threads, again);
     let plan = plan_program(&asked, &name(files.program()))?;
     let own = || Image::read(files.program()).ok();
-    gates::check_names(&under.gates, &plan, &|name| own().is_some_and(|image| image.has_structure(name)))?;
+    let is_own = |name: &str| own().is_some_and(|image| image.has_structure(name));
+    gates::check_types_of_program(&under.gates, &plan, &is_own)?;
     let program =
         CountedProgram { files: Arc::new(files), directory, environment, is_whole, kernel_too: wanted.kernel_too };
     let lens = Lens { plugin, model: machine, scratch: lab.places.scratch.clone() };
-    let (target, naming) = counting(machine_request(guest, kernel), &shapes, program, lens, lab)?;
+    let debug = DebugDirectories::new(&wanted.debug_directories);
+    let (target, naming) = counting(machine_request(guest, kernel), &shapes, (program, debug), lens, lab)?;
     let run = LensRun {
         plan: &plan,
         subject: &subject,
@@ -127,7 +134,9 @@ pub(super) fn again(
         is_whole: again.whole,
         kernel_too: saved_guest.kernel_too,
     };
-    let (target, naming) = counting(machine_request(guest.clone(), kernel), &shapes, program, lens, lab)?;
+    let debug: Vec<PathBuf> = saved_guest.debug_directories.iter().map(PathBuf::from).collect();
+    let debug = DebugDirectories::new(&debug);
+    let (target, naming) = counting(machine_request(guest.clone(), kernel), &shapes, (program, debug), lens, lab)?;
     Ok((Box::new(target), naming))
 }
 
@@ -171,7 +180,7 @@ fn threads(request: &LensProgramRequest) -> Result<Vec<u32>, Error> {
 fn counting(
     machine: MachineRequest,
     shapes: &[MachineShape],
-    program: CountedProgram,
+    (program, debug): (CountedProgram, DebugDirectories),
     lens: Lens,
     lab: &Lab<'_>,
 ) -> Result<(CountingGuest, Naming), Error> {
@@ -180,7 +189,7 @@ fn counting(
     let first = QemuMachine::start_for_programs(machine, paths, emulator(lab.places)?, lab.stop).map_err(stopped)?;
     let symbols = if program.kernel_too { first.symbols(lab.stop).map_err(stopped)? } else { Vec::new() };
     let shapes: Vec<_> = shapes.iter().map(|&shape| (shape, counted_boot_limit(shape.cpus()))).collect();
-    let images = ImagesInGuest::new(program.files.clone());
+    let images = ImagesInGuest::new(program.files.clone(), debug);
     let target = CountingGuest::for_program(first, &shapes, program, lens, &symbols)?;
     let kernel = match symbols.is_empty() {
         true => None,

@@ -106,6 +106,8 @@ pub struct GuestRequest {
     pub environment: Vec<(String, String)>,
     /// Count the kernel too.
     pub kernel_too: bool,
+    /// Directories with debug files, absolute, in which names are searched for before the system's.
+    pub debug_directories: Vec<PathBuf>,
     /// The kernel's image; the default one if `None`.
     pub kernel: Option<PathBuf>,
     /// Further parameters for the kernel.

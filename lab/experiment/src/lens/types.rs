@@ -16,12 +16,28 @@ pub fn types(run: RunId, asked: &[String], cpus: Option<u32>, places: &Places) -
 
 fn hint(error: &TypesError) -> String {
     match error {
-        TypesError::NoSuchCount { .. } => "`faultline show` lists the run's numbers of CPUs".to_owned(),
-        TypesError::NoFigures { .. } => "`faultline show` tells why".to_owned(),
+        TypesError::NoSuchCount { run, .. } => format!("`faultline show {run}` lists the run's numbers of CPUs"),
+        TypesError::NoFigures { run } => format!("`faultline show {run}` tells why"),
         TypesError::NoSuchType { known, .. } if known.is_empty() => "no type is known of what moved".to_owned(),
-        TypesError::NoSuchType { known, .. } => {
-            format!("`faultline lens types RUN` lists them: {}, …", known.join(", "))
+        TypesError::NoSuchType { run, known, .. } => {
+            format!("`faultline lens types {run}` lists them: {}, …", known.join(", "))
         }
         TypesError::NotCounted { .. } => "an older version counted it; count it again".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_name_the_run() {
+        let no_type = |known: &[&str]| {
+            let known = known.iter().map(|&name| name.to_owned()).collect();
+            hint(&TypesError::NoSuchType { run: 7, name: "x".to_owned(), known })
+        };
+        assert_eq!(no_type(&["mm_struct", "zone"]), "`faultline lens types 7` lists them: mm_struct, zone, …");
+        assert_eq!(no_type(&[]), "no type is known of what moved");
+        assert_eq!(hint(&TypesError::NoFigures { run: 7 }), "`faultline show 7` tells why");
     }
 }

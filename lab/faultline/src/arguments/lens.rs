@@ -197,6 +197,10 @@ pub(crate) struct ProgramGuest {
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     pub(crate) env: Vec<(String, String)>,
 
+    /// Look for separate debug files here, then in /usr/lib/debug; can be repeated. They stay on the host
+    #[arg(long, value_name = "DIR", value_parser = directory)]
+    pub(crate) debug_dir: Vec<PathBuf>,
+
     /// The kernel's image [default: that of FAULTLINE_KERNEL, otherwise the newest in /boot]
     #[arg(long, value_name = "IMAGE")]
     pub(crate) kernel: Option<PathBuf>,
@@ -338,6 +342,13 @@ fn with(text: &str) -> Result<With, String> {
         return Err("write it PATH, or PATH=GUESTPATH with an absolute path in the guest".to_owned());
     }
     Ok(With { source: source.into(), place })
+}
+
+fn directory(text: &str) -> Result<PathBuf, String> {
+    match std::path::absolute(text) {
+        Ok(path) if path.is_dir() => Ok(path),
+        _ => Err("there is no such directory".to_owned()),
+    }
 }
 
 fn variable(text: &str) -> Result<(String, String), String> {

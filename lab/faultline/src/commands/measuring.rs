@@ -43,6 +43,7 @@ pub(super) fn conduct(
     experiment: impl FnOnce(&mut Lab<'_>) -> Result<Measured, Error>,
 ) -> Result<Option<Conclusion>, Failure> {
     conduct.output.as_deref().map_or(Ok(()), output::check_file)?;
+    faultline_experiment::check_writable(places)?;
     let stop = signals::stop_flag()?;
     let mut shown = Shown::new(conduct.quiet);
     let clock = SystemClock::default();

@@ -87,6 +87,9 @@ pub struct Layout {
     pub keyword: Keyword,
     /// Its name: `mm_struct`.
     pub name: String,
+    /// The name is written without the keyword: it is another name for the structure (`typedef`), or that of a type without members.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_alias: bool,
     /// Bytes.
     pub size: u64,
     /// Its members, in the order of their declaration.

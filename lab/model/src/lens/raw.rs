@@ -363,6 +363,19 @@ pub struct Mapping {
     pub path: String,
 }
 
+/// A function that a process generated, as it says in `/tmp/perf-PID.map`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GeneratedCode {
+    /// The process.
+    pub process: u32,
+    /// Where it begins in memory.
+    pub address: u64,
+    /// Bytes.
+    pub length: u64,
+    /// Its name.
+    pub name: String,
+}
+
 /// A whole report. Its counts are those of the operation, without `interrupt`; if that is `None`, they are of everything.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RawReport {
@@ -415,6 +428,9 @@ pub struct RawReport {
     /// Code that processes of a program in a guest mapped. The plugin does not know it; the guest's agent tells.
     #[serde(default)]
     pub mappings: Vec<Mapping>,
+    /// Functions that these processes generated, in the order in which each said so. The agent tells these too.
+    #[serde(default)]
+    pub generated: Vec<GeneratedCode>,
 }
 
 /// The part that is read first.

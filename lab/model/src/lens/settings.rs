@@ -61,6 +61,9 @@ pub struct ProgramGuest {
     pub environment: Vec<(String, String)>,
     /// The kernel is counted too.
     pub kernel_too: bool,
+    /// Directories of the host with debug files, besides the system's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub debug_directories: Vec<String>,
     /// SHA-256 of all files, in hexadecimal.
     pub files_sha256: String,
 }

@@ -94,6 +94,8 @@ pub struct TypeFigures {
     pub keyword: Keyword,
     /// Its name.
     pub name: String,
+    /// The name is written without the keyword: it is another name for the structure (`typedef`), or that of a type without members.
+    pub is_alias: bool,
     /// Bytes.
     pub size: u64,
     /// Bytes in holes and padding, of the listed members.

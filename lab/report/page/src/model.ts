@@ -882,6 +882,8 @@ export type TypeFigures = {
 keyword: Keyword,
 /** Its name. */
 name: string,
+/** The name is written without the keyword: it is another name for the structure (`typedef`), or that of a type without members. */
+is_alias: boolean,
 /** Bytes. */
 size: number,
 /** Bytes in holes and padding, of the listed members. */

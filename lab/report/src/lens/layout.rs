@@ -70,6 +70,14 @@ pub(crate) fn entries(of: &TypeFigures) -> Vec<Entry<'_>> {
     entries
 }
 
+/// A type as it is written: `struct mm_struct`, `spinlock_t`.
+pub(crate) fn type_name(of: &TypeFigures) -> String {
+    match of.is_alias {
+        true => of.name.clone(),
+        false => format!("{} {}", of.keyword.word(), of.name),
+    }
+}
+
 /// `struct mm_struct, 1048 bytes in 17 lines, 4 objects: 5.210 transfers per map, 41.2 % of all`.
 pub(crate) fn heading(of: &TypeFigures, operation: &str) -> String {
     let plural = |count: u64, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
@@ -82,9 +90,8 @@ pub(crate) fn heading(of: &TypeFigures, operation: &str) -> String {
         share => format!(", {} false sharing", figure::percent(share)),
     };
     one_line(&format!(
-        "{} {}, {} in {}{objects}: {} transfers per {operation}, {} of all{false_share}",
-        of.keyword.word(),
-        of.name,
+        "{}, {} in {}{objects}: {} transfers per {operation}, {} of all{false_share}",
+        type_name(of),
         plural(of.size, "byte"),
         plural(of.line_count.into(), "line"),
         words::transfers(of.moved.transfers),

@@ -5,7 +5,7 @@ use crate::format::Format;
 use crate::grid::escape_markdown;
 use crate::introduction;
 use crate::json::json;
-use crate::lens::layout::{self, layout};
+use crate::lens::layout::{self, layout, type_name};
 use crate::lens::{tables, words};
 use crate::one_line::one_line;
 use crate::sheet::Sheet;
@@ -130,7 +130,7 @@ pub(crate) struct TypeRow<'a> {
 /// The first types, then all others together, then data without a type. Together they are all transfers.
 pub(crate) fn rows(figures: &TypesFigures, most: usize) -> Vec<TypeRow<'_>> {
     let listed = &figures.types[..most.min(figures.types.len())];
-    let of_type = |of| TypeRow { name: one_line(&name(of)), moved: of.moved, share: of.share, of: Some(of) };
+    let of_type = |of| TypeRow { name: one_line(&type_name(of)), moved: of.moved, share: of.share, of: Some(of) };
     let mut rows: Vec<TypeRow<'_>> = listed.iter().map(of_type).collect();
     let others = figures.number.saturating_sub(listed.len() as u64);
     if others > 0 {
@@ -157,11 +157,6 @@ fn rest(name: String, share: f64, figures: &TypesFigures) -> TypeRow<'_> {
     let all = whole.filter(|(_, share)| *share > 0.0).map(|(transfers, share)| transfers / share).next().unwrap_or(0.0);
     let moved = Moved { transfers: share * all, reads: f64::NAN, writes: f64::NAN, false_share: f64::NAN };
     TypeRow { name, moved, share, of: None }
-}
-
-/// `struct mm_struct`.
-fn name(of: &TypeFigures) -> String {
-    format!("{} {}", of.keyword.word(), of.name)
 }
 
 type Column<'a> = table::Column<TypeRow<'a>>;

@@ -1,6 +1,6 @@
 //! Transfers by type on the page: a table of types, and the layout of each, cache line by cache line, with the heat of each member.
 
-use crate::lens::layout::{Entry, entries, heading, name, notes, size};
+use crate::lens::layout::{Entry, entries, heading, name, notes, size, type_name};
 use crate::lens::layout_rows::ShownRow;
 use crate::lens::types::{self, TypeRow, known};
 use crate::lens::words;
@@ -91,7 +91,7 @@ fn layout(of: &TypeFigures, operation: &str) -> Markup {
     let rows = of.lines.iter().flat_map(|line| &line.rows);
     let most = rows.map(|row| row.moved.transfers).fold(0.0, f64::max);
     let body = markup! { @for entry in entries(of) { (entry_row(&entry, most)) } };
-    table(&format!("{} {}, transfers per {operation}", of.keyword.word(), of.name), false, head, body)
+    table(&format!("{}, transfers per {operation}", type_name(of)), false, head, body)
 }
 
 fn entry_row(entry: &Entry<'_>, most: f64) -> Markup {

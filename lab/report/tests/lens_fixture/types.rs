@@ -87,6 +87,7 @@ fn mm_struct() -> TypeFigures {
     ];
     TypeFigures {
         keyword: Keyword::Struct,
+        is_alias: false,
         name: "mm_struct".into(),
         size: 168,
         unused_bytes: 11,
@@ -112,6 +113,7 @@ fn list_lru_node() -> TypeFigures {
     ];
     TypeFigures {
         keyword: Keyword::Struct,
+        is_alias: false,
         name: "list_lru_node".into(),
         size: 16,
         unused_bytes: 4,

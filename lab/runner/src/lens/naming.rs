@@ -3,7 +3,7 @@
 use faultline_model::lens::memory::PhysicalMemory;
 use faultline_model::lens::raw::RawReport;
 use faultline_model::lens::untyped::Untyped;
-use faultline_symbols::{Image, Kallsyms, KernelMemory, KernelNames, Names, ProgramNames, Survey};
+use faultline_symbols::{DebugDirectories, Image, Kallsyms, KernelMemory, KernelNames, Names, ProgramNames, Survey};
 use faultline_targets::program_files::ProgramFiles;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -35,18 +35,19 @@ pub enum Naming {
 #[derive(Debug)]
 pub struct ImagesInGuest {
     files: Arc<ProgramFiles>,
+    debug: DebugDirectories,
     read: RefCell<BTreeMap<String, Option<Rc<Image>>>>,
 }
 
 impl ImagesInGuest {
-    /// Of these files.
-    pub fn new(files: Arc<ProgramFiles>) -> Self {
-        ImagesInGuest { files, read: RefCell::default() }
+    /// Of these files, and of their debug files in directories of the host.
+    pub fn new(files: Arc<ProgramFiles>, debug: DebugDirectories) -> Self {
+        ImagesInGuest { files, debug, read: RefCell::default() }
     }
 
     /// The names in a file, by its path in the guest; `None` for what is no ELF file or not among the files.
     fn image(&self, path: &str) -> Option<Rc<Image>> {
-        let read = || Image::read(self.files.source(path)?).ok().map(Rc::new);
+        let read = || Image::read_with_debug_file(self.files.source(path)?, &self.debug).ok().map(Rc::new);
         self.read.borrow_mut().entry(path.to_owned()).or_insert_with(read).clone()
     }
 }
@@ -89,7 +90,10 @@ impl Naming {
             }
             Naming::Program { images, kernel } => {
                 let kernel = kernel.as_ref().map(|symbols| KernelNames::new(symbols.clone(), None, None, report));
-                (Box::new(ProgramNames::new(&report.mappings, |path| images.image(path), kernel)), None)
+                (
+                    Box::new(ProgramNames::new(&report.mappings, &report.generated, |path| images.image(path), kernel)),
+                    None,
+                )
             }
         }
     }

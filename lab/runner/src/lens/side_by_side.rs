@@ -113,7 +113,7 @@ where
             while self.completion == Completion::Finished && self.under_way.len() < self.run.jobs.get() {
                 let Some(item) = waiting.next() else { break };
                 if stop.is_set() {
-                    self.completion = Completion::Stopped;
+                    self.completion.change_to(Completion::Stopped);
                 } else {
                     self.begin(item, scope, &messages)?;
                 }
@@ -187,8 +187,8 @@ where
         let attempted = save_reading((self.naming, end), report, outcome, attempt, self.journal)?;
         self.journal.end_attempt(attempt, &attempted.outcome, self.clock.now())?;
         match attempted.outcome {
-            Outcome::Interrupted => self.completion = Completion::Stopped,
-            Outcome::LeftChanged { text } => self.completion = Completion::LeftChanged(text),
+            Outcome::Interrupted => self.completion.change_to(Completion::Stopped),
+            Outcome::LeftChanged { text } => self.completion.change_to(Completion::LeftChanged(text)),
             outcome => {
                 self.pace.ended(item, began);
                 self.observer.item_ends(item, &outcome, attempted.value, &self.pace.progress());

@@ -73,6 +73,8 @@ pub struct Budget {
     what: String,
     limit: f64,
     cpus: u32,
+    /// As the user wrote it.
+    written: String,
 }
 
 /// What a budget limits.
@@ -125,14 +127,13 @@ impl FromStr for Budget {
         if is_type && metric == Metric::Instructions {
             return Err(wrong("instructions are not counted by type"));
         }
-        Ok(Budget { metric, is_type, what: what.to_owned(), limit, cpus })
+        Ok(Budget { metric, is_type, what: what.to_owned(), limit, cpus, written: text.to_owned() })
     }
 }
 
 impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let prefix = if self.is_type { TYPE } else { "" };
-        write!(f, "{}:{prefix}{}<={}@{}", self.metric.word(), self.what, self.limit, self.cpus)
+        f.write_str(&self.written)
     }
 }
 
@@ -312,8 +313,14 @@ mod tests {
 
     #[test]
     fn budgets_are_read() {
-        assert_eq!(budget("fault_existing:shared<=1.5@8").to_string(), "transfers:fault_existing:shared<=1.5@8");
-        assert_eq!(budget("instructions:path_stat <= 9000 @ 4").to_string(), "instructions:path_stat<=9000@4");
+        for written in
+            ["fault_existing:shared<=1.5@8", "transfers:type:zone<=2@8", "instructions:path_stat <= 9000 @ 4"]
+        {
+            assert_eq!(budget(written).to_string(), written);
+        }
+        let path_stat = budget("instructions:path_stat <= 9000 @ 4");
+        let parts = (path_stat.metric, path_stat.what.as_str(), path_stat.limit, path_stat.cpus);
+        assert_eq!(parts, (Metric::Instructions, "path_stat", 9000.0, 4));
         assert_eq!(budget("false_sharing:prog:program<=0@2").metric, Metric::FalseSharing);
     }
 
@@ -398,7 +405,7 @@ mod tests {
         assert_eq!([of("mm_struct<=1@2"), of("false_sharing:mm_struct<=1@2")], [some("mm_struct"), some("mm_struct")]);
         assert_eq!([of("type:load<=1@2"), of("mm_struct:load:base<=1@2")], [some("load"), some("mm_struct")]);
         assert_eq!([of("ns::Pool<=1@2"), of("ns::Pool:load<=1@2")], [some("ns::Pool"), some("ns::Pool")]);
-        assert_eq!(budget("type:mm_struct<=1@2").to_string(), "transfers:type:mm_struct<=1@2");
+        assert_eq!(budget("type:mm_struct<=1@2").to_string(), "type:mm_struct<=1@2");
         let refused = |text: &str| text.parse::<Budget>().unwrap_err().problem;
         assert_eq!(refused("instructions:type:mm_struct<=1@2"), "instructions are not counted by type");
         assert_eq!(refused("type:<=1@2"), "it does not name a case or a type");

@@ -1,7 +1,7 @@
 //! A record's readings by case and number of CPUs.
 
 use crate::gather::{About, about, failure, place};
-use crate::progress::Standing;
+use crate::progress::{Standing, standings};
 use faultline_model::cell::Case;
 use faultline_model::failure::{Failure, FailureCause};
 use faultline_model::lens::reading::Reading;
@@ -42,6 +42,12 @@ impl<'a> CellReadings<'a> {
         readings.sort_by(|a, b| transfers(a).total_cmp(&transfers(b)));
         readings.get(readings.len().checked_sub(1)? / 2).copied()
     }
+}
+
+/// Whether an attempt of the run was counted to its end.
+pub fn has_counts(record: &RunRecord) -> bool {
+    let standings = standings(record);
+    cases(record, &standings).iter().flat_map(|case| &case.cells).any(|cell| !cell.readings.is_empty())
 }
 
 /// Transfers per operation.

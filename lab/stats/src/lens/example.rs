@@ -145,7 +145,7 @@ pub(crate) fn mm_struct(accesses: Vec<TypeAccess>) -> TypeReading {
     let lock =
         Member { structure: Some("rw_semaphore".into()), inner: Some(lock), ..member("mmap_lock", "rwsem_t", 64, 16) };
     let members = vec![member("flags", "int", 0, 4), member("users", "atomic_t", 8, 8), lock];
-    let layout = Layout { keyword: Keyword::Struct, name: "mm_struct".into(), size: 84, members };
+    let layout = Layout { keyword: Keyword::Struct, name: "mm_struct".into(), is_alias: false, size: 84, members };
     TypeReading { layout, begins: vec![Begins { at: 0, objects: 2 }], accesses }
 }
 

@@ -21,6 +21,7 @@ mod types;
 
 pub use baseline::{Tolerance, against};
 pub use budget::{Budget, BudgetError, check};
+pub use cells::has_counts;
 pub(crate) use cells::overlap;
 pub use compare::{compare, compare_runs};
 pub(crate) use summary::summary;

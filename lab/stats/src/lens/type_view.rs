@@ -132,7 +132,13 @@ impl Gathered {
         let accesses: Vec<TypeAccess> = self.accesses.into_values().collect();
         let bytes = accesses.iter().map(|access| access.offset + access.size).max()?;
         // A type such as `atomic_t` may be without members.
-        let bare = || Layout { keyword: Keyword::Struct, name: name.to_owned(), size: bytes, members: Vec::new() };
+        let bare = || Layout {
+            keyword: Keyword::Struct,
+            name: name.to_owned(),
+            is_alias: true,
+            size: bytes,
+            members: Vec::new(),
+        };
         Some(TypeView {
             layout: self.layout.unwrap_or_else(bare),
             begins: self.begins.into_iter().map(|(at, objects)| Begins { at, objects }).collect(),
@@ -146,7 +152,8 @@ impl Gathered {
 fn layout_of(member: &Member, name: &str) -> Option<Layout> {
     let inner = member.inner.as_ref()?;
     let members = inner.members.iter().map(|inner| moved(inner, member.offset)).collect();
-    Some(Layout { keyword: inner.keyword?, name: name.to_owned(), size: member.size, members })
+    let is_alias = member.structure.as_deref() != Some(name);
+    Some(Layout { keyword: inner.keyword?, name: name.to_owned(), is_alias, size: member.size, members })
 }
 
 fn moved(member: &Member, back: u64) -> Member {

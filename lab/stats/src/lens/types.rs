@@ -169,6 +169,7 @@ fn type_figures(reading: &Reading, view: &TypeView) -> TypeFigures {
     TypeFigures {
         keyword: view.layout.keyword,
         name: view.layout.name.clone(),
+        is_alias: view.layout.is_alias,
         size: view.layout.size,
         unused_bytes,
         moved: moved(reading, view.reads(), view.writes()),
@@ -258,6 +259,7 @@ mod tests {
     fn a_type_is_found_within_others_too() {
         let own = Layout {
             keyword: Keyword::Struct,
+            is_alias: false,
             name: "rw_semaphore".into(),
             size: 16,
             members: vec![member("count", "long", 0, 8), member("owner", "long", 8, 8)],
@@ -275,6 +277,8 @@ mod tests {
         );
         assert_eq!((row(&of, "owner").moved.reads, row(&of, "count").used_by_others, of.beside), (0.008, 0.001, 0.002));
         assert_eq!(only(&record, &["mm_struct"]).moved.reads, 0.093, "with its lock");
+        let without_keyword = |name: &str| only(&record, &[name]).is_alias;
+        assert_eq!(["rw_semaphore", "rwsem_t", "atomic_t"].map(without_keyword), [false, true, true]);
         let sum: f64 = only_all(&record).types.iter().map(|of| of.share).sum();
         assert!((sum - 0.98).abs() < 1e-9, "each transfer counts for one type: {sum}");
     }
@@ -291,7 +295,8 @@ mod tests {
             inner: inner(Keyword::Union, vec![member("lru", "long", 0, 8), member("index", "long", 0, 8)]),
             ..member("", "union", 0, 8)
         };
-        let layout = Layout { keyword: Keyword::Struct, name: "page".into(), size: 8, members: vec![union] };
+        let layout =
+            Layout { keyword: Keyword::Struct, name: "page".into(), is_alias: false, size: 8, members: vec![union] };
         let page = TypeReading { layout, begins: Vec::new(), accesses: vec![access(0, 4, 0)] };
         let of = only(&record(vec![page], Vec::new()), &[]);
         assert_eq!((row(&of, "lru").moved.reads, row(&of, "index").moved.reads), (0.004, 0.0));

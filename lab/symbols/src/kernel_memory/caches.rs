@@ -75,8 +75,8 @@ fn read(mapped: &Mapped<'_>, layouts: &Layouts) -> Option<Vec<Cache>> {
         let address = entry.wrapping_sub(list);
         let name = mapped.text(number(address, "name")?, LONGEST_NAME)?;
         let (stride, object_bytes) = (number(address, "size")?, number(address, "object_size")?);
-        // Several caches share it.
-        let is_merged = number(address, "refcount")? > 1;
+        // Several caches share it. Those that exist from the start have −1: nothing is merged with them.
+        let is_merged = number(address, "refcount")? as i32 > 1;
         let is_size_class = name.contains(SIZE_CLASS);
         let object = object_type(layouts, &name, object_bytes).filter(|_| !is_merged);
         let is_plausible = (object_bytes.max(1)..=MOST_BYTES).contains(&stride);

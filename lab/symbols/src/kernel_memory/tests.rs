@@ -195,6 +195,17 @@ fn objects_have_types_and_members() {
 }
 
 #[test]
+fn merged_caches_have_no_type_and_those_from_the_start_do() {
+    let with_users = |users: i32| {
+        let mut memory = memory();
+        memory.put(CACHES + 16, &users.to_le_bytes());
+        names(&memory).data(MM_SLAB + 128, Space::Physical, false).to_string()
+    };
+    assert_eq!(with_users(-1), "mm_struct.mmap_lock.count at 0x110000", "exempt from being merged");
+    assert_eq!(with_users(2), "mm_struct+0x80 at 0x110000", "the cache's name");
+}
+
+#[test]
 fn nodes_and_what_each_cpu_has_are_named() {
     let names = names(&memory());
     let name = |physical| names.data(physical, Space::Physical, false).name();

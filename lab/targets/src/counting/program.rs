@@ -57,6 +57,7 @@ pub(super) fn with_what_was_told(mut report: RawReport, told: Told) -> RawReport
     }
     report.forks = told.processes.saturating_sub(1);
     report.mappings = told.mappings;
+    report.generated = told.generated;
     report
 }
 

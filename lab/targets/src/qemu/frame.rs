@@ -1,6 +1,6 @@
 //! Frames, in which a guest's agent reports (docs/FORMATS.md, "What a guest says"): the reader of one line.
 
-use faultline_model::lens::raw::Mapping;
+use faultline_model::lens::raw::{GeneratedCode, Mapping};
 use std::fmt;
 
 /// The text of the agent's hello: format and version.
@@ -40,6 +40,8 @@ pub(super) enum Frame<'a> {
     Map(Mapping),
     /// Why some of these are missing.
     NoMaps(String),
+    /// A function that a process of the program generated.
+    Generated(GeneratedCode),
     /// How many processes ran, with the program.
     Processes(u64),
     /// Processes that went on after the program were killed.
@@ -100,6 +102,7 @@ fn frame<'a>(kind: &[u8], text: &'a [u8]) -> Result<Frame<'a>, NoFrame> {
         b"no-per-cpu" => Frame::NoPerCpu(words()),
         b"map" => Frame::Map(mapping(text).ok_or(NoFrame::Rubbish)?),
         b"no-maps" => Frame::NoMaps(words()),
+        b"generated" => Frame::Generated(generated(text).ok_or(NoFrame::Rubbish)?),
         b"processes" => Frame::Processes(number(text, 10).ok_or(NoFrame::Rubbish)?),
         b"left" => Frame::Left,
         b"failed" => Frame::Failed(words()),
@@ -116,6 +119,16 @@ fn mapping(text: &[u8]) -> Option<Mapping> {
     let (address, length, offset) = (next()?, next()?, next()?);
     let path = String::from_utf8_lossy(words.next()?).into_owned();
     Some(Mapping { process, address, length, offset, path })
+}
+
+/// `PROCESS ADDRESS LENGTH NAME`, address and length in hexadecimal.
+fn generated(text: &[u8]) -> Option<GeneratedCode> {
+    let mut words = text.splitn(4, |&byte| byte == b' ');
+    let process = number(words.next()?, 10)?;
+    let mut next = || number(words.next()?, 16);
+    let (address, length) = (next()?, next()?);
+    let name = String::from_utf8_lossy(words.next()?).into_owned();
+    Some(GeneratedCode { process, address, length, name })
 }
 
 fn number<N: TryFrom<u64>>(text: &[u8], radix: u32) -> Option<N> {
@@ -139,6 +152,9 @@ mod tests {
         let mapping = Mapping { process: 40, address: 0x401000, length: 0x8a000, offset: 0x1000, path: "/a b".into() };
         assert_eq!(parse(b"map 25 40 401000 8a000 1000 /a b"), Ok(Frame::Map(mapping)));
         assert_eq!(parse(b"map 5 40 40"), Err(NoFrame::Rubbish));
+        let function = GeneratedCode { process: 40, address: 0x7f00, length: 0x20, name: "JS:f *a.js:1".into() };
+        assert_eq!(parse(b"generated 23 40 7f00 20 JS:f *a.js:1"), Ok(Frame::Generated(function)));
+        assert_eq!(parse(b"generated 7 40 7f00"), Err(NoFrame::Rubbish));
     }
 
     #[test]

@@ -27,6 +27,7 @@ fn guest(arguments: &Program) -> GuestRequest {
         with: guest.with.clone(),
         environment: guest.env.clone(),
         kernel_too: arguments.kernel_too,
+        debug_directories: guest.debug_dir.clone(),
         kernel: guest.kernel.clone(),
         parameters: guest.append.clone(),
         memory_mib: guest.memory,
