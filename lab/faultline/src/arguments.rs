@@ -233,14 +233,34 @@ pub(crate) struct List {
 Examples:
   faultline show                     the newest run
   faultline show 3 --format csv      raw numbers of run 3
-  faultline show nightly             the newest run with that label")]
+  faultline show nightly             the newest run with that label
+  faultline show 7 --format folded   callers in a lens run, for flame graphs")]
 pub(crate) struct Show {
     /// The run, by number, label or commit [default: the newest]
     #[arg(value_name = "RUN", add = completing::run())]
     pub(crate) run: Option<String>,
 
-    #[command(flatten)]
-    pub(crate) format: FormatArgument,
+    /// Output format; folded: the stacks of a lens run, one line each
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = shown_parser())]
+    pub(crate) format: Shown,
+}
+
+/// How a run is shown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Shown {
+    Table(Format),
+    Folded,
+}
+
+/// The word for folded stacks.
+const FOLDED: &str = "folded";
+
+fn shown_parser() -> impl TypedValueParser<Value = Shown> {
+    let words = Format::ALL.map(Format::name).into_iter().chain([FOLDED]);
+    PossibleValuesParser::new(words).try_map(|name| match name.as_str() {
+        FOLDED => Ok(Shown::Folded),
+        name => name.parse::<Format>().map(Shown::Table),
+    })
 }
 
 #[derive(Debug, Args)]

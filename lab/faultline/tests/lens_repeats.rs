@@ -134,6 +134,8 @@ fn assert_repeats(guest: &Guest, cpus: u32) -> Left {
     assert!(quiet.report == busy.report, "the reports at {cpus} CPUs differ: {:?}", [&quiet, &busy].map(counts));
     assert_eq!(quiet.memory.len(), 1, "one region has one end");
     assert_eq!(quiet.memory, busy.memory, "{cpus} CPUs: the guest's memory");
+    let samples = report(&quiet)["samples"]["kept"].as_array().map_or(0, Vec::len);
+    assert!(samples > 100, "{samples} samples of the transfers");
     let counts = counts(&quiet);
     assert!(counts.len() == cpus as usize && counts.iter().all(|&count| count > 0), "{counts:?}");
     // Each CPU does the same work, and what a CPU does is counted as its own. One of many may also do the kernel's own work.
@@ -145,9 +147,13 @@ fn assert_repeats(guest: &Guest, cpus: u32) -> Left {
     quiet
 }
 
+fn report(left: &Left) -> Value {
+    serde_json::from_slice(&left.report).unwrap()
+}
+
 /// Instructions by CPU.
 fn counts(left: &Left) -> Vec<u64> {
-    let report: Value = serde_json::from_slice(&left.report).unwrap();
+    let report = report(left);
     let cpus = report["cpus"].as_array().unwrap();
     cpus.iter().map(|cpu| cpu["instructions"].as_u64().unwrap()).collect()
 }

@@ -32,7 +32,7 @@ pub use comparison::{comparison, comparison_gate, fitness};
 pub use facts::facts;
 pub use format::{Format, UnknownFormat};
 pub use imported::imported;
-pub use lens::{budget_table, lens_compare_table, lens_types_table};
+pub use lens::{budget_table, folded, lens_compare_table, lens_types_table};
 pub use page::{comparison_html, html};
 pub use run::run_table;
 pub use runs::runs;

@@ -82,6 +82,8 @@ pub struct Signs {
     pub times: &'static str,
     /// Between the old and the new value.
     pub arrow: &'static str,
+    /// Between a function and its caller.
+    pub called_by: &'static str,
     /// Before a negative number.
     pub minus: &'static str,
     /// Before an explanation.
@@ -100,6 +102,7 @@ pub const UNICODE: Signs = Signs {
     plus_minus: "±",
     times: "×",
     arrow: "→",
+    called_by: "←",
     minus: "−",
     dash: "—",
     micro: "µ",
@@ -114,6 +117,7 @@ pub(crate) const ASCII: Signs = Signs {
     plus_minus: "+-",
     times: "x",
     arrow: "->",
+    called_by: "<-",
     minus: "-",
     dash: "--",
     micro: "u",

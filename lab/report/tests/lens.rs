@@ -10,7 +10,7 @@ use faultline_model::plan::{RunKind, Settings};
 use faultline_model::record::{RunHead, Session};
 use faultline_model::subject::Subject;
 use faultline_model::summary::RunSummary;
-use faultline_report::{Format, Style, budget_table, html, lens_compare_table, lens_types_table, run_table};
+use faultline_report::{Format, Style, budget_table, folded, html, lens_compare_table, lens_types_table, run_table};
 use insta::assert_snapshot;
 
 const WIDE: Style = Style { width: Some(140), colour: false, unicode: true };
@@ -42,6 +42,8 @@ fn a_run_in_every_format() {
     assert_snapshot!("lens_narrow_ascii", run_table(&lens_fixture::typical(), Format::Table, &NARROW));
     assert_snapshot!("lens_csv", run_table(&lens_fixture::typical(), Format::Csv, &WIDE));
     assert_snapshot!("lens_markdown", run_table(&lens_fixture::typical(), Format::Markdown, &WIDE));
+    assert_snapshot!("lens_folded", folded(&lens_fixture::typical()).unwrap());
+    assert_eq!(folded(&lens_fixture::empty()), None);
     assert_snapshot!("lens_empty", run_table(&lens_fixture::empty(), Format::Table, &WIDE));
 }
 

@@ -265,7 +265,14 @@ fn reading() -> Reading {
         by_site: Vec::new(),
         parts: Vec::new(),
     };
-    let code = Code { function: "f".into(), offset: 1, inlined_into: None, file: Some("f.c".into()), line: Some(2) };
+    let code = Code {
+        function: "f".into(),
+        offset: 1,
+        inlined_into: None,
+        between: Vec::new(),
+        file: Some("f.c".into()),
+        line: Some(2),
+    };
     Reading {
         format: Reading::FORMAT.into(),
         operations: NonZeroU64::new(7).unwrap(),
@@ -294,6 +301,7 @@ fn reading() -> Reading {
         problems: Vec::new(),
         untyped: None,
         by_type: None,
+        callers: None,
         predicted_ns: 12.5,
         totals,
         cpus: Vec::new(),

@@ -38,7 +38,14 @@ impl Generated {
             (address < function.end).then(|| (function.name.as_str(), address - begin))
         });
         let (name, offset) = found.next()?;
-        let code = || Code { function: name.to_owned(), offset, inlined_into: None, file: None, line: None };
+        let code = || Code {
+            function: name.to_owned(),
+            offset,
+            inlined_into: None,
+            between: Vec::new(),
+            file: None,
+            line: None,
+        };
         found.all(|other| other == (name, offset)).then(code)
     }
 }

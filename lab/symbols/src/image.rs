@@ -8,7 +8,9 @@ use crate::layout::{Describe, layout, structure_at, structure_name};
 use crate::names::{InObject, Located};
 use crate::table::{Kind, Symbol, Table};
 use crate::types::{Slice, TypeAt, Types};
+use crate::unwind::eh_frame::Tables;
 use addr2line::Context;
+use faultline_model::lens::callers;
 use faultline_model::lens::data::{Code, Data};
 use faultline_model::lens::layout::Layout;
 use gimli::{Dwarf, RunTimeEndian, SectionId};
@@ -29,6 +31,8 @@ pub struct Image {
     banner: Option<String>,
     lines: Context<Slice>,
     pub(crate) types: Types,
+    /// How to find the callers of its functions.
+    pub(crate) unwinding: Option<Tables>,
 }
 
 impl std::fmt::Debug for Image {
@@ -64,6 +68,7 @@ impl Image {
             code: file.segments().filter_map(|segment| code_segment(&segment)).collect(),
             banner: banner(&file),
             lines: Context::from_arc_dwarf(dwarf.clone()).map_err(|error| damaged(&error))?,
+            unwinding: Tables::of(&file),
             types: Types::new(dwarf).map_err(|error| damaged(&error))?,
         })
     }
@@ -128,9 +133,39 @@ impl Image {
             Some(Frame { function: None, file, line }) => (symbol?.0.name.clone(), (file.clone(), *line)),
             None => (symbol?.0.name.clone(), (None, None)),
         };
-        let inlined_into = frames.get(1..).and_then(<[Frame]>::last).and_then(|frame| frame.function.clone());
+        let mut around: Vec<String> = frames.iter().skip(1).filter_map(|frame| frame.function.clone()).collect();
+        let inlined_into = around.pop();
         let (file, line) = location;
-        Some(Code { function, offset: symbol.map_or(0, |(_, offset)| offset), inlined_into, file, line })
+        Some(Code {
+            function,
+            offset: symbol.map_or(0, |(_, offset)| offset),
+            inlined_into,
+            between: around,
+            file,
+            line,
+        })
+    }
+
+    /// All functions that contain an instruction, the innermost first; none without a symbol and DWARF.
+    pub(crate) fn functions(&self, address: u64) -> Vec<callers::Frame> {
+        let symbol = || self.table.find(address, Kind::Code).map(|(symbol, _)| symbol.name.clone());
+        let frames = self.frames(address);
+        let outermost = frames.len().saturating_sub(1);
+        let named = frames.into_iter().enumerate().map(|(index, Frame { function, file, line })| {
+            let name = |file: String| file.rsplit('/').next().unwrap_or_default().to_owned();
+            callers::Frame {
+                source: file.zip(line).map(|(file, line)| format!("{}:{line}", name(file))),
+                is_inlined: index < outermost,
+                // Only the outermost function has a symbol.
+                function: function.or_else(|| symbol().filter(|_| index == outermost)),
+            }
+        });
+        let mut functions: Vec<callers::Frame> = named.collect();
+        if functions.is_empty() {
+            let by_symbol = |name| callers::Frame { function: Some(name), source: None, is_inlined: false };
+            functions.extend(symbol().map(by_symbol));
+        }
+        functions
     }
 
     /// The variable that contains `address`, with the member there and its structure if DWARF describes it.

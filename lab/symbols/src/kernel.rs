@@ -8,9 +8,11 @@ use crate::kernel_memory::{FrameUse, Survey};
 use crate::layout::{layout, structure_at, structure_name};
 use crate::names::{Described, InObject, Located, Names, StructureId};
 use crate::table::Kind;
+use crate::unwind::{Places, places};
+use faultline_model::lens::callers::Frame;
 use faultline_model::lens::data::{Code, Data};
 use faultline_model::lens::layout::Layout;
-use faultline_model::lens::raw::{RawReport, Space};
+use faultline_model::lens::raw::{RawReport, RawSample, Space};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -206,8 +208,31 @@ impl Names for KernelNames {
         let by_file = self.vmlinux.as_ref().and_then(|file| file.code(address.wrapping_sub(self.slide)));
         by_file.or_else(|| {
             let (symbol, offset) = self.symbols.table.find(address, Kind::Code)?;
-            Some(Code { function: symbol.name.clone(), offset, inlined_into: None, file: None, line: None })
+            Some(Code {
+                function: symbol.name.clone(),
+                offset,
+                inlined_into: None,
+                between: Vec::new(),
+                file: None,
+                line: None,
+            })
         })
+    }
+
+    fn frames(&self, address: u64) -> Vec<Frame> {
+        let in_file = address.wrapping_sub(self.slide);
+        let by_file = self.vmlinux.as_ref().map(|file| file.functions(in_file)).filter(|frames| !frames.is_empty());
+        by_file.unwrap_or_else(|| {
+            let symbol = self.symbols.table.find(address, Kind::Code).map(|(symbol, _)| symbol.name.clone());
+            vec![Frame { function: symbol.filter(|_| address >= KERNEL_FROM), source: None, is_inlined: false }]
+        })
+    }
+
+    fn callers(&self, sample: &RawSample) -> Places {
+        match self.survey.as_ref().and_then(|survey| survey.orc.as_deref()) {
+            Some(orc) if sample.site >= KERNEL_FROM => places(sample, |state, piece| orc.caller(state, piece)),
+            _ => Places::alone(sample),
+        }
     }
 
     fn locate(&self, address: u64, space: Space, contents: bool) -> Located {

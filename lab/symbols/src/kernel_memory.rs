@@ -16,17 +16,21 @@ pub(crate) use objects::Placed;
 use crate::kallsyms::Kallsyms;
 use crate::kernel_layout::PAGE_BYTES;
 use crate::layouts::{Layouts, TypeId};
+use crate::unwind::orc::{Form, Orc};
 use caches::Cache;
 use faultline_model::lens::memory::PhysicalMemory;
 use faultline_model::lens::untyped::Untyped;
 use frames::PageLayout;
 use mapped::Mapped;
 use objects::Search;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tasks::Task;
 
 /// More than the types of any kernel take.
 const MOST_TYPES_BYTES: u64 = 64 << 20;
+
+/// More than a table for finding callers takes, likewise.
+const MOST_ORC_BYTES: u64 = 64 << 20;
 
 /// The kernel of one image, whose memory is read once or several times.
 #[derive(Debug)]
@@ -34,12 +38,16 @@ pub struct KernelMemory {
     symbols: Arc<Kallsyms>,
     /// The types, once they were read; they are the same in each boot.
     layouts: Mutex<Option<Arc<Layouts>>>,
+    /// The tables for finding callers, once they were read; likewise. `None` within if the kernel has none.
+    orc: OnceLock<Option<Arc<Orc>>>,
 }
 
 /// A kernel's memory at one moment.
 #[derive(Debug)]
 pub struct Survey {
     pub(crate) layouts: Arc<Layouts>,
+    /// The tables for finding callers.
+    pub(crate) orc: Option<Arc<Orc>>,
     pub(crate) caches: Vec<Cache>,
     frames: Vec<FrameUse>,
     /// Structures that no cache names, by virtual address.
@@ -63,7 +71,7 @@ pub(crate) struct Slot<'a> {
 impl KernelMemory {
     /// Of the kernel with these symbols.
     pub fn new(symbols: Arc<Kallsyms>) -> Self {
-        KernelMemory { symbols, layouts: Mutex::new(None) }
+        KernelMemory { symbols, layouts: Mutex::new(None), orc: OnceLock::new() }
     }
 
     /// Reads the memory of a machine that stands still. Fails, with the reason, if the kernel does not describe its types or
@@ -89,7 +97,9 @@ impl KernelMemory {
         let (direct_map, record_bytes) = (mapped.direct_map, pages.bytes);
         let mut tasks = tasks.tasks;
         tasks.sort_by_key(|task| task.stack);
+        let orc = self.orc.get_or_init(|| self.read_orc(&mapped, &layouts).map(Arc::new)).clone();
         Ok(Survey {
+            orc,
             layouts,
             caches,
             frames,
@@ -115,15 +125,26 @@ impl KernelMemory {
         if let Some(layouts) = &*known {
             return Ok(layouts.clone());
         }
-        let edge = |name: &str| self.symbols.table.address_of(name);
-        let (from, to) = edge("__start_BTF").zip(edge("__stop_BTF")).ok_or(Untyped::NoTypes)?;
-        let size = to.checked_sub(from).filter(|&size| size > 0 && size <= MOST_TYPES_BYTES).ok_or(Untyped::NoTypes)?;
-        let mut bytes = vec![0; size as usize];
-        if !mapped.read(from, &mut bytes) {
-            return Err(Untyped::NoTypes);
-        }
+        let (_, bytes) =
+            self.between(mapped, ["__start_BTF", "__stop_BTF"], MOST_TYPES_BYTES).ok_or(Untyped::NoTypes)?;
         let layouts = Arc::new(Layouts::parse(&bytes).map_err(|problem| Untyped::BadTypes { problem })?);
         Ok(known.insert(layouts).clone())
+    }
+
+    /// The tables for finding callers, from its image.
+    fn read_orc(&self, mapped: &Mapped<'_>, layouts: &Layouts) -> Option<Orc> {
+        let table = |edges| self.between(mapped, edges, MOST_ORC_BYTES);
+        let (at, places) = table(["__start_orc_unwind_ip", "__stop_orc_unwind_ip"])?;
+        let (_, entries) = table(["__start_orc_unwind", "__stop_orc_unwind"])?;
+        Orc::new(Form::described(layouts)?, at, places, entries)
+    }
+
+    /// The address and the bytes of a part of its image between two symbols; `None` if it is not there, or larger than `most_bytes`.
+    fn between(&self, mapped: &Mapped<'_>, edges: [&str; 2], most_bytes: u64) -> Option<(u64, Vec<u8>)> {
+        let [from, to] = edges.map(|name| self.symbols.table.address_of(name));
+        let size = to?.checked_sub(from?).filter(|&size| size > 0 && size <= most_bytes)?;
+        let mut bytes = vec![0; size as usize];
+        mapped.read(from?, &mut bytes).then_some((from?, bytes))
     }
 }
 

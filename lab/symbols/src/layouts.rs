@@ -228,6 +228,11 @@ impl Layouts {
         })
     }
 
+    /// The member of a structure as it is declared.
+    pub(crate) fn declared(&self, structure: TypeId, name: &str) -> Option<Declared<TypeId>> {
+        self.members(structure).iter().find(|member| member.name.as_deref() == Some(name)).map(Member::declared)
+    }
+
     fn named_member(&self, at: TypeId, name: &str, left: &mut usize, depth: usize) -> Option<Field> {
         let depth = depth.checked_sub(1)?;
         for member in self.members(at) {

@@ -5,6 +5,7 @@
 //! counts.
 
 mod by_type;
+mod callers;
 mod debug_file;
 mod demangle;
 mod error;
@@ -21,6 +22,7 @@ mod names;
 mod program;
 mod table;
 mod types;
+mod unwind;
 #[cfg(test)]
 mod written_btf;
 
@@ -33,3 +35,4 @@ pub use kernel_memory::{KernelMemory, Survey};
 pub use kernel_types::KernelTypes;
 pub use names::{InObject, Located, Names, StructureId, name_reading};
 pub use program::ProgramNames;
+pub use unwind::Places;

@@ -1,11 +1,14 @@
 //! Adds names to a report: keeps the top lines and sites of the plugin's report, with names for code and data.
 
 use crate::by_type::by_type;
+use crate::callers::callers;
 use crate::layouts::TypeId;
 use crate::types::TypeAt;
+use crate::unwind::Places;
+use faultline_model::lens::callers::Frame;
 use faultline_model::lens::data::{Code, Data};
 use faultline_model::lens::layout::Layout;
-use faultline_model::lens::raw::{RawInterrupts, RawLine, RawReport, Site, Space};
+use faultline_model::lens::raw::{RawInterrupts, RawLine, RawReport, RawSample, Site, Space};
 use faultline_model::lens::reading::{
     InterruptReading, LINES_KEPT, Line, Overlap, Part, Reading, SITES_KEPT, SITES_KEPT_OF_LINE,
 };
@@ -64,6 +67,12 @@ pub trait Names {
     /// The place of an instruction; `None` if nothing is known about it.
     fn code(&self, address: u64) -> Option<Code>;
 
+    /// All functions that contain an instruction, the innermost first; one without a name if nothing is known about it.
+    fn frames(&self, address: u64) -> Vec<Frame>;
+
+    /// The instructions by which a transfer came about, from the one that caused it to the outermost caller that is known.
+    fn callers(&self, sample: &RawSample) -> Places;
+
     /// The data that contain a byte of memory, and their type. `contents`: its page was reached through a user mapping.
     fn locate(&self, address: u64, space: Space, contents: bool) -> Located;
 
@@ -83,6 +92,8 @@ pub trait Names {
 pub fn name_reading(raw: RawReport, names: &dyn Names, operations: NonZeroU64) -> Reading {
     let by_type = raw.accesses.as_deref().map(|lines| by_type(lines, names));
     let (lines, sites) = kept(raw.lines, raw.sites, names);
+    let kept_lines: BTreeSet<u64> = lines.iter().map(|line| line.address).collect();
+    let callers = raw.samples.as_ref().map(|samples| callers(samples, &kept_lines, names));
     let interrupt = raw.interrupt.map(|RawInterrupts { totals, lines_moved, lines, sites_moving, sites }| {
         let (lines, sites) = kept(lines, sites, names);
         InterruptReading { totals, lines_moved, lines, sites_moving, sites }
@@ -115,6 +126,7 @@ pub fn name_reading(raw: RawReport, names: &dyn Names, operations: NonZeroU64) -
         sites,
         interrupt,
         by_type,
+        callers,
         overlap: Some(overlap),
         code: addresses.into_iter().filter_map(|address| Some((address, names.code(address)?))).collect(),
     }

@@ -6,9 +6,11 @@ use crate::image::Image;
 use crate::kernel::KernelNames;
 use crate::kernel_layout::KERNEL_FROM;
 use crate::names::{Described, Located, Names, StructureId};
+use crate::unwind::{Caller, Piece, Places, State, places};
+use faultline_model::lens::callers::Frame;
 use faultline_model::lens::data::{Code, Data};
 use faultline_model::lens::layout::Layout;
-use faultline_model::lens::raw::{GeneratedCode, Mapping, Space};
+use faultline_model::lens::raw::{GeneratedCode, Mapping, RawSample, Space};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -69,6 +71,12 @@ impl ProgramNames {
         self.modules.iter().enumerate().find_map(|(number, module)| Some((number, module, module.in_file(address)?)))
     }
 
+    fn caller(&self, state: &State, piece: &Piece<'_>) -> Caller {
+        let Some((_, module, _)) = self.module(state.place()) else { return Caller::Unknown };
+        let Some(tables) = &module.image.unwinding else { return Caller::Unknown };
+        tables.caller(state, module.base, piece)
+    }
+
     /// Bytes from the end of the program's variables, if there is its heap.
     fn heap(&self, address: u64) -> Option<u64> {
         let of_program = self.modules.iter().filter(|module| module.is_program);
@@ -84,9 +92,32 @@ impl Names for ProgramNames {
         }
         let Some((_, module, offset)) = self.module(address) else { return self.generated.code(address) };
         // Of a stripped library only the functions that others call have names.
-        let unnamed =
-            || Code { function: format!("[{}]", module.name), offset, inlined_into: None, file: None, line: None };
+        let unnamed = || Code {
+            function: format!("[{}]", module.name),
+            offset,
+            inlined_into: None,
+            between: Vec::new(),
+            file: None,
+            line: None,
+        };
         Some(module.image.code(offset).unwrap_or_else(unnamed))
+    }
+
+    fn frames(&self, address: u64) -> Vec<Frame> {
+        let unknown = |function| vec![Frame { function, source: None, is_inlined: false }];
+        if address >= KERNEL_FROM {
+            return self.kernel.as_ref().map_or_else(|| unknown(None), |kernel| kernel.frames(address));
+        }
+        let Some((_, module, in_file)) = self.module(address) else { return unknown(None) };
+        let functions = module.image.functions(in_file);
+        if functions.is_empty() { unknown(Some(format!("[{}]", module.name))) } else { functions }
+    }
+
+    fn callers(&self, sample: &RawSample) -> Places {
+        match &self.kernel {
+            Some(kernel) if sample.site >= KERNEL_FROM => kernel.callers(sample),
+            _ => places(sample, |state, piece| self.caller(state, piece)),
+        }
     }
 
     fn locate(&self, address: u64, space: Space, contents: bool) -> Located {

@@ -4,7 +4,7 @@ mod compiled;
 
 use compiled::Compiled;
 use faultline_model::lens::data::{Code, Data};
-use faultline_model::lens::raw::{GeneratedCode, Mapping, Space};
+use faultline_model::lens::raw::{GeneratedCode, Mapping, RawSample, Space, Stack};
 use faultline_symbols::{DebugDirectories, Image, Names, ProgramNames};
 use object::{Object, ObjectSegment, SegmentFlags, elf};
 use std::collections::BTreeSet;
@@ -237,7 +237,7 @@ fn code_that_a_program_generates_has_the_name_that_it_says() {
     let names = ProgramNames::new(&[mapping(&program, LOAD_BASE)], &[code], |_| Some(image.clone()), None);
     assert_eq!(names.code(0x7f00_0000_1010).unwrap().to_string(), "JS:add *sum.js:3");
     assert_eq!(names.code(0x7f00_0000_1040), None);
-    assert_eq!(names.code(LOAD_BASE + program.address_of("worker")).unwrap().function, "worker");
+    assert!(names.code(LOAD_BASE + program.address_of("worker")).unwrap().file.is_some(), "code of the program itself");
 }
 
 #[test]
@@ -255,6 +255,50 @@ fn memory_around_the_program_has_a_kind() {
     assert!(matches!(names.data(LOAD_BASE - 1, Space::Virtual, false), Data::Mapped { .. }));
 }
 
+/// The state of `programs/chain.c` at its end, as the program tells it.
+fn trapped(program: &Compiled) -> RawSample {
+    let output = program.output();
+    let mut words = output.lines().map(|line| u64::from_str_radix(line, 16).unwrap());
+    let registers = std::array::from_fn(|_| words.next().unwrap());
+    // The trap is an instruction of one byte.
+    let site = words.next().unwrap() - 1;
+    RawSample { cpu: 0, site, line: 0, space: Space::Virtual, registers, stack: Stack(words.collect()) }
+}
+
+/// The functions of a chain, the innermost first, and whether it is whole.
+fn chain(names: &ProgramNames, sample: &RawSample) -> (Vec<String>, bool) {
+    let places = names.callers(sample);
+    let frames = places.addresses.iter().flat_map(|&address| names.frames(address));
+    (frames.map(|frame| frame.function.unwrap_or_default()).collect(), places.is_whole)
+}
+
+#[test]
+fn callers_are_found_with_and_without_frame_pointers() {
+    for options in
+        [["-fomit-frame-pointer", "-O2"], ["-fno-omit-frame-pointer", "-O2"], ["-fomit-frame-pointer", "-O0"]]
+    {
+        let program = Compiled::new("cc", "chain.c", &[&["-g", "-static"][..], &options].concat());
+        let (functions, _) = chain(&names(&program, 0), &trapped(&program));
+        let expected = ["trap", "inner", "middle", "by_pointer"];
+        assert_eq!(functions[..4], expected, "{options:?}: {functions:?}");
+        // Between them are the functions of the C library that sort.
+        assert!(functions.iter().any(|name| name == "main"), "{options:?}: {functions:?}");
+    }
+}
+
+#[test]
+fn a_chain_ends_where_a_table_or_the_stack_does() {
+    let program = Compiled::new("cc", "chain.c", &["-g", "-static", "-O2"]);
+    let (names, sample) = (names(&program, 0), trapped(&program));
+    let (all, _) = chain(&names, &sample);
+    let mut short = sample.clone();
+    short.stack.0.truncate(2);
+    let (functions, is_whole) = chain(&names, &short);
+    assert!(functions.len() < all.len() && all.starts_with(&functions) && !is_whole, "{functions:?} of {all:?}");
+    let elsewhere = RawSample { site: LOAD_BASE, ..sample };
+    assert_eq!(chain(&names, &elsewhere), (vec![String::new()], false));
+}
+
 #[test]
 fn rust_names_are_demangled() {
     let program = Compiled::new("rustc", "counters.rs", &["-g", "-O", "--edition", "2024"]);
@@ -265,6 +309,13 @@ fn rust_names_are_demangled() {
     let code = names.code(program.address_of("bump_both")).unwrap();
     assert!(code.function.starts_with("core::sync::atomic::"), "what adds is the library's: {code:?}");
     assert_eq!(code.inlined_into.as_deref(), Some("bump_both"));
+    let frames = names.frames(program.address_of("bump_both"));
+    let functions: Vec<&str> = frames.iter().filter_map(|frame| frame.function.as_deref()).collect();
+    let around: Vec<&str> =
+        [&code.function].into_iter().chain(&code.between).chain(&code.inlined_into).map(String::as_str).collect();
+    assert_eq!(functions, around, "all functions, the innermost first");
+    let (outermost, inlined) = frames.split_last().unwrap();
+    assert!(!outermost.is_inlined && inlined.iter().all(|frame| frame.is_inlined), "{frames:?}");
 }
 
 #[test]

@@ -19,7 +19,8 @@ pub struct Cpu<'m> {
     held: Held<'m>,
     /// None if the cache is unbounded.
     cache: Option<Cache>,
-    evicted: Evicted,
+    evicted: Lines,
+    moved: Lines,
     disturbed: [Option<Disturbance>; 2],
     core: Core<'m>,
 }
@@ -35,17 +36,21 @@ pub struct Disturbance {
     pub is_lost: bool,
 }
 
-/// Lines that an access evicted: at most one for each of its parts.
+/// Lines that an access evicted, or made move: at most one for each of its parts.
 #[derive(Debug, Default)]
-struct Evicted {
+struct Lines {
     lines: [u64; 2],
     number: usize,
 }
 
-impl Evicted {
+impl Lines {
     fn add(&mut self, line: u64) {
         self.lines[self.number] = line;
         self.number += 1;
+    }
+
+    fn all(&self) -> &[u64] {
+        &self.lines[..self.number]
     }
 }
 
@@ -71,6 +76,8 @@ struct Touched {
     cost: u64,
     /// The CPU did not have the line.
     is_miss: bool,
+    /// The line moved.
+    is_transfer: bool,
     disturbance: Option<Disturbance>,
 }
 
@@ -99,7 +106,8 @@ impl Machine {
             recent: Recent::new(self.lines().nowhere()),
             held: Held::new(),
             cache: self.caches().map(Cache::new),
-            evicted: Evicted::default(),
+            evicted: Lines::default(),
+            moved: Lines::default(),
             disturbed: [None; 2],
             core: Core {
                 machine: self,
@@ -143,7 +151,12 @@ impl<'m> Cpu<'m> {
 
     /// The lines that a bounded cache evicted for the last access that changed the model.
     pub fn evicted(&self) -> &[u64] {
-        &self.evicted.lines[..self.evicted.number]
+        self.evicted.all()
+    }
+
+    /// The lines that the last access that changed the model made move to this CPU. An access that cost nothing moved none.
+    pub fn moved(&self) -> &[u64] {
+        self.moved.all()
     }
 
     /// The counts.
@@ -170,6 +183,7 @@ impl<'m> Cpu<'m> {
     fn access_slowly(&mut self, access: &Access) -> u64 {
         let (first, second) = access.parts();
         self.evicted.number = 0;
+        self.moved.number = 0;
         let (cost, disturbance) = self.touch(access, first);
         self.disturbed = [disturbance, None];
         let Some(second) = second else { return cost };
@@ -194,7 +208,10 @@ impl<'m> Cpu<'m> {
             entry.group.mark_contents();
             entry.is_contents = true;
         }
-        let Touched { cost, is_miss, disturbance } = self.core.touch(access, part, entry, copy);
+        let Touched { cost, is_miss, is_transfer, disturbance } = self.core.touch(access, part, entry, copy);
+        if is_transfer {
+            self.moved.add(part.line);
+        }
         if is_miss {
             self.make_room(part.line);
         }
@@ -243,9 +260,9 @@ impl<'m> Core<'m> {
             Kind::Read => self.read(entry, copy, part.bytes),
             Kind::Write | Kind::Atomic => self.write(entry, copy, part.bytes),
         };
+        let is_transfer = matches!(got, Got::Moved { .. });
         if part.bytes & entry.foreign != 0 {
-            let moves = matches!(got, Got::Moved { .. });
-            entry.foreign = self.questions.answer(part.line, part.bytes, moves, &mut self.tally);
+            entry.foreign = self.questions.answer(part.line, part.bytes, is_transfer, &mut self.tally);
         }
         let cost = match got {
             Got::Hit | Got::Cold => 0,
@@ -255,7 +272,7 @@ impl<'m> Core<'m> {
                 self.count_transfer(access, distance)
             }
         };
-        Touched { cost, is_miss, disturbance }
+        Touched { cost, is_miss, is_transfer, disturbance }
     }
 
     /// Returns the outcome, whether the CPU did not have the line, and what changed for others.

@@ -113,7 +113,8 @@ extern "C" fn instrument(first: usize, second: usize) {
                 lens.qemu.on_instruction(instruction, on_wait, 0);
             }
             let is_atomic = instruction::is_atomic(bytes);
-            lens.qemu.on_access(instruction, on_access_in_turn, Site { address, is_atomic }.pack());
+            let site = Site { address, is_atomic }.pack();
+            lens.qemu.on_access_with_registers(instruction, on_access_in_turn, site);
             if lens.knows_interrupts() {
                 watch_context(lens, instruction, bytes, shows == Shows::Handler);
             }
@@ -238,6 +239,8 @@ extern "C" fn on_exit(_: usize, _: usize) {
     lens.end();
     // SAFETY: this is the exit callback.
     let counters = unsafe { lens.counters() };
+    // SAFETY: this is the exit callback.
+    let samples = unsafe { lens.samples.lend() };
     let report = report::to_json(&report::Facts {
         arguments: &lens.arguments,
         machine: lens.machine,
@@ -248,6 +251,7 @@ extern "C" fn on_exit(_: usize, _: usize) {
         // SAFETY: this is the exit callback.
         clocks: (0..counters.len()).map(|cpu| unsafe { lens.pace.clock(cpu) }).collect(),
         counters,
+        samples,
         knows_interrupts: lens.knows_interrupts(),
     });
     let path = &lens.arguments.output;

@@ -9,6 +9,7 @@ use crate::lens::{LENS, Lens, MachineParts, say};
 use crate::output;
 use crate::pace::Pace;
 use crate::qemu::{Info, Missing, PluginId, Qemu};
+use crate::registers::Registers;
 use crate::scheduler::{NoTurns, Scheduler};
 use crate::turns::Grain;
 use std::ffi::{CStr, c_char, c_int};
@@ -88,7 +89,8 @@ fn install(id: PluginId, info: &Info, target: &str, arguments: &[&str]) -> Resul
     let machine = arguments.machine()?;
     let pace = Pace::new(cpus.into(), grain(&arguments), Scheduler::find(cpus.into())?);
     let parts = MachineParts { icount: Icount::find()?, housekeeping: Housekeeping::find()? };
-    LENS.set(Lens::new(qemu, id, arguments, machine, pace, parts)).map_err(|_| InstallError::Twice)?;
+    let registers = Registers::find()?;
+    LENS.set(Lens::new(qemu, id, arguments, machine, pace, parts, registers)).map_err(|_| InstallError::Twice)?;
     LENS.get().into_iter().for_each(callbacks::register);
     Ok(())
 }

@@ -8,12 +8,14 @@ use crate::event_word::EventWords;
 use crate::housekeeping::Housekeeping;
 use crate::icount::Icount;
 use crate::nest::Nest;
-use crate::pace::Pace;
+use crate::pace::{OneThread, Pace};
 use crate::qemu::{PluginId, Qemu};
 use crate::region_end::{self, RegionEnd};
+use crate::registers::Registers;
+use crate::samples::{Sample, Samples};
 use crate::site::Site;
 use crate::turns::{Step, Turns};
-use faultline_coherence::{Access, Context, Kind, LINE_BYTES, Machine};
+use faultline_coherence::{Access, Context, Kind, LINE_BYTES, Machine, Work};
 use std::cell::UnsafeCell;
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -40,6 +42,9 @@ pub(crate) struct Lens {
     /// Where interrupts enter the kernel. Set before anything is instrumented; contains none if QEMU does not tell, or if
     /// the kernel is not counted.
     pub(crate) handlers: OnceLock<Option<HashSet<u64>>>,
+    registers: Registers,
+    /// A sample of the transfers, each with the stack of its CPU.
+    pub(crate) samples: OneThread<Samples>,
     event_words: EventWords,
     counters: Box<[CounterCell]>,
     /// Whether accesses are counted at the moment.
@@ -110,16 +115,19 @@ impl Lens {
         machine: Machine,
         pace: Pace,
         machine_parts: MachineParts,
+        registers: Registers,
     ) -> Self {
         // Never freed: the CPUs borrow it, and threads may outlive any owner until the process ends.
         let machine: &'static Machine = Box::leak(Box::new(machine));
         let cpus = arguments.topology.cpus();
         Lens {
             event_words: EventWords::new(&qemu),
+            samples: OneThread::new(Samples::new(arguments.most_samples)),
             qemu,
             id,
             pace,
             machine_parts,
+            registers,
             handlers: OnceLock::new(),
             space: AddressSpace::new(),
             counters: (0..cpus).map(|cpu| CounterCell(UnsafeCell::new(Counter::new(machine.cpu(cpu))))).collect(),
@@ -326,6 +334,9 @@ impl Lens {
         if cost != 0 && is_counted && address < KERNEL {
             counter.reached.note(place.address, address);
         }
+        if cost != 0 && is_counted && access.context.work() == Work::Operation {
+            self.sample(counter, cpu, site);
+        }
         turns.pay(cost);
         let settled = &mut turns.settled;
         counter.cpu.evicted().iter().for_each(|&gone| settled.forget(cpu as usize, gone));
@@ -338,6 +349,19 @@ impl Lens {
         // The fixed map may lead elsewhere later.
         if name < FIXED_MAP {
             settled.put(cpu as usize, name, line, counter.cpu.grant(line));
+        }
+    }
+
+    /// Keeps the stack of the CPU, if a transfer by its last access belongs to the sample.
+    fn sample(&self, counter: &Counter, cpu: u32, site: Site) {
+        // SAFETY: this is a CPU's callback, and what is lent is given back at its end.
+        let samples = unsafe { self.samples.lend() };
+        for &line in counter.cpu.moved() {
+            if samples.note() {
+                // SAFETY: this is the callback of an access of the CPU that runs, registered to read registers.
+                let (registers, stack) = unsafe { self.registers.state() }.unwrap_or_else(|error| fail(error));
+                samples.keep(Sample { cpu, site: site.address, line, registers, stack });
+            }
         }
     }
 

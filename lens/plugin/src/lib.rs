@@ -7,10 +7,11 @@
 //! CPUs in step, so they interleave finely on a host with few CPUs. See the README for arguments, output and limits.
 //!
 //! - `qemu`: QEMU's C interface only; `install`, `callbacks`, `guest_clock`: the functions that QEMU calls.
+//! - `registers`: the registers and the stack of the CPU that runs.
 //! - `scheduler`, `inspector`, `icount`, `housekeeping`: functions of QEMU outside its plugin interface, for the CPUs of a
 //!   machine and its time; `memory_map`: how far QEMU's structures may be read.
 //! - `arguments`, `selection`, `gates`, `instruction`, `nest`, `site`, `turns`, `overlap`, `guest_time`, `waiting`,
-//!   `settled`, `report`: plain logic, tested without QEMU.
+//!   `settled`, `samples`, `report`: plain logic, tested without QEMU.
 //! - `lens`: what the callbacks share; `pace`: keeps CPUs in step with `turns`; `counter`: the counts of
 //!   one CPU; `address`: where its accesses go; `reached`: the addresses at which a machine's program reached lines.
 //! - `output`: the report's file.
@@ -37,7 +38,9 @@ mod pace;
 mod qemu;
 mod reached;
 mod region_end;
+mod registers;
 mod report;
+mod samples;
 mod scheduler;
 mod selection;
 mod settled;

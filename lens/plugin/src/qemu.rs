@@ -58,6 +58,8 @@ pub(crate) type MemoryCallback = extern "C" fn(c_uint, MemoryInfo, u64, *mut c_v
 
 /// `QEMU_PLUGIN_CB_NO_REGS`.
 const NO_REGISTERS: c_int = 0;
+/// `QEMU_PLUGIN_CB_R_REGS`.
+const READS_REGISTERS: c_int = 1;
 /// `QEMU_PLUGIN_MEM_RW`.
 const LOADS_AND_STORES: c_int = 3;
 
@@ -243,10 +245,34 @@ impl Qemu {
     /// # Safety
     /// As for [`Qemu::on_instruction`].
     pub(crate) unsafe fn on_access(&self, instruction: *mut Instruction, callback: MemoryCallback, data: usize) {
+        // SAFETY: as the caller promises.
+        unsafe { self.on_access_with(NO_REGISTERS, instruction, callback, data) };
+    }
+
+    /// The same for a callback that may read the CPU's registers. It costs no more: QEMU has written them to memory for the
+    /// access itself, which might fail.
+    ///
+    /// # Safety
+    /// As for [`Qemu::on_instruction`].
+    pub(crate) unsafe fn on_access_with_registers(
+        &self,
+        instruction: *mut Instruction,
+        callback: MemoryCallback,
+        data: usize,
+    ) {
+        // SAFETY: as the caller promises.
+        unsafe { self.on_access_with(READS_REGISTERS, instruction, callback, data) };
+    }
+
+    unsafe fn on_access_with(
+        &self,
+        registers: c_int,
+        instruction: *mut Instruction,
+        callback: MemoryCallback,
+        data: usize,
+    ) {
         // SAFETY: as for `on_block`.
-        unsafe {
-            (self.register_memory)(instruction, callback, NO_REGISTERS, LOADS_AND_STORES, data as *mut c_void);
-        }
+        unsafe { (self.register_memory)(instruction, callback, registers, LOADS_AND_STORES, data as *mut c_void) };
     }
 
     /// The instructions of the translation block, in order.

@@ -5,6 +5,7 @@ use crate::address::{AddressSpace, Chunks, DIRECT_MAP, KERNEL};
 use crate::arguments::Arguments;
 use crate::counter::Counter;
 use crate::overlap::Times;
+use crate::samples::{Sample, Samples};
 use faultline_coherence::{
     AccessKey, Cause, Count, CpuId, Distance, LINE_BYTES, LineReport, Machine, Report, SiteReport, Tally, WORD_BYTES,
     Work,
@@ -29,6 +30,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) clocks: Vec<u64>,
     /// By CPU.
     pub(crate) counters: Vec<&'a Counter>,
+    /// A sample of the transfers, without those of interrupts.
+    pub(crate) samples: &'a Samples,
     /// Interrupts were recognised.
     pub(crate) knows_interrupts: bool,
 }
@@ -73,6 +76,7 @@ pub(crate) fn to_json(facts: &Facts<'_>) -> Value {
         "sites": sites(&report),
         "interrupt": facts.knows_interrupts
             .then(|| interrupt(&places, &Report::of(Work::Interrupt, facts.machine, tallies()))),
+        "samples": facts.samples.is_wanted().then(|| samples(&places, facts.samples)),
     })
 }
 
@@ -89,6 +93,25 @@ fn interrupt(places: &Places<'_>, report: &Report) -> Value {
 
 fn lines(places: &Places<'_>, report: &Report) -> Vec<Value> {
     report.lines.iter().take(MOST_LISTED).map(|of| line(of, places)).collect()
+}
+
+/// The sample of the transfers, each with the state of its CPU.
+fn samples(places: &Places<'_>, samples: &Samples) -> Value {
+    let kept: Vec<Value> = samples.kept().map(|kept| sample(places, kept)).collect();
+    json!({"transfers": samples.transfers(), "one_in": samples.one_in(), "kept": kept})
+}
+
+fn sample(places: &Places<'_>, sample: &Sample) -> Value {
+    let (line, space) = places.of(sample.line);
+    let words: Vec<String> = sample.stack.iter().map(|word| format!("{word:x}")).collect();
+    json!({
+        "cpu": sample.cpu,
+        "site": sample.site,
+        "line": line,
+        "space": space,
+        "registers": sample.registers,
+        "stack": words.join(" "),
+    })
 }
 
 /// Every line that moved, with the accesses that moved it.

@@ -22,6 +22,17 @@ pub(super) fn table(conclusion: &Conclusion, format: Format) -> String {
     }
 }
 
+/// Its folded stacks. Fails if it has none.
+pub(super) fn folded(conclusion: &Conclusion) -> Result<String, Failure> {
+    let stacks = match &conclusion.what {
+        Concluded::Figures(summary) => faultline_report::folded(summary),
+        Concluded::Comparison(_) | Concluded::Fitness(_) => None,
+    };
+    let hint =
+        "`faultline lens program` and `faultline lens kernel` sample callers; `--format table` shows what this run has";
+    stacks.ok_or_else(|| Failure::usage("the run has no callers of transfers", hint))
+}
+
 /// Its page.
 pub(super) fn page(conclusion: &Conclusion) -> String {
     match &conclusion.what {

@@ -1,7 +1,7 @@
 //! `faultline show`
 
 use super::present;
-use crate::arguments::Show;
+use crate::arguments::{Show, Shown};
 use crate::failure::Failure;
 use crate::{output, places};
 use std::path::Path;
@@ -9,6 +9,10 @@ use std::process::ExitCode;
 
 pub(crate) fn show(arguments: &Show, db: Option<&Path>) -> Result<ExitCode, Failure> {
     let conclusion = present::stored(arguments.run.as_deref(), &places::found(db)?)?;
-    output::print(&present::table(&conclusion, arguments.format.format))?;
+    let text = match arguments.format {
+        Shown::Table(format) => present::table(&conclusion, format),
+        Shown::Folded => present::folded(&conclusion)?,
+    };
+    output::print(&text)?;
     Ok(ExitCode::SUCCESS)
 }

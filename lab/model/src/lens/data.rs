@@ -12,6 +12,9 @@ pub struct Code {
     pub offset: u64,
     /// The function that `function` was inlined into, and so on up to the one that has a symbol; `None` if it was not inlined.
     pub inlined_into: Option<String>,
+    /// The functions between `function` and `inlined_into`, the innermost first. They were inlined too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub between: Vec<String>,
     /// Source file.
     pub file: Option<String>,
     /// Line in it, from 1.
@@ -248,8 +251,14 @@ mod tests {
 
     #[test]
     fn code_reads_without_directories() {
-        let code =
-            Code { function: "f".into(), offset: 3, inlined_into: None, file: Some("/a/b.c".into()), line: Some(7) };
+        let code = Code {
+            function: "f".into(),
+            offset: 3,
+            inlined_into: None,
+            between: Vec::new(),
+            file: Some("/a/b.c".into()),
+            line: Some(7),
+        };
         assert_eq!(code.to_string(), "f b.c:7");
         assert_eq!(Code { line: None, ..code }.to_string(), "f");
     }

@@ -3,6 +3,7 @@
 //! `symbols` finds the names. `stats` interprets the figures.
 
 pub mod by_type;
+pub mod callers;
 pub mod comparison;
 pub mod data;
 pub mod gate;

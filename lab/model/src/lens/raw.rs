@@ -1,6 +1,10 @@
 //! The plugin's report (`faultline-lens 4`, docs/FORMATS.md). The reader is strict: it refuses a report that was cut off or made by another
 //! version, so such a report is never shown as figures.
 
+mod samples;
+
+pub use samples::{RawSample, RawSamples, Registers, Stack};
+
 use serde::{Deserialize, Serialize};
 
 /// Name of the format.
@@ -425,6 +429,9 @@ pub struct RawReport {
     pub sites: Vec<Site>,
     /// The same counts for interrupts; `None` if they were not told apart.
     pub interrupt: Option<RawInterrupts>,
+    /// A sample of the transfers with their stacks; `None` if none was wanted, and in reports of older plugins.
+    #[serde(default)]
+    pub samples: Option<RawSamples>,
     /// Code that processes of a program in a guest mapped. The plugin does not know it; the guest's agent tells.
     #[serde(default)]
     pub mappings: Vec<Mapping>,
@@ -465,6 +472,7 @@ impl RawReport {
         at_most("overlapping time", self.overlapping_time, self.busy_time)?;
         self.check_part(&self.totals, (&self.lines, self.lines_moved), (&self.sites, self.sites_moving))?;
         self.check_accesses()?;
+        self.samples.iter().try_for_each(|samples| samples.check(self.totals.transfers, self.machine.cpus))?;
         let Some(interrupt) = &self.interrupt else { return Ok(()) };
         let (lines, sites) = ((&*interrupt.lines, interrupt.lines_moved), (&*interrupt.sites, interrupt.sites_moving));
         self.check_part(&interrupt.totals, lines, sites).map_err(|text| format!("of interrupts, {text}"))

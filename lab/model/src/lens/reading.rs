@@ -1,6 +1,7 @@
 //! A report of the lens as it is saved: the top lines and sites, with names, and the number of operations.
 
 use crate::lens::by_type::ByType;
+use crate::lens::callers::Callers;
 use crate::lens::data::{Code, Data};
 use crate::lens::raw::{
     CpuTotals, CpuTransfers, LensMode, Machine, Problem, Scope, Site, SiteTransfers, Space, Totals,
@@ -129,6 +130,9 @@ pub struct Reading {
     /// The transfers of all lines by type, without those of interrupts; `None` in readings of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_type: Option<ByType>,
+    /// The callers of a sample of the transfers; `None` if there was no sample, and in readings of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub callers: Option<Callers>,
     /// When CPUs were busy at once; `None` in readings of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<Overlap>,

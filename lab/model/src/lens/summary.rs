@@ -4,6 +4,7 @@
 use crate::cell::Case;
 use crate::estimate::Estimate;
 use crate::failure::Failure;
+use crate::lens::callers::CallersFigures;
 use crate::lens::raw::{ByDistance, CpuTransfers, Problem};
 use crate::lens::settings::LensSettings;
 use crate::lens::types::TypesFigures;
@@ -19,8 +20,11 @@ use serde::{Deserialize, Serialize};
 pub struct Place {
     /// Function and source line if known, else function, else address.
     pub name: String,
-    /// The function that this one was inlined into.
+    /// The function that this one was inlined into, and so on up to the one that has a symbol.
     pub inlined_into: Option<String>,
+    /// The functions in between, the innermost first.
+    #[serde(default)]
+    pub between: Vec<String>,
     /// Transfers per operation.
     pub transfers: f64,
     /// Share of all transfers there: 0…1.
@@ -149,6 +153,9 @@ pub struct LensPoint {
     /// Its transfers by type, of all lines, at the greatest number of CPUs that has a figure. `None` at the others, and in runs of older versions.
     #[serde(default)]
     pub types: Option<TypesFigures>,
+    /// The callers of a sample of its transfers, at the greatest number of CPUs that has them. `None` at the others, and in runs of older versions.
+    #[serde(default)]
+    pub callers: Option<CallersFigures>,
     /// Reasons why counts are less than was asked for, each once.
     pub problems: Vec<Problem>,
     /// Why what the kernel allocated has no names among the lines above; `None` if it has.

@@ -4,6 +4,8 @@
 import { saveButtons, type Saved } from './saving'
 import { Tooltip, type Description } from './tooltip'
 
+export type Arrow = 'ArrowLeft' | 'ArrowRight' | 'ArrowUp' | 'ArrowDown'
+
 export interface Drawing<M> {
   svg: SVGSVGElement
   /** Marks from left to right, with their place in the drawing; of a grid, row by row. */
@@ -12,6 +14,10 @@ export interface Drawing<M> {
   columns?: number
   /** By which distance the pointer finds a mark: sideways, unless it says otherwise. */
   nearest?: 'x' | 'y' | 'both'
+  /** Where an arrow key leads from a mark, in a drawing that is neither a curve nor a grid. It begins at its first mark. */
+  neighbour?(index: number, arrow: Arrow): number
+  /** The mark at a place, if marks are areas; -1 for none. */
+  at?(x: number, y: number): number
 }
 
 export interface Subject<M> extends Saved {
@@ -90,9 +96,9 @@ export class Explorer<M> {
     if (!this.locked) this.close()
   }
 
-  /** The keyboard arrives: at the last point of a curve, on which the verdict rests; at the first field of a grid, which has most. */
+  /** The keyboard arrives: at the last point of a curve, on which the verdict rests; at the first mark of a grid, which has most, or of areas. */
   private focus(): void {
-    const first = this.drawing?.columns === undefined ? (this.drawing?.marks.length ?? 0) - 1 : 0
+    const first = this.drawing?.columns === undefined && !this.drawing?.neighbour ? (this.drawing?.marks.length ?? 0) - 1 : 0
     if (this.active < 0 && this.chart.matches(':focus-visible')) this.show(first)
   }
 
@@ -100,6 +106,10 @@ export class Explorer<M> {
     if (this.locked || !this.drawing) return
     const box = this.chart.getBoundingClientRect()
     const [x, y] = [event.clientX - box.left, event.clientY - box.top]
+    if (this.drawing.at) {
+      const under = this.drawing.at(x, y)
+      return under < 0 ? this.close() : this.show(under)
+    }
     const by = this.drawing.nearest ?? 'x'
     const distances = this.drawing.marks.map((mark) => Math.hypot(by === 'y' ? 0 : mark.x - x, by === 'x' ? 0 : mark.y - y))
     const nearest = distances.indexOf(Math.min(...distances))
@@ -135,7 +145,14 @@ export class Explorer<M> {
       Enter: () => (this.active < 0 ? this.show(last) : this.lock(!this.locked)),
       Escape: () => this.close(),
     }
-    const step = this.drawing?.columns === undefined && /^Arrow(Up|Down)$/.test(event.key) ? undefined : steps[event.key]
+    const drawing = this.drawing
+    if (drawing?.neighbour && this.active >= 0) {
+      for (const arrow of ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown'] as const) {
+        steps[arrow] = () => this.show(drawing.neighbour!(this.active, arrow))
+      }
+    }
+    const isFlat = drawing?.columns === undefined && !drawing?.neighbour
+    const step = isFlat && /^Arrow(Up|Down)$/.test(event.key) ? undefined : steps[event.key]
     if (!step || last < 0 || event.altKey || event.ctrlKey || event.metaKey) return
     event.preventDefault()
     step()

@@ -1,7 +1,8 @@
-// The charts of a run under the lens: transfers per operation by number of CPUs, and the map of lines and CPUs.
+// The charts of a run under the lens: transfers per operation by number of CPUs, the map of lines and CPUs, and the flame graph of callers.
 
 import { cardsOf, titleOf } from './cards'
 import { Explorer } from './explorer'
+import { boxesOf, describeBox, drawFlame, flameSheet } from './flame'
 import { drawGrowth, describeGrowth, growthSheet } from './growth'
 import { drawMap, describeField, fieldsOf, mapSheet } from './map'
 import type { LensCurve, LensSummary } from './model'
@@ -19,6 +20,8 @@ export function exploreLens(lens: LensSummary): void {
     }
     const map = element.querySelector<HTMLElement>('.heat .chart')
     if (map) exploreMap(curve, map)
+    const flame = element.querySelector<HTMLElement>('.callers .chart')
+    if (flame) exploreFlame(curve, flame)
   }
 }
 
@@ -31,5 +34,18 @@ function exploreMap(curve: LensCurve, map: HTMLElement): void {
     describe: (field) => describeField(point, curve.operation, field),
     sheet: () => mapSheet(point, curve.operation, fields),
     title: `${titleOf(curve)}: lines and CPUs at ${point.cpus} CPUs`,
+  })
+}
+
+function exploreFlame(curve: LensCurve, flame: HTMLElement): void {
+  const point = curve.points.find((point) => point.cpus === Number(flame.dataset.cpus))
+  const callers = point?.callers
+  if (!point || !callers) return
+  const boxes = boxesOf(callers)
+  new Explorer(flame, {
+    draw: (width) => drawFlame(callers, boxes, width),
+    describe: (box) => describeBox(callers, point, curve.operation, box),
+    sheet: () => flameSheet(callers),
+    title: `${titleOf(curve)}: callers at ${point.cpus} CPUs`,
   })
 }

@@ -52,6 +52,23 @@ other_socket: number,
 /** From several places at once. */
 several: number, };
 
+/** The callers of the transfers of a point: of the repeat whose lines are shown. */
+export type CallersFigures = {
+/** Transfers from which the sample was taken: all but those of interrupts. */
+transfers: number,
+/** Transfers in the sample. */
+samples: number,
+/** One in so many transfers belongs to the sample. */
+one_in: number,
+/** Share of the samples whose callers are all known: 0…1. */
+whole_share: number,
+/** Functions, each once. */
+frames: Array<FrameFigures>,
+/** All chains, each once, the most samples first. */
+chains: Array<ChainFigures>,
+/** The chains of the top lines of which there are samples. */
+lines: Array<LineCallers>, };
+
 /** A workload's variant and what its tasks are: what one scaling curve shows. */
 export type Case = {
 /** The workload's name, as its program is called. */
@@ -99,6 +116,15 @@ workload: string,
 variant: string,
 /** What a task is. */
 mode: TaskMode, };
+
+/** Samples with one chain of callers. */
+export type ChainFigures = {
+/** The functions, by their places in [`CallersFigures::frames`]: first the one that caused the transfer, then its callers. */
+frames: Array<number>,
+/** The last one has no caller. Otherwise further callers are not known. */
+is_whole: boolean,
+/** Samples. */
+samples: number, };
 
 /** One workload of a comparison. */
 export type ComparedWorkload = {
@@ -368,6 +394,13 @@ cpus: number, } | { "problem": "unsettled" } | { "problem": "different-laws" } |
 /** The level. */
 level: number, };
 
+/** A function in a figure. */
+export type FrameFigures = {
+/** Its name; `None` if nothing is known about the address. */
+name: string | null,
+/** It was inlined into its caller. */
+is_inlined: boolean, };
+
 /** Why a frequency may change. */
 export type FrequencyReason = { "reason": "governor",
 /** The governor. */
@@ -532,6 +565,8 @@ lines: Array<LineFigures>,
 code: Array<Place>,
 /** Its transfers by type, of all lines, at the greatest number of CPUs that has a figure. `None` at the others, and in runs of older versions. */
 types: TypesFigures | null,
+/** The callers of a sample of its transfers, at the greatest number of CPUs that has them. `None` at the others, and in runs of older versions. */
+callers: CallersFigures | null,
 /** Reasons why counts are less than was asked for, each once. */
 problems: Array<Problem>,
 /** Why what the kernel allocated has no names among the lines above; `None` if it has. */
@@ -569,6 +604,17 @@ reach: Reach, } | { "kind": "too-few-points" };
 
 /** One of the two sides. */
 export type Letter = "a" | "b";
+
+/** The callers that moved a line. */
+export type LineCallers = {
+/** What the line holds where most transfers began. */
+name: string,
+/** Its address, as hexadecimal text. */
+address: string,
+/** Samples of its transfers. */
+samples: number,
+/** The chains with the most samples. */
+chains: Array<ChainFigures>, };
 
 /** A line that moved. */
 export type LineFigures = {
@@ -695,8 +741,10 @@ change: Move, };
 export type Place = {
 /** Function and source line if known, else function, else address. */
 name: string,
-/** The function that this one was inlined into. */
+/** The function that this one was inlined into, and so on up to the one that has a symbol. */
 inlined_into: string | null,
+/** The functions in between, the innermost first. */
+between: Array<string>,
 /** Transfers per operation. */
 transfers: number,
 /** Share of all transfers there: 0…1. */

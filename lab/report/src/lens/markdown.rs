@@ -2,7 +2,7 @@
 
 use crate::grid::escape_markdown;
 use crate::introduction;
-use crate::lens::{points, tables, types, words};
+use crate::lens::{callers, points, tables, types, words};
 use crate::sentences;
 use crate::style::UNICODE;
 use faultline_model::lens::summary::{LensCurve, LensSummary};
@@ -52,6 +52,10 @@ fn one(summary: &RunSummary, curve: &LensCurve) -> String {
         }
         text.push_str(&format!("\nTop lines at {at}, of {} that moved:\n\n", point.lines_moved));
         text.push_str(&tables::lines(&point.lines, SHOWN).markdown(&UNICODE));
+        if let Some(figures) = point.callers.as_ref().filter(|figures| !figures.lines.is_empty()) {
+            let table = callers::table(figures).markdown(&UNICODE);
+            text.push_str(&format!("\n{}:\n\n{table}", escape_markdown(&callers::heading(figures, point.cpus))));
+        }
         if let Some(figures) = &point.types {
             let table = types::table(types::rows(figures, SHOWN)).markdown(&UNICODE);
             text.push_str(&format!("\n{}:\n\n{table}", escape_markdown(&types::heading(figures, point.cpus))));

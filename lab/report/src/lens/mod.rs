@@ -1,5 +1,6 @@
 //! A lens run's figures, comparisons and gates in the four formats.
 
+pub(crate) mod callers;
 mod compare;
 mod gate;
 mod greatest;
@@ -13,6 +14,7 @@ mod text;
 pub(crate) mod types;
 pub(crate) mod words;
 
+pub use callers::folded;
 pub use compare::lens_compare_table;
 pub use gate::budget_table;
 pub use types::lens_types_table;

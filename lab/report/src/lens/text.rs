@@ -1,7 +1,7 @@
 //! A lens run's table for people.
 
 use crate::introduction;
-use crate::lens::{points, tables, types, words};
+use crate::lens::{callers, points, tables, types, words};
 use crate::one_line::one_line;
 use crate::sentences;
 use crate::sheet::Sheet;
@@ -98,6 +98,10 @@ fn top(sheet: &mut Sheet<'_>, operation: &str, point: &LensPoint) {
     if !point.lines.is_empty() {
         let heading = format!("top lines at {at}, of {} that moved", point.lines_moved);
         sheet.table(&heading, &tables::lines(&point.lines, SHOWN).grid(tables::form(sheet.style), sheet.style.signs()));
+    }
+    if let Some(figures) = point.callers.as_ref().filter(|figures| !figures.lines.is_empty()) {
+        let grid = callers::table(figures).grid(tables::form(sheet.style), sheet.style.signs());
+        sheet.table(&callers::heading(figures, point.cpus), &grid);
     }
     if let Some(figures) = &point.types {
         let grid = types::table(types::rows(figures, SHOWN)).grid(tables::form(sheet.style), sheet.style.signs());

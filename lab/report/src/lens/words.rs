@@ -220,12 +220,10 @@ pub(crate) fn data(line: &LineFigures) -> String {
     one_line(&format!("{}{more}", line.name))
 }
 
-/// Code by name, with the function that it was inlined into.
+/// Code by name, with the functions that it was inlined into.
 pub(crate) fn place(place: &Place) -> String {
-    one_line(&match &place.inlined_into {
-        Some(outer) => format!("{} in {outer}", place.name),
-        None => place.name.clone(),
-    })
+    let around = place.between.iter().chain(&place.inlined_into).map(|outer| format!(" in {outer}"));
+    one_line(&around.fold(place.name.clone(), |text, outer| text + &outer))
 }
 
 /// The code that moves a line, with shares: `do_fault mm.c:12 61 %, unlock 38 %`.

@@ -4,9 +4,10 @@ use crate::introduction;
 use crate::lens::{layout, seeds, words};
 use crate::one_line::one_line;
 use crate::page::document::table;
-use crate::page::{anchor, lens_types, value};
+use crate::page::{anchor, lens_callers, lens_types, value};
 use crate::style::{Tone, UNICODE};
 use faultline_model::estimate::Estimate;
+use faultline_model::lens::callers::CallersFigures;
 use faultline_model::lens::summary::{LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Place};
 use maud::{Markup, html as markup};
 
@@ -125,6 +126,7 @@ fn case(curve: &LensCurve) -> Markup {
                 div.figures.stacked {
                     (curve_figure(&name, &verdict))
                     @if let Some(point) = shown.filter(|point| !point.lines.is_empty()) { (map_figure(&name, point)) }
+                    @if let Some((point, callers)) = shown.and_then(with_callers) { (lens_callers::figure(&name, callers, point.cpus)) }
                 }
             } @else {
                 p.nothing.failed { "No figure." }
@@ -137,6 +139,7 @@ fn case(curve: &LensCurve) -> Markup {
             }
             @if let Some(point) = shown {
                 (lines(&name, point))
+                @if let Some((point, callers)) = with_callers(point) { (lens_callers::lines(&name, callers, point.cpus)) }
                 @if let Some(figures) = &point.types {
                     (lens_types::section(&name, &one_line(&curve.operation), figures, point.cpus))
                 }
@@ -149,6 +152,11 @@ fn case(curve: &LensCurve) -> Markup {
             }
         }
     }
+}
+
+/// A point with its callers, if it has any.
+fn with_callers(point: &LensPoint) -> Option<(&LensPoint, &CallersFigures)> {
+    Some((point, point.callers.as_ref()?))
 }
 
 fn noscript() -> Markup {

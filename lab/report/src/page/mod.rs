@@ -7,6 +7,7 @@ mod comparison;
 mod curve;
 mod document;
 mod lens;
+mod lens_callers;
 mod lens_types;
 mod overview;
 mod shares;

@@ -1,5 +1,6 @@
 //! Made-up runs under the lens. The figures are invented, fixed, and mean nothing.
 
+pub mod callers;
 pub mod types;
 
 use faultline_model::cell::{Case, TaskMode};
@@ -39,6 +40,7 @@ fn place(name: &str, inlined_into: Option<&str>, share: f64, all: f64) -> Place 
     Place {
         name: name.into(),
         inlined_into: inlined_into.map(str::to_owned),
+        between: Vec::new(),
         transfers: share * all,
         share,
         false_share: Some(0.25),
@@ -97,6 +99,7 @@ fn point(cpus: u32, transfers: f64, n: u32) -> LensPoint {
         problems: Vec::new(),
         failures: Vec::new(),
         types: None,
+        callers: None,
         untyped: None,
         cut_short: Vec::new(),
     }
@@ -156,6 +159,7 @@ fn failed(cpus: u32, failures: &[&str]) -> LensPoint {
         problems: Vec::new(),
         failures: failures.iter().map(|text| told(text)).collect(),
         types: None,
+        callers: None,
         untyped: None,
         cut_short: Vec::new(),
     }
@@ -218,6 +222,7 @@ pub fn typical() -> RunSummary {
         failed(64, &["guest hung\nafter boot"]),
     ];
     points[3].types = Some(types::types());
+    points[3].callers = Some(callers::callers());
     points[4].cut_short = vec![cut_short(Outcome::NotStarted { text: "guest hung\nafter boot".into() })];
     let stall = "CPU 3 stood at clock 123 for 10 s; from then on CPUs were not kept in step";
     points[3].problems.push(Problem { kind: "stall".into(), text: stall.into() });
@@ -290,6 +295,8 @@ pub fn hostile() -> RunSummary {
     point.lines[1].held[1].name = attack.into();
     point.lines[0].code[0].name = attack.into();
     point.code[0].inlined_into = Some(attack.into());
+    point.callers = Some(callers::callers());
+    point.callers.as_mut().unwrap().frames[0].name = Some(attack.into());
     point.problems.push(Problem { kind: "x".into(), text: attack.into() });
     curve.points[4].failures = vec![told(attack)];
     curve.points[4].cut_short[0].lines[0].name = attack.into();

@@ -73,6 +73,7 @@ pub(crate) fn reading(cpus: u32, operations: u64, lines: Vec<Line>) -> Reading {
         function: "work".into(),
         offset: 4,
         inlined_into: None,
+        between: Vec::new(),
         file: Some("/src/main.c".into()),
         line: Some(10),
     };
@@ -112,6 +113,7 @@ pub(crate) fn reading(cpus: u32, operations: u64, lines: Vec<Line>) -> Reading {
         sites: vec![Site { address: SITE, transfers, true_sharing: transfers, false_sharing: 0 }],
         interrupt: None,
         by_type: None,
+        callers: None,
         overlap: None,
         code: BTreeMap::from([(SITE, place)]),
     }

@@ -39,15 +39,16 @@ pub(crate) fn lines(counts: Counts<'_>, shown: usize) -> Vec<LineFigures> {
 /// The places in code with the most transfers.
 pub(crate) fn code(counts: Counts<'_>, shown: usize) -> Vec<Place> {
     let Counts { reading, totals, sites, .. } = counts;
-    let mut places: BTreeMap<(String, Option<String>), (u64, u64)> = BTreeMap::new();
+    let mut places: BTreeMap<PlaceName, (u64, u64)> = BTreeMap::new();
     for site in sites {
         let (transfers, false_sharing) = places.entry(place_name(reading, site.address)).or_default();
         *transfers += site.transfers;
         *false_sharing += site.false_sharing;
     }
-    let places = places.into_iter().map(|((name, inlined_into), (transfers, false_sharing))| Place {
-        name,
-        inlined_into,
+    let places = places.into_iter().map(|(place, (transfers, false_sharing))| Place {
+        name: place.name,
+        inlined_into: place.inlined_into,
+        between: place.between,
         transfers: reading.per_operation(transfers),
         share: share(transfers, totals.transfers),
         false_share: Some(share(false_sharing, transfers)),
@@ -55,11 +56,21 @@ pub(crate) fn code(counts: Counts<'_>, shown: usize) -> Vec<Place> {
     most_first(places.collect(), shown)
 }
 
-/// Function and source line, or the address; and what it was inlined into.
-fn place_name(reading: &Reading, address: u64) -> (String, Option<String>) {
+/// The name of a place in code.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct PlaceName {
+    /// Function and source line, or the address.
+    name: String,
+    inlined_into: Option<String>,
+    between: Vec<String>,
+}
+
+fn place_name(reading: &Reading, address: u64) -> PlaceName {
     match reading.code.get(&address) {
-        Some(code) => (code.to_string(), code.inlined_into.clone()),
-        None => (format!("{address:#x}"), None),
+        Some(code) => {
+            PlaceName { name: code.to_string(), inlined_into: code.inlined_into.clone(), between: code.between.clone() }
+        }
+        None => PlaceName { name: format!("{address:#x}"), inlined_into: None, between: Vec::new() },
     }
 }
 
@@ -99,13 +110,14 @@ pub(crate) fn code_of<'a>(
     sites: impl IntoIterator<Item = &'a SiteTransfers>,
     all: u64,
 ) -> Vec<Place> {
-    let mut places: BTreeMap<(String, Option<String>), u64> = BTreeMap::new();
+    let mut places: BTreeMap<PlaceName, u64> = BTreeMap::new();
     for site in sites {
         *places.entry(place_name(reading, site.address)).or_default() += site.transfers;
     }
-    let places = places.into_iter().map(|((name, inlined_into), transfers)| Place {
-        name,
-        inlined_into,
+    let places = places.into_iter().map(|(place, transfers)| Place {
+        name: place.name,
+        inlined_into: place.inlined_into,
+        between: place.between,
         transfers: reading.per_operation(transfers),
         share: share(transfers, all),
         false_share: None,
@@ -116,7 +128,7 @@ pub(crate) fn code_of<'a>(
 /// The first places by transfers; equal ones by name.
 fn most_first(mut places: Vec<Place>, shown: usize) -> Vec<Place> {
     places.sort_by(|a, b| {
-        let name = |place: &Place| (place.name.clone(), place.inlined_into.clone());
+        let name = |place: &Place| (place.name.clone(), place.inlined_into.clone(), place.between.clone());
         b.transfers.total_cmp(&a.transfers).then_with(|| name(a).cmp(&name(b)))
     });
     places.truncate(shown);

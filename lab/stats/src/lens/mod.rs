@@ -4,6 +4,7 @@
 
 mod baseline;
 mod budget;
+mod callers;
 mod cells;
 mod compare;
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The summary of a lens run: a point for each number of CPUs, a verdict for each case.
 
 use crate::interval::estimate;
+use crate::lens::callers;
 use crate::lens::cells::{CaseReadings, CellReadings, capacity_misses, cases, instructions, overlap, transfers};
 use crate::lens::figures::{self, Counts, share};
 use crate::lens::growth::{against_one, verdict};
@@ -33,7 +34,8 @@ pub(crate) fn summary(record: &RunRecord, standings: &[(&PlanItem, Standing<'_>)
 fn curve(case: &CaseReadings<'_>) -> LensCurve {
     let mut points: Vec<LensPoint> = case.cells.iter().map(point).collect();
     let base = points.iter().find_map(|point| point.rate).map(|rate| rate.median).filter(|&rate| rate > 0.0);
-    // Types take much room.
+    // Types and callers take much room.
+    points.iter_mut().rev().filter(|point| point.callers.is_some()).skip(1).for_each(|point| point.callers = None);
     points.iter_mut().rev().filter(|point| point.types.is_some()).skip(1).for_each(|point| point.types = None);
     for point in &mut points {
         point.speedup = point.rate.zip(base).map(|(rate, base)| rate.median / base);
@@ -73,6 +75,7 @@ fn point(cell: &CellReadings<'_>) -> LensPoint {
         lines: typical.map(|reading| figures::lines(Counts::of_operation(reading), LENS_SHOWN)).unwrap_or_default(),
         code: typical.map(|reading| figures::code(Counts::of_operation(reading), LENS_SHOWN)).unwrap_or_default(),
         types: typical.and_then(|reading| types::first(reading, TYPES_SHOWN)),
+        callers: typical.and_then(callers::figures),
         problems: problems(cell),
         untyped: typical.and_then(|reading| reading.untyped.clone()),
         failures: cell.failures.iter().cloned().map(Said::from).collect(),

@@ -3,10 +3,13 @@
 use object::{Object, ObjectSymbol};
 use std::path::Path;
 use std::process::Command;
+use tempfile::TempDir;
 
 /// A program of `tests/`, compiled with those options.
 pub struct Compiled {
     pub bytes: Vec<u8>,
+    /// Removed with it.
+    directory: TempDir,
 }
 
 impl Compiled {
@@ -17,7 +20,14 @@ impl Compiled {
         let status = Command::new(compiler).args(options).arg("-o").arg(&path).arg(source).status().unwrap();
         assert!(status.success(), "{compiler} {options:?}");
         let bytes = std::fs::read(&path).unwrap();
-        Compiled { bytes }
+        Compiled { bytes, directory }
+    }
+
+    /// What it prints.
+    #[allow(dead_code)]
+    pub fn output(&self) -> String {
+        let output = Command::new(self.directory.path().join("program")).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
     }
 
     /// The address of a symbol whose name contains `part`.

@@ -35,7 +35,11 @@ fn report() -> Value {
                 "atomic": 0, "user": 0, "contents": 0, "capacity_misses": 1},
             "lines_moved": 5, "lines": [], "sites_moving": 1,
             "sites": [{"address": 0xffff_ffff_8100_0040u64, "transfers": 2, "true_sharing": 2, "false_sharing": 0}]
-        }
+        },
+        "samples": {"transfers": 10, "one_in": 4, "kept": [{"cpu": 1, "site": 0xffff_ffff_8100_0000u64,
+            "line": 0xffff_ffff_8200_0040u64, "space": "virtual",
+            "registers": [0, 0, 0, 0, 0, 0, 5, 0xffff_c900_0000_1000u64, 0, 0, 0, 0, 0, 0, 0, u64::MAX],
+            "stack": "0 ffffffff81000000 2a"}]}
     })
 }
 
@@ -60,6 +64,21 @@ fn a_whole_report_is_read() {
     let [read, write] = &read.accesses.as_ref().unwrap()[0].by_access[..] else { panic!() };
     assert_eq!((read.offset, read.size, read.is_write, read.true_sharing, read.false_sharing), (8, 4, false, 3, 1));
     assert_eq!((read.others.as_slice(), write.is_write, write.others.len()), (&[(8, 3), (40, 1)][..], true, 0));
+}
+
+#[test]
+fn samples_have_their_stacks_and_belong_to_the_transfers() {
+    let read = parse(&report()).unwrap();
+    let samples = read.samples.as_ref().unwrap();
+    let [sample] = &samples.kept[..] else { panic!("{samples:?}") };
+    assert_eq!((sample.stack_pointer(), samples.one_in), (0xffff_c900_0000_1000, 4));
+    assert_eq!(sample.stack.0, [0, 0xffff_ffff_8100_0000, 0x2a]);
+    assert_eq!(serde_json::to_value(&read).unwrap()["samples"], report()["samples"]);
+    let said = |pointer: &str, value: Value| parse(&with(pointer, value)).unwrap_err().to_string();
+    assert!(said("/samples/transfers", json!(9)).ends_with("a sample of 9 transfers, of the 10 there are"));
+    assert!(said("/samples/one_in", json!(0)).contains("1 samples, one in 0"));
+    assert!(said("/samples/kept/0/cpu", json!(2)).ends_with("a sample of CPU 2 of 2"));
+    assert!(said("/samples/kept/0/stack", json!("0 x")).contains("'x' is no word of a stack"));
 }
 
 #[test]
@@ -135,7 +154,7 @@ fn what_is_wrong_is_said() {
 #[test]
 fn every_field_is_needed() {
     let whole = report();
-    let optional = ["program", "direct_map", "interrupt", "accesses"];
+    let optional = ["program", "direct_map", "interrupt", "accesses", "samples"];
     for field in whole.as_object().unwrap().keys().filter(|field| !optional.contains(&field.as_str())) {
         let mut lacking = whole.clone();
         lacking.as_object_mut().unwrap().remove(field);

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The registers and the stack of the CPU that runs, by the functions of QEMU's plugin interface (from QEMU 9.2 on).
+
+use crate::qemu::{Missing, function};
+use crate::samples::REGISTERS;
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::sync::OnceLock;
+
+/// Bytes of the stack that are kept.
+const STACK_BYTES: usize = 8192;
+
+/// Memory is mapped by pages of this size, or by larger ones.
+const PAGE_BYTES: u64 = 4096;
+
+/// The names of the registers, in the order of their numbers in DWARF.
+const NAMES: [&CStr; REGISTERS] = [
+    c"rax", c"rdx", c"rcx", c"rbx", c"rsi", c"rdi", c"rbp", c"rsp", c"r8", c"r9", c"r10", c"r11", c"r12", c"r13",
+    c"r14", c"r15",
+];
+
+/// The place of the stack pointer among them.
+const STACK_POINTER: usize = 7;
+
+/// A register of QEMU's.
+type Handle = *mut c_void;
+
+/// QEMU's description of a register.
+#[repr(C)]
+struct Description {
+    handle: Handle,
+    name: *const c_char,
+    feature: *const c_char,
+}
+
+/// GLib's array, as far as it is public.
+#[repr(C)]
+struct Array<T> {
+    data: *mut T,
+    length: c_uint,
+}
+
+/// The functions that tell the registers and the memory of the CPU that runs.
+pub(crate) struct Registers {
+    descriptions: unsafe extern "C" fn() -> *mut Array<Description>,
+    /// The type of its result depends on QEMU's version, and is not used.
+    read_register: unsafe extern "C" fn(Handle, *mut Array<u8>) -> c_int,
+    read_memory: unsafe extern "C" fn(u64, *mut Array<u8>, usize) -> bool,
+    new_bytes: unsafe extern "C" fn() -> *mut Array<u8>,
+    set_length: unsafe extern "C" fn(*mut Array<u8>, c_uint) -> *mut Array<u8>,
+    found: OnceLock<Found>,
+}
+
+/// What is made when registers are read first.
+struct Found {
+    handles: [Handle; REGISTERS],
+    /// Used for every read.
+    bytes: *mut Array<u8>,
+}
+
+// SAFETY: 1. QEMU's handles are numbers; 2. the bytes are touched in callbacks of CPUs alone, which come from one thread,
+// one at a time (see `OneThread`).
+unsafe impl Send for Found {}
+// SAFETY: as above.
+unsafe impl Sync for Found {}
+
+/// QEMU does not tell a register.
+#[derive(Debug, thiserror::Error)]
+#[error("this QEMU does not tell the register {0}: the lens needs version 10 or later")]
+pub(crate) struct NoRegister(String);
+
+impl Registers {
+    /// Finds the functions.
+    pub(crate) fn find() -> Result<Self, Missing> {
+        // SAFETY: the types are those of QEMU 10's include/qemu/qemu-plugin.h, and of GLib 2's garray.h.
+        unsafe {
+            Ok(Registers {
+                descriptions: function(c"qemu_plugin_get_registers")?,
+                read_register: function(c"qemu_plugin_read_register")?,
+                read_memory: function(c"qemu_plugin_read_memory_vaddr")?,
+                new_bytes: function(c"g_byte_array_new")?,
+                set_length: function(c"g_byte_array_set_size")?,
+                found: OnceLock::new(),
+            })
+        }
+    }
+
+    /// The registers of the CPU that runs, as they were before the present instruction, and the words from its stack pointer
+    /// upwards.
+    ///
+    /// # Safety
+    /// Call it in the callback of an access that was registered to read registers.
+    pub(crate) unsafe fn state(&self) -> Result<([u64; REGISTERS], Vec<u64>), NoRegister> {
+        let found = match self.found.get() {
+            Some(found) => found,
+            None => {
+                // SAFETY: as the caller promises.
+                let found = unsafe { self.look() }?;
+                self.found.get_or_init(|| found)
+            }
+        };
+        let mut registers = [0; REGISTERS];
+        for (value, (&handle, name)) in registers.iter_mut().zip(found.handles.iter().zip(NAMES)) {
+            // SAFETY: 1. the handle is QEMU's; 2. the bytes live for ever and are GLib's; 3. the callback may read registers.
+            let bytes = unsafe {
+                (self.set_length)(found.bytes, 0);
+                (self.read_register)(handle, found.bytes);
+                contents(found.bytes)
+            };
+            let bytes = bytes.try_into().map_err(|_| no_register(name))?;
+            *value = u64::from_le_bytes(bytes);
+        }
+        // SAFETY: as the caller promises.
+        let stack = unsafe { self.stack(found, registers[STACK_POINTER]) };
+        Ok((registers, stack))
+    }
+
+    /// The words of the stack, up to where nothing is mapped.
+    unsafe fn stack(&self, found: &Found, from: u64) -> Vec<u64> {
+        let mut words = Vec::new();
+        let (mut address, mut left) = (from, STACK_BYTES as u64);
+        // The words of a stack are aligned, so none reaches over the end of a page.
+        while left > 0 && from.is_multiple_of(8) {
+            let part = (PAGE_BYTES - address % PAGE_BYTES).min(left);
+            // SAFETY: 1. the bytes are GLib's, and QEMU sets their length; 2. the callback is of the CPU whose memory it is.
+            let bytes = unsafe {
+                if !(self.read_memory)(address, found.bytes, part as usize) {
+                    break;
+                }
+                contents(found.bytes)
+            };
+            words.extend(bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)));
+            (address, left) = (address.wrapping_add(part), left - part);
+        }
+        words
+    }
+
+    /// The registers by their names.
+    unsafe fn look(&self) -> Result<Found, NoRegister> {
+        // SAFETY: 1. a CPU runs, as the caller of `state` promises; 2. the array and its names are never freed here, and QEMU
+        // keeps the names for ever.
+        let descriptions = unsafe { contents((self.descriptions)()) };
+        let mut handles = [std::ptr::null_mut(); REGISTERS];
+        for (handle, name) in handles.iter_mut().zip(NAMES) {
+            // SAFETY: each description has a name that ends with a zero.
+            let is_it = |of: &&Description| unsafe { CStr::from_ptr(of.name) } == name;
+            *handle = descriptions.iter().find(is_it).ok_or_else(|| no_register(name))?.handle;
+        }
+        // SAFETY: it only allocates.
+        Ok(Found { handles, bytes: unsafe { (self.new_bytes)() } })
+    }
+}
+
+fn no_register(name: &CStr) -> NoRegister {
+    NoRegister(name.to_string_lossy().into_owned())
+}
+
+/// What an array of GLib holds.
+///
+/// # Safety
+/// `array` must be one, and its contents must stay as they are while they are used.
+unsafe fn contents<'a, T>(array: *const Array<T>) -> &'a [T] {
+    // SAFETY: 1. as the caller promises; 2. an empty array may have no memory.
+    unsafe {
+        let Array { data, length } = &*array;
+        if data.is_null() { &[] } else { std::slice::from_raw_parts(*data, *length as usize) }
+    }
+}
