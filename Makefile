@@ -7,7 +7,8 @@
 #   make bench      compares our loops with the same loops without the harness; bench-lens: the cost of the lens, and how well its counts repeat
 #                   bench-frames, bench-frames-lens, bench-frames-peers: page-frame allocators; bench-changes: the step finder and other tools;
 #                   bench-compare: live comparisons of equal sides and of known differences; bench-commands: commands beside hyperfine;
-#                   bench-lens-planted: known changes of a kernel under the lens
+#                   bench-lens-planted: known changes of a kernel under the lens; bench-lens-repeats: does each workload repeat itself exactly, and how far
+#                   counts differ from seed to seed; bench-lens-kernels: kernels of several ages, and a stock kernel's workloads
 #   make guest      builds the parts of guests in QEMU, for `--on qemu:…` and the lens; also provides the emulator
 #   make emulator   provides QEMU 10 or newer: this machine's own, or on Debian 12 that of its backports, in target/qemu
 #   make kernel     provides a kernel for guests where there is none in /boot, in target/kernels; kernels: stock kernels of several ages
@@ -24,7 +25,7 @@ FAULTLINE := target/release/faultline
 PAGE := lab/report/page
 FUZZ_SECONDS := 60
 
-.PHONY: build guest emulator kernel kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-simulated test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-changes bench-compare bench-commands bench-lens-planted install clean \
+.PHONY: build guest emulator kernel kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-simulated test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-changes bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels install clean \
 	needs-rust needs-build needs-test needs-lens needs-emulator needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
@@ -174,6 +175,17 @@ bench-lens-planted: build needs-guest guest lens
 	checks/need.sh linux-source-6.1 flex=flex bison=bison bc=bc libelf-dev libssl-dev cpio=cpio pahole=dwarves patch=patch xz=xz-utils
 	lab/faultline/benches/planted/build.sh target/planted
 	python3 lab/faultline/benches/planted/compare.py $(FAULTLINE) target/planted/bzImage target/planted/runs.sqlite
+
+# Every workload twice with one seed at 8, 64 and 32 CPUs, and with ten seeds at 8. Takes about three hours of CPU time, most of it for boots with 64 CPUs;
+# started again, it goes on.
+bench-lens-repeats: build needs-guest guest lens
+	python3 lab/faultline/benches/lens/repeats.py $(FAULTLINE) target/lens-repeats.sqlite
+	python3 lab/faultline/benches/lens/spread.py $(FAULTLINE) target/lens-repeats.sqlite
+
+# Zero-fill faults by threads under the kernels of `make kernels`, and seven workloads under a stock kernel, up to 32 CPUs. Started again, it goes on.
+bench-lens-kernels: build needs-guest guest lens kernels
+	python3 lab/faultline/benches/lens/kernels.py $(FAULTLINE) target/lens-kernels.sqlite $(foreach suite,bullseye bookworm trixie sid,target/kernels/$(suite)/vmlinuz)
+	python3 lab/faultline/benches/lens/stock.py $(FAULTLINE) target/lens-kernels.sqlite target/kernels/bookworm/vmlinuz
 
 # Compares the page-frame allocators: in time; under the lens; and with LLFree, from the checkout that LLFREE names (else it is fetched).
 bench-frames: needs-build

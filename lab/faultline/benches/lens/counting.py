@@ -1,0 +1,86 @@
+"""Runs of the lens for benchmarks. A run is kept in a database under a label. One that is there already is not made again, because it would count the
+same, and one that was interrupted goes on where it stopped."""
+
+import json
+import subprocess
+import sys
+
+# Of one run: machines of 64 CPUs take minutes each.
+LIMIT_S = 12 * 3600
+# Exit status of a run of which an execution failed. Its other counts are kept.
+FAILED = 1
+
+
+class Runs:
+    """The runs in a database, made by the command `faultline`."""
+
+    def __init__(self, faultline, database):
+        self.command = [faultline, "--db", database]
+        self.database = database
+
+    def kernel(self, label, words):
+        """Runs `faultline lens kernel` with these words, unless the run with that label is finished. Returns the label."""
+        state = self.state(label)
+        if state is None:
+            self.make(["lens", "kernel", *words, "--label", label, "--quiet"])
+        elif state != "finished":
+            self.make(["resume", label, "--quiet"])
+        if self.state(label) != "finished":
+            sys.exit(f"{label}: it did not come to its end; start this again, and it goes on")
+        return label
+
+    def state(self, label):
+        """Of the run with that label; None if there is none."""
+        try:
+            open(self.database, "rb").close()
+        except FileNotFoundError:
+            return None
+        runs = json.loads(self.told(["list", "--format", "json"]))
+        return next((run["state"] for run in runs if run["label"] == label), None)
+
+    def points(self, label):
+        """Figures of a run: by workload (`name:variant`) and number of CPUs."""
+        summary = json.loads(self.told(["show", label, "--format", "json"]))
+        return {
+            (f"{curve['workload']}:{curve['variant']}", point["cpus"]): point for curve in summary["lens"]["curves"] for point in curve["points"]
+        }
+
+    def compared(self, before, after):
+        """The cells of `faultline lens compare`."""
+        return json.loads(self.told(["lens", "compare", before, after, "--format", "json"]))["cells"]
+
+    def types(self, label, cpus):
+        """The cells of `faultline lens types`, with all types."""
+        return json.loads(self.told(["lens", "types", label, "--cpus", str(cpus), "--format", "json"]))["cells"]
+
+    def workloads(self):
+        """All workloads that can be counted, as `name:variant`: those that loop."""
+        known = json.loads(self.told(["workloads", "--format", "json"]))
+        return [f"{workload['name']}:{variant['name']}" for workload in known if workload["style"] == "loop" for variant in workload["variants"]]
+
+    def make(self, words):
+        done = subprocess.run([*self.command, *words], stdout=subprocess.DEVNULL, timeout=LIMIT_S)
+        if done.returncode not in (0, FAILED):
+            sys.exit(f"{' '.join(words)}: exit status {done.returncode}")
+
+    def told(self, words):
+        done = subprocess.run([*self.command, *words], stdout=subprocess.PIPE, text=True, timeout=LIMIT_S)
+        if done.returncode not in (0, FAILED):
+            sys.exit(f"{' '.join(words)}: exit status {done.returncode}")
+        return done.stdout
+
+
+def transfers(point):
+    """Transfers per operation; None if nothing was counted."""
+    estimate = point and point["transfers"]
+    return estimate["median"] if estimate else None
+
+
+def figure(value):
+    """With three significant digits, as in tables."""
+    if value is None:
+        return "–"
+    if value >= 1000:
+        return f"{value:.0f}"
+    text = f"{value:#.3g}".rstrip(".") if value >= 0.001 else f"{value:.4f}"
+    return "0" if float(text) == 0 else text

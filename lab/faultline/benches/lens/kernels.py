@@ -1,0 +1,80 @@
+"""Kernels of several ages in one table: zero-fill faults by threads of one process, and the locks of the address space that move.
+
+Usage: kernels.py FAULTLINE DATABASE IMAGE…
+FAULTLINE is the built command, and each IMAGE a kernel (packages/kernels.sh unpacks the distribution's). DATABASE keeps the runs: those that it has are not
+made again, and one that was interrupted goes on. Prints a table of all transfers, and for each kernel those of the locks.
+
+Until Linux 6.4 each fault takes the lock of the whole address space for reading (`mm_struct.mmap_lock`). Since then it takes that of the mapping which it
+touches (`vma_lock.lock`, since 6.15 `vm_area_struct.vm_refcnt`). Each thread touches memory of its own; but the kernel joins neighbouring mappings into one,
+whose lock their threads share.
+"""
+
+import sys
+
+from counting import Runs, figure, transfers
+
+WORKLOAD = "zero_fill:base"
+CPUS = (1, 2, 4, 8, 16, 32)
+# Pages that each thread touches.
+OPERATIONS = "1024"
+
+
+# Locks by their types, with the beginnings of their members: that of the address space, and those of a mapping.
+ADDRESS_SPACE = {"mm_struct": ("mmap_lock",)}
+MAPPING = {"vma_lock": ("lock",), "vm_area_struct": ("vm_lock", "vm_refcnt")}
+
+
+def counted(runs, image):
+    """The label of the run with that kernel."""
+    name = f"threads under {image}"
+    return runs.kernel(name, [WORKLOAD, "--mode", "thread", "--cpus", ",".join(map(str, CPUS)), "--ops", OPERATIONS, "--kernel", image])
+
+
+def release(image):
+    """Of a kernel's image, from its header (Documentation/arch/x86/boot.rst)."""
+    with open(image, "rb") as file:
+        head = file.read(0x10000)
+    at = int.from_bytes(head[0x20E:0x210], "little") + 0x200
+    return head[at : head.index(b"\0", at)].split()[0].decode()
+
+
+def of_locks(types, locks):
+    """Transfers per page by accesses to these members; None if nothing was counted."""
+    if types is None:
+        return None
+    members = (
+        (row["path"], row["moved"]["transfers"], locks[of["name"]])
+        for of in types
+        if of["name"] in locks
+        for line in of["lines"]
+        for row in line["rows"]
+    )
+    return sum(moved for path, moved, beginnings in members if path.startswith(beginnings))
+
+
+def types_at(runs, label, cpus):
+    """All types with their layouts; None if nothing was counted."""
+    cells = [cell["types"] for cell in runs.types(label, cpus) if cell["cpus"] == cpus]
+    return cells[0]["types"] if cells and cells[0] else None
+
+
+def row(what, figures):
+    print(f"| {what} | " + " | ".join(map(figure, figures)) + " |")
+
+
+def main():
+    runs = Runs(*sys.argv[1:3])
+    print("| transfers per page at … CPUs | " + " | ".join(map(str, CPUS)) + " |")
+    print("|---" + "|---:" * len(CPUS) + "|")
+    for image in sys.argv[3:]:
+        label = counted(runs, image)
+        points = runs.points(label)
+        types = [types_at(runs, label, cpus) for cpus in CPUS]
+        row(f"**{release(image)}**", (transfers(points[WORKLOAD, cpus]) for cpus in CPUS))
+        row("`mm_struct.mmap_lock`", (of_locks(all_types, ADDRESS_SPACE) for all_types in types))
+        row("a mapping's own lock", (of_locks(all_types, MAPPING) for all_types in types))
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
