@@ -8,7 +8,8 @@
 #                   bench-frames, bench-frames-lens, bench-frames-peers: page-frame allocators; bench-changes: the step finder and other tools;
 #                   bench-compare: live comparisons of equal sides and of known differences; bench-commands: commands beside hyperfine;
 #                   bench-lens-planted: known changes of a kernel under the lens; bench-lens-repeats: does each workload repeat itself exactly, and how far
-#                   counts differ from seed to seed; bench-lens-kernels: kernels of several ages, and a stock kernel's workloads
+#                   counts differ from seed to seed; bench-lens-kernels: kernels of several ages, and a stock kernel's workloads;
+#                   bench-lens-truth: predictions of the lens beside the hardware
 #   make guest      builds the parts of guests in QEMU, for `--on qemu:…` and the lens; also provides the emulator
 #   make emulator   provides QEMU 10 or newer: this machine's own, or on Debian 12 that of its backports, in target/qemu
 #   make kernel     provides a kernel for guests where there is none in /boot, in target/kernels; kernels: stock kernels of several ages
@@ -25,7 +26,7 @@ FAULTLINE := target/release/faultline
 PAGE := lab/report/page
 FUZZ_SECONDS := 60
 
-.PHONY: build guest emulator kernel kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-simulated test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-changes bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels install clean \
+.PHONY: build guest emulator kernel kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-simulated test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-changes bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
 	needs-rust needs-build needs-test needs-lens needs-emulator needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
@@ -186,6 +187,15 @@ bench-lens-repeats: build needs-guest guest lens
 bench-lens-kernels: build needs-guest guest lens kernels
 	python3 lab/faultline/benches/lens/kernels.py $(FAULTLINE) target/lens-kernels.sqlite $(foreach suite,bullseye bookworm trixie sid,target/kernels/$(suite)/vmlinuz)
 	python3 lab/faultline/benches/lens/stock.py $(FAULTLINE) target/lens-kernels.sqlite target/kernels/bookworm/vmlinuz
+
+# Predictions of the lens beside this machine: forty programs and the workloads, at 1 … all CPUs. Boots about 280 guests.
+TRUTH := lab/faultline/benches/truth
+THEORY := lab/faultline/tests/lens_program/theory
+bench-lens-truth: build needs-guest guest lens
+	mkdir -p target/truth
+	cc -g -O2 -Wall -Wextra -pthread -I workloads/harness -I $(THEORY) -o target/truth/truth $(TRUTH)/programs/*.c \
+		$(addprefix $(THEORY)/,counters.c locks.c queues.c sleepers.c)
+	python3 $(TRUTH)/truth.py $(FAULTLINE) target/truth/truth target/truth
 
 # Compares the page-frame allocators: in time; under the lens; and with LLFree, from the checkout that LLFREE names (else it is fetched).
 bench-frames: needs-build

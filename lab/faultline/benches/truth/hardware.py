@@ -1,0 +1,80 @@
+"""The hardware's side: time per operation of the programs and of the workloads, at each number of tasks."""
+
+import json
+import statistics
+import subprocess
+
+# A measurement of a program lasts about this long, so that many are not interrupted by other work.
+SHORT_NS = 300_000
+MOST_TURNS = 1 << 22
+REPEATS = 41
+LIMIT_S = 60
+
+
+def once(program, kind, tasks, turns):
+    """Nanoseconds of a run of a program, and preemptions."""
+    words = [program, kind, str(tasks), str(turns)]
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, timeout=LIMIT_S, check=True)
+    nanoseconds, preempted = map(int, done.stdout.split())
+    return nanoseconds, preempted
+
+
+def turns_for(program, kind, tasks):
+    """Turns of each task that take long enough. A multiple of eight, because items are passed eight at a time."""
+    turns = 512
+    while turns < MOST_TURNS:
+        nanoseconds = statistics.median(once(program, kind, tasks, turns)[0] for _ in range(3))
+        if nanoseconds >= SHORT_NS / 2:
+            break
+        turns *= 2
+    return turns
+
+
+def summary(values):
+    low, median, high = statistics.quantiles(values, n=4) if len(values) > 1 else values * 3
+    return {"median_ns": median, "low_ns": low, "high_ns": high, "n": len(values)}
+
+
+def of_program(program, kind, numbers):
+    """Time per operation by number of tasks, and the speed-ups. Numbers of tasks follow each other in each repeat, so that what else the machine does is alike
+    for all. A run in which a task was preempted is left out; it would be the scheduler's time."""
+    turns = {tasks: turns_for(program, kind, tasks) for tasks in numbers}
+    times = {tasks: [] for tasks in numbers}
+    preempted = dict.fromkeys(numbers, 0)
+    for _ in range(REPEATS):
+        for tasks in numbers:
+            nanoseconds, preemptions = once(program, kind, tasks, turns[tasks])
+            if preemptions:
+                preempted[tasks] += 1
+            else:
+                times[tasks].append(nanoseconds / (tasks * turns[tasks]))
+    result = {tasks: {**summary(values), "left_out": preempted[tasks]} for tasks, values in times.items() if values}
+    return {"name": kind, "of": "program", "measured": with_speedups(result)}
+
+
+def of_workloads(call, cases, numbers):
+    """The same of workloads, by `faultline run`, which mixes the order."""
+    words = ["run", *cases, "--cpus", ",".join(map(str, numbers)), "--repeats", "6", "--warmup", "50ms", "--window", "200ms"]
+    curves = json.loads(call([*words, "--interval", "50ms", "--quiet", "--format", "json"]))["curves"]
+    return [of_curve(curve) for curve in curves]
+
+
+def of_curve(curve):
+    """Times per operation, from rates with their intervals."""
+    result = {}
+    for point in curve["points"]:
+        rate = point.get("value")
+        if rate and rate["median"] > 0:
+            low, median, high = (1e9 / rate[key] for key in ("high", "median", "low"))
+            result[point["tasks"]] = {"median_ns": median, "low_ns": low, "high_ns": high, "n": rate["n"]}
+    name = f"{curve['workload']}:{curve['variant']}"
+    if curve["direction"] != "higher":
+        raise ValueError(f"{name}: not a rate")
+    return {"name": name, "of": "workload", "measured": with_speedups(result)}
+
+
+def with_speedups(result):
+    base = result.get(1)
+    for times in result.values():
+        times["speedup"] = base["median_ns"] / times["median_ns"] if base else None
+    return result

@@ -1,0 +1,47 @@
+"""The lens's side: predicted rates of the same programs and workloads, or that there is none, and why."""
+
+import json
+import subprocess
+
+# Turns of each task. What sleeps takes longer under the lens.
+TURNS = 2000
+LIMIT = "10m"
+
+
+def of_program(call, program, kind, numbers, costs):
+    words = ["lens", "program", "--threads-from", ",".join(map(str, numbers)), "--ops", str(TURNS), "--limit", LIMIT]
+    return curves(call, [*words, *costs], ["--", program, kind, "{threads}", str(TURNS)])[0]
+
+
+def of_workloads(call, cases, numbers, costs):
+    words = ["lens", "kernel", *cases, "--cpus", ",".join(map(str, numbers))]
+    return {f"{curve['workload']}:{curve['variant']}": points(curve) for curve in raw_curves(call, [*words, *costs], [])}
+
+
+def curves(call, options, command):
+    return [points(curve) for curve in raw_curves(call, options, command)]
+
+
+def raw_curves(call, options, command):
+    return json.loads(call([*options, "--quiet", "--format", "json", *command]))["lens"]["curves"]
+
+
+def points(curve):
+    """By number of tasks: the predicted speed-up, or why there is none."""
+    result = {}
+    for point in curve["points"]:
+        why = [one["kind"] for one in point.get("withheld", [])] if point["speedup"] is None else []
+        result[point["cpus"]] = {"speedup": point["speedup"], "transfers": (point["transfers"] or {}).get("median"), "withheld": why}
+    return result
+
+
+def caller(faultline, database):
+    """Calls the command with one database. Returns what it prints; a run in which a cell failed counts as far as it went."""
+
+    def call(words):
+        done = subprocess.run([faultline, "--db", database, *words], stdout=subprocess.PIPE, text=True, timeout=4 * 3600)
+        if done.returncode not in (0, 1) or not done.stdout:
+            raise RuntimeError(f"{' '.join(words)}: exit status {done.returncode}")
+        return done.stdout
+
+    return call

@@ -1,0 +1,137 @@
+"""Predictions of the lens beside the hardware: programs and workloads at 1 … this machine's CPUs, measured and predicted in one run.
+
+Usage: truth.py FAULTLINE PROGRAM DIRECTORY [KIND…]
+FAULTLINE is the built command, PROGRAM the built `truth`. DIRECTORY keeps the database of the runs, and truth.json. KINDs select programs (or `workloads`); by
+default all are measured. Prints a table for the costs measured on this machine and one for a preset, and the scores.
+Ends with 1 if a goal is missed with measured costs.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+import hardware
+import predictions
+import scores
+
+# As in programs/*.c, and those of the theory.
+PROGRAMS = [
+    *("shared", "padded", "beside", "mostly_read", "rcu", "cas_counter", "plain_beside", "spread", "statistics", "seqlock"),
+    *("ticket", "mcs", "guarded", "test_and_set", "pthread_spin", "spin_long", "spin_rare"),
+    *("futex_mutex", "mutex_long", "mutex_rare", "mutex_own", "rwlock", "rwlock_mixed", "queue"),
+    *("turn_condition", "turn_semaphores", "turn_pipes", "turn_barrier", "turn_spinning"),
+    *("spsc", "batches", "many", "deque", "stealing"),
+    *("compute", "copy", "allocate", "hand_over", "getppid", "read_file", "new_pages"),
+]
+# These start compilers, which a guest does not have, or need a command.
+NOT_COUNTED = ("compile", "tree_build", "program")
+COSTS = {"measured": ["--costs", "measured"], "laptop": ["--costs", "laptop"]}
+
+
+def numbers_of_cpus():
+    """1, 2, 4 … and all."""
+    most = len(os.sched_getaffinity(0))
+    return sorted({min(2**power, most) for power in range(most.bit_length() + 1)})
+
+
+def cases(call):
+    """Every variant of the workloads that a guest can run."""
+    listed = json.loads(call(["workloads", "--format", "json"]))
+    counted = [one for one in listed if one["name"] not in NOT_COUNTED]
+    return [f"{one['name']}:{variant['name']}" for one in counted for variant in one["variants"]]
+
+
+def said(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def measured(call, program, chosen, workloads, numbers):
+    rows = []
+    for kind in chosen:
+        said(f"measuring {kind}")
+        rows.append(hardware.of_program(program, kind, numbers))
+    if workloads:
+        said("measuring workloads")
+        rows += hardware.of_workloads(call, workloads, numbers)
+    return rows
+
+
+def predict(call, program, rows, workloads, numbers):
+    for name, costs in COSTS.items():
+        by_case = {}
+        if workloads:
+            said(f"predicting workloads with the costs {name}")
+            by_case = predictions.of_workloads(call, workloads, numbers, costs)
+        for row in rows:
+            if row["of"] == "program":
+                said(f"predicting {row['name']} with the costs {name}")
+                by_case[row["name"]] = predictions.of_program(call, program, row["name"], numbers, costs)
+            row.setdefault("predicted", {})[name] = by_case.get(row["name"], {})
+
+
+def compared(rows, costs):
+    """One row for each case at each number of tasks above 1."""
+    result = []
+    for row in rows:
+        for tasks, times in row["measured"].items():
+            predicted = row["predicted"][costs].get(tasks)
+            if tasks > 1 and times["speedup"] is not None and predicted is not None:
+                point = {"name": row["name"], "tasks": tasks, "measured": times["speedup"], "times": times}
+                result.append({**point, "predicted": predicted["speedup"], "withheld": predicted["withheld"], "transfers": predicted["transfers"]})
+    return sorted(result, key=lambda row: (row["tasks"], row["measured"]))
+
+
+def show(costs, table):
+    print(f"\n## costs: {costs}\n")
+    print("| program or workload | tasks | ns per operation (quartiles) | transfers | speed-up measured | predicted | |")
+    print("|---|---:|---:|---:|---:|---:|---|")
+    for row in table:
+        times = row["times"]
+        spread = f"{times['median_ns']:.3g} ({times['low_ns']:.3g} … {times['high_ns']:.3g})"
+        predicted, remark = "–", "withheld: " + ", ".join(row["withheld"])
+        if row["predicted"] is not None:
+            predicted, remark = f"{row['predicted']:.3g}", ""
+            if scores.ratio(row["measured"], row["predicted"]) > scores.NEAR:
+                remark = "not within 2×"
+            if scores.is_on_wrong_side(row["measured"], row["predicted"]):
+                remark = "wrong side"
+        transfers = "–" if row["transfers"] is None else f"{row['transfers']:.3g}"
+        print(f"| `{row['name']}` | {row['tasks']} | {spread} | {transfers} | {row['measured']:.3g} | {predicted} | {remark} |")
+
+
+def concluded(costs, table):
+    score = scores.scores(table)
+    missed = scores.misses(score)
+    given = score["cases"] - score["withheld"]
+    print(f"\ncosts {costs}: {given} of {score['cases']} predicted, {score['withheld']} withheld; Spearman {score['spearman']:.2f}; ", end="")
+    print(f"{score['wrong_side']} on the wrong side of 1 by more than 20 %; {score['near']} of {given} within 2×")
+    for words in missed:
+        print(f"  missed: {words}")
+    return {**score, "missed": missed}
+
+
+def main():
+    faultline, program, directory, *chosen = sys.argv[1:]
+    os.makedirs(directory, exist_ok=True)
+    call = predictions.caller(faultline, os.path.join(directory, "runs.sqlite"))
+    numbers = numbers_of_cpus()
+    if numbers == [1]:
+        sys.exit("one CPU: nothing can be compared")
+    workloads = cases(call) if not chosen or "workloads" in chosen else []
+    kinds = [kind for kind in PROGRAMS if not chosen or kind in chosen]
+    print(call(["lens", "calibrate"]), end="")
+    rows = measured(call, program, kinds, workloads, numbers)
+    predict(call, program, rows, workloads, numbers)
+    result = {"machine": subprocess.run(["lscpu"], stdout=subprocess.PIPE, text=True, check=False).stdout, "rows": rows, "scores": {}}
+    for costs in COSTS:
+        table = compared(rows, costs)
+        show(costs, table)
+        result["scores"][costs] = concluded(costs, table)
+    with open(os.path.join(directory, "truth.json"), "w", encoding="utf-8") as file:
+        json.dump(result, file, indent=1)
+    sys.exit(1 if result["scores"]["measured"]["missed"] else 0)
+
+
+if __name__ == "__main__":
+    main()
