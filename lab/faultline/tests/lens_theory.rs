@@ -131,11 +131,12 @@ fn assert_queues_and_sleepers_as_on_paper(counted: &Counted) {
     let mutex = counted.per_turn("futex_mutex");
     assert!((1.0..8.0).contains(&mutex), "mutex, {threads} threads: {mutex}");
     // Two tasks alone have these turns. The one that is woken takes the lock, and the other one takes it again to wait: 2. It reads the number of the turn and writes
-    // it: 2. It leaves the condition variable, on which it then wakes and waits itself: 1.
+    // it: 2. It leaves the condition variable, on which it then wakes and waits itself: 1. If it runs before the other one has given the lock back, it sleeps once more, on
+    // the lock: the other one takes the line to give it back, and it takes it again, which makes 2 more.
     let turns_of_two = (2 * turns) as f64;
     let condition = counted.transfers("condition").0 as f64 / turns_of_two;
     println!("condition, {threads} threads: {condition:.4} transfers per hand-over");
-    assert!((condition - 5.0).abs() < 0.3, "condition variable: {condition}");
+    assert!((4.7..7.3).contains(&condition), "condition variable: {condition}");
     // The task that posts reads the semaphore and changes it, and so does the one that has waited for it.
     let semaphores = counted.transfers("semaphores").0 as f64 / turns_of_two;
     println!("semaphores, {threads} threads: {semaphores:.4} transfers per hand-over");
@@ -177,10 +178,18 @@ fn what_spins_moves_as_on_paper() {
 
 #[test]
 #[ignore = "boots guests: make test-guest"]
-fn all_moves_as_on_paper_at_1_and_32_threads() {
-    let kinds = [SPINNING, QUEUES_AND_SLEEPERS].concat();
-    for counted in counted(&Lab::new(), "1,32", &Work { kinds: &kinds, turns: 400 }) {
+fn what_spins_moves_as_on_paper_at_1_and_32_threads() {
+    // A CPU that the timer held up ends alone, without a transfer. So many turns make that a small part.
+    for counted in counted(&Lab::new(), "1,32", &Work { kinds: SPINNING, turns: 4000 }) {
         assert_as_on_paper(&counted);
+        assert_all_is_listed(&counted);
+    }
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn queues_and_sleepers_move_as_on_paper_at_1_and_32_threads() {
+    for counted in counted(&Lab::new(), "1,32", &Work { kinds: QUEUES_AND_SLEEPERS, turns: 400 }) {
         assert_queues_and_sleepers_as_on_paper(&counted);
         assert_all_is_listed(&counted);
     }
