@@ -5,7 +5,7 @@
 #   make test-fresh README's commands, `run`, `test` and those of the lens, in a bare root file system of Debian 12 (SUITE=trixie: Debian 13); as root
 #   make test-all   also the slow tests: fuzzing, model checking, guests in an emulator, the workloads under sanitizers and for other systems
 #   make bench      compares our loops with the same loops without the harness; bench-lens: the cost of the lens, and how well its counts repeat
-#                   bench-frames, bench-frames-lens, bench-frames-peers: page-frame allocators; bench-changes: the step finder and other tools;
+#                   bench-frames, bench-frames-lens, bench-frames-peers: page-frame allocators; bench-changes: the step finder and other tools; bench-drill: searches of commits, and other tools;
 #                   bench-compare: live comparisons of equal sides and of known differences; bench-commands: commands beside hyperfine;
 #                   bench-lens-planted: known changes of a kernel under the lens; bench-lens-repeats: does each workload repeat itself exactly, and how far
 #                   counts differ from seed to seed; bench-lens-kernels: kernels of several ages, and a stock kernel's workloads;
@@ -26,7 +26,7 @@ FAULTLINE := target/release/faultline
 PAGE := lab/report/page
 FUZZ_SECONDS := 60
 
-.PHONY: build guest emulator kernel kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-simulated test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-changes bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
+.PHONY: build guest emulator kernel kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-simulated test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
 	needs-rust needs-build needs-test needs-lens needs-emulator needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
@@ -217,6 +217,13 @@ bench-changes: needs-build
 	target/step-finders/bin/pip install --quiet --disable-pip-version-check -r lab/stats/benches/changes/requirements.txt
 	target/step-finders/bin/python lab/stats/benches/changes/beside.py target/release/examples/steps
 
+# The search for the commits of a line at which a measure changed, beside `git bisect run` and `asv find`, in simulated histories.
+bench-drill: needs-build
+	$(CARGO) build --release --locked -p faultline-stats --example drill
+	python3 -m venv target/step-finders
+	target/step-finders/bin/pip install --quiet --disable-pip-version-check -r lab/stats/benches/changes/requirements.txt
+	target/step-finders/bin/python lab/stats/benches/drill/beside.py target/release/examples/drill
+
 # Live comparisons of equal sides, which must not differ, and of known differences, which must be found early; takes a quarter of an hour.
 bench-compare: build
 	python3 lab/faultline/benches/live.py $(FAULTLINE)
@@ -230,7 +237,7 @@ bench-commands: build
 	target/welch/bin/python lab/faultline/benches/commands/sequential_files.py $(FAULTLINE)
 	target/welch/bin/python lab/faultline/benches/commands/planted.py $(FAULTLINE)
 
-bench: workloads bench-frames bench-changes bench-compare bench-commands
+bench: workloads bench-frames bench-changes bench-drill bench-compare bench-commands
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads bench
 
 install: build

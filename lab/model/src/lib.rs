@@ -10,6 +10,7 @@ pub mod comparison;
 pub mod dataset;
 pub mod describe;
 pub mod direction;
+pub mod drill;
 pub mod estimate;
 pub mod facts;
 pub mod failure;

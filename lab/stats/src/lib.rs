@@ -10,6 +10,7 @@ mod counters;
 mod curve;
 pub mod datasets;
 mod disturbance;
+pub mod drill;
 pub mod fitness;
 mod gather;
 mod granule;

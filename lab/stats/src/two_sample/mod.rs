@@ -24,6 +24,6 @@ pub use means::{geometric_mean, mean};
 pub(crate) use rank_test::chance as rank_chance;
 pub(crate) use samples::no_ratio;
 pub use samples::{Boot, Conditions, Run, Samples, TwoSampleError, Workload};
-pub(crate) use signed_rank::{can_decide as signs_can_decide, chance as sign_chance};
+pub(crate) use signed_rank::{can_decide as signs_can_decide, chance as sign_chance, shift as sign_shift};
 pub use suite::{Settings, compare};
 pub(crate) use units::{Pairing, Placed, units};

@@ -1,0 +1,117 @@
+//! What is recorded of a line, by position and by build.
+
+use faultline_model::drill::{Build, Evidence, TrialResult};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Executions of a build without any value after which it counts as unusable.
+const FAILURES: usize = 3;
+
+/// What is known of a position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// It was not tried.
+    Untried,
+    /// It cannot be measured.
+    Broken,
+    /// It is measured as this build: its own, or that of a position with the same artefact.
+    Usable(Build),
+}
+
+/// An execution: its block and, unless it failed, the logarithm of its value.
+pub(super) type Execution = (u32, Option<f64>);
+
+/// A line by position and by build.
+pub(super) struct Line<'a> {
+    pub(super) evidence: &'a Evidence,
+    trials: BTreeMap<(u32, u32), TrialResult>,
+    executions: BTreeMap<Build, Vec<Execution>>,
+    positions_by_block: BTreeMap<u32, BTreeSet<u32>>,
+}
+
+impl<'a> Line<'a> {
+    pub(super) fn new(evidence: &'a Evidence) -> Self {
+        let trials = evidence.trials.iter().map(|trial| ((trial.position, trial.surroundings), trial.result)).collect();
+        let mut executions: BTreeMap<Build, Vec<Execution>> = BTreeMap::new();
+        let mut positions_by_block: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+        for measured in &evidence.measured {
+            let value = measured.value.filter(|value| *value > 0.0 && value.is_finite()).map(f64::ln);
+            executions.entry(measured.build).or_default().push((measured.block, value));
+            positions_by_block.entry(measured.block).or_default().insert(measured.build.position);
+        }
+        for executions in executions.values_mut() {
+            executions.sort_by(|x, y| x.0.cmp(&y.0).then(x.1.partial_cmp(&y.1).expect("logarithms of finite values")));
+        }
+        Line { evidence, trials, executions, positions_by_block }
+    }
+
+    /// All positions.
+    pub(super) fn positions(&self) -> impl Iterator<Item = u32> + use<> {
+        0..=self.evidence.last
+    }
+
+    /// The state of a commit in its own surroundings.
+    pub(super) fn state(&self, position: u32) -> State {
+        self.state_in(position, self.evidence.own_surroundings(position))
+    }
+
+    /// The state of a commit in the given surroundings.
+    pub(super) fn state_in(&self, position: u32, surroundings: u32) -> State {
+        let build = match self.trials.get(&(position, surroundings)) {
+            None => return State::Untried,
+            Some(TrialResult::Unusable { .. }) => return State::Broken,
+            Some(TrialResult::Usable) => Build::plain(position, surroundings),
+            // The other position was tried before this one, so this ends.
+            Some(TrialResult::SameAs { position: other }) if *other != position => {
+                return self.state_in(*other, surroundings);
+            }
+            Some(TrialResult::SameAs { .. }) => return State::Broken,
+        };
+        let executions = self.executions(build);
+        let has_failed = executions.len() >= FAILURES && executions.iter().all(|(_, value)| value.is_none());
+        if has_failed { State::Broken } else { State::Usable(build) }
+    }
+
+    /// All executions of a build, by block.
+    pub(super) fn executions(&self, build: Build) -> &[Execution] {
+        self.executions.get(&build).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a build has a value.
+    pub(super) fn has_value(&self, build: Build) -> bool {
+        self.executions(build).iter().any(|(_, value)| value.is_some())
+    }
+
+    /// The mean logarithm of a build's values in each block that has any.
+    pub(super) fn by_block(&self, build: Build) -> BTreeMap<u32, f64> {
+        let mut by_block: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+        for (block, value) in self.executions(build) {
+            if let Some(value) = value {
+                let (sum, number) = by_block.entry(*block).or_default();
+                *sum += value;
+                *number += 1.0;
+            }
+        }
+        by_block.into_iter().map(|(block, (sum, number))| (block, sum / number)).collect()
+    }
+
+    /// Blocks in which builds of these two commits were measured and no others.
+    pub(super) fn blocks_of_only(&self, sides: [u32; 2]) -> BTreeSet<u32> {
+        let sides = BTreeSet::from(sides);
+        let of_only = |(block, positions): (&u32, &BTreeSet<u32>)| (*positions == sides).then_some(*block);
+        self.positions_by_block.iter().filter_map(of_only).collect()
+    }
+
+    /// Number of blocks.
+    pub(super) fn blocks(&self) -> usize {
+        self.positions_by_block.len()
+    }
+
+    /// Number of commits that were built in their own surroundings, or failed to build, and of those that cannot be measured.
+    pub(super) fn trials(&self) -> (u32, u32) {
+        let broken = self
+            .trials
+            .keys()
+            .filter(|(position, surroundings)| self.state_in(*position, *surroundings) == State::Broken);
+        (self.trials.len() as u32, broken.count() as u32)
+    }
+}

@@ -1,0 +1,18 @@
+//! At which commits of a line did a measure change? What to try and measure next, and what is found: both are functions of what is recorded.
+//!
+//! [`next`] reads no state of its own, so a search that was killed continues where it was, and [`concluded`] gives the same answer each time. Values are
+//! compared within blocks (`levels`); a posterior over steps, given the levels, decides where to look (`posterior`, `gaps`, `pick`); each step is
+//! measured once more by itself, with random layouts and across surroundings (`sides`). Methods stand in docs/METHODOLOGY.md, §18.
+
+mod concluded;
+mod gaps;
+mod levels;
+mod line;
+mod next;
+mod pick;
+mod positive_definite;
+mod posterior;
+mod sides;
+
+pub use concluded::concluded;
+pub use next::next;

@@ -1,0 +1,249 @@
+//! A step's two sides, measured by themselves after the search: whether they differ, and whether the change is one of the code, of the layout, or of
+//! the surroundings.
+//!
+//! Everything is a difference of logarithms within blocks, so its interval comes from Wilcoxon's signed ranks and needs no shape of noise. Random
+//! layouts are drawn per block; differences of blocks with the same layouts are averaged first, so that layouts are the sample.
+
+use super::gaps::{Gap, Known};
+use super::line::{Line, State};
+use crate::two_sample::sign_shift;
+use faultline_model::drill::{Build, Change, DrillSettings, Noise, StepLabel};
+use std::collections::BTreeMap;
+
+/// Fewest blocks that confirm a step.
+const CONFIRMING_BLOCKS: usize = 8;
+
+/// Standard deviations of the change from 0 that a confirmation is planned for.
+const CONFIRMING_DEVIATIONS: f64 = 4.5;
+
+/// Error of each test that confirms a step, two-sided.
+const CONFIRMED_ERROR: f64 = 0.01;
+
+/// Blocks with layouts or surroundings after which it is first concluded what changed.
+const LABEL_BLOCKS: usize = 12;
+
+/// Error of each conclusion about what changed, two-sided.
+const LABEL_ERROR: f64 = 0.01;
+
+/// Part of the change that tells code from layout, and commits from surroundings.
+const MOST_OF_IT: f64 = 0.5;
+
+/// What the blocks of a step's sides alone tell.
+pub(super) struct Sides<'a> {
+    line: &'a Line<'a>,
+    settings: &'a DrillSettings,
+    plain: [Build; 2],
+    noise: f64,
+    /// The change that the search found, as a logarithm.
+    searched: f64,
+    /// Blocks of the sides alone.
+    blocks: usize,
+}
+
+/// A commit under the surroundings of both sides.
+struct Bridge {
+    /// It under those before and those after.
+    ends: [Build; 2],
+    /// Both commits in the same surroundings, before and after.
+    commits: [Build; 2],
+}
+
+/// Whether a part is most of a change.
+enum Part {
+    Most,
+    Little,
+    Unknown,
+}
+
+impl<'a> Sides<'a> {
+    pub(super) fn new(line: &'a Line<'a>, settings: &'a DrillSettings, known: &Known, gap: &Gap) -> Self {
+        let plain = [gap.left.build, gap.right.build];
+        let blocks = line.blocks_of_only(plain.map(|build| build.position)).len();
+        let searched = gap.right.level - gap.left.level;
+        Sides { line, settings, plain, noise: known.noise, searched, blocks }
+    }
+
+    /// The commit and surroundings to try for a bridge; `None` if there is one, if there can be none, or if none is needed.
+    pub(super) fn to_try(&self) -> Option<(u32, u32)> {
+        let candidates = self.bridging();
+        let untried =
+            |&(position, surroundings): &(u32, u32)| self.line.state_in(position, surroundings) == State::Untried;
+        let usable = |&(position, surroundings): &(u32, u32)| {
+            matches!(self.line.state_in(position, surroundings), State::Usable(_))
+        };
+        if candidates.iter().any(usable) { None } else { candidates.into_iter().find(untried) }
+    }
+
+    /// The later commit in the earlier surroundings, or the other way round; none if both are the same.
+    fn bridging(&self) -> Vec<(u32, u32)> {
+        let [before, after] = self.plain;
+        if before.surroundings == after.surroundings {
+            return Vec::new();
+        }
+        vec![(after.position, before.surroundings), (before.position, after.surroundings)]
+    }
+
+    fn bridge(&self) -> Option<Bridge> {
+        let [before, after] = self.plain;
+        self.bridging().into_iter().find_map(|(position, surroundings)| {
+            let State::Usable(bridging) = self.line.state_in(position, surroundings) else { return None };
+            Some(if position == after.position {
+                Bridge { ends: [bridging, after], commits: [before, bridging] }
+            } else {
+                Bridge { ends: [before, bridging], commits: [bridging, after] }
+            })
+        })
+    }
+
+    /// Both commits in the same surroundings; `None` if that can't be had.
+    fn commits(&self) -> Option<[Build; 2]> {
+        if self.bridging().is_empty() { Some(self.plain) } else { self.bridge().map(|bridge| bridge.commits) }
+    }
+
+    /// The further blocks that the sides need.
+    pub(super) fn blocks_needed(&self) -> Vec<Vec<Build>> {
+        let target = self.target();
+        let block = |i: usize| {
+            let mut builds = self.plain.to_vec();
+            builds.extend(self.bridge().iter().flat_map(|bridge| bridge.ends));
+            if self.settings.layouts > 0 && self.settings.noise == Noise::Any {
+                let layout = (i % self.settings.layouts as usize) as u32;
+                builds.extend(self.commits().into_iter().flatten().map(|build| build.with_layout(layout)));
+            }
+            builds.sort();
+            builds.dedup();
+            builds
+        };
+        (self.blocks..target).map(block).collect()
+    }
+
+    /// The number of blocks that are measured in all, as far as is known now.
+    fn target(&self) -> usize {
+        if self.settings.noise == Noise::None {
+            return usize::from(self.bridge().is_some_and(|bridge| self.change(bridge.ends, 1.0).is_none()));
+        }
+        let most = self.settings.most_blocks as usize;
+        let needed = 2.0 * (CONFIRMING_DEVIATIONS * self.noise / self.searched).powi(2);
+        let confirming = (needed.min(f64::from(self.settings.most_blocks)).ceil() as usize).max(CONFIRMING_BLOCKS);
+        let can_label = self.settings.layouts > 0 || self.bridge().is_some();
+        let fewest = if can_label { confirming.max(LABEL_BLOCKS) } else { confirming };
+        let is_known = self.is_confirmed() && (!can_label || self.label() != StepLabel::Undecided);
+        let mut look = fewest;
+        while look <= self.blocks && !is_known {
+            look *= 2;
+        }
+        look.min(most)
+    }
+
+    /// The change as measured: in blocks of the sides alone; of exact values, by the search.
+    pub(super) fn plain_change(&self) -> Option<Change> {
+        match self.settings.noise {
+            Noise::None => {
+                let ratio = self.searched.exp();
+                Some(Change { ratio, low: ratio, high: ratio, units: 1 })
+            }
+            Noise::Any => self.change(self.plain, 1.0 - self.settings.level),
+        }
+    }
+
+    /// Whether the sides differ when they are measured alone.
+    pub(super) fn is_confirmed(&self) -> bool {
+        let differ = |change: Change| change.low > 1.0 || change.high < 1.0;
+        match self.settings.noise {
+            Noise::None => true,
+            Noise::Any => self.change(self.plain, CONFIRMED_ERROR).is_some_and(differ),
+        }
+    }
+
+    /// The change under random layouts, with the error `error`.
+    fn under_layouts_at(&self, error: f64) -> Option<Change> {
+        let differences = self.by_layout(self.commits()?);
+        shift(differences, error)
+    }
+
+    /// The change under random layouts.
+    pub(super) fn under_layouts(&self) -> Option<Change> {
+        self.under_layouts_at(1.0 - self.settings.level)
+    }
+
+    /// The change of one commit between the surroundings.
+    pub(super) fn of_surroundings(&self) -> Option<Change> {
+        self.change(self.bridge()?.ends, 1.0 - self.settings.level)
+    }
+
+    /// The change between the commits in the same surroundings, where their own differ.
+    pub(super) fn of_commits(&self) -> Option<Change> {
+        self.change(self.bridge()?.commits, 1.0 - self.settings.level)
+    }
+
+    /// What changed.
+    pub(super) fn label(&self) -> StepLabel {
+        let in_surroundings = match self.bridge() {
+            None if self.bridging().is_empty() => Part::Most,
+            None => Part::Unknown,
+            Some(bridge) => self.part(self.change(bridge.commits, LABEL_ERROR)),
+        };
+        match (in_surroundings, self.settings.noise) {
+            (Part::Little, _) => StepLabel::Quirk,
+            (Part::Unknown, _) => StepLabel::Undecided,
+            (Part::Most, Noise::None) => StepLabel::Code,
+            (Part::Most, Noise::Any) => match self.part(self.under_layouts_at(LABEL_ERROR)) {
+                Part::Most => StepLabel::Code,
+                Part::Little => StepLabel::Layout,
+                Part::Unknown => StepLabel::Undecided,
+            },
+        }
+    }
+
+    /// Whether `change` is most of the whole change.
+    fn part(&self, change: Option<Change>) -> Part {
+        let whole = self.plain_change().map_or(self.searched, |whole| whole.ratio.ln());
+        let (Some(change), true) = (change, whole != 0.0) else { return Part::Unknown };
+        let shares = [change.low.ln() / whole, change.high.ln() / whole];
+        if shares.iter().all(|share| *share > MOST_OF_IT) {
+            Part::Most
+        } else if shares.iter().all(|share| *share < MOST_OF_IT) {
+            Part::Little
+        } else {
+            Part::Unknown
+        }
+    }
+
+    /// The change from the first of two builds to the second, in blocks of the sides alone, with an interval that errs with the probability `error`.
+    fn change(&self, [from, to]: [Build; 2], error: f64) -> Option<Change> {
+        let differences: Vec<f64> = self.differences(from, to).into_values().collect();
+        match self.settings.noise {
+            Noise::Any => shift(differences, error),
+            Noise::None => {
+                let ratio = differences.first()?.exp();
+                Some(Change { ratio, low: ratio, high: ratio, units: 1 })
+            }
+        }
+    }
+
+    /// Differences by block.
+    fn differences(&self, from: Build, to: Build) -> BTreeMap<u32, f64> {
+        let alone = self.line.blocks_of_only(self.plain.map(|build| build.position));
+        let before = self.line.by_block(from);
+        let after = self.line.by_block(to).into_iter();
+        let difference = |(block, value): (u32, f64)| Some((block, value - before.get(&block)?));
+        after.filter(|(block, _)| alone.contains(block)).filter_map(difference).collect()
+    }
+
+    /// Mean differences by layout.
+    fn by_layout(&self, [from, to]: [Build; 2]) -> Vec<f64> {
+        let of = |layout: u32| {
+            let differences = self.differences(from.with_layout(layout), to.with_layout(layout));
+            let number = differences.len() as f64;
+            (number > 0.0).then(|| differences.values().sum::<f64>() / number)
+        };
+        (0..self.settings.layouts).filter_map(of).collect()
+    }
+}
+
+/// The shift of differences of logarithms as a ratio with its interval; `None` of too few.
+fn shift(mut differences: Vec<f64>, error: f64) -> Option<Change> {
+    differences.sort_by(f64::total_cmp);
+    let (centre, low, high) = sign_shift(&differences, error)?;
+    Some(Change { ratio: centre.exp(), low: low.exp(), high: high.exp(), units: differences.len() as u32 })
+}

@@ -1,0 +1,157 @@
+//! Searches of lines of commits in special cases: ends that can't be measured, equal artefacts, failures, slopes, steps that cancel, surroundings.
+
+mod drill_world;
+
+use drill_world::{TrueStep, World, exact, noisy, search};
+use faultline_model::drill::{
+    Build, Drill, DrillSettings, Evidence, Measured, Next, StepLabel, Trial, TrialResult, Unusable,
+};
+use faultline_stats::drill::{concluded, next};
+
+fn with(last: u32, noise: f64, steps: &[(u32, StepLabel, f64)]) -> World {
+    let mut world = World::equal(3, last, noise, 0.0);
+    world.steps = steps.iter().map(|&(at, label, change)| TrueStep { at, label, change }).collect();
+    world
+}
+
+fn places(drill: &Drill) -> Vec<(u32, u32)> {
+    drill.steps.iter().map(|step| (step.before, step.after)).collect()
+}
+
+#[test]
+fn an_end_that_cannot_be_measured_ends_the_search() {
+    let mut world = with(50, 0.0, &[(20, StepLabel::Code, 0.1)]);
+    world.unusable[50] = Some(Unusable::Build);
+    let (_, drill) = search(&world, &exact());
+    assert!(
+        drill.finished && drill.unusable_end == Some(50) && drill.steps.is_empty() && drill.trials == 2,
+        "{drill:?}"
+    );
+}
+
+#[test]
+fn broken_commits_before_a_step_are_named_with_it() {
+    let mut world = with(50, 0.0, &[(20, StepLabel::Code, 0.1)]);
+    world.unusable[20..23].fill(Some(Unusable::Hang));
+    let (_, drill) = search(&world, &exact());
+    assert_eq!(places(&drill), [(19, 23)]);
+    assert_eq!(drill.steps[0].candidates, [20, 21, 22, 23]);
+}
+
+/// Does what is asked of a line where every ten commits have one artefact, and all executions of one commit fail.
+fn with_shared_artefacts(settings: &DrillSettings, failing: u32) -> (Evidence, Drill) {
+    let world = with(199, 0.01, &[(100, StepLabel::Code, 0.1)]);
+    let mut evidence = world.evidence();
+    let mut blocks = 0;
+    loop {
+        match next(&evidence, settings) {
+            Next::Nothing => break,
+            Next::Try { position, surroundings } => {
+                let same = evidence
+                    .trials
+                    .iter()
+                    .find(|trial| trial.position / 10 == position / 10 && trial.result == TrialResult::Usable);
+                let same_as = |trial: &Trial| TrialResult::SameAs { position: trial.position };
+                let result = same.map_or(TrialResult::Usable, same_as);
+                evidence.trials.push(Trial { position, surroundings, result });
+            }
+            Next::Measure { blocks: asked } => {
+                for builds in asked {
+                    for build in builds {
+                        let artefact = Build { position: build.position / 10 * 10, ..build };
+                        let value = (build.position != failing).then(|| world.value(artefact, blocks));
+                        evidence.measured.push(Measured { build, block: blocks, value });
+                    }
+                    blocks += 1;
+                }
+            }
+        }
+        assert!(blocks < 10_000, "the search does not end");
+    }
+    let drill = concluded(&evidence, settings);
+    (evidence, drill)
+}
+
+#[test]
+fn commits_with_the_same_artefact_are_measured_once_and_have_no_step_between_them() {
+    let (evidence, drill) = with_shared_artefacts(&DrillSettings { layouts: 0, ..noisy() }, u32::MAX);
+    let shared = evidence.trials.iter().filter(|trial| matches!(trial.result, TrialResult::SameAs { .. })).count();
+    assert!(shared > 0 && places(&drill) == [(99, 100)], "{shared}, {drill:?}");
+    let is_shared = |position: u32| {
+        let same = TrialResult::Usable;
+        !evidence.trials.iter().any(|trial| trial.position == position && trial.result == same)
+    };
+    assert!(!evidence.measured.iter().any(|measured| is_shared(measured.build.position)));
+}
+
+#[test]
+fn a_commit_whose_executions_all_fail_is_broken() {
+    let all = with_shared_artefacts(&DrillSettings { layouts: 0, ..noisy() }, u32::MAX).0;
+    // The first commit that is tried after the ends.
+    let failing = all.trials[2].position;
+    let (evidence, drill) = with_shared_artefacts(&DrillSettings { layouts: 0, ..noisy() }, failing);
+    assert!(evidence.measured.iter().any(|measured| measured.value.is_none()));
+    assert!(drill.unusable >= 1 && drill.steps.len() == 1, "{drill:?}");
+    assert!(drill.steps[0].candidates.contains(&100), "{drill:?}");
+}
+
+#[test]
+fn small_changes_that_add_up_are_a_slope() {
+    let steps: Vec<(u32, StepLabel, f64)> = (1..=50).map(|at| (at, StepLabel::Code, 0.001)).collect();
+    let (_, drill) = search(&with(50, 0.0, &steps), &DrillSettings { least: 0.03, ..exact() });
+    assert!(drill.steps.is_empty() && drill.slopes.len() == 1, "{drill:?}");
+    assert!((drill.slopes[0].from, drill.slopes[0].to) == (0, 50) && drill.slopes[0].ratio > 1.05, "{drill:?}");
+}
+
+#[test]
+fn steps_that_cancel_are_found_if_asked_for() {
+    let world = with(100, 0.0, &[(40, StepLabel::Code, 0.1), (80, StepLabel::Code, -0.1)]);
+    let (_, ends_only) = search(&world, &exact());
+    assert!(ends_only.steps.is_empty() && ends_only.longest_unseen == 99 && ends_only.trials == 2, "{ends_only:?}");
+    let (_, thorough) = search(&world, &DrillSettings { thorough: true, ..exact() });
+    assert_eq!(places(&thorough), [(39, 40), (79, 80)]);
+}
+
+#[test]
+fn a_change_of_the_surroundings_is_told_from_one_of_the_code() {
+    for noise in [0.0, 0.01] {
+        let settings = if noise > 0.0 { noisy() } else { exact() };
+        for (steps, label) in [
+            (vec![(30, StepLabel::Quirk, 0.1)], StepLabel::Quirk),
+            (vec![(30, StepLabel::Quirk, 0.005), (30, StepLabel::Code, 0.1)], StepLabel::Code),
+        ] {
+            let (_, drill) = search(&with(60, noise, &steps), &settings);
+            assert_eq!(places(&drill), [(29, 30)], "{noise}");
+            assert_eq!(drill.steps[0].label, label, "{noise}: {drill:?}");
+            let of_surroundings = drill.steps[0].of_surroundings.unwrap().ratio.ln();
+            assert!((of_surroundings - steps[0].2).abs() < 0.02, "{noise}: {of_surroundings}");
+        }
+    }
+}
+
+#[test]
+fn a_commit_that_cannot_be_built_in_other_surroundings_is_undecided() {
+    let world = with(60, 0.0, &[(30, StepLabel::Quirk, 0.1)]);
+    let mut evidence = Evidence::new(60, vec![30]);
+    let mut blocks = 0;
+    loop {
+        match next(&evidence, &exact()) {
+            Next::Nothing => break,
+            Next::Try { position, surroundings } => {
+                let is_own = evidence.own_surroundings(position) == surroundings;
+                let why = Unusable::Build;
+                let result = if is_own { TrialResult::Usable } else { TrialResult::Unusable { why } };
+                evidence.trials.push(Trial { position, surroundings, result });
+            }
+            Next::Measure { blocks: asked } => {
+                for builds in asked {
+                    let measured = |build| Measured { build, block: blocks, value: Some(world.value(build, blocks)) };
+                    evidence.measured.extend(builds.into_iter().map(measured));
+                    blocks += 1;
+                }
+            }
+        }
+    }
+    let drill = concluded(&evidence, &exact());
+    assert!(drill.unusable == 2 && drill.steps[0].label == StepLabel::Undecided, "{drill:?}");
+}

@@ -1,0 +1,168 @@
+//! Whether a line is searched as promised, over many simulated histories: the right commits, none invented, right labels, and what it costs.
+
+mod drill_world;
+
+use drill_world::{Score, World, exact, is_at, noisy, search, search_from};
+use faultline_model::drill::{Drill, DrillSettings, StepLabel};
+use faultline_stats::drill::concluded;
+use proptest::prelude::*;
+
+/// The score of searches of `worlds`; prints what went wrong in each.
+fn score(worlds: impl Iterator<Item = World>, settings: &DrillSettings) -> Score {
+    let mut score = Score::default();
+    for world in worlds {
+        let (_, drill) = search(&world, settings);
+        let before = score;
+        score.add(&world, &drill);
+        if score.labelled == before.labelled {
+            println!("seed {}, noise {:.3}, between builds {:.4}:", world.seed, world.noise, world.between_builds);
+            world.steps.iter().for_each(|step| println!("  is    {step:?}"));
+            for step in &drill.steps {
+                println!(
+                    "  found {}..{} p {:.4} confirmed {} {:?}: {:?}, layouts {:?}, surroundings {:?}, commits {:?}",
+                    step.before,
+                    step.after,
+                    step.probability,
+                    step.confirmed,
+                    step.label,
+                    step.change,
+                    step.under_layouts,
+                    step.of_surroundings,
+                    step.of_commits
+                );
+            }
+        }
+    }
+    println!("{score}");
+    score
+}
+
+fn one_step(seed: u64, noise: f64) -> World {
+    World::equal(seed, 200, noise, 0.08).with_steps(&[(StepLabel::Code, 0.03, 0.30)])
+}
+
+/// Without layouts, as for a program that can't be linked anew.
+fn unlabelled() -> DrillSettings {
+    DrillSettings { layouts: 0, ..noisy() }
+}
+
+fn noise_of(seed: u64) -> f64 {
+    0.01 + 0.04 * (seed % 17) as f64 / 16.0
+}
+
+#[test]
+fn a_single_step_is_named() {
+    let score = score((0..20).map(|seed| one_step(seed, noise_of(seed))), &unlabelled());
+    assert!(score.right >= 19 && score.invented == 0 && score.costly == 0, "{score}");
+}
+
+#[test]
+fn nothing_is_found_where_all_is_equal() {
+    let score = score((0..20).map(|seed| World::equal(seed, 200, noise_of(seed), 0.08)), &noisy());
+    assert!(score.invented == 0, "{score}");
+}
+
+#[test]
+fn the_test_bed_is_told_apart() {
+    let score = score((0..3).map(World::test_bed), &thorough());
+    assert!(score.right == 3 && score.wrong_labels == 0 && score.costly == 0, "{score}");
+}
+
+fn thorough() -> DrillSettings {
+    DrillSettings { thorough: true, ..noisy() }
+}
+
+fn seeds() -> u64 {
+    std::env::var("FAULTLINE_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(100)
+}
+
+fn first_seed() -> u64 {
+    std::env::var("FAULTLINE_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1000)
+}
+
+fn many() -> impl Iterator<Item = u64> {
+    first_seed()..first_seed() + seeds()
+}
+
+#[test]
+#[ignore = "minutes"]
+fn single_steps_are_named_over_many_seeds() {
+    let score = score(many().map(|seed| one_step(seed, noise_of(seed))), &unlabelled());
+    assert!(f64::from(score.right) >= 0.95 * f64::from(score.searches) && score.costly == 0, "{score}");
+}
+
+#[test]
+#[ignore = "minutes"]
+fn the_test_bed_is_told_apart_over_many_seeds() {
+    let score = score(many().map(World::test_bed), &thorough());
+    assert!(f64::from(score.right) >= 0.95 * f64::from(score.searches), "{score}");
+    assert!(f64::from(score.wrong_labels) <= 0.05 * f64::from(score.steps) && score.costly == 0, "{score}");
+}
+
+#[test]
+#[ignore = "minutes"]
+fn nothing_is_found_where_all_is_equal_over_many_seeds() {
+    let score = score(many().map(|seed| World::equal(seed, 200, noise_of(seed), 0.08)), &noisy());
+    assert!(f64::from(score.right) >= 0.95 * f64::from(score.searches), "{score}");
+}
+
+/// A search that was cut short and goes on from its record does what it would have done, and concludes the same.
+#[test]
+fn a_search_goes_on_from_its_record() {
+    let world = World::test_bed(7);
+    let (whole, drill) = search(&world, &thorough());
+    let blocks = whole.measured.iter().map(|measured| measured.block).max().unwrap();
+    for cut in [0, 5, blocks / 3, blocks / 2, blocks] {
+        let mut evidence = whole.clone();
+        // What was saved before a kill: some blocks, the last one in part.
+        evidence
+            .measured
+            .retain(|measured| measured.block < cut || measured.block == cut && measured.build.position < 100);
+        let (_, resumed) = search_from(&world, &thorough(), evidence);
+        let places = |drill: &Drill| drill.steps.iter().map(|step| (step.before, step.after)).collect::<Vec<_>>();
+        assert!(resumed.finished && places(&resumed) == places(&drill), "cut at block {cut}: {:?}", places(&resumed));
+    }
+    assert_eq!(concluded(&whole, &thorough()), drill);
+}
+
+proptest! {
+    #[test]
+    fn an_exact_step_is_named_in_the_tries_of_a_binary_search(last in 1u32..5000, at in 0.0f64..1.0, up in any::<bool>()) {
+        let mut world = World::equal(1, last, 0.0, 0.0);
+        let at = 1 + (at * f64::from(last)) as u32;
+        world.steps = vec![drill_world::TrueStep { at, label: StepLabel::Code, change: if up { 1e-4 } else { -1e-4 } }];
+        let (_, drill) = search(&world, &exact());
+        prop_assert_eq!(drill.steps.len(), 1);
+        let step = &drill.steps[0];
+        prop_assert!((step.before, step.after, step.probability, step.label) == (at - 1, at, 1.0, StepLabel::Code));
+        prop_assert!(drill.finished && drill.trials <= last.next_power_of_two().ilog2() + 2, "{} tries", drill.trials);
+    }
+
+    #[test]
+    fn exact_steps_are_named_beside_broken_commits(seed in 0u64..10_000, last in 20u32..600, number in 1usize..5, broken in 0.0f64..0.3) {
+        // All upwards: steps that cancel each other can't be seen from the ends.
+        let mut world = World::equal(seed, last, 0.0, broken).with_steps(&vec![(StepLabel::Code, 0.03, 0.30); number]);
+        world.steps.iter_mut().for_each(|step| step.change = step.change.abs());
+        let (_, drill) = search(&world, &exact());
+        for step in &world.steps {
+            let found = drill.steps.iter().find(|found| found.before < step.at && step.at <= found.after);
+            prop_assert!(found.is_some(), "{:?}", step);
+        }
+        for found in &drill.steps {
+            prop_assert!(world.steps.iter().any(|step| found.before < step.at && step.at <= found.after), "{:?}", found);
+        }
+        if broken == 0.0 {
+            prop_assert!(world.steps.iter().all(|step| drill.steps.iter().any(|found| is_at(&world, found, step))));
+        }
+        let tries = number as u32 * (last.next_power_of_two().ilog2() + 2);
+        prop_assert!(drill.trials - drill.unusable <= tries, "{} of {} tries", drill.trials, tries);
+    }
+
+    #[test]
+    fn no_step_is_invented_among_equal_values(seed in any::<u64>(), last in 1u32..2000, broken in 0.0f64..0.5, thorough in any::<bool>()) {
+        let world = World::equal(seed, last, 0.0, broken);
+        let (_, drill) = search(&world, &DrillSettings { thorough, ..exact() });
+        prop_assert!(drill.steps.is_empty() && drill.slopes.is_empty() && drill.finished);
+        prop_assert!(drill.trials <= last.next_power_of_two().ilog2() + 2);
+    }
+}

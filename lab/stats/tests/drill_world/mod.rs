@@ -1,0 +1,307 @@
+//! Simulated histories: commits of which some can't be measured, with steps of the code, of the layout and of the surroundings, measured with noise, drift
+//! and outliers. A value depends on the seed, the build and the block alone.
+#![allow(dead_code, reason = "each file uses some of it")]
+
+use faultline_model::drill::{
+    Build, Drill, DrillSettings, DrillStep, Evidence, Measured, Next, Noise, StepLabel, Trial, TrialResult, Unusable,
+};
+use faultline_stats::drill::{concluded, next};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+/// A source of random numbers.
+pub struct Random(ChaCha8Rng);
+
+impl Random {
+    /// A source that depends on all of `words`.
+    pub fn of(words: &[u64]) -> Self {
+        let mix = |seed: u64, word: &u64| (seed ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        Random(ChaCha8Rng::seed_from_u64(words.iter().fold(0x5851_f42d_4c95_7f2d, mix)))
+    }
+
+    pub fn uniform(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    pub fn below(&mut self, n: u32) -> u32 {
+        (self.uniform() * f64::from(n)) as u32
+    }
+
+    pub fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.uniform()
+    }
+
+    fn exponential(&mut self) -> f64 {
+        -(1.0 - self.uniform()).ln()
+    }
+
+    pub fn normal(&mut self) -> f64 {
+        (2.0 * self.exponential()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+
+    /// Student's t of 3 degrees of freedom, scaled to a standard deviation of 1.
+    fn heavy_tailed(&mut self) -> f64 {
+        let square: f64 = (0..3).map(|_| self.normal().powi(2)).sum();
+        self.normal() / square.sqrt()
+    }
+
+    /// The logarithm of a change of `low` to `high`, up or down, small ones more often.
+    pub fn change(&mut self, low: f64, high: f64) -> f64 {
+        let size = (low * (high / low).powf(self.uniform())).ln_1p();
+        if self.uniform() < 0.5 { -size } else { size }
+    }
+}
+
+/// A step that a history has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TrueStep {
+    /// The first position after it.
+    pub at: u32,
+    pub label: StepLabel,
+    /// Change of the logarithm.
+    pub change: f64,
+}
+
+/// A simulated history.
+#[derive(Debug, Clone)]
+pub struct World {
+    pub seed: u64,
+    pub last: u32,
+    pub steps: Vec<TrueStep>,
+    pub unusable: Vec<Option<Unusable>>,
+    /// Standard deviation of one execution. 0 for exact values.
+    pub noise: f64,
+    /// Standard deviation between builds of the same code.
+    pub between_builds: f64,
+    /// Standard deviation between random layouts.
+    pub between_layouts: f64,
+    /// Shift of the machine over the time of the search.
+    pub drift: f64,
+}
+
+impl World {
+    /// Commits that are all alike, one in `1 / broken` of which can't be measured.
+    pub fn equal(seed: u64, last: u32, noise: f64, broken: f64) -> Self {
+        let mut random = Random::of(&[seed, 1]);
+        let kinds = [Unusable::Build, Unusable::Build, Unusable::Boot, Unusable::Hang];
+        let mut unusable = vec![None; last as usize + 1];
+        for state in &mut unusable[1..last as usize] {
+            if random.uniform() < broken {
+                *state = Some(kinds[random.below(4) as usize]);
+            }
+        }
+        let between_builds = if noise > 0.0 { random.between(0.001, 0.005) } else { 0.0 };
+        World { seed, last, steps: Vec::new(), unusable, noise, between_builds, between_layouts: 0.015, drift: 0.05 }
+    }
+
+    /// The same with steps at random places, at least four commits apart.
+    pub fn with_steps(mut self, kinds: &[(StepLabel, f64, f64)]) -> Self {
+        let mut random = Random::of(&[self.seed, 2]);
+        for &(label, low, high) in kinds {
+            let at = loop {
+                let at = 1 + random.below(self.last);
+                if self.steps.iter().all(|step| step.at.abs_diff(at) >= 4) {
+                    break at;
+                }
+            };
+            self.steps.push(TrueStep { at, label, change: random.change(low, high) });
+        }
+        self.steps.sort_by_key(|step| step.at);
+        self
+    }
+
+    /// The test bed: 200 commits, 8 % of them broken, three real steps of 3 to 30 %, two of the layout, one of the toolchain, noise of 1 to 5 %.
+    pub fn test_bed(seed: u64) -> Self {
+        let noise = Random::of(&[seed, 3]).between(0.01, 0.05);
+        World::equal(seed, 200, noise, 0.08).with_steps(&[
+            (StepLabel::Code, 0.03, 0.30),
+            (StepLabel::Code, 0.03, 0.30),
+            (StepLabel::Code, 0.03, 0.30),
+            (StepLabel::Layout, 0.03, 0.10),
+            (StepLabel::Layout, 0.03, 0.10),
+            (StepLabel::Quirk, 0.03, 0.15),
+        ])
+    }
+
+    /// Nothing is known of it yet.
+    pub fn evidence(&self) -> Evidence {
+        let quirks = self.steps.iter().filter(|step| step.label == StepLabel::Quirk).map(|step| step.at);
+        Evidence::new(self.last, quirks.collect())
+    }
+
+    /// How a trial ends.
+    pub fn tried(&self, position: u32) -> TrialResult {
+        self.unusable[position as usize].map_or(TrialResult::Usable, |why| TrialResult::Unusable { why })
+    }
+
+    /// The value of an execution.
+    pub fn value(&self, build: Build, block: u32) -> f64 {
+        (self.level(build) + self.disturbance(build, block)).exp()
+    }
+
+    /// The logarithm without noise.
+    fn level(&self, build: Build) -> f64 {
+        let mut quirks = 0;
+        let mut level = 5.0;
+        for step in &self.steps {
+            let is_after = match step.label {
+                StepLabel::Quirk => {
+                    quirks += 1;
+                    quirks <= build.surroundings
+                }
+                StepLabel::Layout => build.position >= step.at && build.layout.is_none(),
+                StepLabel::Code | StepLabel::Undecided => build.position >= step.at,
+            };
+            level += if is_after { step.change } else { 0.0 };
+        }
+        let words = [self.seed, 4, build.position.into(), build.surroundings.into()];
+        level
+            + match build.layout {
+                None => self.between_builds * Random::of(&words).normal(),
+                Some(layout) => {
+                    let words: Vec<u64> = words.into_iter().chain([layout.into()]).collect();
+                    if self.noise > 0.0 { self.between_layouts * Random::of(&words).normal() } else { 0.0 }
+                }
+            }
+    }
+
+    fn disturbance(&self, build: Build, block: u32) -> f64 {
+        if self.noise == 0.0 {
+            return 0.0;
+        }
+        let layout = build.layout.map_or(u64::MAX, u64::from);
+        let words = [self.seed, 5, build.position.into(), build.surroundings.into(), layout, block.into()];
+        let mut random = Random::of(&words);
+        // A boot, and what differs between executions of one boot.
+        let own = self.noise * (0.5 * random.normal() + 0.75f64.sqrt() * random.heavy_tailed());
+        let outlier = if random.uniform() < 0.02 { 0.2 * random.exponential() } else { 0.0 };
+        own + outlier + self.machine(block)
+    }
+
+    /// What all executions of a block share: a slow rise, a cycle, and phases with a busy neighbour.
+    fn machine(&self, block: u32) -> f64 {
+        let time = f64::from(block);
+        let is_busy = Random::of(&[self.seed, 6, u64::from(block / 25)]).uniform() < 0.2;
+        self.drift * (time / 300.0 + (time / 17.0).sin() + f64::from(u8::from(is_busy)))
+    }
+}
+
+/// Settings of a search with noise.
+pub fn noisy() -> DrillSettings {
+    DrillSettings { noise: Noise::Any, level: 0.95, least: 0.02, most_blocks: 400, layouts: 200, thorough: false }
+}
+
+/// Settings of a search with exact values.
+pub fn exact() -> DrillSettings {
+    DrillSettings { noise: Noise::None, level: 0.95, least: 0.0, most_blocks: 1, layouts: 0, thorough: false }
+}
+
+/// Does what is asked, until nothing is.
+pub fn search(world: &World, settings: &DrillSettings) -> (Evidence, Drill) {
+    search_from(world, settings, world.evidence())
+}
+
+/// Goes on from what is recorded, until nothing is asked.
+pub fn search_from(world: &World, settings: &DrillSettings, mut evidence: Evidence) -> (Evidence, Drill) {
+    let mut block = evidence.measured.iter().map(|measured| measured.block + 1).max().unwrap_or(0);
+    loop {
+        match next(&evidence, settings) {
+            Next::Nothing => break,
+            Next::Try { position, surroundings } => {
+                let trial = Trial { position, surroundings, result: world.tried(position) };
+                assert!(!evidence.trials.contains(&trial), "{trial:?} was tried before");
+                evidence.trials.push(trial);
+            }
+            Next::Measure { blocks } => {
+                assert!(!blocks.is_empty() && blocks.iter().all(|builds| !builds.is_empty()));
+                for builds in blocks {
+                    let measured = |build| Measured { build, block, value: Some(world.value(build, block)) };
+                    evidence.measured.extend(builds.into_iter().map(measured));
+                    block += 1;
+                }
+            }
+        }
+        assert!(block < 100_000, "the search does not end");
+    }
+    let drill = concluded(&evidence, settings);
+    (evidence, drill)
+}
+
+/// Whether `found` says where the step is: at it, or at a range within which nothing can be measured.
+pub fn is_at(world: &World, found: &DrillStep, step: &TrueStep) -> bool {
+    let is_between = found.before < step.at && step.at <= found.after;
+    is_between && (found.before + 1..found.after).all(|position| world.unusable[position as usize].is_some())
+}
+
+/// How a search did.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Score {
+    pub searches: u32,
+    /// Every step of the history is found where it is, and nothing else.
+    pub right: u32,
+    /// The same, and every label is right.
+    pub labelled: u32,
+    pub steps: u32,
+    pub missed: u32,
+    pub invented: u32,
+    pub wrong_labels: u32,
+    pub undecided: u32,
+    pub unconfirmed: u32,
+    pub trials: u32,
+    pub blocks: u32,
+    pub executions: u32,
+    /// Searches that used more than 1.5·log₂(n) + 4 builds for each step.
+    pub costly: u32,
+}
+
+impl Score {
+    pub fn add(&mut self, world: &World, drill: &Drill) {
+        let found = |step: &TrueStep| drill.steps.iter().find(|found| is_at(world, found, step));
+        let missed = world.steps.iter().filter(|step| found(step).is_none()).count() as u32;
+        let is_true = |found: &&DrillStep| world.steps.iter().any(|step| is_at(world, found, step));
+        let invented = drill.steps.iter().filter(|found| !is_true(found)).count() as u32;
+        let labels = || world.steps.iter().filter_map(|step| Some((step.label, found(step)?.label)));
+        let undecided = labels().filter(|(_, label)| *label == StepLabel::Undecided).count() as u32;
+        let wrong = labels().filter(|(truth, label)| label != truth).count() as u32 - undecided;
+        let allowed = world.steps.len().max(1) as f64 * (1.5 * f64::from(world.last).log2() + 4.0);
+        self.searches += 1;
+        self.right += u32::from(missed + invented == 0);
+        self.labelled += u32::from(missed + invented + wrong + undecided == 0);
+        self.steps += world.steps.len() as u32;
+        self.missed += missed;
+        self.invented += invented;
+        self.wrong_labels += wrong;
+        self.undecided += undecided;
+        self.unconfirmed += drill.steps.iter().filter(|step| !step.confirmed).count() as u32;
+        self.trials += drill.trials;
+        self.blocks += drill.blocks;
+        self.executions += drill.executions;
+        self.costly += u32::from(f64::from(drill.trials) > allowed);
+    }
+}
+
+impl std::fmt::Display for Score {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let of_searches = |number: u32| f64::from(number) / f64::from(self.searches);
+        let of_steps = |number: u32| f64::from(number) / f64::from(self.steps.max(1));
+        write!(
+            f,
+            "{} searches: {} have all steps right, {} all labels too; of {} steps {} missed, {} invented, {} labelled wrong, {} undecided, \
+             {} unconfirmed; builds per search {:.1}, per step {:.1}, too many in {}; blocks {:.0}, executions {:.0}",
+            self.searches,
+            self.right,
+            self.labelled,
+            self.steps,
+            self.missed,
+            self.invented,
+            self.wrong_labels,
+            self.undecided,
+            self.unconfirmed,
+            of_searches(self.trials),
+            of_steps(self.trials),
+            self.costly,
+            of_searches(self.blocks),
+            of_searches(self.executions),
+        )
+    }
+}
