@@ -80,7 +80,7 @@ pub struct World {
 }
 
 impl World {
-    /// Commits that are all alike, one in `1 / broken` of which can't be measured.
+    /// Commits that are all alike, of which the share `broken` can't be measured.
     pub fn equal(seed: u64, last: u32, noise: f64, broken: f64) -> Self {
         let mut random = Random::of(&[seed, 1]);
         let kinds = [Unusable::Build, Unusable::Build, Unusable::Boot, Unusable::Hang];
