@@ -12,8 +12,9 @@ import subprocess
 import sys
 
 ALLOWED = {
-    "faultline": {"experiment", "literature", "runner", "targets", "stats", "report", "exchange", "model", "coherence"},
+    "faultline": {"experiment", "history", "literature", "runner", "targets", "stats", "report", "exchange", "model", "coherence"},
     "faultline-experiment": {"runner", "targets", "symbols", "stats", "store", "exchange", "model", "coherence"},
+    "faultline-history": {"experiment", "runner", "targets", "stats", "model"},
     "faultline-simulation": {"experiment", "runner", "targets", "stats", "store", "model"},
     "faultline-runner": {"targets", "symbols", "model"},
     "faultline-targets": {"coherence", "model"},
@@ -35,7 +36,7 @@ ALLOWED_IN_TESTS = {"faultline": {"store"}}
 
 # Crates that know arguments, a terminal or signals: only front ends may use them.
 FRONT_END_ONLY = {"clap", "clap_complete", "clap_mangen", "ctrlc", "indicatif", "terminal_size"}
-BELOW_FRONT_ENDS = {"faultline-experiment", "faultline-literature", "faultline-report"}
+BELOW_FRONT_ENDS = {"faultline-experiment", "faultline-history", "faultline-literature", "faultline-report"}
 BELOW_FRONT_ENDS |= {f"faultline-{crate}" for crate in ALLOWED["faultline-experiment"]}
 
 # The QEMU plugin: a separate workspace, GPL-2.0-or-later.

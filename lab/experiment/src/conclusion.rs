@@ -3,6 +3,7 @@
 
 use crate::error::Error;
 use faultline_model::comparison::{Comparison, Fitness};
+use faultline_model::drill::Drill;
 use faultline_model::lens::gate::GateReport;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::RunKind;
@@ -10,6 +11,7 @@ use faultline_model::record::{RunHead, RunId, RunRecord, RunState};
 use faultline_model::summary::RunSummary;
 use faultline_stats::METHOD_VERSION;
 use faultline_stats::comparison::Settings;
+use faultline_stats::drill::conclude_record;
 use faultline_stats::sequential::concluded;
 use faultline_store::Store;
 use std::path::PathBuf;
@@ -58,6 +60,8 @@ pub enum Concluded {
     Comparison(Box<Comparison>),
     /// Whether the machine is fit to measure on.
     Fitness(Box<Fitness>),
+    /// Which commits of a line changed the time of a program.
+    Drill(Box<Drill>),
 }
 
 impl Measured {
@@ -81,6 +85,7 @@ impl Conclusion {
             RunKind::Timed(_) | RunKind::Lens(_) => {
                 store.load_conclusion(run, METHOD_VERSION)?.map(Box::new).map(Concluded::Figures)
             }
+            RunKind::Drill(_) => store.load_conclusion(run, METHOD_VERSION)?.map(Box::new).map(Concluded::Drill),
         };
         match kept {
             Some(what) => Self::put_together(store, head, what),
@@ -102,6 +107,11 @@ impl Conclusion {
                 let summary = faultline_stats::summarise(record);
                 let _ = is_finished.then(|| store.save_conclusion(record.id, METHOD_VERSION, &summary));
                 Concluded::Figures(Box::new(summary))
+            }
+            RunKind::Drill(_) => {
+                let drill = conclude_record(record).ok_or_else(|| not_a_search(record.id))?;
+                let _ = is_finished.then(|| store.save_conclusion(record.id, METHOD_VERSION, &drill));
+                Concluded::Drill(Box::new(drill))
             }
         };
         Self::put_together(store, record.head.clone(), what)
@@ -137,6 +147,10 @@ impl Conclusion {
     pub fn gates_are_open(&self) -> bool {
         self.gates.iter().all(GateReport::passed)
     }
+}
+
+fn not_a_search(run: RunId) -> Error {
+    Error::failed(format!("run {run} searches no line of commits"), "its database was changed by hand; start a new run")
 }
 
 /// The comparison of a run with two sides. Fails if nothing can be compared.

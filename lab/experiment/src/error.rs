@@ -45,7 +45,7 @@ impl Error {
     }
 
     /// The user stopped it before there was anything to save.
-    pub(crate) fn stopped() -> Self {
+    pub fn stopped() -> Self {
         Error { problem: "stopped".to_owned(), hint: None, kind: ErrorKind::Stopped }
     }
 }

@@ -28,6 +28,15 @@ pub enum Notice {
         /// The compiler.
         compiler: String,
     },
+    /// A commit is being built.
+    BuildingCommit {
+        /// The commit.
+        commit: String,
+        /// Its place on the line that is searched, from 0.
+        position: u32,
+        /// The last place.
+        last: u32,
+    },
     /// The run to resume is already finished.
     FinishedAlready {
         /// The run.

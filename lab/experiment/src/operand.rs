@@ -168,8 +168,12 @@ impl Found {
         Ok(match self {
             Found::Run(head) => Source::Run(Box::new(load(&head)?)),
             Found::Subject(head, subject) => {
-                let (a, b) = datasets::sides(&load(&head)?);
-                Source::Figures(if subject == SubjectIndex::A { a } else { b })
+                let record = load(&head)?;
+                Source::Figures(match record.settings.comparison() {
+                    Some(_) if subject == SubjectIndex::A => datasets::sides(&record).0,
+                    Some(_) => datasets::sides(&record).1,
+                    None => datasets::of_subject(&record, subject),
+                })
             }
             Found::Figures(dataset) => Source::Figures(dataset),
         })
@@ -190,7 +194,7 @@ fn whole(text: &str, from: Option<Foreign>, places: &Places) -> Result<Option<Fo
         Ok(number) if from.is_none() => {
             let loaded = database::existing(places)?.load_head(RunId(number));
             match loaded {
-                Ok(head) => Ok(Some(Found::Run(head))),
+                Ok(head) => Ok(Some(Found::Run(with_one_set_of_figures(head)?))),
                 // A commit's name may have no letters.
                 Err(error) if error.kind == StoreErrorKind::NoSuchRun => match named(text, from, places)? {
                     Some(found) => Ok(Some(found)),
@@ -224,14 +228,25 @@ fn named(name: &str, from: Option<Foreign>, places: &Places) -> Result<Option<Fo
         return Ok(Some(Found::Figures(dataset)));
     }
     if let Some(&run) = store.runs_labelled(name)?.first() {
-        return Ok(Some(Found::Run(store.load_head(run)?)));
+        return Ok(Some(Found::Run(with_one_set_of_figures(store.load_head(run)?)?)));
     }
     let Some(newest) = store.runs_of_commit(name)?.into_iter().next() else { return Ok(None) };
     let head = store.load_head(newest.run)?;
-    Ok(Some(match head.settings.comparison() {
-        Some(_) => Found::Subject(head, newest.subject),
-        None => Found::Run(head),
+    Ok(Some(match head.subjects.len() {
+        1 => Found::Run(head),
+        _ => Found::Subject(head, newest.subject),
     }))
+}
+
+/// The run, unless it has figures of many commits. Fails if it has.
+fn with_one_set_of_figures(head: RunHead) -> Result<RunHead, Error> {
+    match head.settings.drill() {
+        None => Ok(head),
+        Some(_) => Err(Error::usage(
+            format!("run {} searched a line of commits, and has figures of many", head.id),
+            format!("name a commit that it measured; `faultline show {}` shows what it found", head.id),
+        )),
+    }
 }
 
 /// The figures of a file or directory, and their format.

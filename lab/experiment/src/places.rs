@@ -74,7 +74,7 @@ impl Places {
     }
 
     /// The directory for scratch files. Fails if it cannot be written.
-    pub(crate) fn usable_scratch(&self) -> Result<PathBuf, Error> {
+    pub fn usable_scratch(&self) -> Result<PathBuf, Error> {
         let scratch = &self.scratch;
         if !scratch.is_dir() {
             return Err(Error::usage(

@@ -2,11 +2,12 @@
 
 use crate::comparison;
 use crate::conclusion::{Conclusion, Measured};
-use crate::database::MeasuringStore;
+use crate::database::{self, MeasuringStore};
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::observer::Notice;
 use crate::partners::Planned;
+use crate::places::Places;
 use crate::{lens, measure, resumable};
 use faultline_model::plan::RunKind;
 use faultline_model::record::{RunHead, RunId, RunState};
@@ -25,6 +26,20 @@ pub struct ResumeRequest {
     pub jobs: Option<NonZeroUsize>,
 }
 
+/// The run that a request means. Fails if there is none, or if the database cannot be read.
+pub fn run_to_resume(request: &ResumeRequest, places: &Places) -> Result<RunHead, Error> {
+    let store = database::existing(places)?;
+    let run = match request.run {
+        Some(run) => run,
+        None => store.newest_open_run()?.ok_or_else(every_run_is_finished)?,
+    };
+    Ok(store.load_head(run)?)
+}
+
+fn every_run_is_finished() -> Error {
+    Error::failed("every run is finished", "`faultline run` begins another; `faultline list` shows them")
+}
+
 /// Resumes a run and concludes it. A finished run is only concluded. Fails if there is no such run, if its machine, workloads or settings are not
 /// available, or if the database cannot be written.
 pub fn resume(request: &ResumeRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
@@ -32,9 +47,7 @@ pub fn resume(request: &ResumeRequest, lab: &mut Lab<'_>) -> Result<Measured, Er
     let store = &mut database.store;
     let run = match request.run {
         Some(run) => run,
-        None => store.newest_open_run()?.ok_or_else(|| {
-            Error::failed("every run is finished", "`faultline run` begins another; `faultline list` shows them")
-        })?,
+        None => store.newest_open_run()?.ok_or_else(every_run_is_finished)?,
     };
     let head = store.load_head(run)?;
     if head.state == RunState::Finished {
@@ -47,6 +60,10 @@ pub fn resume(request: &ResumeRequest, lab: &mut Lab<'_>) -> Result<Measured, Er
             lab.put_back_leftovers()?;
             comparison::go_on(store, &head, request.limit_ms, lab)
         }
+        RunKind::Drill(_) => Err(Error::usage(
+            format!("run {run} searches a line of commits, which takes their builds"),
+            format!("`faultline resume {run}` continues it"),
+        )),
         RunKind::Timed(_) => {
             lab.put_back_leftovers()?;
             timed(store, &head, request.limit_ms, lab)

@@ -77,8 +77,8 @@ pub(crate) fn prepare(sides: &mut [Subject; 2], lab: &mut Lab<'_>) -> Result<Sid
 fn found(side: &mut Subject, machine: &Machine) {
     let mut setup = std::mem::take(&mut side.setup);
     setup.on = setup.on.map(|_| machine.to_string());
-    let commit = side.commit.take();
-    *side = Subject { commit, ..Subject::on(std::mem::take(&mut side.name), machine.clone(), setup) };
+    let (commit, build) = (side.commit.take(), side.build.take());
+    *side = Subject { commit, build, ..Subject::on(std::mem::take(&mut side.name), machine.clone(), setup) };
 }
 
 /// Whether both sides can use the same machine with the same programs.
@@ -104,6 +104,9 @@ fn checked_machine(side: &mut Subject) -> Result<(), Error> {
 fn ready(side: &mut Subject, lab: &mut Lab<'_>, built: &mut Vec<TempDir>) -> Result<ReadyTarget, Error> {
     let is_guest = side.machine.guest().is_some();
     let mut places = lab.places.clone();
+    if let Some(directory) = &mut side.setup.directory {
+        *directory = absolute(Path::new(directory), "the command's directory")?.to_string_lossy().into_owned();
+    }
     if let Some(programs) = &mut side.setup.programs {
         let directory = absolute(Path::new(programs), "programs")?;
         *programs = directory.to_string_lossy().into_owned();
@@ -167,6 +170,12 @@ fn check(setup: &Setup, is_guest: bool) -> Result<(), Error> {
     if setup.workload.is_some() && !setup.command.is_empty() {
         return Err(Error::usage("a side has both a workload and a command", "give it one of the two"));
     }
+    if setup.directory.is_some() && setup.command.is_empty() {
+        return Err(Error::usage(
+            "a side has a directory and no command",
+            "a workload runs in a scratch directory of its own",
+        ));
+    }
     if is_guest && !setup.command.is_empty() {
         return Err(Error::usage(
             "a command of this host cannot run in a guest",
@@ -200,11 +209,18 @@ fn check_settings(setup: &Setup) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses a command whose program is missing or not executable. Commands run in the directory in which we were called.
+/// Refuses a command whose program is missing or not executable in its directory.
 fn check_program(setup: &Setup) -> Result<(), Error> {
     let Some(word) = setup.command.first() else { return Ok(()) };
     let path = setup.environment.get("PATH").map(AsRef::as_ref);
-    program_file(word, Path::new("."), path).map(drop).map_err(Error::target_as_usage)
+    let directory = Path::new(setup.directory.as_deref().unwrap_or("."));
+    if !directory.is_dir() {
+        return Err(Error::usage(
+            format!("there is no directory {}", directory.display()),
+            "`directory=DIR` names an existing one",
+        ));
+    }
+    program_file(word, directory, path).map(drop).map_err(Error::target_as_usage)
 }
 
 fn absolute(path: &Path, what: &str) -> Result<PathBuf, Error> {

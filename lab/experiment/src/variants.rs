@@ -20,8 +20,7 @@ const USUAL_FILE: &str = "faultline.toml";
 const MOST_BYTES: u64 = 1 << 20;
 
 /// The keys that words on the command line may set.
-const KEYS: &str =
-    "env.NAME, sysctl.NAME, /sys/FILE, programs, compiler, sources, on, kernel, workload, command or partner.ROLE";
+const KEYS: &str = "env.NAME, sysctl.NAME, /sys/FILE, programs, compiler, sources, on, kernel, workload, command, directory or partner.ROLE";
 
 /// The name of a side that changes nothing.
 const BASELINE: &str = "baseline";
@@ -119,6 +118,7 @@ impl Variants {
             ("kernel", "") => setup.kernel = Some(value),
             ("workload", "") => setup.workload = Some(value),
             ("command", "") => setup.command = command(&value)?,
+            ("directory", "") => setup.directory = Some(value),
             ("partner", role) if !role.is_empty() => {
                 let (role, machine) = partner(role, &value)?;
                 setup.partners.insert(role, machine);
@@ -190,6 +190,7 @@ fn merge(setup: &mut Setup, over: &Setup) {
     single(&mut setup.on, &over.on);
     single(&mut setup.kernel, &over.kernel);
     single(&mut setup.workload, &over.workload);
+    single(&mut setup.directory, &over.directory);
     if !over.command.is_empty() {
         setup.command.clone_from(&over.command);
     }
@@ -203,12 +204,13 @@ fn parse(text: &str, file: &Path, directory: &Path) -> Result<BTreeMap<String, S
         let message = error.message().lines().next().unwrap_or_default().to_owned();
         Error::usage(
             format!("{}:{line}: {message}", file.display()),
-            "a variant is a table: `[variant.NAME]` with environment, sysctl, sysfs, programs, compiler, sources, on, kernel, workload, command or partners",
+            "a variant is a table: `[variant.NAME]` with environment, sysctl, sysfs, programs, compiler, sources, on, kernel, workload, command, directory or partners",
         )
     })?;
     let mut declared = parsed.variant;
     for setup in declared.values_mut() {
-        for path in [&mut setup.programs, &mut setup.sources, &mut setup.kernel].into_iter().flatten() {
+        let Setup { programs, sources, kernel, directory: command_directory, .. } = setup;
+        for path in [programs, sources, kernel, command_directory].into_iter().flatten() {
             *path = directory.join(&*path).to_string_lossy().into_owned();
         }
     }

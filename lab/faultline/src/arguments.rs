@@ -1,5 +1,6 @@
 //! The command's arguments. Completions and man pages come from these definitions too.
 
+pub(crate) mod bisect;
 pub(crate) mod compare;
 pub(crate) mod exchange;
 pub(crate) mod lens;
@@ -58,6 +59,8 @@ pub(crate) enum Command {
     Show(Show),
     /// Compare two sides, live or stored, and say whether they differ
     Compare(Box<compare::Compare>),
+    /// Find the commits that made a program slower or faster
+    Bisect(Box<bisect::Bisect>),
     /// Check whether this machine is fit to measure on
     Check(compare::Check),
     /// Find steps in series of results over commits, with a stated false-positive rate

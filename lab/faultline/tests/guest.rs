@@ -235,6 +235,7 @@ fn symbols_offsets_and_a_plugin_come_with_a_boot() {
         workload: "zero_fill".to_owned(),
         arguments: words.map(str::to_owned).to_vec(),
         limit: Duration::from_secs(60),
+        directory: None,
         environment: Vec::new(),
         system_settings: Vec::new(),
     };
@@ -283,6 +284,7 @@ fn execute_with(
         workload: workload.to_owned(),
         arguments: words.iter().map(|word| (*word).to_owned()).collect(),
         limit: Duration::from_secs(60),
+        directory: None,
         environment: vec![("GREETING".to_owned(), "hello = you".to_owned())],
         system_settings: settings.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect(),
     };

@@ -54,6 +54,7 @@ impl Guest {
             workload: "zero_fill".to_owned(),
             arguments: words.map(str::to_owned).to_vec(),
             limit: Duration::from_secs(600),
+            directory: None,
             environment: Vec::new(),
             system_settings: Vec::new(),
         };

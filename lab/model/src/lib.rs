@@ -6,6 +6,7 @@
 pub mod advice;
 pub mod cell;
 pub mod changes;
+pub mod commit;
 pub mod comparison;
 pub mod dataset;
 pub mod describe;
@@ -23,6 +24,7 @@ pub mod machine;
 pub mod outcome;
 pub mod plan;
 pub mod protocol;
+pub mod recipe;
 pub mod record;
 pub mod role;
 pub mod said;

@@ -3,7 +3,10 @@
 //! Making a plan (which workloads, what order) belongs to `runner`.
 
 use crate::cell::Cell;
+use crate::commit::CommitLine;
+use crate::drill::DrillSettings;
 use crate::lens::settings::LensSettings;
+use crate::recipe::Recipe;
 use crate::subject::SubjectIndex;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +52,7 @@ impl Settings {
         match &self.kind {
             RunKind::Timed(timed) => Some(timed),
             RunKind::Comparison(comparison) => Some(&comparison.timed),
+            RunKind::Drill(drill) => Some(&drill.timed),
             RunKind::Lens(_) => None,
         }
     }
@@ -57,7 +61,7 @@ impl Settings {
     pub fn comparison(&self) -> Option<&ComparisonSettings> {
         match &self.kind {
             RunKind::Comparison(comparison) => Some(comparison),
-            RunKind::Timed(_) | RunKind::Lens(_) => None,
+            RunKind::Timed(_) | RunKind::Lens(_) | RunKind::Drill(_) => None,
         }
     }
 
@@ -65,7 +69,15 @@ impl Settings {
     pub fn lens(&self) -> Option<&LensSettings> {
         match &self.kind {
             RunKind::Lens(lens) => Some(lens),
-            RunKind::Timed(_) | RunKind::Comparison(_) => None,
+            RunKind::Timed(_) | RunKind::Comparison(_) | RunKind::Drill(_) => None,
+        }
+    }
+
+    /// What is asked of a search along a line of commits; `None` of any other run.
+    pub fn drill(&self) -> Option<&LineSearch> {
+        match &self.kind {
+            RunKind::Drill(drill) => Some(drill),
+            RunKind::Timed(_) | RunKind::Comparison(_) | RunKind::Lens(_) => None,
         }
     }
 }
@@ -80,15 +92,18 @@ pub enum RunKind {
     Comparison(ComparisonSettings),
     /// Transfers between CPUs, counted.
     Lens(LensSettings),
+    /// A search for the commits at which the time of a program changed. Its plan grows while it goes on.
+    Drill(Box<LineSearch>),
 }
 
 impl RunKind {
-    /// The word used in files: `timed`, `comparison`, `lens`.
+    /// The word used in files: `timed`, `comparison`, `lens`, `drill`.
     pub fn word(&self) -> &'static str {
         match self {
             RunKind::Timed(_) => "timed",
             RunKind::Comparison(_) => "comparison",
             RunKind::Lens(_) => "lens",
+            RunKind::Drill(_) => "drill",
         }
     }
 }
@@ -108,6 +123,25 @@ pub struct TimedSettings {
     pub copies: u32,
     /// A real tree to build.
     pub tree: Option<GivenTree>,
+}
+
+/// What is asked of a search along a line of commits. Each subject is a commit that was built, or failed to build, in the order in which they were tried.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LineSearch {
+    /// How time is measured.
+    pub timed: TimedSettings,
+    /// How the line is searched.
+    pub search: DrillSettings,
+    /// The directory of the repository.
+    pub repository: String,
+    /// The directory for checkouts and builds, if one was named.
+    pub work: Option<String>,
+    /// The commits.
+    pub line: CommitLine,
+    /// How a commit is built.
+    pub recipe: Recipe,
+    /// Words of the command that is measured, in the directory of a build.
+    pub command: Vec<String>,
 }
 
 /// What is asked of a live comparison. Its sides are the run's first two subjects.

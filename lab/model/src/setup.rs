@@ -39,6 +39,9 @@ pub struct Setup {
     /// Words of a command that is run and timed instead of a workload.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
+    /// Directory in which the command runs; the one in which we were called if `None`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
     /// Where the workload's partners run. Nothing else of the setup applies to them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub partners: BTreeMap<Role, Machine>,
@@ -71,6 +74,7 @@ impl Setup {
             ("machine", &self.on),
             ("kernel", &self.kernel),
             ("workload", &self.workload),
+            ("directory", &self.directory),
         ];
         words.extend(single.into_iter().filter_map(|(what, value)| Some(format!("{what} {}", value.as_ref()?))));
         if !self.command.is_empty() {

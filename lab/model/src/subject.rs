@@ -102,6 +102,21 @@ impl Commit {
     }
 }
 
+/// How the build of a subject ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum BuildResult {
+    /// It can be measured.
+    Built,
+    /// There is nothing to measure, which is a result too.
+    Failed {
+        /// How it failed, in words.
+        how: String,
+        /// The last lines of its output.
+        output: String,
+    },
+}
+
 /// What is measured, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
@@ -112,6 +127,9 @@ pub struct Subject {
     /// What it was built from, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<Commit>,
+    /// How its build ended; `None` if it was not built by us.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<BuildResult>,
     /// Its setup: everything that differs from the unchanged machine.
     #[serde(default)]
     pub setup: Setup,
@@ -131,7 +149,7 @@ impl Subject {
             },
             None => SubjectKind::System,
         };
-        Subject { name, what, commit: None, setup, machine }
+        Subject { name, what, commit: None, build: None, setup, machine }
     }
 
     /// The unchanged system of `machine`.

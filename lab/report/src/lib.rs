@@ -7,6 +7,7 @@
 
 mod changes;
 mod comparison;
+mod drill;
 mod fact_words;
 mod facts;
 pub mod figure;
@@ -29,6 +30,7 @@ mod workloads;
 
 pub use changes::changes;
 pub use comparison::{comparison, comparison_gate, fitness};
+pub use drill::drill;
 pub use facts::facts;
 pub use format::{Format, UnknownFormat};
 pub use imported::imported;

@@ -17,6 +17,7 @@ use faultline_model::transcript::{Transcript, TranscriptError};
 use faultline_targets::{Ending, Execution, StopFlag, Target};
 use std::borrow::Cow;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Time that a workload may take for set-up and clean-up, with a margin for a loaded machine.
@@ -77,6 +78,7 @@ pub(crate) fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
         workload: item.cell.case.workload.clone(),
         arguments,
         limit: run.limit.unwrap_or(usual),
+        directory: setup.directory.as_ref().map(PathBuf::from),
         environment: environment(&setup),
         system_settings: setup.system_files().collect(),
     }
@@ -98,6 +100,7 @@ fn partners<'a>(run: &PlannedRun<'a>, item: &'a PlanItem, measured: &Execution) 
             workload: item.cell.case.workload.clone(),
             arguments: workload_arguments(run, item, &Setup::default(), target, Some(role)),
             limit,
+            directory: None,
             environment: Vec::new(),
             system_settings: Vec::new(),
         },

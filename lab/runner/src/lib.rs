@@ -24,7 +24,7 @@ mod suite;
 pub use clock::{Clock, SystemClock};
 pub use comparison::{ComparisonRequest, SideMachine, plan_comparison};
 pub use observer::{Observer, RunProgress, Stage};
-pub use plan::{Plan, plan};
+pub use plan::{Plan, block_of_commands, plan};
 pub use planned::{PlannedRun, SubjectTargets, Targets};
 pub use request::{Request, RequestError};
 pub use run::{Completion, run};

@@ -3,9 +3,9 @@
 //! The order is that of randomised complete blocks: each block holds every cell once, in seeded random order. So drift over
 //! time affects all cells alike, and a run that is cut short has all cells equally often.
 
-use crate::suite::SuiteTiming;
+use crate::suite::{GIVEN_COMMAND, SuiteTiming};
 use crate::{Request, RequestError, select, size};
-use faultline_model::cell::{Case, Cell};
+use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::describe::{Style, WorkloadInfo};
 use faultline_model::plan::{PinPolicy, PlanItem, RunKind, Settings, TimedSettings, Timing};
 use faultline_model::subject::SubjectIndex;
@@ -278,6 +278,19 @@ pub(crate) fn order(cells: &[Planned], repeats: u32, seed: u64) -> Vec<PlanItem>
         item.ordinal = ordinal as u32;
     }
     items
+}
+
+/// A block of a plan that grows: the command of each subject once, in an order that follows from the seed and the block. `ordinal`: that of the first item.
+pub fn block_of_commands(subjects: &[SubjectIndex], tasks: u32, block: u32, ordinal: u32, seed: u64) -> Vec<PlanItem> {
+    let (workload, variant) = GIVEN_COMMAND;
+    let case = Case { workload: workload.to_owned(), variant: variant.to_owned(), mode: TaskMode::Process };
+    let cell = Cell { case, tasks };
+    let mut order = subjects.to_vec();
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    random.set_stream(u64::from(block));
+    order.shuffle(&mut random);
+    let item = |(ordinal, subject)| PlanItem { ordinal, block, subject, cell: cell.clone(), timing: None, seed: None };
+    (ordinal..).zip(order).map(item).collect()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use crate::write::json;
 use crate::{BUSY_TIMEOUT, Store, StoreError};
 use faultline_model::comparison::Comparison;
+use faultline_model::drill::Drill;
 use faultline_model::record::RunId;
 use faultline_model::summary::RunSummary;
 use rusqlite::{OptionalExtension, params};
@@ -21,6 +22,10 @@ pub trait Kept: Serialize + DeserializeOwned {
 
 impl Kept for RunSummary {
     const KIND: &'static str = "figures";
+}
+
+impl Kept for Drill {
+    const KIND: &'static str = "drill";
 }
 
 impl Kept for Comparison {

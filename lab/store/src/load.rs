@@ -10,7 +10,7 @@ use faultline_model::protocol::{Interval, Measure, Usage, UsageScope};
 use faultline_model::record::{Attempt, RunHead, RunId, RunRecord, RunState, Session};
 use faultline_model::subject::{Commit, Subject, SubjectIndex};
 use faultline_model::time::UnixMillis;
-use rusqlite::types::Type;
+use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -94,13 +94,16 @@ fn head_of(snapshot: &Connection, run: RunId) -> rusqlite::Result<Option<RunHead
 }
 
 fn read_subjects(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<Subject>> {
-    let query =
-        "SELECT name, what, commit_id, repository, setup, machine FROM subject WHERE run_id = ?1 ORDER BY number";
+    let query = "SELECT name, what, commit_id, repository, setup, machine, build FROM subject WHERE run_id = ?1 ORDER BY number";
     rows(connection, query, run, |row| {
         let repository = row.get(3)?;
         let commit = row.get::<_, Option<String>>(2)?.map(|id| Commit { id, repository });
         let machine = from_word(row, 5, |text| text.parse().ok())?;
-        Ok(Subject { name: row.get(0)?, what: from_json(row, 1)?, commit, setup: from_json(row, 4)?, machine })
+        let build = match row.get_ref(6)? {
+            ValueRef::Null => None,
+            _ => Some(from_json(row, 6)?),
+        };
+        Ok(Subject { name: row.get(0)?, what: from_json(row, 1)?, commit, build, setup: from_json(row, 4)?, machine })
     })
 }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const APPLICATION_ID: i64 = 0x464C_544C;
 
 /// Number of steps.
-const STEPS: usize = 7;
+const STEPS: usize = 8;
 
 /// The first step, which writes the application id.
 const FIRST: &str = include_str!("schema/0001_runs.sql");
@@ -28,6 +28,7 @@ fn steps() -> Vec<M<'static>> {
         M::up_with_hook(include_str!("schema/0005_subjects.sql"), subjects::make),
         M::up(include_str!("schema/0006_aggregates_and_conclusions.sql")),
         M::up(include_str!("schema/0007_seeds.sql")),
+        M::up(include_str!("schema/0008_builds.sql")),
     ]
 }
 

@@ -47,13 +47,25 @@ impl Store {
             )?;
             let run = RunId(transaction.last_insert_rowid());
             for (number, subject) in new.subjects.iter().enumerate() {
-                insert_subject(transaction, run, number, subject)?;
+                insert_subject(transaction, run, number as i64, subject)?;
             }
             insert_session(transaction, run, new.session)?;
             for item in new.plan {
                 insert_item(transaction, run, item)?;
             }
             Ok(run)
+        })
+    }
+
+    /// Adds subjects and items to a run whose plan grows while it goes on. The items' ordinals must be new. Fails if the database cannot be written.
+    pub fn extend_run(&mut self, run: RunId, subjects: &[Subject], items: &[PlanItem]) -> Result<(), StoreError> {
+        self.write("save the run in", |transaction| {
+            let count = "SELECT count(*) FROM subject WHERE run_id = ?1";
+            let there: i64 = transaction.query_row(count, [run.0], |row| row.get(0))?;
+            for (number, subject) in subjects.iter().enumerate() {
+                insert_subject(transaction, run, there + number as i64, subject)?;
+            }
+            items.iter().try_for_each(|item| insert_item(transaction, run, item))
         })
     }
 
@@ -108,19 +120,20 @@ pub(crate) fn json<T: Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).expect("plain data has a JSON form")
 }
 
-fn insert_subject(transaction: &Transaction<'_>, run: RunId, number: usize, subject: &Subject) -> rusqlite::Result<()> {
+fn insert_subject(transaction: &Transaction<'_>, run: RunId, number: i64, subject: &Subject) -> rusqlite::Result<()> {
     transaction.execute(
-        "INSERT INTO subject (run_id, number, name, what, commit_id, repository, setup, machine)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT INTO subject (run_id, number, name, what, commit_id, repository, setup, machine, build)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         params![
             run.0,
-            number as i64,
+            number,
             subject.name,
             json(&subject.what),
             subject.commit.as_ref().map(|commit| &commit.id),
             subject.commit.as_ref().and_then(|commit| commit.repository.as_ref()),
             json(&subject.setup),
             subject.machine.to_string(),
+            subject.build.as_ref().map(json),
         ],
     )?;
     Ok(())

@@ -138,6 +138,7 @@ fn run(
         workload: workload.to_owned(),
         arguments,
         limit: Duration::from_secs(600),
+        directory: None,
         environment: Vec::new(),
         system_settings: Vec::new(),
     };

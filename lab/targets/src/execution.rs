@@ -4,6 +4,7 @@ use crate::keep::{End, Ended};
 use crate::system_settings;
 use faultline_model::outcome::GuestFailure;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// One execution of a workload's program.
@@ -15,6 +16,8 @@ pub struct Execution {
     pub arguments: Vec<String>,
     /// If it has not ended after this time, it is killed.
     pub limit: Duration,
+    /// The directory in which it runs; ours if `None`. Only this host has one to choose.
+    pub directory: Option<PathBuf>,
     /// Environment variables, for the workload only.
     pub environment: Vec<(String, String)>,
     /// System settings, by the paths of their files (`/proc/sys/…`, `/sys/…`). Each is written before the workload starts, and
@@ -127,6 +130,7 @@ mod tests {
             workload: "x".to_owned(),
             arguments: Vec::new(),
             limit: Duration::ZERO,
+            directory: None,
             environment: owned(environment),
             system_settings: owned(settings),
         };

@@ -2,6 +2,7 @@
 //! with another compiler.
 
 pub mod build;
+pub mod command;
 mod execute;
 mod facts;
 pub mod ping_pong;

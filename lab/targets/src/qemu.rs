@@ -396,6 +396,9 @@ fn path_of(file: &impl AsRawFd) -> PathBuf {
 fn add_execution(plan: &mut Plan, wanted: &GuestExecution<'_>) -> Result<(), String> {
     let execution = wanted.execution;
     execution.check()?;
+    if let Some(directory) = &execution.directory {
+        return Err(format!("the directory {} is not in the guest", directory.display()));
+    }
     for (path, value) in &execution.system_settings {
         system_settings::root_of(path, &system_settings::ROOTS.map(Path::new))?;
         plan.add(&["write", path, value]);
@@ -553,6 +556,7 @@ mod tests {
             workload: "x".to_owned(),
             arguments: vec!["--ops".to_owned()],
             limit: Duration::from_secs(1),
+            directory: None,
             environment: vec![("A".to_owned(), "1 2".to_owned())],
             system_settings: vec![("/proc/sys/vm/x".to_owned(), "3".to_owned())],
         }

@@ -99,6 +99,7 @@ impl Place {
             workload: "fake".to_owned(),
             arguments: Vec::new(),
             limit: Duration::from_secs(30),
+            directory: None,
             environment: Vec::new(),
             system_settings: settings.iter().map(setting).collect(),
         }

@@ -25,8 +25,8 @@ A live comparison interleaves both sides in random order, until the answer is cl
   faultline compare quick --a stable --b patched       variants that faultline.toml declares
 A word that names no run, file or import is a command line if its first word is a program.
 A variant is a name that faultline.toml declares, a command line, or KEY=VALUE words. KEY is env.NAME, sysctl.NAME,
-/sys/FILE, programs (a directory), compiler, on (a machine), kernel (an image), workload or command. An empty variant is
-the machine unchanged.")]
+/sys/FILE, programs (a directory), compiler, on (a machine), kernel (an image), workload, command or directory. An empty
+variant is the machine unchanged.")]
 pub(crate) struct Compare {
     /// Two runs (by number, label or commit), two files or directories, or two commands. FILE@COMMIT is one commit of a file with history, FILE:BENCHMARK one benchmark of a file. With --a or --b: workloads
     #[arg(value_name = "WHAT", add = completing::anything())]
@@ -163,14 +163,14 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
     Ok(number / scale)
 }
 
-fn level(text: &str) -> Result<f64, String> {
+pub(super) fn level(text: &str) -> Result<f64, String> {
     match share(text)? {
         level if level > 0.5 && level <= 0.9999 => Ok(level),
         _ => Err("it must be between 50% and 99.99%".to_owned()),
     }
 }
 
-fn margin(text: &str) -> Result<f64, String> {
+pub(super) fn margin(text: &str) -> Result<f64, String> {
     match share(text)? {
         margin if margin > 0.0 && margin < 1.0 => Ok(margin),
         _ => Err("it must be between 0% and 100%".to_owned()),

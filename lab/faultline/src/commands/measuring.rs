@@ -66,7 +66,7 @@ pub(super) fn conduct(
 fn show(conclusion: &Conclusion, conduct: &Conduct) -> Result<(), Failure> {
     // The page comes first: if the reader of the table ends early, or standard output is full, the page must still be written. If the page cannot be
     // written, the table must still be printed.
-    let page = conduct.output.as_deref().map_or(Ok(()), |path| present::write_page(&present::page(conclusion), path));
+    let page = conduct.output.as_deref().map_or(Ok(()), |path| present::write_page(&present::page(conclusion)?, path));
     output::print(&present::table(conclusion, conduct.format.format))?;
     if !conduct.quiet {
         failure::warn(&format!("saved as run {} in {}", conclusion.run(), conclusion.database.display()));

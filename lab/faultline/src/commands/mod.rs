@@ -1,5 +1,6 @@
 //! One file per command. Commands that do the same with other arguments share a file.
 
+pub(crate) mod bisect;
 pub(crate) mod changes;
 pub(crate) mod check;
 pub(crate) mod compare;

@@ -19,6 +19,7 @@ pub(super) fn table(conclusion: &Conclusion, format: Format) -> String {
         Concluded::Figures(summary) => faultline_report::run_table(summary, format, &style),
         Concluded::Comparison(comparison) => faultline_report::comparison(comparison, format, &style),
         Concluded::Fitness(fitness) => faultline_report::fitness(fitness, format, &style),
+        Concluded::Drill(drill) => faultline_report::drill(drill, &conclusion.head, format, &style),
     }
 }
 
@@ -26,20 +27,29 @@ pub(super) fn table(conclusion: &Conclusion, format: Format) -> String {
 pub(super) fn folded(conclusion: &Conclusion) -> Result<String, Failure> {
     let stacks = match &conclusion.what {
         Concluded::Figures(summary) => faultline_report::folded(summary),
-        Concluded::Comparison(_) | Concluded::Fitness(_) => None,
+        Concluded::Comparison(_) | Concluded::Fitness(_) | Concluded::Drill(_) => None,
     };
     let hint =
         "`faultline lens program` and `faultline lens kernel` sample callers; `--format table` shows what this run has";
     stacks.ok_or_else(|| Failure::usage("the run has no callers of transfers", hint))
 }
 
-/// Its page.
-pub(super) fn page(conclusion: &Conclusion) -> String {
-    match &conclusion.what {
+/// Its page. Fails if it has none.
+pub(super) fn page(conclusion: &Conclusion) -> Result<String, Failure> {
+    Ok(match &conclusion.what {
         Concluded::Figures(summary) => faultline_report::html(summary, &conclusion.head),
         Concluded::Comparison(comparison) => faultline_report::comparison_html(comparison),
         Concluded::Fitness(fitness) => faultline_report::comparison_html(&fitness.compared),
-    }
+        Concluded::Drill(_) => return Err(no_page()),
+    })
+}
+
+/// A search along a line of commits has tables, and no page.
+pub(super) fn no_page() -> Failure {
+    Failure::usage(
+        "a search along a line of commits has no page",
+        "`--format markdown` or `--format json` has all that it found",
+    )
 }
 
 /// Writes a page; to standard output for `-`. Fails if it cannot be written.

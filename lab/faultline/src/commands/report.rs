@@ -10,6 +10,6 @@ use std::process::ExitCode;
 pub(crate) fn report(arguments: &Report, db: Option<&Path>) -> Result<ExitCode, Failure> {
     output::check_file(&arguments.output)?;
     let conclusion = present::stored(arguments.run.as_deref(), &places::found(db)?)?;
-    present::write_page(&present::page(&conclusion), &arguments.output)?;
+    present::write_page(&present::page(&conclusion)?, &arguments.output)?;
     Ok(ExitCode::SUCCESS)
 }

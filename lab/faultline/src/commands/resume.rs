@@ -13,6 +13,6 @@ pub(crate) fn resume(arguments: &Resume, db: Option<&Path>) -> Result<ExitCode, 
     let places = places::for_measuring(conduct, db)?;
     let run = arguments.run.as_deref().map(|run| find_run(run, &places)).transpose()?;
     let request = ResumeRequest { run, limit_ms: conduct.limit_ms(), jobs: arguments.jobs };
-    let concluded = measuring::conduct(conduct, &places, |lab| faultline_experiment::resume(&request, lab))?;
+    let concluded = measuring::conduct(conduct, &places, |lab| faultline_history::resume(&request, lab))?;
     Ok(measuring::status(concluded.as_ref()))
 }

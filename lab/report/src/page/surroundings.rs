@@ -95,6 +95,7 @@ fn rows(head: &RunHead) -> Vec<(&'static str, String)> {
         RunKind::Lens(lens) => lens_rows(head, lens, &tasks.join(", ")),
         RunKind::Timed(timed) => timed_rows(settings, timed, &tasks.join(", ")),
         RunKind::Comparison(comparison) => timed_rows(settings, &comparison.timed, &tasks.join(", ")),
+        RunKind::Drill(drill) => timed_rows(settings, &drill.timed, &tasks.join(", ")),
     }
 }
 

@@ -8,4 +8,4 @@ mod record;
 
 pub use commit::{CommitError, at_commit};
 pub(crate) use record::{Chosen, Coarse, MeasuredRun, Measurement, measurement};
-pub use record::{dataset, sides};
+pub use record::{dataset, of_subject, sides};

@@ -19,14 +19,21 @@ use faultline_model::subject::SubjectIndex;
 use std::collections::BTreeSet;
 
 /// The values of a run of one subject: a series for each cell, a point for each attempt that ended for good. Empty for a run under the lens, which
-/// takes no time, and for a comparison, which has two [`sides`].
+/// takes no time, for a comparison, which has two [`sides`], and for a search along a line of commits.
 pub fn dataset(record: &RunRecord) -> Dataset {
-    if record.settings.comparison().is_some() {
-        return Dataset::of(Vec::new());
-    }
-    let chosen = Chosen { record, subject: SubjectIndex::A, blocks: u32::MAX };
+    if interleaves_subjects(record) { Dataset::of(Vec::new()) } else { of_subject(record, SubjectIndex::A) }
+}
+
+/// The values of one of a run's subjects.
+pub fn of_subject(record: &RunRecord, subject: SubjectIndex) -> Dataset {
+    let chosen = Chosen { record, subject, blocks: u32::MAX };
     let cases = chosen.cases();
     measurement(chosen, &cases, &Coarse::of(cases.iter())).dataset
+}
+
+/// Whether a block of the run has several subjects.
+fn interleaves_subjects(record: &RunRecord) -> bool {
+    record.settings.comparison().is_some() || record.settings.drill().is_some()
 }
 
 /// The values of a live comparison: those of its first side, and those of its second.
@@ -141,12 +148,12 @@ fn is_still(style: Style, repeat: &Repeat<'_>) -> bool {
 
 fn runs<'a>(chosen: Chosen<'a>, style: Style, cell: &CellRepeats<'a>) -> Vec<MeasuredRun<'a>> {
     let moved = cell.repeats.iter().filter(|repeat| !is_still(style, repeat));
-    let is_comparison = chosen.record.settings.comparison().is_some();
+    let is_interleaved = interleaves_subjects(chosen.record);
     let run = |repeat: &Repeat<'a>| MeasuredRun {
         repeat: *repeat,
         boot: boot(chosen.record, chosen.subject, repeat.attempt),
         order: u64::try_from(repeat.attempt.started.0).ok(),
-        block: is_comparison.then_some(repeat.block),
+        block: is_interleaved.then_some(repeat.block),
         figures: compared_figures(style, repeat),
     };
     moved.map(run).collect()

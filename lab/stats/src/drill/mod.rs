@@ -12,7 +12,9 @@ mod next;
 mod pick;
 mod positive_definite;
 mod posterior;
+mod record;
 mod sides;
 
 pub use concluded::concluded;
 pub use next::next;
+pub use record::{conclude_record, next_of_record};

@@ -52,6 +52,7 @@ pub fn build_workloads(request: &BuildRequest<'_>, stop: &StopFlag) -> Result<()
         file: &make,
         arguments: &|_| arguments.clone(),
         output: Output { longest_line: LONGEST_LINE_BYTES, stderr_bytes: STDERR_KEPT_BYTES },
+        directory: None,
         waiting_is_free: false,
         grace: Grace::NONE,
         ours: None,

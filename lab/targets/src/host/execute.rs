@@ -27,6 +27,7 @@ pub(super) fn execute(paths: &HostPaths, execution: &Execution, sink: &mut LineS
         file: &paths.workloads.join(&execution.workload),
         arguments: &arguments,
         output: Output { longest_line: LONGEST_LINE_BYTES, stderr_bytes: STDERR_KEPT_BYTES },
+        directory: execution.directory.as_deref(),
         waiting_is_free: false,
         grace: Grace::NONE,
         ours: None,

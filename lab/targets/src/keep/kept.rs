@@ -43,6 +43,8 @@ pub(crate) struct Program<'a> {
     pub(crate) file: &'a Path,
     /// Its arguments, as a function of its scratch directory.
     pub(crate) arguments: &'a dyn Fn(&Path) -> Vec<OsString>,
+    /// The directory in which it runs; ours if `None`.
+    pub(crate) directory: Option<&'a Path>,
     /// How much is taken of its output.
     pub(crate) output: Output,
     /// Its time limit does not run while a busy host lets it wait for a CPU.
@@ -174,6 +176,9 @@ impl Kept {
             .process_group(0)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        if let Some(directory) = program.directory {
+            command.current_dir(directory);
+        }
         let mut keeper = command.spawn().map_err(|error| format!("no keeper: {error}"))?;
         let (sender, lines) = sync_channel(WAITING_LINES);
         let (end, last_words) = sync_channel(1);

@@ -129,6 +129,7 @@ impl Boot<'_> {
                 longest_line: LONGEST_LINE_BYTES + 1 + LONGEST_HEADER_BYTES,
                 stderr_bytes: console::KEPT_BYTES,
             },
+            directory: None,
             waiting_is_free: true,
             grace: plugin.map_or(Grace::NONE, |_| plugin::grace(self.shape.cpus())),
             ours: plugin.and_then(|plugin| plugin.directory.as_deref()),

@@ -1,0 +1,156 @@
+//! A run whose plan grows while it goes on: a search along a line of commits, in which what was measured decides what is measured next.
+
+use crate::conclusion::{Ended, Measured};
+use crate::database::MeasuringStore;
+use crate::error::Error;
+use crate::lab::Lab;
+use crate::measure::{self, Stretch};
+use crate::target::ReadyTarget;
+use faultline_model::machine::Machine;
+use faultline_model::plan::{LineSearch, RunKind, Settings};
+use faultline_model::record::{RunHead, RunId, RunRecord};
+use faultline_model::subject::{Subject, SubjectIndex};
+use faultline_runner::{PlannedRun, SubjectTargets, Targets, block_of_commands};
+use faultline_store::NewRun;
+use std::num::NonZeroUsize;
+
+/// The request for such a run, on this host.
+#[derive(Debug, Clone)]
+pub struct GrowingRequest {
+    /// What is searched, and how.
+    pub search: LineSearch,
+    /// Copies of the command that run at once.
+    pub tasks: u32,
+    /// Time limit of each execution in milliseconds.
+    pub limit_ms: Option<u64>,
+    /// Seed of the order; a random one if `None`.
+    pub seed: Option<u64>,
+    /// A name for people.
+    pub label: Option<String>,
+}
+
+/// A run that can be extended, with the machine that it is measured on.
+pub struct GrowingRun {
+    database: MeasuringStore,
+    run: RunId,
+    settings: Settings,
+    limit_ms: Option<u64>,
+    ready: ReadyTarget,
+}
+
+/// Whether everything planned has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gone {
+    /// It has.
+    ToTheEnd,
+    /// A stop was requested.
+    Stopped,
+}
+
+impl GrowingRun {
+    /// Starts a run without any subject or item. Fails if the machine is not available, or if the database cannot be written.
+    pub fn begin(request: &GrowingRequest, lab: &mut Lab<'_>) -> Result<Self, Error> {
+        lab.put_back_leftovers()?;
+        let ready = lab.machines.ready(&Machine::Host, lab.places, lab.stop)?;
+        let workloads = ready.target.workloads().map_err(Error::target_as_usage)?;
+        let settings = Settings {
+            cpus: vec![request.tasks],
+            repeats: request.search.search.most_blocks,
+            seed: request.seed.unwrap_or_else(measure::any_seed),
+            limit_ms: request.limit_ms,
+            size: None,
+            kind: RunKind::Drill(Box::new(request.search.clone())),
+        };
+        let mut database = MeasuringStore::open_or_create(lab.places)?;
+        let session = measure::session(&[ready.target.as_ref()], lab.clock);
+        let new = NewRun {
+            label: request.label.as_deref(),
+            settings: &settings,
+            subjects: &[],
+            workloads: &workloads,
+            plan: &[],
+            session: &session,
+        };
+        let run = database.store.begin_run(&new)?;
+        Ok(GrowingRun { database, run, settings, limit_ms: request.limit_ms, ready })
+    }
+
+    /// Opens a run that was stopped or killed. `limit_ms`: time limit of each execution instead of the run's own. Fails if there is no such run, if the machine is
+    /// not available, or if the database cannot be written.
+    pub fn resume(run: RunId, limit_ms: Option<u64>, lab: &mut Lab<'_>) -> Result<Self, Error> {
+        lab.put_back_leftovers()?;
+        let ready = lab.machines.ready(&Machine::Host, lab.places, lab.stop)?;
+        let mut database = MeasuringStore::open_existing(lab.places)?;
+        let head = database.store.load_head(run)?;
+        database.store.resume_run(run, &measure::session(&[ready.target.as_ref()], lab.clock))?;
+        let limit_ms = limit_ms.or(head.settings.limit_ms);
+        Ok(GrowingRun { database, run, settings: head.settings, limit_ms, ready })
+    }
+
+    /// The run.
+    pub fn run(&self) -> RunId {
+        self.run
+    }
+
+    /// The run without its attempts. Fails if the database cannot be read.
+    pub fn head(&self) -> Result<RunHead, Error> {
+        Ok(self.database.store.load_head(self.run)?)
+    }
+
+    /// All that was measured so far. Fails if the database cannot be read.
+    pub fn record(&self) -> Result<RunRecord, Error> {
+        Ok(self.database.store.load_run(self.run)?)
+    }
+
+    /// Saves another subject. Fails if the database cannot be written.
+    pub fn add_subject(&mut self, subject: &Subject) -> Result<SubjectIndex, Error> {
+        let index = self.head()?.subjects.len() as u32;
+        self.database.store.extend_run(self.run, std::slice::from_ref(subject), &[])?;
+        Ok(SubjectIndex(index))
+    }
+
+    /// Plans further blocks, each of which executes these subjects once, in random order. Fails if the database cannot be written.
+    pub fn plan(&mut self, blocks: &[Vec<SubjectIndex>]) -> Result<(), Error> {
+        let planned = self.database.store.load_plan(self.run)?;
+        let (mut ordinal, mut block) = planned.last().map_or((0, 0), |last| (last.ordinal + 1, last.block + 1));
+        let tasks = self.settings.cpus.first().copied().unwrap_or(1);
+        let mut items = Vec::new();
+        for subjects in blocks {
+            items.extend(block_of_commands(subjects, tasks, block, ordinal, self.settings.seed));
+            ordinal += subjects.len() as u32;
+            block += 1;
+        }
+        Ok(self.database.store.extend_run(self.run, &[], &items)?)
+    }
+
+    /// Measures what is planned and has not ended. Fails if the database cannot be written, or if a system setting could not be restored.
+    pub fn measure(&mut self, lab: &mut Lab<'_>) -> Result<Gone, Error> {
+        let items = self.database.store.missing_items(self.run)?;
+        if items.is_empty() {
+            return Ok(Gone::ToTheEnd);
+        }
+        let head = self.head()?;
+        let targets = [SubjectTargets::alone(self.ready.target.as_ref())];
+        let planned = PlannedRun {
+            targets: Targets::new(&targets),
+            settings: &head.settings,
+            subjects: &head.subjects,
+            workloads: &head.workloads,
+            items: &items,
+            budget: None,
+            limit: measure::limit(self.limit_ms, &head),
+            naming: None,
+            jobs: NonZeroUsize::MIN,
+        };
+        match measure::stretch(&mut self.database.store, &head, &planned, lab)? {
+            Stretch::Whole | Stretch::BudgetUsed(_) => Ok(Gone::ToTheEnd),
+            Stretch::Stopped => Ok(Gone::Stopped),
+        }
+    }
+
+    /// Ends the run and concludes it. Fails if the database cannot be written.
+    pub fn finish(mut self) -> Result<Measured, Error> {
+        self.database.store.finish_run(self.run)?;
+        Measured::of(&Ended::ToTheEnd, &mut self.database.store, self.run)
+    }
+}

@@ -1,0 +1,184 @@
+//! `faultline bisect` in repositories of this test's own. Programs sleep, so that a busy host does not decide the answers.
+
+mod lab;
+
+use lab::{Lab, assert_refused, await_that, kill};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// A repository with a program that sleeps.
+struct Repository {
+    lab: Lab,
+    commits: Vec<String>,
+}
+
+impl Repository {
+    fn new() -> Self {
+        let repository = Repository { lab: Lab::new(), commits: Vec::new() };
+        fs::create_dir(repository.path()).unwrap();
+        repository.git(&["init", "--quiet", "--initial-branch=main"]);
+        repository
+    }
+
+    fn path(&self) -> PathBuf {
+        self.lab.path("repository")
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        let named = ["-c", "user.name=A. Uthor", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
+        let output = Command::new("git").current_dir(self.path()).args(named).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// A commit in which the program sleeps for so many milliseconds. It is made by the build, if `builds`.
+    fn commit(&mut self, sleep_ms: u32, builds: bool, subject: &str) {
+        let make = if builds { "cp source prog && chmod +x prog" } else { "echo it cannot build >&2; exit 3" };
+        let files = [
+            ("source", format!("#!/bin/sh\n# {subject}\nsleep 0.{sleep_ms:03}\n")),
+            ("build", format!("#!/bin/sh\n{make}\n")),
+        ];
+        for (name, text) in files {
+            let file = self.path().join(name);
+            fs::write(&file, text).unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--message", subject]);
+        self.commits.push(self.git(&["rev-parse", "HEAD"]));
+    }
+
+    fn bisect(&self, arguments: &[&str]) -> Command {
+        self.bisect_built_by("./build", arguments)
+    }
+
+    fn bisect_built_by(&self, build: &str, arguments: &[&str]) -> Command {
+        let mut command = self.lab.command(&["bisect"]);
+        let path = self.path();
+        command.args(["--repository", path.to_str().unwrap(), "--build", build, "--quiet", "--seed", "1"]);
+        command.args(arguments).args(["--", "./prog"]).env("XDG_CACHE_HOME", self.lab.path("cache"));
+        command
+    }
+
+    fn json(&self, output: &Output) -> Value {
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", said(output)))
+    }
+}
+
+fn said(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// Names of the commits of which one made a step, for each step.
+fn candidates<'a>(found: &'a Value) -> Vec<Vec<&'a str>> {
+    let ids =
+        |step: &'a Value| step["candidates"].as_array().unwrap().iter().map(|commit| commit["id"].as_str().unwrap());
+    found["commits"].as_array().unwrap().iter().map(|step| ids(step).collect()).collect()
+}
+
+#[test]
+fn the_commit_that_made_it_slower_is_named_and_broken_ones_are_skipped() {
+    let mut repository = Repository::new();
+    for number in 0..16 {
+        let sleep_ms = if number < 11 { 10 } else { 30 };
+        let builds = ![7, 8, 12].contains(&number);
+        repository.commit(sleep_ms, builds, &format!("commit {number} <b>\u{1b}[31m$(touch harm)"));
+    }
+    let [first, last] = [&repository.commits[0], &repository.commits[15]].map(String::as_str);
+    let output = repository.bisect(&["--format", "json", "--gate", first, last]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "the gate is closed: {}", said(&output));
+    let found = repository.json(&output);
+    assert_eq!(candidates(&found), [[repository.commits[11].as_str()]], "{found:#}");
+    let step = &found["steps"][0];
+    let ratio = step["change"]["ratio"].as_f64().unwrap();
+    assert!((1.5..3.5).contains(&ratio), "{ratio}");
+    assert!(step["probability"].as_f64().unwrap() > 0.95 && step["confirmed"] == true, "{step:#}");
+    assert!(found["trials"].as_u64().unwrap() <= 10, "{found:#}");
+    assert!(repository.git(&["status", "--porcelain", "--ignored"]).is_empty(), "the user's checkout is not touched");
+
+    // What is stored says the same, in words that harm nothing.
+    let shown = repository.lab.run(&["show"]);
+    let words = String::from_utf8(shown.stdout).unwrap();
+    assert!(words.contains(&repository.commits[11][..12]) && words.contains("1 step was found"), "{words}");
+    assert!(!words.contains('\u{1b}'), "{words}");
+    let markdown = String::from_utf8(repository.lab.run(&["show", "--format", "markdown"]).stdout).unwrap();
+    assert!(markdown.contains("\\<b>"), "{markdown}");
+    let csv = String::from_utf8(repository.lab.run(&["show", "--format", "csv"]).stdout).unwrap();
+    assert_eq!(csv.lines().count(), 2, "{csv}");
+
+    // Values of two of its commits are compared without measuring again.
+    let compared = repository.lab.run(&["compare", first, &repository.commits[11]]);
+    assert!(compared.status.success(), "{}", said(&compared));
+    let refused = repository.lab.run(&["report", "-o", repository.lab.path("x.html").to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
+    repository.lab.assert_nothing_left();
+}
+
+#[test]
+fn no_step_is_found_where_there_is_none() {
+    let mut repository = Repository::new();
+    for number in 0..6 {
+        repository.commit(10, true, &format!("commit {number}"));
+    }
+    let output =
+        repository.bisect(&["--format", "json", "--least", "50%", "--gate", "HEAD~5", "HEAD"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let found = repository.json(&output);
+    assert_eq!(found["steps"].as_array().unwrap().len(), 0, "{found:#}");
+    assert_eq!(found["trials"], 2);
+    assert!(found["detectable"].as_f64().unwrap() < 0.6, "{found:#}");
+}
+
+#[test]
+fn an_end_that_cannot_be_measured_is_told() {
+    let mut repository = Repository::new();
+    repository.commit(10, true, "good");
+    repository.commit(10, false, "broken");
+    let output = repository.bisect(&["HEAD~1", "HEAD"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let words = said(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("it ends with status 3: it cannot build"), "{words}");
+}
+
+#[test]
+fn requests_that_cannot_be_met_are_refused_before_anything_is_built() {
+    let mut repository = Repository::new();
+    repository.commit(10, true, "only");
+    repository.commit(10, true, "other");
+    let refused = |arguments: &[&str], problem: &str| {
+        assert_refused(&repository.bisect(arguments).output().unwrap(), 2, problem);
+    };
+    refused(&["HEAD", "HEAD"], "are the same commit");
+    refused(&["HEAD", "HEAD~1"], "is older than");
+    refused(&["nonsense", "HEAD"], "the repository has no commit 'nonsense'");
+    let unquoted = repository.bisect_built_by("'", &["HEAD~1", "HEAD"]).output().unwrap();
+    assert_refused(&unquoted, 2, "cannot split the command");
+    refused(&["HEAD~1", "HEAD", "--output", "x.html"], "has no page");
+    assert!(!repository.lab.db().exists());
+    assert!(!repository.lab.path("cache/faultline/history").join("builds").exists());
+}
+
+#[test]
+fn a_search_that_is_killed_goes_on_where_it_was() {
+    let mut repository = Repository::new();
+    for number in 0..9 {
+        repository.commit(if number < 4 { 10 } else { 40 }, true, &format!("commit {number}"));
+    }
+    let child = repository.bisect(&["HEAD~8", "HEAD"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    await_that("the search of the line", || repository.lab.attempts().is_some_and(|attempts| attempts > 12));
+    kill(child);
+    let mut resume = repository.lab.command(&["resume", "--quiet", "--format", "json"]);
+    let output = resume.env("XDG_CACHE_HOME", repository.lab.path("cache")).output().unwrap();
+    let found = repository.json(&output);
+    assert_eq!(candidates(&found), [[repository.commits[4].as_str()]], "{found:#}");
+    let record = repository.lab.record(1);
+    let tried: Vec<&str> = record.subjects.iter().map(|subject| subject.name.as_str()).collect();
+    let mut once = tried.clone();
+    once.sort_unstable();
+    once.dedup();
+    assert_eq!(once.len(), tried.len(), "nothing was built twice");
+    repository.lab.assert_nothing_left();
+}

@@ -1,0 +1,171 @@
+//! `bisect`: which commits between two made a program slower or faster? Builds and measures what `stats::drill` asks for, until it asks for nothing more.
+
+use crate::build::Build;
+use crate::workshop::Workshop;
+use faultline_experiment::{Error, Gone, GrowingRequest, GrowingRun, Lab, Measured, Notice};
+use faultline_model::commit::{CommitInfo, CommitLine};
+use faultline_model::drill::{self, DrillSettings, Next};
+use faultline_model::machine::Machine;
+use faultline_model::plan::{LineSearch, PinPolicy, TimedSettings};
+use faultline_model::recipe::Recipe;
+use faultline_model::record::RunId;
+use faultline_model::setup::Setup;
+use faultline_model::subject::{BuildResult, Commit, Subject, SubjectIndex};
+use faultline_stats::drill::next_of_record;
+use std::path::{Path, PathBuf};
+
+/// The request for a search.
+#[derive(Debug, Clone)]
+pub struct BisectRequest {
+    /// A directory of the repository.
+    pub repository: PathBuf,
+    /// The directory for checkouts and builds; one among the user's caches if `None`.
+    pub work: Option<PathBuf>,
+    /// The old commit, as git names it.
+    pub old: String,
+    /// The new one.
+    pub new: String,
+    /// How a commit is built.
+    pub recipe: Recipe,
+    /// Words of the command to measure, which runs at the top of a build.
+    pub command: Vec<String>,
+    /// How the line is searched.
+    pub search: DrillSettings,
+    /// Whether the command is bound to a CPU.
+    pub pin: PinPolicy,
+    /// Copies of the command that run at once.
+    pub tasks: u32,
+    /// Time limit of each execution in milliseconds.
+    pub limit_ms: Option<u64>,
+    /// Seed of the order; a random one if `None`.
+    pub seed: Option<u64>,
+    /// A name for people.
+    pub label: Option<String>,
+}
+
+/// Searches the commits between two. Fails if the repository, a commit or the machine is not available, or if the database cannot be written. A commit that does
+/// not build or run is no failure.
+pub fn bisect(request: &BisectRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+    let workshop = Workshop::open(&request.repository, request.work.as_deref(), lab)?;
+    let line = workshop.repository.line(&request.old, &request.new, lab)?;
+    let growing = GrowingRequest {
+        search: LineSearch {
+            timed: TimedSettings {
+                suite: None,
+                pin: request.pin,
+                oversubscribe: false,
+                budget_ms: None,
+                copies: 1,
+                tree: None,
+            },
+            search: request.search,
+            repository: absolute(&request.repository)?,
+            work: request.work.as_deref().map(absolute).transpose()?,
+            line,
+            recipe: request.recipe.clone(),
+            command: request.command.clone(),
+        },
+        tasks: request.tasks,
+        limit_ms: request.limit_ms,
+        seed: request.seed,
+        label: request.label.clone(),
+    };
+    let run = GrowingRun::begin(&growing, lab)?;
+    follow(run, &growing.search, &workshop, lab)
+}
+
+/// Continues a search that was stopped or killed. `limit_ms`: time limit of each execution instead of the run's own. Fails like [`bisect`], or if the commits
+/// are not there any more.
+pub fn resume(run: RunId, limit_ms: Option<u64>, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+    let run = GrowingRun::resume(run, limit_ms, lab)?;
+    let head = run.head()?;
+    let search = head.settings.drill().ok_or_else(|| {
+        Error::usage(format!("run {} searches no line of commits", head.id), "`faultline list` shows the runs")
+    })?;
+    let workshop = Workshop::open(Path::new(&search.repository), search.work.as_deref().map(Path::new), lab)?;
+    follow(run, search, &workshop, lab)
+}
+
+/// Does what is asked for next, until nothing is.
+fn follow(mut run: GrowingRun, search: &LineSearch, workshop: &Workshop, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+    loop {
+        if run.measure(lab)? == Gone::Stopped || lab.stop.is_set() {
+            return Ok(Measured::Stopped { run: run.run() });
+        }
+        match next_of_record(&run.record()?) {
+            None | Some(Next::Nothing) => return run.finish(),
+            Some(Next::Try { position, .. }) => match try_commit(&mut run, search, position, workshop, lab) {
+                // Everything until now is saved.
+                Err(error) if error == Error::stopped() => return Ok(Measured::Stopped { run: run.run() }),
+                tried => tried?,
+            },
+            Some(Next::Measure { blocks }) => {
+                let head = run.head()?;
+                let blocks: Vec<Vec<SubjectIndex>> = blocks
+                    .iter()
+                    .map(|builds| builds.iter().filter_map(|build| built(&head.subjects, search, build)).collect())
+                    .collect();
+                run.plan(&blocks)?;
+            }
+        }
+    }
+}
+
+/// Builds a commit, and plans one execution of it, which shows whether it runs.
+fn try_commit(
+    run: &mut GrowingRun,
+    search: &LineSearch,
+    position: u32,
+    workshop: &Workshop,
+    lab: &mut Lab<'_>,
+) -> Result<(), Error> {
+    let commit = &search.line.commits[position as usize];
+    lab.observer.notice(&Notice::BuildingCommit { commit: commit.id.clone(), position, last: search.line.last() });
+    let build = workshop.builds.build(commit, &search.recipe, &workshop.repository, &workshop.checkout, lab)?;
+    let subject = subject(commit, search, &build);
+    let is_built = subject.build == Some(BuildResult::Built);
+    let index = run.add_subject(&subject)?;
+    if is_built {
+        run.plan(&[vec![index]])?;
+    }
+    Ok(())
+}
+
+fn subject(commit: &CommitInfo, search: &LineSearch, build: &Build) -> Subject {
+    let (directory, result) = match build {
+        Build::Built { directory, .. } => (Some(directory.to_string_lossy().into_owned()), BuildResult::Built),
+        Build::Failed { how, output } => (None, BuildResult::Failed { how: how.clone(), output: output.clone() }),
+    };
+    let setup = Setup { command: search.command.clone(), directory, ..Setup::default() };
+    let repository = Some(search.repository.clone());
+    Subject {
+        commit: Some(Commit { id: commit.id.clone(), repository }),
+        build: Some(result),
+        ..Subject::on(commit.id.clone(), Machine::Host, setup)
+    }
+}
+
+/// The subject of a build that is asked for.
+fn built(subjects: &[Subject], search: &LineSearch, build: &drill::Build) -> Option<SubjectIndex> {
+    let id = &commit_at(&search.line, build.position)?.id;
+    let is_it = |subject: &Subject| {
+        subject.build == Some(BuildResult::Built) && subject.commit.as_ref().is_some_and(|commit| commit.id == *id)
+    };
+    subjects.iter().position(is_it).map(|index| SubjectIndex(index as u32))
+}
+
+fn commit_at(line: &CommitLine, position: u32) -> Option<&CommitInfo> {
+    line.commits.get(position as usize)
+}
+
+fn absolute(path: &Path) -> Result<String, Error> {
+    let whole = std::path::absolute(path).map_err(|error| {
+        Error::usage(format!("cannot use {}: {error}", path.display()), "name an existing directory")
+    })?;
+    whole.into_os_string().into_string().map_err(|path| {
+        Error::usage(
+            format!("the path {} is not UTF-8", path.to_string_lossy()),
+            "rename it; it is saved with the run as text",
+        )
+    })
+}

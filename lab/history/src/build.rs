@@ -1,0 +1,219 @@
+//! Builds a commit, and keeps what it built: under the name of its tree and of the recipe, so that nothing is built twice.
+
+use crate::repository::{Checkout, Repository};
+use crate::workshop::runner;
+use faultline_experiment::{Error, Lab};
+use faultline_model::commit::CommitInfo;
+use faultline_model::recipe::Recipe;
+use faultline_targets::Ending;
+use faultline_targets::host::command::{Errors, HostCommand};
+use sha2::{Digest, Sha256};
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Number of digits in the name of a kept build. All names have the same length: paths of different lengths would move a program's stack.
+const NAME_DIGITS: usize = 16;
+
+/// Number of lines at the end of a build's output that a failure cites.
+const CITED_LINES: usize = 5;
+
+/// What came of a build.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Build {
+    /// It is there.
+    Built {
+        /// The directory that holds what was kept.
+        directory: PathBuf,
+        /// It was there already.
+        is_old: bool,
+    },
+    /// The command failed, which is a result.
+    Failed {
+        /// How, for people.
+        how: String,
+        /// The end of its output.
+        output: String,
+    },
+}
+
+/// The builds that are kept.
+#[derive(Debug)]
+pub struct Builds {
+    directory: PathBuf,
+}
+
+impl Builds {
+    /// The builds in `ours`. Fails if it cannot be written.
+    pub(crate) fn below(ours: &Path) -> Result<Self, Error> {
+        let directory = ours.join("builds");
+        fs::create_dir_all(&directory)
+            .and_then(|()| directory.canonicalize())
+            .map_or_else(|error| Err(unwritable(&directory, &error)), |directory| Ok(Builds { directory }))
+    }
+
+    /// Builds a commit, unless a build of the same tree by the same recipe is kept. Fails on a stop, or if files cannot be written; a command that fails is no
+    /// error.
+    pub fn build(
+        &self,
+        commit: &CommitInfo,
+        recipe: &Recipe,
+        repository: &Repository,
+        checkout: &Checkout,
+        lab: &Lab<'_>,
+    ) -> Result<Build, Error> {
+        let directory = self.directory.join(name(commit, recipe));
+        if directory.is_dir() {
+            return Ok(Build::Built { directory, is_old: true });
+        }
+        if recipe.is_clean {
+            checkout.clear()?;
+        }
+        checkout.switch(repository, commit, lab)?;
+        if let Some(failed) = run(recipe, checkout, &self.directory.join("log"), lab)? {
+            return Ok(failed);
+        }
+        self.keep(recipe, checkout, &directory, lab)
+    }
+
+    /// Copies what is kept. The copy gets its name when it is complete.
+    fn keep(&self, recipe: &Recipe, checkout: &Checkout, directory: &Path, lab: &Lab<'_>) -> Result<Build, Error> {
+        let fresh = self.directory.join("new");
+        let _ = fs::remove_dir_all(&fresh);
+        fs::create_dir_all(&fresh).map_err(|error| unwritable(&fresh, &error))?;
+        let whole = [".".to_owned()];
+        let paths = if recipe.kept.is_empty() { &whole[..] } else { &recipe.kept };
+        for path in paths {
+            let (from, to) = (checkout.directory().join(path), fresh.join(path));
+            if !from.exists() {
+                return Ok(Build::Failed { how: format!("it leaves no {path}"), output: String::new() });
+            }
+            let parent = to.parent().unwrap_or(&fresh);
+            fs::create_dir_all(parent).map_err(|error| unwritable(parent, &error))?;
+            copy(&from, &to, checkout.directory(), lab)?;
+        }
+        fs::rename(&fresh, directory).map_err(|error| unwritable(directory, &error))?;
+        Ok(Build::Built { directory: directory.to_owned(), is_old: false })
+    }
+}
+
+/// The name of a build: the same for the same files and recipe. The time limit does not belong to it.
+fn name(commit: &CommitInfo, recipe: &Recipe) -> String {
+    let mut digest = Sha256::new();
+    let mut word = |text: &[u8]| {
+        digest.update((text.len() as u64).to_le_bytes());
+        digest.update(text);
+    };
+    word(commit.tree.as_bytes());
+    for text in &recipe.command {
+        word(text.as_bytes());
+    }
+    for (name, value) in &recipe.environment {
+        word(b"environment");
+        word(name.as_bytes());
+        word(value.as_bytes());
+    }
+    for path in &recipe.kept {
+        word(b"kept");
+        word(path.as_bytes());
+    }
+    if recipe.is_clean {
+        word(b"clean");
+    }
+    let digits: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    digits[..NAME_DIGITS].to_owned()
+}
+
+/// Runs the command, with its output in a file. Returns how it failed, if it did. Fails on a stop.
+fn run(recipe: &Recipe, checkout: &Checkout, log: &Path, lab: &Lab<'_>) -> Result<Option<Build>, Error> {
+    if recipe.command.is_empty() {
+        return Ok(None);
+    }
+    let argv: Vec<OsString> = recipe.command.iter().map(OsString::from).collect();
+    let command = HostCommand {
+        argv: &argv,
+        directory: checkout.directory(),
+        environment: &recipe.environment,
+        limit: Duration::from_secs(recipe.limit_s),
+        errors: Errors::Among,
+    };
+    let mut output = Output::create(log).map_err(|error| unwritable(log, &error))?;
+    let ending = runner(lab)?.run(&command, &mut |line| output.line(line), lab.stop);
+    let how = match ending {
+        Ending::Exited { status: 0, .. } => return Ok(None),
+        Ending::Exited { status, .. } => format!("it ends with status {status}"),
+        Ending::Signalled { signal, .. } => format!("signal {signal} ends it"),
+        Ending::TimedOut => format!("it has not ended after {} s", recipe.limit_s),
+        Ending::NotStarted { text } | Ending::LeftChanged { text } => text,
+        Ending::Stopped => return Err(Error::stopped()),
+        Ending::Refused | Ending::GuestFailed { .. } => output.failure(),
+    };
+    Ok(Some(Build::Failed { how, output: output.last_lines() }))
+}
+
+/// The output of a build: all of it in a file, and its last lines.
+struct Output {
+    file: io::BufWriter<fs::File>,
+    last: VecDeque<String>,
+    /// Why the file could not be written.
+    broken: Option<io::Error>,
+}
+
+impl Output {
+    fn create(path: &Path) -> io::Result<Self> {
+        let file = io::BufWriter::new(fs::File::create(path)?);
+        Ok(Output { file, last: VecDeque::new(), broken: None })
+    }
+
+    fn line(&mut self, line: &[u8]) -> ControlFlow<()> {
+        if let Err(error) = self.file.write_all(line).and_then(|()| self.file.write_all(b"\n")) {
+            self.broken = Some(error);
+            return ControlFlow::Break(());
+        }
+        if self.last.len() == CITED_LINES {
+            self.last.pop_front();
+        }
+        self.last.push_back(String::from_utf8_lossy(line).into_owned());
+        ControlFlow::Continue(())
+    }
+
+    fn failure(&self) -> String {
+        self.broken.as_ref().map_or_else(String::new, |error| format!("its output cannot be written: {error}"))
+    }
+
+    fn last_lines(self) -> String {
+        self.last.into_iter().collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Copies a file, or a directory with everything in it, with modes and times. Symbolic links stay links.
+fn copy(from: &Path, to: &Path, directory: &Path, lab: &Lab<'_>) -> Result<(), Error> {
+    let argv = ["cp".into(), "-RPp".into(), "--".into(), from.as_os_str().to_owned(), to.as_os_str().to_owned()];
+    let limit = Duration::from_secs(30 * 60);
+    let command = HostCommand { argv: &argv, directory, environment: &[], limit, errors: Errors::Apart };
+    match runner(lab)?.run(&command, &mut |_| ControlFlow::Continue(()), lab.stop) {
+        Ending::Exited { status: 0, .. } => Ok(()),
+        Ending::Stopped => Err(Error::stopped()),
+        Ending::Exited { stderr, .. } => {
+            let said = stderr.lines().next().unwrap_or("cp fails without a message");
+            Err(Error::failed(
+                format!("a build can't be kept: {said}"),
+                "make room, or name another directory with `--work DIR`",
+            ))
+        }
+        other => {
+            Err(Error::failed(format!("a build can't be kept: {other:?}"), "name another directory with `--work DIR`"))
+        }
+    }
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Error {
+    Error::failed(
+        format!("cannot write {}: {error}", path.display()),
+        "make room, or name another directory with `--work DIR`",
+    )
+}

@@ -1,0 +1,12 @@
+//! The history of what is measured: commits of a repository, their files, and their builds.
+//!
+//! The user's repository and its checkout are only read. Files are checked out, and built, in a place of ours.
+
+pub mod bisect;
+pub mod build;
+pub mod repository;
+mod resume;
+mod workshop;
+
+pub use resume::resume;
+pub use workshop::Workshop;

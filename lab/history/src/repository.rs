@@ -1,0 +1,124 @@
+//! A user's repository, read through a bare one of ours that borrows its objects.
+//!
+//! Git never runs with the user's configuration, or with that of the repository: hooks, filters and monitors that they name are not executed. What
+//! our own repository has of the user's are objects (`objects/info/alternates`) and copies of references, so names mean what they mean to the user.
+
+mod checkout;
+mod git;
+mod line;
+
+pub use checkout::Checkout;
+
+use faultline_experiment::{Error, Lab};
+use faultline_model::commit::CommitInfo;
+use git::Git;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The reference that keeps a copy of the user's `HEAD`.
+const THEIR_HEAD: &str = "refs/faultline/head";
+
+/// A repository of ours, with the user's commits.
+#[derive(Debug)]
+pub struct Repository {
+    git: Git,
+}
+
+impl Repository {
+    /// Opens the repository that holds `there`, a directory of the user's. Ours is in `ours`, which is created if it does not exist. Fails if there is no
+    /// repository or no git, or if the directory cannot be written.
+    pub fn open(there: &Path, ours: &Path, lab: &Lab<'_>) -> Result<Self, Error> {
+        let theirs = Theirs::find(there, lab)?;
+        let git = Git::below(ours, lab)?;
+        if !git.directory().join("objects").is_dir() {
+            git.run(&["init", "--quiet", "--bare", "--template=", "."], "create a repository of ours", lab)?;
+        }
+        let alternates = git.directory().join("objects/info/alternates");
+        fs::create_dir_all(git.directory().join("objects/info"))
+            .and_then(|()| fs::write(&alternates, format!("{}\n", theirs.objects.display())))
+            .map_err(|error| unwritable(&alternates, &error))?;
+        let repository = Repository { git };
+        repository.copy_references(&theirs, lab)?;
+        Ok(repository)
+    }
+
+    /// Copies the references, and `HEAD`.
+    fn copy_references(&self, theirs: &Theirs, lab: &Lab<'_>) -> Result<(), Error> {
+        let head = format!("+HEAD:{THEIR_HEAD}");
+        let fetch = [
+            "fetch",
+            "--quiet",
+            "--prune",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--update-shallow",
+            "--",
+            &theirs.repository,
+        ];
+        self.git.run(&[&fetch[..], &["+refs/*:refs/*", &head]].concat(), "read the repository", lab)?;
+        let set = ["update-ref", "--no-deref", "HEAD", THEIR_HEAD];
+        self.git.run(&set, "read the repository's HEAD", lab).map(drop)
+    }
+
+    /// The commit that a name of the user's means: a branch, tag, `HEAD~3`, or digits. Fails if there is none.
+    pub fn commit(&self, name: &str, lab: &Lab<'_>) -> Result<CommitInfo, Error> {
+        let id = self.resolve(name, lab)?;
+        let mut found = self.log(&["--max-count=1", &id], lab)?;
+        found.pop().ok_or_else(|| no_commit(name))
+    }
+
+    fn resolve(&self, name: &str, lab: &Lab<'_>) -> Result<String, Error> {
+        let wanted = format!("{name}^{{commit}}");
+        let lines = self
+            .git
+            .lines(&["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted], lab)
+            .map_err(|failure| failure.or_exited(|| no_commit(name), "find a commit"))?;
+        match lines.as_slice() {
+            [id] if id.len() >= 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit()) => Ok(id.clone()),
+            _ => Err(no_commit(name)),
+        }
+    }
+}
+
+fn no_commit(name: &str) -> Error {
+    Error::usage(
+        format!("the repository has no commit '{}'", name.escape_debug()),
+        "name a branch, a tag or a commit; `git log --oneline` shows them",
+    )
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Error {
+    Error::usage(
+        format!("cannot write {}: {error}", path.display()),
+        "`--work DIR` names a directory for checkouts and builds",
+    )
+}
+
+/// A user's repository.
+struct Theirs {
+    /// Its directory: `.git`, or that of a worktree, whose `HEAD` is its own.
+    repository: String,
+    /// The directory of its objects.
+    objects: PathBuf,
+}
+
+impl Theirs {
+    /// Finds the repository of a directory. The only command that runs with the user's configuration: it executes nothing that a configuration can name.
+    fn find(there: &Path, lab: &Lab<'_>) -> Result<Self, Error> {
+        let ask = ["rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-path", "objects"];
+        let lines = Git::in_theirs(there, lab)?.lines(&ask, lab).map_err(|failure| {
+            let hint = "go to a directory of a repository, or name one with `--repository DIR`";
+            let refused = |said: &str| Error::usage(format!("{}: {said}", there.display()), hint);
+            failure.or_exited_saying(refused, "find a repository")
+        })?;
+        match lines.as_slice() {
+            [repository, objects] if Path::new(objects).is_dir() => {
+                Ok(Theirs { repository: repository.clone(), objects: objects.into() })
+            }
+            _ => Err(Error::usage(
+                format!("{}: git does not say where its objects are", there.display()),
+                "use git 2.31 or newer, and a repository whose path is UTF-8",
+            )),
+        }
+    }
+}

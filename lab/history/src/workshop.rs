@@ -1,0 +1,80 @@
+//! Our directory for one repository: a bare repository, a checkout, and builds. One command at a time uses it.
+
+use crate::build::Builds;
+use crate::repository::{Checkout, Repository};
+use faultline_experiment::{Error, Lab};
+use faultline_targets::host::command::CommandRunner;
+use sha2::{Digest, Sha256};
+use std::fs::{self, File, TryLockError};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Number of hexadecimal digits that tell two repositories' directories apart.
+const NAME_DIGITS: usize = 16;
+
+/// Everything that is needed to build commits of a repository.
+#[derive(Debug)]
+pub struct Workshop {
+    /// The repository.
+    pub repository: Repository,
+    /// The files of one commit.
+    pub checkout: Checkout,
+    /// What was built.
+    pub builds: Builds,
+    /// Locked while we use the directory.
+    _lock: File,
+}
+
+impl Workshop {
+    /// Opens the workshop for the repository at `there`: in `work`, or in a directory of the user's caches that has the name of the repository. Fails if
+    /// there is no repository, if the directory cannot be written, or if another command uses it.
+    pub fn open(there: &Path, work: Option<&Path>, lab: &Lab<'_>) -> Result<Self, Error> {
+        let there = there.canonicalize().map_err(|error| {
+            Error::usage(format!("cannot use {}: {error}", there.display()), "name a directory of a repository")
+        })?;
+        let ours = match work {
+            Some(work) => work.to_owned(),
+            None => usual_place(&there, lab)?,
+        };
+        let unwritable = |error: std::io::Error| {
+            Error::usage(
+                format!("cannot write {}: {error}", ours.display()),
+                "`--work DIR` names a directory for checkouts and builds",
+            )
+        };
+        fs::create_dir_all(&ours).map_err(unwritable)?;
+        let lock = File::create(ours.join("lock")).map_err(unwritable)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(Error::failed(
+                    format!("another command builds in {}", ours.display()),
+                    "wait until it has ended, or name another directory with `--work DIR`",
+                ));
+            }
+            Err(TryLockError::Error(error)) => return Err(unwritable(error)),
+        }
+        Ok(Workshop {
+            repository: Repository::open(&there, &ours, lab)?,
+            checkout: Checkout::below(&ours)?,
+            builds: Builds::below(&ours)?,
+            _lock: lock,
+        })
+    }
+}
+
+/// The directory for a repository, named after it, among the user's caches.
+fn usual_place(there: &Path, lab: &Lab<'_>) -> Result<PathBuf, Error> {
+    let cache = lab.places.cache.as_deref().ok_or_else(|| {
+        Error::usage("there is no home directory for caches", "`--work DIR` names a directory for checkouts and builds")
+    })?;
+    let digest = Sha256::digest(there.as_os_str().as_bytes());
+    let digits: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(cache.join("history").join(&digits[..NAME_DIGITS]))
+}
+
+/// Runs commands here. Fails if there is no scratch directory.
+pub(crate) fn runner(lab: &Lab<'_>) -> Result<CommandRunner, Error> {
+    CommandRunner::new(&lab.places.keeper, &lab.places.usable_scratch()?)
+        .map_err(|error| Error::failed(format!("there is no current directory: {error}"), "go to one that exists"))
+}

@@ -1,0 +1,311 @@
+//! Commits, checkouts and builds with a real git and a real keeper: this program is its own.
+
+use faultline_experiment::{Error, Lab, LocalMachines, Notice, Observer, Places};
+use faultline_history::Workshop;
+use faultline_history::build::Build;
+use faultline_model::outcome::Outcome;
+use faultline_model::plan::PlanItem;
+use faultline_model::recipe::Recipe;
+use faultline_model::record::RunHead;
+use faultline_runner::{RunProgress, SystemClock};
+use faultline_targets::{StopFlag, keeper};
+use libtest_mimic::{Arguments, Trial};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use tempfile::TempDir;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    match arguments.next() {
+        Some(first) if first == keeper::ARGUMENT => keeper::run(arguments),
+        _ => libtest_mimic::run(&Arguments::from_args(), tests()).exit_code(),
+    }
+}
+
+fn tests() -> Vec<Trial> {
+    let all: [(&str, fn()); 8] = [
+        ("a_line_has_every_commit_of_first_parents", a_line_has_every_commit_of_first_parents),
+        ("names_that_lead_nowhere_are_refused", names_that_lead_nowhere_are_refused),
+        ("hostile_names_harm_nothing", hostile_names_harm_nothing),
+        ("nothing_that_a_repository_configures_is_executed", nothing_that_a_repository_configures_is_executed),
+        ("a_build_is_made_once_for_each_tree", a_build_is_made_once_for_each_tree),
+        ("a_build_that_fails_is_a_result", a_build_that_fails_is_a_result),
+        ("objects_of_the_last_build_are_used_again", objects_of_the_last_build_are_used_again),
+        ("one_command_at_a_time_uses_a_workshop", one_command_at_a_time_uses_a_workshop),
+    ];
+    let trial = |(name, test): (&str, fn())| {
+        Trial::test(name, move || {
+            test();
+            Ok(())
+        })
+    };
+    all.map(trial).into()
+}
+
+/// Hears nothing.
+struct Deaf;
+
+impl faultline_runner::Observer for Deaf {
+    fn item_begins(&mut self, _: &PlanItem, _: &RunProgress) {}
+    fn interval(&mut self, _: &PlanItem, _: f64) {}
+    fn item_ends(&mut self, _: &PlanItem, _: &Outcome, _: Option<f64>, _: &RunProgress) {}
+}
+
+impl Observer for Deaf {
+    fn measuring_begins(&mut self, _: &RunHead) {}
+    fn measuring_ends(&mut self) {}
+    fn notice(&mut self, _: &Notice) {}
+}
+
+/// A repository of a user's, and our place for it.
+struct Place {
+    root: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let place = Place { root: tempfile::tempdir().unwrap() };
+        fs::create_dir(place.theirs()).unwrap();
+        fs::create_dir(place.root.path().join("scratch")).unwrap();
+        place.git(&["init", "--quiet", "--initial-branch=main"]);
+        place
+    }
+
+    fn theirs(&self) -> PathBuf {
+        self.root.path().join("theirs")
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        let named = ["-c", "user.name=A", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
+        let output = Command::new("git").current_dir(self.theirs()).args(named).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    fn commit(&self, file: &str, text: &str, subject: &str) -> String {
+        fs::write(self.theirs().join(file), text).unwrap();
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--allow-empty", "--message", subject]);
+        self.git(&["rev-parse", "HEAD"])
+    }
+
+    fn places(&self) -> Places {
+        let cache = Some(self.root.path().join("cache"));
+        Places { scratch: self.root.path().join("scratch"), cache, ..Places::find().unwrap() }
+    }
+
+    fn with<T>(&self, used: impl FnOnce(&Workshop, &Lab<'_>) -> T) -> T {
+        self.opened(|workshop, lab| used(&workshop.unwrap(), lab))
+    }
+
+    fn opened<T>(&self, used: impl FnOnce(Result<Workshop, Error>, &Lab<'_>) -> T) -> T {
+        let (places, stop, mut observer) = (self.places(), StopFlag::default(), Deaf);
+        let lab = Lab {
+            places: &places,
+            machines: &LocalMachines,
+            clock: &SystemClock::default(),
+            stop: &stop,
+            observer: &mut observer,
+        };
+        used(Workshop::open(&self.theirs(), None, &lab), &lab)
+    }
+}
+
+fn recipe(script: &str) -> Recipe {
+    Recipe {
+        command: ["sh", "-c", script].map(str::to_owned).into(),
+        environment: Vec::new(),
+        limit_s: 60,
+        kept: Vec::new(),
+        is_clean: false,
+    }
+}
+
+fn build(place: &Place, name: &str, recipe: &Recipe) -> Build {
+    place.with(|workshop, lab| {
+        let commit = workshop.repository.commit(name, lab).unwrap();
+        workshop.builds.build(&commit, recipe, &workshop.repository, &workshop.checkout, lab).unwrap()
+    })
+}
+
+fn built(place: &Place, name: &str, recipe: &Recipe) -> (PathBuf, bool) {
+    match build(place, name, recipe) {
+        Build::Built { directory, is_old } => (directory, is_old),
+        Build::Failed { how, output } => panic!("{how}: {output}"),
+    }
+}
+
+fn a_line_has_every_commit_of_first_parents() {
+    let place = Place::new();
+    let first = place.commit("a", "1", "one");
+    let second = place.commit("a", "2", "two");
+    place.git(&["checkout", "--quiet", "-b", "side"]);
+    let aside = place.commit("b", "1", "aside");
+    place.git(&["checkout", "--quiet", "main"]);
+    place.git(&["merge", "--quiet", "--no-ff", "--message", "merge", "side"]);
+    let merge = place.git(&["rev-parse", "HEAD"]);
+    place.git(&["tag", "v1", &second]);
+    place.with(|workshop, lab| {
+        let line = workshop.repository.line(&first[..8], "HEAD", lab).unwrap();
+        let ids: Vec<&str> = line.commits.iter().map(|commit| commit.id.as_str()).collect();
+        assert_eq!(ids, [&first, &second, &merge]);
+        assert_eq!(line.commits[2].parents, [second.as_str(), aside.as_str()]);
+        assert_eq!((line.commits[1].subject.as_str(), line.commits[1].author.as_str()), ("two", "A"));
+        assert_eq!(workshop.repository.line("v1", "main", lab).unwrap().commits.len(), 2);
+        let refused = |old: &str, new: &str| workshop.repository.line(old, new, lab).unwrap_err();
+        assert!(refused("main", "v1").problem.contains("'v1' is older than 'main'"));
+        assert!(refused("side", "HEAD").hint.unwrap().contains(&aside));
+        assert!(refused("v1", &second).problem.contains("are the same commit"));
+    });
+    // A commit that is made later is found too.
+    let last = place.commit("a", "3", "three");
+    place.with(|workshop, lab| assert_eq!(workshop.repository.commit("HEAD", lab).unwrap().id, last));
+}
+
+fn names_that_lead_nowhere_are_refused() {
+    let place = Place::new();
+    place.commit("a", "1", "one");
+    place.with(|workshop, lab| {
+        for name in ["", "no-such", "--help", "HEAD~9", "HEAD:a", "-n1", "a b", "\u{1b}[31m"] {
+            let error = workshop.repository.commit(name, lab).unwrap_err();
+            assert!(error.problem.starts_with("the repository has no commit '"), "{}", error.problem);
+            assert!(!error.problem.contains('\u{1b}'));
+        }
+    });
+    let nowhere = Place { root: tempfile::tempdir().unwrap() };
+    fs::create_dir_all(nowhere.theirs()).unwrap();
+    fs::create_dir(nowhere.root.path().join("scratch")).unwrap();
+    nowhere.opened(|workshop, _| {
+        let error = workshop.unwrap_err();
+        assert!(error.problem.contains("not a git repository"), "{}", error.problem);
+        assert!(error.hint.unwrap().contains("--repository"));
+    });
+}
+
+fn hostile_names_harm_nothing() {
+    let place = Place::new();
+    let subject = "a\"b' $(touch harm) `touch harm` <script> \u{1b}]0;x\u{7}";
+    place.commit("-rf $(touch harm)\n\"'", "1", subject);
+    let branch = "b$(touch${IFS}harm)'\"";
+    place.git(&["branch", branch]);
+    let made = place.commit("--x", "2", "two");
+    place.with(|workshop, lab| {
+        assert_eq!(workshop.repository.commit(branch, lab).unwrap().subject, subject);
+        let line = workshop.repository.line(branch, "main", lab).unwrap();
+        assert_eq!(line.commits[1].id, made);
+    });
+    let (directory, _) = built(&place, "main", &recipe("counted=$(ls -A | wc -l); echo $counted > counted"));
+    assert_eq!(fs::read_to_string(directory.join("counted")).unwrap().trim(), "3");
+    assert!(directory.join("-rf $(touch harm)\n\"'").is_file());
+    assert!(!find(place.root.path(), "harm"));
+}
+
+/// Whether there is a file of that name below a directory.
+fn find(directory: &Path, name: &str) -> bool {
+    fs::read_dir(directory)
+        .unwrap()
+        .map(Result::unwrap)
+        .any(|entry| entry.file_name() == name || (entry.file_type().unwrap().is_dir() && find(&entry.path(), name)))
+}
+
+fn nothing_that_a_repository_configures_is_executed() {
+    let place = Place::new();
+    fs::write(place.theirs().join(".gitattributes"), "* filter=f diff=d merge=m\n").unwrap();
+    place.commit("a", "1", "one");
+    let harm = place.root.path().join("harm");
+    let script = format!("#!/bin/sh\ntouch {}\ncat\n", harm.display());
+    let hooks = place.theirs().join(".git/hooks");
+    fs::create_dir_all(&hooks).unwrap();
+    let file = place.root.path().join("script");
+    fs::write(&file, &script).unwrap();
+    for name in ["post-checkout", "reference-transaction", "post-index-change", "pre-auto-gc"] {
+        fs::write(hooks.join(name), &script).unwrap();
+    }
+    assert!(Command::new("chmod").arg("-R").arg("+x").args([&file, &hooks]).status().unwrap().success());
+    let file = file.to_str().unwrap();
+    for key in [
+        "filter.f.smudge",
+        "filter.f.clean",
+        "filter.f.process",
+        "core.fsmonitor",
+        "diff.d.textconv",
+        "diff.external",
+        "uploadpack.packObjectsHook",
+        "core.sshCommand",
+        "core.pager",
+        "gpg.program",
+    ] {
+        place.git(&["config", key, file]);
+    }
+    place.git(&["config", "log.showSignature", "true"]);
+    let (directory, _) = built(&place, "HEAD", &recipe("true"));
+    assert_eq!(fs::read_to_string(directory.join("a")).unwrap(), "1");
+    assert!(!harm.exists());
+    // Git of the user's own does execute it.
+    place.git(&["checkout", "--quiet", "--force", "HEAD~0"]);
+    assert!(harm.exists());
+}
+
+fn a_build_is_made_once_for_each_tree() {
+    let place = Place::new();
+    place.commit("a", "1", "one");
+    place.commit("a", "2", "two");
+    place.commit("a", "1", "one again");
+    let first = recipe("cp a b; mkdir -p c; ln -sf ../b c/link; echo x >> ../count");
+    let (old, was_there) = built(&place, "HEAD~2", &first);
+    assert!(!was_there);
+    assert_eq!(fs::read_to_string(old.join("c/link")).unwrap(), "1");
+    assert!(fs::symlink_metadata(old.join("c/link")).unwrap().is_symlink());
+    let (two, _) = built(&place, "HEAD~1", &first);
+    assert_eq!(fs::read_to_string(two.join("b")).unwrap(), "2");
+    assert_eq!(built(&place, "HEAD", &first), (old.clone(), true), "the same files are built once");
+    assert_eq!(old.as_os_str().len(), two.as_os_str().len());
+    let part = Recipe { kept: vec!["c/link".to_owned(), "b".to_owned()], ..first };
+    let (kept, _) = built(&place, "HEAD", &part);
+    assert!(kept.join("b").is_file() && !kept.join("a").exists());
+    assert!(place.git(&["status", "--porcelain"]).is_empty(), "the user's checkout is not touched");
+}
+
+fn a_build_that_fails_is_a_result() {
+    let place = Place::new();
+    place.commit("a", "1", "one");
+    let failed = |recipe: &Recipe| match build(&place, "HEAD", recipe) {
+        Build::Failed { how, output } => (how, output),
+        built => panic!("{built:?}"),
+    };
+    let (how, output) = failed(&recipe("echo first; echo '\u{1b}[1mlast' >&2; exit 3"));
+    assert_eq!((how.as_str(), output.as_str()), ("it ends with status 3", "first\n\u{1b}[1mlast"));
+    assert_eq!(failed(&recipe("kill -9 $$")).0, "signal 9 ends it");
+    let slow = Recipe { limit_s: 1, ..recipe("sleep 60") };
+    assert_eq!(failed(&slow).0, "it has not ended after 1 s");
+    let missing = Recipe { command: vec!["no-such-program".to_owned()], ..recipe("") };
+    assert_eq!(failed(&missing).0, "there is no program 'no-such-program' in PATH");
+    let nothing = Recipe { kept: vec!["b".to_owned()], ..recipe("true") };
+    assert_eq!(failed(&nothing).0, "it leaves no b");
+}
+
+fn objects_of_the_last_build_are_used_again() {
+    let place = Place::new();
+    place.commit("a", "1", "one");
+    place.commit("b", "1", "two");
+    let script = "[ -e object ] || { echo made; cp a object; }; echo done > result";
+    let (first, _) = built(&place, "HEAD~1", &recipe(script));
+    let written = |directory: &Path| fs::metadata(directory.join("object")).unwrap().modified().unwrap();
+    let (second, _) = built(&place, "HEAD", &recipe(script));
+    assert_eq!(written(&first), written(&second));
+    let clean = Recipe { is_clean: true, ..recipe(script) };
+    let (third, _) = built(&place, "HEAD", &clean);
+    assert_ne!(written(&second), written(&third));
+}
+
+fn one_command_at_a_time_uses_a_workshop() {
+    let place = Place::new();
+    place.commit("a", "1", "one");
+    place.with(|_, _| {
+        place.opened(|second, _| {
+            let error = second.unwrap_err();
+            assert!(error.problem.starts_with("another command builds in "), "{}", error.problem);
+        });
+    });
+}

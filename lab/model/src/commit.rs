@@ -1,0 +1,39 @@
+//! A commit of a repository's history, and a line of them from an old one to a new one.
+
+use serde::{Deserialize, Serialize};
+
+/// A commit, as its repository describes it. All its texts come from outside: they may hold any character.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitInfo {
+    /// Its name: hexadecimal digits.
+    pub id: String,
+    /// The name of its tree. Commits with the same tree have the same files.
+    pub tree: String,
+    /// Its parents' names; a merge has several, the first is the branch that was merged into.
+    pub parents: Vec<String>,
+    /// When it was committed, in seconds since 1970.
+    pub committed_s: i64,
+    /// Its author's name.
+    pub author: String,
+    /// The first line of its message.
+    pub subject: String,
+}
+
+/// Commits from an old one to a new one. Each is the first parent of the next, so a merge is one step, with all that it brought.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitLine {
+    /// The commits, the oldest first; at least two.
+    pub commits: Vec<CommitInfo>,
+}
+
+impl CommitLine {
+    /// The place of a commit on the line, from 0; `None` if it is not on it.
+    pub fn position(&self, id: &str) -> Option<u32> {
+        self.commits.iter().position(|commit| commit.id == id).map(|position| position as u32)
+    }
+
+    /// The last position.
+    pub fn last(&self) -> u32 {
+        self.commits.len().saturating_sub(1) as u32
+    }
+}

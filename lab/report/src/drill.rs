@@ -1,0 +1,272 @@
+//! What a search along a line of commits found: the commits, how much each changed, how sure that is, and what could not be seen.
+
+use crate::format::Format;
+use crate::json::json;
+use crate::one_line::one_line;
+use crate::style::{Style, UNICODE};
+use crate::table::{self, Form, Table};
+use faultline_model::commit::{CommitInfo, CommitLine};
+use faultline_model::drill::{Change, Drill, DrillStep, StepLabel};
+use faultline_model::plan::LineSearch;
+use faultline_model::record::RunHead;
+use faultline_model::subject::{BuildResult, Subject};
+use serde::Serialize;
+
+/// Letters of a commit that are shown.
+const COMMIT_LETTERS: usize = 12;
+
+/// Letters of a commit's subject that are shown in a table.
+const SUBJECT_LETTERS: usize = 50;
+
+/// What was found, with the commits. Empty for a run that searches no line.
+pub fn drill(found: &Drill, head: &RunHead, format: Format, style: &Style) -> String {
+    let Some(search) = head.settings.drill() else { return String::new() };
+    match format {
+        Format::Table => {
+            let table = if found.steps.is_empty() { String::new() } else { table(found, search).text(style) };
+            table + &sentences(found, head, search).iter().map(|text| wrapped(style, text)).collect::<String>()
+        }
+        Format::Markdown => {
+            let lines: String =
+                sentences(found, head, search).iter().map(|sentence| format!("{}  \n", plain(sentence))).collect();
+            format!("{}\n{lines}", table(found, search).markdown(&UNICODE))
+        }
+        Format::Json => json(&Shown::of(found, head, search)),
+        Format::Csv => table(found, search).csv(),
+    }
+}
+
+fn wrapped(style: &Style, text: &str) -> String {
+    style.wrap(text, "", "").join("\n") + "\n"
+}
+
+/// Text whose signs mean nothing in Markdown.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for sign in text.chars() {
+        if "\\`*_{}[]<>()#+!|~&".contains(sign) {
+            plain.push('\\');
+        }
+        plain.push(sign);
+    }
+    plain
+}
+
+/// A row of the table: a step and the line.
+type Row<'a> = (&'a DrillStep, &'a CommitLine);
+
+type Column<'a> = table::Column<Row<'a>>;
+
+fn table<'a>(found: &'a Drill, search: &'a LineSearch) -> Table<Row<'a>> {
+    Table::new(columns(), found.steps.iter().map(|step| (step, &search.line)))
+}
+
+fn columns<'a>() -> Vec<Column<'a>> {
+    const ROOMY: &[Form] = &[Form::Wide, Form::Markdown];
+    vec![
+        Column::left("commit", |(step, line), _| commit_words(step, line))
+            .csv("commit", |(step, line)| at(line, step.after).map_or_else(String::new, |commit| commit.id.clone())),
+        Column::csv_only("after_commit", |(step, line)| {
+            at(line, step.before).map_or_else(String::new, |commit| commit.id.clone())
+        }),
+        Column::csv_only("candidates", |(step, _)| step.candidates.len().to_string()),
+        Column::right("change of time", |(step, _), _| step.change.as_ref().map_or_else(String::new, change_words)),
+        Column::csv_only("ratio", |(step, _)| step.change.map_or_else(String::new, |change| change.ratio.to_string())),
+        Column::csv_only("ratio_low", |(step, _)| {
+            step.change.map_or_else(String::new, |change| change.low.to_string())
+        }),
+        Column::csv_only("ratio_high", |(step, _)| {
+            step.change.map_or_else(String::new, |change| change.high.to_string())
+        }),
+        Column::right("probability", |(step, _), _| probability(step.probability))
+            .csv("probability", |(step, _)| step.probability.to_string()),
+        Column::left("confirmed", |(step, _), _| if step.confirmed { "yes" } else { "no" }.to_owned())
+            .csv("confirmed", |(step, _)| step.confirmed.to_string()),
+        Column::left("what", |(step, _), _| label(step.label).to_owned())
+            .csv("what", |(step, _)| label(step.label).to_owned()),
+        Column::left("author", |(step, line), _| {
+            at(line, step.after).map_or_else(String::new, |commit| one_line(&commit.author))
+        })
+        .on(ROOMY)
+        .csv("author", |(step, line)| at(line, step.after).map_or_else(String::new, |commit| one_line(&commit.author))),
+        Column::left("subject", |(step, line), _| {
+            at(line, step.after).map_or_else(String::new, |commit| cut(&one_line(&commit.subject)))
+        })
+        .csv("subject", |(step, line)| {
+            at(line, step.after).map_or_else(String::new, |commit| one_line(&commit.subject))
+        }),
+    ]
+}
+
+fn at(line: &CommitLine, position: u32) -> Option<&CommitInfo> {
+    line.commits.get(position as usize)
+}
+
+fn short(line: &CommitLine, position: u32) -> String {
+    at(line, position).map_or_else(String::new, |commit| commit.id.chars().take(COMMIT_LETTERS).collect())
+}
+
+fn commit_words(step: &DrillStep, line: &CommitLine) -> String {
+    match step.candidates.len() {
+        0 | 1 => short(line, step.after),
+        several => format!("one of {several} up to {}", short(line, step.after)),
+    }
+}
+
+fn cut(text: &str) -> String {
+    if text.chars().count() <= SUBJECT_LETTERS {
+        return text.to_owned();
+    }
+    text.chars().take(SUBJECT_LETTERS - 1).chain(['…']).collect()
+}
+
+/// The time after, against the time before.
+fn change_words(change: &Change) -> String {
+    let percent = |ratio: f64| 100.0 * (ratio - 1.0);
+    format!("{:+.1} % ({:+.1} … {:+.1})", percent(change.ratio), percent(change.low), percent(change.high))
+}
+
+/// Never rounded up to certainty.
+fn probability(probability: f64) -> String {
+    match 100.0 * probability {
+        percent if percent > 99.9 => "> 99.9 %".to_owned(),
+        percent => format!("{percent:.1} %"),
+    }
+}
+
+fn label(label: StepLabel) -> &'static str {
+    match label {
+        StepLabel::Code => "code",
+        StepLabel::Layout => "layout",
+        StepLabel::Quirk => "surroundings",
+        StepLabel::Undecided => "code or layout",
+    }
+}
+
+fn sentences(found: &Drill, head: &RunHead, search: &LineSearch) -> Vec<String> {
+    let line = &search.line;
+    let mut sentences = vec![summary(found, search)];
+    sentences.extend(found.steps.iter().filter(|step| step.candidates.len() > 1).map(|step| candidates(step, line)));
+    sentences.extend(found.unusable_end.map(|end| unusable_end(end, head, search)));
+    sentences.extend(found.slopes.iter().map(|slope| {
+        format!(
+            "From {} to {} the time changed by {:+.1} %, but no step was found there: many small changes, or noise.",
+            short(line, slope.from),
+            short(line, slope.to),
+            100.0 * (slope.ratio - 1.0)
+        )
+    }));
+    if found.unusable_end.is_none() {
+        sentences.extend(found.detectable.map(|least| {
+            format!("A single step of {:.1} % or more would have been found with a probability of 80 %.", 100.0 * least)
+        }));
+        if found.longest_unseen > 0 {
+            sentences.push(format!(
+                "Changes that cancel each other within up to {} commits with equal ends cannot be seen.",
+                found.longest_unseen
+            ));
+        }
+    }
+    if found.steps.iter().any(|step| step.label == StepLabel::Undecided) {
+        sentences.push(
+            "code or layout: places of code and data in memory change with every build, and can make a step too. \
+             Read the commit before you blame it."
+                .to_owned(),
+        );
+    }
+    sentences
+}
+
+fn summary(found: &Drill, search: &LineSearch) -> String {
+    let line = &search.line;
+    let steps = match found.steps.len() {
+        0 => "No step was found".to_owned(),
+        1 => "1 step was found".to_owned(),
+        several => format!("{several} steps were found"),
+    };
+    let unfinished = if found.finished { "" } else { " so far; the search is not over" };
+    format!(
+        "{steps}{unfinished} in {} commits after {} up to {}: the time of `{}`. {} commits were tried, {} of them cannot be measured; {} executions.",
+        line.last(),
+        short(line, 0),
+        short(line, line.last()),
+        one_line(&search.command.join(" ")),
+        found.trials,
+        found.unusable,
+        found.executions,
+    )
+}
+
+fn candidates(step: &DrillStep, line: &CommitLine) -> String {
+    let names: Vec<String> = step.candidates.iter().map(|&position| short(line, position)).collect();
+    format!(
+        "The step after {} is in one of these commits, as those between cannot be measured: {}.",
+        short(line, step.before),
+        names.join(", ")
+    )
+}
+
+fn unusable_end(end: u32, head: &RunHead, search: &LineSearch) -> String {
+    let id = short(&search.line, end);
+    match subject_at(head, search, end).and_then(|subject| subject.build.as_ref()) {
+        Some(BuildResult::Failed { how, output }) => {
+            let output = one_line(output);
+            let cited = if output.is_empty() { String::new() } else { format!(": {output}") };
+            format!("{id} is an end of the line and does not build, so nothing can be said: {}{cited}", one_line(how))
+        }
+        _ => format!("{id} is an end of the line and does not run, so nothing can be said."),
+    }
+}
+
+fn subject_at<'a>(head: &'a RunHead, search: &LineSearch, position: u32) -> Option<&'a Subject> {
+    let id = &at(&search.line, position)?.id;
+    head.subjects.iter().find(|subject| subject.commit.as_ref().is_some_and(|commit| commit.id == *id))
+}
+
+/// What JSON has: what was found, with the commits that it names, and why others cannot be measured.
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    found: &'a Drill,
+    /// The first and the last commit.
+    ends: Vec<&'a CommitInfo>,
+    /// For each step: the last commit before it, and those of which one made it.
+    commits: Vec<StepCommits<'a>>,
+    /// Commits that do not build.
+    failed_builds: Vec<FailedBuild<'a>>,
+}
+
+#[derive(Serialize)]
+struct StepCommits<'a> {
+    before: Option<&'a CommitInfo>,
+    candidates: Vec<&'a CommitInfo>,
+}
+
+#[derive(Serialize)]
+struct FailedBuild<'a> {
+    commit: &'a str,
+    how: &'a str,
+    output: &'a str,
+}
+
+impl<'a> Shown<'a> {
+    fn of(found: &'a Drill, head: &'a RunHead, search: &'a LineSearch) -> Self {
+        let line = &search.line;
+        let commits = |step: &DrillStep| StepCommits {
+            before: at(line, step.before),
+            candidates: step.candidates.iter().filter_map(|&position| at(line, position)).collect(),
+        };
+        let failed = |subject: &'a Subject| match (&subject.commit, &subject.build) {
+            (Some(commit), Some(BuildResult::Failed { how, output })) => {
+                Some(FailedBuild { commit: &commit.id, how, output })
+            }
+            _ => None,
+        };
+        Shown {
+            found,
+            ends: line.commits.first().into_iter().chain(line.commits.last()).collect(),
+            commits: found.steps.iter().map(commits).collect(),
+            failed_builds: head.subjects.iter().filter_map(failed).collect(),
+        }
+    }
+}
