@@ -110,6 +110,7 @@ test: needs-test check test-rust test-lens test-repeats test-frames test-page te
 
 fuzz: needs-test
 	checks/need.sh g++=g++
+	$(CARGO) metadata --quiet --locked --format-version 1 --manifest-path lab/model/fuzz/Cargo.toml >/dev/null
 	$(CARGO) install --quiet --locked --root target/tools cargo-fuzz
 	mkdir -p target/fuzz-corpus
 	cd lab/model && PATH="$(CURDIR)/target/tools/bin:$$PATH" RUSTC_BOOTSTRAP=1 $(CARGO) fuzz run transcript --sanitizer none \
