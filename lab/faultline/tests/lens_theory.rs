@@ -82,7 +82,8 @@ fn assert_as_on_paper(counted: &Counted) {
     let tolerance = if counted.threads == 2 { 0.12 } else { 0.05 };
     counted.assert_per_turn("shared", several, tolerance);
     assert_eq!(counted.transfers("shared").1, 0, "all use the same bytes");
-    counted.assert_per_turn("padded", 0.0, 0.0);
+    // Of many threads, the kernel may move one to another CPU, which takes its lines along.
+    counted.assert_per_turn("padded", 0.0, if counted.threads > 8 { 0.001 } else { 0.0 });
     counted.assert_per_turn("beside", several, tolerance);
     let (all, falsely) = counted.transfers("beside");
     assert!(falsely * 100 >= all * 99, "false sharing: {falsely} of {all}");
