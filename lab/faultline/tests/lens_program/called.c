@@ -19,11 +19,11 @@ static __attribute__((noinline)) void inner(void)
 /* Its frame has another size each time, so that the frame pointer leads to its caller. */
 static __attribute__((noinline)) void middle(int bytes)
 {
-    volatile char room[bytes];
+    char room[bytes];
 
-    room[0] = 0;
+    __asm__ volatile("" : : "r"(room) : "memory");
     inner();
-    room[bytes - 1] = 0;
+    __asm__ volatile("" : : "r"(room) : "memory");
 }
 
 __attribute__((noinline)) void outer(int bytes)
