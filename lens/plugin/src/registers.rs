@@ -24,12 +24,11 @@ const STACK_POINTER: usize = 7;
 /// A register of QEMU's.
 type Handle = *mut c_void;
 
-/// QEMU's description of a register.
+/// The beginning of QEMU's description of a register. QEMU 11 has more behind it than QEMU 10, so GLib is asked how long one is.
 #[repr(C)]
 struct Description {
     handle: Handle,
     name: *const c_char,
-    feature: *const c_char,
 }
 
 /// GLib's array, as far as it is public.
@@ -41,7 +40,8 @@ struct Array<T> {
 
 /// The functions that tell the registers and the memory of the CPU that runs.
 pub(crate) struct Registers {
-    descriptions: unsafe extern "C" fn() -> *mut Array<Description>,
+    descriptions: unsafe extern "C" fn() -> *mut Array<u8>,
+    element_bytes: unsafe extern "C" fn(*mut Array<u8>) -> c_uint,
     /// The type of its result depends on QEMU's version, and is not used.
     read_register: unsafe extern "C" fn(Handle, *mut Array<u8>) -> c_int,
     read_memory: unsafe extern "C" fn(u64, *mut Array<u8>, usize) -> bool,
@@ -75,6 +75,7 @@ impl Registers {
         unsafe {
             Ok(Registers {
                 descriptions: function(c"qemu_plugin_get_registers")?,
+                element_bytes: function(c"g_array_get_element_size")?,
                 read_register: function(c"qemu_plugin_read_register")?,
                 read_memory: function(c"qemu_plugin_read_memory_vaddr")?,
                 new_bytes: function(c"g_byte_array_new")?,
@@ -136,14 +137,23 @@ impl Registers {
 
     /// The registers by their names.
     unsafe fn look(&self) -> Result<Found, NoRegister> {
-        // SAFETY: 1. a CPU runs, as the caller of `state` promises; 2. the array and its names are never freed here, and QEMU
-        // keeps the names for ever.
-        let descriptions = unsafe { contents((self.descriptions)()) };
+        // SAFETY: 1. a CPU runs, as the caller of `state` promises; 2. the array is never freed here.
+        let (array, element_bytes) = unsafe {
+            let array = (self.descriptions)();
+            (array, (self.element_bytes)(array) as usize)
+        };
+        if element_bytes < size_of::<Description>() {
+            return Err(no_register(NAMES[0]));
+        }
         let mut handles = [std::ptr::null_mut(); REGISTERS];
         for (handle, name) in handles.iter_mut().zip(NAMES) {
-            // SAFETY: each description has a name that ends with a zero.
-            let is_it = |of: &&Description| unsafe { CStr::from_ptr(of.name) } == name;
-            *handle = descriptions.iter().find(is_it).ok_or_else(|| no_register(name))?.handle;
+            let is_it = |of: &Description| {
+                // SAFETY: each description has a name that ends with a zero, which QEMU keeps for ever.
+                unsafe { CStr::from_ptr(of.name) == name }
+            };
+            // SAFETY: the array holds as many descriptions of that length.
+            let mut descriptions = unsafe { beginnings(array, element_bytes) };
+            *handle = descriptions.find(is_it).ok_or_else(|| no_register(name))?.handle;
         }
         // SAFETY: it only allocates.
         Ok(Found { handles, bytes: unsafe { (self.new_bytes)() } })
@@ -152,6 +162,17 @@ impl Registers {
 
 fn no_register(name: &CStr) -> NoRegister {
     NoRegister(name.to_string_lossy().into_owned())
+}
+
+/// The beginning of each element of an array of GLib.
+///
+/// # Safety
+/// `array` must be one whose elements have `element_bytes` and begin with a `T`. It must stay as it is while it is used.
+unsafe fn beginnings<T>(array: *const Array<u8>, element_bytes: usize) -> impl Iterator<Item = T> {
+    // SAFETY: as the caller promises.
+    let Array { data, length } = unsafe { &*array };
+    // SAFETY: 1. the element is within the array, as the caller promises; 2. it may be read at any alignment.
+    (0..*length as usize).map(move |index| unsafe { data.add(index * element_bytes).cast::<T>().read_unaligned() })
 }
 
 /// What an array of GLib holds.
