@@ -1,11 +1,14 @@
 /*
- * requests own|one TASKS TURNS: starts memcached with as many threads, and each task asks it over a connection of its own, for a value of its own or for
- * one of all.
+ * requests own|one THREADS TURNS: half of the threads are memcached's. Each of the others asks it twice TURNS times over a connection of its own, for a
+ * value of its own or for one of all. Server and clients have as many CPUs each, so that every request goes from one CPU to another: the scheduler likes
+ * to put both on one CPU, or not, by how their sleeps fall.
  */
+#define _GNU_SOURCE
 #include "crew.h"
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,11 +66,26 @@ static void work(int task)
         ask(sockets[task], requests[task], "END\r\n");
 }
 
-static pid_t server(const char *threads)
+/* This process runs on `count` CPUs, the first of which is `first`. */
+static void confine(int first, int count)
+{
+    cpu_set_t cpus;
+
+    CPU_ZERO(&cpus);
+    for (int cpu = first; cpu < first + count; cpu++)
+        CPU_SET(cpu, &cpus);
+    if (sched_setaffinity(0, sizeof cpus, &cpus) != 0)
+        failed("sched_setaffinity");
+}
+
+static pid_t server(int tasks)
 {
     pid_t process = fork();
 
     if (process == 0) {
+        char threads[16];
+        confine(tasks, tasks);
+        snprintf(threads, sizeof threads, "%d", tasks);
         execl(SERVER, SERVER, "-u", "root", "-l", "127.0.0.1", "-t", threads, (char *)NULL);
         failed(SERVER);
     }
@@ -76,13 +94,14 @@ static pid_t server(const char *threads)
 
 int main(int argc, char **argv)
 {
-    int tasks = argc == 4 ? atoi(argv[2]) : 0;
+    int tasks = argc == 4 ? atoi(argv[2]) / 2 : 0;
 
     if (tasks < 1 || tasks > MOST_TASKS)
         return 64;
-    turns = atol(argv[3]);
+    turns = 2 * atol(argv[3]);
     int is_one = strcmp(argv[1], "one") == 0;
-    pid_t process = server(argv[2]);
+    pid_t process = server(tasks);
+    confine(0, tasks);
     for (int task = 0; task < tasks; task++) {
         int key = is_one ? 0 : task;
         char store[256];
