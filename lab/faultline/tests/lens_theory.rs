@@ -82,8 +82,9 @@ fn assert_as_on_paper(counted: &Counted) {
     let tolerance = if counted.threads == 2 { 0.12 } else { 0.05 };
     counted.assert_per_turn("shared", several, tolerance);
     assert_eq!(counted.transfers("shared").1, 0, "all use the same bytes");
-    // Of many threads, the kernel may move one to another CPU, which takes its lines along.
-    counted.assert_per_turn("padded", 0.0, if counted.threads > 8 { 0.001 } else { 0.0 });
+    // A page is cleared by the CPU that touches it first; each other thread then fetches its line of it once.
+    assert!(counted.lines("padded").all(|line| line.transfers <= 1), "padded, {} threads", counted.threads);
+    counted.assert_per_turn("padded", 0.0, 1.0 / counted.turns as f64);
     counted.assert_per_turn("beside", several, tolerance);
     let (all, falsely) = counted.transfers("beside");
     assert!(falsely * 100 >= all * 99, "false sharing: {falsely} of {all}");
@@ -132,12 +133,11 @@ fn assert_queues_and_sleepers_as_on_paper(counted: &Counted) {
     let mutex = counted.per_turn("futex_mutex");
     assert!((1.0..8.0).contains(&mutex), "mutex, {threads} threads: {mutex}");
     // Two tasks alone have these turns. The one that is woken takes the lock, and the other one takes it again to wait: 2. It reads the number of the turn and writes
-    // it: 2. It leaves the condition variable, on which it then wakes and waits itself: 1. If it runs before the other one has given the lock back, it sleeps once more, on
-    // the lock: the other one takes the line to give it back, and it takes it again, which makes 2 more.
+    // it: 2. It leaves the condition variable, on which it then wakes and waits itself: 1. The lock is given back before the other one is woken, so nobody waits for it.
     let turns_of_two = (2 * turns) as f64;
     let condition = counted.transfers("condition").0 as f64 / turns_of_two;
     println!("condition, {threads} threads: {condition:.4} transfers per hand-over");
-    assert!((4.7..7.3).contains(&condition), "condition variable: {condition}");
+    assert!((condition - 5.0).abs() < 0.3, "condition variable: {condition}");
     // The task that posts reads the semaphore and changes it, and so does the one that has waited for it.
     let semaphores = counted.transfers("semaphores").0 as f64 / turns_of_two;
     println!("semaphores, {threads} threads: {semaphores:.4} transfers per hand-over");

@@ -62,8 +62,9 @@ static void pass(int task, int tasks, long turns)
         while (condition.turn % 2 != task)
             pthread_cond_wait(&condition.passed, &condition.lock);
         condition.turn++;
-        pthread_cond_signal(&condition.passed);
         pthread_mutex_unlock(&condition.lock);
+        /* Only now, so that the one that is woken never finds the lock held. */
+        pthread_cond_signal(&condition.passed);
     }
 }
 
