@@ -142,9 +142,8 @@ fn assert_repeats(guest: &Guest, cpus: u32) -> Left {
     // Each CPU does the same work, and what a CPU does is counted as its own. One of many may also do the kernel's own work.
     let mut ordered = counts.clone();
     ordered.sort_unstable();
-    let all_but_one = &ordered[..ordered.len() - 1];
-    let (least, most) = (all_but_one[0], all_but_one[all_but_one.len() - 1]);
-    assert!(most * 10 <= least * 15, "{counts:?}");
+    let alike = if cpus > 8 { &ordered[..ordered.len() - 1] } else { &ordered[..] };
+    assert!(alike[alike.len() - 1] * 10 <= alike[0] * 15, "{counts:?}");
     quiet
 }
 
