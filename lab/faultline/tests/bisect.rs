@@ -1,4 +1,4 @@
-//! `faultline bisect` in repositories of this test's own. Programs sleep, so that a busy host does not decide the answers.
+//! `faultline bisect` in repositories of this test's own. Programs sleep, because a busy host changes the length of a sleep less than the time of a computation.
 
 mod lab;
 

@@ -4,7 +4,7 @@ import json
 import statistics
 import subprocess
 
-# A measurement of a program lasts about this long, so that many are not interrupted by other work.
+# A measurement of a program lasts about this long. Other work interrupts only few measurements that are this short.
 SHORT_NS = 300_000
 MOST_TURNS = 1 << 22
 REPEATS = 41
