@@ -143,6 +143,19 @@ fn an_end_that_cannot_be_measured_is_told() {
     assert!(words.contains("it ends with status 3: it cannot build"), "{words}");
 }
 
+/// `make run` calls us like this, for example. With `-n` make would build nothing.
+#[test]
+fn options_of_an_outer_make_do_not_reach_builds() {
+    let mut repository = Repository::new();
+    fs::write(repository.path().join("Makefile"), "prog: source\n\tcp source prog\n\tchmod +x prog\n").unwrap();
+    repository.commit(10, true, "old");
+    repository.commit(10, true, "new");
+    let mut bisect = repository.bisect_built_by("make", &["--repeats", "4", "--format", "json", "HEAD~1", "HEAD"]);
+    let output = bisect.env("MAKEFLAGS", "n").env("MAKELEVEL", "1").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(repository.json(&output)["unusable"], 0);
+}
+
 #[test]
 fn requests_that_cannot_be_met_are_refused_before_anything_is_built() {
     let mut repository = Repository::new();

@@ -7,6 +7,7 @@ use faultline_model::commit::CommitInfo;
 use faultline_model::recipe::Recipe;
 use faultline_targets::Ending;
 use faultline_targets::host::command::{Errors, HostCommand};
+use faultline_targets::host::outer_make;
 use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -134,10 +135,11 @@ fn run(recipe: &Recipe, checkout: &Checkout, log: &Path, lab: &Lab<'_>) -> Resul
         return Ok(None);
     }
     let argv: Vec<OsString> = recipe.command.iter().map(OsString::from).collect();
+    let environment = [outer_make::undone(), recipe.environment.clone()].concat();
     let command = HostCommand {
         argv: &argv,
         directory: checkout.directory(),
-        environment: &recipe.environment,
+        environment: &environment,
         limit: Duration::from_secs(recipe.limit_s),
         errors: Errors::Among,
     };

@@ -5,6 +5,7 @@ pub mod build;
 pub mod command;
 mod execute;
 mod facts;
+pub mod outer_make;
 pub mod ping_pong;
 mod programs;
 mod room;

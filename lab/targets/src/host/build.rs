@@ -1,5 +1,6 @@
 //! Builds the workloads' programs with a compiler that the user chooses: runs their Makefile under a keeper.
 
+use crate::host::outer_make;
 use crate::keep::{End, Grace, Kept, Output, Program};
 use crate::{StopFlag, TargetError, search_path};
 use faultline_model::protocol::LONGEST_LINE_BYTES;
@@ -15,9 +16,6 @@ const STDERR_KEPT_BYTES: usize = 16_384;
 
 /// Number of lines at the end of the output that an error cites.
 const CITED_LINES: usize = 3;
-
-/// Variables of an outer make, or of the user for every make; they would change the build.
-const OF_MAKE: [&str; 5] = ["MAKEFLAGS", "GNUMAKEFLAGS", "MFLAGS", "MAKEFILES", "MAKELEVEL"];
 
 /// A build of all workloads.
 #[derive(Debug, Clone, Copy)]
@@ -56,7 +54,7 @@ pub fn build_workloads(request: &BuildRequest<'_>, stop: &StopFlag) -> Result<()
         waiting_is_free: false,
         grace: Grace::NONE,
         ours: None,
-        environment: &OF_MAKE.map(|name| (name.to_owned(), String::new())),
+        environment: &outer_make::undone(),
         system_settings: &[],
     };
     let kept = Kept::start(&program).map_err(|text| refused(&text))?;
