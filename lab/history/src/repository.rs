@@ -13,7 +13,9 @@ use faultline_experiment::{Error, Lab};
 use faultline_model::commit::CommitInfo;
 use git::Git;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 /// The reference that keeps a copy of the user's `HEAD`.
 const THEIR_HEAD: &str = "refs/faultline/head";
@@ -25,10 +27,8 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// Opens the repository that holds `there`, a directory of the user's. Ours is in `ours`, which is created if it does not exist. Fails if there is no
-    /// repository or no git, or if the directory cannot be written.
-    pub fn open(there: &Path, ours: &Path, lab: &Lab<'_>) -> Result<Self, Error> {
-        let theirs = Theirs::find(there, lab)?;
+    /// Opens a user's repository. Ours is in `ours`, which is created if it does not exist. Fails if the directory cannot be written.
+    pub(crate) fn open(theirs: &Theirs, ours: &Path, lab: &Lab<'_>) -> Result<Self, Error> {
         let git = Git::below(ours, lab)?;
         if !git.directory().join("objects").is_dir() {
             git.run(&["init", "--quiet", "--bare", "--template=", "."], "create a repository of ours", lab)?;
@@ -38,7 +38,7 @@ impl Repository {
             .and_then(|()| fs::write(&alternates, format!("{}\n", theirs.objects.display())))
             .map_err(|error| unwritable(&alternates, &error))?;
         let repository = Repository { git };
-        repository.copy_references(&theirs, lab)?;
+        repository.copy_references(theirs, lab)?;
         Ok(repository)
     }
 
@@ -95,30 +95,51 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Error {
 }
 
 /// A user's repository.
-struct Theirs {
+#[derive(Debug)]
+pub(crate) struct Theirs {
     /// Its directory: `.git`, or that of a worktree, whose `HEAD` is its own.
     repository: String,
+    /// The directory that all its worktrees share.
+    shared: PathBuf,
     /// The directory of its objects.
     objects: PathBuf,
 }
 
 impl Theirs {
-    /// Finds the repository of a directory. The only command that runs with the user's configuration: it executes nothing that a configuration can name.
-    fn find(there: &Path, lab: &Lab<'_>) -> Result<Self, Error> {
-        let ask = ["rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-path", "objects"];
+    /// Finds the repository of a directory. The only command that runs with the user's configuration: it executes nothing that a configuration can name. Fails if
+    /// there is no repository or no git.
+    pub(crate) fn find(there: &Path, lab: &Lab<'_>) -> Result<Self, Error> {
+        let ask =
+            ["rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir", "--git-path", "objects"];
         let lines = Git::in_theirs(there, lab)?.lines(&ask, lab).map_err(|failure| {
             let hint = "go to a directory of a repository, or name one with `--repository DIR`";
             let refused = |said: &str| Error::usage(format!("{}: {said}", there.display()), hint);
             failure.or_exited_saying(refused, "find a repository")
         })?;
         match lines.as_slice() {
-            [repository, objects] if Path::new(objects).is_dir() => {
-                Ok(Theirs { repository: repository.clone(), objects: objects.into() })
+            [repository, shared, objects] if Path::new(objects).is_dir() => {
+                Ok(Theirs { repository: repository.clone(), shared: shared.into(), objects: objects.into() })
             }
             _ => Err(Error::usage(
                 format!("{}: git does not say where its objects are", there.display()),
                 "use git 2.31 or newer, and a repository whose path is UTF-8",
             )),
         }
+    }
+
+    /// What tells it apart from every other repository, also from one that is at the same path at another time: the path of its shared directory, and the
+    /// number and creation time of that directory where the file system has them. Worktrees of one repository have the same. Fails if the directory cannot be read.
+    pub(crate) fn identity(&self) -> Result<String, Error> {
+        let read = || -> std::io::Result<String> {
+            let (path, metadata) = (self.shared.canonicalize()?, self.shared.metadata()?);
+            let created = metadata.created().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+            Ok(format!("{path:?} {} {created:?}", metadata.ino()))
+        };
+        read().map_err(|error| {
+            Error::usage(
+                format!("cannot read {}: {error}", self.shared.display()),
+                "name another repository with `--repository DIR`",
+            )
+        })
     }
 }

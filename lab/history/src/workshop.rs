@@ -1,12 +1,11 @@
 //! Our directory for one repository: a bare repository, a checkout, and builds. One command at a time uses it.
 
 use crate::build::Builds;
-use crate::repository::{Checkout, Repository};
+use crate::repository::{Checkout, Repository, Theirs};
 use faultline_experiment::{Error, Lab};
 use faultline_targets::host::command::CommandRunner;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, TryLockError};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Number of hexadecimal digits that tell two repositories' directories apart.
@@ -26,15 +25,17 @@ pub struct Workshop {
 }
 
 impl Workshop {
-    /// Opens the workshop for the repository at `there`: in `work`, or in a directory of the user's caches that has the name of the repository. Fails if
+    /// Opens the workshop for the repository at `there`: in `work`, or in a directory of the user's caches that belongs to the repository, and to all
+    /// its worktrees. Fails if
     /// there is no repository, if the directory cannot be written, or if another command uses it.
     pub fn open(there: &Path, work: Option<&Path>, lab: &Lab<'_>) -> Result<Self, Error> {
         let there = there.canonicalize().map_err(|error| {
             Error::usage(format!("cannot use {}: {error}", there.display()), "name a directory of a repository")
         })?;
+        let theirs = Theirs::find(&there, lab)?;
         let ours = match work {
             Some(work) => work.to_owned(),
-            None => usual_place(&there, lab)?,
+            None => usual_place(&theirs, lab)?,
         };
         let unwritable = |error: std::io::Error| {
             Error::usage(
@@ -55,7 +56,7 @@ impl Workshop {
             Err(TryLockError::Error(error)) => return Err(unwritable(error)),
         }
         Ok(Workshop {
-            repository: Repository::open(&there, &ours, lab)?,
+            repository: Repository::open(&theirs, &ours, lab)?,
             checkout: Checkout::below(&ours)?,
             builds: Builds::below(&ours)?,
             _lock: lock,
@@ -63,12 +64,12 @@ impl Workshop {
     }
 }
 
-/// The directory for a repository, named after it, among the user's caches.
-fn usual_place(there: &Path, lab: &Lab<'_>) -> Result<PathBuf, Error> {
+/// The directory for a repository, named after its identity, among the user's caches.
+fn usual_place(theirs: &Theirs, lab: &Lab<'_>) -> Result<PathBuf, Error> {
     let cache = lab.places.cache.as_deref().ok_or_else(|| {
         Error::usage("there is no home directory for caches", "`--work DIR` names a directory for checkouts and builds")
     })?;
-    let digest = Sha256::digest(there.as_os_str().as_bytes());
+    let digest = Sha256::digest(theirs.identity()?);
     let digits: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(cache.join("history").join(&digits[..NAME_DIGITS]))
 }

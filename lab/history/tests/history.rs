@@ -24,7 +24,7 @@ fn main() -> ExitCode {
 }
 
 fn tests() -> Vec<Trial> {
-    let all: [(&str, fn()); 8] = [
+    let all: [(&str, fn()); 10] = [
         ("a_line_has_every_commit_of_first_parents", a_line_has_every_commit_of_first_parents),
         ("names_that_lead_nowhere_are_refused", names_that_lead_nowhere_are_refused),
         ("hostile_names_harm_nothing", hostile_names_harm_nothing),
@@ -32,6 +32,11 @@ fn tests() -> Vec<Trial> {
         ("a_build_is_made_once_for_each_tree", a_build_is_made_once_for_each_tree),
         ("a_build_that_fails_is_a_result", a_build_that_fails_is_a_result),
         ("objects_of_the_last_build_are_used_again", objects_of_the_last_build_are_used_again),
+        ("worktrees_of_a_repository_share_its_builds", worktrees_of_a_repository_share_its_builds),
+        (
+            "another_repository_at_the_same_path_has_its_own_builds",
+            another_repository_at_the_same_path_has_its_own_builds,
+        ),
         ("one_command_at_a_time_uses_a_workshop", one_command_at_a_time_uses_a_workshop),
     ];
     let trial = |(name, test): (&str, fn())| {
@@ -61,11 +66,13 @@ impl Observer for Deaf {
 /// A repository of a user's, and our place for it.
 struct Place {
     root: TempDir,
+    /// The name of the user's directory.
+    at: &'static str,
 }
 
 impl Place {
     fn new() -> Self {
-        let place = Place { root: tempfile::tempdir().unwrap() };
+        let place = Place { root: tempfile::tempdir().unwrap(), at: "theirs" };
         fs::create_dir(place.theirs()).unwrap();
         fs::create_dir(place.root.path().join("scratch")).unwrap();
         place.git(&["init", "--quiet", "--initial-branch=main"]);
@@ -73,7 +80,7 @@ impl Place {
     }
 
     fn theirs(&self) -> PathBuf {
-        self.root.path().join("theirs")
+        self.root.path().join(self.at)
     }
 
     fn git(&self, arguments: &[&str]) -> String {
@@ -173,7 +180,7 @@ fn names_that_lead_nowhere_are_refused() {
             assert!(!error.problem.contains('\u{1b}'));
         }
     });
-    let nowhere = Place { root: tempfile::tempdir().unwrap() };
+    let nowhere = Place { root: tempfile::tempdir().unwrap(), at: "theirs" };
     fs::create_dir_all(nowhere.theirs()).unwrap();
     fs::create_dir(nowhere.root.path().join("scratch")).unwrap();
     nowhere.opened(|workshop, _| {
@@ -297,6 +304,34 @@ fn objects_of_the_last_build_are_used_again() {
     let clean = Recipe { is_clean: true, ..recipe(script) };
     let (third, _) = built(&place, "HEAD", &clean);
     assert_ne!(written(&second), written(&third));
+}
+
+fn worktrees_of_a_repository_share_its_builds() {
+    let place = Place::new();
+    place.commit("a", "1", "one");
+    let (old, _) = built(&place, "HEAD", &recipe("true"));
+    let other = place.root.path().join("other");
+    place.git(&["worktree", "add", "--quiet", "--detach", other.to_str().unwrap()]);
+    fs::write(other.join("a"), "2").unwrap();
+    let own = Place { root: place.root, at: "other" };
+    own.git(&["commit", "--quiet", "--all", "--message", "two"]);
+    assert_eq!(built(&own, "HEAD~1", &recipe("true")), (old.clone(), true));
+    let (new, _) = built(&own, "HEAD", &recipe("true"));
+    assert_eq!(fs::read_to_string(new.join("a")).unwrap(), "2", "HEAD is that of the worktree");
+    assert_eq!(new.parent(), old.parent());
+}
+
+fn another_repository_at_the_same_path_has_its_own_builds() {
+    let place = Place::new();
+    place.commit("a", "1", "one");
+    let (old, _) = built(&place, "HEAD", &recipe("true"));
+    // The first one stays elsewhere, because its number could be used again at once.
+    fs::rename(place.theirs(), place.root.path().join("elsewhere")).unwrap();
+    fs::create_dir(place.theirs()).unwrap();
+    place.git(&["init", "--quiet", "--initial-branch=main"]);
+    place.commit("a", "1", "one");
+    let (new, was_there) = built(&place, "HEAD", &recipe("true"));
+    assert!(!was_there && new.parent() != old.parent(), "{} {}", new.display(), old.display());
 }
 
 fn one_command_at_a_time_uses_a_workshop() {
