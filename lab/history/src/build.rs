@@ -1,6 +1,7 @@
-//! Builds a commit, and keeps what it built: under the name of its tree and of the recipe, so that nothing is built twice.
+//! Builds a commit, and keeps what it built under a name made from its tree, the recipe and the versions of tools. What is kept is not built again.
 
 use crate::repository::{Checkout, Repository};
+use crate::surroundings::{Surroundings, Words};
 use crate::workshop::runner;
 use faultline_experiment::{Error, Lab};
 use faultline_model::commit::CommitInfo;
@@ -8,7 +9,6 @@ use faultline_model::recipe::Recipe;
 use faultline_targets::Ending;
 use faultline_targets::host::command::{Errors, HostCommand};
 use faultline_targets::host::outer_make;
-use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs;
@@ -57,8 +57,8 @@ impl Builds {
             .map_or_else(|error| Err(unwritable(&directory, &error)), |directory| Ok(Builds { directory }))
     }
 
-    /// Builds a commit, unless a build of the same tree by the same recipe is kept. Fails on a stop, or if files cannot be written; a command that fails is no
-    /// error.
+    /// Builds a commit, unless a build of the same tree by the same recipe and tools is kept. Fails on a stop, or if files cannot be written; a
+    /// command that fails is no error.
     pub fn build(
         &self,
         commit: &CommitInfo,
@@ -67,18 +67,24 @@ impl Builds {
         checkout: &Checkout,
         lab: &Lab<'_>,
     ) -> Result<Build, Error> {
-        let directory = self.directory.join(name(commit, recipe));
+        let surroundings = Surroundings::of(recipe, &self.directory, lab)?;
+        let directory = self.directory.join(name(commit, recipe, &surroundings));
         if directory.is_dir() {
             return Ok(Build::Built { directory, is_old: true });
         }
         if recipe.is_clean {
             checkout.clear()?;
         }
+        checkout.begin_build(&surroundings.digest)?;
         checkout.switch(repository, commit, lab)?;
-        if let Some(failed) = run(recipe, checkout, &self.directory.join("log"), lab)? {
-            return Ok(failed);
+        let failed = run(recipe, checkout, &self.directory.join("log"), lab)?;
+        if !failed.as_ref().is_some_and(|failed| failed.was_cut) {
+            checkout.end_build(&surroundings.digest)?;
         }
-        self.keep(recipe, checkout, &directory, lab)
+        match failed {
+            Some(Failed { how, output, .. }) => Ok(Build::Failed { how, output }),
+            None => self.keep(recipe, checkout, &directory, lab),
+        }
     }
 
     /// Copies what is kept. The copy gets its name when it is complete.
@@ -102,35 +108,33 @@ impl Builds {
     }
 }
 
-/// The name of a build: the same for the same files and recipe. The time limit does not belong to it.
-fn name(commit: &CommitInfo, recipe: &Recipe) -> String {
-    let mut digest = Sha256::new();
-    let mut word = |text: &[u8]| {
-        digest.update((text.len() as u64).to_le_bytes());
-        digest.update(text);
-    };
-    word(commit.tree.as_bytes());
-    for text in &recipe.command {
-        word(text.as_bytes());
-    }
-    for (name, value) in &recipe.environment {
-        word(b"environment");
-        word(name.as_bytes());
-        word(value.as_bytes());
-    }
+/// The name of a build: the same for the same files, recipe and tools. The time limit does not belong to it.
+fn name(commit: &CommitInfo, recipe: &Recipe, surroundings: &Surroundings) -> String {
+    let mut words = Words::default();
+    words.add(commit.tree.as_bytes());
+    words.add(surroundings.digest.as_bytes());
     for path in &recipe.kept {
-        word(b"kept");
-        word(path.as_bytes());
+        words.add(b"kept");
+        words.add(path.as_bytes());
     }
     if recipe.is_clean {
-        word(b"clean");
+        words.add(b"clean");
     }
-    let digits: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    digits[..NAME_DIGITS].to_owned()
+    words.digest()[..NAME_DIGITS].to_owned()
+}
+
+/// A command that failed.
+struct Failed {
+    /// How, for people.
+    how: String,
+    /// The end of its output.
+    output: String,
+    /// It did not end by itself, so files may be half written.
+    was_cut: bool,
 }
 
 /// Runs the command, with its output in a file. Returns how it failed, if it did. Fails on a stop.
-fn run(recipe: &Recipe, checkout: &Checkout, log: &Path, lab: &Lab<'_>) -> Result<Option<Build>, Error> {
+fn run(recipe: &Recipe, checkout: &Checkout, log: &Path, lab: &Lab<'_>) -> Result<Option<Failed>, Error> {
     if recipe.command.is_empty() {
         return Ok(None);
     }
@@ -145,6 +149,7 @@ fn run(recipe: &Recipe, checkout: &Checkout, log: &Path, lab: &Lab<'_>) -> Resul
     };
     let mut output = Output::create(log).map_err(|error| unwritable(log, &error))?;
     let ending = runner(lab)?.run(&command, &mut |line| output.line(line), lab.stop);
+    let was_cut = !matches!(ending, Ending::Exited { .. });
     let how = match ending {
         Ending::Exited { status: 0, .. } => return Ok(None),
         Ending::Exited { status, .. } => format!("it ends with status {status}"),
@@ -154,7 +159,7 @@ fn run(recipe: &Recipe, checkout: &Checkout, log: &Path, lab: &Lab<'_>) -> Resul
         Ending::Stopped => return Err(Error::stopped()),
         Ending::Refused | Ending::GuestFailed { .. } => output.failure(),
     };
-    Ok(Some(Build::Failed { how, output: output.last_lines() }))
+    Ok(Some(Failed { how, output: output.last_lines(), was_cut }))
 }
 
 /// The output of a build: all of it in a file, and its last lines.

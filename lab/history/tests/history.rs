@@ -11,6 +11,7 @@ use faultline_runner::{RunProgress, SystemClock};
 use faultline_targets::{StopFlag, keeper};
 use libtest_mimic::{Arguments, Trial};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use tempfile::TempDir;
@@ -24,7 +25,7 @@ fn main() -> ExitCode {
 }
 
 fn tests() -> Vec<Trial> {
-    let all: [(&str, fn()); 10] = [
+    let all: [(&str, fn()); 12] = [
         ("a_line_has_every_commit_of_first_parents", a_line_has_every_commit_of_first_parents),
         ("names_that_lead_nowhere_are_refused", names_that_lead_nowhere_are_refused),
         ("hostile_names_harm_nothing", hostile_names_harm_nothing),
@@ -32,6 +33,8 @@ fn tests() -> Vec<Trial> {
         ("a_build_is_made_once_for_each_tree", a_build_is_made_once_for_each_tree),
         ("a_build_that_fails_is_a_result", a_build_that_fails_is_a_result),
         ("objects_of_the_last_build_are_used_again", objects_of_the_last_build_are_used_again),
+        ("another_compiler_makes_another_build", another_compiler_makes_another_build),
+        ("a_build_that_was_cut_leaves_nothing_for_the_next", a_build_that_was_cut_leaves_nothing_for_the_next),
         ("worktrees_of_a_repository_share_its_builds", worktrees_of_a_repository_share_its_builds),
         (
             "another_repository_at_the_same_path_has_its_own_builds",
@@ -304,6 +307,40 @@ fn objects_of_the_last_build_are_used_again() {
     let clean = Recipe { is_clean: true, ..recipe(script) };
     let (third, _) = built(&place, "HEAD", &clean);
     assert_ne!(written(&second), written(&third));
+}
+
+fn another_compiler_makes_another_build() {
+    let place = Place::new();
+    place.commit("a", "1", "one");
+    let compiler = place.root.path().join("compiler");
+    let release = |version: &str| {
+        fs::write(&compiler, format!("#!/bin/sh\necho {version}\n")).unwrap();
+        fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let environment = vec![("CC".to_owned(), compiler.to_str().unwrap().to_owned())];
+    let recipe = Recipe { environment, ..recipe("[ -e object ] || $CC > object") };
+    release("first");
+    let (first, _) = built(&place, "HEAD", &recipe);
+    assert_eq!(built(&place, "HEAD", &recipe), (first.clone(), true));
+    release("second");
+    let (second, was_there) = built(&place, "HEAD", &recipe);
+    assert!(!was_there);
+    let object = |directory: &Path| fs::read_to_string(directory.join("object")).unwrap();
+    assert_eq!((object(&first).as_str(), object(&second).as_str()), ("first\n", "second\n"), "no old object is used");
+    release("first");
+    assert_eq!(built(&place, "HEAD", &recipe), (first, true), "both are kept");
+}
+
+fn a_build_that_was_cut_leaves_nothing_for_the_next() {
+    let place = Place::new();
+    place.commit("a", "1", "one");
+    let recipe = Recipe {
+        limit_s: 2,
+        ..recipe("if [ -e ../again ]; then [ ! -e object ]; else echo half > object; touch ../again; sleep 60; fi")
+    };
+    let failed = build(&place, "HEAD", &recipe);
+    assert!(matches!(&failed, Build::Failed { how, .. } if how == "it has not ended after 2 s"), "{failed:?}");
+    built(&place, "HEAD", &recipe);
 }
 
 fn worktrees_of_a_repository_share_its_builds() {

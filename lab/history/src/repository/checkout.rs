@@ -3,16 +3,19 @@
 use super::{Repository, unwritable};
 use faultline_experiment::{Error, Lab};
 use faultline_model::commit::CommitInfo;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-/// A directory with one commit's files at a time. Other files there, such as objects of the last build, stay when the commit changes, so that builds are incremental.
+/// A directory with one commit's files at a time. Other files there, such as objects of the last build, stay when the commit
+/// changes, which makes builds incremental.
 #[derive(Debug)]
 pub struct Checkout {
     /// The directory.
     directory: PathBuf,
     /// What git knows of the files there.
     index: PathBuf,
+    /// A file with the surroundings in which the files there were built. It does not exist during a build, so it is missing after one that did not end.
+    built_in: PathBuf,
 }
 
 impl Checkout {
@@ -22,12 +25,30 @@ impl Checkout {
         fs::create_dir_all(&directory).map_err(|error| unwritable(&directory, &error))?;
         let directory = directory.canonicalize().map_err(|error| unwritable(&directory, &error))?;
         let index = directory.with_file_name("tree.index");
-        Ok(Checkout { directory, index })
+        let built_in = directory.with_file_name("tree.built");
+        Ok(Checkout { directory, index, built_in })
     }
 
     /// The directory.
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// Prepares for a build. All files are removed if the build before did not end, or was made in other surroundings: its objects may be half written, or of
+    /// another compiler, and look up to date to make. Fails if a file cannot be removed.
+    pub(crate) fn begin_build(&self, surroundings: &str) -> Result<(), Error> {
+        if fs::read_to_string(&self.built_in).ok().as_deref() != Some(surroundings) {
+            self.clear()?;
+        }
+        match fs::remove_file(&self.built_in) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unwritable(&self.built_in, &error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Records that a build in these surroundings ended by itself. Fails if that cannot be written.
+    pub(crate) fn end_build(&self, surroundings: &str) -> Result<(), Error> {
+        fs::write(&self.built_in, surroundings).map_err(|error| unwritable(&self.built_in, &error))
     }
 
     /// Makes the files those of a commit. Files that were changed there are replaced, and only files whose content differs are written. Fails if they
