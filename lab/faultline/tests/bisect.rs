@@ -157,6 +157,33 @@ fn options_of_an_outer_make_do_not_reach_builds() {
 }
 
 #[test]
+fn a_full_disk_stops_the_search_and_a_resume_goes_on() {
+    let mut repository = Repository::new();
+    let compiler = "#!/bin/sh\nhead -c 3000000 /dev/zero > object && cp source prog && chmod +x prog\n";
+    fs::write(repository.path().join("compiler"), compiler).unwrap();
+    for number in 0..3 {
+        repository.commit(if number < 2 { 10 } else { 40 }, true, &format!("commit {number}"));
+    }
+    let script = "mkdir $1/disk; mount -t tmpfs -o size=8m tmpfs $1/disk; head -c 6000000 /dev/zero > $1/disk/filler
+        unset FAULTLINE_WORKLOADS; export FAULTLINE_DB=$1/db.sqlite
+        $2 bisect HEAD~2 HEAD --repository $1/repository --work $1/disk/work --build 'sh compiler' --keep prog --quiet -- ./prog \\
+            2>&1 || echo status $?
+        rm $1/disk/filler
+        $2 resume --quiet --format json";
+    let Some(output) = repository.lab.in_namespace(script) else { return };
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}", said(&output));
+    let mut lines = text.lines().skip_while(|line| line.starts_with("building "));
+    let full = format!("faultline: the disk is full: {} could not be built: ", repository.commits[0]);
+    assert!(lines.next().unwrap().starts_with(&full), "{text}");
+    assert_eq!(lines.next(), Some("hint: free space there; `faultline resume` then continues"), "{text}");
+    assert_eq!(lines.next(), Some("status 1"), "{text}");
+    let found: Value = serde_json::from_str(&lines.collect::<String>()).unwrap();
+    assert_eq!(candidates(&found), [[repository.commits[2].as_str()]], "{found:#}");
+    assert_eq!(found["failed_builds"].as_array().unwrap().len(), 0, "{found:#}");
+}
+
+#[test]
 fn requests_that_cannot_be_met_are_refused_before_anything_is_built() {
     let mut repository = Repository::new();
     repository.commit(10, true, "only");

@@ -1,6 +1,7 @@
 //! Builds a commit, and keeps what it built under a name made from its tree, the recipe and the versions of tools. What is kept is not built again.
 
 use crate::repository::{Checkout, Repository};
+use crate::room;
 use crate::surroundings::{Surroundings, Words};
 use crate::workshop::runner;
 use faultline_experiment::{Error, Lab};
@@ -57,7 +58,7 @@ impl Builds {
             .map_or_else(|error| Err(unwritable(&directory, &error)), |directory| Ok(Builds { directory }))
     }
 
-    /// Builds a commit, unless a build of the same tree by the same recipe and tools is kept. Fails on a stop, or if files cannot be written; a
+    /// Builds a commit, unless a build of the same tree by the same recipe and tools is kept. Fails on a stop, on a full disk, or if files cannot be written; a
     /// command that fails is no error.
     pub fn build(
         &self,
@@ -77,7 +78,7 @@ impl Builds {
         }
         checkout.begin_build(&surroundings.digest)?;
         checkout.switch(repository, commit, lab)?;
-        let failed = run(recipe, checkout, &self.directory.join("log"), lab)?;
+        let failed = run(commit, recipe, checkout, &self.directory.join("log"), lab)?;
         if !failed.as_ref().is_some_and(|failed| failed.was_cut) {
             checkout.end_build(&surroundings.digest)?;
         }
@@ -133,8 +134,14 @@ struct Failed {
     was_cut: bool,
 }
 
-/// Runs the command, with its output in a file. Returns how it failed, if it did. Fails on a stop.
-fn run(recipe: &Recipe, checkout: &Checkout, log: &Path, lab: &Lab<'_>) -> Result<Option<Failed>, Error> {
+/// Runs the command, with its output in a file. Returns how it failed, if it did. Fails on a stop, and on a full disk.
+fn run(
+    commit: &CommitInfo,
+    recipe: &Recipe,
+    checkout: &Checkout,
+    log: &Path,
+    lab: &Lab<'_>,
+) -> Result<Option<Failed>, Error> {
     if recipe.command.is_empty() {
         return Ok(None);
     }
@@ -159,13 +166,28 @@ fn run(recipe: &Recipe, checkout: &Checkout, log: &Path, lab: &Lab<'_>) -> Resul
         Ending::Stopped => return Err(Error::stopped()),
         Ending::Refused | Ending::GuestFailed { .. } => output.failure(),
     };
-    Ok(Some(Failed { how, output: output.last_lines(), was_cut }))
+    match lack_of_room(&how, &output, checkout, lab) {
+        Some(why) => Err(room::full(&format!("{} could not be built: {why}", commit.id))),
+        None => Ok(Some(Failed { how, output: output.last_lines(), was_cut })),
+    }
+}
+
+/// How it is known that a build failed because the disk is full; `None` if it failed for another reason.
+fn lack_of_room(how: &str, output: &Output, checkout: &Checkout, lab: &Lab<'_>) -> Option<String> {
+    if let Some(told) = output.told_full.as_deref().or_else(|| room::is_told(how).then_some(how)) {
+        return Some(told.trim().to_owned());
+    }
+    let directories = [checkout.directory(), &lab.places.scratch, &std::env::temp_dir()];
+    let full = directories.into_iter().find(|directory| room::is_full(directory))?;
+    Some(format!("there is no room in {}", full.display()))
 }
 
 /// The output of a build: all of it in a file, and its last lines.
 struct Output {
     file: io::BufWriter<fs::File>,
     last: VecDeque<String>,
+    /// The first line that says that a disk is full.
+    told_full: Option<String>,
     /// Why the file could not be written.
     broken: Option<io::Error>,
 }
@@ -173,7 +195,7 @@ struct Output {
 impl Output {
     fn create(path: &Path) -> io::Result<Self> {
         let file = io::BufWriter::new(fs::File::create(path)?);
-        Ok(Output { file, last: VecDeque::new(), broken: None })
+        Ok(Output { file, last: VecDeque::new(), told_full: None, broken: None })
     }
 
     fn line(&mut self, line: &[u8]) -> ControlFlow<()> {
@@ -184,7 +206,11 @@ impl Output {
         if self.last.len() == CITED_LINES {
             self.last.pop_front();
         }
-        self.last.push_back(String::from_utf8_lossy(line).into_owned());
+        let line = String::from_utf8_lossy(line).into_owned();
+        if self.told_full.is_none() && room::is_told(&line) {
+            self.told_full = Some(line.clone());
+        }
+        self.last.push_back(line);
         ControlFlow::Continue(())
     }
 

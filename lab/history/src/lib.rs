@@ -6,6 +6,7 @@ pub mod bisect;
 pub mod build;
 pub mod repository;
 mod resume;
+mod room;
 mod surroundings;
 mod workshop;
 

@@ -25,7 +25,7 @@ fn main() -> ExitCode {
 }
 
 fn tests() -> Vec<Trial> {
-    let all: [(&str, fn()); 12] = [
+    let all: [(&str, fn()); 13] = [
         ("a_line_has_every_commit_of_first_parents", a_line_has_every_commit_of_first_parents),
         ("names_that_lead_nowhere_are_refused", names_that_lead_nowhere_are_refused),
         ("hostile_names_harm_nothing", hostile_names_harm_nothing),
@@ -34,6 +34,7 @@ fn tests() -> Vec<Trial> {
         ("a_build_that_fails_is_a_result", a_build_that_fails_is_a_result),
         ("objects_of_the_last_build_are_used_again", objects_of_the_last_build_are_used_again),
         ("another_compiler_makes_another_build", another_compiler_makes_another_build),
+        ("a_full_disk_is_no_result_of_a_commit", a_full_disk_is_no_result_of_a_commit),
         ("a_build_that_was_cut_leaves_nothing_for_the_next", a_build_that_was_cut_leaves_nothing_for_the_next),
         ("worktrees_of_a_repository_share_its_builds", worktrees_of_a_repository_share_its_builds),
         (
@@ -329,6 +330,20 @@ fn another_compiler_makes_another_build() {
     assert_eq!((object(&first).as_str(), object(&second).as_str()), ("first\n", "second\n"), "no old object is used");
     release("first");
     assert_eq!(built(&place, "HEAD", &recipe), (first, true), "both are kept");
+}
+
+fn a_full_disk_is_no_result_of_a_commit() {
+    let place = Place::new();
+    place.commit("a", "1", "one");
+    let full = recipe("echo half > object; echo 'cc1: x.o: No space left on device'; seq 9; exit 1");
+    let error = place.with(|workshop, lab| {
+        let commit = workshop.repository.commit("HEAD", lab).unwrap();
+        workshop.builds.build(&commit, &full, &workshop.repository, &workshop.checkout, lab).unwrap_err()
+    });
+    assert!(error.problem.ends_with(" could not be built: cc1: x.o: No space left on device"), "{}", error.problem);
+    assert!(error.hint.unwrap().contains("`faultline resume`"));
+    let (directory, _) = built(&place, "HEAD", &recipe("[ ! -e object ]"));
+    assert!(directory.join("a").is_file());
 }
 
 fn a_build_that_was_cut_leaves_nothing_for_the_next() {

@@ -1,5 +1,6 @@
 //! Runs git, without any configuration but ours.
 
+use crate::room;
 use faultline_experiment::{Error, Lab};
 use faultline_targets::Ending;
 use faultline_targets::host::command::{CommandRunner, Errors, HostCommand, LONGEST_LINE_BYTES};
@@ -110,7 +111,11 @@ impl Git {
     pub(super) fn run(&self, arguments: &[&str], what: &str, lab: &Lab<'_>) -> Result<Vec<String>, Error> {
         self.lines(arguments, lab).map_err(|failure| {
             let hint = "the commands of git that run here use its own configuration only";
-            failure.or_exited_saying(|said| Error::failed(format!("git cannot {what}: {said}"), hint), what)
+            let exited = |said: &str| match room::is_told(said) {
+                true => room::full(&format!("git cannot {what}: {said}")),
+                false => Error::failed(format!("git cannot {what}: {said}"), hint),
+            };
+            failure.or_exited_saying(exited, what)
         })
     }
 
