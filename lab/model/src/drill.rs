@@ -1,6 +1,8 @@
 //! The search for the commits of a line at which a measure changed: what was tried and measured, what to do next, and what was found. Computed by
 //! `stats`.
 
+pub mod gate;
+
 use serde::{Deserialize, Serialize};
 
 /// A commit of the line, built in certain surroundings and with a certain layout.

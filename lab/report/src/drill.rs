@@ -1,5 +1,9 @@
 //! What a search along a line of commits found: the commits, how much each changed, how sure that is, and what could not be seen.
 
+mod gate;
+
+pub use gate::drill_gate;
+
 use crate::format::Format;
 use crate::json::json;
 use crate::one_line::one_line;

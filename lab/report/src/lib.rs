@@ -30,7 +30,7 @@ mod workloads;
 
 pub use changes::changes;
 pub use comparison::{comparison, comparison_gate, fitness};
-pub use drill::drill;
+pub use drill::{drill, drill_gate};
 pub use facts::facts;
 pub use format::{Format, UnknownFormat};
 pub use imported::imported;

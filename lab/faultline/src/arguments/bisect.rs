@@ -1,6 +1,6 @@
 //! Arguments of `faultline bisect`.
 
-use super::compare::{level, margin};
+use super::compare::{WhenInconclusive, level, margin};
 use super::measuring::Pin;
 use super::{Conduct, count, label, positive_duration, seed};
 use clap::Args;
@@ -86,9 +86,13 @@ pub(crate) struct Bisect {
     #[arg(long, value_name = "TEXT", value_parser = label)]
     pub(crate) label: Option<String>,
 
-    /// Exit with status 1 if a commit made it slower
+    /// Exit with status 1 if a commit made it slower, or if the search is inconclusive: for example if it cannot detect changes as small as `--least`
     #[arg(long)]
     pub(crate) gate: bool,
+
+    /// Whether an inconclusive search fails the gate
+    #[arg(long, value_enum, value_name = "ACTION", default_value = "fail", requires = "gate")]
+    pub(crate) inconclusive: WhenInconclusive,
 
     #[command(flatten)]
     pub(crate) conduct: Conduct,

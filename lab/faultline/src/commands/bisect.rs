@@ -3,9 +3,10 @@
 use super::{measuring, present};
 use crate::arguments::bisect::Bisect;
 use crate::failure::{self, Failure};
-use crate::places;
+use crate::{output, places};
 use faultline_experiment::{Concluded, Conclusion};
 use faultline_history::bisect::BisectRequest;
+use faultline_model::drill::gate::DrillGate;
 use faultline_model::drill::{DrillSettings, Noise};
 use faultline_model::plan::PinPolicy;
 use faultline_model::recipe::Recipe;
@@ -22,9 +23,7 @@ pub(crate) fn bisect(arguments: &Bisect, db: Option<&Path>) -> Result<ExitCode, 
     let concluded = measuring::conduct(conduct, &places, |lab| faultline_history::bisect::bisect(&request, lab))?;
     Ok(match &concluded {
         None => failure::stopped(),
-        Some(conclusion) if nothing_said(conclusion) || (arguments.gate && is_slower(conclusion)) => {
-            failure::some_failed()
-        }
+        Some(conclusion) if is_refused(conclusion, arguments) || nothing_said(conclusion) => failure::some_failed(),
         Some(_) => ExitCode::SUCCESS,
     })
 }
@@ -77,8 +76,15 @@ fn nothing_said(conclusion: &Conclusion) -> bool {
     matches!(&conclusion.what, Concluded::Drill(drill) if drill.unusable_end.is_some())
 }
 
-/// Whether a commit made it slower, as far as that is known.
-fn is_slower(conclusion: &Conclusion) -> bool {
-    let Concluded::Drill(drill) = &conclusion.what else { return false };
-    drill.steps.iter().any(|step| step.change.is_some_and(|change| change.ratio > 1.0))
+/// Whether a gate was asked for, and is closed. What it found goes to standard error, as standard output has what the search found.
+fn is_refused(conclusion: &Conclusion, arguments: &Bisect) -> bool {
+    let (Concluded::Drill(found), Some(search)) = (&conclusion.what, conclusion.head.settings.drill()) else {
+        return false;
+    };
+    if !arguments.gate {
+        return false;
+    }
+    let gate = DrillGate::of(found, &search.search, arguments.inconclusive.into());
+    failure::warn(&faultline_report::drill_gate(&gate, &search.line, &output::style()).trim_end());
+    !gate.is_open()
 }

@@ -1,0 +1,207 @@
+//! What a gate makes of a search along a line: open, unless a commit made it slower, or the search cannot exclude that.
+
+use super::{Drill, DrillSettings, DrillStep, Slope};
+use crate::gate::WhenInconclusive;
+
+/// What a gate found of a search.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DrillGate<'a> {
+    /// What closes it; empty if it is open.
+    pub closed_by: Vec<Finding<'a>>,
+    /// What passes, and is worth knowing.
+    pub noted: Vec<Finding<'a>>,
+}
+
+/// Something that a gate found of a search.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Finding<'a> {
+    /// A step after which it is slower.
+    SlowerStep(&'a DrillStep),
+    /// A stretch over which it became slower.
+    SlowerSlope(&'a Slope),
+    /// An end of the line cannot be measured, so nothing was searched.
+    UnusableEnd {
+        /// Its position.
+        end: u32,
+    },
+    /// The search is not over.
+    Unfinished,
+    /// A step of which it is not known whether it is slower or faster after it.
+    Undirected(&'a DrillStep),
+    /// Changes that were searched for could not be detected.
+    Insensitive {
+        /// The smallest detectable change, as a share; `None` if it is not known.
+        detectable: Option<f64>,
+        /// The smallest change that was searched for.
+        least: f64,
+    },
+    /// Beside the steps found, there may be one more.
+    PerhapsMore {
+        /// Its probability.
+        probability: f64,
+    },
+}
+
+impl<'a> DrillGate<'a> {
+    /// What a gate finds of a search with these settings.
+    pub fn of(found: &'a Drill, settings: &DrillSettings, when_inconclusive: WhenInconclusive) -> Self {
+        let steps = found.steps.iter().filter_map(|found| step(found, settings.level));
+        let slopes = found.slopes.iter().filter(|slope| slope.ratio > 1.0).map(Finding::SlowerSlope);
+        let (closed_by, noted) = steps
+            .chain(slopes)
+            .chain(unknown(found, settings))
+            .partition(|finding| !finding.is_inconclusive() || when_inconclusive == WhenInconclusive::Fail);
+        DrillGate { closed_by, noted }
+    }
+
+    /// Whether it lets the search pass.
+    pub fn is_open(&self) -> bool {
+        self.closed_by.is_empty()
+    }
+}
+
+/// What a step means; `None` if it is faster after it. Its direction is known if its interval excludes no change. A step that is certain at the level and
+/// looks slower counts as slower even if its interval is wide.
+fn step(step: &DrillStep, level: f64) -> Option<Finding<'_>> {
+    match step.change {
+        Some(change) if change.low > 1.0 || (change.ratio > 1.0 && step.probability >= level) => {
+            Some(Finding::SlowerStep(step))
+        }
+        Some(change) if change.high < 1.0 => None,
+        _ => Some(Finding::Undirected(step)),
+    }
+}
+
+/// What the search could not find out.
+fn unknown<'a>(found: &Drill, settings: &DrillSettings) -> Vec<Finding<'a>> {
+    if let Some(end) = found.unusable_end {
+        return vec![Finding::UnusableEnd { end }];
+    }
+    if !found.finished {
+        return vec![Finding::Unfinished];
+    }
+    let least = settings.least;
+    let is_sensitive = found.detectable.is_some_and(|detectable| detectable <= least);
+    let insensitive = (!is_sensitive).then_some(Finding::Insensitive { detectable: found.detectable, least });
+    let probability = unfound(found);
+    let more = (probability > 1.0 - settings.level).then_some(Finding::PerhapsMore { probability });
+    insensitive.into_iter().chain(more).collect()
+}
+
+/// Probability of a step elsewhere than between the sides of those that were found. Of several, their expected number, but at most 1.
+fn unfound(found: &Drill) -> f64 {
+    let is_in = |step: &DrillStep, position: u32| step.before < position && position <= step.after;
+    let elsewhere = (1..).zip(&found.probability_by_position).filter(|(position, _)| {
+        let mut steps = found.steps.iter();
+        !steps.any(|step| is_in(step, *position))
+    });
+    elsewhere.map(|(_, probability)| probability).sum::<f64>().min(1.0)
+}
+
+impl Finding<'_> {
+    /// Whether it is unknown if a commit made it slower, though the search is over.
+    fn is_inconclusive(&self) -> bool {
+        match self {
+            Finding::SlowerStep(_) | Finding::SlowerSlope(_) | Finding::UnusableEnd { .. } | Finding::Unfinished => {
+                false
+            }
+            Finding::Undirected(_) | Finding::Insensitive { .. } | Finding::PerhapsMore { .. } => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drill::{Change, Noise, StepLabel};
+
+    const SETTINGS: DrillSettings =
+        DrillSettings { noise: Noise::Any, level: 0.95, least: 0.02, most_blocks: 60, layouts: 0, thorough: false };
+
+    /// A search of four commits that is over and found nothing.
+    fn nothing() -> Drill {
+        Drill {
+            format: Drill::FORMAT.to_owned(),
+            finished: true,
+            unusable_end: None,
+            steps: Vec::new(),
+            slopes: Vec::new(),
+            probability_by_position: vec![0.01; 3],
+            detectable: Some(0.02),
+            longest_unseen: 0,
+            trials: 2,
+            unusable: 0,
+            blocks: 6,
+            executions: 12,
+        }
+    }
+
+    /// A step at position 2.
+    fn step_of(change: Option<(f64, f64)>) -> DrillStep {
+        DrillStep {
+            before: 1,
+            after: 2,
+            candidates: vec![2],
+            probability: 0.99,
+            confirmed: true,
+            change: change.map(|(ratio, high)| Change { ratio, low: 0.5, high, units: 8 }),
+            label: StepLabel::Undecided,
+            under_layouts: None,
+            of_surroundings: None,
+            of_commits: None,
+        }
+    }
+
+    /// Whether a gate is open: by default, and if inconclusive searches pass.
+    fn opens(found: &Drill) -> (bool, bool) {
+        let is_open = |when| DrillGate::of(found, &SETTINGS, when).is_open();
+        (is_open(WhenInconclusive::Fail), is_open(WhenInconclusive::Pass))
+    }
+
+    #[test]
+    fn a_gate_is_open_if_the_search_excludes_what_was_searched_for() {
+        assert_eq!(opens(&nothing()), (true, true));
+        let faster = Drill { steps: vec![step_of(Some((0.8, 0.9)))], ..nothing() };
+        assert_eq!(opens(&Drill { probability_by_position: vec![0.01, 0.99, 0.01], ..faster }), (true, true));
+        let slope = |ratio| Drill { slopes: vec![Slope { from: 0, to: 3, ratio }], ..nothing() };
+        assert_eq!(opens(&slope(0.9)), (true, true));
+    }
+
+    #[test]
+    fn what_is_slower_closes_it_always() {
+        let slope = Slope { from: 0, to: 3, ratio: 1.01 };
+        assert_eq!(opens(&Drill { slopes: vec![slope], ..nothing() }), (false, false));
+        assert_eq!(opens(&Drill { steps: vec![step_of(Some((1.001, 1.1)))], ..nothing() }), (false, false));
+    }
+
+    #[test]
+    fn a_step_that_is_not_certain_and_perhaps_none_is_inconclusive() {
+        let uncertain = |low| DrillStep {
+            probability: 0.7,
+            change: Some(Change { ratio: 1.1, low, high: 1.3, units: 8 }),
+            ..step_of(None)
+        };
+        assert_eq!(opens(&Drill { steps: vec![uncertain(0.9)], ..nothing() }), (false, true));
+        assert_eq!(opens(&Drill { steps: vec![uncertain(1.01)], ..nothing() }), (false, false));
+    }
+
+    #[test]
+    fn what_was_not_searched_closes_it_always() {
+        assert_eq!(opens(&Drill { finished: false, ..nothing() }), (false, false));
+        let broken = Drill { unusable_end: Some(3), detectable: None, ..nothing() };
+        assert_eq!(opens(&broken), (false, false));
+        let gate = DrillGate::of(&broken, &SETTINGS, WhenInconclusive::Fail);
+        assert_eq!(gate.closed_by, [Finding::UnusableEnd { end: 3 }]);
+    }
+
+    #[test]
+    fn what_is_inconclusive_closes_it_by_default() {
+        for detectable in [Some(0.0201), None] {
+            assert_eq!(opens(&Drill { detectable, ..nothing() }), (false, true));
+        }
+        assert_eq!(opens(&Drill { probability_by_position: vec![0.02; 3], ..nothing() }), (false, true));
+        for change in [None, Some((0.98, 1.02))] {
+            assert_eq!(opens(&Drill { steps: vec![step_of(change)], ..nothing() }), (false, true));
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What a gate found of a search along a line, in words: whether it is open, then a line for each thing that closes it or is worth knowing. No line is
+//! folded: logs of CI are searched line by line.
+
+use super::{at, change_words, commit_words, probability, short};
+use crate::one_line::one_line;
+use crate::sheet::Sheet;
+use crate::style::{Style, Tone};
+use faultline_model::commit::CommitLine;
+use faultline_model::drill::DrillStep;
+use faultline_model::drill::gate::{DrillGate, Finding};
+
+/// What a gate found, for people. `line`: the commits that were searched.
+pub fn drill_gate(gate: &DrillGate<'_>, line: &CommitLine, style: &Style) -> String {
+    let mut sheet = Sheet::new(style);
+    let (tone, title) = match (gate.is_open(), gate.noted.is_empty()) {
+        (false, _) => (Tone::Bad, "gate: closed"),
+        (true, true) => (Tone::Good, "gate: open, no commit is known to have made it slower"),
+        (true, false) => {
+            (Tone::Middling, "gate: open, but the search is inconclusive: a commit may have made it slower")
+        }
+    };
+    sheet.paragraph(Some(tone), "", title);
+    for found in &gate.closed_by {
+        sheet.line(&format!("  {}", words(found, line)));
+    }
+    for found in &gate.noted {
+        sheet.line(&format!("  passes: {}", words(found, line)));
+    }
+    sheet.text
+}
+
+fn words(found: &Finding<'_>, line: &CommitLine) -> String {
+    match *found {
+        Finding::SlowerStep(step) => {
+            let change =
+                step.change.as_ref().map_or_else(String::new, |change| format!(" by {}", change_words(change)));
+            format!("{}: slower{change}", step_words(step, line))
+        }
+        Finding::SlowerSlope(slope) => format!(
+            "{} … {}: slower by {}, but no step was found there",
+            short(line, slope.from),
+            short(line, slope.to),
+            percent(slope.ratio - 1.0)
+        ),
+        Finding::UnusableEnd { end } => {
+            format!("not searched: {} is an end of the line and cannot be measured", short(line, end))
+        }
+        Finding::Unfinished => "not searched to the end: `faultline resume` continues".to_owned(),
+        Finding::Undirected(step) => {
+            format!(
+                "{}: inconclusive: a step was found with a probability of {}, but it may be slower or faster after it",
+                step_words(step, line),
+                probability(step.probability)
+            )
+        }
+        Finding::Insensitive { detectable: Some(detectable), least } => format!(
+            "inconclusive: 80 % power to detect a change of {} or more, but changes of {} or more were searched for; \
+             allow more executions (`--repeats`) or search for larger changes (`--least`)",
+            percent(detectable),
+            percent(least)
+        ),
+        Finding::Insensitive { detectable: None, .. } => {
+            "inconclusive: the smallest detectable change isn't known".to_owned()
+        }
+        Finding::PerhapsMore { probability } => format!(
+            "inconclusive: a step that was not found exists with a probability of {}; allow more executions (`--repeats`)",
+            percent(probability)
+        ),
+    }
+}
+
+/// The commit that made a step, with its subject.
+fn step_words(step: &DrillStep, line: &CommitLine) -> String {
+    let subject = match step.candidates.len() {
+        1 => at(line, step.after).map(|commit| format!(" ({})", one_line(&commit.subject))),
+        _ => None,
+    };
+    commit_words(step, line) + &subject.unwrap_or_default()
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faultline_model::commit::CommitInfo;
+    use faultline_model::drill::{Change, Slope, StepLabel};
+
+    fn line() -> CommitLine {
+        let commit = |number: u32| CommitInfo {
+            id: format!("{number:040}"),
+            tree: String::new(),
+            parents: Vec::new(),
+            committed_s: 0,
+            author: String::new(),
+            subject: format!("commit {number}"),
+        };
+        CommitLine { commits: (0..4).map(commit).collect() }
+    }
+
+    fn step(change: Option<Change>) -> DrillStep {
+        DrillStep {
+            before: 1,
+            after: 2,
+            candidates: vec![2],
+            probability: 0.99,
+            confirmed: true,
+            change,
+            label: StepLabel::Undecided,
+            under_layouts: None,
+            of_surroundings: None,
+            of_commits: None,
+        }
+    }
+
+    #[test]
+    fn each_reason_is_one_line() {
+        let slower = step(Some(Change { ratio: 1.1, low: 1.05, high: 1.2, units: 8 }));
+        let undirected = step(None);
+        let slope = Slope { from: 0, to: 3, ratio: 1.04 };
+        let closed_by = vec![
+            Finding::SlowerStep(&slower),
+            Finding::SlowerSlope(&slope),
+            Finding::Undirected(&undirected),
+            Finding::Insensitive { detectable: Some(0.092), least: 0.02 },
+            Finding::Insensitive { detectable: None, least: 0.02 },
+            Finding::PerhapsMore { probability: 0.31 },
+            Finding::UnusableEnd { end: 3 },
+            Finding::Unfinished,
+        ];
+        let gate = DrillGate { closed_by, noted: Vec::new() };
+        let lines = [
+            "gate: closed",
+            "  000000000000 (commit 2): slower by +10.0 % (+5.0 … +20.0)",
+            "  000000000000 … 000000000000: slower by 4.0 %, but no step was found there",
+            "  000000000000 (commit 2): inconclusive: a step was found with a probability of 99.0 %, but it may be slower or faster after it",
+            "  inconclusive: 80 % power to detect a change of 9.2 % or more, but changes of 2.0 % or more were searched for; \
+             allow more executions (`--repeats`) or search for larger changes (`--least`)",
+            "  inconclusive: the smallest detectable change isn't known",
+            "  inconclusive: a step that was not found exists with a probability of 31.0 %; allow more executions (`--repeats`)",
+            "  not searched: 000000000000 is an end of the line and cannot be measured",
+            "  not searched to the end: `faultline resume` continues",
+        ];
+        assert_eq!(drill_gate(&gate, &line(), &Style::PLAIN).lines().collect::<Vec<_>>(), lines);
+    }
+
+    #[test]
+    fn an_open_gate_says_what_it_does_not_know() {
+        let open = DrillGate { closed_by: Vec::new(), noted: Vec::new() };
+        assert_eq!(
+            drill_gate(&open, &line(), &Style::PLAIN),
+            "gate: open, no commit is known to have made it slower\n"
+        );
+        let noted = DrillGate { noted: vec![Finding::PerhapsMore { probability: 0.31 }], ..open };
+        let words = drill_gate(&noted, &line(), &Style::PLAIN);
+        assert!(words.starts_with("gate: open, but the search is inconclusive"), "{words}");
+        assert!(words.contains("\n  passes: inconclusive: a step that was not found exists"), "{words}");
+    }
+}
