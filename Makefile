@@ -88,6 +88,7 @@ check: needs-test
 	python3 -m unittest discover -q -s checks
 	python3 -m unittest discover -q -s packages
 	checks/arrows.py
+	checks/circles.py
 	checks/licences.py
 	checks/links.py
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import arrows
+import circles
 import licences
 import links
 
@@ -65,6 +66,37 @@ class Arrows(unittest.TestCase):
         crate = package("faultline-experiment", "faultline-simulation")
         found = arrows.crossings({"packages": [simulation, crate]})
         self.assertEqual(found, ["faultline-experiment → faultline-simulation: this dependency is not allowed"])
+
+
+class Circles(unittest.TestCase):
+    def found(self, **files):
+        """The ties of the circles of a crate with these files; `__` in a name stands for a directory."""
+        with tempfile.TemporaryDirectory() as place:
+            for name, text in files.items():
+                path = Path(place, name.replace("__", "/") + ".rs")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            return list(circles.ties(Path(place)))
+
+    def test_files_that_use_each_other_are_found(self):
+        self.assertEqual(self.found(lib="mod a; mod b;", a="use crate::b::{self, B};", b="fn f() { crate::a::g(); }"),
+                         [["a.rs → b.rs: crate::b, crate::b::B", "b.rs → a.rs: crate::a::g"]])
+        self.assertEqual(len(self.found(lib="mod a; mod b; mod c;", a="use super::b::B;", b="use crate::c::C;", c="use crate::a::A;")), 1)
+
+    def test_a_name_that_is_handed_on_belongs_to_its_own_file(self):
+        self.assertEqual(len(self.found(lib="mod a; mod b; pub use b::B;", a="use crate::B;", b="use crate::a::A;")), 1)
+        self.assertEqual(len(self.found(lib="mod a; mod b;", a="use crate::b::C;", b="pub use c::C;", b__c="use crate::a::A;")), 1)
+
+    def test_a_module_and_those_within_it_may_use_each_other(self):
+        self.assertEqual(self.found(lib="mod a;", a="mod b; use b::B;", a__b="use super::A;"), [])
+
+    def test_what_is_used_one_way_passes(self):
+        self.assertEqual(self.found(lib="mod a; mod b;", a="use crate::b::B;", b='// crate::a::A\nconst A: &str = "crate::a::A";'), [])
+
+    def test_tests_may_use_what_they_like(self):
+        tests = "#[cfg(test)]\nmod tests {\n    use crate::a::A;\n}\n"
+        self.assertEqual(self.found(lib="mod a; mod b;", a="use crate::b::B;", b=tests), [])
+        self.assertEqual(len(self.found(lib="mod a; mod b;", a="use crate::b::B;", b=tests + "use crate::a::A;")), 1)
 
 
 class Licences(unittest.TestCase):

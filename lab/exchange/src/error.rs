@@ -1,6 +1,5 @@
 //! What keeps results from being read or written, as one line for people and a hint.
 
-use crate::files::Files;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -82,9 +81,9 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// A file or directory of more than [`Files::LIMIT_BYTES`]. `bytes` is its size, where it is known.
-    pub fn too_large(given: impl Into<String>, bytes: Option<u64>) -> Self {
-        ReadError::TooLarge { given: given.into(), bytes, limit: Files::LIMIT_BYTES }
+    /// A file or directory of more than `limit` bytes. `bytes` is its size, where it is known.
+    pub fn too_large(given: impl Into<String>, bytes: Option<u64>, limit: u64) -> Self {
+        ReadError::TooLarge { given: given.into(), bytes, limit }
     }
 
     pub(crate) fn new(
@@ -210,11 +209,11 @@ mod tests {
     #[test]
     fn a_size_and_the_limit_are_said_in_the_same_units() {
         assert_eq!(
-            ReadError::too_large("a", Some(3 << 30)).to_string(),
+            ReadError::too_large("a", Some(3 << 30), 128 << 20).to_string(),
             "a: 3,221,225,472 bytes (3.0 GiB), more than the limit of 134,217,728 bytes (128.0 MiB)"
         );
         assert_eq!(
-            ReadError::too_large("a", None).to_string(),
+            ReadError::too_large("a", None, 128 << 20).to_string(),
             "a: more than the limit of 134,217,728 bytes (128.0 MiB)"
         );
         assert_eq!(

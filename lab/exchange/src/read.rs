@@ -104,7 +104,7 @@ fn unrecognised(files: &Files) -> ReadError {
 fn check_readable(files: &Files) -> Result<(), ReadError> {
     let (bytes, given) = (files.bytes(), files.given());
     if bytes > Files::LIMIT_BYTES {
-        return Err(ReadError::too_large(given, Some(bytes)));
+        return Err(ReadError::too_large(given, Some(bytes), Files::LIMIT_BYTES));
     }
     match files.opening() {
         Some(bytes) if is_utf16(bytes) => Err(ReadError::Utf16 { file: given.to_owned() }),

@@ -284,7 +284,7 @@ fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Error {
 }
 
 fn too_large(path: &Path, bytes: Option<u64>) -> Error {
-    let error = ReadError::too_large(path.display().to_string(), bytes);
+    let error = ReadError::too_large(path.display().to_string(), bytes, Files::LIMIT_BYTES);
     Error::usage(error.to_string(), error.hint())
 }
 

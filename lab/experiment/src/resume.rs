@@ -55,7 +55,7 @@ pub fn resume(request: &ResumeRequest, lab: &mut Lab<'_>) -> Result<Measured, Er
         return Ok(Measured::Concluded(Box::new(Conclusion::of(store, run)?)));
     }
     match &head.settings.kind {
-        RunKind::Lens(settings) => lens::go_on(store, &head, settings, request, lab),
+        RunKind::Lens(settings) => lens::go_on(store, &head, settings, request.jobs, request.limit_ms, lab),
         RunKind::Comparison(_) => {
             lab.put_back_leftovers()?;
             comparison::go_on(store, &head, request.limit_ms, lab)

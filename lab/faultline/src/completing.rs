@@ -1,27 +1,15 @@
-//! Completes a command line for a shell: options and their values from the definitions of the arguments; workloads, runs and labels from the programs and the
-//! database. If these cannot be read, there are no candidates, and never an error.
+//! Values that complete an argument: workloads, runs and labels, from the programs and the database. If these cannot be read, there are no candidates, and
+//! never an error.
 
-use crate::arguments::Arguments;
-use crate::places;
-use clap::CommandFactory;
 use clap_complete::engine::{
     ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
-use clap_complete::env::CompleteEnv;
 use faultline_experiment::{Places, stored};
 use faultline_model::machine::Machine;
 use faultline_model::record::RunLine;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::PathBuf;
-
-/// The environment variable in which a shell that asks gives its name.
-pub(crate) const VARIABLE: &str = "FAULTLINE_COMPLETE";
-
-/// If a shell asks, answers it and ends the process.
-pub(crate) fn answer() {
-    CompleteEnv::with_factory(Arguments::command).var(VARIABLE).complete();
-}
 
 /// Completes a workload: `NAME` and `NAME:VARIANT`.
 pub(crate) fn workload() -> ArgValueCandidates {
@@ -69,7 +57,7 @@ fn runs() -> Vec<CompletionCandidate> {
 /// The paths in the environment. Options of the line are ignored.
 fn named_places() -> Option<Places> {
     let database = std::env::var_os("FAULTLINE_DB").map(PathBuf::from);
-    let places = places::found(database.as_deref()).ok()?;
+    let places = Places::find().ok()?;
     let workloads = std::env::var_os("FAULTLINE_WORKLOADS").map(PathBuf::from);
-    Some(Places { workloads: workloads.or(places.workloads), ..places })
+    Some(Places { database: database.or(places.database), workloads: workloads.or(places.workloads), ..places })
 }

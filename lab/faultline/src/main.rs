@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     if words.next().is_some_and(|first| first == keeper::ARGUMENT) {
         return keeper::run(words);
     }
-    completing::answer();
+    commands::completions::answer();
     match Arguments::try_parse() {
         Ok(arguments) => finish(dispatch(&arguments)),
         Err(error) => failure::usage(&error),

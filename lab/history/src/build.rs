@@ -1,9 +1,9 @@
 //! Builds a commit, and keeps what it built under a name made from its tree, the recipe and the versions of tools. What is kept is not built again.
 
+use crate::commands::runner;
 use crate::repository::{Checkout, Repository};
 use crate::room;
 use crate::surroundings::{Surroundings, Words};
-use crate::workshop::runner;
 use faultline_experiment::{Error, Lab};
 use faultline_model::commit::CommitInfo;
 use faultline_model::recipe::Recipe;

@@ -4,6 +4,7 @@
 
 pub mod bisect;
 pub mod build;
+mod commands;
 pub mod repository;
 mod resume;
 mod room;

@@ -4,7 +4,7 @@
 //! with options for them, and the file of the recipe's own command. It does not cover libraries and headers of the system, nor a toolchain that a file of
 //! the commit names by a channel (`nightly`), because its version is known only within the checkout.
 
-use crate::workshop::runner;
+use crate::commands::runner;
 use faultline_experiment::{Error, Lab};
 use faultline_model::recipe::Recipe;
 use faultline_targets::host::command::{Errors, HostCommand};

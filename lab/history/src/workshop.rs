@@ -3,7 +3,6 @@
 use crate::build::Builds;
 use crate::repository::{Checkout, Repository, Theirs};
 use faultline_experiment::{Error, Lab};
-use faultline_targets::host::command::CommandRunner;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -72,10 +71,4 @@ fn usual_place(theirs: &Theirs, lab: &Lab<'_>) -> Result<PathBuf, Error> {
     let digest = Sha256::digest(theirs.identity()?);
     let digits: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(cache.join("history").join(&digits[..NAME_DIGITS]))
-}
-
-/// Runs commands here. Fails if there is no scratch directory.
-pub(crate) fn runner(lab: &Lab<'_>) -> Result<CommandRunner, Error> {
-    CommandRunner::new(&lab.places.keeper, &lab.places.usable_scratch()?)
-        .map_err(|error| Error::failed(format!("there is no current directory: {error}"), "go to one that exists"))
 }

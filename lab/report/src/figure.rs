@@ -146,6 +146,17 @@ fn decimals(value: f64) -> usize {
     (DIGITS - 1 - magnitude).clamp(0, 12) as usize
 }
 
+/// Transfers per operation: four significant digits, at most four decimals.
+pub(crate) fn transfers(value: f64) -> String {
+    const LEAST: f64 = 1e-4;
+    match value {
+        0.0 => "0".to_owned(),
+        value if value.abs() < LEAST => format!("<{LEAST}"),
+        value if value.abs() < 1.0 => format!("{value:.4}"),
+        value => plain(value),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

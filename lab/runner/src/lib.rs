@@ -7,6 +7,7 @@
 mod attempt;
 mod clock;
 mod comparison;
+mod completion;
 pub mod lens;
 mod observer;
 mod outcome;
@@ -23,9 +24,10 @@ mod suite;
 
 pub use clock::{Clock, SystemClock};
 pub use comparison::{ComparisonRequest, SideMachine, plan_comparison};
+pub use completion::Completion;
 pub use observer::{Observer, RunProgress, Stage};
 pub use plan::{Plan, block_of_commands, plan};
 pub use planned::{PlannedRun, SubjectTargets, Targets};
 pub use request::{Request, RequestError};
-pub use run::{Completion, run};
+pub use run::run;
 pub use suite::Suite;

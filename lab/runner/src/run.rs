@@ -3,6 +3,7 @@
 
 use crate::attempt;
 use crate::clock::Clock;
+use crate::completion::Completion;
 use crate::lens;
 use crate::observer::Observer;
 use crate::pace::Pace;
@@ -11,28 +12,6 @@ use faultline_model::journal::{Journal, JournalError};
 use faultline_model::outcome::Outcome;
 use faultline_targets::StopFlag;
 use std::num::NonZeroUsize;
-
-/// Why a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Completion {
-    /// Every item has ended.
-    Finished,
-    /// A stop was requested; the rest can be run later.
-    Stopped,
-    /// A system setting could not be restored, and the text says which. Later executions would be measured with it.
-    LeftChanged(String),
-    /// The time budget was used up before these items could start; they are given by ordinal.
-    BudgetUsed(Vec<u32>),
-}
-
-impl Completion {
-    /// Changes it to `other`. A setting that could not be restored stays the reason, whatever comes after it.
-    pub(crate) fn change_to(&mut self, other: Completion) {
-        if !matches!(self, Completion::LeftChanged(_)) {
-            *self = other;
-        }
-    }
-}
 
 /// Runs the items. Fails if the journal cannot save; nothing more is run then.
 pub fn run(

@@ -1,6 +1,5 @@
 //! The experiment of a seed: what is asked for, and how much goes wrong.
 
-use crate::target::BOOT;
 use crate::workload::SPEED;
 use faultline_experiment::{Error, Lab, LiveComparisonRequest, Measured, RunRequest};
 use faultline_model::machine::Machine;
@@ -11,6 +10,9 @@ use rand::Rng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand_chacha::ChaCha8Rng;
 use std::time::Duration;
+
+/// Duration of a guest's boot.
+pub(crate) const BOOT: Duration = Duration::from_secs(1);
 
 /// How the second side of a comparison differs from the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! The simulated machine: executes workloads that are plain data, in simulated time, with faults.
 
 use crate::death::Moment;
+use crate::scenario::BOOT;
 use crate::script::Script;
 use crate::workload::{self, EXECUTION, SPEED};
 use crate::world::World;
@@ -14,9 +15,6 @@ use rand::Rng;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
-
-/// Duration of a guest's boot.
-pub(crate) const BOOT: Duration = Duration::from_secs(1);
 
 /// The machines: every requested machine is simulated.
 pub(crate) struct SimulatedMachines(pub(crate) Rc<World>);

@@ -12,7 +12,7 @@
 //!   machine and its time; `memory_map`: how far QEMU's structures may be read.
 //! - `arguments`, `selection`, `gates`, `instruction`, `nest`, `site`, `turns`, `overlap`, `guest_time`, `waiting`,
 //!   `settled`, `samples`, `report`: plain logic, tested without QEMU.
-//! - `lens`: what the callbacks share; `pace`: keeps CPUs in step with `turns`; `counter`: the counts of
+//! - `lens`: what the callbacks share; `pace`: keeps CPUs in step with `turns`; `one_thread`: data of the CPUs' thread; `counter`: the counts of
 //!   one CPU; `address`: where its accesses go; `reached`: the addresses at which a machine's program reached lines.
 //! - `output`: the report's file.
 
@@ -32,6 +32,7 @@ mod instruction;
 mod lens;
 mod memory_map;
 mod nest;
+mod one_thread;
 mod output;
 mod overlap;
 mod pace;

@@ -5,7 +5,7 @@
 //! They are not part of the plugin interface, which has nothing for this purpose. QEMU exports them if it is built with
 //! modules, as distributions do.
 
-use crate::pace::OneThread;
+use crate::one_thread::OneThread;
 use crate::qemu::{Missing, function, lookup};
 use std::ffi::{CStr, c_int, c_uint};
 use std::marker::PhantomData;

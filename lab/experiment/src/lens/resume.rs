@@ -9,7 +9,6 @@ use crate::conclusion::Measured;
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::places::Places;
-use crate::resume::ResumeRequest;
 use crate::{measure, resumable};
 use faultline_model::lens::settings::{LensAgain, LensSettings};
 use faultline_model::record::{RunHead, RunId};
@@ -19,13 +18,15 @@ use faultline_store::Store;
 use faultline_targets::Target;
 use faultline_targets::counting::Lens;
 use faultline_targets::qemu::EMULATOR_VERSION;
+use std::num::NonZeroUsize;
 
-/// Counts what is missing of a run, concludes it, and applies its gates. Fails if the subject, plugin or machine is missing or has changed, or if the database cannot be written.
+/// Counts what is missing of a run, concludes it, and applies its gates. `jobs`, `limit_ms`: as in [`crate::ResumeRequest`]. Fails if the subject, plugin or machine is missing or has changed, or if the database cannot be written.
 pub(crate) fn go_on(
     store: &mut Store,
     head: &RunHead,
     settings: &LensSettings,
-    request: &ResumeRequest,
+    jobs: Option<NonZeroUsize>,
+    limit_ms: Option<u64>,
     lab: &mut Lab<'_>,
 ) -> Result<Measured, Error> {
     let run = head.id;
@@ -47,8 +48,8 @@ pub(crate) fn go_on(
     let counting = ToTheGates {
         target: target.as_ref(),
         naming: &naming,
-        jobs: request.jobs,
-        limit_ms: request.limit_ms,
+        jobs,
+        limit_ms,
         gates: &gates,
         baseline: baseline.as_ref(),
     };

@@ -1,11 +1,15 @@
-//! `faultline completions`: the script that makes a shell ask us to complete a command line. [`crate::completing`] gives the answers.
+//! `faultline completions`: the script that makes a shell ask us to complete a command line, and the answer if one asks. The definitions of the arguments
+//! have the options and their values; [`crate::completing`] finds what is not written there.
 
-use crate::arguments::{Completions, Shell};
-use crate::completing::VARIABLE;
+use crate::arguments::{Arguments, Completions, Shell};
 use crate::failure::Failure;
 use crate::output;
-use clap_complete::env::{Elvish, EnvCompleter, Fish, Powershell, Zsh};
+use clap::CommandFactory;
+use clap_complete::env::{CompleteEnv, Elvish, EnvCompleter, Fish, Powershell, Zsh};
 use std::process::ExitCode;
+
+/// The environment variable in which a shell that asks gives its name.
+const VARIABLE: &str = "FAULTLINE_COMPLETE";
 
 /// Bash splits `zero_fill:base` into three words. They are joined before we are asked, and the part before the last colon is removed from the answers.
 const BASH: &str = r#"_faultline() {
@@ -24,6 +28,11 @@ const BASH: &str = r#"_faultline() {
 }
 complete -o bashdefault -F _faultline faultline
 "#;
+
+/// If a shell asks, answers it and ends the process.
+pub(crate) fn answer() {
+    CompleteEnv::with_factory(Arguments::command).var(VARIABLE).complete();
+}
 
 pub(crate) fn completions(arguments: &Completions) -> Result<ExitCode, Failure> {
     output::print(&script(arguments.shell))?;

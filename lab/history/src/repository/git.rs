@@ -89,7 +89,7 @@ impl Git {
             Error::usage(format!("cannot use {}: {error}", directory.display()), "name an existing directory")
         })?;
         let environment = ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        Ok(Git { runner: crate::workshop::runner(lab)?, directory, environment })
+        Ok(Git { runner: crate::commands::runner(lab)?, directory, environment })
     }
 
     /// The repository's directory.

@@ -2,8 +2,9 @@
 
 use crate::failure::Failure;
 use crate::lens::comparison::{Difference, WhyUnmatched};
+use crate::lens::place::Place;
 use crate::lens::raw::Problem;
-use crate::lens::summary::{LineFigures, Place};
+use crate::lens::summary::LineFigures;
 use crate::lens::types::TypeFigures;
 use crate::lens::untyped::Untyped;
 use crate::record::RunId;

@@ -10,6 +10,7 @@ pub mod gate;
 pub mod kernel_symbol;
 pub mod layout;
 pub mod memory;
+pub mod place;
 pub mod raw;
 pub mod reading;
 pub mod settings;

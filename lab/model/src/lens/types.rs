@@ -4,7 +4,7 @@
 use crate::cell::Case;
 use crate::lens::by_type::{Begins, Untypeable};
 use crate::lens::layout::{Bits, Keyword};
-use crate::lens::summary::Place;
+use crate::lens::place::Place;
 use crate::lens::untyped::Untyped;
 use crate::record::RunId;
 use serde::{Deserialize, Serialize};

@@ -1,12 +1,13 @@
 //! Two lens runs side by side in the four formats.
 
+use crate::figure::transfers as shown;
 use crate::format::Format;
 use crate::grid::escape_markdown;
 use crate::json::json;
 use crate::lens::greatest::{greatest, of_all};
 use crate::lens::seeds;
 use crate::lens::tables;
-use crate::lens::words::{cpus, transfers as shown};
+use crate::lens::words::cpus;
 use crate::one_line::one_line;
 use crate::sentences::unmatched_by_lens as unmatched;
 use crate::sheet::Sheet;

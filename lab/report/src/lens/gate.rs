@@ -1,5 +1,6 @@
 //! The result of a gate, in the four formats.
 
+use crate::figure;
 use crate::format::Format;
 use crate::grid::{Grid, escape_markdown};
 use crate::json::json;
@@ -8,7 +9,6 @@ use crate::lens::greatest::of_all;
 use crate::lens::layout;
 use crate::lens::seeds::{self, joined};
 use crate::lens::tables;
-use crate::lens::words;
 use crate::one_line::one_line;
 use crate::sentences::{no_figure, worded_gate};
 use crate::sheet::Sheet;
@@ -111,7 +111,7 @@ fn columns<'a>() -> Vec<Column<'a>> {
 }
 
 fn transfers(value: Option<f64>, signs: &Signs) -> String {
-    value.map_or_else(|| signs.none.to_owned(), words::transfers)
+    value.map_or_else(|| signs.none.to_owned(), figure::transfers)
 }
 
 /// The evidence for an exceeded limit: a heading and a grid each.

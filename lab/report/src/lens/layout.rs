@@ -3,12 +3,11 @@
 
 use crate::figure;
 use crate::lens::layout_rows::{self, ShownRow};
-use crate::lens::types::{known, objects};
 use crate::lens::words;
 use crate::one_line::one_line;
 use crate::style::Signs;
 use crate::table::{self, Form, Table, number};
-use faultline_model::lens::summary::Place;
+use faultline_model::lens::place::Place;
 use faultline_model::lens::types::{CellTypes, LayoutLine, LayoutRow, LensTypes, Moved, RowKind, TypeFigures};
 
 /// Places in code that are named for a member or a type.
@@ -94,7 +93,7 @@ pub(crate) fn heading(of: &TypeFigures, operation: &str) -> String {
         type_name(of),
         plural(of.size, "byte"),
         plural(of.line_count.into(), "line"),
-        words::transfers(of.moved.transfers),
+        figure::transfers(of.moved.transfers),
         figure::percent(of.share)
     ))
 }
@@ -118,7 +117,7 @@ pub(crate) fn notes(of: &TypeFigures) -> Vec<String> {
         notes.push(one_line(&format!("Found in {}.", of.within.join(", "))));
     }
     if of.beside > 0.0 {
-        let beside = words::transfers(of.beside);
+        let beside = figure::transfers(of.beside);
         notes.push(format!(
             "Before {beside} transfers another CPU had used what lies beside the object on the same line."
         ));
@@ -197,7 +196,7 @@ impl Entry<'_> {
 
 /// A figure; empty for none.
 fn transfers(figure: f64) -> String {
-    if figure == 0.0 { String::new() } else { words::transfers(figure) }
+    if figure == 0.0 { String::new() } else { figure::transfers(figure) }
 }
 
 /// Bytes, or bits.
@@ -284,4 +283,14 @@ fn kind(kind: RowKind) -> &'static str {
         RowKind::Padding => "padding",
         RowKind::Behind => "behind",
     }
+}
+
+/// Objects of which lines moved.
+pub(crate) fn objects(of: &TypeFigures) -> u64 {
+    of.begins.iter().map(|begin| begin.objects).sum()
+}
+
+/// A figure, unless it is not known.
+pub(crate) fn known(figure: f64, words: impl Fn(f64) -> String) -> String {
+    if figure.is_nan() { String::new() } else { words(figure) }
 }

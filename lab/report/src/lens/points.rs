@@ -46,7 +46,7 @@ fn columns<'a>() -> Vec<Column<'a>> {
             .csv("cpus", |row| row.point.cpus.to_string()),
         Column::csv_only("n_repeats", |row| row.point.transfers.map_or(0, |transfers| transfers.n).to_string()),
         Column::csv_only("operations", |row| row.point.operations.map_or_else(String::new, |count| count.to_string())),
-        Column::right("transfers", |row, _| row.figure(|transfers| words::transfers(transfers.median)))
+        Column::right("transfers", |row, _| row.figure(|transfers| figure::transfers(transfers.median)))
             .csv("transfers_per_operation_median", |row| median(row.point.transfers)),
         Column::left("interval", |row, signs| row.figure(|transfers| interval(transfers, signs))).on(ROOMY),
         Column::csv_only("transfers_per_operation_low", |row| number(row.point.transfers.map(|e| e.low))),
@@ -56,7 +56,7 @@ fn columns<'a>() -> Vec<Column<'a>> {
             .on(ROOMY)
             .csv("false_sharing_ratio", |row| number(row.point.false_share)),
         Column::right("interrupts", |row, signs| {
-            row.part(row.interrupts(|figures| figures.transfers), words::transfers, signs)
+            row.part(row.interrupts(|figures| figures.transfers), figure::transfers, signs)
         })
         .on(ROOMY)
         .csv("interrupt_transfers_per_operation_median", |row| number(row.interrupts(|figures| figures.transfers))),
@@ -122,7 +122,7 @@ fn interval(transfers: Estimate, signs: &Signs) -> String {
     if transfers.n < 2 {
         return signs.none.to_owned();
     }
-    [transfers.low, transfers.high].map(words::transfers).join(&format!(" {} ", signs.to))
+    [transfers.low, transfers.high].map(figure::transfers).join(&format!(" {} ", signs.to))
 }
 
 fn median(estimate: Option<Estimate>) -> String {

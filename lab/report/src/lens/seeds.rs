@@ -1,7 +1,7 @@
 //! Words about seeds: which were counted, and what they say about others.
 
 use crate::figure;
-use crate::lens::words::transfers;
+use crate::figure::transfers;
 use crate::style::{Signs, Tone};
 use faultline_model::estimate::Estimate;
 use faultline_model::lens::comparison::{Basis, CellComparison, Change, InGeneral};

@@ -4,7 +4,8 @@ use crate::figure;
 use crate::lens::words;
 use crate::style::Style;
 use crate::table::{self, Form, Table};
-use faultline_model::lens::summary::{LineFigures, Place};
+use faultline_model::lens::place::Place;
+use faultline_model::lens::summary::LineFigures;
 
 /// Number of places in code that are named for a line.
 const MOVERS: usize = 2;
@@ -29,7 +30,7 @@ fn line_columns<'a>() -> Vec<LineColumn<'a>> {
     const ROOMY: &[Form] = &[Form::Wide, Form::Markdown];
     vec![
         LineColumn::left("data", |line, _| words::data(line)).on(ROOMY),
-        LineColumn::right("transfers", |line, _| words::transfers(line.transfers)),
+        LineColumn::right("transfers", |line, _| figure::transfers(line.transfers)),
         LineColumn::right("share", |line, _| figure::percent(line.share)),
         LineColumn::left("sharing", |line, _| words::sharing(line.false_share)),
         LineColumn::right("CPUs", |line, _| line.by_cpu.len().to_string()),
@@ -50,7 +51,7 @@ type CodeColumn<'a> = table::Column<&'a Place>;
 
 fn code_columns<'a>() -> Vec<CodeColumn<'a>> {
     vec![
-        CodeColumn::right("transfers", |place, _| words::transfers(place.transfers)),
+        CodeColumn::right("transfers", |place, _| figure::transfers(place.transfers)),
         CodeColumn::right("share", |place, _| figure::percent(place.share)),
         CodeColumn::left("sharing", |place, _| place.false_share.map(words::sharing).unwrap_or_default()),
         CodeColumn::left("code", |place, _| words::place(place)),

@@ -5,7 +5,7 @@ use crate::format::Format;
 use crate::grid::escape_markdown;
 use crate::introduction;
 use crate::json::json;
-use crate::lens::layout::{self, layout, type_name};
+use crate::lens::layout::{self, known, layout, objects, type_name};
 use crate::lens::{tables, words};
 use crate::one_line::one_line;
 use crate::sheet::Sheet;
@@ -105,7 +105,7 @@ fn title(cell: &CellTypes) -> String {
 
 fn about(cell: &CellTypes) -> String {
     let mode = introduction::tasks_are(cell.case.mode);
-    let transfers = words::transfers(cell.transfers);
+    let transfers = figure::transfers(cell.transfers);
     format!(" ({mode}): {transfers} transfers per {}", one_line(&cell.operation))
 }
 
@@ -168,10 +168,10 @@ pub(crate) fn table(rows: Vec<TypeRow<'_>>) -> Table<TypeRow<'_>> {
         Column::left("type", |row, _| row.name.clone()),
         Column::right("size", |row, _| row.of.map_or_else(String::new, |of| of.size.to_string())),
         Column::right("objects", |row, _| row.of.map_or_else(String::new, |of| objects(of).to_string())).on(ROOMY),
-        Column::right("transfers", |row, _| words::transfers(row.moved.transfers)),
+        Column::right("transfers", |row, _| figure::transfers(row.moved.transfers)),
         Column::right("share", |row, _| figure::percent(row.share)),
-        Column::right("reads", |row, _| known(row.moved.reads, words::transfers)).on(ROOMY),
-        Column::right("writes", |row, _| known(row.moved.writes, words::transfers)).on(ROOMY),
+        Column::right("reads", |row, _| known(row.moved.reads, figure::transfers)).on(ROOMY),
+        Column::right("writes", |row, _| known(row.moved.writes, figure::transfers)).on(ROOMY),
         Column::left("sharing", |row, _| known(row.moved.false_share, words::sharing)),
         Column::left("hottest member", |row, _| {
             row.of.and_then(|of| of.hottest.as_deref()).map(one_line).unwrap_or_default()
@@ -179,16 +179,6 @@ pub(crate) fn table(rows: Vec<TypeRow<'_>>) -> Table<TypeRow<'_>> {
         Column::left("moved by", |row, _| row.of.map_or_else(String::new, |of| layout::movers(&of.code))).on(ROOMY),
     ];
     Table::new(columns, rows)
-}
-
-/// Objects of which lines moved.
-pub(crate) fn objects(of: &TypeFigures) -> u64 {
-    of.begins.iter().map(|begin| begin.objects).sum()
-}
-
-/// A figure, unless it is not known.
-pub(crate) fn known(figure: f64, words: impl Fn(f64) -> String) -> String {
-    if figure.is_nan() { String::new() } else { words(figure) }
 }
 
 /// Data without a type, in words.

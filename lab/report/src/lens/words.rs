@@ -4,9 +4,9 @@ use crate::figure;
 use crate::lens::seeds;
 use crate::one_line::one_line;
 use crate::style::{Signs, Tone, UNICODE};
+use faultline_model::lens::place::Place;
 use faultline_model::lens::summary::{
     AgainstOne, CutShort, Growth, InterruptFigures, LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Loss,
-    Place,
 };
 use faultline_model::lens::untyped::Untyped;
 use faultline_model::subject::SubjectKind;
@@ -45,13 +45,14 @@ pub(crate) fn verdict_basis(curve: &LensCurve) -> String {
     let Some(reach) = curve.verdict.reach() else {
         return format!("fewer than two points with 2 or more CPUs have a figure; {}", against_one(curve));
     };
-    let one = curve.against_one.map_or_else(String::new, |against| format!(", {} at 1", transfers(against.one)));
+    let one =
+        curve.against_one.map_or_else(String::new, |against| format!(", {} at 1", figure::transfers(against.one)));
     let ends = format!(
         "{} transfers per {} at {} CPUs, {} at {}{one}",
-        transfers(reach.from),
+        figure::transfers(reach.from),
         one_line(&curve.operation),
         reach.from_cpus,
-        transfers(reach.to),
+        figure::transfers(reach.to),
         reach.to_cpus
     );
     let against = against_one(curve);
@@ -61,7 +62,10 @@ pub(crate) fn verdict_basis(curve: &LensCurve) -> String {
                 Growth::Unknown => growth.words().to_owned(),
                 _ => format!("growth {}", growth.words()),
             };
-            format!("with CPUs: {ends}; {} more with each doubling; {law}; {against}", transfers(reach.per_doubling))
+            format!(
+                "with CPUs: {ends}; {} more with each doubling; {law}; {against}",
+                figure::transfers(reach.per_doubling)
+            )
         }
         LensVerdict::Falls { .. } => format!("with CPUs: {ends}; {against}"),
         LensVerdict::Free { .. }
@@ -102,7 +106,8 @@ pub(crate) fn tone(curve: &LensCurve) -> Tone {
 pub(crate) fn beside(operation: &str, point: &LensPoint) -> Vec<String> {
     let at = cpus(point.cpus);
     let operation = one_line(operation);
-    let faults = point.faults.map(|faults| format!("page faults at {at}: {} per {operation}", transfers(faults)));
+    let faults =
+        point.faults.map(|faults| format!("page faults at {at}: {} per {operation}", figure::transfers(faults)));
     let interrupts = point.interrupts.as_ref().map(|figures| format!("interrupts at {at}: {}", interrupts(figures)));
     [faults, interrupts].into_iter().flatten().collect()
 }
@@ -117,18 +122,7 @@ fn interrupts(figures: &InterruptFigures) -> String {
         .map(|code| format!("{} {}", place(code), figure::percent(code.share)))
         .collect();
     let most = if code.is_empty() { String::new() } else { format!("; most by {}", code.join(", ")) };
-    format!("{} transfers, {instructions} instructions{most}", transfers(figures.transfers.median))
-}
-
-/// Transfers per operation: four significant digits, at most four decimals.
-pub(crate) fn transfers(value: f64) -> String {
-    const LEAST: f64 = 1e-4;
-    match value {
-        0.0 => "0".to_owned(),
-        value if value.abs() < LEAST => format!("<{LEAST}"),
-        value if value.abs() < 1.0 => format!("{value:.4}"),
-        value => figure::plain(value),
-    }
+    format!("{} transfers, {instructions} instructions{most}", figure::transfers(figures.transfers.median))
 }
 
 /// `8 CPUs`.

@@ -1,5 +1,6 @@
 //! A run under the lens: which cases share lines, and for each its curve, a map of lines and CPUs, and tables of all of it.
 
+use crate::figure;
 use crate::introduction;
 use crate::lens::{layout, seeds, words};
 use crate::one_line::one_line;
@@ -8,7 +9,8 @@ use crate::page::{anchor, lens_callers, lens_types, value};
 use crate::style::{Tone, UNICODE};
 use faultline_model::estimate::Estimate;
 use faultline_model::lens::callers::CallersFigures;
-use faultline_model::lens::summary::{LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Place};
+use faultline_model::lens::place::Place;
+use faultline_model::lens::summary::{LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures};
 use maud::{Markup, html as markup};
 
 /// The first answer: a row per case.
@@ -70,7 +72,7 @@ fn overview_row(curve: &LensCurve) -> Markup {
 
 /// Transfers per operation, with the exact number.
 fn transfers(exact: f64) -> Markup {
-    markup! { data value=(exact) { (words::transfers(exact)) } }
+    markup! { data value=(exact) { (figure::transfers(exact)) } }
 }
 
 /// The verdict with a sign that doesn't need colour.

@@ -1,8 +1,9 @@
 //! Transfers by type on the page: a table of types, and the layout of each, cache line by cache line, with the heat of each member.
 
-use crate::lens::layout::{Entry, entries, heading, name, notes, size, type_name};
+use crate::figure;
+use crate::lens::layout::{Entry, entries, heading, known, name, notes, objects, size, type_name};
 use crate::lens::layout_rows::ShownRow;
-use crate::lens::types::{self, TypeRow, known};
+use crate::lens::types::{self, TypeRow};
 use crate::lens::words;
 use crate::one_line::one_line;
 use crate::page::document::table;
@@ -55,7 +56,7 @@ fn types_table(caption: &str, figures: &TypesFigures) -> Markup {
 fn type_row(row: &TypeRow<'_>) -> Markup {
     let moved = &row.moved;
     let figure =
-        |figure: f64| if figure.is_nan() { value::none() } else { value::data(figure, &words::transfers(figure)) };
+        |figure: f64| if figure.is_nan() { value::none() } else { value::data(figure, &figure::transfers(figure)) };
     markup! {
         tr {
             th scope="row" { (row.name) }
@@ -67,7 +68,7 @@ fn type_row(row: &TypeRow<'_>) -> Markup {
             @match row.of {
                 Some(of) => {
                     td.number { (of.size) }
-                    td.number { (types::objects(of)) }
+                    td.number { (objects(of)) }
                     td.name { (one_line(of.hottest.as_deref().unwrap_or_default())) }
                 }
                 None => { td.number { (value::none()) } td.number { (value::none()) } td { (value::none()) } }
@@ -126,7 +127,7 @@ fn member_row(shown: &ShownRow<'_>, most: f64) -> Markup {
             td.number { (size(row)) }
             th.member scope="row" style={ "--depth:" (shown.depth) } { (name(shown)) @if !shown.of.is_empty() { br; small { (one_line(shown.of)) } } }
             (figures(&row.moved))
-            td.number { @if row.used_by_others > 0.0 { (value::data(row.used_by_others, &words::transfers(row.used_by_others))) } }
+            td.number { @if row.used_by_others > 0.0 { (value::data(row.used_by_others, &figure::transfers(row.used_by_others))) } }
             td.words {
                 @for place in &row.code { (words::place(place)) " " span.mode { (format!("{:.0}\u{a0}%", place.share * 100.0)) } br; }
             }
@@ -135,7 +136,7 @@ fn member_row(shown: &ShownRow<'_>, most: f64) -> Markup {
 }
 
 fn figures(moved: &Moved) -> Markup {
-    let figure = |figure: f64| (figure > 0.0).then(|| value::data(figure, &words::transfers(figure)));
+    let figure = |figure: f64| (figure > 0.0).then(|| value::data(figure, &figure::transfers(figure)));
     let sharing = if moved.transfers > 0.0 { words::sharing(moved.false_share) } else { String::new() };
     markup! {
         td.number { @if let Some(reads) = figure(moved.reads) { (reads) } }

@@ -6,11 +6,12 @@ pub mod types;
 use faultline_model::cell::{Case, TaskMode};
 use faultline_model::estimate::Estimate;
 use faultline_model::failure::{Failure, FailureCause};
+use faultline_model::lens::place::Place;
 use faultline_model::lens::raw::{ByDistance, CpuTransfers, Problem};
 use faultline_model::lens::settings::LensSettings;
 use faultline_model::lens::summary::{
     AgainstOne, CpuClock, CutShort, Growth, Held, InterruptFigures, LensCurve, LensPoint, LensSummary, LensVerdict,
-    LineFigures, Loss, Place, Reach,
+    LineFigures, Loss, Reach,
 };
 use faultline_model::outcome::Outcome;
 use faultline_model::record::{RunId, RunState};

@@ -5,7 +5,7 @@ use super::{case, place};
 use faultline_model::cell::TaskMode;
 use faultline_model::lens::by_type::{Begins, Untypeable};
 use faultline_model::lens::layout::{Bits, Keyword};
-use faultline_model::lens::summary::Place;
+use faultline_model::lens::place::Place;
 use faultline_model::lens::types::{
     CellTypes, LayoutLine, LayoutRow, LensTypes, Moved, RowKind, TypeFigures, TypesFigures, UntypedFigures,
 };

@@ -1,8 +1,9 @@
 //! A reading's lines and code in the form in which they are shown: per operation, with shares, all instructions of one place together.
 
+use faultline_model::lens::place::Place;
 use faultline_model::lens::raw::{Site, SiteTransfers, Totals};
 use faultline_model::lens::reading::{Line, Reading};
-use faultline_model::lens::summary::{Held, LineFigures, Place};
+use faultline_model::lens::summary::{Held, LineFigures};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

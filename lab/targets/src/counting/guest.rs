@@ -127,7 +127,7 @@ impl CountingGuest {
 
 impl Counting for CountingGuest {
     fn room_bytes(&self) -> Option<u64> {
-        Some(super::most_room_bytes(&self.machines))
+        Some(super::lens::most_room_bytes(&self.machines))
     }
 
     fn count(
