@@ -9,14 +9,14 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 use wait_timeout::ChildExt;
 
-/// Longer than any of these programs takes on a loaded machine.
-const LIMIT: Duration = Duration::from_secs(10);
+/// Longer than any small program takes on a loaded machine.
+pub(crate) const USUAL_LIMIT: Duration = Duration::from_secs(10);
 
 /// Maximum output that is read. The programs run here print far less than a pipe holds, so none waits for its reader.
 const LONGEST_OUTPUT_BYTES: u64 = 64 * 1024;
 
-/// Standard output of a program that ended with status 0. Fails otherwise; the error is a fragment for people.
-pub(crate) fn read(program: &OsStr, arguments: &[&str]) -> Result<String, String> {
+/// Standard output of a program that ended with status 0 within the limit. Fails otherwise; the error is a fragment for people.
+pub(crate) fn read(program: &OsStr, arguments: &[&str], limit: Duration) -> Result<String, String> {
     let mut child = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())
@@ -26,13 +26,13 @@ pub(crate) fn read(program: &OsStr, arguments: &[&str]) -> Result<String, String
         .spawn()
         .map_err(|error| error.to_string())?;
     let text = child.stdout.take().map(read_in_background);
-    let ended = child.wait_timeout(LIMIT);
-    let text = text.and_then(|text| text.recv_timeout(LIMIT).ok());
+    let ended = child.wait_timeout(limit);
+    let text = text.and_then(|text| text.recv_timeout(limit).ok());
     let (Ok(Some(status)), Some(text)) = (ended, text) else {
         // Also kills processes that it left behind, which may hold the pipe open. Fails if none is left, which is what we want.
         let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
         let _ = child.wait();
-        return Err(format!("it did not end within {} s", LIMIT.as_secs()));
+        return Err(format!("it did not end within {} s", limit.as_secs()));
     };
     if !status.success() {
         return Err(format!("it ended with {status}"));
@@ -55,6 +55,6 @@ fn read_in_background(stdout: ChildStdout) -> Receiver<Vec<u8>> {
 
 /// First line of a program's output; `None` if there is no such program or it fails.
 pub(crate) fn first_line(program: &str, arguments: &[&str]) -> Option<String> {
-    let text = read(program.as_ref(), arguments).ok()?;
+    let text = read(program.as_ref(), arguments, USUAL_LIMIT).ok()?;
     text.lines().next().map(str::to_owned)
 }

@@ -38,7 +38,8 @@ fn describe(program: &Path) -> Result<WorkloadInfo, TargetError> {
         problem: format!("{} is not a workload: {problem}", program.display()),
         hint: "`make build` builds the workloads anew".to_owned(),
     };
-    let output = program_output::read(program.as_os_str(), &["--describe"]).map_err(unusable)?;
+    let output =
+        program_output::read(program.as_os_str(), &["--describe"], program_output::USUAL_LIMIT).map_err(unusable)?;
     let info = describe::parse(&output).map_err(|error| unusable(error.to_string()))?;
     if program.file_name().is_none_or(|name| name != info.name.as_str()) {
         return Err(unusable(format!("it calls itself '{}'", info.name)));

@@ -2,6 +2,7 @@
 
 use crate::{TargetError, plugin, program_output, search_path};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The emulator's file name.
 pub const PROGRAM: &str = "qemu-system-x86_64";
@@ -9,6 +10,9 @@ pub const PROGRAM: &str = "qemu-system-x86_64";
 /// The oldest QEMU under which a machine with the lens's plugin repeats itself. With 7.2 and a count of instructions as
 /// its clock, a machine's further CPUs do not start.
 const LEAST_UNDER_LENS: u32 = 10;
+
+/// How long the emulator may take to start. It loads many libraries, which took more than 10 s on a host with ten times as many busy processes as CPUs.
+const LONGEST_START: Duration = Duration::from_secs(60);
 
 /// QEMU's full-system emulator of x86-64.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +38,7 @@ impl Emulator {
             }),
         }?;
         let ask = |argument: &str| {
-            program_output::read(program.as_os_str(), &[argument]).map_err(|problem| TargetError {
+            program_output::read(program.as_os_str(), &[argument], LONGEST_START).map_err(|problem| TargetError {
                 problem: format!("{} {argument}: {problem}", program.display()),
                 hint: "start it by hand to see why; `--qemu FILE` names another".to_owned(),
             })
