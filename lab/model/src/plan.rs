@@ -97,13 +97,42 @@ pub enum RunKind {
 }
 
 impl RunKind {
-    /// The word used in files: `timed`, `comparison`, `lens`, `drill`.
-    pub fn word(&self) -> &'static str {
+    /// Its name.
+    pub fn name(&self) -> KindOfRun {
         match self {
-            RunKind::Timed(_) => "timed",
-            RunKind::Comparison(_) => "comparison",
-            RunKind::Lens(_) => "lens",
-            RunKind::Drill(_) => "drill",
+            RunKind::Timed(_) => KindOfRun::Timed,
+            RunKind::Comparison(_) => KindOfRun::Comparison,
+            RunKind::Lens(_) => KindOfRun::Lens,
+            RunKind::Drill(_) => KindOfRun::Drill,
+        }
+    }
+}
+
+/// The name of a kind of run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KindOfRun {
+    /// It measures time.
+    Timed,
+    /// It compares two subjects.
+    Comparison,
+    /// It counts under the lens.
+    Lens,
+    /// It searches a line of commits.
+    Drill,
+}
+
+impl KindOfRun {
+    /// Every kind.
+    pub const ALL: [KindOfRun; 4] = [KindOfRun::Timed, KindOfRun::Comparison, KindOfRun::Lens, KindOfRun::Drill];
+
+    /// The word used in files.
+    pub fn word(self) -> &'static str {
+        match self {
+            KindOfRun::Timed => "timed",
+            KindOfRun::Comparison => "comparison",
+            KindOfRun::Lens => "lens",
+            KindOfRun::Drill => "drill",
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::journal::AttemptId;
 use crate::lens::raw::LensMode;
 use crate::lens::reading::Reading;
 use crate::outcome::Outcome;
-use crate::plan::{PlanItem, Settings};
+use crate::plan::{KindOfRun, PlanItem, Settings};
 use crate::protocol::{Interval, Measure, Usage};
 use crate::subject::{Subject, SubjectIndex};
 use crate::time::UnixMillis;
@@ -93,14 +93,17 @@ impl Attempt {
 pub struct Session {
     /// When it began.
     pub started: UnixMillis,
-    /// Each subject's machine at that time, in the order of the subjects.
+    /// Each subject's machine at that time, in the order of the subjects; a single one if it is the machine of all of them.
     pub facts: Vec<Facts>,
 }
 
 impl Session {
     /// A subject's machine at that time; `None` if nothing is known about it.
     pub fn facts_of(&self, subject: SubjectIndex) -> Option<&Facts> {
-        self.facts.get(subject.at())
+        match self.facts.as_slice() {
+            [of_all] => Some(of_all),
+            several => several.get(subject.at()),
+        }
     }
 }
 
@@ -187,6 +190,8 @@ pub struct RunLine {
     pub started: UnixMillis,
     /// Its state.
     pub state: RunState,
+    /// Its kind.
+    pub kind: KindOfRun,
     /// The suite, if one was chosen.
     pub suite: Option<String>,
     /// Names of the planned workloads, each once, in their order.

@@ -6,6 +6,8 @@ use crate::json::json;
 use crate::moment;
 use crate::style::{Signs, Style};
 use crate::table::{self, Form, Table};
+use faultline_model::lens::raw::LensMode;
+use faultline_model::plan::KindOfRun;
 use faultline_model::record::RunLine;
 
 /// The list of runs. JSON is the lines as they are.
@@ -49,21 +51,20 @@ fn columns<'a>() -> Vec<Column<'a>> {
         Column::left("label", |line, _| line.label.clone().unwrap_or_default()),
         Column::csv_only("sides", |line| line.sides.join("; ")),
         Column::csv_only("lens", |line| line.lens.map_or_else(String::new, |lens| lens.word().to_owned())),
+        Column::csv_only("kind", |line| line.kind.word().to_owned()),
     ]
 }
 
 /// How many workloads are named; the others are counted.
 const NAMED: usize = 2;
 
-/// The suite, what ran under the lens, the sides of a comparison, or the workloads that were chosen.
+/// The suite or the workloads that were chosen, what ran under the lens, the sides of a comparison, or that commits are searched.
 fn what(line: &RunLine, signs: &Signs) -> String {
-    if let [a, b] = line.sides.as_slice() {
-        return format!("comparison: {a} | {b}");
-    }
-    match (line.lens, &line.suite) {
-        (Some(lens), _) => format!("lens, {}", lens.word()),
-        (None, Some(suite)) => suite.clone(),
-        (None, None) => chosen(&line.workloads, signs),
+    match line.kind {
+        KindOfRun::Comparison => format!("comparison: {}", line.sides.join(" | ")),
+        KindOfRun::Lens => format!("lens, {}", line.lens.map_or(signs.none, LensMode::word)),
+        KindOfRun::Drill => "search along commits".to_owned(),
+        KindOfRun::Timed => line.suite.clone().unwrap_or_else(|| chosen(&line.workloads, signs)),
     }
 }
 

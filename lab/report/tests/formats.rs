@@ -5,6 +5,7 @@ mod fixture;
 use faultline_model::cell::TaskMode;
 use faultline_model::describe::{self, WorkloadInfo};
 use faultline_model::lens::raw::LensMode;
+use faultline_model::plan::KindOfRun;
 use faultline_model::record::{RunId, RunLine, RunState};
 use faultline_model::summary::RunSummary;
 use faultline_model::time::UnixMillis;
@@ -31,6 +32,7 @@ fn lines() -> Vec<RunLine> {
         label: Some("größer, \"nach\" dem Umbau".into()),
         started: UnixMillis(1_795_252_714_123),
         state: RunState::Finished,
+        kind: KindOfRun::Timed,
         suite: Some("quick".into()),
         workloads: vec!["zero_fill".into(), "tree_build".into()],
         sides: Vec::new(),
@@ -44,9 +46,11 @@ fn lines() -> Vec<RunLine> {
     };
     let open =
         RunLine { id: RunId(7), label: None, suite: None, state: RunState::Open, ended: 40, failed: 0, ..line.clone() };
-    let lens = RunLine { id: RunId(5), suite: None, lens: Some(LensMode::Kernel), ..open.clone() };
+    let lens =
+        RunLine { id: RunId(5), suite: None, kind: KindOfRun::Lens, lens: Some(LensMode::Kernel), ..open.clone() };
     let sides = vec!["./old 1".to_owned(), "./new 1".to_owned()];
-    let comparison = RunLine { id: RunId(4), suite: None, sides, cpus: vec![1], ..line.clone() };
+    let comparison =
+        RunLine { id: RunId(4), suite: None, kind: KindOfRun::Comparison, sides, cpus: vec![1], ..line.clone() };
     let chosen = RunLine { id: RunId(3), suite: None, workloads: vec!["zero_fill".into()], ..line.clone() };
     let workloads = ["fork_exit", "map_churn", "path_stat", "zero_fill"].map(str::to_owned).into();
     let four = RunLine { id: RunId(2), suite: None, workloads, ..line.clone() };

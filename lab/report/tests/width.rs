@@ -12,6 +12,7 @@ use faultline_model::describe::{self, WorkloadInfo};
 use faultline_model::facts::Facts;
 use faultline_model::imported::ImportedLine;
 use faultline_model::lens::raw::LensMode;
+use faultline_model::plan::KindOfRun;
 use faultline_model::record::{RunId, RunLine, RunState};
 use faultline_model::time::UnixMillis;
 use faultline_report::{
@@ -93,6 +94,7 @@ fn listed() -> Vec<RunLine> {
         label: Some("nightly after the memory change".into()),
         started: UnixMillis(1_795_252_714_123),
         state: RunState::Finished,
+        kind: KindOfRun::Timed,
         suite: Some("quick".into()),
         workloads: vec!["zero_fill".into()],
         sides: Vec::new(),
@@ -105,8 +107,16 @@ fn listed() -> Vec<RunLine> {
         machine: "prüfstand, Linux 6.1.0-18-amd64, Example CPU 9000 @ 2.40 GHz".into(),
     };
     let sides = vec!["./build/old/program --with arguments".to_owned(), "sysctl.vm.overcommit_memory=2".to_owned()];
-    let comparison = RunLine { id: RunId(4), suite: None, sides, cpus: vec![1], ..line.clone() };
-    let lens = RunLine { id: RunId(5), suite: None, lens: Some(LensMode::Kernel), label: None, ..line.clone() };
+    let comparison =
+        RunLine { id: RunId(4), suite: None, kind: KindOfRun::Comparison, sides, cpus: vec![1], ..line.clone() };
+    let lens = RunLine {
+        id: RunId(5),
+        suite: None,
+        kind: KindOfRun::Lens,
+        lens: Some(LensMode::Kernel),
+        label: None,
+        ..line.clone()
+    };
     vec![line, comparison, lens]
 }
 

@@ -11,7 +11,10 @@ mod tests {
     use super::*;
     use crate::comparison::Settings;
     use crate::sequential::concluded;
-    use crate::{example, lens, summarise};
+    use crate::{drill, example, lens, summarise};
+    use faultline_model::drill::{
+        Build, Drill, DrillSettings, Evidence, Measured, Noise, Trial, TrialResult, Unusable,
+    };
     use faultline_model::outcome::Outcome;
     use faultline_model::record::{RunRecord, RunState};
     use serde_json::{Value, json};
@@ -38,6 +41,26 @@ mod tests {
         record
     }
 
+    /// A search of five commits, of which the third cannot be built and the fourth is a fifth slower.
+    fn search() -> Drill {
+        let mut evidence = Evidence::new(4, Vec::new());
+        for position in 0..5 {
+            let result = match position {
+                2 => TrialResult::Unusable { why: Unusable::Build },
+                _ => TrialResult::Usable,
+            };
+            evidence.trials.push(Trial { position, surroundings: 0, result });
+        }
+        for (block, position) in (0..24).flat_map(|block| [0, 1, 3, 4].map(|position| (block, position))) {
+            let code = if position >= 3 { 1.2 } else { 1.0 };
+            let value = Some(code * (1.0 + 0.01 * f64::from((block * 7 + position * 5) % 11)));
+            evidence.measured.push(Measured { build: Build { position, surroundings: 0, layout: None }, block, value });
+        }
+        let noise = Noise::Any;
+        let settings = DrillSettings { noise, level: 0.95, least: 0.02, most_blocks: 60, layouts: 0, thorough: false };
+        drill::concluded(&evidence, &settings)
+    }
+
     /// The conclusions of all of them, floating-point numbers to nine digits: mathematical libraries differ in the last ones.
     fn all_concluded() -> Value {
         let compared = |record: &RunRecord| json!(concluded(record, &Settings::default()).unwrap());
@@ -45,6 +68,7 @@ mod tests {
             "run": summarise(&run()),
             "lens": summarise(&lens::example::record(&[(1, 3.0), (2, 40.0)])),
             "settled": compared(&comparison(|_, block| 1_500_003 + 40_000 * u64::from(block * 7 % 11), 11)),
+            "search": search(),
             "budget": compared(&comparison(|_, block| 1_000_033 + 40_000 * u64::from(block * 5 % 11), 20)),
         });
         round(&mut all);

@@ -3,9 +3,11 @@
 use crate::load::{from_json, state};
 use crate::{Store, StoreError};
 use faultline_model::lens::raw::LensMode;
+use faultline_model::plan::KindOfRun;
 use faultline_model::record::{RunId, RunLine};
 use faultline_model::time::UnixMillis;
-use rusqlite::{Connection, params};
+use rusqlite::types::Type;
+use rusqlite::{Connection, Row, params};
 
 impl Store {
     /// Every run, the newest first. Fails if the database cannot be read.
@@ -36,15 +38,17 @@ fn read_lines(connection: &Connection) -> rusqlite::Result<Vec<RunLine>> {
     let lines = statement.query_map(params![], |row| {
         let is_program = row.get::<_, Option<String>>(8)?.as_deref() == Some("program");
         let lens_mode = if is_program { LensMode::Program } else { LensMode::Kernel };
+        let kind = kind(row, 4)?;
         Ok(RunLine {
             id: RunId(row.get(0)?),
             label: row.get(1)?,
             started: UnixMillis(row.get(3)?),
             state: state(row.get(2)?),
+            kind,
             suite: row.get(5)?,
             workloads: from_json(row, 14)?,
             sides: from_json(row, 13)?,
-            lens: (row.get::<_, String>(4)? == "lens").then_some(lens_mode),
+            lens: (kind == KindOfRun::Lens).then_some(lens_mode),
             cpus: from_json(row, 6)?,
             planned: row.get(9)?,
             ended: row.get(10)?,
@@ -54,4 +58,14 @@ fn read_lines(connection: &Connection) -> rusqlite::Result<Vec<RunLine>> {
         })
     })?;
     lines.collect()
+}
+
+/// The kind of run in a column.
+fn kind(row: &Row<'_>, column: usize) -> rusqlite::Result<KindOfRun> {
+    let word: String = row.get(column)?;
+    let unknown = || {
+        let problem = format!("a newer version saved a run of the kind {word}");
+        rusqlite::Error::FromSqlConversionFailure(column, Type::Text, problem.into())
+    };
+    KindOfRun::ALL.into_iter().find(|kind| kind.word() == word).ok_or_else(unknown)
 }

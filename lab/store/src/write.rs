@@ -39,7 +39,7 @@ impl Store {
                     new.label,
                     json(settings),
                     json(new.workloads),
-                    settings.kind.word(),
+                    settings.kind.name().word(),
                     settings.timed().and_then(|timed| timed.suite.as_deref()),
                     json(&settings.cpus),
                     machine_words(new.session.facts_of(SubjectIndex::A)),
