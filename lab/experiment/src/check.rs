@@ -1,12 +1,12 @@
 //! A check: this machine against itself.
 
-use crate::comparison::{LiveComparisonRequest, MeasuredSides, USUAL_LEVEL, measure_sides};
-use crate::conclusion::{Conclusion, Ended, Measured};
+use crate::comparison::{LiveComparisonRequest, USUAL_LEVEL, compare};
+use crate::conclusion::Measured;
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::measure::millis;
 use faultline_model::machine::Machine;
-use faultline_model::plan::USUAL_MARGIN;
+use faultline_model::plan::{ComparisonPurpose, USUAL_MARGIN};
 use faultline_model::setup::Setup;
 use faultline_model::subject::Subject;
 use faultline_runner::{ComparisonRequest, Request};
@@ -46,18 +46,11 @@ pub fn check(request: &CheckRequest, lab: &mut Lab<'_>) -> Result<Measured, Erro
             level: USUAL_LEVEL,
             margin: USUAL_MARGIN,
             once: true,
+            purpose: ComparisonPurpose::Check,
         },
         machine: request.machine.clone(),
         seed: None,
         label: Some("check".to_owned()),
     };
-    let MeasuredSides { mut database, run, ended } = measure_sides(&comparison, lab)?;
-    match ended {
-        Ended::Stopped => Ok(Measured::Stopped { run }),
-        Ended::ToTheEnd => {
-            let record = database.store.load_run(run)?;
-            let conclusion = Conclusion::of_record(&mut database.store, &record)?.into_fitness(&record);
-            Ok(Measured::Concluded(Box::new(conclusion)))
-        }
-    }
+    compare(&comparison, lab)
 }

@@ -12,7 +12,7 @@ use crate::sides::{self, Sides};
 use crate::target::memory_bytes;
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::machine::Machine;
-use faultline_model::record::{RunHead, RunId};
+use faultline_model::record::RunHead;
 use faultline_model::subject::{Subject, SubjectIndex};
 use faultline_runner::{ComparisonRequest, PlannedRun, Request, SideMachine, SubjectTargets, Targets, plan_comparison};
 use faultline_stats::sequential::{is_hopeless, is_settled, planned_looks, spent_ms};
@@ -45,22 +45,6 @@ pub struct LiveComparisonRequest {
 /// Plans a comparison, saves the plan, measures, and concludes. Fails if the request is impossible, a machine or setting is not available, or the database
 /// cannot be written.
 pub fn compare(request: &LiveComparisonRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
-    let MeasuredSides { mut database, run, ended } = measure_sides(request, lab)?;
-    Measured::of(&ended, &mut database.store, run)
-}
-
-/// A comparison that was measured, but not concluded yet.
-pub(crate) struct MeasuredSides {
-    /// The database that holds it.
-    pub(crate) database: MeasuringStore,
-    /// Its run.
-    pub(crate) run: RunId,
-    /// How far it was measured.
-    pub(crate) ended: Ended,
-}
-
-/// Plans a comparison, saves the plan, and measures. Fails like [`compare`].
-pub(crate) fn measure_sides(request: &LiveComparisonRequest, lab: &mut Lab<'_>) -> Result<MeasuredSides, Error> {
     lab.put_back_leftovers()?;
     let mut comparison = request.comparison.clone();
     comparison.sides.iter_mut().for_each(|side| side.machine = request.machine.clone());
@@ -92,7 +76,7 @@ pub(crate) fn measure_sides(request: &LiveComparisonRequest, lab: &mut Lab<'_>) 
         let run = store.begin_run(&new)?;
         Ok((run, follow(store, &store.load_head(run)?, targets, None, lab)?))
     })?;
-    Ok(MeasuredSides { database, run, ended })
+    Measured::of(&ended, store, run)
 }
 
 fn side_machine<'a>(target: &dyn Target, workloads: &'a [WorkloadInfo]) -> SideMachine<'a> {

@@ -2,11 +2,14 @@
 //! alone, and every front end shows the same value. For a finished run it is saved in the database until the record or the method changes.
 
 use crate::error::Error;
-use faultline_model::comparison::{Comparison, Fitness};
+use faultline_model::commit::CommitLine;
+use faultline_model::comparison::{Comparison, Fit, Fitness};
 use faultline_model::drill::Drill;
+use faultline_model::drill::gate::DrillGate;
+use faultline_model::gate::Gate;
 use faultline_model::lens::gate::GateReport;
 use faultline_model::outcome::Outcome;
-use faultline_model::plan::RunKind;
+use faultline_model::plan::{ComparisonPurpose, RunKind};
 use faultline_model::record::{RunHead, RunId, RunRecord, RunState};
 use faultline_model::summary::RunSummary;
 use faultline_stats::METHOD_VERSION;
@@ -79,6 +82,9 @@ impl Conclusion {
     pub(crate) fn of(store: &mut Store, run: RunId) -> Result<Self, Error> {
         let head = store.load_head(run)?;
         let kept = match head.settings.kind {
+            RunKind::Comparison(ref settings) if settings.purpose == ComparisonPurpose::Check => {
+                store.load_conclusion(run, METHOD_VERSION)?.map(Box::new).map(Concluded::Fitness)
+            }
             RunKind::Comparison(_) => {
                 store.load_conclusion(run, METHOD_VERSION)?.map(Box::new).map(Concluded::Comparison)
             }
@@ -98,6 +104,11 @@ impl Conclusion {
     pub(crate) fn of_record(store: &mut Store, record: &RunRecord) -> Result<Self, Error> {
         let is_finished = record.state == RunState::Finished;
         let what = match record.settings.kind {
+            RunKind::Comparison(ref settings) if settings.purpose == ComparisonPurpose::Check => {
+                let fitness = faultline_stats::fitness::fitness(compared(record)?, record);
+                let _ = is_finished.then(|| store.save_conclusion(record.id, METHOD_VERSION, &fitness));
+                Concluded::Fitness(Box::new(fitness))
+            }
             RunKind::Comparison(_) => {
                 let comparison = compared(record)?;
                 let _ = is_finished.then(|| store.save_conclusion(record.id, METHOD_VERSION, &comparison));
@@ -122,30 +133,61 @@ impl Conclusion {
         Ok(Conclusion { head, database: store.path().to_owned(), what, gates: Vec::new(), failed })
     }
 
-    /// Turns the comparison of a machine with itself into the answer whether the machine is fit. `record`: that of its run.
-    pub(crate) fn into_fitness(self, record: &RunRecord) -> Self {
-        let what = match self.what {
-            Concluded::Comparison(compared) => {
-                Concluded::Fitness(Box::new(faultline_stats::fitness::fitness(*compared, record)))
-            }
-            other => other,
-        };
-        Conclusion { what, ..self }
-    }
-
     /// The run.
     pub fn run(&self) -> RunId {
         self.head.id
     }
 
-    /// Whether anything failed; unsupported workloads are not failures.
-    pub fn any_failed(&self) -> bool {
-        self.failed > 0
+    /// The gate that a comparison or a search was asked to pass, held to the conclusion; `None` if it was asked for none.
+    pub fn gate(&self) -> Option<HeldTo<'_>> {
+        match (&self.what, &self.head.settings.kind) {
+            (Concluded::Comparison(comparison), RunKind::Comparison(settings)) => match settings.purpose {
+                ComparisonPurpose::Gate(when_inconclusive) => {
+                    Some(HeldTo::Comparison(Gate::of(comparison, when_inconclusive)))
+                }
+                ComparisonPurpose::Answer | ComparisonPurpose::Check => None,
+            },
+            (Concluded::Drill(found), RunKind::Drill(search)) => {
+                let gate = DrillGate::of(found, &search.search, search.gate?);
+                Some(HeldTo::Search { gate, line: &search.line })
+            }
+            _ => None,
+        }
     }
 
-    /// Whether every gate passed.
-    pub fn gates_are_open(&self) -> bool {
-        self.gates.iter().all(GateReport::passed)
+    /// Whether the answer is what was hoped for: nothing failed (unsupported workloads and commits that a search skips are no failures), the machine is fit,
+    /// and every gate passed.
+    pub fn is_well(&self) -> bool {
+        let succeeded = match &self.what {
+            Concluded::Figures(_) | Concluded::Comparison(_) => self.failed == 0,
+            Concluded::Fitness(fitness) => fitness.fit != Fit::Unfit,
+            Concluded::Drill(drill) => drill.unusable_end.is_none(),
+        };
+        succeeded && self.gates.iter().all(GateReport::passed) && self.gate().is_none_or(|gate| gate.is_open())
+    }
+}
+
+/// What a gate found of a conclusion.
+#[derive(Debug)]
+pub enum HeldTo<'a> {
+    /// Of a comparison.
+    Comparison(Gate<'a>),
+    /// Of a search along a line of commits.
+    Search {
+        /// What it found.
+        gate: DrillGate<'a>,
+        /// The commits.
+        line: &'a CommitLine,
+    },
+}
+
+impl HeldTo<'_> {
+    /// Whether it passes.
+    pub fn is_open(&self) -> bool {
+        match self {
+            HeldTo::Comparison(gate) => gate.is_open(),
+            HeldTo::Search { gate, .. } => gate.is_open(),
+        }
     }
 }
 

@@ -34,7 +34,7 @@ pub mod whole_file;
 pub use check::{CheckRequest, check};
 pub use command_lines::{Compared, compared};
 pub use comparison::{LiveComparisonRequest, USUAL_LEVEL, compare};
-pub use conclusion::{Concluded, Conclusion, Measured};
+pub use conclusion::{Concluded, Conclusion, HeldTo, Measured};
 pub use database::check_writable;
 pub use delete::delete;
 pub use error::{Error, ErrorKind};

@@ -67,7 +67,8 @@ fn again(name: &str, request: &StoredComparisonRequest, places: &Places) -> Resu
     }
     match stored::conclusion(Some(head.id), places)?.what {
         Concluded::Comparison(comparison) => Ok(*comparison),
-        Concluded::Figures(_) | Concluded::Fitness(_) | Concluded::Drill(_) => Err(one_only(&name)),
+        Concluded::Fitness(fitness) => Ok(fitness.compared),
+        Concluded::Figures(_) | Concluded::Drill(_) => Err(one_only(&name)),
     }
 }
 

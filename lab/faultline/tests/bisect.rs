@@ -231,13 +231,16 @@ fn a_search_that_is_killed_goes_on_where_it_was() {
     for number in 0..9 {
         repository.commit(if number < 4 { 10 } else { 40 }, true, &format!("commit {number}"));
     }
-    let child = repository.bisect(&["HEAD~8", "HEAD"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let child =
+        repository.bisect(&["--gate", "HEAD~8", "HEAD"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     await_that("the search of the line", || repository.lab.attempts().is_some_and(|attempts| attempts > 12));
     kill(child);
     let mut resume = repository.lab.command(&["resume", "--quiet", "--format", "json"]);
     let output = resume.env("XDG_CACHE_HOME", repository.lab.path("cache")).output().unwrap();
     let found = repository.json(&output);
     assert_eq!(candidates(&found), [[repository.commits[4].as_str()]], "{found:#}");
+    assert_eq!(output.status.code(), Some(1), "the gate is the run's: {}", said(&output));
+    assert!(said(&output).contains("gate: closed"), "{}", said(&output));
     let record = repository.lab.record(1);
     let tried: Vec<&str> = record.subjects.iter().map(|subject| subject.name.as_str()).collect();
     let mut once = tried.clone();

@@ -233,6 +233,21 @@ fn killed_it_is_resumed_to_its_end_with_each_item_once() {
 }
 
 #[test]
+fn a_gate_belongs_to_the_run_and_closes_after_a_resume_too() {
+    let lab = Lab::new();
+    lab.fake(
+        "load",
+        "sleep 0.05; header; echo interval 2 10000002 $((${RATE:-100000} + $$ % 97)); echo end 10000003; echo done",
+    );
+    let words: Vec<&str> =
+        ["compare", "-q", "load", "--b", "env.RATE=50000", "--gate", "--seed", "5"].into_iter().chain(SHORT).collect();
+    killed_after_more(&lab, &words, 0);
+    let resumed = lab.faked(&["resume", "-q"]).output().unwrap();
+    assert_eq!(resumed.status.code(), Some(1), "{}", lab::stderr(&resumed));
+    assert!(lab::stderr(&resumed).contains("gate: closed"), "{}", lab::stderr(&resumed));
+}
+
+#[test]
 fn commands_are_compared_by_their_time() {
     let lab = Lab::new();
     let workloads = built_workloads();
@@ -303,6 +318,10 @@ fn a_machine_is_checked_against_itself() {
     assert_eq!(fitness["fit"] == "unfit", output.status.code() == Some(1));
     let workloads = fitness["compared"]["workloads"].as_array().unwrap();
     assert!(workloads.iter().all(|workload| workload["detectable"].as_f64().unwrap() < 1.01), "{workloads:?}");
+    let shown = json(&lab.run(&["show", "--format", "json"]));
+    assert_eq!(shown["fit"], fitness["fit"], "the run is a check whenever it is shown");
+    let resumed = lab.faked(&["resume", "1", "-q", "--format", "json"]).output().unwrap();
+    assert_eq!((resumed.status.code(), &resumed.stdout), (output.status.code(), &output.stdout));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use faultline_experiment::{Error, Gone, GrowingRequest, GrowingRun, Lab, Measure
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::drill::{self, DrillSettings, Next};
 use faultline_model::machine::Machine;
+use faultline_model::plan::WhenInconclusive;
 use faultline_model::plan::{LineSearch, PinPolicy, TimedSettings};
 use faultline_model::recipe::Recipe;
 use faultline_model::record::RunId;
@@ -41,6 +42,8 @@ pub struct BisectRequest {
     pub seed: Option<u64>,
     /// A name for people.
     pub label: Option<String>,
+    /// What an inconclusive search does to its gate; `None` if it has none.
+    pub gate: Option<WhenInconclusive>,
 }
 
 /// Searches the commits between two. Fails if the repository, a commit or the machine is not available, or if the database cannot be written. A commit that does
@@ -64,6 +67,7 @@ pub fn bisect(request: &BisectRequest, lab: &mut Lab<'_>) -> Result<Measured, Er
             line,
             recipe: request.recipe.clone(),
             command: request.command.clone(),
+            gate: request.gate,
         },
         tasks: request.tasks,
         limit_ms: request.limit_ms,

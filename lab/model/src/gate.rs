@@ -2,19 +2,10 @@
 //! no gate.
 
 use crate::comparison::{ComparedWorkload, Comparison};
+use crate::plan::WhenInconclusive;
 use crate::said::Said;
 use crate::unmatched::{Unmatched, UnmatchedReason};
 use crate::workload_comparison::Answer;
-
-/// What an inconclusive workload does to a gate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum WhenInconclusive {
-    /// It closes it.
-    #[default]
-    Fail,
-    /// It passes, and is noted.
-    Pass,
-}
 
 /// What a gate found of a comparison.
 #[derive(Debug, Clone, PartialEq)]

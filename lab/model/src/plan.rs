@@ -171,6 +171,9 @@ pub struct LineSearch {
     pub recipe: Recipe,
     /// Words of the command that is measured, in the directory of a build.
     pub command: Vec<String>,
+    /// What an inconclusive search does to the gate that the search has to pass; `None` if it has none.
+    #[serde(default)]
+    pub gate: Option<WhenInconclusive>,
 }
 
 /// What is asked of a live comparison. Its sides are the run's first two subjects.
@@ -185,6 +188,32 @@ pub struct ComparisonSettings {
     pub margin: f64,
     /// It tests once, when all that was planned is measured or the time is used up, and takes no interim looks.
     pub once: bool,
+    /// What it is concluded for.
+    pub purpose: ComparisonPurpose,
+}
+
+/// What an inconclusive workload, or search, does to a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhenInconclusive {
+    /// It closes it.
+    #[default]
+    Fail,
+    /// It passes, and is noted.
+    Pass,
+}
+
+/// What a live comparison is concluded for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ComparisonPurpose {
+    /// Which side is better.
+    #[default]
+    Answer,
+    /// The same, and the exit status is that of a gate.
+    Gate(WhenInconclusive),
+    /// Both sides are this machine: whether it is fit to measure on.
+    Check,
 }
 
 /// Margin of equality where none is asked for.
@@ -198,6 +227,8 @@ struct SavedComparisonSettings {
     margin: Option<f64>,
     once: Option<bool>,
     precision: Option<f64>,
+    #[serde(default)]
+    purpose: ComparisonPurpose,
 }
 
 impl From<SavedComparisonSettings> for ComparisonSettings {
@@ -207,6 +238,7 @@ impl From<SavedComparisonSettings> for ComparisonSettings {
             level: saved.level,
             margin: saved.margin.unwrap_or(USUAL_MARGIN),
             once: saved.once.unwrap_or(saved.precision == Some(0.0)),
+            purpose: saved.purpose,
         }
     }
 }
@@ -266,8 +298,14 @@ mod tests {
 
     #[test]
     fn a_comparison_that_was_saved_with_a_precision_has_the_usual_margin() {
-        let mut saved =
-            serde_json::to_value(ComparisonSettings { timed: timed(), level: 0.9, margin: 0.05, once: true }).unwrap();
+        let mut saved = serde_json::to_value(ComparisonSettings {
+            timed: timed(),
+            level: 0.9,
+            margin: 0.05,
+            once: true,
+            purpose: ComparisonPurpose::Gate(WhenInconclusive::Pass),
+        })
+        .unwrap();
         let back = |saved: &serde_json::Value| serde_json::from_value::<ComparisonSettings>(saved.clone()).unwrap();
         assert_eq!((back(&saved).margin, back(&saved).once), (0.05, true));
         let settings = saved.as_object_mut().unwrap();

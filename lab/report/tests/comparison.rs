@@ -5,7 +5,8 @@ mod fitness_fixture;
 
 use comparison_fixture::{empty, hostile, imported, in_sequence, stored, typical};
 use faultline_model::comparison::{ComparedWorkload, Comparison, Fit, Fitness};
-use faultline_model::gate::{Gate, WhenInconclusive};
+use faultline_model::gate::Gate;
+use faultline_model::plan::WhenInconclusive;
 use faultline_report::{Format, Style, comparison, comparison_gate, comparison_html, fitness};
 use fitness_fixture::checked;
 use insta::assert_snapshot;

@@ -9,7 +9,7 @@ use crate::suite::GIVEN_COMMAND;
 use crate::{Request, RequestError, select, size};
 use faultline_model::cell::Case;
 use faultline_model::describe::WorkloadInfo;
-use faultline_model::plan::{ComparisonSettings, RunKind, TimedSettings};
+use faultline_model::plan::{ComparisonPurpose, ComparisonSettings, RunKind, TimedSettings};
 use faultline_model::subject::{Subject, SubjectIndex};
 use std::collections::BTreeSet;
 
@@ -28,6 +28,8 @@ pub struct ComparisonRequest {
     pub margin: f64,
     /// It tests once, at the end.
     pub once: bool,
+    /// What it is concluded for.
+    pub purpose: ComparisonPurpose,
 }
 
 /// What a side's machine provides.
@@ -72,8 +74,8 @@ pub fn plan_comparison(
     };
     check_size(planned.len(), repeats)?;
     let timed = TimedSettings { suite: suite_name(request, comparison), ..timed(request) };
-    let ComparisonRequest { level, margin, once, .. } = *comparison;
-    let kind = RunKind::Comparison(ComparisonSettings { timed, level, margin, once });
+    let ComparisonRequest { level, margin, once, purpose, .. } = *comparison;
+    let kind = RunKind::Comparison(ComparisonSettings { timed, level, margin, once, purpose });
     let settings = settings(request, kind, cpus, repeats, seed);
     Ok(Plan { settings, items: order(&planned, repeats, seed) })
 }
@@ -143,7 +145,13 @@ mod tests {
 
     fn comparison(a: Setup, b: Setup) -> ComparisonRequest {
         let named = |name: &str, setup| Subject::on(name.to_owned(), Machine::Host, setup);
-        ComparisonRequest { sides: [named("old", a), named("new", b)], level: 0.95, margin: 0.02, once: false }
+        ComparisonRequest {
+            sides: [named("old", a), named("new", b)],
+            level: 0.95,
+            margin: 0.02,
+            once: false,
+            purpose: ComparisonPurpose::Answer,
+        }
     }
 
     fn request(names: &[&str]) -> Request {

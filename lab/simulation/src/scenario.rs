@@ -3,6 +3,7 @@
 use crate::workload::SPEED;
 use faultline_experiment::{Error, Lab, LiveComparisonRequest, Measured, RunRequest};
 use faultline_model::machine::Machine;
+use faultline_model::plan::ComparisonPurpose;
 use faultline_model::setup::Setup;
 use faultline_model::subject::Subject;
 use faultline_runner::{ComparisonRequest, Request};
@@ -97,7 +98,7 @@ impl Scenario {
         let environment = [(SPEED.to_owned(), difference.speed().to_string())].into();
         let side = |name: &str, setup| Subject::on(name.to_owned(), Machine::Host, setup);
         let sides = [side("old", Setup::default()), side("new", Setup { environment, ..Setup::default() })];
-        let comparison = ComparisonRequest { sides, level: 0.95, margin, once };
+        let comparison = ComparisonRequest { sides, level: 0.95, margin, once, purpose: ComparisonPurpose::Answer };
         faultline_experiment::compare(&LiveComparisonRequest { request, comparison, machine, seed, label }, lab)
     }
 

@@ -7,7 +7,9 @@ use faultline_model::facts::Facts;
 use faultline_model::journal::AttemptId;
 use faultline_model::machine::Machine;
 use faultline_model::outcome::Outcome;
-use faultline_model::plan::{ComparisonSettings, PinPolicy, PlanItem, RunKind, Settings, TimedSettings, Timing};
+use faultline_model::plan::{
+    ComparisonPurpose, ComparisonSettings, PinPolicy, PlanItem, RunKind, Settings, TimedSettings, Timing,
+};
 use faultline_model::protocol::{Interval, Usage, UsageScope};
 use faultline_model::record::{Attempt, RunHead, RunId, RunRecord, RunState, Session};
 use faultline_model::setup::Setup;
@@ -157,7 +159,13 @@ impl Run {
         let timed = timed();
         let kind = match self.other_rate {
             None => RunKind::Timed(timed),
-            Some(_) => RunKind::Comparison(ComparisonSettings { timed, level: 0.95, margin: 0.02, once: false }),
+            Some(_) => RunKind::Comparison(ComparisonSettings {
+                timed,
+                level: 0.95,
+                margin: 0.02,
+                once: false,
+                purpose: ComparisonPurpose::Answer,
+            }),
         };
         Settings { cpus: self.tasks.clone(), repeats: self.repeats, seed: 1, limit_ms: None, size: None, kind }
     }

@@ -5,7 +5,7 @@
 
 use crate::write::json;
 use crate::{BUSY_TIMEOUT, Store, StoreError};
-use faultline_model::comparison::Comparison;
+use faultline_model::comparison::{Comparison, Fitness};
 use faultline_model::drill::Drill;
 use faultline_model::record::RunId;
 use faultline_model::summary::RunSummary;
@@ -30,6 +30,10 @@ impl Kept for Drill {
 
 impl Kept for Comparison {
     const KIND: &'static str = "comparison";
+}
+
+impl Kept for Fitness {
+    const KIND: &'static str = "fitness";
 }
 
 impl Store {

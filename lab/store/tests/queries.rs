@@ -6,7 +6,9 @@ use faultline_model::facts::Facts;
 use faultline_model::journal::Journal;
 use faultline_model::machine::Machine;
 use faultline_model::outcome::{Outcome, OutcomeCounts};
-use faultline_model::plan::{ComparisonSettings, PinPolicy, PlanItem, RunKind, Settings, TimedSettings};
+use faultline_model::plan::{
+    ComparisonPurpose, ComparisonSettings, PinPolicy, PlanItem, RunKind, Settings, TimedSettings,
+};
 use faultline_model::protocol::{Event, Interval, Measure};
 use faultline_model::record::{Attempt, RunId, RunRecord, Session};
 use faultline_model::setup::Setup;
@@ -25,7 +27,13 @@ fn settings() -> Settings {
         copies: 1,
         tree: None,
     };
-    let kind = RunKind::Comparison(ComparisonSettings { timed, level: 0.95, margin: 0.02, once: false });
+    let kind = RunKind::Comparison(ComparisonSettings {
+        timed,
+        level: 0.95,
+        margin: 0.02,
+        once: false,
+        purpose: ComparisonPurpose::Answer,
+    });
     Settings { cpus: vec![1, 2], repeats: 1, seed: 7, limit_ms: None, size: None, kind }
 }
 

@@ -9,7 +9,9 @@ use faultline_model::lens::raw::{CpuTransfers, LensMode, Machine, Scope, Space, 
 use faultline_model::lens::reading::{InterruptReading, Line, Overlap, Reading};
 use faultline_model::machine::Machine as Where;
 use faultline_model::outcome::Outcome;
-use faultline_model::plan::{ComparisonSettings, PinPolicy, PlanItem, RunKind, Settings, TimedSettings, Timing};
+use faultline_model::plan::{
+    ComparisonPurpose, ComparisonSettings, PinPolicy, PlanItem, RunKind, Settings, TimedSettings, Timing,
+};
 use faultline_model::protocol::{Event, parse};
 use faultline_model::record::{RunId, RunState, Session};
 use faultline_model::setup::Setup;
@@ -158,7 +160,13 @@ fn the_sides_of_a_comparison_and_their_machines_read_back() {
         Subject::on("new".to_owned(), guest, setup),
     ];
     let RunKind::Timed(timed) = settings().kind else { panic!() };
-    let kind = RunKind::Comparison(ComparisonSettings { timed, level: 0.95, margin: 0.02, once: false });
+    let kind = RunKind::Comparison(ComparisonSettings {
+        timed,
+        level: 0.95,
+        margin: 0.02,
+        once: false,
+        purpose: ComparisonPurpose::Answer,
+    });
     let settings = Settings { kind, ..settings() };
     let mut facts_b = Facts::default();
     facts_b.text("kernel.release", "6.12");

@@ -5,7 +5,7 @@ use super::{Conduct, OnMachine, label, positive_duration};
 use crate::completing;
 use clap::{Args, ValueEnum};
 use faultline_model::direction::Direction;
-use faultline_model::gate;
+use faultline_model::plan;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -124,11 +124,11 @@ pub(crate) enum WhenInconclusive {
     Pass,
 }
 
-impl From<WhenInconclusive> for gate::WhenInconclusive {
+impl From<WhenInconclusive> for plan::WhenInconclusive {
     fn from(when: WhenInconclusive) -> Self {
         match when {
-            WhenInconclusive::Fail => gate::WhenInconclusive::Fail,
-            WhenInconclusive::Pass => gate::WhenInconclusive::Pass,
+            WhenInconclusive::Fail => plan::WhenInconclusive::Fail,
+            WhenInconclusive::Pass => plan::WhenInconclusive::Pass,
         }
     }
 }

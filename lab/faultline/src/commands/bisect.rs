@@ -2,11 +2,9 @@
 
 use super::{measuring, present};
 use crate::arguments::bisect::Bisect;
-use crate::failure::{self, Failure};
-use crate::{output, places};
-use faultline_experiment::{Concluded, Conclusion};
+use crate::failure::Failure;
+use crate::places;
 use faultline_history::bisect::BisectRequest;
-use faultline_model::drill::gate::DrillGate;
 use faultline_model::drill::{DrillSettings, Noise};
 use faultline_model::plan::PinPolicy;
 use faultline_model::recipe::Recipe;
@@ -21,11 +19,7 @@ pub(crate) fn bisect(arguments: &Bisect, db: Option<&Path>) -> Result<ExitCode, 
     let places = places::for_measuring(conduct, db)?;
     let request = request(arguments)?;
     let concluded = measuring::conduct(conduct, &places, |lab| faultline_history::bisect::bisect(&request, lab))?;
-    Ok(match &concluded {
-        None => failure::stopped(),
-        Some(conclusion) if is_refused(conclusion, arguments) || nothing_said(conclusion) => failure::some_failed(),
-        Some(_) => ExitCode::SUCCESS,
-    })
+    Ok(measuring::status(concluded.as_ref()))
 }
 
 fn request(arguments: &Bisect) -> Result<BisectRequest, Failure> {
@@ -55,6 +49,7 @@ fn request(arguments: &Bisect) -> Result<BisectRequest, Failure> {
         limit_ms: arguments.conduct.limit_ms(),
         seed: arguments.seed,
         label: arguments.label.clone(),
+        gate: arguments.gate.then(|| arguments.inconclusive.into()),
     })
 }
 
@@ -69,22 +64,4 @@ fn words(command: &str) -> Result<Vec<String>, Failure> {
             "quote it as for a shell",
         )),
     }
-}
-
-/// Whether an end of the line cannot be measured.
-fn nothing_said(conclusion: &Conclusion) -> bool {
-    matches!(&conclusion.what, Concluded::Drill(drill) if drill.unusable_end.is_some())
-}
-
-/// Whether a gate was asked for, and is closed. What it found goes to standard error, as standard output has what the search found.
-fn is_refused(conclusion: &Conclusion, arguments: &Bisect) -> bool {
-    let (Concluded::Drill(found), Some(search)) = (&conclusion.what, conclusion.head.settings.drill()) else {
-        return false;
-    };
-    if !arguments.gate {
-        return false;
-    }
-    let gate = DrillGate::of(found, &search.search, arguments.inconclusive.into());
-    failure::warn(&faultline_report::drill_gate(&gate, &search.line, &output::style()).trim_end());
-    !gate.is_open()
 }

@@ -2,10 +2,9 @@
 
 use super::measuring;
 use crate::arguments::compare::Check;
-use crate::failure::{self, Failure};
+use crate::failure::Failure;
 use crate::places;
-use faultline_experiment::{CheckRequest, Concluded};
-use faultline_model::comparison::Fit;
+use faultline_experiment::CheckRequest;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -19,9 +18,5 @@ pub(crate) fn check(arguments: &Check, db: Option<&Path>) -> Result<ExitCode, Fa
     };
     let places = places::for_measuring(conduct, db)?;
     let concluded = measuring::conduct(conduct, &places, |lab| faultline_experiment::check(&request, lab))?;
-    Ok(match concluded.as_ref().map(|conclusion| &conclusion.what) {
-        None => failure::stopped(),
-        Some(Concluded::Fitness(fitness)) if fitness.fit == Fit::Unfit => failure::some_failed(),
-        Some(_) => ExitCode::SUCCESS,
-    })
+    Ok(measuring::status(concluded.as_ref()))
 }

@@ -6,11 +6,11 @@ use crate::failure::{self, Failure};
 use crate::{output, places};
 use faultline_experiment::variants::Variants;
 use faultline_experiment::{
-    Compared, Concluded, LiveComparisonRequest, Places, StoredComparisonRequest, USUAL_LEVEL, compare_stored, compared,
+    Compared, LiveComparisonRequest, Places, StoredComparisonRequest, USUAL_LEVEL, compare_stored, compared,
 };
 use faultline_model::comparison::Comparison;
 use faultline_model::gate::Gate;
-use faultline_model::plan::USUAL_MARGIN;
+use faultline_model::plan::{ComparisonPurpose, USUAL_MARGIN};
 use faultline_model::subject::Subject;
 use faultline_runner::{ComparisonRequest, Request};
 use std::path::Path;
@@ -35,6 +35,10 @@ fn live(sides: [Subject; 2], workloads: &[String], arguments: &Compare, places: 
         level: arguments.certainty.level.unwrap_or(USUAL_LEVEL),
         margin: arguments.certainty.margin.unwrap_or(USUAL_MARGIN),
         once: arguments.certainty.once,
+        purpose: match arguments.gate {
+            true => ComparisonPurpose::Gate(arguments.inconclusive.into()),
+            false => ComparisonPurpose::Answer,
+        },
     };
     let request = LiveComparisonRequest {
         comparison,
@@ -44,10 +48,7 @@ fn live(sides: [Subject; 2], workloads: &[String], arguments: &Compare, places: 
         label: arguments.label.clone(),
     };
     let concluded = measuring::conduct(conduct, places, |lab| faultline_experiment::compare(&request, lab))?;
-    Ok(match concluded.as_ref().map(|conclusion| &conclusion.what) {
-        Some(Concluded::Comparison(comparison)) if is_refused(comparison, arguments) => failure::some_failed(),
-        _ => measuring::status(concluded.as_ref()),
-    })
+    Ok(measuring::status(concluded.as_ref()))
 }
 
 /// The sides that the arguments name.

@@ -6,7 +6,7 @@ use crate::arguments::measuring::Measuring;
 use crate::failure::{self, Failure};
 use crate::progress::Shown;
 use crate::{output, signals};
-use faultline_experiment::{Conclusion, Error, Lab, LocalMachines, Measured, Places};
+use faultline_experiment::{Conclusion, Error, HeldTo, Lab, LocalMachines, Measured, Places};
 use faultline_report::Format;
 use faultline_runner::{Request, SystemClock};
 use std::process::ExitCode;
@@ -75,14 +75,23 @@ fn show(conclusion: &Conclusion, conduct: &Conduct) -> Result<(), Failure> {
     for report in &conclusion.gates {
         failure::warn(&faultline_report::budget_table(report, Format::Table, &output::style()).trim_end());
     }
+    match conclusion.gate() {
+        Some(HeldTo::Comparison(gate)) => {
+            failure::warn(&faultline_report::comparison_gate(&gate, &output::style()).trim_end());
+        }
+        Some(HeldTo::Search { gate, line }) => {
+            failure::warn(&faultline_report::drill_gate(&gate, line, &output::style()).trim_end());
+        }
+        None => {}
+    }
     page
 }
 
-/// The exit status of a run: whether it was stopped, anything failed, or a gate failed.
+/// The exit status of a run: whether it was stopped, or anything is not as hoped for.
 pub(super) fn status(conclusion: Option<&Conclusion>) -> ExitCode {
     match conclusion {
         None => failure::stopped(),
-        Some(conclusion) if conclusion.any_failed() || !conclusion.gates_are_open() => failure::some_failed(),
+        Some(conclusion) if !conclusion.is_well() => failure::some_failed(),
         Some(_) => ExitCode::SUCCESS,
     }
 }

@@ -1,7 +1,7 @@
 //! What a gate makes of a search along a line: open, unless a commit made it slower, or the search cannot exclude that.
 
 use super::{Drill, DrillSettings, DrillStep, Slope};
-use crate::gate::WhenInconclusive;
+use crate::plan::WhenInconclusive;
 
 /// What a gate found of a search.
 #[derive(Debug, Clone, PartialEq)]
