@@ -76,7 +76,7 @@ pub(crate) fn prepare(sides: &mut [Subject; 2], lab: &mut Lab<'_>) -> Result<Sid
 /// Saves the machine on which a side runs. After it was found, its kernel has its full path.
 fn found(side: &mut Subject, machine: &Machine) {
     let mut setup = std::mem::take(&mut side.setup);
-    setup.on = setup.on.map(|_| machine.to_string());
+    setup.on = setup.on.map(|_| machine.clone());
     let (commit, build) = (side.commit.take(), side.build.take());
     *side = Subject { commit, build, ..Subject::on(std::mem::take(&mut side.name), machine.clone(), setup) };
 }
@@ -122,12 +122,7 @@ fn ready(side: &mut Subject, lab: &mut Lab<'_>, built: &mut Vec<TempDir>) -> Res
 
 /// The machine of a side's setup, with its kernel, or the default one.
 fn machine(setup: &mut Setup, usual: &Machine) -> Result<Machine, Error> {
-    let machine = match &setup.on {
-        Some(text) => text.parse::<Machine>().map_err(|problem| {
-            Error::usage(format!("on={text}: {problem}"), "for example `on=qemu:cpus=2,append=mitigations=off`")
-        })?,
-        None => usual.clone(),
-    };
+    let machine = setup.on.as_ref().unwrap_or(usual).clone();
     let Some(kernel) = &mut setup.kernel else { return Ok(machine) };
     let path = absolute(Path::new(kernel), "kernel")?;
     *kernel = path.to_string_lossy().into_owned();

@@ -114,7 +114,7 @@ impl Variants {
             ("programs", "") => setup.programs = Some(value),
             ("compiler", "") => setup.compiler = Some(value),
             ("sources", "") => setup.sources = Some(value),
-            ("on", "") => setup.on = Some(value),
+            ("on", "") => setup.on = Some(machine(&value)?),
             ("kernel", "") => setup.kernel = Some(value),
             ("workload", "") => setup.workload = Some(value),
             ("command", "") => setup.command = command(&value)?,
@@ -171,6 +171,12 @@ fn partner(role: &str, machine: &str) -> Result<(Role, Machine), Error> {
     Ok((role.parse().map_err(refused)?, machine.parse().map_err(refused)?))
 }
 
+fn machine(text: &str) -> Result<Machine, Error> {
+    text.parse().map_err(|problem| {
+        Error::usage(format!("on={text}: {problem}"), "for example `on=qemu:cpus=2,append=mitigations=off`")
+    })
+}
+
 /// Overrides `setup` with `over`.
 fn merge(setup: &mut Setup, over: &Setup) {
     let copy = |map: &mut BTreeMap<String, String>, over: &BTreeMap<String, String>| {
@@ -187,7 +193,9 @@ fn merge(setup: &mut Setup, over: &Setup) {
     single(&mut setup.programs, &over.programs);
     single(&mut setup.compiler, &over.compiler);
     single(&mut setup.sources, &over.sources);
-    single(&mut setup.on, &over.on);
+    if over.on.is_some() {
+        setup.on.clone_from(&over.on);
+    }
     single(&mut setup.kernel, &over.kernel);
     single(&mut setup.workload, &over.workload);
     single(&mut setup.directory, &over.directory);
@@ -251,7 +259,11 @@ partners = { receiver = "host", forwarder = "host" }
         assert_eq!(words("stable"), ["kernel here/bzImage-6.1"]);
         assert_eq!(
             words("overcommit sysctl.vm.overcommit_memory=0 on=qemu:cpus=2,append=a=b"),
-            ["environment MALLOC_ARENA_MAX = 1", "sysctl vm.overcommit_memory = 0", "machine qemu:cpus=2,append=a=b"]
+            [
+                "environment MALLOC_ARENA_MAX = 1",
+                "sysctl vm.overcommit_memory = 0",
+                "machine qemu:cpus=2,sockets=1,memory=1024M,boot_limit=42s,accel=tcg,append=a=b"
+            ]
         );
         assert_eq!(words("/sys/kernel/mm/x=always"), ["sysfs /sys/kernel/mm/x = always"]);
         assert_eq!(

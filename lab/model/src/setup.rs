@@ -27,9 +27,9 @@ pub struct Setup {
     /// Directory of the workloads' sources that it builds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sources: Option<String>,
-    /// The machine, as in `--on`; replaces that of the run.
+    /// The machine; replaces that of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub on: Option<String>,
+    pub on: Option<Machine>,
     /// Image of a guest's kernel; replaces the one in `on`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
@@ -68,10 +68,11 @@ impl Setup {
             .into_iter()
             .flat_map(|(what, map)| map.iter().map(move |(key, value)| format!("{what} {key} = {value}")))
             .collect();
+        let on = self.on.as_ref().map(Machine::to_string);
         let single = [
             ("programs", &self.programs),
             ("compiler", &self.compiler),
-            ("machine", &self.on),
+            ("machine", &on),
             ("kernel", &self.kernel),
             ("workload", &self.workload),
             ("directory", &self.directory),
@@ -110,12 +111,17 @@ mod tests {
         assert_eq!(Setup::default().words(), Vec::<String>::new());
         let setup = Setup {
             sysctl: [("vm.overcommit_memory".to_owned(), "1".to_owned())].into(),
-            on: Some("qemu:cpus=2".to_owned()),
+            on: Some("qemu:cpus=2".parse().unwrap()),
             command: vec!["./x".to_owned(), "1".to_owned()],
             partners: [("receiver".parse().unwrap(), Machine::Host)].into(),
             ..Setup::default()
         };
-        let words = ["sysctl vm.overcommit_memory = 1", "machine qemu:cpus=2", "command ./x 1", "receiver on host"];
+        let words = [
+            "sysctl vm.overcommit_memory = 1",
+            "machine qemu:cpus=2,sockets=1,memory=1024M,boot_limit=42s,accel=tcg",
+            "command ./x 1",
+            "receiver on host",
+        ];
         assert_eq!(setup.words(), words);
     }
 
