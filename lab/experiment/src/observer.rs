@@ -37,6 +37,11 @@ pub enum Notice {
         /// The last place.
         last: u32,
     },
+    /// A side of a comparison is being built.
+    BuildingSide {
+        /// The side.
+        side: String,
+    },
     /// The run to resume is already finished.
     FinishedAlready {
         /// The run.

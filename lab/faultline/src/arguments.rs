@@ -1,10 +1,12 @@
 //! The command's arguments. Completions and man pages come from these definitions too.
 
 pub(crate) mod bisect;
+pub(crate) mod building;
 pub(crate) mod compare;
 pub(crate) mod exchange;
 pub(crate) mod lens;
 pub(crate) mod measuring;
+pub(crate) mod try_patches;
 
 use crate::completing;
 use clap::builder::PossibleValuesParser;
@@ -61,6 +63,8 @@ pub(crate) enum Command {
     Compare(Box<compare::Compare>),
     /// Find the commits that made a program slower or faster
     Bisect(Box<bisect::Bisect>),
+    /// Try patches: does a program become faster or slower by them?
+    Try(Box<try_patches::Try>),
     /// Check whether this machine is fit to measure on
     Check(compare::Check),
     /// Find steps in series of results over commits, with a stated false-positive rate

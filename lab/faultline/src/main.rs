@@ -39,6 +39,7 @@ fn dispatch(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Command::Show(show) => commands::show::show(show, db),
         Command::Compare(compare) => commands::compare::compare(compare, db),
         Command::Bisect(bisect) => commands::bisect::bisect(bisect, db),
+        Command::Try(arguments) => commands::try_patches::try_patches(arguments, db),
         Command::Check(check) => commands::check::check(check, db),
         Command::Changes(changes) => commands::changes::changes(changes, db),
         Command::Import(import) => commands::exchange::import(import, db),

@@ -10,6 +10,7 @@ pub(crate) fn words(notice: &Notice) -> String {
         }
         Notice::BuildingWorkloads { compiler } => format!("building the workloads with {compiler}"),
         Notice::BuildingCommit { commit, position, last } => format!("building {commit}, {position} of {last}"),
+        Notice::BuildingSide { side } => format!("building {side}"),
         Notice::FinishedAlready { run } => format!("run {run} is already finished"),
         Notice::NoSymbols { program } => {
             format!(

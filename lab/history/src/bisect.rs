@@ -1,7 +1,7 @@
 //! `bisect`: which commits between two made a program slower or faster? Builds and measures what `stats::drill` asks for, until it asks for nothing more.
 
 use crate::build::Build;
-use crate::workshop::Workshop;
+use crate::workshop::{Workshop, absolute};
 use faultline_experiment::{Error, Gone, GrowingRequest, GrowingRun, Lab, Measured, Notice};
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::drill::{self, DrillSettings, Next};
@@ -160,16 +160,4 @@ fn built(subjects: &[Subject], search: &LineSearch, build: &drill::Build) -> Opt
 
 fn commit_at(line: &CommitLine, position: u32) -> Option<&CommitInfo> {
     line.commits.get(position as usize)
-}
-
-fn absolute(path: &Path) -> Result<String, Error> {
-    let whole = std::path::absolute(path).map_err(|error| {
-        Error::usage(format!("cannot use {}: {error}", path.display()), "name an existing directory")
-    })?;
-    whole.into_os_string().into_string().map_err(|path| {
-        Error::usage(
-            format!("the path {} is not UTF-8", path.to_string_lossy()),
-            "rename it; it is saved with the run as text",
-        )
-    })
 }

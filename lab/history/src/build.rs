@@ -58,6 +58,11 @@ impl Builds {
             .map_or_else(|error| Err(unwritable(&directory, &error)), |directory| Ok(Builds { directory }))
     }
 
+    /// The output of the last command that built something.
+    pub fn log(&self) -> PathBuf {
+        self.directory.join("log")
+    }
+
     /// Builds a commit, unless a build of the same tree by the same recipe and tools is kept. Fails on a stop, on a full disk, or if files cannot be written; a
     /// command that fails is no error.
     pub fn build(
@@ -78,7 +83,7 @@ impl Builds {
         }
         checkout.begin_build(&surroundings.digest)?;
         checkout.switch(repository, commit, lab)?;
-        let failed = run(commit, recipe, checkout, &self.directory.join("log"), lab)?;
+        let failed = run(commit, recipe, checkout, &self.log(), lab)?;
         if !failed.as_ref().is_some_and(|failed| failed.was_cut) {
             checkout.end_build(&surroundings.digest)?;
         }

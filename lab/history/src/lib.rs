@@ -9,6 +9,7 @@ pub mod repository;
 mod resume;
 mod room;
 mod surroundings;
+pub mod try_patches;
 mod workshop;
 
 pub use resume::resume;

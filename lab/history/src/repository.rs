@@ -6,8 +6,10 @@
 mod checkout;
 mod git;
 mod line;
+mod patches;
 
 pub use checkout::Checkout;
+pub use patches::{Patch, Patched};
 
 use faultline_experiment::{Error, Lab};
 use faultline_model::commit::CommitInfo;

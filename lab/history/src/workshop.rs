@@ -72,3 +72,16 @@ fn usual_place(theirs: &Theirs, lab: &Lab<'_>) -> Result<PathBuf, Error> {
     let digits: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(cache.join("history").join(&digits[..NAME_DIGITS]))
 }
+
+/// A path as it is saved with a run. Fails if it cannot be saved.
+pub(crate) fn absolute(path: &Path) -> Result<String, Error> {
+    let whole = std::path::absolute(path).map_err(|error| {
+        Error::usage(format!("cannot use {}: {error}", path.display()), "name an existing directory")
+    })?;
+    whole.into_os_string().into_string().map_err(|path| {
+        Error::usage(
+            format!("the path {} is not UTF-8", path.to_string_lossy()),
+            "rename it; it is saved with the run as text",
+        )
+    })
+}

@@ -3,6 +3,7 @@
 use faultline_experiment::{Error, Lab, LocalMachines, Notice, Observer, Places};
 use faultline_history::Workshop;
 use faultline_history::build::Build;
+use faultline_history::repository::Patched;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
 use faultline_model::recipe::Recipe;
@@ -25,7 +26,7 @@ fn main() -> ExitCode {
 }
 
 fn tests() -> Vec<Trial> {
-    let all: [(&str, fn()); 13] = [
+    let all: [(&str, fn()); 17] = [
         ("a_line_has_every_commit_of_first_parents", a_line_has_every_commit_of_first_parents),
         ("names_that_lead_nowhere_are_refused", names_that_lead_nowhere_are_refused),
         ("hostile_names_harm_nothing", hostile_names_harm_nothing),
@@ -42,6 +43,10 @@ fn tests() -> Vec<Trial> {
             another_repository_at_the_same_path_has_its_own_builds,
         ),
         ("one_command_at_a_time_uses_a_workshop", one_command_at_a_time_uses_a_workshop),
+        ("patches_of_mails_and_diffs_are_applied_in_order", patches_of_mails_and_diffs_are_applied_in_order),
+        ("patches_that_do_not_apply_are_refused", patches_that_do_not_apply_are_refused),
+        ("hostile_patches_are_refused", hostile_patches_are_refused),
+        ("what_a_repository_configures_has_no_part_in_applying", what_a_repository_configures_has_no_part_in_applying),
     ];
     let trial = |(name, test): (&str, fn())| {
         Trial::test(name, move || {
@@ -395,4 +400,109 @@ fn one_command_at_a_time_uses_a_workshop() {
             assert!(error.problem.starts_with("another command builds in "), "{}", error.problem);
         });
     });
+}
+
+/// The result of applying patches, written to files, to the user's `HEAD`.
+fn patched(place: &Place, patches: &[&str]) -> Result<Patched, Error> {
+    let files = (0..).zip(patches).map(|(number, text)| {
+        let file = place.root.path().join(format!("{number}.patch"));
+        fs::write(&file, text).unwrap();
+        file
+    });
+    let files: Vec<PathBuf> = files.collect();
+    place.with(|workshop, lab| {
+        let base = workshop.repository.commit("HEAD", lab).unwrap();
+        workshop.repository.with_patches(&base, &files, lab)
+    })
+}
+
+/// A diff that adds a file with that mode and that one line.
+fn adding(path: &str, mode: &str, line: &str) -> String {
+    format!(
+        "diff --git a/{path} b/{path}\nnew file mode {mode}\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+{line}\n\\ No newline at end of file\n"
+    )
+}
+
+fn patches_of_mails_and_diffs_are_applied_in_order() {
+    let place = Place::new();
+    place.commit("a", "1\n", "one");
+    place.commit("a", "2\n", "[PATCH] two, with \u{e4}");
+    place.commit("a", "3\n", "three");
+    let mails = place.git(&["format-patch", "--cover-letter", "--stdout", "HEAD~2"]) + "\n";
+    place.commit("a", "4\n", "four");
+    let diff = place.git(&["diff", "HEAD~1"]) + "\n";
+    place.git(&["reset", "--quiet", "--hard", "HEAD~3"]);
+    let found = patched(&place, &[&mails, &diff]).unwrap();
+    let titles: Vec<(&str, Option<&str>)> =
+        found.patches.iter().map(|patch| (patch.title.as_str(), patch.author.as_deref())).collect();
+    assert_eq!(titles, [("two, with \u{e4}", Some("A")), ("three", Some("A")), ("1.patch", None)]);
+    let build = place.with(|workshop, lab| {
+        let Workshop { builds, repository, checkout, .. } = workshop;
+        builds.build(&found.commit, &recipe("true"), repository, checkout, lab).unwrap()
+    });
+    let Build::Built { directory, .. } = build else { panic!("{build:?}") };
+    assert_eq!(fs::read_to_string(directory.join("a")).unwrap(), "4\n");
+    assert_eq!(fs::read_to_string(place.theirs().join("a")).unwrap(), "1\n");
+    assert!(place.git(&["status", "--porcelain"]).is_empty());
+    // Without one of the mails the next does not apply.
+    assert!(patched(&place, &[&diff]).unwrap_err().problem.starts_with("0.patch does not apply to "));
+}
+
+fn patches_that_do_not_apply_are_refused() {
+    let place = Place::new();
+    let id = place.commit("a", "1\n", "one");
+    let refused = |patches: &[&str]| patched(&place, patches).unwrap_err();
+    let other = refused(&["--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+y\n"]);
+    assert_eq!(other.problem, format!("0.patch does not apply to {}: patch failed: a:1", &id[..12]));
+    assert!(other.hint.unwrap().contains("--on COMMIT"));
+    for nothing in ["", "no patch\n", "From: A <a@b>\nSubject: hello\n\nno patch\n"] {
+        assert_eq!(refused(&[nothing]).problem, "there is no patch in 0.patch");
+    }
+    let back = ["--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+2\n", "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-2\n+1\n"];
+    assert!(refused(&back).problem.starts_with("the patches do not change "));
+    let missing = place.with(|workshop, lab| {
+        let base = workshop.repository.commit("HEAD", lab).unwrap();
+        workshop.repository.with_patches(&base, &["no/such".into()], lab).unwrap_err()
+    });
+    assert!(missing.problem.starts_with("cannot read no/such: "), "{missing:?}");
+}
+
+fn hostile_patches_are_refused() {
+    let place = Place::new();
+    fs::create_dir(place.theirs().join("d")).unwrap();
+    std::os::unix::fs::symlink(place.root.path(), place.theirs().join("d/out")).unwrap();
+    place.commit("d/a", "1\n", "one");
+    let refused = |text: &str, why: &str| {
+        let error = patched(&place, &[text]).unwrap_err();
+        assert!(error.problem.contains(why), "{text}: {}", error.problem);
+        assert!(!error.problem.contains('\u{1b}'), "{text}");
+    };
+    for path in ["../harm", "d/../../harm", ".git/harm", "d/.git/hooks/harm", ".GIT/config", "/tmp/harm"] {
+        refused(&adding(path, "100755", "x"), "invalid path");
+    }
+    refused(&adding("d/out/harm", "100644", "x"), "beyond a symbolic link");
+    refused(&(adding("l", "120000", "d") + &adding("l/harm", "100644", "x")), "beyond a symbolic link");
+    refused(&adding("l", "120000", "/etc"), "a patch adds the symbolic link l to /etc, out of the tree");
+    refused(&adding("d/l", "120000", "../../harm"), "out of the tree");
+    refused(&adding("l\u{1b}[31m", "120000", "../\u{1b}[31m"), "out of the tree");
+    let submodule = "diff --git a/s b/s\nnew file mode 160000\n--- /dev/null\n+++ b/s\n@@ -0,0 +1 @@\n+Subproject commit 1f3a9c21f3a9c21f3a9c21f3a9c21f3a9c21f3a9\n";
+    refused(submodule, "a patch changes the submodule s");
+    assert!(!find(place.root.path(), "harm"));
+    // A link within the tree is nothing unusual.
+    patched(&place, &[&adding("d/l", "120000", "../d/a")]).unwrap();
+}
+
+fn what_a_repository_configures_has_no_part_in_applying() {
+    let place = Place::new();
+    let hook = place.theirs().join(".git/hooks/applypatch-msg");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, format!("#!/bin/sh\ntouch {}/harm\n", place.root.path().display())).unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    place.git(&["config", "filter.x.clean", &format!("touch {}/harm", place.root.path().display())]);
+    place.git(&["config", "apply.whitespace", "error-all"]);
+    fs::write(place.theirs().join(".gitattributes"), "b filter=x\n").unwrap();
+    place.commit("a", "1\n", "one");
+    // A blank at the end of a line, which the user's configuration would refuse.
+    patched(&place, &[&adding("b", "100644", "x ")]).unwrap();
+    assert!(!find(place.root.path(), "harm"));
 }

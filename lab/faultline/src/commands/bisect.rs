@@ -1,13 +1,12 @@
 //! `faultline bisect`
 
-use super::{measuring, present};
+use super::{building, measuring, present};
 use crate::arguments::bisect::Bisect;
 use crate::failure::Failure;
 use crate::places;
 use faultline_history::bisect::BisectRequest;
 use faultline_model::drill::{DrillSettings, Noise};
 use faultline_model::plan::PinPolicy;
-use faultline_model::recipe::Recipe;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -24,17 +23,11 @@ pub(crate) fn bisect(arguments: &Bisect, db: Option<&Path>) -> Result<ExitCode, 
 
 fn request(arguments: &Bisect) -> Result<BisectRequest, Failure> {
     Ok(BisectRequest {
-        repository: arguments.repository.clone(),
-        work: arguments.work.clone(),
+        repository: arguments.building.repository.clone(),
+        work: arguments.building.work.clone(),
         old: arguments.old.clone(),
         new: arguments.new.clone(),
-        recipe: Recipe {
-            command: arguments.build.as_deref().map_or(Ok(Vec::new()), words)?,
-            environment: Vec::new(),
-            limit_s: arguments.build_limit.as_secs().max(1),
-            kept: arguments.keep.clone(),
-            is_clean: arguments.clean,
-        },
+        recipe: building::recipe(&arguments.building)?,
         command: arguments.command.clone(),
         search: DrillSettings {
             noise: Noise::Any,
@@ -51,17 +44,4 @@ fn request(arguments: &Bisect) -> Result<BisectRequest, Failure> {
         label: arguments.label.clone(),
         gate: arguments.gate.then(|| arguments.inconclusive.into()),
     })
-}
-
-fn words(command: &str) -> Result<Vec<String>, Failure> {
-    match shell_words::split(command) {
-        Ok(words) if !words.is_empty() => Ok(words),
-        Ok(_) => {
-            Err(Failure::usage("the command that builds is empty", "leave out `--build` if nothing has to be built"))
-        }
-        Err(error) => Err(Failure::usage(
-            format!("cannot split the command '{command}' into words: {error}"),
-            "quote it as for a shell",
-        )),
-    }
 }

@@ -10,7 +10,7 @@ use faultline_experiment::{
 };
 use faultline_model::comparison::Comparison;
 use faultline_model::gate::Gate;
-use faultline_model::plan::{ComparisonPurpose, USUAL_MARGIN};
+use faultline_model::plan::{ComparisonPurpose, USUAL_MARGIN, WhenInconclusive};
 use faultline_model::subject::Subject;
 use faultline_runner::{ComparisonRequest, Request};
 use std::path::Path;
@@ -35,10 +35,7 @@ fn live(sides: [Subject; 2], workloads: &[String], arguments: &Compare, places: 
         level: arguments.certainty.level.unwrap_or(USUAL_LEVEL),
         margin: arguments.certainty.margin.unwrap_or(USUAL_MARGIN),
         once: arguments.certainty.once,
-        purpose: match arguments.gate {
-            true => ComparisonPurpose::Gate(arguments.inconclusive.into()),
-            false => ComparisonPurpose::Answer,
-        },
+        purpose: purpose(arguments.gate, arguments.inconclusive.into()),
     };
     let request = LiveComparisonRequest {
         comparison,
@@ -49,6 +46,11 @@ fn live(sides: [Subject; 2], workloads: &[String], arguments: &Compare, places: 
     };
     let concluded = measuring::conduct(conduct, places, |lab| faultline_experiment::compare(&request, lab))?;
     Ok(measuring::status(concluded.as_ref()))
+}
+
+/// What a live comparison is for.
+pub(super) fn purpose(gate: bool, when_inconclusive: WhenInconclusive) -> ComparisonPurpose {
+    if gate { ComparisonPurpose::Gate(when_inconclusive) } else { ComparisonPurpose::Answer }
 }
 
 /// The sides that the arguments name.

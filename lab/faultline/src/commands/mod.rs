@@ -16,7 +16,9 @@ pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod show;
+pub(crate) mod try_patches;
 pub(crate) mod workloads;
 
+mod building;
 mod measuring;
 mod present;

@@ -109,22 +109,27 @@ impl Git {
 
     /// Runs a command that must succeed. `what`: what it is to do.
     pub(super) fn run(&self, arguments: &[&str], what: &str, lab: &Lab<'_>) -> Result<Vec<String>, Error> {
-        self.lines(arguments, lab).map_err(|failure| {
-            let hint = "the commands of git that run here use its own configuration only";
-            let exited = |said: &str| match room::is_told(said) {
-                true => room::full(&format!("git cannot {what}: {said}")),
-                false => Error::failed(format!("git cannot {what}: {said}"), hint),
-            };
-            failure.or_exited_saying(exited, what)
-        })
+        self.lines(arguments, lab).map_err(|failure| must_succeed(failure, what))
+    }
+
+    /// The same for a command that reads a file as its standard input.
+    pub(super) fn run_reading(
+        &self,
+        input: &Path,
+        arguments: &[&str],
+        what: &str,
+        lab: &Lab<'_>,
+    ) -> Result<Vec<String>, Error> {
+        let shell = ["sh", "-c", READING, "sh"].map(OsString::from).into_iter().chain([input.as_os_str().to_owned()]);
+        self.lines_of(shell.chain(words(arguments)).collect(), lab).map_err(|failure| must_succeed(failure, what))
     }
 
     /// The lines of a command's output. What is not UTF-8 is replaced.
     pub(super) fn lines(&self, arguments: &[&str], lab: &Lab<'_>) -> Result<Vec<String>, Failure> {
-        let argv: Vec<OsString> = cleared()
-            .chain(["git".into()])
-            .chain(SETTINGS.into_iter().chain(arguments.iter().copied()).map(OsString::from))
-            .collect();
+        self.lines_of(words(arguments).collect(), lab)
+    }
+
+    fn lines_of(&self, argv: Vec<OsString>, lab: &Lab<'_>) -> Result<Vec<String>, Failure> {
         let command = HostCommand {
             argv: &argv,
             directory: &self.directory,
@@ -151,6 +156,25 @@ impl Git {
             other => Err(Failure::Broken(format!("{other:?}"))),
         }
     }
+}
+
+/// What a shell runs so that a command reads a file. File and command are its arguments, so no word of them is interpreted.
+const READING: &str = "input=$1; shift; exec \"$@\" <\"$input\"";
+
+/// All words of a command, from `env` on.
+fn words(arguments: &[&str]) -> impl Iterator<Item = OsString> {
+    let git = SETTINGS.into_iter().chain(arguments.iter().copied()).map(OsString::from);
+    cleared().chain(["git".into()]).chain(git)
+}
+
+/// The error for a command that should have succeeded. `what`: what it was to do.
+fn must_succeed(failure: Failure, what: &str) -> Error {
+    let hint = "the commands of git that run here use its own configuration only";
+    let exited = |said: &str| match room::is_told(said) {
+        true => room::full(&format!("git cannot {what}: {said}")),
+        false => Error::failed(format!("git cannot {what}: {said}"), hint),
+    };
+    failure.or_exited_saying(exited, what)
 }
 
 /// The words before `git` that take away our own variables for git: those of a hook that called us, for example.

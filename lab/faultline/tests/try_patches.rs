@@ -1,0 +1,129 @@
+//! `faultline try` in a repository of this test's own. Programs sleep, because a busy host changes the length of a sleep less than the time of a computation.
+
+mod lab;
+
+use faultline_model::subject::SubjectIndex;
+use lab::{Lab, assert_refused, stderr, stdout};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// A program that sleeps for so many milliseconds.
+fn program(sleep_ms: u32) -> String {
+    format!("#!/bin/sh\nsleep 0.{sleep_ms:03}\n")
+}
+
+struct Repository {
+    lab: Lab,
+}
+
+impl Repository {
+    /// One commit, whose program sleeps for 30 ms.
+    fn new() -> Self {
+        let repository = Repository { lab: Lab::new() };
+        fs::create_dir(repository.path()).unwrap();
+        repository.git(&["init", "--quiet", "--initial-branch=main"]);
+        repository.commit(30, "a slow program");
+        repository
+    }
+
+    fn path(&self) -> PathBuf {
+        self.lab.path("repository")
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        let named = ["-c", "user.name=A. Uthor", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
+        let output = Command::new("git").current_dir(self.path()).args(named).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+        stdout(&output)
+    }
+
+    fn commit(&self, sleep_ms: u32, subject: &str) {
+        let file = self.path().join("source");
+        fs::write(&file, program(sleep_ms)).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--message", subject]);
+    }
+
+    /// A mail with a change of the time, which the repository does not have.
+    fn patch(&self, sleep_ms: u32, subject: &str) -> String {
+        self.commit(sleep_ms, subject);
+        let mail = self.git(&["format-patch", "--stdout", "HEAD~1"]);
+        self.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+        self.file("change.patch", &mail)
+    }
+
+    fn file(&self, name: &str, text: &str) -> String {
+        let file = self.lab.path(name);
+        fs::write(&file, text).unwrap();
+        file.to_str().unwrap().to_owned()
+    }
+
+    /// The times that were measured of a side.
+    fn values_s(&self, side: u32) -> Vec<f64> {
+        let record = self.lab.record(1);
+        let is_of = |ordinal: u32| record.plan[ordinal as usize].subject == SubjectIndex(side);
+        let attempts = record.attempts.iter().filter(|attempt| is_of(attempt.ordinal));
+        attempts.map(|attempt| attempt.measures[0].value).collect()
+    }
+
+    fn attempt(&self, build: &str, arguments: &[&str]) -> Output {
+        let mut command = self.lab.command(&["try"]);
+        let path = self.path();
+        command.args(["--repository", path.to_str().unwrap(), "--build", build, "--quiet", "--seed", "1"]);
+        command.args(arguments).args(["--", "./prog"]).env("XDG_CACHE_HOME", self.lab.path("cache")).output().unwrap()
+    }
+}
+
+#[test]
+fn a_patch_is_compared_with_what_it_changes_and_the_answer_is_markdown() {
+    let repository = Repository::new();
+    let patch = repository.patch(900, "wait <b>longer</b> \u{1b}[31m");
+    let output = repository.attempt("cp source prog", &["--repeats", "10", "--gate", &patch]);
+    let (answer, said) = (stdout(&output), stderr(&output));
+    assert_eq!(output.status.code(), Some(1), "the gate is closed: {answer}{said}");
+    assert!(answer.starts_with("**") && answer.contains("\n- A: ") && answer.contains("\n| "), "{answer}");
+    assert!(answer.contains(" by A. Uthor") && answer.contains("wait \\<b>longer"), "{answer}");
+    assert!(!answer.contains('\u{1b}'), "{answer}");
+    assert!(said.contains("gate: closed"), "{said}");
+    // A busy host makes each side slower, but never faster than its sleep.
+    let [without, with] = [0, 1].map(|side| repository.values_s(side));
+    assert!(without.iter().any(|&value| value < 0.9) && with.iter().all(|&value| value >= 0.9), "{without:?} {with:?}");
+    assert!(repository.git(&["status", "--porcelain", "--ignored"]).is_empty(), "the user's checkout is not touched");
+    assert_eq!(fs::read_to_string(repository.path().join("source")).unwrap(), program(30));
+
+    // What is stored says the same, and knows the commit of one side.
+    assert_eq!(stdout(&repository.lab.run(&["show", "--format", "markdown"])), answer);
+    let head = repository.git(&["rev-parse", "HEAD"]);
+    let subjects = repository.lab.record(1).head.subjects.clone();
+    assert_eq!(subjects[0].commit.as_ref().map(|commit| commit.id.as_str()), Some(head.trim()));
+    assert_eq!(subjects[1].commit, None);
+    repository.lab.assert_nothing_left();
+}
+
+#[test]
+fn what_cannot_be_tried_is_refused_and_nothing_is_measured() {
+    let repository = Repository::new();
+    let patch = repository.patch(900, "longer");
+    let refused = |status: i32, build: &str, arguments: &[&str], problem: &str| {
+        assert_refused(&repository.attempt(build, arguments), status, problem);
+    };
+    let other = fs::read_to_string(&patch).unwrap().replace("-sleep 0.030", "-sleep 0.031");
+    let other = repository.file("other.patch", &other);
+    refused(2, "cp source prog", &[&other], "longer does not apply to ");
+    refused(2, "cp source prog", &[&patch, "--on", "no-such"], "the repository has no commit 'no-such'");
+    let none = repository.file("none.patch", "nothing\n");
+    refused(2, "cp source prog", &[&none], "there is no patch in none.patch");
+    let outside = "diff --git a/../x b/../x\nnew file mode 100644\n--- /dev/null\n+++ b/../x\n@@ -0,0 +1 @@\n+x\n";
+    let outside = repository.file("outside.patch", outside);
+    refused(2, "cp source prog", &[&outside], "outside.patch does not apply to ");
+    // The build ends with 1 if the file has the line of the patch.
+    let broken = "sh -c '! grep 0.900 source >/dev/null && cp source prog'";
+    let output = repository.attempt(broken, &[&patch]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains(" with the patches does not build: it ends with status 1"), "{}", stderr(&output));
+    assert!(!repository.lab.db().exists() || repository.lab.attempts() == Some(0));
+    assert!(!repository.lab.path("x").exists());
+}
