@@ -2,14 +2,13 @@
 //! alone, and every front end shows the same value. For a finished run it is saved in the database until the record or the method changes.
 
 use crate::error::Error;
-use faultline_model::commit::CommitLine;
 use faultline_model::comparison::{Comparison, Fit, Fitness};
 use faultline_model::drill::Drill;
 use faultline_model::drill::gate::DrillGate;
 use faultline_model::gate::Gate;
 use faultline_model::lens::gate::GateReport;
 use faultline_model::outcome::Outcome;
-use faultline_model::plan::{ComparisonPurpose, RunKind};
+use faultline_model::plan::{ComparisonPurpose, LineSearch, RunKind};
 use faultline_model::record::{RunHead, RunId, RunRecord, RunState};
 use faultline_model::summary::RunSummary;
 use faultline_stats::METHOD_VERSION;
@@ -149,7 +148,7 @@ impl Conclusion {
             },
             (Concluded::Drill(found), RunKind::Drill(search)) => {
                 let gate = DrillGate::of(found, &search.search, search.gate?);
-                Some(HeldTo::Search { gate, line: &search.line })
+                Some(HeldTo::Search { gate, search })
             }
             _ => None,
         }
@@ -176,8 +175,8 @@ pub enum HeldTo<'a> {
     Search {
         /// What it found.
         gate: DrillGate<'a>,
-        /// The commits.
-        line: &'a CommitLine,
+        /// What was searched.
+        search: &'a LineSearch,
     },
 }
 

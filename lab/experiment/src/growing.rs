@@ -1,29 +1,35 @@
-//! A run whose plan grows while it goes on: a search along a line of commits, in which what was measured decides what is measured next.
+//! A run whose plan grows while it goes on: a search along a line of commits, in which what was measured decides what is measured next. Time is measured on
+//! this host; what the lens counts, in guests.
 
 use crate::conclusion::{Ended, Measured};
 use crate::database::MeasuringStore;
 use crate::error::Error;
 use crate::lab::Lab;
+use crate::lens::LensOfBuilds;
 use crate::measure::{self, Stretch};
+use crate::resumable;
 use crate::target::ReadyTarget;
 use faultline_model::machine::Machine;
-use faultline_model::plan::{LineSearch, RunKind, Settings};
+use faultline_model::plan::{LineMeasure, LineSearch, PlanItem, RunKind, Settings};
 use faultline_model::record::{RunHead, RunId, RunRecord};
 use faultline_model::subject::{Subject, SubjectIndex};
+use faultline_runner::lens::{Naming, block_of_programs};
 use faultline_runner::{PlannedRun, SubjectTargets, Targets, block_of_commands};
-use faultline_store::NewRun;
+use faultline_store::{NewRun, Store};
+use faultline_targets::Target;
 use std::num::NonZeroUsize;
+use std::path::Path;
 
-/// The request for such a run, on this host.
+/// The request for such a run.
 #[derive(Debug, Clone)]
 pub struct GrowingRequest {
     /// What is searched, and how.
     pub search: LineSearch,
-    /// Copies of the command that run at once.
+    /// Copies of the command that run at once; under the lens, threads of the command, for which the guest has CPUs.
     pub tasks: u32,
     /// Time limit of each execution in milliseconds.
     pub limit_ms: Option<u64>,
-    /// Seed of the order; a random one if `None`.
+    /// Seed of the order, and of each guest's random numbers; a random one if `None`.
     pub seed: Option<u64>,
     /// A name for people.
     pub label: Option<String>,
@@ -35,7 +41,24 @@ pub struct GrowingRun {
     run: RunId,
     settings: Settings,
     limit_ms: Option<u64>,
-    ready: ReadyTarget,
+    bench: Bench,
+}
+
+/// Where commits are measured.
+enum Bench {
+    /// On this host.
+    Host(ReadyTarget),
+    /// In guests, under the lens.
+    Guests(Box<LensOfBuilds>),
+}
+
+impl Bench {
+    fn target(&self) -> &dyn Target {
+        match self {
+            Bench::Host(ready) => ready.target.as_ref(),
+            Bench::Guests(lens) => &lens.first,
+        }
+    }
 }
 
 /// Whether everything planned has ended.
@@ -51,8 +74,16 @@ impl GrowingRun {
     /// Starts a run without any subject or item. Fails if the machine is not available, or if the database cannot be written.
     pub fn begin(request: &GrowingRequest, lab: &mut Lab<'_>) -> Result<Self, Error> {
         lab.put_back_leftovers()?;
-        let ready = lab.machines.ready(&Machine::Host, lab.places, lab.stop)?;
-        let workloads = ready.target.workloads().map_err(Error::target_as_usage)?;
+        let (bench, workloads) = match &request.search.measure {
+            LineMeasure::Timed(_) => {
+                let ready = lab.machines.ready(&Machine::Host, lab.places, lab.stop)?;
+                let workloads = ready.target.workloads().map_err(Error::target_as_usage)?;
+                (Bench::Host(ready), workloads)
+            }
+            LineMeasure::Counted(counted) => {
+                (Bench::Guests(Box::new(LensOfBuilds::begin(&counted.lens, request.tasks, lab)?)), Vec::new())
+            }
+        };
         let settings = Settings {
             cpus: vec![request.tasks],
             repeats: request.search.search.most_blocks,
@@ -62,7 +93,7 @@ impl GrowingRun {
             kind: RunKind::Drill(Box::new(request.search.clone())),
         };
         let mut database = MeasuringStore::open_or_create(lab.places)?;
-        let session = measure::session(&[ready.target.as_ref()], lab.clock);
+        let session = measure::session(&[bench.target()], lab.clock);
         let new = NewRun {
             label: request.label.as_deref(),
             settings: &settings,
@@ -72,19 +103,24 @@ impl GrowingRun {
             session: &session,
         };
         let run = database.store.begin_run(&new)?;
-        Ok(GrowingRun { database, run, settings, limit_ms: request.limit_ms, ready })
+        Ok(GrowingRun { database, run, settings, limit_ms: request.limit_ms, bench })
     }
 
     /// Opens a run that was stopped or killed. `limit_ms`: time limit of each execution instead of the run's own. Fails if there is no such run, if the machine is
     /// not available, or if the database cannot be written.
     pub fn resume(run: RunId, limit_ms: Option<u64>, lab: &mut Lab<'_>) -> Result<Self, Error> {
         lab.put_back_leftovers()?;
-        let ready = lab.machines.ready(&Machine::Host, lab.places, lab.stop)?;
         let mut database = MeasuringStore::open_existing(lab.places)?;
         let head = database.store.load_head(run)?;
-        database.store.resume_run(run, &measure::session(&[ready.target.as_ref()], lab.clock))?;
+        let bench = match head.settings.drill().map(|search| &search.measure) {
+            Some(LineMeasure::Counted(counted)) => {
+                Bench::Guests(Box::new(LensOfBuilds::resume(&head, &counted.lens, lab)?))
+            }
+            _ => Bench::Host(lab.machines.ready(&Machine::Host, lab.places, lab.stop)?),
+        };
+        database.store.resume_run(run, &measure::session(&[bench.target()], lab.clock))?;
         let limit_ms = limit_ms.or(head.settings.limit_ms);
-        Ok(GrowingRun { database, run, settings: head.settings, limit_ms, ready })
+        Ok(GrowingRun { database, run, settings: head.settings, limit_ms, bench })
     }
 
     /// The run.
@@ -102,6 +138,15 @@ impl GrowingRun {
         Ok(self.database.store.load_run(self.run)?)
     }
 
+    /// The machine on which a command runs in the directory of a build. Inner error, in words: it cannot run there, which is a result of the build. Fails if no
+    /// machine can hold its files.
+    pub fn machine(&self, command: &[String], directory: &Path) -> Result<Result<Machine, String>, Error> {
+        match &self.bench {
+            Bench::Host(_) => Ok(Ok(Machine::Host)),
+            Bench::Guests(lens) => lens.machine(command, directory),
+        }
+    }
+
     /// Saves another subject. Fails if the database cannot be written.
     pub fn add_subject(&mut self, subject: &Subject) -> Result<SubjectIndex, Error> {
         let index = self.head()?.subjects.len() as u32;
@@ -116,7 +161,13 @@ impl GrowingRun {
         let tasks = self.settings.cpus.first().copied().unwrap_or(1);
         let mut items = Vec::new();
         for subjects in blocks {
-            items.extend(block_of_commands(subjects, tasks, block, ordinal, self.settings.seed));
+            items.extend(match &self.bench {
+                Bench::Host(_) => block_of_commands(subjects, tasks, block, ordinal, self.settings.seed),
+                Bench::Guests(_) => {
+                    let name = self.settings.drill().map_or("", LineSearch::program_name);
+                    block_of_programs(subjects, (name, tasks), (block, ordinal), self.settings.seed)
+                }
+            });
             ordinal += subjects.len() as u32;
             block += 1;
         }
@@ -130,22 +181,22 @@ impl GrowingRun {
             return Ok(Gone::ToTheEnd);
         }
         let head = self.head()?;
-        let targets = [SubjectTargets::alone(self.ready.target.as_ref())];
-        let planned = PlannedRun {
-            targets: Targets::new(&targets),
-            settings: &head.settings,
-            subjects: &head.subjects,
-            workloads: &head.workloads,
-            items: &items,
-            budget: None,
-            limit: measure::limit(self.limit_ms, &head),
-            naming: None,
-            jobs: NonZeroUsize::MIN,
+        let store = &mut self.database.store;
+        let lens = match &self.bench {
+            Bench::Host(ready) => {
+                return stretch(store, &head, (ready.target.as_ref(), None), (&items, self.limit_ms), lab);
+            }
+            Bench::Guests(lens) => lens,
         };
-        match measure::stretch(&mut self.database.store, &head, &planned, lab)? {
-            Stretch::Whole | Stretch::BudgetUsed(_) => Ok(Gone::ToTheEnd),
-            Stretch::Stopped => Ok(Gone::Stopped),
+        let is_whole = lens.is_whole(&head.subjects)?;
+        for items in items.chunk_by(|x, y| x.subject == y.subject) {
+            let subject = resumable::subject(&head, items[0].subject)?;
+            let (target, naming) = lens.ready(subject, is_whole)?;
+            if stretch(store, &head, (&target, Some(&naming)), (items, self.limit_ms), lab)? == Gone::Stopped {
+                return Ok(Gone::Stopped);
+            }
         }
+        Ok(Gone::ToTheEnd)
     }
 
     /// Ends the run and concludes it. Fails if the database cannot be written.
@@ -153,4 +204,30 @@ impl GrowingRun {
         self.database.store.finish_run(self.run)?;
         Measured::of(&Ended::ToTheEnd, &mut self.database.store, self.run)
     }
+}
+
+/// Measures items on one target, with names if it counts. `limit_ms`: time limit of each execution instead of the run's own.
+fn stretch(
+    store: &mut Store,
+    head: &RunHead,
+    (target, naming): (&dyn Target, Option<&Naming>),
+    (items, limit_ms): (&[PlanItem], Option<u64>),
+    lab: &mut Lab<'_>,
+) -> Result<Gone, Error> {
+    let targets = [SubjectTargets::alone(target)];
+    let planned = PlannedRun {
+        targets: Targets::new(&targets),
+        settings: &head.settings,
+        subjects: &head.subjects,
+        workloads: &head.workloads,
+        items,
+        budget: None,
+        limit: measure::limit(limit_ms, head),
+        naming,
+        jobs: NonZeroUsize::MIN,
+    };
+    Ok(match measure::stretch(store, head, &planned, lab)? {
+        Stretch::Whole | Stretch::BudgetUsed(_) => Gone::ToTheEnd,
+        Stretch::Stopped => Gone::Stopped,
+    })
 }

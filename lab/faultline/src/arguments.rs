@@ -61,7 +61,7 @@ pub(crate) enum Command {
     Show(Show),
     /// Compare two sides, live or stored, and say whether they differ
     Compare(Box<compare::Compare>),
-    /// Find the commits that made a program slower or faster
+    /// Find the commits that changed a program's time, its instructions or its transfers
     Bisect(Box<bisect::Bisect>),
     /// Try patches: does a program become faster or slower by them?
     Try(Box<try_patches::Try>),

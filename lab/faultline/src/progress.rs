@@ -34,7 +34,7 @@ impl faultline_experiment::Observer for Shown {
     fn measuring_begins(&mut self, run: &RunHead) {
         let words = Words {
             workloads: run.workloads.clone(),
-            under_lens: run.settings.lens().is_some(),
+            under_lens: run.settings.counting().is_some(),
             sides: run.settings.comparison().is_some(),
         };
         self.run = if self.quiet {

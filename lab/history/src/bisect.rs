@@ -1,13 +1,15 @@
-//! `bisect`: which commits between two made a program slower or faster? Builds and measures what `stats::drill` asks for, until it asks for nothing more.
+//! `bisect`: which commits between two changed the time of a program, or what the lens counts of it? Builds and measures what `stats::drill` asks for, until it asks for nothing more.
 
 use crate::build::Build;
 use crate::workshop::{Workshop, absolute};
+use faultline_experiment::lens::{BuildsRequest, USUAL_SEED, settings_of_builds};
 use faultline_experiment::{Error, Gone, GrowingRequest, GrowingRun, Lab, Measured, Notice};
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::drill::{self, DrillSettings, Next};
 use faultline_model::machine::Machine;
-use faultline_model::plan::WhenInconclusive;
-use faultline_model::plan::{LineSearch, PinPolicy, TimedSettings};
+use faultline_model::plan::{
+    Count, CountedSettings, LineMeasure, LineSearch, PinPolicy, TimedSettings, WhenInconclusive,
+};
 use faultline_model::recipe::Recipe;
 use faultline_model::record::RunId;
 use faultline_model::setup::Setup;
@@ -32,18 +34,71 @@ pub struct BisectRequest {
     pub command: Vec<String>,
     /// How the line is searched.
     pub search: DrillSettings,
-    /// Whether the command is bound to a CPU.
-    pub pin: PinPolicy,
-    /// Copies of the command that run at once.
-    pub tasks: u32,
+    /// What is measured.
+    pub measure: MeasureRequest,
     /// Time limit of each execution in milliseconds.
     pub limit_ms: Option<u64>,
-    /// Seed of the order; a random one if `None`.
+    /// Seed of the order; a random one if `None`. Under the lens also that of all guests, and one that is always the same if `None`.
     pub seed: Option<u64>,
     /// A name for people.
     pub label: Option<String>,
     /// What an inconclusive search does to its gate; `None` if it has none.
     pub gate: Option<WhenInconclusive>,
+}
+
+/// What is measured of each commit.
+#[derive(Debug, Clone)]
+pub enum MeasureRequest {
+    /// The time of the command.
+    Time {
+        /// Whether the command is bound to a CPU.
+        pin: PinPolicy,
+        /// Copies of the command that run at once.
+        tasks: u32,
+    },
+    /// What the lens counts of the command.
+    Count {
+        /// Which count.
+        what: Count,
+        /// How it is counted.
+        request: Box<BuildsRequest>,
+    },
+}
+
+impl MeasureRequest {
+    /// As it is saved. Fails if the lens cannot be used here.
+    fn settings(&self, lab: &Lab<'_>) -> Result<LineMeasure, Error> {
+        Ok(match self {
+            MeasureRequest::Time { pin, .. } => LineMeasure::Timed(TimedSettings {
+                suite: None,
+                pin: *pin,
+                oversubscribe: false,
+                budget_ms: None,
+                copies: 1,
+                tree: None,
+            }),
+            MeasureRequest::Count { what, request } => {
+                let lens = settings_of_builds(request, lab.places)?;
+                LineMeasure::Counted(Box::new(CountedSettings { what: *what, lens }))
+            }
+        })
+    }
+
+    /// Copies of the command, or its threads.
+    fn tasks(&self) -> u32 {
+        match self {
+            MeasureRequest::Time { tasks, .. } => *tasks,
+            MeasureRequest::Count { request, .. } => request.threads(),
+        }
+    }
+
+    /// The seed that holds if none is asked for; `None` for a random one.
+    fn usual_seed(&self) -> Option<u64> {
+        match self {
+            MeasureRequest::Time { .. } => None,
+            MeasureRequest::Count { .. } => Some(USUAL_SEED),
+        }
+    }
 }
 
 /// Searches the commits between two. Fails if the repository, a commit or the machine is not available, or if the database cannot be written. A commit that does
@@ -53,14 +108,7 @@ pub fn bisect(request: &BisectRequest, lab: &mut Lab<'_>) -> Result<Measured, Er
     let line = workshop.repository.line(&request.old, &request.new, lab)?;
     let growing = GrowingRequest {
         search: LineSearch {
-            timed: TimedSettings {
-                suite: None,
-                pin: request.pin,
-                oversubscribe: false,
-                budget_ms: None,
-                copies: 1,
-                tree: None,
-            },
+            measure: request.measure.settings(lab)?,
             search: request.search,
             repository: absolute(&request.repository)?,
             work: request.work.as_deref().map(absolute).transpose()?,
@@ -69,9 +117,9 @@ pub fn bisect(request: &BisectRequest, lab: &mut Lab<'_>) -> Result<Measured, Er
             command: request.command.clone(),
             gate: request.gate,
         },
-        tasks: request.tasks,
+        tasks: request.measure.tasks(),
         limit_ms: request.limit_ms,
-        seed: request.seed,
+        seed: request.seed.or(request.measure.usual_seed()),
         label: request.label.clone(),
     };
     let run = GrowingRun::begin(&growing, lab)?;
@@ -126,7 +174,7 @@ fn try_commit(
     let commit = &search.line.commits[position as usize];
     lab.observer.notice(&Notice::BuildingCommit { commit: commit.id.clone(), position, last: search.line.last() });
     let build = workshop.builds.build(commit, &search.recipe, &workshop.repository, &workshop.checkout, lab)?;
-    let subject = subject(commit, search, &build);
+    let subject = subject(commit, search, build, run)?;
     let is_built = subject.build == Some(BuildResult::Built);
     let index = run.add_subject(&subject)?;
     if is_built {
@@ -135,18 +183,22 @@ fn try_commit(
     Ok(())
 }
 
-fn subject(commit: &CommitInfo, search: &LineSearch, build: &Build) -> Subject {
-    let (directory, result) = match build {
-        Build::Built { directory, .. } => (Some(directory.to_string_lossy().into_owned()), BuildResult::Built),
-        Build::Failed { how, output } => (None, BuildResult::Failed { how: how.clone(), output: output.clone() }),
+/// What came of a build. Fails if its program cannot be put into a guest for a reason that is no fault of the commit.
+fn subject(commit: &CommitInfo, search: &LineSearch, build: Build, run: &GrowingRun) -> Result<Subject, Error> {
+    let (directory, machine, result) = match build {
+        Build::Failed { how, output } => (None, Machine::Host, BuildResult::Failed { how, output }),
+        Build::Built { directory, .. } => match run.machine(&search.command, &directory)? {
+            Ok(machine) => (Some(directory.to_string_lossy().into_owned()), machine, BuildResult::Built),
+            Err(how) => (None, Machine::Host, BuildResult::Failed { how, output: String::new() }),
+        },
     };
     let setup = Setup { command: search.command.clone(), directory, ..Setup::default() };
     let repository = Some(search.repository.clone());
-    Subject {
+    Ok(Subject {
         commit: Some(Commit { id: commit.id.clone(), repository }),
         build: Some(result),
-        ..Subject::on(commit.id.clone(), Machine::Host, setup)
-    }
+        ..Subject::on(commit.id.clone(), machine, setup)
+    })
 }
 
 /// The subject of a build that is asked for.

@@ -78,7 +78,7 @@ pub struct Measured {
     pub build: Build,
     /// The block: values of one block were measured close to each other in time, in random order.
     pub block: u32,
-    /// The value, above 0; `None` of an execution that failed.
+    /// The value, above 0, and of exact values also 0; `None` of an execution that failed.
     pub value: Option<f64>,
 }
 
@@ -194,8 +194,11 @@ pub struct DrillStep {
     pub probability: f64,
     /// Whether both sides also differ in blocks that were measured after the search, in which they were measured alone.
     pub confirmed: bool,
-    /// The change, from those blocks where there are any; `None` if there are too few values.
+    /// The change, from those blocks where there are any; `None` if there are too few values, or if an exact value was 0 before.
     pub change: Option<Change>,
+    /// The values before and after, if values are exact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub values: Option<[f64; 2]>,
     /// What changed.
     pub label: StepLabel,
     /// The change under random layouts, in the same surroundings.

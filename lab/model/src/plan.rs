@@ -5,6 +5,7 @@
 use crate::cell::Cell;
 use crate::commit::CommitLine;
 use crate::drill::DrillSettings;
+use crate::lens::raw::Totals;
 use crate::lens::settings::LensSettings;
 use crate::recipe::Recipe;
 use crate::subject::SubjectIndex;
@@ -52,7 +53,10 @@ impl Settings {
         match &self.kind {
             RunKind::Timed(timed) => Some(timed),
             RunKind::Comparison(comparison) => Some(&comparison.timed),
-            RunKind::Drill(drill) => Some(&drill.timed),
+            RunKind::Drill(drill) => match &drill.measure {
+                LineMeasure::Timed(timed) => Some(timed),
+                LineMeasure::Counted(_) => None,
+            },
             RunKind::Lens(_) => None,
         }
     }
@@ -65,11 +69,20 @@ impl Settings {
         }
     }
 
-    /// What is asked of the lens; `None` of a run that measures time.
+    /// What is asked of a lens run; `None` of any other run.
     pub fn lens(&self) -> Option<&LensSettings> {
         match &self.kind {
             RunKind::Lens(lens) => Some(lens),
             RunKind::Timed(_) | RunKind::Comparison(_) | RunKind::Drill(_) => None,
+        }
+    }
+
+    /// How the lens counts, in any run whose executions it counts: a lens run, or a search along a line of commits by counts.
+    pub fn counting(&self) -> Option<&LensSettings> {
+        match &self.kind {
+            RunKind::Lens(lens) => Some(lens),
+            RunKind::Drill(drill) => drill.measure.counted().map(|counted| &counted.lens),
+            RunKind::Timed(_) | RunKind::Comparison(_) => None,
         }
     }
 
@@ -92,7 +105,7 @@ pub enum RunKind {
     Comparison(ComparisonSettings),
     /// Transfers between CPUs, counted.
     Lens(LensSettings),
-    /// A search for the commits at which the time of a program changed. Its plan grows while it goes on.
+    /// A search for the commits at which the time of a program changed, or what the lens counts of it. Its plan grows while it goes on.
     Drill(Box<LineSearch>),
 }
 
@@ -157,8 +170,9 @@ pub struct TimedSettings {
 /// What is asked of a search along a line of commits. Each subject is a commit that was built, or failed to build, in the order in which they were tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LineSearch {
-    /// How time is measured.
-    pub timed: TimedSettings,
+    /// What is measured of each commit.
+    #[serde(flatten)]
+    pub measure: LineMeasure,
     /// How the line is searched.
     pub search: DrillSettings,
     /// The directory of the repository.
@@ -174,6 +188,63 @@ pub struct LineSearch {
     /// What an inconclusive search does to the gate that the search has to pass; `None` if it has none.
     #[serde(default)]
     pub gate: Option<WhenInconclusive>,
+}
+
+impl LineSearch {
+    /// The name of the program's file, for people.
+    pub fn program_name(&self) -> &str {
+        let word = self.command.first().map_or("", String::as_str);
+        word.rsplit('/').next().unwrap_or(word)
+    }
+}
+
+/// What is measured of each commit of a line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LineMeasure {
+    /// The time of its program.
+    Timed(TimedSettings),
+    /// What the lens counts of its program.
+    Counted(Box<CountedSettings>),
+}
+
+impl LineMeasure {
+    /// What is counted; `None` if time is measured.
+    pub fn counted(&self) -> Option<&CountedSettings> {
+        match self {
+            LineMeasure::Counted(counted) => Some(counted),
+            LineMeasure::Timed(_) => None,
+        }
+    }
+}
+
+/// What the lens counts of each commit of a line. Each is executed once, with the same seed, so a commit's count is exact.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CountedSettings {
+    /// Which count is compared.
+    pub what: Count,
+    /// How the lens counts.
+    pub lens: LensSettings,
+}
+
+/// A count of the lens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Count {
+    /// Instructions that were executed.
+    Instructions,
+    /// Transfers of cache lines between CPUs.
+    Transfers,
+}
+
+impl Count {
+    /// This count of all CPUs.
+    pub fn of(self, totals: &Totals) -> u64 {
+        match self {
+            Count::Instructions => totals.instructions,
+            Count::Transfers => totals.transfers,
+        }
+    }
 }
 
 /// What is asked of a live comparison. Its sides are the run's first two subjects.
@@ -294,6 +365,24 @@ mod tests {
             copies: 1,
             tree: None,
         }
+    }
+
+    #[test]
+    fn what_is_measured_of_a_line_is_saved_beside_the_rest() {
+        let mut line = serde_json::json!({"timed": timed(), "search": {"noise": "any", "level": 0.95, "least": 0.02,
+            "most_blocks": 60, "layouts": 0, "thorough": false}, "repository": "/r", "work": null,
+            "line": {"commits": []}, "recipe": {"command": [], "limit_s": 1}, "command": ["./x"]});
+        let read = |line: &serde_json::Value| serde_json::from_value::<LineSearch>(line.clone()).unwrap();
+        let search = read(&line);
+        assert_eq!(search.measure, LineMeasure::Timed(timed()));
+        assert_eq!(read(&serde_json::to_value(&search).unwrap()), search);
+
+        line.as_object_mut().unwrap().remove("timed");
+        line["counted"] =
+            serde_json::json!({"what": "transfers", "lens": {"sockets": 1, "costs": "default", "budgets": []}});
+        let search = read(&line);
+        assert_eq!(search.measure.counted().map(|counted| counted.what), Some(Count::Transfers));
+        assert_eq!(read(&serde_json::to_value(&search).unwrap()), search);
     }
 
     #[test]

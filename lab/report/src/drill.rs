@@ -1,6 +1,7 @@
 //! What a search along a line of commits found: the commits, how much each changed, how sure that is, and what could not be seen.
 
 mod gate;
+mod quantity;
 
 pub use gate::drill_gate;
 
@@ -14,6 +15,7 @@ use faultline_model::drill::{Change, Drill, DrillStep, StepLabel};
 use faultline_model::plan::LineSearch;
 use faultline_model::record::RunHead;
 use faultline_model::subject::{BuildResult, Subject};
+use quantity::Quantity;
 use serde::Serialize;
 
 /// Letters of a commit that are shown.
@@ -62,10 +64,12 @@ type Row<'a> = (&'a DrillStep, &'a CommitLine);
 type Column<'a> = table::Column<Row<'a>>;
 
 fn table<'a>(found: &'a Drill, search: &'a LineSearch) -> Table<Row<'a>> {
-    Table::new(columns(), found.steps.iter().map(|step| (step, &search.line)))
+    Table::new(columns(Quantity::of(search)), found.steps.iter().map(|step| (step, &search.line)))
 }
 
-fn columns<'a>() -> Vec<Column<'a>> {
+/// Of exact counts nothing is uncertain, so only the CSV has the columns that say how certain a step is.
+fn columns<'a>(quantity: Quantity) -> Vec<Column<'a>> {
+    let is_noisy = !quantity.is_exact();
     const ROOMY: &[Form] = &[Form::Wide, Form::Markdown];
     vec![
         Column::left("commit", |(step, line), _| commit_words(step, line))
@@ -74,7 +78,9 @@ fn columns<'a>() -> Vec<Column<'a>> {
             at(line, step.before).map_or_else(String::new, |commit| commit.id.clone())
         }),
         Column::csv_only("candidates", |(step, _)| step.candidates.len().to_string()),
-        Column::right("change of time", |(step, _), _| step.change.as_ref().map_or_else(String::new, change_words)),
+        Column::right(quantity.change(), |(step, _), _| step_change(step)),
+        Column::csv_only("before", |(step, _)| table::number(step.values.map(|[before, _]| before))),
+        Column::csv_only("after", |(step, _)| table::number(step.values.map(|[_, after]| after))),
         Column::csv_only("ratio", |(step, _)| step.change.map_or_else(String::new, |change| change.ratio.to_string())),
         Column::csv_only("ratio_low", |(step, _)| {
             step.change.map_or_else(String::new, |change| change.low.to_string())
@@ -83,10 +89,13 @@ fn columns<'a>() -> Vec<Column<'a>> {
             step.change.map_or_else(String::new, |change| change.high.to_string())
         }),
         Column::right("probability", |(step, _), _| probability(step.probability))
+            .when(is_noisy)
             .csv("probability", |(step, _)| step.probability.to_string()),
         Column::left("confirmed", |(step, _), _| if step.confirmed { "yes" } else { "no" }.to_owned())
+            .when(is_noisy)
             .csv("confirmed", |(step, _)| step.confirmed.to_string()),
         Column::left("what", |(step, _), _| label(step.label).to_owned())
+            .when(is_noisy)
             .csv("what", |(step, _)| label(step.label).to_owned()),
         Column::left("author", |(step, line), _| {
             at(line, step.after).map_or_else(String::new, |commit| one_line(&commit.author))
@@ -124,7 +133,20 @@ fn cut(text: &str) -> String {
     text.chars().take(SUBJECT_LETTERS - 1).chain(['…']).collect()
 }
 
-/// The time after, against the time before.
+/// The values before and after, if they are exact; otherwise the change with its interval.
+fn step_change(step: &DrillStep) -> String {
+    match (step.values, &step.change) {
+        (Some([before, after]), change) => {
+            let percent =
+                change.map_or_else(String::new, |change| format!(" ({:+.1} %)", 100.0 * (change.ratio - 1.0)));
+            format!("{before} → {after}{percent}")
+        }
+        (None, Some(change)) => change_words(change),
+        (None, None) => String::new(),
+    }
+}
+
+/// The value after, against the value before.
 fn change_words(change: &Change) -> String {
     let percent = |ratio: f64| 100.0 * (ratio - 1.0);
     format!("{:+.1} % ({:+.1} … {:+.1})", percent(change.ratio), percent(change.low), percent(change.high))
@@ -148,21 +170,31 @@ fn label(label: StepLabel) -> &'static str {
 }
 
 fn sentences(found: &Drill, head: &RunHead, search: &LineSearch) -> Vec<String> {
-    let line = &search.line;
+    let (line, quantity) = (&search.line, Quantity::of(search));
     let mut sentences = vec![summary(found, search)];
     sentences.extend(found.steps.iter().filter(|step| step.candidates.len() > 1).map(|step| candidates(step, line)));
     sentences.extend(found.unusable_end.map(|end| unusable_end(end, head, search)));
     sentences.extend(found.slopes.iter().map(|slope| {
         format!(
-            "From {} to {} the time changed by {:+.1} %, but no step was found there: many small changes, or noise.",
+            "From {} to {} {} changed by {:+.1} %, but no step was found there: many small changes{}.",
             short(line, slope.from),
             short(line, slope.to),
-            100.0 * (slope.ratio - 1.0)
+            quantity.name(),
+            100.0 * (slope.ratio - 1.0),
+            if quantity.is_exact() { "" } else { ", or noise" },
         )
     }));
     if found.unusable_end.is_none() {
-        sentences.extend(found.detectable.map(|least| {
-            format!("A single step of {:.1} % or more would have been found with a probability of 80 %.", 100.0 * least)
+        sentences.extend(found.detectable.map(|least| match quantity.is_exact() {
+            true => format!(
+                "Each commit was executed once under the lens, with the seed {}, whose counts are exact. Commits differ if their counts differ by {:.1} % or more.",
+                head.settings.seed,
+                100.0 * search.search.least
+            ),
+            false => format!(
+                "A single step of {:.1} % or more would have been found with a probability of 80 %.",
+                100.0 * least
+            ),
         }));
         if found.longest_unseen > 0 {
             sentences.push(format!(
@@ -190,10 +222,11 @@ fn summary(found: &Drill, search: &LineSearch) -> String {
     };
     let unfinished = if found.finished { "" } else { " so far; the search is not over" };
     format!(
-        "{steps}{unfinished} in {} commits after {} up to {}: the time of `{}`. {} commits were tried, {} of them cannot be measured; {} executions.",
+        "{steps}{unfinished} in {} commits after {} up to {}: {} of `{}`. {} commits were tried, {} of them cannot be measured; {} executions.",
         line.last(),
         short(line, 0),
         short(line, line.last()),
+        Quantity::of(search).name(),
         one_line(&search.command.join(" ")),
         found.trials,
         found.unusable,

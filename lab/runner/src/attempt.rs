@@ -70,7 +70,7 @@ pub(crate) fn execution(run: &PlannedRun<'_>, item: &PlanItem) -> Execution {
         Some(argv) => program_arguments(argv, item.cell.tasks),
         None => workload_arguments(run, item, &setup, run.targets.of(item), None),
     };
-    let usual = match settings.lens() {
+    let usual = match settings.counting() {
         Some(_) => LENS_LIMIT,
         None => limit(item, run.targets.of(item).patience()),
     };
@@ -218,7 +218,7 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(run: &PlannedRun<'_>, item: &'a PlanItem, attempt: AttemptId) -> Self {
-        let is_counted = item.timing.is_none() && run.settings.lens().is_some();
+        let is_counted = item.timing.is_none() && run.settings.counting().is_some();
         let planned = if is_counted { 1 } else { item.timing.map_or(0, |timing| timing.intervals()) };
         let style = if planned > 0 { Style::Loop } else { Style::Once };
         Reader {

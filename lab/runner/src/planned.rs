@@ -93,7 +93,7 @@ pub struct PlannedRun<'a> {
 pub(crate) fn program<'a>(run: &PlannedRun<'a>, item: &PlanItem) -> Option<&'a [String]> {
     match &run.subjects.get(item.subject.at())?.what {
         // If time is measured, a workload runs the program.
-        SubjectKind::Program { argv } if run.settings.lens().is_some() => Some(argv),
+        SubjectKind::Program { argv } if run.settings.counting().is_some() => Some(argv),
         _ => None,
     }
 }

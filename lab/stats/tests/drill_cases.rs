@@ -95,6 +95,42 @@ fn a_commit_whose_executions_all_fail_is_broken() {
     assert!(drill.steps[0].candidates.contains(&100), "{drill:?}");
 }
 
+/// The search of a line whose exact value changes from `before` to `after` at a position.
+fn counts(at: u32, before: f64, after: f64) -> Drill {
+    let mut evidence = Evidence::new(9, Vec::new());
+    loop {
+        match next(&evidence, &exact()) {
+            Next::Nothing => return concluded(&evidence, &exact()),
+            Next::Try { position, surroundings } => {
+                evidence.trials.push(Trial { position, surroundings, result: TrialResult::Usable });
+            }
+            Next::Measure { blocks } => {
+                let value = |build: &Build| Some(if build.position < at { before } else { after });
+                let block = evidence.measured.len() as u32;
+                evidence.measured.extend(blocks.concat().iter().map(|build| Measured {
+                    build: *build,
+                    block,
+                    value: value(build),
+                }));
+            }
+        }
+        assert!(evidence.measured.len() < 100, "the search does not end");
+    }
+}
+
+#[test]
+fn a_count_of_0_is_a_value() {
+    let from_0 = counts(4, 0.0, 5000.0);
+    assert_eq!((places(&from_0), from_0.unusable), (vec![(3, 4)], 0), "{from_0:?}");
+    assert_eq!((from_0.steps[0].values, from_0.steps[0].change), (Some([0.0, 5000.0]), None));
+    let to_0 = counts(4, 5000.0, 0.0);
+    assert_eq!((places(&to_0), to_0.steps[0].change.map(|change| change.high)), (vec![(3, 4)], Some(0.0)));
+    assert!(counts(4, 0.0, 0.0).steps.is_empty());
+    // What is saved is read again.
+    let saved = serde_json::to_string(&from_0).unwrap();
+    assert_eq!(serde_json::from_str::<Drill>(&saved).unwrap(), from_0);
+}
+
 #[test]
 fn small_changes_that_add_up_are_a_slope() {
     let steps: Vec<(u32, StepLabel, f64)> = (1..=50).map(|at| (at, StepLabel::Code, 0.001)).collect();

@@ -396,7 +396,8 @@ fn path_of(file: &impl AsRawFd) -> PathBuf {
 fn add_execution(plan: &mut Plan, wanted: &GuestExecution<'_>) -> Result<(), String> {
     let execution = wanted.execution;
     execution.check()?;
-    if let Some(directory) = &execution.directory {
+    let is_there = |directory: &Path| wanted.program.is_some_and(|program| Path::new(program.directory) == directory);
+    if let Some(directory) = execution.directory.as_deref().filter(|directory| !is_there(directory)) {
         return Err(format!("the directory {} is not in the guest", directory.display()));
     }
     for (path, value) in &execution.system_settings {

@@ -3,7 +3,7 @@
 use super::guest::{each_once, emulator, guest, image, machine_request, symbols_failed};
 use super::request::LensKernelRequest;
 use super::run::{self, LensRun};
-use super::saved_file::{found_again, saved};
+use super::saved_file::{found_again, saved, subject_again};
 use super::{gates, model};
 use crate::conclusion::Measured;
 use crate::error::Error;
@@ -42,7 +42,7 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
     let again = LensAgain {
         vmlinux: request.vmlinux.as_deref().map(saved).transpose()?,
         memory_mib: request.memory_mib,
-        ..model::to_count_again(&machine, saved(&image.path)?, saved(&plugin)?, &under.gates)
+        ..model::to_count_again(&machine, Some(saved(&image.path)?), saved(&plugin)?, &under.gates)
     };
     let guest = guest(shapes[0], &image, &request.parameters);
     let subject = Subject { commit: under.commit.clone(), ..Subject::as_is(Machine::Qemu(guest.clone())) };
@@ -81,7 +81,7 @@ pub(super) fn again(
     run: RunId,
     lab: &mut Lab<'_>,
 ) -> Result<(Box<dyn Target>, Naming), Error> {
-    let image = KernelImage::open(Some(&found_again(&again.subject, "the kernel image", run)?))?;
+    let image = KernelImage::open(Some(&subject_again(again, "the kernel image", run)?))?;
     let vmlinux = again.vmlinux.as_ref().map(|file| found_again(file, "the file", run)).transpose()?;
     let vmlinux = vmlinux.map(|path| Image::read(&path).map_err(symbols_failed)).transpose()?;
     let shapes = shapes(cpus, lens.model.sockets, again.memory_mib)?;

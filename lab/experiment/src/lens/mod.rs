@@ -1,5 +1,6 @@
 //! Lens runs: count cache-line transfers of a program or of a kernel, and apply gates.
 
+mod builds;
 mod calibrate;
 mod costs;
 mod gates;
@@ -13,6 +14,8 @@ mod run;
 mod saved_file;
 mod types;
 
+pub(crate) use builds::LensOfBuilds;
+pub use builds::{BuildsRequest, settings_of_builds};
 pub use calibrate::{Calibration, calibrate};
 pub use costs::MEASURED;
 pub use faultline_targets::program_files::With;

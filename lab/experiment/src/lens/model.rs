@@ -1,7 +1,7 @@
 //! The modelled machine, from a request.
 
 use super::costs;
-use super::request::{Gates, ModelRequest, UnderLens};
+use super::request::{Gates, ModelRequest};
 use crate::error::Error;
 use crate::places::Places;
 use faultline_coherence::{Caches, CostTable, Machine, Topology};
@@ -71,7 +71,12 @@ pub(super) fn check_turns(model: &ModelRequest) -> Result<(), Error> {
 }
 
 /// What a resume needs of every run: the counted file, the plugin, the machine's model as far as the request does not hold it, and the baseline.
-pub(super) fn to_count_again(model: &MachineModel, subject: SavedFile, plugin: SavedFile, gates: &Gates) -> LensAgain {
+pub(super) fn to_count_again(
+    model: &MachineModel,
+    subject: Option<SavedFile>,
+    plugin: SavedFile,
+    gates: &Gates,
+) -> LensAgain {
     let CostTable { instruction_ps, same_cache_ns, same_socket_ns, other_socket_ns, memory_ns, .. } = model.costs;
     LensAgain {
         subject,
@@ -107,14 +112,13 @@ pub(super) fn again(settings: &LensSettings, again: &LensAgain) -> MachineModel 
     }
 }
 
-/// The saved settings of the request.
-pub(super) fn settings(under: &UnderLens, again: LensAgain) -> LensSettings {
-    let UnderLens { model, gates, operations, .. } = under;
+/// The saved settings of a request. `operations`: those of each task, if given.
+pub(super) fn settings(model: &ModelRequest, gates: &Gates, operations: Option<u64>, again: LensAgain) -> LensSettings {
     LensSettings {
         sockets: model.sockets,
         cpus_per_cache: model.cpus_per_cache,
         costs: model.costs.clone(),
-        operations_per_task: *operations,
+        operations_per_task: operations,
         quantum: model.quantum,
         private_quantum: model.private_quantum,
         budgets: gates.budgets.iter().map(ToString::to_string).collect(),

@@ -3,13 +3,14 @@
 use super::guest::{each_once, emulator, guest, image, machine_request, symbols_failed};
 use super::request::LensProgramRequest;
 use super::run::{self, LensRun};
-use super::saved_file::{found_again, saved};
+use super::saved_file::{found_again, saved, subject_again};
 use super::{gates, model};
 use crate::conclusion::Measured;
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::observer::Notice;
 use crate::target::or_stopped;
+use faultline_model::lens::kernel_symbol::KernelSymbol;
 use faultline_model::lens::settings::{LensAgain, ProgramGuest};
 use faultline_model::machine::{Guest, Machine, MachineShape, counted_boot_limit};
 use faultline_model::record::RunId;
@@ -24,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Default numbers of threads.
-const DEFAULT_THREADS: [u32; 4] = [1, 2, 4, 8];
+pub(super) const DEFAULT_THREADS: [u32; 4] = [1, 2, 4, 8];
 
 /// The begin mark's instruction (workloads/harness/faultline_mark.h).
 const BEGIN_MARK: &[u8] = &[0x0f, 0x1f, 0x80, 0x01, 0x41, 0x46, 0x00];
@@ -66,9 +67,9 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
                 .iter()
                 .map(|path| path.to_string_lossy().into_owned())
                 .collect(),
-            files_sha256: files.sha256().map_err(Error::target_as_usage)?,
+            files_sha256: Some(files.sha256().map_err(Error::target_as_usage)?),
         }),
-        ..model::to_count_again(&machine, saved(files.program())?, saved(&plugin)?, &under.gates)
+        ..model::to_count_again(&machine, Some(saved(files.program())?), saved(&plugin)?, &under.gates)
     };
     let guest = guest(shapes[0], &kernel, &wanted.parameters);
     let what = SubjectKind::Program { argv: argv.clone() };
@@ -112,11 +113,11 @@ pub(super) fn again(
         ));
     };
     check_directory(directory, run)?;
-    found_again(&again.subject, "the program", run)?;
+    subject_again(again, "the program", run)?;
     let kernel = KernelImage::open(Some(&found_again(&saved_guest.kernel, "the kernel image", run)?))?;
     let with: Vec<With> = saved_guest.with.iter().map(with_again).collect();
     let files = ProgramFiles::find(Path::new(word), Path::new(directory), &with, &saved_guest.environment)?;
-    if files.sha256()? != saved_guest.files_sha256 {
+    if Some(files.sha256()?) != saved_guest.files_sha256 {
         return Err(Error::failed(
             format!(
                 "files of the program have changed since run {run} began, so counts before and after are not comparable"
@@ -188,6 +189,17 @@ fn counting(
     let paths = lab.places.guest_paths()?;
     let first = QemuMachine::start_for_programs(machine, paths, emulator(lab.places)?, lab.stop).map_err(stopped)?;
     let symbols = if program.kernel_too { first.symbols(lab.stop).map_err(stopped)? } else { Vec::new() };
+    counted_in(first, symbols, shapes, (program, debug), lens)
+}
+
+/// The same for a machine that has booted, with the kernel's symbols if it is counted too.
+pub(super) fn counted_in(
+    first: QemuMachine,
+    symbols: Vec<KernelSymbol>,
+    shapes: &[MachineShape],
+    (program, debug): (CountedProgram, DebugDirectories),
+    lens: Lens,
+) -> Result<(CountingGuest, Naming), Error> {
     let shapes: Vec<_> = shapes.iter().map(|&shape| (shape, counted_boot_limit(shape.cpus()))).collect();
     let images = ImagesInGuest::new(program.files.clone(), debug);
     let target = CountingGuest::for_program(first, &shapes, program, lens, &symbols)?;
@@ -199,7 +211,7 @@ fn counting(
 }
 
 /// A machine for each number of threads, the smallest first. Fails if it cannot exist, or if its memory cannot hold the files.
-fn shapes(
+pub(super) fn shapes(
     model: &MachineModel,
     threads: &[u32],
     memory_mib: Option<u64>,
@@ -230,14 +242,27 @@ fn cpus(model: &MachineModel, threads: &[u32]) -> Vec<u32> {
 
 /// Whether the program has marks; reports it if it has no names. Fails if it cannot be read.
 fn look_into(program: &Path, lab: &mut Lab<'_>) -> Result<bool, Error> {
-    let bytes = std::fs::read(program).map_err(|error| {
-        Error::usage(format!("cannot read {}: {error}", program.display()), "name a file that can be read")
-    })?;
+    let bytes = read(program)?;
     // A script has no names of its own.
     if Image::parse(&bytes).is_ok_and(|image| !image.has_symbols()) {
         lab.observer.notice(&Notice::NoSymbols { program: program.to_owned() });
     }
-    Ok(memchr::memmem::find(&bytes, BEGIN_MARK).is_some())
+    Ok(is_marked(&bytes))
+}
+
+/// Whether the program has marks. Fails if it cannot be read.
+pub(super) fn has_marks(program: &Path) -> Result<bool, Error> {
+    Ok(is_marked(&read(program)?))
+}
+
+fn is_marked(bytes: &[u8]) -> bool {
+    memchr::memmem::find(bytes, BEGIN_MARK).is_some()
+}
+
+fn read(program: &Path) -> Result<Vec<u8>, Error> {
+    std::fs::read(program).map_err(|error| {
+        Error::usage(format!("cannot read {}: {error}", program.display()), "name a file that can be read")
+    })
 }
 
 fn name(program: &Path) -> String {
@@ -245,17 +270,17 @@ fn name(program: &Path) -> String {
 }
 
 /// The program's whole environment. It gets nothing else of ours than `PATH`, so that it runs alike everywhere.
-fn environment(given: &[(String, String)]) -> Vec<(String, String)> {
+pub(super) fn environment(given: &[(String, String)]) -> Vec<(String, String)> {
     let path = std::env::var("PATH").ok().map(|path| ("PATH".to_owned(), path));
     let scratch = SCRATCH_VARIABLES.map(|(name, value)| (name.to_owned(), value.to_owned()));
     path.into_iter().chain(scratch).chain(given.iter().cloned()).collect()
 }
 
-fn with_as_saved(with: &With) -> (String, Option<String>) {
+pub(super) fn with_as_saved(with: &With) -> (String, Option<String>) {
     let text = |path: &PathBuf| path.to_string_lossy().into_owned();
     (text(&with.source), with.place.as_ref().map(text))
 }
 
-fn with_again((source, place): &(String, Option<String>)) -> With {
+pub(super) fn with_again((source, place): &(String, Option<String>)) -> With {
     With { source: source.into(), place: place.as_ref().map(PathBuf::from) }
 }

@@ -10,7 +10,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// The modelled machine, except for its number of CPUs.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ModelRequest {
     /// Sockets; all have the same number of CPUs.
     pub sockets: u32,

@@ -57,7 +57,7 @@ pub(crate) fn go_on(
 }
 
 /// Fails if the emulator is not the one with which the run began, if the run says which.
-fn check_emulator(head: &RunHead, places: &Places) -> Result<(), Error> {
+pub(super) fn check_emulator(head: &RunHead, places: &Places) -> Result<(), Error> {
     match head.all_facts().find_map(|facts| facts.get_text(EMULATOR_VERSION)) {
         Some(began_with) => is_same_emulator(began_with, guest::emulator(places)?.version(), head.id),
         None => Ok(()),

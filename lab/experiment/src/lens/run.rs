@@ -30,7 +30,7 @@ pub(super) fn request(under: &UnderLens, cpus: Vec<u32>, again: LensAgain) -> Le
         memory_bytes: None,
         limit_ms: under.limit_ms,
         seed: under.seed,
-        settings: model::settings(under, again),
+        settings: model::settings(&under.model, &under.gates, under.operations, again),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Files that a lens run depends on: found again by path, with their contents checked.
 
 use crate::error::Error;
-use faultline_model::lens::settings::SavedFile;
+use faultline_model::lens::settings::{LensAgain, SavedFile};
 use faultline_model::record::RunId;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -32,6 +32,17 @@ pub(super) fn found_again(file: &SavedFile, what: &str, run: RunId) -> Result<Pa
         return Err(Error::failed(problem, hint));
     }
     Ok(path)
+}
+
+/// The program or kernel of a resumed run. Fails like [`found_again`], or if the run does not say which it is.
+pub(super) fn subject_again(again: &LensAgain, what: &str, run: RunId) -> Result<PathBuf, Error> {
+    match &again.subject {
+        Some(subject) => found_again(subject, what, run),
+        None => Err(Error::failed(
+            format!("run {run} does not say what it counted"),
+            "its database was changed by hand; start a new run",
+        )),
+    }
 }
 
 fn digest(path: &Path) -> std::io::Result<String> {

@@ -2,9 +2,12 @@
 
 use super::building::Building;
 use super::compare::{WhenInconclusive, level, margin};
+use super::lens::{Model, variable, with};
 use super::measuring::Pin;
 use super::{Conduct, count, label, seed};
-use clap::Args;
+use clap::{Args, ValueEnum};
+use faultline_experiment::lens::With;
+use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -13,9 +16,12 @@ Examples:
   faultline bisect v1.4 main -- python3 bench.py                  nothing has to be built
   faultline bisect HEAD~50 HEAD --build 'cargo build --release' --keep target/release/bench -- target/release/bench
   faultline bisect v1.4 HEAD --build make --gate -- ./prog        exit status 1 if a commit made it slower
+  faultline bisect v1.4 HEAD --measure transfers --threads 4 --build make -- ./prog {threads}
+                                                                  which commit made cache lines move between CPUs?
 Commits are checked out and built in a directory of ours; the repository and its checkout are only read. A commit that does
-not build or run is skipped. Values are compared within blocks of interleaved executions. Ctrl-C ends cleanly;
-`faultline resume` continues.")]
+not build or run is skipped. Times are compared within blocks of interleaved executions. Instructions and transfers are
+counted under the lens, in guests: counts are exact, so each commit is executed once. A guest has all that is kept of a
+build, and the program's libraries. Ctrl-C ends cleanly; `faultline resume` continues.")]
 pub(crate) struct Bisect {
     /// The old commit: a branch, tag or name, as git takes it
     #[arg(value_name = "OLD", allow_hyphen_values = false)]
@@ -25,14 +31,18 @@ pub(crate) struct Bisect {
     #[arg(value_name = "NEW")]
     pub(crate) new: String,
 
-    /// Command to measure, at the top of a build; it runs without a shell, and its time counts
+    /// Command to measure, at the top of a build; it runs without a shell. Under the lens, {threads} stands for the number of threads
     #[arg(value_name = "COMMAND", last = true, required = true)]
     pub(crate) command: Vec<String>,
+
+    /// What is measured: time on this host, or what the lens counts
+    #[arg(long, value_enum, value_name = "MEASURE", default_value = "time")]
+    pub(crate) measure: Measure,
 
     #[command(flatten)]
     pub(crate) building: Building,
 
-    /// Probability with which all that is said to be found is right
+    /// Probability with which all that is said to be found is right. Only for time: counts are exact
     #[arg(long, value_name = "PERCENT", default_value = "95%", value_parser = level)]
     pub(crate) level: f64,
 
@@ -40,23 +50,23 @@ pub(crate) struct Bisect {
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = margin)]
     pub(crate) least: f64,
 
-    /// Maximum number of executions of a commit in the search; as many again confirm a step
-    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(4..=10_000))]
-    pub(crate) repeats: u32,
+    /// Maximum number of executions of a commit in the search; as many again confirm a step. Only for time [default: 60]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..=10_000))]
+    pub(crate) repeats: Option<u32>,
 
     /// Also search stretches with equal ends, for changes that cancel each other
     #[arg(long)]
     pub(crate) thorough: bool,
 
-    /// Copies of the command that run at once
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count)]
-    pub(crate) tasks: u32,
+    /// Copies of the command that run at once. Only for time [default: 1]
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) tasks: Option<u32>,
 
-    /// Whether to bind each copy to a CPU of its own [default: each, where the system can]
+    /// Whether to bind each copy to a CPU of its own. Only for time [default: each, where the system can]
     #[arg(long, value_enum, value_name = "POLICY")]
     pub(crate) pin: Option<Pin>,
 
-    /// Seed of the random order [default: random, and saved]
+    /// Seed of the random order, and of guests [default: random, and saved; under the lens 1]
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
 
@@ -74,4 +84,54 @@ pub(crate) struct Bisect {
 
     #[command(flatten)]
     pub(crate) conduct: Conduct,
+
+    #[command(flatten)]
+    pub(crate) guest: Guest,
+
+    #[command(flatten)]
+    pub(crate) model: Model,
+}
+
+/// What a search compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Measure {
+    /// The time of the command
+    Time,
+    /// Instructions that it executes
+    Instructions,
+    /// Transfers of cache lines between CPUs
+    Transfers,
+}
+
+/// The guest in which commits are counted.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Only for instructions and transfers")]
+pub(crate) struct Guest {
+    /// Number of threads; the guest has a CPU for each, and one for the thread that starts them [default: 8]
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) threads: Option<u32>,
+
+    /// Count the whole run and ignore region marks
+    #[arg(long)]
+    pub(crate) whole: bool,
+
+    /// Count the kernel too, not only the program
+    #[arg(long)]
+    pub(crate) kernel_too: bool,
+
+    /// Add a file or directory of this host; can be repeated. PATH=GUESTPATH puts it elsewhere in the guest
+    #[arg(long, value_name = "PATH[=GUESTPATH]", value_parser = with)]
+    pub(crate) with: Vec<With>,
+
+    /// Set an environment variable of the program; can be repeated. It otherwise has PATH, HOME and TMPDIR
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    pub(crate) env: Vec<(String, String)>,
+
+    /// The kernel's image [default: that of FAULTLINE_KERNEL, otherwise the newest in /boot]
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) kernel: Option<PathBuf>,
+
+    /// Memory of the guest in MiB [default: depends on the number of CPUs and on the files]
+    #[arg(long, value_name = "MIB")]
+    pub(crate) memory: Option<u64>,
 }

@@ -333,7 +333,7 @@ fn budget(text: &str) -> Result<Budget, String> {
     })
 }
 
-fn with(text: &str) -> Result<With, String> {
+pub(super) fn with(text: &str) -> Result<With, String> {
     let (source, place) = match text.split_once('=') {
         Some((source, place)) => (source, Some(PathBuf::from(place))),
         None => (text, None),
@@ -351,7 +351,7 @@ fn directory(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-fn variable(text: &str) -> Result<(String, String), String> {
+pub(super) fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("write it NAME=VALUE".to_owned()),

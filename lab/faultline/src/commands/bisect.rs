@@ -1,12 +1,14 @@
 //! `faultline bisect`
 
+use super::lens::under::modelled;
 use super::{building, measuring, present};
-use crate::arguments::bisect::Bisect;
+use crate::arguments::bisect::{Bisect, Measure};
 use crate::failure::Failure;
 use crate::places;
-use faultline_history::bisect::BisectRequest;
+use faultline_experiment::lens::BuildsRequest;
+use faultline_history::bisect::{BisectRequest, MeasureRequest};
 use faultline_model::drill::{DrillSettings, Noise};
-use faultline_model::plan::PinPolicy;
+use faultline_model::plan::{Count, PinPolicy};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -15,11 +17,14 @@ pub(crate) fn bisect(arguments: &Bisect, db: Option<&Path>) -> Result<ExitCode, 
     if conduct.output.is_some() {
         return Err(present::no_page());
     }
-    let places = places::for_measuring(conduct, db)?;
     let request = request(arguments)?;
+    let places = places::for_lens(conduct, &arguments.model, db)?;
     let concluded = measuring::conduct(conduct, &places, |lab| faultline_history::bisect::bisect(&request, lab))?;
     Ok(measuring::status(concluded.as_ref()))
 }
+
+/// Maximum number of executions of a commit in a search by time.
+const REPEATS: u32 = 60;
 
 fn request(arguments: &Bisect) -> Result<BisectRequest, Failure> {
     Ok(BisectRequest {
@@ -30,18 +35,59 @@ fn request(arguments: &Bisect) -> Result<BisectRequest, Failure> {
         recipe: building::recipe(&arguments.building)?,
         command: arguments.command.clone(),
         search: DrillSettings {
-            noise: Noise::Any,
+            noise: if arguments.measure == Measure::Time { Noise::Any } else { Noise::None },
             level: arguments.level,
             least: arguments.least,
-            most_blocks: arguments.repeats,
+            most_blocks: arguments.repeats.unwrap_or(REPEATS),
             layouts: 0,
             thorough: arguments.thorough,
         },
-        pin: arguments.pin.map_or(PinPolicy::Each, Into::into),
-        tasks: arguments.tasks,
+        measure: measure(arguments)?,
         limit_ms: arguments.conduct.limit_ms(),
         seed: arguments.seed,
         label: arguments.label.clone(),
         gate: arguments.gate.then(|| arguments.inconclusive.into()),
     })
+}
+
+/// What is measured. Fails if options are given that do not apply to it.
+fn measure(arguments: &Bisect) -> Result<MeasureRequest, Failure> {
+    let builds = builds(arguments);
+    let (what, word) = match arguments.measure {
+        Measure::Time if builds != BuildsRequest::default() => {
+            return Err(Failure::usage(
+                "options of guests and of the modelled machine do not apply to time, which is measured on this host",
+                "`--measure transfers` or `--measure instructions` counts in guests",
+            ));
+        }
+        Measure::Time => {
+            let pin = arguments.pin.map_or(PinPolicy::Each, Into::into);
+            return Ok(MeasureRequest::Time { pin, tasks: arguments.tasks.unwrap_or(1) });
+        }
+        Measure::Instructions => (Count::Instructions, "instructions"),
+        Measure::Transfers => (Count::Transfers, "transfers"),
+    };
+    let only_for_time = [
+        ("--repeats", arguments.repeats.is_some(), "counts are exact, so each commit is executed once"),
+        ("--tasks", arguments.tasks.is_some(), "`--threads` takes the number of threads"),
+        ("--pin", arguments.pin.is_some(), "a guest has a CPU for each thread"),
+    ];
+    match only_for_time.into_iter().find(|(_, is_given, _)| *is_given) {
+        Some((option, _, why)) => Err(Failure::usage(format!("{option} does not apply to {word}"), why)),
+        None => Ok(MeasureRequest::Count { what, request: Box::new(builds) }),
+    }
+}
+
+fn builds(arguments: &Bisect) -> BuildsRequest {
+    let guest = &arguments.guest;
+    BuildsRequest {
+        threads: guest.threads,
+        whole: guest.whole,
+        with: guest.with.clone(),
+        environment: guest.env.clone(),
+        kernel_too: guest.kernel_too,
+        kernel: guest.kernel.clone(),
+        memory_mib: guest.memory,
+        model: modelled(&arguments.model),
+    }
 }

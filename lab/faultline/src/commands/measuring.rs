@@ -79,8 +79,8 @@ fn show(conclusion: &Conclusion, conduct: &Conduct) -> Result<(), Failure> {
         Some(HeldTo::Comparison(gate)) => {
             failure::warn(&faultline_report::comparison_gate(&gate, &output::style()).trim_end());
         }
-        Some(HeldTo::Search { gate, line }) => {
-            failure::warn(&faultline_report::drill_gate(&gate, line, &output::style()).trim_end());
+        Some(HeldTo::Search { gate, search }) => {
+            failure::warn(&faultline_report::drill_gate(&gate, search, &output::style()).trim_end());
         }
         None => {}
     }

@@ -68,6 +68,8 @@ fn step(step: &DrillStep, level: f64) -> Option<Finding<'_>> {
             Some(Finding::SlowerStep(step))
         }
         Some(change) if change.high < 1.0 => None,
+        // A ratio to 0 is no number.
+        None if step.values.is_some_and(|[before, after]| before < after) => Some(Finding::SlowerStep(step)),
         _ => Some(Finding::Undirected(step)),
     }
 }
@@ -145,6 +147,7 @@ mod tests {
             probability: 0.99,
             confirmed: true,
             change: change.map(|(ratio, high)| Change { ratio, low: 0.5, high, units: 8 }),
+            values: None,
             label: StepLabel::Undecided,
             under_layouts: None,
             of_surroundings: None,
@@ -172,6 +175,12 @@ mod tests {
         let slope = Slope { from: 0, to: 3, ratio: 1.01 };
         assert_eq!(opens(&Drill { slopes: vec![slope], ..nothing() }), (false, false));
         assert_eq!(opens(&Drill { steps: vec![step_of(Some((1.001, 1.1)))], ..nothing() }), (false, false));
+    }
+
+    #[test]
+    fn a_count_that_was_0_before_closes_it() {
+        let from_0 = DrillStep { values: Some([0.0, 7.0]), probability: 1.0, ..step_of(None) };
+        assert_eq!(opens(&Drill { steps: vec![from_0], ..nothing() }), (false, false));
     }
 
     #[test]

@@ -27,8 +27,9 @@ pub struct LensSettings {
 /// What was counted and with which files, so that a resume finds them and detects changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LensAgain {
-    /// The program, or the kernel's image.
-    pub subject: SavedFile,
+    /// The program, or the kernel's image; `None` if there are many programs, built from commits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<SavedFile>,
     /// The lens's plugin.
     pub plugin: SavedFile,
     /// The kernel as an ELF file with debugging information, if given.
@@ -64,8 +65,9 @@ pub struct ProgramGuest {
     /// Directories of the host with debug files, besides the system's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub debug_directories: Vec<String>,
-    /// SHA-256 of all files, in hexadecimal.
-    pub files_sha256: String,
+    /// SHA-256 of all files, in hexadecimal; `None` if there are many programs, built from commits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files_sha256: Option<String>,
 }
 
 /// A file, and the hash of its contents.

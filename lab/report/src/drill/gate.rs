@@ -1,45 +1,56 @@
 //! What a gate found of a search along a line, in words: whether it is open, then a line for each thing that closes it or is worth knowing. No line is
 //! folded: logs of CI are searched line by line.
 
-use super::{at, change_words, commit_words, probability, short};
+use super::quantity::Quantity;
+use super::{at, commit_words, probability, short, step_change};
 use crate::one_line::one_line;
 use crate::sheet::Sheet;
 use crate::style::{Style, Tone};
 use faultline_model::commit::CommitLine;
 use faultline_model::drill::DrillStep;
 use faultline_model::drill::gate::{DrillGate, Finding};
+use faultline_model::plan::LineSearch;
 
-/// What a gate found, for people. `line`: the commits that were searched.
-pub fn drill_gate(gate: &DrillGate<'_>, line: &CommitLine, style: &Style) -> String {
+/// What a gate found of a search, for people.
+pub fn drill_gate(gate: &DrillGate<'_>, search: &LineSearch, style: &Style) -> String {
+    told(gate, &search.line, Quantity::of(search), style)
+}
+
+fn told(gate: &DrillGate<'_>, line: &CommitLine, quantity: Quantity, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     let (tone, title) = match (gate.is_open(), gate.noted.is_empty()) {
-        (false, _) => (Tone::Bad, "gate: closed"),
-        (true, true) => (Tone::Good, "gate: open, no commit is known to have made it slower"),
-        (true, false) => {
-            (Tone::Middling, "gate: open, but the search is inconclusive: a commit may have made it slower")
-        }
+        (false, _) => (Tone::Bad, "gate: closed".to_owned()),
+        (true, true) => (Tone::Good, format!("gate: open, no commit is known {}", quantity.to_worsen())),
+        (true, false) => (
+            Tone::Middling,
+            format!("gate: open, but the search is inconclusive: a commit cannot be excluded {}", quantity.to_worsen()),
+        ),
     };
-    sheet.paragraph(Some(tone), "", title);
+    sheet.paragraph(Some(tone), "", &title);
     for found in &gate.closed_by {
-        sheet.line(&format!("  {}", words(found, line)));
+        sheet.line(&format!("  {}", words(found, line, quantity)));
     }
     for found in &gate.noted {
-        sheet.line(&format!("  passes: {}", words(found, line)));
+        sheet.line(&format!("  passes: {}", words(found, line, quantity)));
     }
     sheet.text
 }
 
-fn words(found: &Finding<'_>, line: &CommitLine) -> String {
+fn words(found: &Finding<'_>, line: &CommitLine, quantity: Quantity) -> String {
     match *found {
         Finding::SlowerStep(step) => {
-            let change =
-                step.change.as_ref().map_or_else(String::new, |change| format!(" by {}", change_words(change)));
-            format!("{}: slower{change}", step_words(step, line))
+            let change = match step_change(step) {
+                change if change.is_empty() => change,
+                change if quantity.is_exact() => format!(": {change}"),
+                change => format!(" by {change}"),
+            };
+            format!("{}: {}{change}", step_words(step, line), quantity.worse())
         }
         Finding::SlowerSlope(slope) => format!(
-            "{} … {}: slower by {}, but no step was found there",
+            "{} … {}: {} by {}, but no step was found there",
             short(line, slope.from),
             short(line, slope.to),
+            quantity.worse(),
             percent(slope.ratio - 1.0)
         ),
         Finding::UnusableEnd { end } => {
@@ -108,6 +119,7 @@ mod tests {
             probability: 0.99,
             confirmed: true,
             change,
+            values: None,
             label: StepLabel::Undecided,
             under_layouts: None,
             of_surroundings: None,
@@ -143,18 +155,34 @@ mod tests {
             "  not searched: 000000000000 is an end of the line and cannot be measured",
             "  not searched to the end: `faultline resume` continues",
         ];
-        assert_eq!(drill_gate(&gate, &line(), &Style::PLAIN).lines().collect::<Vec<_>>(), lines);
+        assert_eq!(told(&gate, &line(), Quantity::TIME, &Style::PLAIN).lines().collect::<Vec<_>>(), lines);
+    }
+
+    #[test]
+    fn counts_are_told_before_and_after() {
+        let told_of = |values: [f64; 2]| {
+            let [before, after] = values;
+            let ratio = after / before;
+            let change = (before > 0.0).then_some(Change { ratio, low: ratio, high: ratio, units: 1 });
+            let more = DrillStep { values: Some(values), ..step(change) };
+            let gate = DrillGate { closed_by: vec![Finding::SlowerStep(&more)], noted: Vec::new() };
+            told(&gate, &line(), Quantity::TRANSFERS, &Style::PLAIN)
+        };
+        let from_12 = told_of([12.0, 36.0]);
+        assert!(from_12.ends_with("  000000000000 (commit 2): more transfers: 12 → 36 (+200.0 %)\n"), "{from_12}");
+        let from_0 = told_of([0.0, 36.0]);
+        assert!(from_0.ends_with("  000000000000 (commit 2): more transfers: 0 → 36\n"), "{from_0}");
     }
 
     #[test]
     fn an_open_gate_says_what_it_does_not_know() {
         let open = DrillGate { closed_by: Vec::new(), noted: Vec::new() };
         assert_eq!(
-            drill_gate(&open, &line(), &Style::PLAIN),
+            told(&open, &line(), Quantity::TIME, &Style::PLAIN),
             "gate: open, no commit is known to have made it slower\n"
         );
         let noted = DrillGate { noted: vec![Finding::PerhapsMore { probability: 0.31 }], ..open };
-        let words = drill_gate(&noted, &line(), &Style::PLAIN);
+        let words = told(&noted, &line(), Quantity::TIME, &Style::PLAIN);
         assert!(words.starts_with("gate: open, but the search is inconclusive"), "{words}");
         assert!(words.contains("\n  passes: inconclusive: a step that was not found exists"), "{words}");
     }

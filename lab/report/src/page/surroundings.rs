@@ -8,7 +8,7 @@ use crate::sentences;
 use crate::style::UNICODE;
 use faultline_model::facts::FactValue;
 use faultline_model::lens::settings::LensSettings;
-use faultline_model::plan::{PinPolicy, RunKind, Settings, TimedSettings};
+use faultline_model::plan::{LineMeasure, PinPolicy, RunKind, Settings, TimedSettings};
 use faultline_model::record::RunHead;
 use faultline_model::subject::{SubjectIndex, SubjectKind};
 use faultline_model::summary::RunSummary;
@@ -95,7 +95,10 @@ fn rows(head: &RunHead) -> Vec<(&'static str, String)> {
         RunKind::Lens(lens) => lens_rows(head, lens, &tasks.join(", ")),
         RunKind::Timed(timed) => timed_rows(settings, timed, &tasks.join(", ")),
         RunKind::Comparison(comparison) => timed_rows(settings, &comparison.timed, &tasks.join(", ")),
-        RunKind::Drill(drill) => timed_rows(settings, &drill.timed, &tasks.join(", ")),
+        RunKind::Drill(drill) => match &drill.measure {
+            LineMeasure::Timed(timed) => timed_rows(settings, timed, &tasks.join(", ")),
+            LineMeasure::Counted(counted) => lens_rows(head, &counted.lens, &tasks.join(", ")),
+        },
     }
 }
 

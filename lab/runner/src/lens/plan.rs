@@ -60,8 +60,31 @@ pub fn plan_kernel(request: &LensRequest, workloads: &[WorkloadInfo]) -> Result<
 
 /// Plans a program with the name `name`. Fails if the numbers of threads or repeats are impossible.
 pub fn plan_program(request: &LensRequest, name: &str) -> Result<Plan, RequestError> {
-    let case = Case { workload: name.to_owned(), variant: PROGRAM.to_owned(), mode: TaskMode::Thread };
-    plan(request, &[case])
+    plan(request, &[case_of_program(name)])
+}
+
+/// A block that counts the programs of these subjects once each, in the order given. All have the seed `seed`, so that their counts can be compared. `name`: the
+/// programs' name; `ordinal`: that of the first item.
+pub fn block_of_programs(
+    subjects: &[SubjectIndex],
+    (name, threads): (&str, u32),
+    (block, ordinal): (u32, u32),
+    seed: u64,
+) -> Vec<PlanItem> {
+    let cell = Cell { case: case_of_program(name), tasks: threads };
+    let item = |(ordinal, &subject): (u32, &SubjectIndex)| PlanItem {
+        ordinal,
+        block,
+        subject,
+        cell: cell.clone(),
+        timing: None,
+        seed: Some(seed),
+    };
+    (ordinal..).zip(subjects).map(item).collect()
+}
+
+fn case_of_program(name: &str) -> Case {
+    Case { workload: name.to_owned(), variant: PROGRAM.to_owned(), mode: TaskMode::Thread }
 }
 
 /// Gives each item the seed of its block: block b has the request's seed + b. So two runs with the same seed have the same seeds block by block, and

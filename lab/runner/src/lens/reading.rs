@@ -80,12 +80,12 @@ fn nothing_counted(report: &RawReport) -> Option<String> {
 /// Operations of a program: per thread as the user said, or one in all. `None` for a workload, which counts its own.
 pub(super) fn program_operations(run: &PlannedRun<'_>, item: &PlanItem) -> Option<u64> {
     program(run, item)?;
-    Some(run.settings.lens()?.operations_per_task.map_or(1, |each| each.saturating_mul(item.cell.tasks.into())))
+    Some(run.settings.counting()?.operations_per_task.map_or(1, |each| each.saturating_mul(item.cell.tasks.into())))
 }
 
 /// Operations of each task of an item under the lens: the requested number, or the default; `None` without the lens.
 pub(crate) fn operations_of(run: &PlannedRun<'_>, item: &PlanItem) -> Option<u64> {
-    let asked = run.settings.lens()?.operations_per_task;
+    let asked = run.settings.counting()?.operations_per_task;
     let info = run.workloads.iter().find(|info| info.name == item.cell.case.workload);
     Some(asked.or(info.and_then(|info| info.lens_operations)).unwrap_or(USUAL_OPERATIONS))
 }

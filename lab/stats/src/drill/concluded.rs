@@ -12,7 +12,7 @@ const DETECTABLE_DEVIATIONS: f64 = 3.5 + 0.84;
 
 /// What is found, given all that is recorded. While the search goes on, it is what is known so far.
 pub fn concluded(evidence: &Evidence, settings: &DrillSettings) -> Drill {
-    let line = Line::new(evidence);
+    let line = Line::new(evidence, settings.noise);
     let known = Known::new(&line, settings);
     let further = for_ends(&line).unwrap_or_else(|| for_rest(&line, &known, settings));
     let (trials, unusable) = line.trials();
@@ -48,6 +48,7 @@ fn step(line: &Line, settings: &DrillSettings, known: &Known, gap: &Gap) -> Dril
         probability: gap.probability,
         confirmed: sides.is_confirmed(),
         change: sides.plain_change(),
+        values: sides.exact_values(),
         label: sides.label(),
         under_layouts: sides.under_layouts(),
         of_surroundings: sides.of_surroundings(),

@@ -33,7 +33,7 @@ pub(super) struct Place {
     pub(super) position: u32,
     /// What is measured for it.
     pub(super) build: Build,
-    /// Logarithm, comparable with those of other places.
+    /// Logarithm, comparable with those of other places; -∞ of an exact value of 0.
     pub(super) level: f64,
     pub(super) variance: f64,
 }
@@ -91,8 +91,8 @@ impl Known {
         };
         let places: Vec<Place> = measured.iter().map(place).collect();
         let gap = |pair: &[Place]| {
-            let change = (pair[1].level - pair[0].level).abs();
-            let differs = change > 0.0 && change >= least_log(settings);
+            let (before, after) = (pair[0].level, pair[1].level);
+            let differs = before != after && (after - before).abs() >= least_log(settings);
             let verdict = if differs { Verdict::Differs } else { Verdict::Same };
             Gap { left: pair[0], right: pair[1], probability: f64::from(u8::from(differs)), verdict }
         };

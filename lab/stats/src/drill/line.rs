@@ -1,6 +1,6 @@
 //! What is recorded of a line, by position and by build.
 
-use faultline_model::drill::{Build, Evidence, TrialResult};
+use faultline_model::drill::{Build, Evidence, Noise, TrialResult};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Executions of a build without any value after which it counts as unusable.
@@ -17,7 +17,7 @@ pub(super) enum State {
     Usable(Build),
 }
 
-/// An execution: its block and, unless it failed, the logarithm of its value.
+/// An execution: its block and, unless it failed, the logarithm of its value: -∞ of an exact value of 0.
 pub(super) type Execution = (u32, Option<f64>);
 
 /// A line by position and by build.
@@ -29,12 +29,14 @@ pub(super) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    pub(super) fn new(evidence: &'a Evidence) -> Self {
+    /// `noise`: how values vary.
+    pub(super) fn new(evidence: &'a Evidence, noise: Noise) -> Self {
+        let is_value = |value: &f64| value.is_finite() && (*value > 0.0 || (*value == 0.0 && noise == Noise::None));
         let trials = evidence.trials.iter().map(|trial| ((trial.position, trial.surroundings), trial.result)).collect();
         let mut executions: BTreeMap<Build, Vec<Execution>> = BTreeMap::new();
         let mut positions_by_block: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
         for measured in &evidence.measured {
-            let value = measured.value.filter(|value| *value > 0.0 && value.is_finite()).map(f64::ln);
+            let value = measured.value.filter(is_value).map(f64::ln);
             executions.entry(measured.build).or_default().push((measured.block, value));
             positions_by_block.entry(measured.block).or_default().insert(measured.build.position);
         }
@@ -79,6 +81,11 @@ impl<'a> Line<'a> {
     /// Whether a build has a value.
     pub(super) fn has_value(&self, build: Build) -> bool {
         self.executions(build).iter().any(|(_, value)| value.is_some())
+    }
+
+    /// A build's first value as it was measured.
+    pub(super) fn value(&self, build: Build) -> Option<f64> {
+        self.evidence.measured.iter().filter(|measured| measured.build == build).find_map(|measured| measured.value)
     }
 
     /// The mean logarithm of a build's values in each block that has any.

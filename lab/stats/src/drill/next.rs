@@ -21,7 +21,7 @@ const STRETCHES: u32 = 16;
 
 /// What to do next, given all that is recorded.
 pub fn next(evidence: &Evidence, settings: &DrillSettings) -> Next {
-    let line = Line::new(evidence);
+    let line = Line::new(evidence, settings.noise);
     for_ends(&line).unwrap_or_else(|| for_rest(&line, &Known::new(&line, settings), settings))
 }
 

@@ -6,7 +6,7 @@ use crate::progress::{Standing, standings};
 use crate::repeat::Repeat;
 use faultline_model::drill::{Build, Drill, Evidence, Measured, Next, Trial, TrialResult, Unusable};
 use faultline_model::outcome::{GuestFailure, Outcome};
-use faultline_model::plan::{LineSearch, PlanItem};
+use faultline_model::plan::{LineMeasure, LineSearch, PlanItem};
 use faultline_model::record::{Attempt, RunRecord};
 use faultline_model::subject::{BuildResult, Subject, SubjectIndex};
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ fn evidence(record: &RunRecord, search: &LineSearch) -> Evidence {
             (_, result) => result,
         };
         evidence.trials.push(Trial { position, surroundings: 0, result });
-        evidence.measured.extend(own.filter_map(|(item, standing)| measured(record, position, item, standing)));
+        evidence.measured.extend(own.filter_map(|(item, standing)| measured(record, search, position, item, standing)));
     }
     evidence
 }
@@ -75,13 +75,107 @@ fn why(attempt: &Attempt) -> Unusable {
 }
 
 /// An execution that has ended.
-fn measured(record: &RunRecord, position: u32, item: &PlanItem, standing: &Standing<'_>) -> Option<Measured> {
+fn measured(
+    record: &RunRecord,
+    search: &LineSearch,
+    position: u32,
+    item: &PlanItem,
+    standing: &Standing<'_>,
+) -> Option<Measured> {
     let value = match standing {
-        Standing::Done(attempt) => {
-            Repeat::of(about(&record.workloads, item).style, item.block, attempt).map(|repeat| repeat.value)
-        }
+        Standing::Done(attempt) => match &search.measure {
+            LineMeasure::Timed(_) => {
+                Repeat::of(about(&record.workloads, item).style, item.block, attempt).map(|repeat| repeat.value)
+            }
+            LineMeasure::Counted(counted) => {
+                attempt.reading.as_ref().map(|reading| reading.per_operation(counted.what.of(&reading.totals)))
+            }
+        },
         Standing::Failed(_) => None,
         Standing::Skipped | Standing::Left => return None,
     };
     Some(Measured { build: Build::plain(position, 0), block: item.block, value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lens::example;
+    use faultline_model::commit::{CommitInfo, CommitLine};
+    use faultline_model::drill::{DrillSettings, Noise};
+    use faultline_model::plan::{Count, CountedSettings, RunKind};
+    use faultline_model::recipe::Recipe;
+    use faultline_model::subject::Commit;
+
+    /// A line of five commits, of which some were tried, in that order: positions, and transfers per operation.
+    fn searched(what: Count, tried: &[(u32, f64)]) -> RunRecord {
+        let cells: Vec<(u32, f64)> = tried.iter().map(|&(_, transfers)| (2, transfers)).collect();
+        let mut record = example::record(&cells);
+        let id = |position: u32| format!("{position:040}");
+        let RunKind::Lens(lens) = record.settings.kind.clone() else { panic!() };
+        let commit = |position| CommitInfo {
+            id: id(position),
+            tree: String::new(),
+            parents: Vec::new(),
+            committed_s: 0,
+            author: String::new(),
+            subject: String::new(),
+        };
+        record.head.settings.kind = RunKind::Drill(Box::new(LineSearch {
+            measure: LineMeasure::Counted(Box::new(CountedSettings { what, lens })),
+            search: DrillSettings {
+                noise: Noise::None,
+                level: 0.95,
+                least: 0.02,
+                most_blocks: 60,
+                layouts: 0,
+                thorough: false,
+            },
+            repository: "/repository".to_owned(),
+            work: None,
+            line: CommitLine { commits: (0..5).map(commit).collect() },
+            recipe: Recipe {
+                command: Vec::new(),
+                environment: Vec::new(),
+                limit_s: 1,
+                kept: Vec::new(),
+                is_clean: false,
+            },
+            command: vec!["./load".to_owned()],
+            gate: None,
+        }));
+        let subject = record.head.subjects[0].clone();
+        let of = |&(position, _): &(u32, f64)| Subject {
+            commit: Some(Commit { id: id(position), repository: None }),
+            build: Some(BuildResult::Built),
+            ..subject.clone()
+        };
+        record.head.subjects = tried.iter().map(of).collect();
+        for (number, item) in (0..).zip(&mut record.plan) {
+            item.subject = SubjectIndex(number);
+        }
+        record
+    }
+
+    #[test]
+    fn one_count_of_each_commit_leads_to_the_step() {
+        let mut tried = vec![(0, 1.0), (4, 9.0)];
+        assert_eq!(
+            next_of_record(&searched(Count::Transfers, &tried)),
+            Some(Next::Try { position: 2, surroundings: 0 })
+        );
+        tried.extend([(2, 1.0), (3, 9.0)]);
+        let record = searched(Count::Transfers, &tried);
+        assert_eq!(next_of_record(&record), Some(Next::Nothing));
+        let found = conclude_record(&record).unwrap();
+        assert_eq!((found.steps.len(), found.executions), (1, 4), "{found:?}");
+        assert_eq!((found.steps[0].candidates.as_slice(), found.steps[0].values), (&[3][..], Some([1.0, 9.0])));
+    }
+
+    #[test]
+    fn the_count_that_was_asked_for_is_compared() {
+        let record = searched(Count::Instructions, &[(0, 1.0), (4, 9.0)]);
+        assert_eq!(next_of_record(&record), Some(Next::Nothing));
+        assert!(conclude_record(&record).unwrap().steps.is_empty());
+    }
 }

@@ -138,11 +138,16 @@ impl<'a> Sides<'a> {
     /// The change as measured: in blocks of the sides alone; of exact values, by the search.
     pub(super) fn plain_change(&self) -> Option<Change> {
         match self.settings.noise {
-            Noise::None => {
-                let ratio = self.searched.exp();
-                Some(Change { ratio, low: ratio, high: ratio, units: 1 })
-            }
+            Noise::None => exact_change(self.searched),
             Noise::Any => self.change(self.plain, 1.0 - self.settings.level),
+        }
+    }
+
+    /// The values before and after, if values are exact.
+    pub(super) fn exact_values(&self) -> Option<[f64; 2]> {
+        match self.settings.noise {
+            Noise::None => Some([self.line.value(self.plain[0])?, self.line.value(self.plain[1])?]),
+            Noise::Any => None,
         }
     }
 
@@ -214,10 +219,7 @@ impl<'a> Sides<'a> {
         let differences: Vec<f64> = self.differences(from, to).into_values().collect();
         match self.settings.noise {
             Noise::Any => shift(differences, error),
-            Noise::None => {
-                let ratio = differences.first()?.exp();
-                Some(Change { ratio, low: ratio, high: ratio, units: 1 })
-            }
+            Noise::None => exact_change(*differences.first()?),
         }
     }
 
@@ -239,6 +241,12 @@ impl<'a> Sides<'a> {
         };
         (0..self.settings.layouts).filter_map(of).collect()
     }
+}
+
+/// A difference of logarithms of exact values as a ratio; `None` if that is no number, because the value before was 0.
+fn exact_change(difference: f64) -> Option<Change> {
+    let ratio = difference.exp();
+    ratio.is_finite().then_some(Change { ratio, low: ratio, high: ratio, units: 1 })
 }
 
 /// The shift of differences of logarithms as a ratio with its interval; `None` of too few.

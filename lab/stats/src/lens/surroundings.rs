@@ -32,7 +32,7 @@ pub(crate) fn differing(a: &RunRecord, b: &RunRecord) -> Vec<Surrounding> {
 
 /// Whether both runs count the same program or kernel, with the same arguments.
 pub(crate) fn is_same_subject(a: &RunRecord, b: &RunRecord) -> bool {
-    let hash = |record: &RunRecord| Some(record.settings.lens()?.again.as_ref()?.subject.sha256.clone());
+    let hash = |record: &RunRecord| Some(record.settings.lens()?.again.as_ref()?.subject.as_ref()?.sha256.clone());
     let words = |record: &RunRecord| match &record.subject(SubjectIndex::A)?.what {
         SubjectKind::Kernel { command_line, .. } => Some(vec![command_line.clone()]),
         SubjectKind::Program { argv } => Some(argv.clone()),
@@ -90,7 +90,7 @@ mod tests {
     fn run() -> RunRecord {
         let mut record = seeded(&[(2, 1, 1.0)]);
         lens(&mut record).again = Some(Box::new(LensAgain {
-            subject: file("kernel"),
+            subject: Some(file("kernel")),
             plugin: file("plugin"),
             vmlinux: None,
             directory: None,
@@ -165,7 +165,7 @@ mod tests {
             let what = SubjectKind::Kernel { image: "/elsewhere".into(), command_line: "quiet".into() };
             record.head.subjects[0].what = what;
         }));
-        assert!(!same_after(|record| lens(record).again.as_mut().unwrap().subject = file("another")));
+        assert!(!same_after(|record| lens(record).again.as_mut().unwrap().subject = Some(file("another"))));
         assert!(!same_after(|record| {
             let what = SubjectKind::Kernel { image: "/boot/vmlinuz".into(), command_line: "quiet more".into() };
             record.head.subjects[0].what = what;

@@ -57,7 +57,7 @@ mod tests {
         let times =
             CostTimes { instruction_ps: 1, same_cache_ns: 1, same_socket_ns: 1, other_socket_ns: 1, memory_ns: 1 };
         LensAgain {
-            subject: file.clone(),
+            subject: Some(file.clone()),
             plugin: file,
             vmlinux: None,
             directory: None,

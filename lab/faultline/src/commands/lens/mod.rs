@@ -5,7 +5,7 @@ mod compare;
 mod kernel;
 mod program;
 mod types;
-mod under;
+pub(in crate::commands) mod under;
 
 use crate::arguments::lens::Lens;
 use crate::failure::Failure;

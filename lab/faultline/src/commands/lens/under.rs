@@ -1,6 +1,6 @@
 //! The settings that programs and kernels under the lens share, from arguments.
 
-use crate::arguments::lens::UnderLens as Arguments;
+use crate::arguments::lens::{Model, UnderLens as Arguments};
 use crate::failure::Failure;
 use crate::places;
 use faultline_experiment::lens::{Gates, ModelRequest, UnderLens};
@@ -12,14 +12,7 @@ pub(super) fn request(arguments: &Arguments, places: &Places, operations: Option
     let Arguments { counting, conduct, model, gates } = arguments;
     let baseline = gates.baseline.as_deref().map(|run| find_run(run, places)).transpose()?;
     Ok(UnderLens {
-        model: ModelRequest {
-            sockets: model.sockets,
-            cpus_per_cache: model.cpus_per_cache,
-            costs: model.costs.clone(),
-            caches: model.cache.bounds(),
-            quantum: model.quantum,
-            private_quantum: model.private_quantum,
-        },
+        model: modelled(model),
         gates: Gates { budgets: gates.budgets.clone(), baseline },
         repeats: counting.repeats,
         seed: counting.seed,
@@ -29,6 +22,18 @@ pub(super) fn request(arguments: &Arguments, places: &Places, operations: Option
         label: counting.label.clone(),
         commit: counting.commit.clone(),
     })
+}
+
+/// The modelled machine.
+pub(in crate::commands) fn modelled(model: &Model) -> ModelRequest {
+    ModelRequest {
+        sockets: model.sockets,
+        cpus_per_cache: model.cpus_per_cache,
+        costs: model.costs.clone(),
+        caches: model.cache.bounds(),
+        quantum: model.quantum,
+        private_quantum: model.private_quantum,
+    }
 }
 
 /// The paths. Fails if a default one cannot be determined.

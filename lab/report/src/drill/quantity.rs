@@ -1,0 +1,60 @@
+//! What was measured of each commit, in words.
+
+use faultline_model::plan::{Count, LineSearch};
+
+/// What was measured: a count of the lens, or time if `None`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Quantity(Option<Count>);
+
+impl Quantity {
+    pub(super) fn of(search: &LineSearch) -> Self {
+        Quantity(search.measure.counted().map(|counted| counted.what))
+    }
+
+    /// Whether each execution of a build has the same value.
+    pub(super) fn is_exact(self) -> bool {
+        self.0.is_some()
+    }
+
+    /// With an article.
+    pub(super) fn name(self) -> &'static str {
+        match self.0 {
+            None => "the time",
+            Some(Count::Instructions) => "the instructions",
+            Some(Count::Transfers) => "the transfers of cache lines",
+        }
+    }
+
+    /// The heading of the column with changes.
+    pub(super) fn change(self) -> &'static str {
+        match self.0 {
+            None => "change of time",
+            Some(Count::Instructions) => "instructions",
+            Some(Count::Transfers) => "transfers",
+        }
+    }
+
+    /// What a program is after a change for the worse.
+    pub(super) fn worse(self) -> &'static str {
+        match self.0 {
+            None => "slower",
+            Some(Count::Instructions) => "more instructions",
+            Some(Count::Transfers) => "more transfers",
+        }
+    }
+
+    /// What no commit did if a gate is open.
+    pub(super) fn to_worsen(self) -> &'static str {
+        match self.0 {
+            None => "to have made it slower",
+            Some(Count::Instructions) => "to have added instructions",
+            Some(Count::Transfers) => "to have added transfers",
+        }
+    }
+}
+
+#[cfg(test)]
+impl Quantity {
+    pub(super) const TIME: Self = Quantity(None);
+    pub(super) const TRANSFERS: Self = Quantity(Some(Count::Transfers));
+}
