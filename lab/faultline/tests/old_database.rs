@@ -21,7 +21,7 @@ const SHOWN: [(&str, &str, Option<&str>); 5] = [
     ("2", include_str!("old_database/show-2.txt"), Some(include_str!("old_database/show-2.json"))),
     ("3", include_str!("old_database/show-3.txt"), Some(include_str!("old_database/show-3.json"))),
     ("4", include_str!("old_database/show-4.txt"), Some(include_str!("old_database/show-4.json"))),
-    // The subject of a lens run has another place in the JSON since, and its table has a column and a loss more.
+    // The subject of a lens run has another place in the JSON since, and its table has a column more and no prediction.
     ("5", include_str!("old_database/show-5.txt"), None),
 ];
 

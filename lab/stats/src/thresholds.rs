@@ -67,6 +67,9 @@ pub const LENS_FIT_ERROR: f64 = 0.15;
 /// Share of the busy time in which at least two CPUs have to be busy.
 pub const LENS_OVERLAP: f64 = 0.50;
 
+/// Share of the time from which on a rate is not predicted, if what this time follows from is not known.
+pub const LENS_UNKNOWN: f64 = 0.25;
+
 /// Difference in transfers per operation between two runs that counts as none.
 pub const LENS_CHANGE_TRANSFERS: f64 = 0.02;
 

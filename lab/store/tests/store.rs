@@ -310,6 +310,7 @@ fn reading() -> Reading {
         untyped: None,
         by_type: None,
         callers: None,
+        spent: None,
         predicted_ns: 12.5,
         totals,
         cpus: Vec::new(),

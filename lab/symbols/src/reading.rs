@@ -50,6 +50,7 @@ pub fn name_reading(raw: RawReport, names: &dyn Names, operations: NonZeroU64) -
         by_type,
         callers,
         overlap: Some(overlap),
+        spent: raw.spent,
         code: addresses.into_iter().filter_map(|address| Some((address, names.code(address)?))).collect(),
     }
 }

@@ -33,6 +33,57 @@ impl Costs {
     }
 }
 
+/// What takes time besides instructions and transfers, in clocks. It decides how fast a program is, and which CPU is first. Without it, and with
+/// CPUs that never keep a line, counts are those that can be derived on paper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Delays {
+    /// An atomic read-modify-write, also of a line that the CPU has.
+    pub atomic: u64,
+    /// For how long a CPU keeps a line that it got while others want it.
+    pub hold: u64,
+    /// From a halted CPU's interrupt to its first instruction.
+    pub wake: u64,
+    /// An interrupt: from its cause to its handler.
+    pub interrupt: u64,
+    /// From user mode to the kernel and back.
+    pub entry: u64,
+}
+
+/// The times of [`Delays`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DelayTimes {
+    /// An atomic read-modify-write of a line that the CPU has, in picoseconds.
+    pub atomic_ps: u32,
+    /// For how long a CPU keeps a line that it got while others want it, in nanoseconds.
+    pub hold_ns: u32,
+    /// Waking a halted CPU, in nanoseconds.
+    pub wake_ns: u32,
+    /// An interrupt from another CPU, in nanoseconds.
+    pub interrupt_ns: u32,
+    /// From user mode to the kernel and back, in nanoseconds.
+    pub entry_ns: u32,
+}
+
+impl DelayTimes {
+    /// Orders of magnitude, for tables without measured times.
+    pub const USUAL: DelayTimes =
+        DelayTimes { atomic_ps: 5000, hold_ns: 60, wake_ns: 5000, interrupt_ns: 1000, entry_ns: 50 };
+
+    /// The times in clocks, rounded. An instruction of 0 ps counts as one of 1 ps.
+    pub fn clocks(&self, instruction_ps: u32) -> Delays {
+        let instruction_ps = u64::from(instruction_ps).max(1);
+        let clocks = |ps: u64| (ps + instruction_ps / 2) / instruction_ps;
+        let of_ns = |ns: u32| clocks(u64::from(ns) * 1000);
+        Delays {
+            atomic: clocks(self.atomic_ps.into()),
+            hold: of_ns(self.hold_ns),
+            wake: of_ns(self.wake_ns),
+            interrupt: of_ns(self.interrupt_ns),
+            entry: of_ns(self.entry_ns),
+        }
+    }
+}
+
 /// The times of one machine, from which costs are computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CostTable {
@@ -50,6 +101,8 @@ pub struct CostTable {
     pub other_socket_ns: u32,
     /// Time of a line from memory, in nanoseconds.
     pub memory_ns: u32,
+    /// What else takes time on this machine; `None` if it was not measured.
+    pub delays: Option<DelayTimes>,
 }
 
 impl Default for CostTable {
@@ -101,6 +154,7 @@ static PRESETS: &[CostTable] = &[
         same_socket_ns: 27,
         other_socket_ns: 120,
         memory_ns: 90,
+        delays: None,
     },
     CostTable {
         name: Cow::Borrowed("xeon-cascade-lake"),
@@ -113,6 +167,7 @@ static PRESETS: &[CostTable] = &[
         same_socket_ns: 47,
         other_socket_ns: 134,
         memory_ns: 90,
+        delays: None,
     },
     CostTable {
         name: Cow::Borrowed("xeon-ice-lake"),
@@ -125,6 +180,7 @@ static PRESETS: &[CostTable] = &[
         same_socket_ns: 51,
         other_socket_ns: 108,
         memory_ns: 90,
+        delays: None,
     },
     CostTable {
         name: Cow::Borrowed("epyc-milan"),
@@ -137,6 +193,7 @@ static PRESETS: &[CostTable] = &[
         same_socket_ns: 107,
         other_socket_ns: 197,
         memory_ns: 110,
+        delays: None,
     },
 ];
 
@@ -154,11 +211,21 @@ mod tests {
             same_socket_ns: 0,
             other_socket_ns: 3,
             memory_ns: u32::MAX - 15,
+            delays: None,
         };
         let costs = table.costs();
         assert_eq!((costs.same_cache, costs.same_socket, costs.other_socket), (125, 1, 8));
         assert_eq!(costs.memory, u64::from(u32::MAX - 15) * 10 / 4);
         assert_eq!(CostTable { instruction_ps: 0, ..table }.costs().same_cache, 50_000);
+    }
+
+    #[test]
+    fn delays_become_clocks_to_the_nearest_and_may_be_none() {
+        let times = DelayTimes { atomic_ps: 999, hold_ns: 0, wake_ns: u32::MAX, interrupt_ns: 1, entry_ns: 2 };
+        let none = times.clocks(2000);
+        assert_eq!((none.atomic, none.hold, none.interrupt, none.entry), (0, 0, 1, 1));
+        assert_eq!(times.clocks(0).wake, u64::from(u32::MAX) * 1000);
+        assert_eq!(DelayTimes { atomic_ps: 1000, ..times }.clocks(2000).atomic, 1);
     }
 
     #[test]

@@ -53,7 +53,7 @@ mod word;
 
 pub use access::{Access, Context, Kind, LINE_BYTES, Part, Work};
 pub use cache::{Caches, CachesError};
-pub use costs::{CostTable, Costs};
+pub use costs::{CostTable, Costs, DelayTimes, Delays};
 pub use cpu::{Cpu, Disturbance};
 pub use grant::Grant;
 pub use machine::Machine;

@@ -4,7 +4,7 @@
 use crate::region_end::RegionEnd;
 use crate::selection::{CodeRange, Selection};
 use crate::turns::Quanta;
-use faultline_coherence::{Caches, CachesError, CostTable, Machine, Topology, TopologyError};
+use faultline_coherence::{Caches, CachesError, CostTable, DelayTimes, Delays, Machine, Topology, TopologyError};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -21,6 +21,8 @@ pub(crate) struct Arguments {
     pub(crate) quanta: Quanta,
     /// The cost of an instruction and of a transfer.
     pub(crate) costs: CostTable,
+    /// What else takes time; none where transfers are to be counted as they would be on paper.
+    pub(crate) delays: Option<DelayTimes>,
     /// Size of each CPU's cache; none if it is unbounded.
     pub(crate) caches: Option<Caches>,
     /// The path of the report.
@@ -68,6 +70,8 @@ pub(crate) enum ArgumentError {
     HalfACache,
     #[error("say_end and go_on: neither can be without the other")]
     HalfAnEnd,
+    #[error("atomic_ps, hold_ns, wake_ns, interrupt_ns and entry_ns: all of them, or none")]
+    SomeDelays,
     #[error("instruction_ps=0: an instruction takes some time")]
     NoTime,
     #[error(transparent)]
@@ -76,7 +80,7 @@ pub(crate) enum ArgumentError {
     Caches(#[from] CachesError),
 }
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 24] = [
     "cpus",
     "sockets",
     "cpus_per_cache",
@@ -87,6 +91,11 @@ const KEYS: [&str; 19] = [
     "same_socket_ns",
     "other_socket_ns",
     "memory_ns",
+    "atomic_ps",
+    "hold_ns",
+    "wake_ns",
+    "interrupt_ns",
+    "entry_ns",
     "cache_lines",
     "cache_ways",
     "output",
@@ -141,6 +150,7 @@ impl Arguments {
             cpus_per_cache,
             quanta: quanta(quantum("quantum")?, quantum("private_quantum")?, usual)?,
             costs: costs(count)?,
+            delays: delays(count)?,
             caches: match given("cache_lines") {
                 Some(UNBOUNDED) if given("cache_ways").is_none() => None,
                 _ => Some(caches(count("cache_lines")?, count("cache_ways")?)?),
@@ -172,6 +182,11 @@ impl Arguments {
         Ok(())
     }
 
+    /// What takes time besides instructions and transfers, in clocks.
+    pub(crate) fn delays(&self) -> Delays {
+        self.delays.map(|times| times.clocks(self.costs.instruction_ps)).unwrap_or_default()
+    }
+
     /// The machine to count on. Fails if the cache size is invalid.
     pub(crate) fn machine(&self) -> Result<Machine, ArgumentError> {
         Ok(Machine::with(self.topology, self.costs.costs(), self.caches)?)
@@ -190,6 +205,24 @@ fn costs(count: impl Fn(&'static str) -> Result<Option<u32>, ArgumentError>) -> 
         ..table
     };
     if costs.instruction_ps == 0 { Err(ArgumentError::NoTime) } else { Ok(costs) }
+}
+
+/// All five, or none.
+fn delays(
+    count: impl Fn(&'static str) -> Result<Option<u32>, ArgumentError>,
+) -> Result<Option<DelayTimes>, ArgumentError> {
+    let keys = ["atomic_ps", "hold_ns", "wake_ns", "interrupt_ns", "entry_ns"];
+    let mut times = [None; 5];
+    for (time, key) in times.iter_mut().zip(keys) {
+        *time = count(key)?;
+    }
+    match times {
+        [None, None, None, None, None] => Ok(None),
+        [Some(atomic_ps), Some(hold_ns), Some(wake_ns), Some(interrupt_ns), Some(entry_ns)] => {
+            Ok(Some(DelayTimes { atomic_ps, hold_ns, wake_ns, interrupt_ns, entry_ns }))
+        }
+        _ => Err(ArgumentError::SomeDelays),
+    }
 }
 
 fn caches(lines: Option<u32>, ways: Option<u32>) -> Result<Caches, ArgumentError> {
@@ -263,6 +296,10 @@ mod tests {
         assert_eq!((far.costs.other_socket_ns, far.caches), (130, Some(Caches { lines: 512, ways: 8 })));
         assert_eq!(kernel(&["cache_lines=unbounded"]).caches, None);
         assert_eq!((arguments.most_samples, kernel(&["samples=0"]).most_samples), (4096, 0));
+        assert_eq!(arguments.delays(), Delays::default());
+        let all = ["atomic_ps=250", "hold_ns=2", "wake_ns=3", "interrupt_ns=4", "entry_ns=5", "instruction_ps=500"];
+        let clocks = Delays { atomic: 1, hold: 4, wake: 6, interrupt: 8, entry: 10 };
+        assert_eq!(kernel(&all).delays(), clocks);
     }
 
     #[test]
@@ -294,6 +331,10 @@ mod tests {
         assert_eq!(
             refused(&["cpus=2", "output=r", "cache_lines=unbounded", "cache_ways=8"]),
             "cache_lines=unbounded: not a whole number"
+        );
+        assert_eq!(
+            refused(&["cpus=2", "output=r", "hold_ns=9"]),
+            "atomic_ps, hold_ns, wake_ns, interrupt_ns and entry_ns: all of them, or none"
         );
         assert!(refused(&["cpus=2", "output=r", "instruction_ps=0"]).starts_with("instruction_ps=0: "));
         assert!(refused(&["cpu=8"]).starts_with("cpu: no such argument; there are cpus, "));

@@ -100,7 +100,8 @@ extern "C" fn instrument(first: usize, second: usize) {
             }
             if is_first && !(length == 1 && instruction::is_repeated(bytes)) {
                 let is_counted = lens.arguments.selection.counts(address);
-                let start = BlockStart { instructions: length as u32, is_counted, shows };
+                let is_user = address < KERNEL;
+                let start = BlockStart { instructions: length as u32, is_counted, is_user, shows };
                 lens.qemu.on_block(block, on_block_in_turn, start.pack());
             }
             is_first = false;
@@ -109,8 +110,8 @@ extern "C" fn instrument(first: usize, second: usize) {
                 Some(Mark::End) => lens.qemu.on_instruction(instruction, on_end, 0),
                 None => {}
             }
-            if instruction::waits(bytes) {
-                lens.qemu.on_instruction(instruction, on_wait, 0);
+            if instruction::pauses(bytes) || instruction::halts(bytes) {
+                lens.qemu.on_instruction(instruction, on_wait, usize::from(instruction::halts(bytes)));
             }
             let is_atomic = instruction::is_atomic(bytes);
             let site = Site { address, is_atomic }.pack();
@@ -147,7 +148,7 @@ extern "C" fn on_first_begin(_cpu: c_uint, _data: *mut c_void) {
     if let Some(lens) = LENS.get()
         && lens.arm()
     {
-        if lens.arguments.selection.counts(KERNEL) {
+        if lens.arguments.selection.counts(KERNEL) || lens.arguments.delays.is_some() {
             lens.handlers.get_or_init(|| inspector::interrupt_handlers(lens.arguments.topology.cpus()));
         }
         lens.qemu.reset(lens.id, on_reset);
@@ -177,9 +178,10 @@ extern "C" fn on_pause(_cpu: c_uint, _data: *mut c_void) {
     guest_clock::note_pause();
 }
 
-extern "C" fn on_wait(_cpu: c_uint, _data: *mut c_void) {
+/// `halts`: 0 for a pause.
+extern "C" fn on_wait(_cpu: c_uint, halts: *mut c_void) {
     if let Some(lens) = LENS.get() {
-        lens.wait(running_cpu(lens));
+        lens.wait(running_cpu(lens), !halts.is_null());
     }
 }
 
@@ -248,6 +250,8 @@ extern "C" fn on_exit(_: usize, _: usize) {
         regions: lens.regions(),
         // SAFETY: this is the exit callback.
         times: unsafe { lens.pace.times() },
+        // SAFETY: this is the exit callback.
+        spent: unsafe { lens.pace.spent() },
         // SAFETY: this is the exit callback.
         clocks: (0..counters.len()).map(|cpu| unsafe { lens.pace.clock(cpu) }).collect(),
         counters,

@@ -23,6 +23,8 @@ pub(crate) struct Counter {
     capacity_misses: (u64, u64),
     /// Interrupts that the CPU is in. Change it with [`Counter::change_context`] only.
     nest: Nest,
+    /// Its last block was code of user space.
+    was_user: bool,
     /// An atomic instruction has loaded from this address and will store to it.
     store_to_come: Option<(Site, u64)>,
 }
@@ -38,6 +40,7 @@ impl Counter {
             apart: (0, 0),
             capacity_misses: (0, 0),
             nest: Nest::default(),
+            was_user: false,
             store_to_come: None,
         }
     }
@@ -56,6 +59,12 @@ impl Counter {
             let here = (self.instructions, self.accesses);
             (self.instructions, self.accesses) = std::mem::replace(&mut self.apart, here);
         }
+    }
+
+    /// A block begins. Returns whether the CPU has come from user mode into the kernel.
+    #[inline]
+    pub(crate) fn enters_kernel(&mut self, is_user: bool) -> bool {
+        std::mem::replace(&mut self.was_user, is_user) && !is_user
     }
 
     /// Instructions and accesses of a part.

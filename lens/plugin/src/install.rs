@@ -11,7 +11,7 @@ use crate::pace::Pace;
 use crate::qemu::{Info, Missing, PluginId, Qemu};
 use crate::registers::Registers;
 use crate::scheduler::{NoTurns, Scheduler};
-use crate::turns::Grain;
+use crate::turns::{Grain, Turns};
 use std::ffi::{CStr, c_char, c_int};
 use std::io;
 use std::path::PathBuf;
@@ -87,7 +87,8 @@ fn install(id: PluginId, info: &Info, target: &str, arguments: &[&str]) -> Resul
         .map_err(|error| InstallError::Output(arguments.output.clone(), error))?;
     let qemu = Qemu::find(info.version)?;
     let machine = arguments.machine()?;
-    let pace = Pace::new(cpus.into(), grain(&arguments), Scheduler::find(cpus.into())?);
+    let turns = Turns::new(cpus.into(), grain(&arguments)).with(arguments.delays());
+    let pace = Pace::new(turns, Scheduler::find(cpus.into())?);
     let parts = MachineParts { icount: Icount::find()?, housekeeping: Housekeeping::find()? };
     let registers = Registers::find()?;
     LENS.set(Lens::new(qemu, id, arguments, machine, pace, parts, registers)).map_err(|_| InstallError::Twice)?;

@@ -19,9 +19,9 @@ pub(crate) fn mark(bytes: &[u8]) -> Option<Mark> {
     }
 }
 
-/// Whether a CPU that executes it has nothing to do for now: `pause`, `hlt`, `mwait`.
-pub(crate) fn waits(bytes: &[u8]) -> bool {
-    pauses(bytes) || matches!(bytes, [0xf4] | [0x0f, 0x01, 0xc9])
+/// Whether a CPU that executes it sleeps until an interrupt comes: `hlt`, `mwait`.
+pub(crate) fn halts(bytes: &[u8]) -> bool {
+    matches!(bytes, [0xf4] | [0x0f, 0x01, 0xc9])
 }
 
 /// Whether an instruction is `pause`, with which loops wait.
@@ -85,7 +85,8 @@ mod tests {
 
     #[test]
     fn instructions_that_wait_are_told_from_others() {
-        assert!(waits(&[0xf3, 0x90]) && waits(&[0xf4]) && waits(&[0x0f, 0x01, 0xc9]));
+        assert!(pauses(&[0xf3, 0x90]) && halts(&[0xf4]) && halts(&[0x0f, 0x01, 0xc9]));
+        let waits = |bytes| pauses(bytes) || halts(bytes);
         assert!(!waits(&[0x90])); // nop
         assert!(!waits(&[0x0f, 0x01, 0xc8])); // monitor
         assert!(!waits(&[0xf3, 0xa4])); // rep movsb

@@ -68,6 +68,8 @@ pub(crate) struct BlockStart {
     pub(crate) instructions: u32,
     /// Its code is counted.
     pub(crate) is_counted: bool,
+    /// It is code of user space.
+    pub(crate) is_user: bool,
     /// What it shows of the interrupts that its CPU is in.
     pub(crate) shows: Shows,
 }
@@ -85,17 +87,19 @@ pub(crate) enum Shows {
 impl BlockStart {
     /// Packs it into the word that QEMU passes back.
     pub(crate) fn pack(self) -> usize {
-        (self.instructions as usize) << 3 | (self.shows as usize) << 1 | usize::from(self.is_counted)
+        let flags = (self.shows as usize) << 2 | usize::from(self.is_user) << 1 | usize::from(self.is_counted);
+        (self.instructions as usize) << 4 | flags
     }
 
     /// From a word that [`BlockStart::pack`] made.
     pub(crate) fn unpack(word: usize) -> Self {
-        let shows = match word >> 1 & 3 {
+        let shows = match word >> 2 & 3 {
             0 => Shows::Nothing,
             1 => Shows::Handler,
             _ => Shows::User,
         };
-        BlockStart { instructions: (word >> 3) as u32, is_counted: word & 1 != 0, shows }
+        let (is_counted, is_user) = (word & 1 != 0, word & 2 != 0);
+        BlockStart { instructions: (word >> 4) as u32, is_counted, is_user, shows }
     }
 }
 
@@ -161,7 +165,7 @@ impl Lens {
 
     /// Whether interrupts are recognised. They are not if the kernel is not counted.
     pub(crate) fn knows_interrupts(&self) -> bool {
-        self.handlers.get().is_some_and(Option::is_some)
+        self.arguments.selection.counts(KERNEL) && self.handlers.get().is_some_and(Option::is_some)
     }
 
     /// What a block at an address shows of the interrupts that its CPU is in.
@@ -239,10 +243,18 @@ impl Lens {
         }
         // SAFETY: this thread runs the CPU; see `CounterCell`.
         let counter = unsafe { &mut *cell.0.get() };
+        if counter.enters_kernel(block.is_user) {
+            // SAFETY: as above.
+            unsafe { self.pace.turns.lend() }.pay_entry();
+        }
         // A refused block has shown nothing yet: it does so when it runs.
         match block.shows {
             Shows::Nothing => {}
-            Shows::Handler => counter.change_context(Nest::enter),
+            Shows::Handler => {
+                counter.change_context(Nest::enter);
+                // SAFETY: as above.
+                unsafe { self.pace.turns.lend() }.pay_interrupt();
+            }
             Shows::User => counter.change_context(Nest::leave_kernel),
         }
         if block.is_counted {
@@ -270,10 +282,10 @@ impl Lens {
     }
 
     /// A CPU is about to pause or to halt.
-    pub(crate) fn wait(&self, cpu: u32) {
+    pub(crate) fn wait(&self, cpu: u32, halts: bool) {
         if self.counting_cell(cpu).is_some() {
             // SAFETY: this is a CPU's callback, and what is lent is given back at once.
-            unsafe { self.pace.turns.lend() }.wait(cpu as usize);
+            unsafe { self.pace.turns.lend() }.wait(cpu as usize, halts);
         }
     }
 
@@ -316,6 +328,9 @@ impl Lens {
         let Some(kind) = counter.kind(site, name, is_store) else { return };
         let is_counted = self.arguments.selection.counts(site.address);
         counter.accesses += u64::from(is_counted);
+        if kind == Kind::Atomic {
+            turns.pay_atomic();
+        }
         if turns.has_settled(cpu as usize, name, size, kind != Kind::Read) {
             return;
         }
@@ -338,11 +353,11 @@ impl Lens {
         if cost != 0 && is_counted && access.context.work() == Work::Operation {
             self.sample(counter, cpu, site);
         }
-        turns.pay(cost);
+        let line = place.address / LINE_BYTES;
+        turns.pay(cost, line, kind != Kind::Read);
         let settled = &mut turns.settled;
         counter.cpu.evicted().iter().for_each(|&gone| settled.forget(cpu as usize, gone));
         counter.cpu.disturbed().for_each(|disturbance| settled.disturb(cpu as usize, disturbance));
-        let line = place.address / LINE_BYTES;
         // Its second part may have asked a question about the next line, which the next access has to answer.
         if place.address % LINE_BYTES + u64::from(size) > LINE_BYTES {
             settled.forget(cpu as usize, line + 1);
@@ -412,7 +427,7 @@ mod tests {
     fn the_start_of_a_block_fits_a_word() {
         for shows in [Shows::Nothing, Shows::Handler, Shows::User] {
             for (instructions, is_counted) in [(0, false), (1, true), (512, false), (u32::MAX, true)] {
-                let start = BlockStart { instructions, is_counted, shows };
+                let start = BlockStart { instructions, is_counted, is_user: !is_counted, shows };
                 assert_eq!(BlockStart::unpack(start.pack()), start);
             }
         }

@@ -24,6 +24,7 @@ mod event_word;
 mod gates;
 mod guest_clock;
 mod guest_time;
+mod holds;
 mod housekeeping;
 mod icount;
 mod inspector;

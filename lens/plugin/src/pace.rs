@@ -4,7 +4,7 @@
 use crate::one_thread::OneThread;
 use crate::overlap::Times;
 use crate::scheduler::Scheduler;
-use crate::turns::{Grain, Turns};
+use crate::turns::{Spent, Turns};
 
 /// How CPUs are kept in step.
 pub(crate) struct Pace {
@@ -15,9 +15,9 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// For a machine with that many CPUs.
-    pub(crate) fn new(cpus: usize, grain: Grain, scheduler: Scheduler) -> Self {
-        Pace { turns: OneThread::new(Turns::new(cpus, grain)), scheduler }
+    /// With the CPUs' clocks, and what ends their turns.
+    pub(crate) fn new(turns: Turns, scheduler: Scheduler) -> Self {
+        Pace { turns: OneThread::new(turns), scheduler }
     }
 
     /// Begins stepping.
@@ -45,6 +45,15 @@ impl Pace {
     pub(crate) unsafe fn times(&self) -> Times {
         // SAFETY: as the caller promises; it is given back at once.
         unsafe { self.turns.lend() }.overlap.times()
+    }
+
+    /// What the clocks were spent on.
+    ///
+    /// # Safety
+    /// Call it in a callback of a CPU or at exit.
+    pub(crate) unsafe fn spent(&self) -> Spent {
+        // SAFETY: as the caller promises; it is given back at once.
+        unsafe { self.turns.lend() }.spent()
     }
 
     /// A CPU's clock.

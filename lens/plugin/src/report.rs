@@ -6,6 +6,7 @@ use crate::arguments::Arguments;
 use crate::counter::Counter;
 use crate::overlap::Times;
 use crate::samples::{Sample, Samples};
+use crate::turns::Spent;
 use faultline_coherence::{
     AccessKey, Cause, Count, CpuId, Distance, LINE_BYTES, LineReport, Machine, Report, SiteReport, Tally, WORD_BYTES,
     Work,
@@ -26,6 +27,7 @@ pub(crate) struct Facts<'a> {
     /// Number of regions of interest begun; 0 if no mark was seen.
     pub(crate) regions: u32,
     pub(crate) times: Times,
+    pub(crate) spent: Spent,
     /// By CPU.
     pub(crate) clocks: Vec<u64>,
     /// By CPU.
@@ -67,6 +69,7 @@ pub(crate) fn to_json(facts: &Facts<'_>) -> Value {
         "predicted_time_ns": u128::from(time) * u128::from(facts.arguments.costs.instruction_ps) / 1000,
         "busy_time": facts.times.busy,
         "overlapping_time": facts.times.overlapping,
+        "spent": spent(facts, busiest_line),
         "totals": totals(facts, Work::Operation, &report),
         "cpus": cpus(facts, &counted),
         "lines_moved": report.lines.len(),
@@ -160,8 +163,29 @@ fn machine(arguments: &Arguments) -> Value {
         "same_socket_ns": arguments.costs.same_socket_ns,
         "other_socket_ns": arguments.costs.other_socket_ns,
         "memory_ns": arguments.costs.memory_ns,
+        "atomic_ps": arguments.delays.map(|delays| delays.atomic_ps),
+        "hold_ns": arguments.delays.map(|delays| delays.hold_ns),
+        "wake_ns": arguments.delays.map(|delays| delays.wake_ns),
+        "interrupt_ns": arguments.delays.map(|delays| delays.interrupt_ns),
+        "entry_ns": arguments.delays.map(|delays| delays.entry_ns),
         "cache_lines": arguments.caches.map(|caches| caches.lines),
         "cache_ways": arguments.caches.map(|caches| caches.ways),
+    })
+}
+
+/// Clocks of all CPUs together, by what they were spent on. The rest are instructions, and time in which CPUs waited or were idle.
+fn spent(facts: &Facts<'_>, busiest_line: u64) -> Value {
+    let Spent { transfers, holds, atomics, wakes, interrupts, entries, times_woken, times_interrupted } = facts.spent;
+    json!({
+        "transfers": transfers,
+        "holds": holds,
+        "atomics": atomics,
+        "wakes": wakes,
+        "interrupts": interrupts,
+        "entries": entries,
+        "times_woken": times_woken,
+        "times_interrupted": times_interrupted,
+        "busiest_line": busiest_line,
     })
 }
 

@@ -23,9 +23,14 @@
 //! found.
 //!
 //! When all CPUs are idle, nothing happens until the next timer. The virtual time then skips ahead to it.
+//!
+//! With [`Delays`] the clocks follow hardware more closely. A CPU that got a line keeps its turn for as long as it would keep the line,
+//! and a CPU that wants the line waits for as long ([`Holds`]). Atomic operations, interrupts, entries into the kernel, and waking up take time.
 
+use crate::holds::Holds;
 use crate::overlap::Overlap;
 use crate::settled::Settled;
+use faultline_coherence::Delays;
 
 /// How far a CPU may run ahead of the slowest busy one, in clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,14 +83,35 @@ pub(crate) struct Turns {
     is_told_at_once: bool,
     /// It pauses or halts, and has not begun another block since.
     is_waiting: bool,
+    /// It halts, likewise.
+    is_halting: bool,
     /// Number of turns so far.
     turns: u64,
     virtual_time: u64,
     cpus: Box<[Stand]>,
+    delays: Delays,
+    holds: Holds,
+    spent: Spent,
     /// Accesses that CPUs may repeat.
     pub(crate) settled: Settled,
     /// When CPUs were busy.
     pub(crate) overlap: Overlap,
+}
+
+/// Clocks of all CPUs together, by what they were spent on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Spent {
+    /// Transfers and capacity misses.
+    pub(crate) transfers: u64,
+    /// Waiting for a line that another CPU keeps.
+    pub(crate) holds: u64,
+    pub(crate) atomics: u64,
+    pub(crate) wakes: u64,
+    pub(crate) interrupts: u64,
+    pub(crate) entries: u64,
+    /// How often a halted CPU was woken, and how often an interrupt was begun, if interrupts are recognised.
+    pub(crate) times_woken: u64,
+    pub(crate) times_interrupted: u64,
 }
 
 /// The state of a CPU after its last turn.
@@ -98,6 +124,8 @@ struct Stand {
     turn_before: u64,
     /// It paused or halted at its end.
     waits: bool,
+    /// It halted, and has not been woken yet.
+    is_halted: bool,
     /// From this clock on the private quantum applies.
     private_from: u64,
 }
@@ -118,17 +146,32 @@ impl Turns {
             is_ending: false,
             is_told_at_once: false,
             is_waiting: false,
+            is_halting: false,
             turns: 0,
             virtual_time: 0,
             cpus: vec![Stand::default(); cpus].into(),
+            delays: Delays::default(),
+            holds: Holds::default(),
+            spent: Spent::default(),
             settled: Settled::new(cpus),
             overlap: Overlap::new(),
         }
     }
 
+    /// With these delays.
+    pub(crate) fn with(self, delays: Delays) -> Self {
+        Turns { delays, ..self }
+    }
+
+    /// What the clocks were spent on so far.
+    pub(crate) fn spent(&self) -> Spent {
+        self.spent
+    }
+
     /// Begins stepping. Which CPUs are busy follows from their turns. What was settled before is not any more.
     pub(crate) fn begin(&mut self) {
         self.settled.clear();
+        self.holds.clear();
         self.forget_turns();
     }
 
@@ -171,9 +214,10 @@ impl Turns {
     }
 
     /// A CPU is about to pause or to halt, which ends its turn.
-    pub(crate) fn wait(&mut self, cpu: usize) {
+    pub(crate) fn wait(&mut self, cpu: usize, halts: bool) {
         if cpu == self.current {
             self.is_waiting = true;
+            self.is_halting = halts;
             // Its next block does not belong to this turn, even if no other CPU had a turn in between.
             self.limit = 0;
         }
@@ -190,16 +234,59 @@ impl Turns {
         self.current == cpu && self.settled.has(cpu, address, size, writes)
     }
 
-    /// Adds the cost of an access of the current CPU: 0, or that of a transfer.
+    /// Adds the cost of an access of the current CPU: 0, or that of a transfer. `writes`: it got the line to write.
     #[inline]
-    pub(crate) fn pay(&mut self, cost: u64) {
+    pub(crate) fn pay(&mut self, cost: u64, line: u64, writes: bool) {
+        if cost != 0 {
+            self.pay_transfer(cost, line, writes);
+        }
+    }
+
+    fn pay_transfer(&mut self, cost: u64, line: u64, writes: bool) {
+        self.spent.transfers += cost;
+        let hold = self.delays.hold;
+        if hold != 0 {
+            let free_from = self.holds.free_from(line, self.current, |cpu| self.cpus[cpu].clock);
+            let wait = free_from.saturating_sub(self.clock);
+            self.spent.holds += wait;
+            self.clock += wait;
+        }
         self.clock += cost;
-        if let Grain::Fine(quanta) = self.grain
-            && cost != 0
-        {
-            self.limit = self.limit.min(self.slowest_other);
+        if hold != 0 && writes {
+            self.holds.put(line, self.current, self.clock.saturating_add(hold));
+        }
+        if let Grain::Fine(quanta) = self.grain {
+            self.limit = match hold {
+                0 => self.limit.min(self.slowest_other),
+                _ if self.slowest_other == u64::MAX => self.limit,
+                // As long as it would keep the line, but not ahead of the others by more than that and the transfer.
+                _ => {
+                    let kept = self.clock.min(self.slowest_other.saturating_add(cost)).saturating_add(hold);
+                    self.slowest_other.max(kept)
+                }
+            };
             self.private_from = self.clock.saturating_add(quanta.private);
         }
+    }
+
+    /// The current CPU executes an atomic read-modify-write.
+    #[inline]
+    pub(crate) fn pay_atomic(&mut self) {
+        self.clock += self.delays.atomic;
+        self.spent.atomics += self.delays.atomic;
+    }
+
+    /// The current CPU begins the handler of an interrupt.
+    pub(crate) fn pay_interrupt(&mut self) {
+        self.clock += self.delays.interrupt;
+        self.spent.interrupts += self.delays.interrupt;
+        self.spent.times_interrupted += 1;
+    }
+
+    /// The current CPU comes from user mode into the kernel.
+    pub(crate) fn pay_entry(&mut self) {
+        self.clock += self.delays.entry;
+        self.spent.entries += self.delays.entry;
     }
 
     /// A CPU's clock.
@@ -242,6 +329,7 @@ impl Turns {
             stand.private_from = self.private_from;
             // A CPU that was told at the start may have had no time to show that it waits; it keeps its previous state.
             stand.waits = self.is_waiting || self.is_told_at_once && stand.waits;
+            stand.is_halted |= self.is_halting;
             self.overlap.note(self.current, self.began, self.clock);
         }
     }
@@ -249,7 +337,7 @@ impl Turns {
     /// A CPU's turn begins.
     fn take_up(&mut self, cpu: usize) {
         let before = self.cpus[cpu];
-        self.is_waiting = false;
+        (self.is_waiting, self.is_halting) = (false, false);
         self.turns += 1;
         (self.cpus[cpu].turn, self.cpus[cpu].turn_before) = (self.turns, before.turn);
         (self.current, self.clock, self.private_from) = (cpu, before.clock, before.private_from);
@@ -265,6 +353,11 @@ impl Turns {
         } else if before.waits {
             let least_at_work = others.filter(|other| !other.waits).map(|other| other.clock).min();
             self.clock = self.clock.max(least_at_work.unwrap_or(0));
+        }
+        if std::mem::take(&mut self.cpus[cpu].is_halted) {
+            self.clock += self.delays.wake;
+            self.spent.wakes += self.delays.wake;
+            self.spent.times_woken += 1;
         }
         self.began = self.clock;
         let slowest = least.unwrap_or(self.clock).min(self.clock);
@@ -287,7 +380,7 @@ mod tests {
                 while let Some((cost, goes_on)) = block(cpu, turns.clock(cpu)) {
                     let ends = turns.advance(cpu, cost) != Step::Runs;
                     if !goes_on {
-                        turns.wait(cpu);
+                        turns.wait(cpu, true);
                     }
                     if ends || !goes_on {
                         break;
@@ -367,7 +460,7 @@ mod tests {
             // It halts: during its turn, or in the block in which it is told to end it.
             while turns.advance(0, 10) == Step::Runs {}
             turns.advance(1, cost);
-            turns.wait(1);
+            turns.wait(1, true);
             while turns.advance(0, 10) == Step::Runs {}
             let other = turns.clock(0);
             turns.advance(1, 10);
@@ -454,7 +547,7 @@ mod tests {
                 while turns.clock(cpu) < 1_000_000 {
                     let (instructions, cost) = block(cpu);
                     match turns.advance(cpu, instructions) {
-                        Step::Runs => turns.pay(cost),
+                        Step::Runs => turns.pay(cost, 0, true),
                         Step::Refused => break,
                         Step::Last => panic!("a fine turn ends before a block"),
                     }
@@ -480,13 +573,76 @@ mod tests {
                         if owner != cpu {
                             owner = cpu;
                             moves += 1;
-                            turns.pay(100);
+                            turns.pay(100, 0, true);
                         }
                     }
                 }
             }
             assert!(writes > 100 && moves == writes, "{cpus} CPUs: {moves} of {writes}");
         }
+    }
+
+    #[test]
+    fn a_cpu_that_keeps_a_line_writes_it_often_before_it_moves() {
+        let mut turns = Turns::new(2, FINE).with(Delays { hold: 400, ..Delays::default() });
+        turns.begin();
+        let (mut owner, mut writes, mut moves) = (usize::MAX, 0u64, 0u64);
+        for _ in 0..200 {
+            for cpu in 0..2 {
+                while turns.advance(cpu, 4) == Step::Runs {
+                    writes += 1;
+                    if owner != cpu {
+                        owner = cpu;
+                        moves += 1;
+                        turns.pay(100, 7, true);
+                    }
+                }
+            }
+        }
+        let each = writes / moves;
+        assert!((90..=110).contains(&each), "{each} writes for each transfer");
+        // The line is in one place at a time: a transfer and a hold, and then those of the other CPU.
+        let (time, took) = (turns.clock(0).max(turns.clock(1)), moves * 500);
+        assert!(time * 100 >= took * 95 && time * 100 <= took * 105, "{time} clocks, {moves} transfers");
+        let spent = turns.spent();
+        assert_eq!(spent.transfers, moves * 100);
+        assert!(spent.holds > 0);
+    }
+
+    #[test]
+    fn a_line_that_its_cpu_does_not_use_is_not_waited_for() {
+        let mut turns = Turns::new(2, FINE).with(Delays { hold: 400, ..Delays::default() });
+        turns.begin();
+        // Two that wait for each other pass it on at once.
+        for _ in 0..50 {
+            for cpu in 0..2 {
+                if turns.advance(cpu, 4) == Step::Runs {
+                    turns.pay(100, 7, true);
+                    turns.wait(cpu, false);
+                }
+            }
+        }
+        assert!(turns.clock(0).max(turns.clock(1)) <= 100 * 110, "{} {}", turns.clock(0), turns.clock(1));
+    }
+
+    #[test]
+    fn waking_an_interrupt_an_entry_and_an_atomic_take_their_time() {
+        let delays = Delays { atomic: 3, hold: 0, wake: 10_000, interrupt: 500, entry: 40 };
+        let mut turns = Turns::new(2, Grain::Coarse(1000)).with(delays);
+        turns.begin();
+        rounds(&mut turns, 3, |cpu, _| Some((10, cpu == 0)));
+        let before = turns.clock(1);
+        rounds(&mut turns, 1, |cpu, _| (cpu == 1).then_some((10, true)));
+        assert!(turns.clock(1) >= before + 10_000, "{before} {}", turns.clock(1));
+        let spent = turns.spent();
+        assert_eq!((spent.wakes, spent.times_woken), (spent.times_woken * 10_000, 3));
+        let clock = turns.clock(1);
+        turns.pay_atomic();
+        turns.pay_interrupt();
+        turns.pay_entry();
+        assert_eq!(turns.clock(1), clock + 543);
+        let after = turns.spent();
+        assert_eq!((after.atomics, after.interrupts, after.entries, after.times_interrupted), (3, 500, 40, 1));
     }
 
     #[test]
@@ -498,7 +654,7 @@ mod tests {
             for (cpu, blocks) in blocks.iter_mut().enumerate() {
                 while turns.advance(cpu, 10) == Step::Runs {
                     *blocks += 1;
-                    turns.pay(if cpu == 2 { 390 } else { 90 });
+                    turns.pay(if cpu == 2 { 390 } else { 90 }, 0, true);
                 }
             }
         }
@@ -526,7 +682,7 @@ mod tests {
         for _ in 0..100 {
             while turns.advance(0, 10) == Step::Runs {}
             if turns.advance(1, 5) == Step::Runs {
-                turns.wait(1);
+                turns.wait(1, true);
             }
         }
         assert!(

@@ -5,8 +5,8 @@ use crate::error::Error;
 use crate::places::Places;
 use crate::target::or_stopped;
 use crate::whole_file;
-use faultline_coherence::CostTable;
-use faultline_targets::host::ping_pong::{Nearness, Probe, Rounds, probe};
+use faultline_coherence::{CostTable, DelayTimes};
+use faultline_targets::host::ping_pong::{Delays, Nearness, Probe, Rounds, probe};
 use faultline_targets::{StopFlag, Target};
 use std::path::PathBuf;
 
@@ -69,5 +69,44 @@ fn table(probe: &Probe) -> CostTable {
         same_socket_ns: whole(same_socket),
         other_socket_ns: whole(other_socket),
         memory_ns: default.memory_ns.max(whole(same_cache)),
+        delays: Some(delays(&probe.delays, probe.instruction_ps, same_cache)),
+    }
+}
+
+/// Instructions of the call of the kernel that was measured, about.
+const CALL_INSTRUCTIONS: f64 = 100.0;
+
+/// Longest time for which a CPU is taken to keep a line, in transfers. Longer ones cannot be told apart by what was measured.
+const MOST_HOLD: f64 = 10.0;
+
+/// The delays for the model. If a CPU keeps a line for h, executes h/a atomic operations of the time a meanwhile, and the line then takes t to the other one, an operation
+/// takes c = (h + t)·a/h, so h = t·a/(c − a).
+fn delays(measured: &Delays, instruction_ps: f64, transfer_ns: f64) -> DelayTimes {
+    let Delays { atomic_ps, contended_ps, wake_ns, interrupt_ns, call_ns } = *measured;
+    let beyond_ps = (contended_ps - atomic_ps).max(atomic_ps / MOST_HOLD);
+    let whole = |value: f64| value.round().clamp(0.0, 1e9) as u32;
+    DelayTimes {
+        atomic_ps: whole(atomic_ps - instruction_ps),
+        hold_ns: whole(transfer_ns * atomic_ps / beyond_ps),
+        wake_ns: whole(wake_ns),
+        interrupt_ns: whole(interrupt_ns),
+        entry_ns: whole(call_ns - CALL_INSTRUCTIONS * instruction_ps / 1000.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_long_a_line_is_kept_follows_from_contended_operations() {
+        let measured =
+            Delays { atomic_ps: 5000.0, contended_ps: 6250.0, wake_ns: 4e4, interrupt_ns: 1500.0, call_ns: 100.0 };
+        let times = delays(&measured, 250.0, 20.0);
+        // Sixteen operations in 80 ns, then 20 ns for the transfer: 6.25 ns each.
+        assert_eq!(times.hold_ns, 80);
+        assert_eq!((times.atomic_ps, times.wake_ns, times.interrupt_ns, times.entry_ns), (4750, 40_000, 1500, 75));
+        let as_fast = Delays { contended_ps: 4000.0, ..measured };
+        assert_eq!(delays(&as_fast, 250.0, 20.0).hold_ns, 200);
     }
 }

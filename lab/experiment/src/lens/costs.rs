@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::places::Places;
-use faultline_coherence::CostTable;
+use faultline_coherence::{CostTable, DelayTimes};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -26,6 +26,19 @@ pub(super) struct Kept {
     same_socket_ns: u32,
     other_socket_ns: u32,
     memory_ns: u32,
+    /// None in files of older versions.
+    #[serde(default)]
+    delays: Option<KeptDelays>,
+}
+
+/// What else takes time, in its saved form.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct KeptDelays {
+    atomic_ps: u32,
+    hold_ns: u32,
+    wake_ns: u32,
+    interrupt_ns: u32,
+    entry_ns: u32,
 }
 
 /// The table with that name. Fails if there is none, or if the measured one cannot be read.
@@ -78,6 +91,10 @@ fn measured(places: &Places) -> Result<CostTable, Error> {
         same_socket_ns: kept.same_socket_ns,
         other_socket_ns: kept.other_socket_ns,
         memory_ns: kept.memory_ns,
+        delays: kept.delays.map(|kept| {
+            let KeptDelays { atomic_ps, hold_ns, wake_ns, interrupt_ns, entry_ns } = kept;
+            DelayTimes { atomic_ps, hold_ns, wake_ns, interrupt_ns, entry_ns }
+        }),
     })
 }
 
@@ -92,6 +109,10 @@ impl Kept {
             same_socket_ns: table.same_socket_ns,
             other_socket_ns: table.other_socket_ns,
             memory_ns: table.memory_ns,
+            delays: table.delays.map(|times| {
+                let DelayTimes { atomic_ps, hold_ns, wake_ns, interrupt_ns, entry_ns } = times;
+                KeptDelays { atomic_ps, hold_ns, wake_ns, interrupt_ns, entry_ns }
+            }),
         }
     }
 }

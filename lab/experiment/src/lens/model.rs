@@ -4,8 +4,8 @@ use super::costs;
 use super::request::{Gates, ModelRequest};
 use crate::error::Error;
 use crate::places::Places;
-use faultline_coherence::{Caches, CostTable, Machine, Topology};
-use faultline_model::lens::settings::{CacheBounds, CostTimes, LensAgain, LensSettings, SavedFile};
+use faultline_coherence::{Caches, CostTable, DelayTimes, Machine, Topology};
+use faultline_model::lens::settings::{CacheBounds, CostTimes, DelaySettings, LensAgain, LensSettings, SavedFile};
 use faultline_targets::counting::{MachineModel, Quanta};
 use std::path::PathBuf;
 
@@ -21,6 +21,8 @@ const PLUGIN_ENTRY: &[u8] = b"qemu_plugin_install\0";
 /// The machine, except for its number of CPUs. Fails if it is impossible.
 pub(super) fn machine(model: &ModelRequest, places: &Places) -> Result<MachineModel, Error> {
     let costs = costs::named(&model.costs, places)?;
+    let delays = model.predicts.then(|| costs.delays.unwrap_or(DelayTimes::USUAL));
+    let costs = CostTable { delays, ..costs };
     if let Some(caches) = model.caches {
         let one = Topology::new(1, 1, 1).map_err(|error| Error::usage(error.to_string(), "name other caches"))?;
         Machine::with(one, costs.costs(), Some(caches)).map_err(|error| {
@@ -77,7 +79,8 @@ pub(super) fn to_count_again(
     plugin: SavedFile,
     gates: &Gates,
 ) -> LensAgain {
-    let CostTable { instruction_ps, same_cache_ns, same_socket_ns, other_socket_ns, memory_ns, .. } = model.costs;
+    let CostTable { instruction_ps, same_cache_ns, same_socket_ns, other_socket_ns, memory_ns, delays, .. } =
+        model.costs;
     LensAgain {
         subject,
         plugin,
@@ -85,7 +88,14 @@ pub(super) fn to_count_again(
         directory: None,
         whole: false,
         memory_mib: None,
-        times: CostTimes { instruction_ps, same_cache_ns, same_socket_ns, other_socket_ns, memory_ns },
+        times: CostTimes {
+            instruction_ps,
+            same_cache_ns,
+            same_socket_ns,
+            other_socket_ns,
+            memory_ns,
+            delays: delays.map(|times| delay_settings(times, &model.costs.name)),
+        },
         cache: model.caches.map(|Caches { lines, ways }| CacheBounds { lines, ways }),
         baseline: gates.baseline.map(|run| run.0),
         guest: None,
@@ -94,7 +104,7 @@ pub(super) fn to_count_again(
 
 /// The machine of a resumed run.
 pub(super) fn again(settings: &LensSettings, again: &LensAgain) -> MachineModel {
-    let CostTimes { instruction_ps, same_cache_ns, same_socket_ns, other_socket_ns, memory_ns } = again.times;
+    let CostTimes { instruction_ps, same_cache_ns, same_socket_ns, other_socket_ns, memory_ns, delays } = again.times;
     MachineModel {
         sockets: settings.sockets,
         cpus_per_cache: settings.cpus_per_cache,
@@ -106,10 +116,23 @@ pub(super) fn again(settings: &LensSettings, again: &LensAgain) -> MachineModel 
             same_socket_ns,
             other_socket_ns,
             memory_ns,
+            delays: delays.map(delay_times),
         },
         caches: again.cache.map(|CacheBounds { lines, ways }| Caches { lines, ways }),
         quanta: Quanta { contended: settings.quantum, private: settings.private_quantum },
     }
+}
+
+/// What tables hold are orders of magnitude, unless they were measured here.
+fn delay_settings(times: DelayTimes, table: &str) -> DelaySettings {
+    let DelayTimes { atomic_ps, hold_ns, wake_ns, interrupt_ns, entry_ns } = times;
+    let is_measured = table == costs::MEASURED && times != DelayTimes::USUAL;
+    DelaySettings { is_measured, atomic_ps, hold_ns, wake_ns, interrupt_ns, entry_ns }
+}
+
+fn delay_times(saved: DelaySettings) -> DelayTimes {
+    let DelaySettings { atomic_ps, hold_ns, wake_ns, interrupt_ns, entry_ns, .. } = saved;
+    DelayTimes { atomic_ps, hold_ns, wake_ns, interrupt_ns, entry_ns }
 }
 
 /// The saved settings of a request. `operations`: those of each task, if given.

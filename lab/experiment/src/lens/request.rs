@@ -18,6 +18,8 @@ pub struct ModelRequest {
     pub cpus_per_cache: Option<u32>,
     /// Name of a table of costs, or [`super::MEASURED`].
     pub costs: String,
+    /// Predict rates: model how long CPUs keep lines, and what waking, interrupts, atomic operations and calls of the kernel take.
+    pub predicts: bool,
     /// Bounds of each CPU's own cache; `None` for caches without bounds.
     pub caches: Option<Caches>,
     /// How far a CPU may run ahead of the slowest soon after a transfer, in instructions.
@@ -32,6 +34,7 @@ impl Default for ModelRequest {
             sockets: 1,
             cpus_per_cache: None,
             costs: CostTable::DEFAULT.to_owned(),
+            predicts: false,
             caches: Some(Caches::DEFAULT),
             quantum: None,
             private_quantum: None,

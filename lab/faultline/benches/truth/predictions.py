@@ -9,12 +9,12 @@ LIMIT = "10m"
 
 
 def of_program(call, program, kind, numbers, costs):
-    words = ["lens", "program", "--threads-from", ",".join(map(str, numbers)), "--ops", str(TURNS), "--limit", LIMIT]
+    words = ["lens", "program", "--predict", "--threads-from", ",".join(map(str, numbers)), "--ops", str(TURNS), "--limit", LIMIT]
     return curves(call, [*words, *costs], ["--", program, kind, "{threads}", str(TURNS)])[0]
 
 
 def of_workloads(call, cases, numbers, costs):
-    words = ["lens", "kernel", *cases, "--cpus", ",".join(map(str, numbers))]
+    words = ["lens", "kernel", "--predict", *cases, "--cpus", ",".join(map(str, numbers))]
     return {f"{curve['workload']}:{curve['variant']}": points(curve) for curve in raw_curves(call, [*words, *costs], [])}
 
 
@@ -30,7 +30,7 @@ def points(curve):
     """By number of tasks: the predicted speed-up, or why there is none."""
     result = {}
     for point in curve["points"]:
-        why = [one["kind"] for one in point.get("withheld", [])] if point["speedup"] is None else []
+        why = (point.get("withheld") or {}).get("kind", "no rate for one CPU") if point["speedup"] is None else None
         result[point["cpus"]] = {"speedup": point["speedup"], "transfers": (point["transfers"] or {}).get("median"), "withheld": why}
     return result
 

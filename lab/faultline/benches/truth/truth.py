@@ -89,7 +89,7 @@ def show(costs, table):
     for row in table:
         times = row["times"]
         spread = f"{times['median_ns']:.3g} ({times['low_ns']:.3g} … {times['high_ns']:.3g})"
-        predicted, remark = "–", "withheld: " + ", ".join(row["withheld"])
+        predicted, remark = "–", f"withheld: {row['withheld']}"
         if row["predicted"] is not None:
             predicted, remark = f"{row['predicted']:.3g}", ""
             if scores.ratio(row["measured"], row["predicted"]) > scores.NEAR:

@@ -54,6 +54,10 @@ pub(crate) struct Model {
     #[arg(long, value_name = "NAME", default_value = faultline_coherence::CostTable::DEFAULT)]
     pub(crate) costs: String,
 
+    /// Predict rates: also model how long a CPU keeps a line, atomic operations, interrupts, waking and calls of the kernel. Counts are then of such a machine
+    #[arg(long)]
+    pub(crate) predict: bool,
+
     /// Size of each CPU's own cache, as LINESxWAYS: 16384x16 is 1 MiB, 16-way; or `unbounded`
     #[arg(long, value_name = "LINESxWAYS", value_parser = cache, default_value = DEFAULT_CACHE)]
     pub(crate) cache: Cache,

@@ -412,6 +412,9 @@ pub struct RawReport {
     pub busy_time: u64,
     /// Clocks in which at least two were.
     pub overlapping_time: u64,
+    /// What the clocks were spent on; `None` in reports of older plugins.
+    #[serde(default)]
+    pub spent: Option<Spent>,
     /// Sums.
     pub totals: Totals,
     /// By CPU.
@@ -438,6 +441,29 @@ pub struct RawReport {
     /// Functions that these processes generated, in the order in which each said so. The agent tells these too.
     #[serde(default)]
     pub generated: Vec<GeneratedCode>,
+}
+
+/// What the CPUs' clocks were spent on, in clocks of all CPUs together. The rest are instructions, and time in which CPUs waited or were idle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Spent {
+    /// Transfers, and lines from memory.
+    pub transfers: u64,
+    /// Waiting for a line that another CPU keeps.
+    pub holds: u64,
+    /// Atomic read-modify-writes.
+    pub atomics: u64,
+    /// Waking up.
+    pub wakes: u64,
+    /// From an interrupt's cause to its handler.
+    pub interrupts: u64,
+    /// From user mode to the kernel and back.
+    pub entries: u64,
+    /// How often a halted CPU was woken.
+    pub times_woken: u64,
+    /// How often an interrupt began, if interrupts were recognised.
+    pub times_interrupted: u64,
+    /// The costs of the busiest line's transfers, one after the other. These are elapsed clocks, however many CPUs wait.
+    pub busiest_line: u64,
 }
 
 /// The part that is read first.

@@ -4,7 +4,7 @@ use crate::lens::by_type::ByType;
 use crate::lens::callers::Callers;
 use crate::lens::data::{Code, Data};
 use crate::lens::raw::{
-    CpuTotals, CpuTransfers, LensMode, Machine, Problem, Scope, Site, SiteTransfers, Space, Totals,
+    CpuTotals, CpuTransfers, LensMode, Machine, Problem, Scope, Site, SiteTransfers, Space, Spent, Totals,
 };
 use crate::lens::untyped::Untyped;
 use serde::{Deserialize, Serialize};
@@ -136,6 +136,9 @@ pub struct Reading {
     /// When CPUs were busy at once; `None` in readings of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<Overlap>,
+    /// What the CPUs' clocks were spent on; `None` in readings of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spent>,
     /// Names of the instructions above, by address; those without a name are left out.
     pub code: BTreeMap<u64, Code>,
 }

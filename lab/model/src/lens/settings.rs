@@ -92,6 +92,26 @@ pub struct CostTimes {
     pub other_socket_ns: u32,
     /// A line from memory, in nanoseconds.
     pub memory_ns: u32,
+    /// What else takes time, if rates are predicted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delays: Option<DelaySettings>,
+}
+
+/// Times that only predictions need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DelaySettings {
+    /// They belong to the table of costs. Otherwise they are orders of magnitude.
+    pub is_measured: bool,
+    /// An atomic read-modify-write of a line that the CPU has, in picoseconds.
+    pub atomic_ps: u32,
+    /// For how long a CPU keeps a line that it got while others want it, in nanoseconds.
+    pub hold_ns: u32,
+    /// Waking a halted CPU.
+    pub wake_ns: u32,
+    /// An interrupt from another CPU.
+    pub interrupt_ns: u32,
+    /// From user mode to the kernel and back.
+    pub entry_ns: u32,
 }
 
 /// Bounds of a CPU's own cache.

@@ -113,10 +113,13 @@ pub struct LensPoint {
     pub faults: Option<f64>,
     /// Share of the time in which at least two CPUs were busy, of that in which one was: 0…1. `None` if it was not counted.
     pub overlap: Option<f64>,
-    /// Predicted operations per second, of all CPUs together.
+    /// Predicted operations per second, of all CPUs together. `None` without a figure, and if it is withheld.
     pub rate: Option<Estimate>,
     /// Predicted rate relative to that of the curve's smallest number of CPUs.
     pub speedup: Option<f64>,
+    /// Why there is no prediction, though there are counts; `None` if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<Said<Withheld>>,
     /// Transfers per operation of each repeat, in the order of their blocks.
     pub repeats: Vec<f64>,
     /// The seed with which each of them repeats exactly; `None` for a repeat that may differ from run to run.
@@ -148,6 +151,30 @@ pub struct LensPoint {
     /// Counts of attempts that were cut short, if there are any.
     #[serde(default)]
     pub cut_short: Vec<CutShort>,
+}
+
+/// Why a rate is not predicted. Shares are of the time that the CPUs of all tasks had.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Withheld {
+    /// Much of the time went into transfers or waking up, and the run did not model how long CPUs keep lines, or what waking takes.
+    NotModelled {
+        /// How much.
+        share: f64,
+    },
+    /// The run modelled it, but much of the time follows from times that were not measured on this machine.
+    NotMeasured {
+        /// How much.
+        share: f64,
+    },
+    /// CPUs hardly worked at the same time, though they did not sleep: there were too few operations.
+    LittleOverlap {
+        /// Share of the busy time in which at least two CPUs were busy.
+        share: f64,
+    },
+    /// The reading is of an older version, which did not note what the time was spent on.
+    NotNoted,
 }
 
 /// How transfers grow with CPUs.

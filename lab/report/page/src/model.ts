@@ -545,10 +545,12 @@ interrupts: InterruptFigures | null,
 faults: number | null,
 /** Share of the time in which at least two CPUs were busy, of that in which one was: 0…1. `None` if it was not counted. */
 overlap: number | null,
-/** Predicted operations per second, of all CPUs together. */
+/** Predicted operations per second, of all CPUs together. `None` without a figure, and if it is withheld. */
 rate: Estimate | null,
 /** Predicted rate relative to that of the curve's smallest number of CPUs. */
 speedup: number | null,
+/** Why there is no prediction, though there are counts; `None` if there is one. */
+withheld?: Said<Withheld> | null,
 /** Transfers per operation of each repeat, in the order of their blocks. */
 repeats: Array<number>,
 /** The seed with which each of them repeats exactly; `None` for a repeat that may differ from run to run. */
@@ -1123,6 +1125,15 @@ limit: number, } | { "code": "changed-surroundings",
 sessions: number,
 /** Keys of the facts that differ. */
 keys: Array<string>, });
+
+/** Why a rate is not predicted. Shares are of the time that the CPUs of all tasks had. */
+export type Withheld = { "kind": "not-modelled",
+/** How much. */
+share: number, } | { "kind": "not-measured",
+/** How much. */
+share: number, } | { "kind": "little-overlap",
+/** Share of the busy time in which at least two CPUs were busy. */
+share: number, } | { "kind": "not-noted" };
 
 /** One workload on both sides. Ratios are the second side's value over the first's. */
 export type WorkloadComparison = {

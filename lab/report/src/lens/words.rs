@@ -3,6 +3,7 @@
 use crate::figure;
 use crate::lens::seeds;
 use crate::one_line::one_line;
+use crate::sentences;
 use crate::style::{Signs, Tone, UNICODE};
 use faultline_model::lens::place::Place;
 use faultline_model::lens::summary::{
@@ -25,7 +26,9 @@ pub(crate) fn subject(lens: &LensSummary, signs: &Signs) -> String {
     let sockets = if settings.sockets == 1 { "1 socket".to_owned() } else { format!("{} sockets", settings.sockets) };
     let dot = signs.dot;
     let seeds = seeds::of_run(lens, signs).map_or_else(String::new, |seeds| format!(" {dot} {seeds}"));
-    one_line(&format!("under the lens: {what} {dot} {sockets} {dot} costs: {}{seeds}", settings.costs))
+    let predicts = settings.again.as_ref().is_some_and(|again| again.times.delays.is_some());
+    let predicts = if predicts { ", for predictions" } else { "" };
+    one_line(&format!("under the lens: {what} {dot} {sockets} {dot} costs: {}{predicts}{seeds}", settings.costs))
 }
 
 /// The verdict with its figures: `grows with CPUs: 4.800 transfers per fault at 2 CPUs, 13.10 at 64; …`.
@@ -78,7 +81,10 @@ pub(crate) fn verdict_basis(curve: &LensCurve) -> String {
 /// What many CPUs lose compared with one.
 fn against_one(curve: &LensCurve) -> String {
     let Some(AgainstOne { cpus, speedup, lost, .. }) = curve.against_one else {
-        return "not compared with 1 CPU, which has no figure".to_owned();
+        return match curve.points.iter().any(|point| point.withheld.is_some()) {
+            true => "no rate predicted".to_owned(),
+            false => "not compared with 1 CPU, which has no figure".to_owned(),
+        };
     };
     let lost = match lost {
         lost if lost > 0.0 => format!(", {} of their rate lost", figure::percent(lost)),
@@ -109,7 +115,9 @@ pub(crate) fn beside(operation: &str, point: &LensPoint) -> Vec<String> {
     let faults =
         point.faults.map(|faults| format!("page faults at {at}: {} per {operation}", figure::transfers(faults)));
     let interrupts = point.interrupts.as_ref().map(|figures| format!("interrupts at {at}: {}", interrupts(figures)));
-    [faults, interrupts].into_iter().flatten().collect()
+    let withheld =
+        point.withheld.as_ref().map(|why| format!("no rate predicted at {at}: {}", sentences::withheld(why)));
+    [faults, interrupts, withheld].into_iter().flatten().collect()
 }
 
 /// What interrupts did at a point: `0.4000 transfers, 150 instructions; most by tick_sched_do_timer 64 %, …`.

@@ -7,6 +7,7 @@ mod change_caution;
 mod gate;
 mod inconclusive;
 mod warning;
+mod withheld;
 mod worded;
 
 pub(crate) use advice::advice;
@@ -15,6 +16,7 @@ pub(crate) use change_caution::change_caution;
 pub(crate) use gate::{no_figure, unmatched_by_lens};
 pub(crate) use inconclusive::inconclusive;
 pub(crate) use warning::warning;
+pub(crate) use withheld::withheld;
 pub use worded::worded_cautions;
 pub(crate) use worded::{worded_comparison, worded_fitness, worded_gate, worded_run};
 

@@ -1,7 +1,7 @@
 //! What is written for programs, with its words: JSON, and the data in the page.
 
 use super::advice::AdviceWords;
-use super::{advice, caution, inconclusive, no_figure, warning};
+use super::{advice, caution, inconclusive, no_figure, warning, withheld};
 use crate::style::UNICODE;
 use faultline_model::advice::Advice;
 use faultline_model::comparison::{Comparison, Fit, Fitness};
@@ -24,6 +24,7 @@ pub(crate) fn worded_run(summary: &RunSummary) -> RunSummary {
     }
     for point in worded.lens.iter_mut().flat_map(|lens| &mut lens.curves).flat_map(|curve| &mut curve.points) {
         each(&mut point.failures, |failure| failure.cause.to_string());
+        each(point.withheld.as_mut_slice(), withheld);
     }
     worded
 }

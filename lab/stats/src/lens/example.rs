@@ -6,7 +6,7 @@ use faultline_model::lens::by_type::{Begins, Sharing, TypeAccess, TypeReading};
 use faultline_model::lens::data::{Code, Data};
 use faultline_model::lens::layout::{Inner, Keyword, Layout, Member};
 use faultline_model::lens::raw::{
-    ByCause, ByDistance, CpuTotals, CpuTransfers, LensMode, Machine, Scope, Site, SiteTransfers, Space, Totals,
+    ByCause, ByDistance, CpuTotals, CpuTransfers, LensMode, Machine, Scope, Site, SiteTransfers, Space, Spent, Totals,
 };
 use faultline_model::lens::reading::{InterruptReading, Line, Part, Reading};
 use faultline_model::lens::settings::LensSettings;
@@ -115,6 +115,7 @@ pub(crate) fn reading(cpus: u32, operations: u64, lines: Vec<Line>) -> Reading {
         by_type: None,
         callers: None,
         overlap: None,
+        spent: Some(Spent::default()),
         code: BTreeMap::from([(SITE, place)]),
     }
 }

@@ -17,6 +17,7 @@ mod seeds;
 mod spread;
 mod summary;
 mod surroundings;
+mod trust;
 mod type_view;
 mod types;
 

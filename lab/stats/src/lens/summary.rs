@@ -5,13 +5,17 @@ use crate::lens::callers;
 use crate::lens::cells::{CaseReadings, CellReadings, capacity_misses, cases, instructions, overlap, transfers};
 use crate::lens::figures::{self, Counts, share};
 use crate::lens::growth::{against_one, verdict};
+use crate::lens::trust::withheld;
 use crate::lens::types;
 use crate::median::median;
 use crate::progress::Standing;
 use crate::thresholds::LENS_SHOWN;
 use faultline_model::lens::raw::{Problem, Totals};
 use faultline_model::lens::reading::Reading;
-use faultline_model::lens::summary::{CpuClock, CutShort, InterruptFigures, LensCurve, LensPoint, LensSummary};
+use faultline_model::lens::settings::{CostTimes, LensSettings};
+use faultline_model::lens::summary::{
+    CpuClock, CutShort, InterruptFigures, LensCurve, LensPoint, LensSummary, Withheld,
+};
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
 use faultline_model::record::RunRecord;
@@ -27,13 +31,20 @@ pub(crate) fn summary(record: &RunRecord, standings: &[(&PlanItem, Standing<'_>)
     let settings = record.settings.lens().cloned()?;
     let subject = record.subject(SubjectIndex::A)?.what.clone();
     let seeds: BTreeSet<u64> = record.plan.iter().filter_map(|item| item.seed).collect();
-    let curves = cases(record, standings).iter().map(curve).collect();
+    let curves = cases(record, standings).iter().map(|case| curve(case, times(&settings))).collect();
     Some(LensSummary { subject, settings, seeds: seeds.into_iter().collect(), curves })
 }
 
-fn curve(case: &CaseReadings<'_>) -> LensCurve {
-    let mut points: Vec<LensPoint> = case.cells.iter().map(point).collect();
-    let base = points.iter().find_map(|point| point.rate).map(|rate| rate.median).filter(|&rate| rate > 0.0);
+/// The times of the run, if it saved them.
+fn times(settings: &LensSettings) -> Option<&CostTimes> {
+    settings.again.as_ref().map(|again| &again.times)
+}
+
+fn curve(case: &CaseReadings<'_>, times: Option<&CostTimes>) -> LensCurve {
+    let mut points: Vec<LensPoint> = case.cells.iter().map(|cell| point(cell, times)).collect();
+    // Without a prediction for the smallest number, none is relative to it.
+    let first = points.iter().find(|point| point.transfers.is_some());
+    let base = first.and_then(|point| point.rate).map(|rate| rate.median).filter(|&rate| rate > 0.0);
     // Types and callers take much room.
     points.iter_mut().rev().filter(|point| point.callers.is_some()).skip(1).for_each(|point| point.callers = None);
     points.iter_mut().rev().filter(|point| point.types.is_some()).skip(1).for_each(|point| point.types = None);
@@ -53,9 +64,18 @@ fn curve(case: &CaseReadings<'_>) -> LensCurve {
     }
 }
 
-fn point(cell: &CellReadings<'_>) -> LensPoint {
+/// Why the cell's rate is not predicted: for the first of its readings that has a reason.
+fn untrusted(cell: &CellReadings<'_>, times: Option<&CostTimes>) -> Option<Withheld> {
+    cell.readings.iter().find_map(|reading| withheld(reading, cell.cpus, times))
+}
+
+fn point(cell: &CellReadings<'_>, times: Option<&CostTimes>) -> LensPoint {
     let typical = cell.typical();
-    let rates: Vec<f64> = cell.readings.iter().filter_map(|reading| reading.predicted_rate()).collect();
+    let untrusted = untrusted(cell, times);
+    let rates: Vec<f64> = match untrusted {
+        None => cell.readings.iter().filter_map(|reading| reading.predicted_rate()).collect(),
+        Some(_) => Vec::new(),
+    };
     LensPoint {
         cpus: cell.cpus,
         transfers: estimate(&cell.values(transfers)),
@@ -67,6 +87,7 @@ fn point(cell: &CellReadings<'_>) -> LensPoint {
         overlap: median(&cell.readings.iter().filter_map(|reading| overlap(reading)).collect::<Vec<_>>()),
         rate: estimate(&rates),
         speedup: None,
+        withheld: untrusted.map(Said::from),
         repeats: cell.values(transfers),
         seeds: cell.readings.iter().map(|reading| reading.seed).collect(),
         operations: typical.map(|reading| reading.operations.get()),

@@ -103,6 +103,7 @@ mod tests {
                 same_socket_ns: 50,
                 other_socket_ns: 150,
                 memory_ns: 80,
+                delays: None,
             },
             cache: None,
             baseline: None,

@@ -54,8 +54,14 @@ mod tests {
 
     fn again() -> LensAgain {
         let file = SavedFile { path: "/boot/vmlinuz".to_owned(), sha256: "00".to_owned() };
-        let times =
-            CostTimes { instruction_ps: 1, same_cache_ns: 1, same_socket_ns: 1, other_socket_ns: 1, memory_ns: 1 };
+        let times = CostTimes {
+            instruction_ps: 1,
+            same_cache_ns: 1,
+            same_socket_ns: 1,
+            other_socket_ns: 1,
+            memory_ns: 1,
+            delays: None,
+        };
         LensAgain {
             subject: Some(file.clone()),
             plugin: file,

@@ -1,7 +1,7 @@
 //! The machine that the lens models, and its description for the plugin.
 
 use crate::{Plugin, TargetError};
-use faultline_coherence::{Caches, CostTable, Topology};
+use faultline_coherence::{Caches, CostTable, DelayTimes, Topology};
 use std::path::{Path, PathBuf};
 
 /// A machine, except for its number of CPUs.
@@ -11,7 +11,7 @@ pub struct MachineModel {
     pub sockets: u32,
     /// CPUs that share a last-level cache; `None` for all of a socket.
     pub cpus_per_cache: Option<u32>,
-    /// Times of instructions and transfers.
+    /// Times of instructions and transfers. With its delays the plugin models what else takes time, so that rates can be predicted.
     pub costs: CostTable,
     /// Bounds of each CPU's own cache; `None` for caches without bounds.
     pub caches: Option<Caches>,
@@ -74,6 +74,17 @@ impl MachineModel {
             ("memory_ns", memory_ns),
         ] {
             put(key, value.to_string());
+        }
+        if let Some(DelayTimes { atomic_ps, hold_ns, wake_ns, interrupt_ns, entry_ns }) = self.costs.delays {
+            for (key, value) in [
+                ("atomic_ps", atomic_ps),
+                ("hold_ns", hold_ns),
+                ("wake_ns", wake_ns),
+                ("interrupt_ns", interrupt_ns),
+                ("entry_ns", entry_ns),
+            ] {
+                put(key, value.to_string());
+            }
         }
         put("output", output.to_owned());
         if is_whole {

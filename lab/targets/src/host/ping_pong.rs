@@ -2,6 +2,7 @@
 //! forth. Callers interpret the times.
 
 mod bounce;
+mod delays;
 mod instruction;
 mod nearness;
 
@@ -38,7 +39,7 @@ pub struct Pair {
     pub other: u32,
     /// How near they are to each other.
     pub nearness: Nearness,
-    /// Time of a line from one CPU to the other, in nanoseconds: median over the samples.
+    /// Time of a transfer between them, in nanoseconds: median over the samples.
     pub median_ns: f64,
     /// First and third quartile of the same.
     pub quartiles_ns: (f64, f64),
@@ -52,6 +53,23 @@ pub struct Probe {
     pub instruction_ps: f64,
     /// Every pair once, by numbers of CPUs.
     pub pairs: Vec<Pair>,
+    /// What else takes time, between the first two CPUs.
+    pub delays: Delays,
+}
+
+/// Times of what CPUs do besides instructions and transfers: medians.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Delays {
+    /// An atomic addition to a line that the CPU has, in picoseconds.
+    pub atomic_ps: f64,
+    /// The same if two CPUs add to one line, in picoseconds of all additions together.
+    pub contended_ps: f64,
+    /// From a thread that wakes another one to that one's first instruction.
+    pub wake_ns: f64,
+    /// By how much longer a page is protected if another CPU has to be interrupted for it.
+    pub interrupt_ns: f64,
+    /// A call of the kernel.
+    pub call_ns: f64,
 }
 
 impl Probe {
@@ -64,7 +82,8 @@ impl Probe {
 
 /// Measures every pair of `cpus`, one after the other. Nothing else should run on them.
 ///
-/// A line's way is measured by compare-and-swap on both sides, which requests the line for writing at once: one transfer each way.
+/// Each side waits until it reads the other's number, and writes the next one. So a line's way is two transfers: it is read, and taken back to write. Compare-and-swaps on both sides would
+/// be one, but a CPU keeps a line for some of them.
 /// Call this from an optimised build, otherwise the time of the instruction is wrong.
 ///
 /// # Errors
@@ -91,7 +110,8 @@ pub fn probe(cpus: &[u32], rounds: Rounds, stop: &StopFlag) -> Result<Probe, Tar
         }
     }
     let instruction_ps = quartiles(instruction::samples_ps()).map_or(f64::NAN, |[_, median, _]| median);
-    Ok(Probe { instruction_ps, pairs })
+    let delays = delays::measure([cpus[0], cpus[1]], stop).map_err(|failure| in_words(failure, rounds))?;
+    Ok(Probe { instruction_ps, pairs, delays })
 }
 
 fn in_words(failure: Failure, rounds: Rounds) -> TargetError {
@@ -159,6 +179,9 @@ mod tests {
             assert!(probe.median_ns(pair.nearness).is_some());
         }
         assert!(probe.instruction_ps > 10.0, "{}", probe.instruction_ps);
+        let Delays { atomic_ps, contended_ps, wake_ns, interrupt_ns, call_ns } = probe.delays;
+        assert!(atomic_ps > 100.0 && contended_ps > 100.0 && wake_ns > 10.0 && call_ns > 1.0, "{:?}", probe.delays);
+        assert!(interrupt_ns >= 0.0, "{interrupt_ns}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::arguments::lens::Calibrate;
 use crate::failure::{self, Failure};
 use crate::{output, places, signals};
+use faultline_coherence::DelayTimes;
 use faultline_experiment::lens::{self, Calibration, MEASURED};
 use faultline_model::facts::Facts;
 use faultline_targets::host::ping_pong::Nearness;
@@ -41,7 +42,21 @@ fn words(calibration: &Calibration) -> Facts {
     ] {
         facts.count(key, i64::from(value));
     }
+    for (key, value) in table.delays.iter().flat_map(delays) {
+        facts.count(key, i64::from(value));
+    }
     facts
+}
+
+fn delays(times: &DelayTimes) -> [(&'static str, u32); 5] {
+    let DelayTimes { atomic_ps, hold_ns, wake_ns, interrupt_ns, entry_ns } = *times;
+    [
+        ("cost.atomic_ps", atomic_ps),
+        ("cost.hold_ns", hold_ns),
+        ("cost.wake_ns", wake_ns),
+        ("cost.interrupt_ns", interrupt_ns),
+        ("cost.entry_ns", entry_ns),
+    ]
 }
 
 fn words_for(nearness: Nearness) -> &'static str {

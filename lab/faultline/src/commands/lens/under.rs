@@ -30,6 +30,7 @@ pub(in crate::commands) fn modelled(model: &Model) -> ModelRequest {
         sockets: model.sockets,
         cpus_per_cache: model.cpus_per_cache,
         costs: model.costs.clone(),
+        predicts: model.predict,
         caches: model.cache.bounds(),
         quantum: model.quantum,
         private_quantum: model.private_quantum,

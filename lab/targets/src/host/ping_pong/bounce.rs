@@ -17,13 +17,16 @@ pub(super) enum Failure {
     Stopped,
 }
 
+/// Each way is two transfers: the one side takes the line to write, and the other one reads it.
+const TRANSFERS_PER_TRIP: u64 = 4;
+
 /// Failed attempts between two readings of the clock.
 const ATTEMPTS_PER_LOOK: u32 = 1 << 14;
 
 /// Aligned to its own line, and to no line that is fetched together with another: some CPUs fetch lines in pairs.
 ///
-/// Relaxed throughout: the numbers carry no other data. Each number follows the one before because the compare-and-swaps
-/// order the values of one variable under any memory ordering.
+/// Relaxed throughout: the numbers carry no other data. Each number follows the one before because a side writes the next one
+/// only after it has read the one before, and the values of one variable have one order under any memory ordering.
 #[repr(align(128))]
 struct Ball(AtomicU64);
 
@@ -79,7 +82,7 @@ impl Game<'_> {
                     return Ok(None);
                 }
             }
-            times.push(begin.elapsed().as_nanos() as f64 / (2 * round_trips) as f64);
+            times.push(begin.elapsed().as_nanos() as f64 / (TRANSFERS_PER_TRIP * round_trips) as f64);
         }
         times.remove(0);
         Ok(Some(times))
@@ -98,13 +101,15 @@ impl Game<'_> {
     /// Waits until the ball has `number`, and sends it on with the next number. `false` if the other side has given up.
     fn hand_over(&self, number: u64, cpus: [u32; 2]) -> Result<bool, Failure> {
         let mut attempts = 0u32;
-        // Relaxed: see `Ball`. A failed attempt also requests the line for writing, so that the line is here when its turn comes.
-        while self.ball.0.compare_exchange(number, number + 1, Relaxed, Relaxed).is_err() {
+        // Relaxed: see `Ball`.
+        while self.ball.0.load(Relaxed) != number {
+            std::hint::spin_loop();
             attempts = attempts.wrapping_add(1);
             if attempts.is_multiple_of(ATTEMPTS_PER_LOOK) && !self.may_go_on(cpus)? {
                 return Ok(false);
             }
         }
+        self.ball.0.store(number + 1, Relaxed);
         // Even a game without problems may take longer than allowed.
         if number.is_multiple_of(ATTEMPTS_PER_LOOK.into()) { self.may_go_on(cpus) } else { Ok(true) }
     }
@@ -122,7 +127,7 @@ impl Game<'_> {
 
 /// Binds this thread to a CPU. Returns whether that succeeded.
 #[cfg(target_os = "linux")]
-fn tie_to(cpu: u32) -> bool {
+pub(super) fn tie_to(cpu: u32) -> bool {
     use rustix::thread::{CpuSet, sched_setaffinity};
     if cpu as usize >= CpuSet::MAX_CPU {
         return false;
@@ -134,6 +139,6 @@ fn tie_to(cpu: u32) -> bool {
 
 /// On other systems this is not attempted.
 #[cfg(not(target_os = "linux"))]
-fn tie_to(_cpu: u32) -> bool {
+pub(super) fn tie_to(_cpu: u32) -> bool {
     false
 }
