@@ -39,8 +39,8 @@ impl Costs {
 pub struct Delays {
     /// An atomic read-modify-write, also of a line that the CPU has.
     pub atomic: u64,
-    /// For how long a CPU keeps a line that it got while others want it.
-    pub hold: u64,
+    /// How much of a transfer's cost passes until the request reaches the CPU that has the line, in percent. 0: this is not modelled.
+    pub request_percent: u64,
     /// From a halted CPU's interrupt to its first instruction.
     pub wake: u64,
     /// An interrupt: from its cause to its handler.
@@ -54,8 +54,8 @@ pub struct Delays {
 pub struct DelayTimes {
     /// An atomic read-modify-write of a line that the CPU has, in picoseconds.
     pub atomic_ps: u32,
-    /// For how long a CPU keeps a line that it got while others want it, in nanoseconds.
-    pub hold_ns: u32,
+    /// How much of a transfer's time passes until the request reaches the CPU that has the line, in percent: 1 to 100.
+    pub request_percent: u32,
     /// Waking a halted CPU, in nanoseconds.
     pub wake_ns: u32,
     /// An interrupt from another CPU, in nanoseconds.
@@ -64,10 +64,17 @@ pub struct DelayTimes {
     pub entry_ns: u32,
 }
 
+impl Delays {
+    /// The clocks of a transfer's cost that pass until the request reaches the CPU that has the line; 0 if this is not modelled.
+    pub fn request_time(&self, cost: u64) -> u64 {
+        cost.saturating_mul(self.request_percent.min(100)) / 100
+    }
+}
+
 impl DelayTimes {
     /// Orders of magnitude, for tables without measured times.
     pub const USUAL: DelayTimes =
-        DelayTimes { atomic_ps: 5000, hold_ns: 60, wake_ns: 5000, interrupt_ns: 1000, entry_ns: 50 };
+        DelayTimes { atomic_ps: 5000, request_percent: 75, wake_ns: 5000, interrupt_ns: 1000, entry_ns: 50 };
 
     /// The times in clocks, rounded. An instruction of 0 ps counts as one of 1 ps.
     pub fn clocks(&self, instruction_ps: u32) -> Delays {
@@ -76,7 +83,7 @@ impl DelayTimes {
         let of_ns = |ns: u32| clocks(u64::from(ns) * 1000);
         Delays {
             atomic: clocks(self.atomic_ps.into()),
-            hold: of_ns(self.hold_ns),
+            request_percent: self.request_percent.clamp(1, 100).into(),
             wake: of_ns(self.wake_ns),
             interrupt: of_ns(self.interrupt_ns),
             entry: of_ns(self.entry_ns),
@@ -221,10 +228,12 @@ mod tests {
 
     #[test]
     fn delays_become_clocks_to_the_nearest_and_may_be_none() {
-        let times = DelayTimes { atomic_ps: 999, hold_ns: 0, wake_ns: u32::MAX, interrupt_ns: 1, entry_ns: 2 };
+        let times = DelayTimes { atomic_ps: 999, request_percent: 0, wake_ns: u32::MAX, interrupt_ns: 1, entry_ns: 2 };
         let none = times.clocks(2000);
-        assert_eq!((none.atomic, none.hold, none.interrupt, none.entry), (0, 0, 1, 1));
+        assert_eq!((none.atomic, none.request_percent, none.interrupt, none.entry), (0, 1, 1, 1));
         assert_eq!(times.clocks(0).wake, u64::from(u32::MAX) * 1000);
+        assert_eq!((none.request_time(250), DelayTimes::USUAL.clocks(1).request_time(100)), (2, 75));
+        assert_eq!(Delays::default().request_time(100), 0);
         assert_eq!(DelayTimes { atomic_ps: 1000, ..times }.clocks(2000).atomic, 1);
     }
 

@@ -70,7 +70,7 @@ pub(crate) enum ArgumentError {
     HalfACache,
     #[error("say_end and go_on: neither can be without the other")]
     HalfAnEnd,
-    #[error("atomic_ps, hold_ns, wake_ns, interrupt_ns and entry_ns: all of them, or none")]
+    #[error("atomic_ps, request_percent, wake_ns, interrupt_ns and entry_ns: all of them, or none")]
     SomeDelays,
     #[error("instruction_ps=0: an instruction takes some time")]
     NoTime,
@@ -92,7 +92,7 @@ const KEYS: [&str; 24] = [
     "other_socket_ns",
     "memory_ns",
     "atomic_ps",
-    "hold_ns",
+    "request_percent",
     "wake_ns",
     "interrupt_ns",
     "entry_ns",
@@ -142,15 +142,16 @@ impl Arguments {
         let cpus_per_cache = count("cpus_per_cache")?.unwrap_or_else(|| cpus / sockets.max(1));
         let quantum = |key| number::<u64>(key, given(key));
         let selection = selection(given("agent"), switch("kernel_too", given("kernel_too"))?)?;
-        let usual = if selection.is_program() { PROGRAM_QUANTA } else { KERNEL_QUANTA };
+        let (costs, delays) = (costs(count)?, delays(count)?);
+        let usual = if selection.is_program() { program_quanta(&costs, delays.as_ref()) } else { KERNEL_QUANTA };
         let output = given("output").filter(|path| !path.is_empty());
         Ok(Arguments {
             topology: Topology::new(cpus, sockets, cpus_per_cache)?,
             sockets,
             cpus_per_cache,
             quanta: quanta(quantum("quantum")?, quantum("private_quantum")?, usual)?,
-            costs: costs(count)?,
-            delays: delays(count)?,
+            costs,
+            delays,
             caches: match given("cache_lines") {
                 Some(UNBOUNDED) if given("cache_ways").is_none() => None,
                 _ => Some(caches(count("cache_lines")?, count("cache_ways")?)?),
@@ -207,19 +208,26 @@ fn costs(count: impl Fn(&'static str) -> Result<Option<u32>, ArgumentError>) -> 
     if costs.instruction_ps == 0 { Err(ArgumentError::NoTime) } else { Ok(costs) }
 }
 
+/// A CPU may also run ahead for as long as a request takes: nothing that another one does next reaches it before.
+fn program_quanta(costs: &CostTable, delays: Option<&DelayTimes>) -> Quanta {
+    let request = delays.map_or(0, |times| times.clocks(costs.instruction_ps).request_time(costs.costs().same_cache));
+    let contended = PROGRAM_QUANTA.contended.max(request);
+    Quanta { contended, private: PROGRAM_QUANTA.private.max(contended) }
+}
+
 /// All five, or none.
 fn delays(
     count: impl Fn(&'static str) -> Result<Option<u32>, ArgumentError>,
 ) -> Result<Option<DelayTimes>, ArgumentError> {
-    let keys = ["atomic_ps", "hold_ns", "wake_ns", "interrupt_ns", "entry_ns"];
+    let keys = ["atomic_ps", "request_percent", "wake_ns", "interrupt_ns", "entry_ns"];
     let mut times = [None; 5];
     for (time, key) in times.iter_mut().zip(keys) {
         *time = count(key)?;
     }
     match times {
         [None, None, None, None, None] => Ok(None),
-        [Some(atomic_ps), Some(hold_ns), Some(wake_ns), Some(interrupt_ns), Some(entry_ns)] => {
-            Ok(Some(DelayTimes { atomic_ps, hold_ns, wake_ns, interrupt_ns, entry_ns }))
+        [Some(atomic_ps), Some(request_percent), Some(wake_ns), Some(interrupt_ns), Some(entry_ns)] => {
+            Ok(Some(DelayTimes { atomic_ps, request_percent, wake_ns, interrupt_ns, entry_ns }))
         }
         _ => Err(ArgumentError::SomeDelays),
     }
@@ -297,9 +305,12 @@ mod tests {
         assert_eq!(kernel(&["cache_lines=unbounded"]).caches, None);
         assert_eq!((arguments.most_samples, kernel(&["samples=0"]).most_samples), (4096, 0));
         assert_eq!(arguments.delays(), Delays::default());
-        let all = ["atomic_ps=250", "hold_ns=2", "wake_ns=3", "interrupt_ns=4", "entry_ns=5", "instruction_ps=500"];
-        let clocks = Delays { atomic: 1, hold: 4, wake: 6, interrupt: 8, entry: 10 };
+        let all =
+            ["atomic_ps=250", "request_percent=70", "wake_ns=3", "interrupt_ns=4", "entry_ns=5", "instruction_ps=500"];
+        let clocks = Delays { atomic: 1, request_percent: 70, wake: 6, interrupt: 8, entry: 10 };
         assert_eq!(kernel(&all).delays(), clocks);
+        let agent = ["agent=1000-2000", "same_cache_ns=20", "same_socket_ns=20"];
+        assert_eq!(kernel(&[&agent[..], &all].concat()).quanta, Quanta { contended: 28, private: 200 });
     }
 
     #[test]
@@ -333,8 +344,8 @@ mod tests {
             "cache_lines=unbounded: not a whole number"
         );
         assert_eq!(
-            refused(&["cpus=2", "output=r", "hold_ns=9"]),
-            "atomic_ps, hold_ns, wake_ns, interrupt_ns and entry_ns: all of them, or none"
+            refused(&["cpus=2", "output=r", "request_percent=70"]),
+            "atomic_ps, request_percent, wake_ns, interrupt_ns and entry_ns: all of them, or none"
         );
         assert!(refused(&["cpus=2", "output=r", "instruction_ps=0"]).starts_with("instruction_ps=0: "));
         assert!(refused(&["cpu=8"]).starts_with("cpu: no such argument; there are cpus, "));

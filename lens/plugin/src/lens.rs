@@ -329,7 +329,7 @@ impl Lens {
         let is_counted = self.arguments.selection.counts(site.address);
         counter.accesses += u64::from(is_counted);
         if kind == Kind::Atomic {
-            turns.pay_atomic();
+            turns.pay_atomic(place.address / LINE_BYTES);
         }
         if turns.has_settled(cpu as usize, name, size, kind != Kind::Read) {
             return;

@@ -50,10 +50,11 @@ pub(crate) fn to_json(facts: &Facts<'_>) -> Value {
     let report = Report::of(Work::Operation, facts.machine, tallies());
     let problems = problems(facts);
     let places = Places::new(facts);
-    // A line that is always on its way holds up all CPUs that want it, however many they are. Their clocks do not show
-    // this.
+    // A line that is always on its way holds up all CPUs that want it, however many they are. Their clocks show this only
+    // if it is modelled when lines move.
     let busiest_line = Report::new(facts.machine, tallies()).lines.iter().map(|line| line.occupied).max().unwrap_or(0);
-    let time = facts.clocks.iter().max().copied().unwrap_or(0).max(busiest_line);
+    let longest = facts.clocks.iter().max().copied().unwrap_or(0);
+    let time = if facts.arguments.delays.is_some() { longest } else { longest.max(busiest_line) };
     json!({
         "format": "faultline-lens",
         "version": 4,
@@ -164,7 +165,7 @@ fn machine(arguments: &Arguments) -> Value {
         "other_socket_ns": arguments.costs.other_socket_ns,
         "memory_ns": arguments.costs.memory_ns,
         "atomic_ps": arguments.delays.map(|delays| delays.atomic_ps),
-        "hold_ns": arguments.delays.map(|delays| delays.hold_ns),
+        "request_percent": arguments.delays.map(|delays| delays.request_percent),
         "wake_ns": arguments.delays.map(|delays| delays.wake_ns),
         "interrupt_ns": arguments.delays.map(|delays| delays.interrupt_ns),
         "entry_ns": arguments.delays.map(|delays| delays.entry_ns),

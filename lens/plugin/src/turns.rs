@@ -24,11 +24,12 @@
 //!
 //! When all CPUs are idle, nothing happens until the next timer. The virtual time then skips ahead to it.
 //!
-//! With [`Delays`] the clocks follow hardware more closely. A CPU that got a line keeps its turn for as long as it would keep the line,
-//! and a CPU that wants the line waits for as long ([`Holds`]). Atomic operations, interrupts, entries into the kernel, and waking up take time.
+//! With [`Delays`] the clocks follow hardware more closely. A line moves when a request for it has arrived ([`Ownership`]). Until then, whatever others do, a CPU
+//! that got a line may go on: by so much it may run ahead of the slowest. A CPU that waits sees that a line was taken from it when that
+//! happened. Atomic operations, interrupts, entries into the kernel, and waking up take time.
 
-use crate::holds::Holds;
 use crate::overlap::Overlap;
+use crate::ownership::{Move, Ownership, Request};
 use crate::settled::Settled;
 use faultline_coherence::Delays;
 
@@ -89,8 +90,10 @@ pub(crate) struct Turns {
     turns: u64,
     virtual_time: u64,
     cpus: Box<[Stand]>,
+    /// It waited before this turn from this clock on, and no line has moved to it since.
+    waited_from: Option<u64>,
     delays: Delays,
-    holds: Holds,
+    ownership: Ownership,
     spent: Spent,
     /// Accesses that CPUs may repeat.
     pub(crate) settled: Settled,
@@ -103,7 +106,7 @@ pub(crate) struct Turns {
 pub(crate) struct Spent {
     /// Transfers and capacity misses.
     pub(crate) transfers: u64,
-    /// Waiting for a line that another CPU keeps.
+    /// Waiting for a line that another CPU still uses.
     pub(crate) holds: u64,
     pub(crate) atomics: u64,
     pub(crate) wakes: u64,
@@ -150,8 +153,9 @@ impl Turns {
             turns: 0,
             virtual_time: 0,
             cpus: vec![Stand::default(); cpus].into(),
+            waited_from: None,
             delays: Delays::default(),
-            holds: Holds::default(),
+            ownership: Ownership::default(),
             spent: Spent::default(),
             settled: Settled::new(cpus),
             overlap: Overlap::new(),
@@ -171,7 +175,7 @@ impl Turns {
     /// Begins stepping. Which CPUs are busy follows from their turns. What was settled before is not any more.
     pub(crate) fn begin(&mut self) {
         self.settled.clear();
-        self.holds.clear();
+        self.ownership.clear();
         self.forget_turns();
     }
 
@@ -244,36 +248,40 @@ impl Turns {
 
     fn pay_transfer(&mut self, cost: u64, line: u64, writes: bool) {
         self.spent.transfers += cost;
-        let hold = self.delays.hold;
-        if hold != 0 {
-            let free_from = self.holds.free_from(line, self.current, |cpu| self.cpus[cpu].clock);
-            let wait = free_from.saturating_sub(self.clock);
-            self.spent.holds += wait;
-            self.clock += wait;
-        }
-        self.clock += cost;
-        if hold != 0 && writes {
-            self.holds.put(line, self.current, self.clock.saturating_add(hold));
+        let request_time = self.delays.request_time(cost);
+        match self.delays.request_percent {
+            0 => self.clock += cost,
+            _ => self.request(cost, line, writes, request_time),
         }
         if let Grain::Fine(quanta) = self.grain {
-            self.limit = match hold {
+            self.limit = match request_time {
                 0 => self.limit.min(self.slowest_other),
                 _ if self.slowest_other == u64::MAX => self.limit,
-                // As long as it would keep the line, but not ahead of the others by more than that and the transfer.
-                _ => {
-                    let kept = self.clock.min(self.slowest_other.saturating_add(cost)).saturating_add(hold);
-                    self.slowest_other.max(kept)
-                }
+                // Whatever the slowest does next, its request takes as long.
+                _ => self.slowest_other.saturating_add(quanta.contended.max(request_time)),
             };
             self.private_from = self.clock.saturating_add(quanta.private);
         }
     }
 
+    /// The current CPU requests a line, and waits until it has arrived.
+    fn request(&mut self, cost: u64, line: u64, writes: bool, request_time: u64) {
+        let waits_from = self.waited_from.take();
+        let request = Request { line, cpu: self.current, at: self.clock, waits_from, cost, request_time, writes };
+        let Move { requested, arrived } = self.ownership.transfer(request);
+        self.spent.holds += arrived - requested - cost;
+        self.clock = arrived;
+        self.began = self.began.min(requested);
+    }
+
     /// The current CPU executes an atomic read-modify-write.
     #[inline]
-    pub(crate) fn pay_atomic(&mut self) {
-        self.clock += self.delays.atomic;
-        self.spent.atomics += self.delays.atomic;
+    pub(crate) fn pay_atomic(&mut self, line: u64) {
+        if self.delays.request_percent != 0 {
+            self.clock += self.delays.atomic;
+            self.spent.atomics += self.delays.atomic;
+            self.ownership.note_use(line, self.current, self.clock);
+        }
     }
 
     /// The current CPU begins the handler of an interrupt.
@@ -337,7 +345,7 @@ impl Turns {
     /// A CPU's turn begins.
     fn take_up(&mut self, cpu: usize) {
         let before = self.cpus[cpu];
-        (self.is_waiting, self.is_halting) = (false, false);
+        (self.is_waiting, self.is_halting, self.waited_from) = (false, false, None);
         self.turns += 1;
         (self.cpus[cpu].turn, self.cpus[cpu].turn_before) = (self.turns, before.turn);
         (self.current, self.clock, self.private_from) = (cpu, before.clock, before.private_from);
@@ -351,6 +359,7 @@ impl Turns {
         if was_idle {
             self.clock = self.clock.max(self.virtual_time);
         } else if before.waits {
+            self.waited_from = Some(before.clock).filter(|_| !before.is_halted);
             let least_at_work = others.filter(|other| !other.waits).map(|other| other.clock).min();
             self.clock = self.clock.max(least_at_work.unwrap_or(0));
         }
@@ -582,14 +591,19 @@ mod tests {
         }
     }
 
+    /// Delays with which a request takes 75 of the 100 clocks of a transfer.
+    const REQUESTS: Delays = Delays { atomic: 0, request_percent: 75, wake: 0, interrupt: 0, entry: 0 };
+
     #[test]
-    fn a_cpu_that_keeps_a_line_writes_it_often_before_it_moves() {
-        let mut turns = Turns::new(2, FINE).with(Delays { hold: 400, ..Delays::default() });
+    fn two_that_want_a_line_all_the_time_use_it_while_the_request_of_the_other_is_on_its_way() {
+        let quanta = Quanta { contended: 75, private: 200 };
+        let mut turns = Turns::new(2, Grain::Fine(quanta)).with(REQUESTS);
         turns.begin();
         let (mut owner, mut writes, mut moves) = (usize::MAX, 0u64, 0u64);
         for _ in 0..200 {
             for cpu in 0..2 {
-                while turns.advance(cpu, 4) == Step::Runs {
+                while turns.advance(cpu, 5) == Step::Runs {
+                    turns.pay_atomic(7);
                     writes += 1;
                     if owner != cpu {
                         owner = cpu;
@@ -599,35 +613,112 @@ mod tests {
                 }
             }
         }
-        let each = writes / moves;
-        assert!((90..=110).contains(&each), "{each} writes for each transfer");
-        // The line is in one place at a time: a transfer and a hold, and then those of the other CPU.
-        let (time, took) = (turns.clock(0).max(turns.clock(1)), moves * 500);
-        assert!(time * 100 >= took * 95 && time * 100 <= took * 105, "{time} clocks, {moves} transfers");
-        let spent = turns.spent();
-        assert_eq!(spent.transfers, moves * 100);
-        assert!(spent.holds > 0);
+        // It arrives 100 clocks after its CPU's request, and leaves 75 clocks after the request of the other, which comes when the line has left that one: 25 clocks earlier.
+        let each = writes as f64 / moves as f64;
+        assert!((9.0..=12.0).contains(&each), "{each} writes for each transfer");
+        let time = turns.clock(0).max(turns.clock(1)) as f64 / moves as f64;
+        assert!((70.0..=85.0).contains(&time), "{time} clocks for each transfer");
+        assert_eq!(turns.spent().transfers, moves * 100);
     }
 
     #[test]
-    fn a_line_that_its_cpu_does_not_use_is_not_waited_for() {
-        let mut turns = Turns::new(2, FINE).with(Delays { hold: 400, ..Delays::default() });
+    fn two_that_pass_a_turn_to_each_other_take_the_line_and_read_it_meanwhile() {
+        let mut turns = Turns::new(2, Grain::Fine(Quanta { contended: 75, private: 200 })).with(REQUESTS);
         turns.begin();
-        // Two that wait for each other pass it on at once.
-        for _ in 0..50 {
+        // A word that says whose turn it is. Each CPU reads it and pauses, or writes it.
+        let (mut word, mut copies, mut passed) = (0, [false; 2], 0);
+        while passed < 100 {
             for cpu in 0..2 {
-                if turns.advance(cpu, 4) == Step::Runs {
+                while turns.advance(cpu, 4) == Step::Runs {
+                    if !copies[cpu] {
+                        copies[cpu] = true;
+                        turns.pay(100, 7, false);
+                    }
+                    if word != cpu {
+                        turns.wait(cpu, false);
+                        break;
+                    }
                     turns.pay(100, 7, true);
-                    turns.wait(cpu, false);
+                    (word, copies, passed) = (1 - cpu, [cpu == 0, cpu == 1], passed + 1);
                 }
             }
         }
-        assert!(turns.clock(0).max(turns.clock(1)) <= 100 * 110, "{} {}", turns.clock(0), turns.clock(1));
+        let each = turns.clock(0).max(turns.clock(1)) / passed;
+        // The line leaves the one that waits after 75 clocks. That one requests it again at once, and has it after another 100.
+        assert!((170..=185).contains(&each), "{each} clocks for each pass");
+    }
+
+    /// Two CPUs that acquire and release a ticket lock, in steps of one block.
+    struct TicketLock {
+        turns: Turns,
+        cpus: [faultline_coherence::Cpu<'static>; 2],
+        next: u64,
+        serving: u64,
+    }
+
+    impl TicketLock {
+        const NEXT: u64 = 0x1000;
+        const SERVING: u64 = 0x2000;
+
+        fn access(&mut self, cpu: usize, address: u64, kind: Kind) {
+            let line = address / 64;
+            if kind == Kind::Atomic {
+                self.turns.pay_atomic(line);
+            }
+            let access = Access { address, size: 4, kind, site: address, context: Context::User, contents: false };
+            let cost = self.cpus[cpu].access(&access);
+            self.turns.pay(cost, line, kind != Kind::Read);
+        }
+
+        /// A block of a CPU that waits for its ticket, or has none. Returns the ticket that it waits for then, and whether it released the lock.
+        fn block(&mut self, cpu: usize, ticket: Option<u64>) -> (Option<u64>, bool) {
+            let Some(ticket) = ticket else {
+                self.access(cpu, Self::NEXT, Kind::Atomic);
+                self.next += 1;
+                return (Some(self.next - 1), false);
+            };
+            self.access(cpu, Self::SERVING, Kind::Read);
+            if self.serving != ticket {
+                self.turns.wait(cpu, false);
+                return (Some(ticket), false);
+            }
+            self.access(cpu, Self::SERVING, Kind::Write);
+            self.serving += 1;
+            (None, true)
+        }
+    }
+
+    #[test]
+    fn a_ticket_lock_that_two_cpus_want_is_handed_over_each_time() {
+        let delays = Delays { atomic: 20, ..REQUESTS };
+        let costs = faultline_coherence::Costs { same_cache: 100, same_socket: 100, other_socket: 100, memory: 0 };
+        let machine = Machine::with(Topology::new(2, 1, 2).unwrap(), costs, None).unwrap();
+        let machine: &'static Machine = Box::leak(Box::new(machine));
+        let turns = Turns::new(2, Grain::Fine(Quanta { contended: 75, private: 200 })).with(delays);
+        let mut lock = TicketLock { turns, cpus: [machine.cpu(0), machine.cpu(1)], next: 0, serving: 0 };
+        lock.turns.begin();
+        let (mut tickets, mut released) = ([None; 2], 0);
+        while released < 1000 {
+            for cpu in 0..2 {
+                while lock.turns.advance(cpu, 4) == Step::Runs {
+                    let (ticket, has_released) = lock.block(cpu, tickets[cpu]);
+                    tickets[cpu] = ticket;
+                    released += u64::from(has_released);
+                    if lock.turns.is_waiting {
+                        break;
+                    }
+                }
+            }
+        }
+        // The one takes the line of the word on which the other waits, which takes a request, and the other reads it, which takes a transfer. The line of the
+        // tickets moves meanwhile.
+        let each = lock.turns.clock(0).max(lock.turns.clock(1)) / released;
+        assert!((150..=200).contains(&each), "{each} clocks for each acquisition");
     }
 
     #[test]
     fn waking_an_interrupt_an_entry_and_an_atomic_take_their_time() {
-        let delays = Delays { atomic: 3, hold: 0, wake: 10_000, interrupt: 500, entry: 40 };
+        let delays = Delays { atomic: 3, request_percent: 75, wake: 10_000, interrupt: 500, entry: 40 };
         let mut turns = Turns::new(2, Grain::Coarse(1000)).with(delays);
         turns.begin();
         rounds(&mut turns, 3, |cpu, _| Some((10, cpu == 0)));
@@ -637,7 +728,7 @@ mod tests {
         let spent = turns.spent();
         assert_eq!((spent.wakes, spent.times_woken), (spent.times_woken * 10_000, 3));
         let clock = turns.clock(1);
-        turns.pay_atomic();
+        turns.pay_atomic(0);
         turns.pay_interrupt();
         turns.pay_entry();
         assert_eq!(turns.clock(1), clock + 543);

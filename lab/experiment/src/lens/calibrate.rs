@@ -51,9 +51,11 @@ impl Calibration {
 
 /// The times for the model. A distance that this machine does not have costs as much as the next closer one. Memory is not
 /// measured; its time comes from the default table.
+///
+/// Of a hand-over, a request passes until the line is taken from the one that waits. That one requests it again at once, so a transfer follows.
 fn table(probe: &Probe) -> CostTable {
     let default = CostTable::default();
-    let measured = |nearness| probe.median_ns(nearness);
+    let measured = |nearness| Some(probe.median_ns(nearness)? / (1.0 + request_share(&probe.delays)));
     let near = measured(Nearness::SameCache).or(measured(Nearness::SameCore)).or(measured(Nearness::Unknown));
     let socket = measured(Nearness::SameSocket);
     let other = measured(Nearness::OtherSocket);
@@ -69,44 +71,69 @@ fn table(probe: &Probe) -> CostTable {
         same_socket_ns: whole(same_socket),
         other_socket_ns: whole(other_socket),
         memory_ns: default.memory_ns.max(whole(same_cache)),
-        delays: Some(delays(&probe.delays, probe.instruction_ps, same_cache)),
+        delays: Some(delays(&probe.delays, probe.instruction_ps)),
     }
 }
 
 /// Instructions of the call of the kernel that was measured, about.
 const CALL_INSTRUCTIONS: f64 = 100.0;
 
-/// Longest time for which a CPU is taken to keep a line, in transfers. Longer ones cannot be told apart by what was measured.
-const MOST_HOLD: f64 = 10.0;
+/// How much of a transfer passes until its request reaches the CPU that has the line: 0.5 to 1.
+///
+/// A transfer takes t: the request r, and the line t − r. Of two CPUs that want one line all the time, each requests it when it has left, and so
+/// loses it r after the other one did. It has it for r − (t − r) of every r. So an atomic operation, which takes a alone, takes c = a·r/(2r − t), and r/t = c/(2c − a).
+fn request_share(measured: &Delays) -> f64 {
+    let alone = measured.atomic.median_ns;
+    let together = measured.contended.median_ns.max(alone);
+    together / (2.0 * together - alone)
+}
 
-/// The delays for the model. If a CPU keeps a line for h, executes h/a atomic operations of the time a meanwhile, and the line then takes t to the other one, an operation
-/// takes c = (h + t)·a/h, so h = t·a/(c − a).
-fn delays(measured: &Delays, instruction_ps: f64, transfer_ns: f64) -> DelayTimes {
-    let Delays { atomic_ps, contended_ps, wake_ns, interrupt_ns, call_ns } = *measured;
-    let beyond_ps = (contended_ps - atomic_ps).max(atomic_ps / MOST_HOLD);
+fn delays(measured: &Delays, instruction_ps: f64) -> DelayTimes {
+    let Delays { atomic, wake, interrupt, call, .. } = measured;
     let whole = |value: f64| value.round().clamp(0.0, 1e9) as u32;
     DelayTimes {
-        atomic_ps: whole(atomic_ps - instruction_ps),
-        hold_ns: whole(transfer_ns * atomic_ps / beyond_ps),
-        wake_ns: whole(wake_ns),
-        interrupt_ns: whole(interrupt_ns),
-        entry_ns: whole(call_ns - CALL_INSTRUCTIONS * instruction_ps / 1000.0),
+        atomic_ps: whole(atomic.median_ns * 1000.0 - instruction_ps),
+        request_percent: whole(100.0 * request_share(measured)).clamp(1, 100),
+        wake_ns: whole(wake.median_ns),
+        interrupt_ns: whole(interrupt.median_ns),
+        entry_ns: whole(call.median_ns - CALL_INSTRUCTIONS * instruction_ps / 1000.0),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use faultline_targets::host::ping_pong::{Pair, Time};
+
+    fn measured(atomic_ns: f64, contended_ns: f64) -> Delays {
+        let time = |median_ns| Time { median_ns, quartiles_ns: (median_ns, median_ns) };
+        Delays {
+            atomic: time(atomic_ns),
+            contended: time(contended_ns),
+            wake: time(4e4),
+            interrupt: time(1500.0),
+            call: time(100.0),
+        }
+    }
 
     #[test]
-    fn how_long_a_line_is_kept_follows_from_contended_operations() {
-        let measured =
-            Delays { atomic_ps: 5000.0, contended_ps: 6250.0, wake_ns: 4e4, interrupt_ns: 1500.0, call_ns: 100.0 };
-        let times = delays(&measured, 250.0, 20.0);
-        // Sixteen operations in 80 ns, then 20 ns for the transfer: 6.25 ns each.
-        assert_eq!(times.hold_ns, 80);
+    fn how_long_a_request_takes_follows_from_contended_operations() {
+        // Of a transfer of 100 ns, 75 are the request. The line is used for 50 of every 75: ten operations in 75 ns.
+        let times = delays(&measured(5.0, 7.5), 250.0);
+        assert_eq!(times.request_percent, 75);
         assert_eq!((times.atomic_ps, times.wake_ns, times.interrupt_ns, times.entry_ns), (4750, 40_000, 1500, 75));
-        let as_fast = Delays { contended_ps: 4000.0, ..measured };
-        assert_eq!(delays(&as_fast, 250.0, 20.0).hold_ns, 200);
+        let of = |contended_ns| delays(&measured(5.0, contended_ns), 250.0).request_percent;
+        assert_eq!((of(4.0), of(5.0)), (100, 100), "as fast as alone");
+        assert_eq!(of(1e6), 50, "one operation for each transfer");
+    }
+
+    #[test]
+    fn a_hand_over_is_a_request_and_a_transfer() {
+        let pair =
+            Pair { one: 0, other: 1, nearness: Nearness::SameCache, median_ns: 35.0, quartiles_ns: (30.0, 40.0) };
+        let probe = Probe { instruction_ps: 250.0, pairs: vec![pair], delays: measured(5.0, 7.5) };
+        let table = table(&probe);
+        assert_eq!((table.same_cache_ns, table.same_socket_ns, table.other_socket_ns), (20, 20, 20));
+        assert_eq!(table.delays.map(|delays| delays.request_percent), Some(75));
     }
 }

@@ -35,7 +35,7 @@ pub(super) struct Kept {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct KeptDelays {
     atomic_ps: u32,
-    hold_ns: u32,
+    request_percent: u32,
     wake_ns: u32,
     interrupt_ns: u32,
     entry_ns: u32,
@@ -92,8 +92,8 @@ fn measured(places: &Places) -> Result<CostTable, Error> {
         other_socket_ns: kept.other_socket_ns,
         memory_ns: kept.memory_ns,
         delays: kept.delays.map(|kept| {
-            let KeptDelays { atomic_ps, hold_ns, wake_ns, interrupt_ns, entry_ns } = kept;
-            DelayTimes { atomic_ps, hold_ns, wake_ns, interrupt_ns, entry_ns }
+            let KeptDelays { atomic_ps, request_percent, wake_ns, interrupt_ns, entry_ns } = kept;
+            DelayTimes { atomic_ps, request_percent, wake_ns, interrupt_ns, entry_ns }
         }),
     })
 }
@@ -110,8 +110,8 @@ impl Kept {
             other_socket_ns: table.other_socket_ns,
             memory_ns: table.memory_ns,
             delays: table.delays.map(|times| {
-                let DelayTimes { atomic_ps, hold_ns, wake_ns, interrupt_ns, entry_ns } = times;
-                KeptDelays { atomic_ps, hold_ns, wake_ns, interrupt_ns, entry_ns }
+                let DelayTimes { atomic_ps, request_percent, wake_ns, interrupt_ns, entry_ns } = times;
+                KeptDelays { atomic_ps, request_percent, wake_ns, interrupt_ns, entry_ns }
             }),
         }
     }

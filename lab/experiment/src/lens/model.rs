@@ -125,14 +125,14 @@ pub(super) fn again(settings: &LensSettings, again: &LensAgain) -> MachineModel 
 
 /// What tables hold are orders of magnitude, unless they were measured here.
 fn delay_settings(times: DelayTimes, table: &str) -> DelaySettings {
-    let DelayTimes { atomic_ps, hold_ns, wake_ns, interrupt_ns, entry_ns } = times;
+    let DelayTimes { atomic_ps, request_percent, wake_ns, interrupt_ns, entry_ns } = times;
     let is_measured = table == costs::MEASURED && times != DelayTimes::USUAL;
-    DelaySettings { is_measured, atomic_ps, hold_ns, wake_ns, interrupt_ns, entry_ns }
+    DelaySettings { is_measured, atomic_ps, request_percent, wake_ns, interrupt_ns, entry_ns }
 }
 
 fn delay_times(saved: DelaySettings) -> DelayTimes {
-    let DelaySettings { atomic_ps, hold_ns, wake_ns, interrupt_ns, entry_ns, .. } = saved;
-    DelayTimes { atomic_ps, hold_ns, wake_ns, interrupt_ns, entry_ns }
+    let DelaySettings { atomic_ps, request_percent, wake_ns, interrupt_ns, entry_ns, .. } = saved;
+    DelayTimes { atomic_ps, request_percent, wake_ns, interrupt_ns, entry_ns }
 }
 
 /// The saved settings of a request. `operations`: those of each task, if given.

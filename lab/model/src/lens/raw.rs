@@ -448,7 +448,7 @@ pub struct RawReport {
 pub struct Spent {
     /// Transfers, and lines from memory.
     pub transfers: u64,
-    /// Waiting for a line that another CPU keeps.
+    /// Waiting for a line that another CPU still uses.
     pub holds: u64,
     /// Atomic read-modify-writes.
     pub atomics: u64,

@@ -104,8 +104,8 @@ pub struct DelaySettings {
     pub is_measured: bool,
     /// An atomic read-modify-write of a line that the CPU has, in picoseconds.
     pub atomic_ps: u32,
-    /// For how long a CPU keeps a line that it got while others want it, in nanoseconds.
-    pub hold_ns: u32,
+    /// How much of a transfer's time passes until the request reaches the CPU that has the line, in percent.
+    pub request_percent: u32,
     /// Waking a halted CPU.
     pub wake_ns: u32,
     /// An interrupt from another CPU.

@@ -62,8 +62,9 @@ fn not_modelled(reading: &Reading, spent: &Spent, tasks: u32) -> f64 {
 
 /// Share of the time that was modelled by times that were not measured.
 fn not_measured(reading: &Reading, spent: &Spent, tasks: u32) -> f64 {
-    let Spent { holds, atomics, wakes, interrupts, entries, .. } = *spent;
-    let clocks: u64 = [holds, atomics, wakes, interrupts, entries].iter().sum();
+    // How often a line moves depends on how long its requests take.
+    let Spent { transfers, holds, atomics, wakes, interrupts, entries, .. } = *spent;
+    let clocks: u64 = [transfers, holds, atomics, wakes, interrupts, entries].iter().sum();
     let all = time(reading, tasks);
     if all > 0.0 { clocks as f64 / all } else { 0.0 }
 }
@@ -83,7 +84,8 @@ mod tests {
     }
 
     fn times(is_measured: bool) -> CostTimes {
-        let delays = DelaySettings { is_measured, atomic_ps: 1, hold_ns: 1, wake_ns: 1, interrupt_ns: 1, entry_ns: 1 };
+        let delays =
+            DelaySettings { is_measured, atomic_ps: 1, request_percent: 1, wake_ns: 1, interrupt_ns: 1, entry_ns: 1 };
         CostTimes {
             instruction_ps: 500,
             same_cache_ns: 20,
@@ -119,8 +121,10 @@ mod tests {
         let most = Spent { holds: 500_000, wakes: 500_000, ..Spent::default() };
         assert_eq!(withheld(&reading(most), 2, Some(&times(false))), Some(Withheld::NotMeasured { share: 0.5 }));
         assert_eq!(withheld(&reading(most), 2, Some(&times(true))), None);
-        let transfers = Spent { transfers: 1_900_000, ..Spent::default() };
-        assert_eq!(withheld(&reading(transfers), 2, Some(&times(false))), None);
+        let transfers = Spent { transfers: 600_000, ..Spent::default() };
+        assert_eq!(withheld(&reading(transfers), 2, Some(&times(false))), Some(Withheld::NotMeasured { share: 0.3 }));
+        let few = Spent { transfers: 400_000, ..Spent::default() };
+        assert_eq!(withheld(&reading(few), 2, Some(&times(false))), None);
     }
 
     #[test]

@@ -75,10 +75,10 @@ impl MachineModel {
         ] {
             put(key, value.to_string());
         }
-        if let Some(DelayTimes { atomic_ps, hold_ns, wake_ns, interrupt_ns, entry_ns }) = self.costs.delays {
+        if let Some(DelayTimes { atomic_ps, request_percent, wake_ns, interrupt_ns, entry_ns }) = self.costs.delays {
             for (key, value) in [
                 ("atomic_ps", atomic_ps),
-                ("hold_ns", hold_ns),
+                ("request_percent", request_percent),
                 ("wake_ns", wake_ns),
                 ("interrupt_ns", interrupt_ns),
                 ("entry_ns", entry_ns),

@@ -6,7 +6,7 @@ use crate::{output, places, signals};
 use faultline_coherence::DelayTimes;
 use faultline_experiment::lens::{self, Calibration, MEASURED};
 use faultline_model::facts::Facts;
-use faultline_targets::host::ping_pong::Nearness;
+use faultline_targets::host::ping_pong::{Delays, Nearness, Time};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -30,8 +30,12 @@ fn words(calibration: &Calibration) -> Facts {
         let (low, high) = pair.quartiles_ns;
         facts.text(
             &format!("pair.{}-{}", pair.one, pair.other),
-            format!("{:.1} ns ({low:.1} to {high:.1}), {}", pair.median_ns, words_for(pair.nearness)),
+            format!("hand-over {:.1} ns ({low:.1} to {high:.1}), {}", pair.median_ns, words_for(pair.nearness)),
         );
+    }
+    for (key, time) in measured(&probe.delays) {
+        let (low, high) = time.quartiles_ns;
+        facts.text(key, format!("{:.1} ns ({low:.1} to {high:.1})", time.median_ns));
     }
     for (key, value) in [
         ("cost.instruction_ps", table.instruction_ps),
@@ -48,11 +52,22 @@ fn words(calibration: &Calibration) -> Facts {
     facts
 }
 
+fn measured(delays: &Delays) -> [(&'static str, Time); 5] {
+    let Delays { atomic, contended, wake, interrupt, call } = *delays;
+    [
+        ("measured.atomic", atomic),
+        ("measured.contended", contended),
+        ("measured.wake", wake),
+        ("measured.interrupt", interrupt),
+        ("measured.call", call),
+    ]
+}
+
 fn delays(times: &DelayTimes) -> [(&'static str, u32); 5] {
-    let DelayTimes { atomic_ps, hold_ns, wake_ns, interrupt_ns, entry_ns } = *times;
+    let DelayTimes { atomic_ps, request_percent, wake_ns, interrupt_ns, entry_ns } = *times;
     [
         ("cost.atomic_ps", atomic_ps),
-        ("cost.hold_ns", hold_ns),
+        ("cost.request_percent", request_percent),
         ("cost.wake_ns", wake_ns),
         ("cost.interrupt_ns", interrupt_ns),
         ("cost.entry_ns", entry_ns),

@@ -17,8 +17,8 @@ pub(super) enum Failure {
     Stopped,
 }
 
-/// Each way is two transfers: the one side takes the line to write, and the other one reads it.
-const TRANSFERS_PER_TRIP: u64 = 4;
+/// To the other side and back. In each the one side takes the line to write, and the other one reads it.
+const HANDOVERS_PER_TRIP: u64 = 2;
 
 /// Failed attempts between two readings of the clock.
 const ATTEMPTS_PER_LOOK: u32 = 1 << 14;
@@ -82,7 +82,7 @@ impl Game<'_> {
                     return Ok(None);
                 }
             }
-            times.push(begin.elapsed().as_nanos() as f64 / (TRANSFERS_PER_TRIP * round_trips) as f64);
+            times.push(begin.elapsed().as_nanos() as f64 / (HANDOVERS_PER_TRIP * round_trips) as f64);
         }
         times.remove(0);
         Ok(Some(times))

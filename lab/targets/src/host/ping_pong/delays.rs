@@ -1,14 +1,14 @@
 //! What takes time besides instructions and transfers: atomic operations, alone and contended; waking a thread; interrupting a CPU; a call of the kernel.
 
 use super::bounce::{Failure, tie_to};
-use super::{Delays, quartiles};
+use super::{Delays, Time, quartiles};
 use crate::StopFlag;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Samples of each time; the median counts.
+/// Samples of each time.
 const SAMPLES: u32 = 31;
 
 /// Short enough that most samples are not interrupted.
@@ -27,15 +27,25 @@ struct Line(AtomicU64);
 /// Measures between two CPUs. Fails if one cannot be used, and on a stop.
 pub(super) fn measure(cpus: [u32; 2], stop: &StopFlag) -> Result<Delays, Failure> {
     Ok(Delays {
-        atomic_ps: median(stop, || alone(cpus[0]))? * 1000.0,
-        contended_ps: median(stop, || contended(cpus))? * 1000.0,
-        wake_ns: median(stop, || woken(cpus))?,
-        interrupt_ns: (median(stop, || protected(cpus, true))? - median(stop, || protected(cpus, false))?).max(0.0),
-        call_ns: median(stop, || called(cpus[0]))?,
+        atomic: time(stop, || alone(cpus[0]))?,
+        contended: time(stop, || contended(cpus))?,
+        wake: time(stop, || woken(cpus))?,
+        interrupt: beyond(time(stop, || protected(cpus, true))?, time(stop, || protected(cpus, false))?),
+        call: time(stop, || called(cpus[0]))?,
     })
 }
 
-fn median(stop: &StopFlag, sample_ns: impl Fn() -> Result<f64, Failure>) -> Result<f64, Failure> {
+/// By how much one time is longer than another, not below 0.
+fn beyond(one: Time, other: Time) -> Time {
+    let ((low, high), (other_low, other_high)) = (one.quartiles_ns, other.quartiles_ns);
+    let least_0 = |value: f64| value.max(0.0);
+    Time {
+        median_ns: least_0(one.median_ns - other.median_ns),
+        quartiles_ns: (least_0(low - other_high), least_0(high - other_low)),
+    }
+}
+
+fn time(stop: &StopFlag, sample_ns: impl Fn() -> Result<f64, Failure>) -> Result<Time, Failure> {
     let mut samples = Vec::new();
     for _ in 0..SAMPLES {
         if stop.is_set() {
@@ -43,7 +53,8 @@ fn median(stop: &StopFlag, sample_ns: impl Fn() -> Result<f64, Failure>) -> Resu
         }
         samples.push(sample_ns()?);
     }
-    Ok(quartiles(samples).map_or(f64::NAN, |[_, median, _]| median))
+    let [low, median_ns, high] = quartiles(samples).unwrap_or([f64::NAN; 3]);
+    Ok(Time { median_ns, quartiles_ns: (low, high) })
 }
 
 fn tied(cpu: u32) -> Result<(), Failure> {

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! When a CPU gets a line that another one has. Knows nothing of QEMU.
+//!
+//! A request takes a part of a transfer's time to reach the CPU that has the line. Until then that CPU uses the line as its own, and may
+//! execute several operations on it. Only then is the line on its way. So a line that two CPUs want all the time does not move with each
+//! operation, and a CPU that has just got it does not have to give it back at once.
+
+use std::collections::HashMap;
+
+/// No CPU.
+const NOBODY: usize = usize::MAX;
+
+/// Some of the CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Some256([u64; 4]);
+
+impl Some256 {
+    fn only(cpu: usize) -> Self {
+        let mut only = Self::default();
+        only.add(cpu);
+        only
+    }
+
+    fn add(&mut self, cpu: usize) {
+        self.0[cpu / 64 % 4] |= 1 << (cpu % 64);
+    }
+
+    fn has(&self, cpu: usize) -> bool {
+        self.0[cpu / 64 % 4] & 1 << (cpu % 64) != 0
+    }
+}
+
+/// Who has a line.
+#[derive(Debug, Clone, Copy)]
+struct Owned {
+    /// The CPU that got it last to write; [`NOBODY`] if none did.
+    cpu: usize,
+    /// When that CPU used it last, as far as was noted.
+    used: u64,
+    /// When the last CPU since then got it to read.
+    read: u64,
+    /// The CPUs that have it.
+    holders: Some256,
+    /// The CPUs that lost it when it was written last, and when they did.
+    losers: Some256,
+    left: u64,
+}
+
+impl Owned {
+    const UNUSED: Owned =
+        Owned { cpu: NOBODY, used: 0, read: 0, holders: Some256([0; 4]), losers: Some256([0; 4]), left: 0 };
+
+    /// Until when others use it.
+    fn in_use_until(&self, cpu: usize, writes: bool) -> u64 {
+        let used = if self.cpu == cpu { 0 } else { self.used };
+        if writes { used.max(self.read) } else { used }
+    }
+}
+
+/// A CPU's request of a line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Request {
+    pub(crate) line: u64,
+    pub(crate) cpu: usize,
+    /// The CPU's clock.
+    pub(crate) at: u64,
+    /// The CPU has looked at the line again and again since this clock, if it had it.
+    pub(crate) waits_from: Option<u64>,
+    /// Time of the whole transfer, and of the part until the request reaches the CPU that has the line.
+    pub(crate) cost: u64,
+    pub(crate) request_time: u64,
+    pub(crate) writes: bool,
+}
+
+/// A line's move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Move {
+    /// When its request left.
+    pub(crate) requested: u64,
+    /// When it arrived.
+    pub(crate) arrived: u64,
+}
+
+/// The lines that moved.
+#[derive(Debug, Default)]
+pub(crate) struct Ownership {
+    lines: HashMap<u64, Owned>,
+}
+
+impl Ownership {
+    /// Forgets all lines.
+    pub(crate) fn clear(&mut self) {
+        self.lines.clear();
+    }
+
+    /// Moves a line.
+    pub(crate) fn transfer(&mut self, request: Request) -> Move {
+        let Request { line, cpu, at, waits_from, cost, request_time, writes } = request;
+        let owned = self.lines.entry(line).or_insert(Owned::UNUSED);
+        // A CPU that had the line does not request it before it has lost it.
+        let requested = match waits_from {
+            _ if !owned.losers.has(cpu) => at,
+            Some(from) => owned.left.max(from),
+            None => owned.left.max(at),
+        };
+        let left = requested.saturating_add(request_time).max(owned.in_use_until(cpu, writes));
+        let arrived = left.saturating_add(cost.saturating_sub(request_time));
+        if writes {
+            let losers = owned.holders;
+            *owned = Owned { cpu, used: arrived, read: 0, holders: Some256::only(cpu), losers, left };
+        } else {
+            owned.read = owned.read.max(arrived);
+            owned.holders.add(cpu);
+        }
+        Move { requested, arrived }
+    }
+
+    /// A CPU uses a line that it has. Noted if it got the line last.
+    pub(crate) fn note_use(&mut self, line: u64, cpu: usize, clock: u64) {
+        if let Some(owned) = self.lines.get_mut(&line).filter(|owned| owned.cpu == cpu) {
+            owned.used = owned.used.max(clock);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// When a line arrives. A transfer costs 100 clocks, 75 of which pass until the request arrives.
+    fn arrives(lines: &mut Ownership, cpu: usize, at: u64, writes: bool) -> u64 {
+        let request = Request { line: 7, cpu, at, waits_from: None, cost: 100, request_time: 75, writes };
+        lines.transfer(request).arrived
+    }
+
+    #[test]
+    fn a_line_leaves_when_the_request_has_arrived_and_its_cpu_has_used_it() {
+        let mut lines = Ownership::default();
+        assert_eq!(arrives(&mut lines, 0, 1000, true), 1100);
+        assert_eq!(arrives(&mut lines, 1, 2000, true), 2100);
+        lines.note_use(7, 1, 2400);
+        lines.note_use(7, 0, 9000);
+        assert_eq!(arrives(&mut lines, 2, 2300, true), 2425);
+        // It was requested before the one that has it now got it.
+        assert_eq!(arrives(&mut lines, 0, 2310, true), 2450);
+    }
+
+    #[test]
+    fn a_cpu_does_not_request_what_it_still_has() {
+        let mut lines = Ownership::default();
+        assert_eq!(arrives(&mut lines, 0, 1000, true), 1100);
+        assert_eq!(arrives(&mut lines, 1, 2000, true), 2100);
+        // CPU 0 lost it at 2075.
+        assert_eq!(arrives(&mut lines, 0, 2010, true), 2175);
+        // CPU 1 lost it at 2150, and was looking at it.
+        let request =
+            Request { line: 7, cpu: 1, at: 5000, waits_from: Some(2120), cost: 100, request_time: 75, writes: false };
+        assert_eq!(lines.transfer(request), Move { requested: 2150, arrived: 2250 });
+        // It has a copy now; and CPU 2 never had one.
+        assert_eq!(arrives(&mut lines, 0, 2200, true), 2300);
+        let first = Request { cpu: 2, ..request };
+        assert_eq!(lines.transfer(first).requested, 5000);
+    }
+
+    #[test]
+    fn readers_do_not_wait_for_each_other_and_a_writer_waits_for_them() {
+        let mut lines = Ownership::default();
+        assert_eq!(arrives(&mut lines, 0, 1000, true), 1100);
+        assert_eq!(arrives(&mut lines, 1, 2000, false), 2100);
+        assert_eq!(arrives(&mut lines, 255, 1500, false), 1600);
+        assert_eq!(arrives(&mut lines, 0, 1900, true), 2125);
+        // Both lost it at 2100.
+        assert_eq!((arrives(&mut lines, 255, 1600, false), arrives(&mut lines, 1, 2200, false)), (2200, 2300));
+        lines.clear();
+        assert_eq!(arrives(&mut lines, 1, 0, false), 100);
+    }
+}
