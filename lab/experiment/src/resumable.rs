@@ -30,7 +30,7 @@ pub(crate) fn check(
 /// Like [`check`], for a lens run. Its machines have as many CPUs as there are tasks, and a program is not a workload. Fails if a workload is missing.
 pub(crate) fn check_workloads_of_lens(head: &RunHead, missing: &[PlanItem], target: &dyn Target) -> Result<(), Error> {
     match subject(head, SubjectIndex::A)?.what {
-        SubjectKind::Program { .. } => Ok(()),
+        SubjectKind::Program { .. } | SubjectKind::Machine { .. } => Ok(()),
         SubjectKind::Kernel { .. } | SubjectKind::System => check_workloads(head, missing.iter(), target),
     }
 }

@@ -222,7 +222,7 @@ fn help_leads_to_everything() {
 fn the_lens_has_help_too() {
     let lab = Lab::new();
     let mut said = String::new();
-    for command in ["", "program", "kernel", "compare", "calibrate"] {
+    for command in ["", "program", "kernel", "machine", "compare", "calibrate"] {
         let words: Vec<&str> = ["lens", command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
         let output = lab.run(&words);
         assert!(output.status.success());

@@ -65,6 +65,15 @@ pub enum SubjectKind {
         /// What is added to its command line.
         command_line: String,
     },
+    /// A system of any kind that the emulator starts by itself, with what runs in it.
+    Machine {
+        /// Its kernel.
+        image: String,
+        /// The kernel's command line.
+        command_line: String,
+        /// What the kernel is given beside it: files, each with its arguments.
+        modules: Vec<String>,
+    },
 }
 
 impl SubjectKind {
@@ -72,7 +81,7 @@ impl SubjectKind {
     pub fn lens_mode(&self) -> LensMode {
         match self {
             SubjectKind::Program { .. } => LensMode::Program,
-            SubjectKind::System | SubjectKind::Kernel { .. } => LensMode::Kernel,
+            SubjectKind::System | SubjectKind::Kernel { .. } | SubjectKind::Machine { .. } => LensMode::Kernel,
         }
     }
 }

@@ -8,7 +8,7 @@ mod reading;
 mod side_by_side;
 
 pub use naming::{ImagesInGuest, Naming};
-pub use plan::{LensRequest, block_of_programs, plan_kernel, plan_program};
+pub use plan::{LensRequest, block_of_programs, plan_kernel, plan_machine, plan_program};
 pub(crate) use reading::operations_of;
 pub(crate) use side_by_side::run;
 

@@ -89,11 +89,12 @@ pub struct PlannedRun<'a> {
     pub jobs: NonZeroUsize,
 }
 
-/// Path and arguments of the program that runs, if it is not a workload.
+/// Path and arguments of what runs, if it is not a workload. A machine that starts by itself is told nothing, so it has none.
 pub(crate) fn program<'a>(run: &PlannedRun<'a>, item: &PlanItem) -> Option<&'a [String]> {
     match &run.subjects.get(item.subject.at())?.what {
         // If time is measured, a workload runs the program.
         SubjectKind::Program { argv } if run.settings.counting().is_some() => Some(argv),
+        SubjectKind::Machine { .. } => Some(&[]),
         _ => None,
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! `frame` reads what the guest's agent sends. The agent itself is C, in `guest/` next to this crate's sources.
 
+mod bare;
 mod boot;
 mod clock;
 mod command_line;
@@ -17,6 +18,7 @@ mod programs;
 mod region_end;
 mod symbols;
 
+pub use bare::{BareMachine, BareRequest};
 pub use emulator::{Emulator, PROGRAM as EMULATOR_PROGRAM};
 pub use kernel_image::KernelImage;
 
@@ -26,7 +28,7 @@ use crate::host::{Host, HostPaths};
 use crate::program_files::{ProgramFiles, SCRATCH};
 use crate::{Ending, Execution, Plugin, StopFlag, Target, TargetError, system_settings};
 use boot::{BOOT_TRIALS, Boot, BootEnd, Booted};
-use command_line::CommandLine;
+use command_line::{Beside, CommandLine};
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
 use faultline_model::lens::kernel_symbol::KernelSymbol;
@@ -340,7 +342,7 @@ impl QemuMachine {
             shape: self.request.shape,
             accelerator: self.request.accelerator,
             kernel: &self.request.kernel.path,
-            initramfs: Path::new("INITRAMFS"),
+            beside: Beside::Agent(Path::new("INITRAMFS")),
             parameters: &self.request.parameters,
             tsc_khz: self.tsc_khz,
             plugin,
@@ -501,20 +503,26 @@ const IN_PLACE: [&str; 4] = ["load.", "host.", "boot.id", "faultline.version"];
 const BESIDE: [&str; 6] =
     ["cpu.", "cgroup.", "clock.source", "kernel.release", "memory.total_bytes", "virtualisation."];
 
+/// What a guest's facts have of the host.
+fn facts_of_host(host: &HostPaths) -> Facts {
+    let mut facts = Facts::default();
+    for (key, value) in Host::new(host.clone()).facts().0 {
+        let begins_with_one_of = |beginnings: &[&str]| beginnings.iter().any(|beginning| key.starts_with(beginning));
+        if begins_with_one_of(&IN_PLACE) {
+            facts.0.insert(key, value);
+        } else if begins_with_one_of(&BESIDE) {
+            facts.0.insert(format!("host.{key}"), value);
+        }
+    }
+    facts
+}
+
 impl Target for QemuMachine {
     /// Facts of the guest, as found in its first boot; facts of the host have the prefix `host.`.
     fn facts(&self) -> Facts {
         let mut facts = self.probe.facts.clone();
         facts.count("cpu.usable", self.cpus.len() as i64);
-        for (key, value) in Host::new(self.paths.host.clone()).facts().0 {
-            let begins_with_one_of =
-                |beginnings: &[&str]| beginnings.iter().any(|beginning| key.starts_with(beginning));
-            if begins_with_one_of(&IN_PLACE) {
-                facts.0.insert(key, value);
-            } else if begins_with_one_of(&BESIDE) {
-                facts.0.insert(format!("host.{key}"), value);
-            }
-        }
+        facts.0.extend(facts_of_host(&self.paths.host).0);
         self.put_emulator(&mut facts, None, &[]);
         self.programs.put_digests(&mut facts);
         facts

@@ -5,9 +5,19 @@ use crate::qemu::{MemoryInfo, Qemu};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+/// How places in memory are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Addresses {
+    /// By the rules of Linux, which say for most of a kernel's addresses that nothing else leads to the same place.
+    Linux,
+    /// By physical address alone: each access is looked up. This holds for any kernel.
+    Physical,
+}
+
 /// The addresses of a kernel with its processes.
 #[derive(Debug)]
 pub(crate) struct AddressSpace {
+    rule: Addresses,
     map: DirectMap,
 }
 
@@ -90,8 +100,14 @@ impl Chunks {
 }
 
 impl AddressSpace {
-    pub(crate) fn new() -> Self {
-        AddressSpace { map: DirectMap::new() }
+    pub(crate) fn new(rule: Addresses) -> Self {
+        AddressSpace { rule, map: DirectMap::new() }
+    }
+
+    /// Whether an address, if the kernel uses it, leads to the same place as long as the machine runs.
+    #[inline]
+    pub(crate) fn is_fixed(&self, address: u64) -> bool {
+        self.rule == Addresses::Linux && address >= KERNEL
     }
 
     /// The chunks of the direct map that the kernel reached.
@@ -106,8 +122,9 @@ impl AddressSpace {
     #[inline]
     pub(crate) fn locate(&self, qemu: &Qemu, info: MemoryInfo, address: u64) -> Option<Place> {
         let kernel_place = |address| Some(Place { address, contents: false });
-        if address < KERNEL {
-            qemu.memory_address(info, address).map(|address| Place { address, contents: true })
+        if address < KERNEL || self.rule == Addresses::Physical {
+            let contents = address < KERNEL;
+            qemu.memory_address(info, address).map(|address| Place { address, contents })
         } else if address.wrapping_sub(DIRECT_MAP) < 1 << 46 {
             self.map.locate(qemu, info, address).and_then(kernel_place)
         } else if address >= FIXED_MAP {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Parses and checks the plugin's arguments, each `key=value`. Does nothing else.
 
+use crate::address::Addresses;
 use crate::region_end::RegionEnd;
 use crate::selection::{CodeRange, Selection};
 use crate::turns::Quanta;
@@ -31,6 +32,10 @@ pub(crate) struct Arguments {
     pub(crate) whole: bool,
     /// Which code is counted.
     pub(crate) selection: Selection,
+    /// How places in memory are told apart.
+    pub(crate) addresses: Addresses,
+    /// Whether the machine ends with its first region.
+    pub(crate) once: bool,
     /// Who looks at the machine at the end of a region.
     pub(crate) region_end: Option<RegionEnd>,
     /// Most transfers of which the stack is kept; none for 0.
@@ -58,6 +63,8 @@ pub(crate) enum ArgumentError {
     Agent(String),
     #[error("kernel_too: only with agent")]
     KernelToo,
+    #[error("addresses={0}: neither linux nor physical")]
+    Addresses(String),
     #[error("{0}: must be given, as {0}={1}")]
     Missing(&'static str, &'static str),
     #[error("private_quantum={0}: below quantum, which is {1}")]
@@ -80,7 +87,7 @@ pub(crate) enum ArgumentError {
     Caches(#[from] CachesError),
 }
 
-const KEYS: [&str; 24] = [
+const KEYS: [&str; 26] = [
     "cpus",
     "sockets",
     "cpus_per_cache",
@@ -102,6 +109,8 @@ const KEYS: [&str; 24] = [
     "whole",
     "agent",
     "kernel_too",
+    "addresses",
+    "once",
     "say_end",
     "go_on",
     "samples",
@@ -159,6 +168,8 @@ impl Arguments {
             output: output.ok_or(ArgumentError::Missing("output", "FILE"))?.into(),
             whole: switch("whole", given("whole"))?,
             selection,
+            addresses: addresses(given("addresses"))?,
+            once: switch("once", given("once"))?,
             region_end: match (given("say_end"), given("go_on")) {
                 (Some(say), Some(go_on)) => Some(RegionEnd { say: say.into(), go_on: go_on.into() }),
                 (None, None) => None,
@@ -265,6 +276,14 @@ fn switch(key: &'static str, value: Option<&str>) -> Result<bool, ArgumentError>
     }
 }
 
+fn addresses(value: Option<&str>) -> Result<Addresses, ArgumentError> {
+    match value {
+        None | Some("linux") => Ok(Addresses::Linux),
+        Some("physical") => Ok(Addresses::Physical),
+        Some(other) => Err(ArgumentError::Addresses(other.into())),
+    }
+}
+
 /// A machine's program is counted if the code of its agent is known.
 fn selection(agent: Option<&str>, kernel_too: bool) -> Result<Selection, ArgumentError> {
     let Some(text) = agent else {
@@ -286,7 +305,9 @@ mod tests {
         assert_eq!(arguments.topology, Topology::new(8, 1, 8).unwrap());
         assert_eq!(arguments.costs.name, CostTable::DEFAULT);
         assert_eq!(arguments.caches, Some(Caches::DEFAULT));
-        assert!(!arguments.whole && !arguments.selection.is_program());
+        assert!(!arguments.whole && !arguments.once && !arguments.selection.is_program());
+        assert_eq!(arguments.addresses, Addresses::Linux);
+        assert_eq!(kernel(&["addresses=physical"]).addresses, Addresses::Physical);
         let two = Arguments::parse(["cpus=8", "output=a=b", "sockets=2", "whole=on"]).unwrap();
         assert_eq!(two.topology, Topology::new(8, 2, 4).unwrap());
         assert_eq!(two.output, PathBuf::from("a=b"));
@@ -328,6 +349,7 @@ mod tests {
             "agent=x: not FROM-TO, two hexadecimal addresses of a program's code"
         );
         assert_eq!(refused(&["cpus=2", "output=r", "kernel_too=on"]), "kernel_too: only with agent");
+        assert_eq!(refused(&["cpus=2", "output=r", "addresses=x"]), "addresses=x: neither linux nor physical");
         assert_eq!(refused(&["cpus=2", "output=r", "sockets=0"]), "0 sockets: from 1 to 64 are possible");
         assert_eq!(refused(&["cpus=8", "output=r", "sockets=3"]), "8 CPUs don't divide evenly among 3 sockets");
         assert_eq!(

@@ -134,7 +134,7 @@ impl Lens {
             machine_parts,
             registers,
             handlers: OnceLock::new(),
-            space: AddressSpace::new(),
+            space: AddressSpace::new(arguments.addresses),
             counters: (0..cpus).map(|cpu| CounterCell(UnsafeCell::new(Counter::new(machine.cpu(cpu))))).collect(),
             is_counting: AtomicBool::new(false),
             // The agent of a program in a machine begins its region with a mark.
@@ -177,10 +177,10 @@ impl Lens {
         }
     }
 
-    /// Starts counting.
+    /// Starts counting. A machine that ends with its first region begins no other.
     pub(crate) fn start(&self) {
         // Relaxed, all: see the struct.
-        if self.is_counting.load(Relaxed) {
+        if self.is_counting.load(Relaxed) || self.arguments.once && self.regions() > 0 {
             return;
         }
         // SAFETY: a mark's callback is a CPU's; otherwise this is installation or reset.
@@ -198,6 +198,11 @@ impl Lens {
             // Relaxed: see the struct.
             if region_end::is_shown(self.regions.load(Relaxed)) {
                 self.show_end();
+            }
+            if self.arguments.once {
+                // SAFETY: this process may send itself a signal. QEMU handles it on its main thread, by ending the machine as
+                // if it had been switched off; threads of CPUs block signals.
+                unsafe { libc::kill(libc::getpid(), libc::SIGTERM) };
             }
         }
     }
@@ -298,7 +303,7 @@ impl Lens {
         if let Some(cell) = self.counters.get(cpu as usize)
             // An atomic access may be the second half of one. A user address may lead elsewhere later; kernel addresses
             // do not.
-            && address >= KERNEL && !site.is_atomic
+            && self.space.is_fixed(address) && !site.is_atomic
             && let Some((size, is_store)) = self.event_words.known(info)
             // SAFETY: this is a CPU's callback, and what is lent is given back in this line.
             && unsafe { self.pace.turns.lend() }.has_settled(cpu as usize, address, size, is_store)
@@ -323,7 +328,7 @@ impl Lens {
             self.pace.scheduler.end_turn(cpu);
         }
         let Some(place) = self.space.locate(&self.qemu, info, address) else { return };
-        let name = if address < KERNEL { place.address } else { address };
+        let name = if self.space.is_fixed(address) { address } else { place.address };
         let (size, is_store) = self.event_words.meaning(&self.qemu, info);
         let Some(kind) = counter.kind(site, name, is_store) else { return };
         let is_counted = self.arguments.selection.counts(site.address);
@@ -347,7 +352,7 @@ impl Lens {
             contents: place.contents,
         };
         let cost = counter.access(&access, is_counted);
-        if cost != 0 && is_counted && address < KERNEL {
+        if cost != 0 && is_counted && !self.space.is_fixed(address) {
             counter.reached.note(place.address, address);
         }
         if cost != 0 && is_counted && access.context.work() == Work::Operation {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The report: the counts as JSON in the format `faultline-lens 4`. docs/FORMATS.md lists its fields.
 
-use crate::address::{AddressSpace, Chunks, DIRECT_MAP, KERNEL};
+use crate::address::{AddressSpace, Addresses, Chunks, DIRECT_MAP, KERNEL};
 use crate::arguments::Arguments;
 use crate::counter::Counter;
 use crate::overlap::Times;
@@ -61,7 +61,7 @@ pub(crate) fn to_json(facts: &Facts<'_>) -> Value {
         "target": "x86_64",
         "mode": if selection.is_program() { "program" } else { "kernel" },
         "machine": machine(facts.arguments),
-        "direct_map": DIRECT_MAP,
+        "direct_map": (facts.arguments.addresses == Addresses::Linux).then_some(DIRECT_MAP),
         "scope": if facts.arguments.whole { "whole" } else { "marks" },
         "regions": facts.regions,
         "problems": problems,
@@ -280,12 +280,14 @@ impl<'a> Places<'a> {
         Places { facts, chunks: facts.space.learnt() }
     }
 
-    /// The address at which a machine's program reached a line, or that in the space in which it was counted.
+    /// The address at which a machine's program, or a kernel without rules for its addresses, reached a line; or that in
+    /// the space in which it was counted.
     fn of(&self, line: u64) -> (u64, &'static str) {
         let counted = line * LINE_BYTES;
         let reached = || self.facts.counters.iter().find_map(|counter| counter.reached.address(line));
-        let is_program = self.facts.arguments.selection.is_program();
-        match is_program.then(reached).flatten() {
+        let arguments = self.facts.arguments;
+        let is_reached = arguments.selection.is_program() || arguments.addresses == Addresses::Physical;
+        match is_reached.then(reached).flatten() {
             Some(address) => (address, "virtual"),
             None if counted < KERNEL => (self.chunks.physical(counted), "physical"),
             None => (counted, "virtual"),

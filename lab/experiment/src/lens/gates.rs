@@ -137,6 +137,22 @@ pub(super) fn check_types_of_program(gates: &Gates, plan: &Plan, is_type: &dyn F
     check_names(gates, plan, is_type, &refused)
 }
 
+/// Refuses budgets of a machine that name neither its case nor a type that its files describe. `is_type`: whether one of them has a type of that name.
+pub(super) fn check_types_in_files(gates: &Gates, plan: &Plan, is_type: &dyn Fn(&str) -> bool) -> Result<(), Error> {
+    let refused = |budget: &Budget, name: &str, cases: &[String]| {
+        Error::usage(
+            format!(
+                "the budget '{budget}' names neither a case of the run nor a type in the files with symbols: {name}"
+            ),
+            format!(
+                "the run has {}; types are those of the debug information in the files that `--symbols` names",
+                cases.join(", ")
+            ),
+        )
+    };
+    check_names(gates, plan, is_type, &refused)
+}
+
 fn names_nothing(budget: &Budget, there: &[String]) -> Error {
     Error::usage(
         format!("the budget '{budget}' names neither a case of the run nor a type"),

@@ -33,6 +33,15 @@ pub(super) fn each_once(cpus: impl IntoIterator<Item = u32>) -> Vec<u32> {
     cpus
 }
 
+/// A machine for each number of CPUs, the smallest first.
+pub(super) fn shapes(cpus: &[u32], sockets: u32, memory_mib: Option<u64>) -> Result<Vec<MachineShape>, Error> {
+    each_once(cpus.iter().copied())
+        .iter()
+        .map(|&cpus| MachineShape::new(cpus, sockets, memory_mib))
+        .collect::<Result<_, _>>()
+        .map_err(|error| Error::usage(error.problem, error.hint))
+}
+
 /// The smallest machine, as it is saved.
 pub(super) fn guest(shape: MachineShape, image: &KernelImage, parameters: &[String]) -> Guest {
     Guest {

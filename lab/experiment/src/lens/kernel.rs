@@ -1,6 +1,6 @@
 //! Workloads in a guest under the lens.
 
-use super::guest::{each_once, emulator, guest, image, machine_request, symbols_failed};
+use super::guest::{emulator, guest, image, machine_request, shapes, symbols_failed};
 use super::request::LensKernelRequest;
 use super::run::{self, LensRun};
 use super::saved_file::{found_again, saved, subject_again};
@@ -129,13 +129,4 @@ fn vmlinux(path: &Path, kernel: &KernelImage, observer: &mut dyn Observer) -> Re
         observer.notice(&Notice::NoDebugInformation { vmlinux: path.to_owned() });
     }
     Ok(image)
-}
-
-/// A machine for each number of CPUs, the smallest first.
-fn shapes(cpus: &[u32], sockets: u32, memory_mib: Option<u64>) -> Result<Vec<MachineShape>, Error> {
-    each_once(cpus.iter().copied())
-        .iter()
-        .map(|&cpus| MachineShape::new(cpus, sockets, memory_mib))
-        .collect::<Result<_, _>>()
-        .map_err(|error| Error::usage(error.problem, error.hint))
 }

@@ -6,6 +6,7 @@ mod costs;
 mod gates;
 mod guest;
 mod kernel;
+mod machine;
 mod model;
 mod program;
 mod request;
@@ -21,7 +22,11 @@ pub use costs::MEASURED;
 pub use faultline_targets::program_files::With;
 pub use gates::counted;
 pub use kernel::kernel;
+pub use machine::machine;
 pub use program::program;
-pub use request::{Gates, GuestRequest, LensKernelRequest, LensProgramRequest, ModelRequest, USUAL_SEED, UnderLens};
+pub use request::{
+    Gates, GuestRequest, LensKernelRequest, LensMachineRequest, LensProgramRequest, ModelRequest, Module, USUAL_SEED,
+    UnderLens,
+};
 pub(crate) use resume::go_on;
 pub use types::types;

@@ -99,6 +99,7 @@ pub(super) fn to_count_again(
         cache: model.caches.map(|Caches { lines, ways }| CacheBounds { lines, ways }),
         baseline: gates.baseline.map(|run| run.0),
         guest: None,
+        machine: None,
     }
 }
 

@@ -100,6 +100,34 @@ pub struct LensKernelRequest {
     pub under: UnderLens,
 }
 
+/// The request for a lens run of a machine of any kind.
+#[derive(Debug, Clone)]
+pub struct LensMachineRequest {
+    /// Its kernel: anything that the emulator starts.
+    pub kernel: PathBuf,
+    /// What the kernel is given beside it.
+    pub modules: Vec<Module>,
+    /// The words of the kernel's command line.
+    pub parameters: Vec<String>,
+    /// ELF files of the kernel and of its programs, for names.
+    pub symbols: Vec<PathBuf>,
+    /// Numbers of CPUs, each on its own machine.
+    pub cpus: Vec<u32>,
+    /// Memory of each machine in MiB; depends on the number of CPUs if `None`.
+    pub memory_mib: Option<u64>,
+    /// The shared settings.
+    pub under: UnderLens,
+}
+
+/// A file that a kernel is given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Module {
+    /// The file.
+    pub file: PathBuf,
+    /// Its arguments; may be empty.
+    pub arguments: String,
+}
+
 /// A guest for a program.
 #[derive(Debug, Clone, Default)]
 pub struct GuestRequest {

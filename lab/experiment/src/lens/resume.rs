@@ -4,7 +4,7 @@
 use super::request::Gates;
 use super::run::ToTheGates;
 use super::saved_file::found_again;
-use super::{gates, guest, kernel, model, program};
+use super::{gates, guest, kernel, machine, model, program};
 use crate::conclusion::Measured;
 use crate::error::Error;
 use crate::lab::Lab;
@@ -98,6 +98,7 @@ fn counting(
     match (&subject.what, subject.machine.guest()) {
         (SubjectKind::Program { argv }, Some(guest)) => program::again(argv, guest, cpus, again, lens, run, lab),
         (SubjectKind::Kernel { .. }, Some(guest)) => kernel::again(&guest.parameters, cpus, again, lens, run, lab),
+        (SubjectKind::Machine { .. }, Some(guest)) => machine::again(guest, cpus, again, lens, run, lab),
         _ => Err(Error::failed(
             format!("run {run} does not say which program or kernel it counted"),
             "its database was changed by hand; start a new run",

@@ -5,7 +5,7 @@ use super::{Conduct, FormatArgument, commit, count, jobs, label, seed, size};
 use crate::completing;
 use clap::{Args, Subcommand};
 use faultline_coherence::Caches;
-use faultline_experiment::lens::{USUAL_SEED, With};
+use faultline_experiment::lens::{Module, USUAL_SEED, With};
 use faultline_model::subject::Commit;
 use faultline_stats::lens::Budget;
 use std::num::NonZeroUsize;
@@ -23,6 +23,7 @@ const DEFAULT_CACHE: &str = "32768x16";
 Examples:
   faultline lens program -- ./server --selftest                 a program's hot lines, on 8 CPUs
   faultline lens kernel fault_existing:shared --cpus 1,2,8,32   a stock kernel's, on up to 32 CPUs
+  faultline lens machine --kernel kernel.elf --ops 1000         any kernel's, between its marks
   faultline lens types 7 mm_struct                              which members of a type move, cache line by cache line
   faultline lens compare 7 8                                    which lines appeared and disappeared")]
 pub(crate) enum Lens {
@@ -30,6 +31,8 @@ pub(crate) enum Lens {
     Program(Box<Program>),
     /// Boot a kernel on emulated machines and count the transfers of Faultline's workloads
     Kernel(Box<Kernel>),
+    /// Boot a system of any kind on emulated machines and count the transfers between its marks
+    Machine(Box<Machine>),
     /// Show which lines and code appeared, disappeared or changed between two lens runs
     Compare(Compare),
     /// Show a run's transfers by type, and for hot types the layout with the transfers of each member
@@ -275,6 +278,50 @@ pub(crate) struct Kernel {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  faultline lens machine --kernel kernel.elf --symbols kernel.elf --ops 1000
+  faultline lens machine --kernel gnumach --module 'task task $(task-create) $(task-resume)' --cpus 1,2 --ops 1000
+The emulator starts the kernel itself: a Multiboot kernel (a 32-bit ELF file), one for PVH, or Linux.
+The system runs the code that is counted. It marks the region of interest by the two instructions of
+workloads/harness/faultline_mark.h, and the machine ends with the region.
+Lines are told apart by physical address. Nothing is known of the system, except what `--symbols` names.
+The first serial port is the console, of which the last lines are shown if the machine fails.")]
+#[command(mut_arg("limit", |limit| limit.help(LIMIT)))]
+pub(crate) struct Machine {
+    /// The kernel; the emulator starts it
+    #[arg(long, value_name = "FILE", required = true)]
+    pub(crate) kernel: PathBuf,
+
+    /// A Multiboot module with its arguments, or Linux's initramfs; modules can be repeated
+    #[arg(long, value_name = "FILE ARGUMENTS", value_parser = module)]
+    pub(crate) module: Vec<Module>,
+
+    /// Word of the kernel's command line; can be repeated
+    #[arg(long, value_name = "PARAMETER")]
+    pub(crate) append: Vec<String>,
+
+    /// ELF file of the kernel or of a program in it, for names; can be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) symbols: Vec<PathBuf>,
+
+    /// Numbers of CPUs; each is a machine of its own
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_value = "1", value_parser = count, allow_negative_numbers = true)]
+    pub(crate) cpus: Vec<u32>,
+
+    /// Memory of each machine in MiB [default: depends on the number of CPUs]
+    #[arg(long, value_name = "MIB")]
+    pub(crate) memory: Option<u64>,
+
+    /// Operations that the system does for each CPU in the region; figures are per operation
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) ops: u64,
+
+    #[command(flatten)]
+    pub(crate) under: UnderLens,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
   faultline lens compare 7 8
   faultline lens compare 7 8 --format markdown
 Kernels counted with the same seeds are compared seed by seed: each difference is exact for its seed.
@@ -352,6 +399,14 @@ fn directory(text: &str) -> Result<PathBuf, String> {
     match std::path::absolute(text) {
         Ok(path) if path.is_dir() => Ok(path),
         _ => Err("there is no such directory".to_owned()),
+    }
+}
+
+fn module(text: &str) -> Result<Module, String> {
+    let (file, arguments) = text.split_once(' ').unwrap_or((text, ""));
+    match file {
+        "" => Err("write it FILE, or FILE and its arguments with a space between them".to_owned()),
+        file => Ok(Module { file: file.into(), arguments: arguments.to_owned() }),
     }
 }
 

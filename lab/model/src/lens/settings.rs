@@ -49,6 +49,18 @@ pub struct LensAgain {
     /// How a program runs in a guest; `None` for kernels, and in runs of older versions, whose programs ran in QEMU's user mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<ProgramGuest>,
+    /// What a system that the emulator starts by itself needs; `None` for everything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineFiles>,
+}
+
+/// Files of a system that the emulator starts by itself, beside its kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineFiles {
+    /// What its kernel is given: each file with its arguments.
+    pub modules: Vec<(SavedFile, String)>,
+    /// ELF files from which names come.
+    pub symbols: Vec<SavedFile>,
 }
 
 /// How a program runs in a guest.

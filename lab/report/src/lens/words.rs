@@ -22,6 +22,7 @@ pub(crate) fn subject(lens: &LensSummary, signs: &Signs) -> String {
         SubjectKind::System => "the system".to_owned(),
         SubjectKind::Program { argv } => format!("program {}", argv.join(" ")),
         SubjectKind::Kernel { image, .. } => format!("kernel {image}"),
+        SubjectKind::Machine { image, .. } => format!("machine with {image}"),
     };
     let sockets = if settings.sockets == 1 { "1 socket".to_owned() } else { format!("{} sockets", settings.sockets) };
     let dot = signs.dot;

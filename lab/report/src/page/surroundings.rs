@@ -135,6 +135,10 @@ fn lens_rows(head: &RunHead, lens: &LensSettings, cpus: &str) -> Vec<(&'static s
         Some(SubjectKind::Kernel { image, command_line }) => {
             ("kernel", format!("{image}, command line: {command_line}"))
         }
+        Some(SubjectKind::Machine { image, command_line, modules }) => {
+            let modules = modules.iter().map(|module| format!(", module: {module}")).collect::<String>();
+            ("machine", format!("{image}, command line: {command_line}{modules}"))
+        }
         Some(SubjectKind::System) | None => ("system", "as it is".to_owned()),
     };
     let mut rows = vec![

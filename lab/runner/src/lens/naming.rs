@@ -3,7 +3,9 @@
 use faultline_model::lens::memory::PhysicalMemory;
 use faultline_model::lens::raw::RawReport;
 use faultline_model::lens::untyped::Untyped;
-use faultline_symbols::{DebugDirectories, Image, Kallsyms, KernelMemory, KernelNames, Names, ProgramNames, Survey};
+use faultline_symbols::{
+    DebugDirectories, Image, Kallsyms, KernelMemory, KernelNames, LinkedNames, Names, ProgramNames, Survey,
+};
 use faultline_targets::program_files::ProgramFiles;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -28,6 +30,11 @@ pub enum Naming {
         images: ImagesInGuest,
         /// The guest's symbols, if its kernel is counted too.
         kernel: Option<Arc<Kallsyms>>,
+    },
+    /// For a machine that starts by itself.
+    Machine {
+        /// Its kernel and programs, at the addresses for which they were linked.
+        images: Rc<[Image]>,
     },
 }
 
@@ -64,7 +71,7 @@ impl Naming {
     pub fn has_type(&self, name: &str) -> Option<bool> {
         match self {
             Naming::Kernel { memory, .. } => memory.has_type(name),
-            Naming::Program { .. } => None,
+            Naming::Program { .. } | Naming::Machine { .. } => None,
         }
     }
 
@@ -73,7 +80,7 @@ impl Naming {
         let reader = match self {
             Naming::Kernel { memory, .. } => Some(memory.clone()),
             // Structures that the kernel allocated have no names there.
-            Naming::Program { .. } => None,
+            Naming::Program { .. } | Naming::Machine { .. } => None,
         };
         AtTheEnd { reader, seen: Mutex::new(Err(Untyped::NotRead)) }
     }
@@ -95,6 +102,7 @@ impl Naming {
                     None,
                 )
             }
+            Naming::Machine { images } => (Box::new(LinkedNames::new(images.clone())), None),
         }
     }
 }

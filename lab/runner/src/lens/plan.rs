@@ -12,6 +12,9 @@ use faultline_model::subject::SubjectIndex;
 /// The variant name of a program that is not a workload.
 const PROGRAM: &str = "program";
 
+/// That of a machine that starts by itself.
+const MACHINE: &str = "machine";
+
 /// The request for a lens run.
 #[derive(Debug, Clone)]
 pub struct LensRequest {
@@ -85,6 +88,12 @@ pub fn block_of_programs(
 
 fn case_of_program(name: &str) -> Case {
     Case { workload: name.to_owned(), variant: PROGRAM.to_owned(), mode: TaskMode::Thread }
+}
+
+/// Plans a machine that starts by itself, with the name `name`. Fails if the numbers of CPUs or repeats are impossible.
+pub fn plan_machine(request: &LensRequest, name: &str) -> Result<Plan, RequestError> {
+    let case = Case { workload: name.to_owned(), variant: MACHINE.to_owned(), mode: TaskMode::Thread };
+    plan(request, &[case])
 }
 
 /// Gives each item the seed of its block: block b has the request's seed + b. So two runs with the same seed have the same seeds block by block, and

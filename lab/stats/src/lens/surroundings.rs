@@ -36,6 +36,9 @@ pub(crate) fn is_same_subject(a: &RunRecord, b: &RunRecord) -> bool {
     let words = |record: &RunRecord| match &record.subject(SubjectIndex::A)?.what {
         SubjectKind::Kernel { command_line, .. } => Some(vec![command_line.clone()]),
         SubjectKind::Program { argv } => Some(argv.clone()),
+        SubjectKind::Machine { command_line, modules, .. } => {
+            Some(std::iter::once(command_line).chain(modules).cloned().collect())
+        }
         SubjectKind::System => None,
     };
     let (of_a, of_b) = (hash(a).zip(words(a)), hash(b).zip(words(b)));
@@ -96,6 +99,7 @@ mod tests {
             directory: None,
             whole: false,
             guest: None,
+            machine: None,
             memory_mib: None,
             times: CostTimes {
                 instruction_ps: 500,

@@ -73,6 +73,7 @@ mod tests {
             cache: None,
             baseline: None,
             guest: None,
+            machine: None,
         }
     }
 

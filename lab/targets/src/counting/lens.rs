@@ -32,7 +32,7 @@ impl Lens {
 }
 
 /// Memory that an emulator takes in addition to the guest's: its buffer for translated code, and the plugin's tables.
-const EMULATOR_BYTES: u64 = 1 << 30;
+pub(super) const EMULATOR_BYTES: u64 = 1 << 30;
 
 /// Memory of this host that the largest of these machines takes at most, in bytes.
 pub(super) fn most_room_bytes(machines: &[QemuMachine]) -> u64 {

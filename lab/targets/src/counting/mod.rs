@@ -3,12 +3,14 @@
 
 mod guest;
 mod lens;
+mod machine;
 mod model;
 mod program;
 mod report_file;
 
 pub use guest::CountingGuest;
 pub use lens::Lens;
+pub use machine::CountingMachine;
 pub use model::{MachineModel, Quanta};
 pub use program::CountedProgram;
 

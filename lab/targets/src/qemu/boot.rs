@@ -1,6 +1,6 @@
 //! One boot of a guest, from the emulator's start to its end: watches its frames and its console, with time limits.
 
-use super::command_line::CommandLine;
+use super::command_line::{Beside, CommandLine};
 use super::console;
 use super::frame::{self, Frame, LONGEST_HEADER_BYTES};
 use super::initramfs::{self, GuestProgram};
@@ -175,7 +175,7 @@ impl Boot<'_> {
             shape: self.shape,
             accelerator: self.accelerator,
             kernel: self.kernel,
-            initramfs,
+            beside: Beside::Agent(initramfs),
             parameters: self.parameters,
             tsc_khz: self.tsc_khz,
             plugin: self.plugin,

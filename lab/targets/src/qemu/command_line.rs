@@ -50,12 +50,21 @@ const EXACT: [(&str, &str); 4] = [
     ("-cpu", "max,erms=off,fsrm=off,la57=off"),
 ];
 
+/// What a boot starts with beside the kernel.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Beside<'a> {
+    /// Faultline's agent, in an initramfs. The kernel is Linux. The agent reports over the second serial port.
+    Agent(&'a Path),
+    /// What the kernel of any system is given: files, each with its arguments. They are its Multiboot modules; Linux takes one initramfs.
+    Modules(&'a [String]),
+}
+
 /// All of a boot's arguments.
 pub(super) struct CommandLine<'a> {
     pub(super) shape: MachineShape,
     pub(super) accelerator: Accelerator,
     pub(super) kernel: &'a Path,
-    pub(super) initramfs: &'a Path,
+    pub(super) beside: Beside<'a>,
     /// Further parameters for the kernel.
     pub(super) parameters: &'a [String],
     /// Frequency of the time stamp counter, if it is known.
@@ -70,6 +79,13 @@ pub(super) struct CommandLine<'a> {
 impl CommandLine<'_> {
     /// The kernel's command line.
     pub(super) fn kernel_parameters(&self) -> String {
+        match self.beside {
+            Beside::Agent(_) => self.linux_parameters(),
+            Beside::Modules(_) => self.parameters.join(" "),
+        }
+    }
+
+    fn linux_parameters(&self) -> String {
         let mut parameters: Vec<String> = KERNEL_PARAMETERS.iter().map(|&parameter| parameter.to_owned()).collect();
         if let Some(khz) = self.tsc_khz() {
             // Other emulated timers are slow to read and late on a loaded host, too late to calibrate this counter.
@@ -119,15 +135,25 @@ impl CommandLine<'_> {
             ("-display", "none"),
             ("-monitor", "none"),
             ("-chardev", "file,id=console,path=/dev/stderr"),
-            ("-chardev", "stdio,id=channel,signal=off"),
             ("-serial", "chardev:console"),
-            ("-serial", "chardev:channel"),
             ("-append", &self.kernel_parameters()),
         ] {
             put(name, value);
         }
-        option("-kernel", self.kernel.as_os_str());
-        option("-initrd", self.initramfs.as_os_str());
+        match self.beside {
+            Beside::Agent(initramfs) => {
+                put("-chardev", "stdio,id=channel,signal=off");
+                put("-serial", "chardev:channel");
+                option("-initrd", initramfs.as_os_str());
+            }
+            Beside::Modules([]) => {}
+            // A comma separates modules, and a doubled one stands for itself.
+            Beside::Modules(modules) => {
+                put("-initrd", &modules.iter().map(|module| module.replace(',', ",,")).collect::<Vec<_>>().join(","));
+            }
+        }
+        arguments.extend([OsString::from("-kernel"), self.kernel.into()]);
+        let mut option = |name: &str, value: &OsStr| arguments.extend([OsString::from(name), value.to_owned()]);
         if let Some(seed) = self.seed {
             option("-seed", OsStr::new(&seed.to_string()));
         }
@@ -187,7 +213,7 @@ mod tests {
             shape: MachineShape::new(cpus, sockets, Some(1024)).unwrap(),
             accelerator: Accelerator::Tcg,
             kernel: Path::new("/boot/a,b"),
-            initramfs: Path::new("/i"),
+            beside: Beside::Agent(Path::new("/i")),
             parameters,
             tsc_khz: Some(2_596_131),
             plugin,
@@ -212,7 +238,8 @@ mod tests {
         assert!(line.contains("-accel tcg,thread=multi "), "{line}");
         assert!(
             line.contains(
-                "no_timer_check tsc=reliable tsc_early_khz=2596000 lpj=10384000 maxcpus=2 -kernel /boot/a,b -initrd /i -nodefaults"
+                "no_timer_check tsc=reliable tsc_early_khz=2596000 lpj=10384000 maxcpus=2 -chardev stdio,id=channel,signal=off -serial \
+                 chardev:channel -initrd /i -kernel /boot/a,b -nodefaults"
             ),
             "{line}"
         );
@@ -253,6 +280,20 @@ mod tests {
         assert!(!joined(&without).contains("-seed") && !without.repeats_exactly());
         let with = CommandLine { seed: Some(u64::MAX), ..without };
         assert!(joined(&with).contains("-seed 18446744073709551615 "), "{}", joined(&with));
+    }
+
+    #[test]
+    fn another_system_gets_its_own_words_alone() {
+        let parameters = ["console=com0".to_owned(), "x".to_owned()];
+        let with = |modules: &[String]| {
+            joined(&CommandLine { beside: Beside::Modules(modules), ..command_line(2, 1, None, &parameters) })
+        };
+        let line = with(&["/m a,b".to_owned(), "/n".to_owned()]);
+        assert!(
+            line.ends_with(" -append console=com0 x -initrd /m a,,b,/n -kernel /boot/a,b -nodefaults -no-reboot"),
+            "{line}"
+        );
+        assert!(!line.contains("channel") && !with(&[]).contains("-initrd"), "{line}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod calibrate;
 mod compare;
 mod kernel;
+mod machine;
 mod program;
 mod types;
 pub(in crate::commands) mod under;
@@ -16,6 +17,7 @@ pub(crate) fn lens(command: &Lens, db: Option<&Path>) -> Result<ExitCode, Failur
     match command {
         Lens::Program(program) => program::program(program, db),
         Lens::Kernel(kernel) => kernel::kernel(kernel, db),
+        Lens::Machine(machine) => machine::machine(machine, db),
         Lens::Compare(compare) => compare::compare(compare, db),
         Lens::Types(arguments) => types::types(arguments, db),
         Lens::Calibrate(calibrate) => calibrate::calibrate(calibrate, db),

@@ -1,0 +1,150 @@
+//! A machine of any kind under the lens: a kernel that the emulator starts by itself, with what runs in it.
+
+use super::guest::{emulator, shapes, symbols_failed};
+use super::request::{LensMachineRequest, Module};
+use super::run::{self, LensRun};
+use super::saved_file::{found_again, saved, subject_again};
+use super::{gates, model};
+use crate::conclusion::Measured;
+use crate::error::Error;
+use crate::lab::Lab;
+use crate::observer::Notice;
+use faultline_model::lens::settings::{LensAgain, MachineFiles, SavedFile};
+use faultline_model::machine::{Accelerator, Guest, Machine, MachineShape, usual_boot_limit};
+use faultline_model::record::RunId;
+use faultline_model::subject::{Subject, SubjectKind};
+use faultline_runner::lens::{Naming, plan_machine};
+use faultline_symbols::Image;
+use faultline_targets::Target;
+use faultline_targets::counting::{CountingMachine, Lens};
+use faultline_targets::qemu::{BareMachine, BareRequest};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// Boots the machine in each of its sizes, counts its region of interest, and concludes. Fails if the request is impossible, a file is missing, or the
+/// database cannot be written.
+pub fn machine(request: &LensMachineRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+    let under = &request.under;
+    model::check_turns(&under.model)?;
+    let machine = model::machine(&under.model, lab.places)?;
+    machine.check(&request.cpus).map_err(Error::target_as_usage)?;
+    let shapes = shapes(&request.cpus, under.model.sockets, request.memory_mib)?;
+    gates::check_counts(&under.gates, &request.cpus)?;
+    let kernel = saved(&request.kernel)?;
+    let files = files(request)?;
+    let images = images(&files, lab)?;
+    let plugin = model::plugin(lab.places)?;
+    let baseline = gates::baseline(&under.gates, lab.places)?;
+    let parameters = request.parameters.clone();
+    let what =
+        SubjectKind::Machine { image: kernel.path.clone(), command_line: parameters.join(" "), modules: words(&files) };
+    let kernel_path = PathBuf::from(&kernel.path);
+    let guest = Guest {
+        shape: shapes[0],
+        kernel: Some(kernel_path.clone()),
+        accelerator: Accelerator::Tcg,
+        boot_limit: usual_boot_limit(shapes[0].cpus()),
+        parameters,
+    };
+    let again = LensAgain {
+        memory_mib: request.memory_mib,
+        machine: Some(files),
+        ..model::to_count_again(&machine, Some(kernel), saved(&plugin)?, &under.gates)
+    };
+    let lens = Lens { plugin, model: machine, scratch: lab.places.scratch.clone() };
+    let target = target(&guest, &kernel_path, &shapes, &again, lens, lab)?;
+    let subject = Subject { what, commit: under.commit.clone(), ..Subject::as_is(Machine::Qemu(guest)) };
+    let asked = run::request(under, request.cpus.clone(), again);
+    let plan = plan_machine(&asked, &name(&request.kernel))?;
+    let has_type = |name: &str| images.iter().any(|image| image.has_structure(name));
+    gates::check_types_in_files(&under.gates, &plan, &has_type)?;
+    let run = LensRun {
+        plan: &plan,
+        subject: &subject,
+        workloads: &[],
+        target: &target,
+        naming: &Naming::Machine { images },
+        under,
+        baseline: baseline.as_ref(),
+    };
+    run.run(lab)
+}
+
+/// The target of a resumed run, with names. Fails if a file is missing or has changed.
+pub(super) fn again(
+    guest: &Guest,
+    cpus: &[u32],
+    again: &LensAgain,
+    lens: Lens,
+    run: RunId,
+    lab: &mut Lab<'_>,
+) -> Result<(Box<dyn Target>, Naming), Error> {
+    let Some(files) = &again.machine else {
+        return Err(Error::failed(
+            format!("run {run} does not say what its machine was given"),
+            "its database was changed by hand; start a new run",
+        ));
+    };
+    let kernel = subject_again(again, "the kernel", run)?;
+    for file in files.modules.iter().map(|(file, _)| file).chain(&files.symbols) {
+        found_again(file, "the file", run)?;
+    }
+    let shapes = shapes(cpus, lens.model.sockets, again.memory_mib)?;
+    let target = target(guest, &kernel, &shapes, again, lens, lab)?;
+    Ok((Box::new(target), Naming::Machine { images: images(files, lab)? }))
+}
+
+/// The machine in each of the shapes, under the lens. `again` has its other files.
+fn target(
+    guest: &Guest,
+    kernel: &Path,
+    shapes: &[MachineShape],
+    again: &LensAgain,
+    lens: Lens,
+    lab: &Lab<'_>,
+) -> Result<CountingMachine, Error> {
+    let request = BareRequest {
+        shape: guest.shape,
+        kernel: kernel.to_owned(),
+        modules: again.machine.as_ref().map(words).unwrap_or_default(),
+        parameters: guest.parameters.clone(),
+    };
+    let first = BareMachine::new(request, lab.places.paths_for_facts()?, emulator(lab.places)?);
+    Ok(CountingMachine::new(first, shapes, lens))
+}
+
+/// The machine's files beside its kernel. Fails if one cannot be read.
+fn files(request: &LensMachineRequest) -> Result<MachineFiles, Error> {
+    let module = |module: &Module| Ok((saved(&module.file)?, module.arguments.clone()));
+    Ok(MachineFiles {
+        modules: request.modules.iter().map(module).collect::<Result<_, Error>>()?,
+        symbols: request.symbols.iter().map(|file| saved(file)).collect::<Result<_, Error>>()?,
+    })
+}
+
+/// The modules as the emulator is told: each file with its arguments.
+fn words(files: &MachineFiles) -> Vec<String> {
+    let words = |(SavedFile { path, .. }, arguments): &(SavedFile, String)| match arguments.as_str() {
+        "" => path.clone(),
+        arguments => format!("{path} {arguments}"),
+    };
+    files.modules.iter().map(words).collect()
+}
+
+/// The names in its ELF files; reports a file without any. Fails if one is not an ELF file.
+fn images(files: &MachineFiles, lab: &mut Lab<'_>) -> Result<Rc<[Image]>, Error> {
+    let mut images = Vec::new();
+    for file in &files.symbols {
+        let image = Image::read(Path::new(&file.path)).map_err(symbols_failed)?;
+        if !image.has_symbols() {
+            lab.observer.notice(&Notice::NoSymbols { program: PathBuf::from(&file.path) });
+        }
+        images.push(image);
+    }
+    Ok(images.into())
+}
+
+/// The kernel's name without what follows a dot.
+fn name(kernel: &Path) -> String {
+    kernel.file_stem().map_or_else(|| "kernel".to_owned(), |name| name.to_string_lossy().into_owned())
+}

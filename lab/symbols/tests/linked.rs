@@ -1,0 +1,30 @@
+//! Names in files at the addresses for which they were linked.
+
+mod compiled;
+
+use compiled::Compiled;
+use faultline_model::lens::raw::Space;
+use faultline_symbols::{Image, LinkedNames, Names};
+use std::rc::Rc;
+
+#[test]
+fn addresses_are_those_of_the_files_and_the_first_file_comes_first() {
+    let linked = |options: &[&str]| Compiled::new("cc", "counters.c", &[&["-O1", "-no-pie"], options].concat());
+    // Both have the same code, and one has members.
+    let (debug, plain) = (linked(&["-g"]), linked(&[]));
+    let names = |files: [&Compiled; 2]| LinkedNames::new(files.map(|file| Image::parse(&file.bytes).unwrap()).into());
+    let at = debug.address_of("pool") + 8;
+    assert_eq!(at, plain.address_of("pool") + 8);
+    let said = |names: &LinkedNames| names.data(at, Space::Virtual, false).to_string();
+    assert_eq!(said(&names([&debug, &plain])), "pool.misses");
+    assert_eq!(said(&names([&plain, &debug])), "pool+0x8");
+    let named = names([&plain, &debug]);
+    assert_eq!(named.code(debug.address_of("worker")).unwrap().function, "worker");
+    // A physical address is of no file, and neither is the first page.
+    assert_eq!(named.data(at, Space::Physical, false).name(), None);
+    assert_eq!((named.code(8), named.data(8, Space::Virtual, false).name()), (None, None));
+    let located = names([&debug, &plain]).locate(at, Space::Virtual, false).object.unwrap();
+    assert_eq!(names([&debug, &plain]).structure(located.of).unwrap().0, "pool");
+    let none = LinkedNames::new(Rc::from([]));
+    assert_eq!((none.code(at), none.structure(located.of)), (None, None));
+}

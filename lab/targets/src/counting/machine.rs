@@ -1,0 +1,95 @@
+//! A machine that starts by itself, under the lens: one region of interest, with whose end the machine ends.
+
+use super::lens::EMULATOR_BYTES;
+use super::{AtEnd, Counted, Counting, Lens};
+use crate::execution::LineSink;
+use crate::qemu::BareMachine;
+use crate::{Ending, Execution, Plugin, StopFlag, Target, TargetError};
+use faultline_model::describe::WorkloadInfo;
+use faultline_model::facts::Facts;
+use faultline_model::machine::MachineShape;
+
+/// A machine of any kind that can count.
+#[derive(Debug)]
+pub struct CountingMachine {
+    /// By numbers of CPUs, at least one.
+    machines: Vec<BareMachine>,
+    cpus: Vec<u32>,
+    lens: Lens,
+}
+
+impl CountingMachine {
+    /// The machine as it is, and in each of these further shapes.
+    pub fn new(first: BareMachine, further: &[MachineShape], lens: Lens) -> Self {
+        let machines: Vec<_> =
+            std::iter::once(first.clone()).chain(further.iter().map(|&shape| first.with_shape(shape))).collect();
+        let most = machines.iter().map(|machine| machine.shape().cpus()).max().unwrap_or(1);
+        CountingMachine { machines, cpus: (0..most).collect(), lens }
+    }
+
+    fn try_count(
+        &self,
+        execution: &Execution,
+        cpus: u32,
+        seed: Option<u64>,
+        stop: &StopFlag,
+    ) -> Result<Counted, String> {
+        let machine = self.machines.iter().find(|machine| machine.shape().cpus() == cpus);
+        let machine = machine.ok_or_else(|| format!("there is no machine of {cpus} CPUs"))?;
+        let (plugin, file) = self.lens.attached(cpus, false)?;
+        let executed = machine.execute(Some(&for_any_kernel(plugin)), seed, execution.limit, stop);
+        let seed = seed.filter(|_| executed.repeats_exactly);
+        Ok(Counted { ending: executed.ending, report: file.read(&executed.console), seed })
+    }
+}
+
+/// The plugin, which supposes nothing about the kernel.
+fn for_any_kernel(mut plugin: Plugin) -> Plugin {
+    let more = [("addresses", "physical"), ("once", "on")];
+    plugin.values.extend(more.map(|(key, value)| (key.to_owned(), value.to_owned())));
+    plugin
+}
+
+impl Counting for CountingMachine {
+    fn room_bytes(&self) -> Option<u64> {
+        let guest = self.machines.iter().map(|machine| machine.shape().memory_mib() << 20).max();
+        Some(EMULATOR_BYTES + guest.unwrap_or_default())
+    }
+
+    fn count(
+        &self,
+        execution: &Execution,
+        tasks: u32,
+        seed: Option<u64>,
+        _at_end: &AtEnd<'_>,
+        _sink: &mut LineSink<'_>,
+        stop: &StopFlag,
+    ) -> Counted {
+        self.try_count(execution, tasks, seed, stop).unwrap_or_else(Counted::not_started)
+    }
+}
+
+impl Target for CountingMachine {
+    fn facts(&self) -> Facts {
+        let machine = &self.machines[0];
+        machine.facts_with(&for_any_kernel(self.lens.described(machine.shape().cpus(), false)))
+    }
+
+    /// None: nothing of ours runs there.
+    fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError> {
+        Ok(Vec::new())
+    }
+
+    fn cpus(&self) -> &[u32] {
+        &self.cpus
+    }
+
+    /// Executes without counting, to the machine's own end.
+    fn execute(&self, execution: &Execution, _sink: &mut LineSink<'_>, stop: &StopFlag) -> Ending {
+        self.machines[0].execute(None, None, execution.limit, stop).ending
+    }
+
+    fn counting(&self) -> Option<&dyn Counting> {
+        Some(self)
+    }
+}
