@@ -2,7 +2,8 @@
 
 Usage: kernels.py FAULTLINE DATABASE IMAGE…
 FAULTLINE is the built command, and each IMAGE a kernel (packages/kernels.sh unpacks the distribution's). DATABASE keeps the runs: those that it has are not
-made again, and one that was interrupted goes on. Prints a table of all transfers, and for each kernel those of the locks.
+made again, and one that was interrupted goes on. Prints a table of all transfers, the median over five seeds with the least and the most, and for each kernel
+those of the locks, of the seed with the median.
 
 Until Linux 6.4 each fault takes the lock of the whole address space for reading (`mm_struct.mmap_lock`). Since then it takes that of the mapping which it
 touches (`vma_lock.lock`, since 6.15 `vm_area_struct.vm_refcnt`). Each thread touches memory of its own; but the kernel joins neighbouring mappings into one,
@@ -14,7 +15,8 @@ import sys
 from counting import Runs, figure, transfers
 
 WORKLOAD = "zero_fill:base"
-CPUS = (1, 2, 4, 8, 16, 32)
+CPUS = (1, 2, 4, 8, 16)
+SEEDS = "5"
 # Pages that each thread touches.
 OPERATIONS = "1024"
 
@@ -27,7 +29,8 @@ MAPPING = {"vma_lock": ("lock",), "vm_area_struct": ("vm_lock", "vm_refcnt")}
 def counted(runs, image):
     """The label of the run with that kernel."""
     name = f"threads under {image}"
-    return runs.kernel(name, [WORKLOAD, "--mode", "thread", "--cpus", ",".join(map(str, CPUS)), "--ops", OPERATIONS, "--kernel", image])
+    options = ["--mode", "thread", "--cpus", ",".join(map(str, CPUS)), "--ops", OPERATIONS, "--repeats", SEEDS]
+    return runs.kernel(name, [WORKLOAD, *options, "--kernel", image])
 
 
 def release(image):
@@ -58,8 +61,14 @@ def types_at(runs, label, cpus):
     return cells[0]["types"] if cells and cells[0] else None
 
 
-def row(what, figures):
-    print(f"| {what} | " + " | ".join(map(figure, figures)) + " |")
+def over_seeds(point):
+    """The median with the least and the most, if they differ."""
+    low, high = (figure(limit(point["repeats"], default=None)) for limit in (min, max))
+    return figure(transfers(point)) + (f" ({low} … {high})" if low != high else "")
+
+
+def row(what, cells):
+    print(f"| {what} | " + " | ".join(cells) + " |")
 
 
 def main():
@@ -70,9 +79,9 @@ def main():
         label = counted(runs, image)
         points = runs.points(label)
         types = [types_at(runs, label, cpus) for cpus in CPUS]
-        row(f"**{release(image)}**", (transfers(points[WORKLOAD, cpus]) for cpus in CPUS))
-        row("`mm_struct.mmap_lock`", (of_locks(all_types, ADDRESS_SPACE) for all_types in types))
-        row("a mapping's own lock", (of_locks(all_types, MAPPING) for all_types in types))
+        row(f"**{release(image)}**", (over_seeds(points[WORKLOAD, cpus]) for cpus in CPUS))
+        row("`mm_struct.mmap_lock`", (figure(of_locks(all_types, ADDRESS_SPACE)) for all_types in types))
+        row("a mapping's own lock", (figure(of_locks(all_types, MAPPING)) for all_types in types))
         sys.stdout.flush()
 
 
