@@ -3,7 +3,7 @@
 
 mod lab;
 
-use faultline_model::lens::data::Data;
+use faultline_model::lens::data::{Arena, Data};
 use lab::lens::{assert_status, compiled, line_of, place, program};
 use lab::{Lab, assert_refused};
 use std::path::{Path, PathBuf};
@@ -58,6 +58,25 @@ fn code_of_loaded_libraries_and_generated_code_have_names() {
     let is_hits = |data: &Data| matches!(data, Data::Symbol { name, field: Some(field), .. } if name == "counts" && field == "hits");
     assert!(reading.lines.iter().any(|line| is_hits(&line.data)), "{:?}", reading.lines);
     lab.assert_nothing_left();
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn allocated_memory_has_its_size_and_arena() {
+    let lab = Lab::new();
+    let allocated = compiled("allocated", &["allocated.c"], &[]);
+    let turns = TURNS.to_string();
+    assert_status(&program(&lab, &["--threads-from", "2"], &[&allocated, "{threads}", &turns]).output().unwrap(), 0);
+    let reading = lab.record(1).attempts.remove(0).reading.unwrap();
+    for (wanted, size, at) in [(Arena::Main, 72, 16), (Arena::Thread, 200, 64)] {
+        let is_it = |data: &Data| match *data {
+            Data::Allocation { arena, bytes, offset, .. } => (arena, bytes, offset) == (wanted, size, at),
+            _ => false,
+        };
+        let lines = reading.lines.iter().filter(|line| is_it(&line.data));
+        let transfers: u64 = lines.map(|line| line.transfers).sum();
+        assert!(transfers > TURNS, "{wanted:?}: {transfers} of {:?}", reading.lines);
+    }
 }
 
 #[test]

@@ -154,7 +154,7 @@ fn untypeable(data: &Data) -> Untypeable {
         Data::StructPage { .. } | Data::Object { .. } | Data::Page { .. } | Data::Vmalloc { .. } => {
             Untypeable::KernelMemory
         }
-        Data::Heap { .. } => Untypeable::Heap,
+        Data::Heap { .. } | Data::Allocation { .. } => Untypeable::Heap,
         Data::Mapped { .. } => Untypeable::Mapped,
         Data::Unknown { .. } => Untypeable::Unknown,
     }

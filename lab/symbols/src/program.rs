@@ -2,6 +2,7 @@
 //! kernel's if it was counted too.
 
 use crate::generated::Generated;
+use crate::heaps::{Heaps, InHeap};
 use crate::image::Image;
 use crate::kernel::KernelNames;
 use crate::kernel_layout::KERNEL_FROM;
@@ -23,6 +24,7 @@ pub struct ProgramNames {
     /// In the order in which they were mapped; those of the program's own file first.
     modules: Vec<Module>,
     generated: Generated,
+    heaps: Heaps,
     kernel: Option<KernelNames>,
 }
 
@@ -44,10 +46,11 @@ impl Module {
 }
 
 impl ProgramNames {
-    /// Names from what processes mapped and generated. `image` finds the names in a file of the guest; files without are left out.
+    /// Names from what processes mapped and generated, and from what the program allocated. `image` finds the names in a file of the guest; files without are left out.
     pub fn new(
         mappings: &[Mapping],
         generated: &[GeneratedCode],
+        heaps: Heaps,
         mut image: impl FnMut(&str) -> Option<Rc<Image>>,
         kernel: Option<KernelNames>,
     ) -> Self {
@@ -62,7 +65,7 @@ impl ProgramNames {
             }
         }
         modules.sort_by_key(|module| !module.is_program);
-        ProgramNames { modules, generated: Generated::new(generated), kernel }
+        ProgramNames { modules, generated: Generated::new(generated), heaps, kernel }
     }
 
     /// The file at an address of a process with its number, and the address in the file. Processes that run different programs rarely have files at the same
@@ -75,6 +78,17 @@ impl ProgramNames {
         let Some((_, module, _)) = self.module(state.place()) else { return Caller::Unknown };
         let Some(tables) = &module.image.unwinding else { return Caller::Unknown };
         tables.caller(state, module.base, piece)
+    }
+
+    /// What a program has at an address where no file is.
+    fn outside_files(&self, address: u64) -> Data {
+        match (self.heaps.find(address), self.heap(address)) {
+            (Some(InHeap { arena, address: begin, bytes }), _) => {
+                Data::Allocation { arena, address: begin, bytes, offset: address - begin }
+            }
+            (None, Some(offset)) => Data::Heap { offset },
+            (None, None) => Data::Mapped { address },
+        }
     }
 
     /// Bytes from the end of the program's variables, if there is its heap.
@@ -130,7 +144,7 @@ impl Names for ProgramNames {
                 Some(variable) => variable.located(number),
                 None => Data::Unknown { address }.into(),
             },
-            None => self.heap(address).map_or(Data::Mapped { address }, |offset| Data::Heap { offset }).into(),
+            None => self.outside_files(address).into(),
         }
     }
 

@@ -5,7 +5,7 @@ mod compiled;
 use compiled::Compiled;
 use faultline_model::lens::data::{Code, Data};
 use faultline_model::lens::raw::{GeneratedCode, Mapping, RawSample, Space, Stack};
-use faultline_symbols::{DebugDirectories, Image, Names, ProgramNames};
+use faultline_symbols::{DebugDirectories, Heaps, Image, Names, ProgramNames};
 use object::{Object, ObjectSegment, SegmentFlags, elf};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ fn names(program: &Compiled, load_base: u64) -> ProgramNames {
 
 fn names_in(image: Image, mapping: &Mapping) -> ProgramNames {
     let image = Rc::new(image);
-    ProgramNames::new(std::slice::from_ref(mapping), &[], |_| Some(image.clone()), None)
+    ProgramNames::new(std::slice::from_ref(mapping), &[], Heaps::default(), |_| Some(image.clone()), None)
 }
 
 /// How its code was mapped: whole pages.
@@ -234,7 +234,8 @@ fn code_that_a_program_generates_has_the_name_that_it_says() {
     let program = pie(&["-g"]);
     let image = Rc::new(Image::parse(&program.bytes).unwrap());
     let code = GeneratedCode { process: 1, address: 0x7f00_0000_1000, length: 64, name: "JS:add *sum.js:3".into() };
-    let names = ProgramNames::new(&[mapping(&program, LOAD_BASE)], &[code], |_| Some(image.clone()), None);
+    let names =
+        ProgramNames::new(&[mapping(&program, LOAD_BASE)], &[code], Heaps::default(), |_| Some(image.clone()), None);
     assert_eq!(names.code(0x7f00_0000_1010).unwrap().to_string(), "JS:add *sum.js:3");
     assert_eq!(names.code(0x7f00_0000_1040), None);
     assert!(names.code(LOAD_BASE + program.address_of("worker")).unwrap().file.is_some(), "code of the program itself");

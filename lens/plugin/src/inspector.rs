@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! QEMU's functions that tell the registers and the memory of a machine's CPU: for the handlers of its interrupts.
+//! QEMU's functions that tell the registers and the memory of a machine's CPU: for the handlers of its interrupts, and
+//! its page table.
 
 use crate::gates;
 use crate::qemu::{Missing, function};
@@ -14,7 +15,7 @@ struct Cpu {
     not_send: PhantomData<*mut u8>,
 }
 
-/// QEMU's functions that tell the registers and the memory of a CPU, to find the handlers of its interrupts.
+/// QEMU's functions that tell the registers and the memory of a CPU.
 ///
 /// They are not part of the plugin interface either. QEMU's monitor is built on them, so they and the form of their text
 /// have stayed the same for long.
@@ -36,6 +37,13 @@ impl Inspector {
                 access_memory: function(c"cpu_memory_rw_debug")?,
             })
         }
+    }
+
+    /// A CPU by its number. Call it in a callback of a CPU.
+    fn cpu(&self, number: u16) -> Option<*mut Cpu> {
+        // SAFETY: the list of CPUs is complete, since one runs.
+        let cpu = unsafe { (self.get_cpu)(number.into()) };
+        (!cpu.is_null()).then_some(cpu)
     }
 
     /// The registers of a CPU as text.
@@ -71,14 +79,38 @@ impl Inspector {
 pub(crate) fn interrupt_handlers(cpus: u16) -> Option<HashSet<u64>> {
     let inspector = Inspector::find().ok()?;
     let of = |cpu: u16| {
-        // SAFETY: the list of CPUs is complete, since one runs.
-        let cpu = unsafe { (inspector.get_cpu)(cpu.into()) };
-        if cpu.is_null() {
-            return None;
-        }
+        let cpu = inspector.cpu(cpu)?;
         let table = gates::find_table(&inspector.registers(cpu)?)?;
         Some(gates::handlers(&inspector.memory(cpu, table.base, table.bytes)?))
     };
     let handlers: HashSet<u64> = (0..cpus).filter_map(of).flatten().collect();
     (!handlers.is_empty()).then_some(handlers)
+}
+
+/// Bits of the register that are no address: an identifier and flags.
+const NO_ADDRESS: u64 = 0xfff;
+
+/// The physical address of the topmost page table that a CPU uses. None if QEMU does not tell. Call it in a callback of a
+/// machine whose CPUs share one thread.
+pub(crate) fn page_table(cpu: u16) -> Option<u64> {
+    let inspector = Inspector::find().ok()?;
+    page_table_among(&inspector.registers(inspector.cpu(cpu)?)?)
+}
+
+/// Finds the register in QEMU's description of a CPU: `CR0=80050033 CR2=00007ffe12345678 CR3=0000000004a2c003 CR4=…`.
+fn page_table_among(registers: &str) -> Option<u64> {
+    let word = registers.split_whitespace().find_map(|word| word.strip_prefix("CR3="))?;
+    u64::from_str_radix(word, 16).ok().map(|value| value & !NO_ADDRESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_table_is_found_among_registers() {
+        let registers = "GDT=     0000 007f\nCR0=80050033 CR2=00007ffe12345678 CR3=0000000004a2c003 CR4=000006f0\n";
+        assert_eq!(page_table_among(registers), Some(0x4a2_c000));
+        assert_eq!(page_table_among("CR0=80050033"), None);
+    }
 }

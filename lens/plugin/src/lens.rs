@@ -7,11 +7,12 @@ use crate::counter::Counter;
 use crate::event_word::EventWords;
 use crate::housekeeping::Housekeeping;
 use crate::icount::Icount;
+use crate::inspector;
 use crate::nest::Nest;
 use crate::one_thread::OneThread;
 use crate::pace::Pace;
 use crate::qemu::{PluginId, Qemu};
-use crate::region_end::{self, RegionEnd};
+use crate::region_end;
 use crate::registers::Registers;
 use crate::samples::{Sample, Samples};
 use crate::site::Site;
@@ -197,7 +198,9 @@ impl Lens {
             unsafe { self.pace.end() };
             // Relaxed: see the struct.
             if region_end::is_shown(self.regions.load(Relaxed)) {
-                self.show_end();
+                // SAFETY: a mark's callback is a CPU's.
+                let cpu = unsafe { self.pace.scheduler.running_cpu() }.unwrap_or_else(|error| fail(error));
+                self.show_end(inspector::page_table(cpu as u16));
             }
             if self.arguments.once {
                 // SAFETY: this process may send itself a signal. QEMU handles it on its main thread, by ending the machine as
@@ -211,13 +214,14 @@ impl Lens {
     pub(crate) fn end(&self) {
         // Relaxed: see the struct.
         if self.is_counting.load(Relaxed) {
-            self.show_end();
+            // No CPU runs.
+            self.show_end(None);
         }
     }
 
     /// Lets the machine's memory be looked at. All CPUs of a machine stand still meanwhile, because they share this thread.
-    fn show_end(&self) {
-        if let Some(Err(error)) = self.arguments.region_end.as_ref().map(RegionEnd::show) {
+    fn show_end(&self, page_table: Option<u64>) {
+        if let Some(Err(error)) = self.arguments.region_end.as_ref().map(|end| end.show(page_table)) {
             say(format_args!("nobody looks at the end of the region: {error}"));
         }
     }

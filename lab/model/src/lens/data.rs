@@ -41,6 +41,26 @@ impl fmt::Display for Code {
     }
 }
 
+/// A part of what the C library's `malloc` gives out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arena {
+    /// The one of the first thread, and of those that find no other.
+    Main,
+    /// One that threads made for themselves.
+    Thread,
+}
+
+impl Arena {
+    /// `main arena`
+    fn words(self) -> &'static str {
+        match self {
+            Arena::Main => "main arena",
+            Arena::Thread => "thread arena",
+        }
+    }
+}
+
 /// What a byte of memory belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -134,6 +154,17 @@ pub enum Data {
         /// Bytes from its beginning.
         offset: u64,
     },
+    /// Memory that a program allocated by `malloc`, or freed again.
+    Allocation {
+        /// The arena that it is of.
+        arena: Arena,
+        /// What `malloc` returned.
+        address: u64,
+        /// Bytes that may be used: the size class.
+        bytes: u64,
+        /// Bytes from the address.
+        offset: u64,
+    },
     /// Memory that a program mapped: stacks of threads, large or per-thread allocations, shared libraries.
     Mapped {
         /// Its address.
@@ -169,6 +200,7 @@ impl Data {
             | Data::Page { contents: false, .. }
             | Data::Vmalloc { .. }
             | Data::Heap { .. }
+            | Data::Allocation { .. }
             | Data::Mapped { .. }
             | Data::Unknown { .. } => None,
         }
@@ -212,6 +244,9 @@ impl fmt::Display for Data {
             Data::Page { frame, offset, contents: false } => write!(f, "kernel memory, frame {frame:#x}+{offset:#x}"),
             Data::Vmalloc { address } => write!(f, "kernel stack or vmalloc {address:#x}"),
             Data::Heap { offset } => write!(f, "heap+{offset:#x}"),
+            Data::Allocation { arena, address, bytes, offset } => {
+                write!(f, "malloc of up to {bytes} bytes+{offset:#x} at {address:#x}, {}", arena.words())
+            }
             Data::Mapped { address } => write!(f, "stack or mapping {address:#x}"),
             Data::Unknown { address } => write!(f, "{address:#x}"),
         }
@@ -246,6 +281,9 @@ mod tests {
         assert_eq!((unknown.to_string(), unknown.name()), ("kmalloc-64+0x8 at 0x1000".into(), None));
         assert_eq!(Data::TaskStack { task: "init".into(), offset: 8 }.to_string(), "stack of init+0x8");
         assert_eq!(Data::Heap { offset: 64 }.name(), None);
+        let allocation = Data::Allocation { arena: Arena::Thread, address: 0x7f00_0010, bytes: 72, offset: 8 };
+        assert_eq!(allocation.to_string(), "malloc of up to 72 bytes+0x8 at 0x7f000010, thread arena");
+        assert_eq!(allocation.name(), None);
         assert_eq!(Data::Page { frame: 1, offset: 0, contents: true }.name(), field("page contents"));
     }
 

@@ -7,4 +7,9 @@ pub trait PhysicalMemory {
 
     /// Fills `bytes` from `address` on. Returns whether there is memory for all of them.
     fn read(&self, address: u64, bytes: &mut [u8]) -> bool;
+
+    /// The physical address of the topmost page table of who ended the counted part; `None` if it is not known.
+    fn page_table(&self) -> Option<u64> {
+        None
+    }
 }

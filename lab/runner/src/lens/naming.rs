@@ -1,10 +1,10 @@
 //! The source of names for the addresses of a report.
 
 use faultline_model::lens::memory::PhysicalMemory;
-use faultline_model::lens::raw::RawReport;
+use faultline_model::lens::raw::{RawReport, Scope};
 use faultline_model::lens::untyped::Untyped;
 use faultline_symbols::{
-    DebugDirectories, Image, Kallsyms, KernelMemory, KernelNames, LinkedNames, Names, ProgramNames, Survey,
+    DebugDirectories, Heaps, Image, Kallsyms, KernelMemory, KernelNames, LinkedNames, Names, ProgramNames, Survey,
 };
 use faultline_targets::program_files::ProgramFiles;
 use std::cell::RefCell;
@@ -77,19 +77,21 @@ impl Naming {
 
     /// What an attempt will see when its counted part ends.
     pub(crate) fn at_the_end(&self) -> AtTheEnd {
-        let reader = match self {
-            Naming::Kernel { memory, .. } => Some(memory.clone()),
+        match self {
+            Naming::Kernel { memory, .. } => {
+                AtTheEnd::Kernel { reader: memory.clone(), seen: Mutex::new(Err(Untyped::NotRead)) }
+            }
             // Structures that the kernel allocated have no names there.
-            Naming::Program { .. } | Naming::Machine { .. } => None,
-        };
-        AtTheEnd { reader, seen: Mutex::new(Err(Untyped::NotRead)) }
+            Naming::Program { .. } => AtTheEnd::Program { seen: Mutex::default() },
+            Naming::Machine { .. } => AtTheEnd::Machine,
+        }
     }
 
     /// The names for `report`; and why a kernel's structures have none, if so.
     pub(crate) fn names(&self, report: &RawReport, end: AtTheEnd) -> (Box<dyn Names>, Option<Untyped>) {
         match self {
             Naming::Kernel { symbols, vmlinux, .. } => {
-                let (survey, untyped) = match end.seen.into_inner().unwrap_or_else(PoisonError::into_inner) {
+                let (survey, untyped) = match end.survey() {
                     Ok(survey) => (Some(survey), None),
                     Err(untyped) => (None, Some(untyped)),
                 };
@@ -97,10 +99,9 @@ impl Naming {
             }
             Naming::Program { images, kernel } => {
                 let kernel = kernel.as_ref().map(|symbols| KernelNames::new(symbols.clone(), None, None, report));
-                (
-                    Box::new(ProgramNames::new(&report.mappings, &report.generated, |path| images.image(path), kernel)),
-                    None,
-                )
+                let heaps = end.heaps(report);
+                let image = |path: &str| images.image(path);
+                (Box::new(ProgramNames::new(&report.mappings, &report.generated, heaps, image, kernel)), None)
             }
             Naming::Machine { images } => (Box::new(LinkedNames::new(images.clone())), None),
         }
@@ -109,17 +110,44 @@ impl Naming {
 
 /// What was seen of a guest's memory when its counted part ended.
 #[derive(Debug)]
-pub(crate) struct AtTheEnd {
-    reader: Option<Arc<KernelMemory>>,
-    seen: Mutex<Result<Survey, Untyped>>,
+pub(crate) enum AtTheEnd {
+    /// What the kernel says of itself.
+    Kernel { reader: Arc<KernelMemory>, seen: Mutex<Result<Survey, Untyped>> },
+    /// What a program had allocated.
+    Program { seen: Mutex<Heaps> },
+    /// Nothing.
+    Machine,
 }
 
 impl AtTheEnd {
     /// Reads the memory. The last time counts.
     pub(crate) fn look(&self, memory: &dyn PhysicalMemory) {
-        if let Some(reader) = &self.reader {
-            let seen = reader.survey(memory);
-            *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen;
+        match self {
+            AtTheEnd::Kernel { reader, seen } => put(seen, reader.survey(memory)),
+            AtTheEnd::Program { seen } => put(seen, Heaps::read(memory)),
+            AtTheEnd::Machine => {}
         }
     }
+
+    fn survey(self) -> Result<Survey, Untyped> {
+        match self {
+            AtTheEnd::Kernel { seen, .. } => seen.into_inner().unwrap_or_else(PoisonError::into_inner),
+            AtTheEnd::Program { .. } | AtTheEnd::Machine => Err(Untyped::NotRead),
+        }
+    }
+
+    /// What the program of a report had allocated, if that is known: the memory is that of the process that ended the region. Another process has other
+    /// memory at the same address, and the agent ends the region of a whole run.
+    fn heaps(self, report: &RawReport) -> Heaps {
+        match self {
+            AtTheEnd::Program { seen } if report.forks == 0 && report.scope == Scope::Marks => {
+                seen.into_inner().unwrap_or_else(PoisonError::into_inner)
+            }
+            _ => Heaps::default(),
+        }
+    }
+}
+
+fn put<T>(place: &Mutex<T>, seen: T) {
+    *place.lock().unwrap_or_else(PoisonError::into_inner) = seen;
 }

@@ -63,7 +63,7 @@ fn kind(data: &Data) -> &str {
         Data::PerCpu { .. } => "memory of each CPU",
         Data::Page { .. } => "kernel memory",
         Data::Vmalloc { .. } => "kernel stack or vmalloc",
-        Data::Heap { .. } => "heap",
+        Data::Heap { .. } | Data::Allocation { .. } => "heap",
         Data::Mapped { .. } => "stack or mapping",
         Data::Symbol { .. }
         | Data::StructPage { .. }

@@ -1,9 +1,10 @@
 //! What each page frame is used for, from the kernel's records of its pages (`struct page`) and its page tables.
 
 use super::caches::Cache;
-use super::mapped::{ENTRIES, FRAME, LARGE, LEVEL_BITS, Mapped, PRESENT};
+use super::mapped::Mapped;
 use crate::kernel_layout::PAGE_BYTES;
 use crate::layouts::{Field, Layouts, TypeId};
+use crate::page_tables::{ENTRIES, FRAME, LARGE, LEVEL_BITS, PRESENT};
 use std::collections::HashMap;
 use std::ops::Range;
 

@@ -2,6 +2,7 @@
 
 use crate::kallsyms::Kallsyms;
 use crate::kernel_layout::{IMAGE_FROM, PAGE_BYTES};
+use crate::page_tables::PageTables;
 use faultline_model::lens::memory::PhysicalMemory;
 use std::ops::Range;
 
@@ -16,21 +17,6 @@ const MOST_CPUS: u64 = 1 << 13;
 
 /// The text with which a kernel of Linux describes itself.
 const BANNER: &[u8] = b"Linux version ";
-
-/// In an entry of a page table: it leads somewhere.
-pub(super) const PRESENT: u64 = 1;
-
-/// In an entry above the lowest level: it maps a large page.
-pub(super) const LARGE: u64 = 1 << 7;
-
-/// In an entry: the frame that it leads to.
-pub(super) const FRAME: u64 = 0x000f_ffff_ffff_f000;
-
-/// Bits of an address that one level translates.
-pub(super) const LEVEL_BITS: u32 = 9;
-
-/// Entries of a page table.
-pub(super) const ENTRIES: u64 = 1 << LEVEL_BITS;
 
 /// A kernel's memory.
 pub(super) struct Mapped<'a> {
@@ -67,24 +53,7 @@ impl<'a> Mapped<'a> {
         if offset < self.memory.end() {
             return Some(offset);
         }
-        let mut table = self.root;
-        for level in (0..4).rev() {
-            let shift = PAGE_BYTES.trailing_zeros() + level * LEVEL_BITS;
-            let entry = self.entry(table, address >> shift & (ENTRIES - 1))?;
-            if level == 0 || (level < 3 && entry & LARGE != 0) {
-                let below = (1u64 << shift) - 1;
-                return Some((entry & FRAME & !below) | (address & below));
-            }
-            table = entry & FRAME;
-        }
-        None
-    }
-
-    /// An entry of a page table, if it leads somewhere.
-    fn entry(&self, table: u64, index: u64) -> Option<u64> {
-        let mut bytes = [0; 8];
-        let is_there = self.memory.read(table + 8 * index, &mut bytes);
-        Some(u64::from_le_bytes(bytes)).filter(|entry| is_there && entry & PRESENT != 0)
+        PageTables { memory: self.memory, root: self.root }.physical(address)
     }
 
     /// Fills `bytes` from a virtual address on. Returns whether all of them are mapped.

@@ -81,8 +81,7 @@ impl CountingGuest {
         let execution = self.in_environment(execution);
         let wanted = GuestExecution {
             plugin: Some(&plugin),
-            // Structures that the kernel allocated for a program have no names, so nobody looks at the memory.
-            at_end: self.program.is_none().then_some(at_end),
+            at_end: Some(at_end),
             per_cpu_offset: self.per_cpu_offset,
             seed,
             ..self.wanted(&execution)

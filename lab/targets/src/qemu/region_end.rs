@@ -1,9 +1,10 @@
 //! The end of the counted part: the plugin says so over a pipe and waits, with the whole guest, until we have looked at the
-//! guest's memory.
+//! guest's memory. Its message is the physical address of the topmost page table of the CPU that ended it, or 0.
 
 use super::memory::GuestMemory;
 use super::path_of;
 use crate::counting::AtEnd;
+use faultline_model::lens::memory::PhysicalMemory;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::path::PathBuf;
 use std::thread::{Scope, ScopedJoinHandle};
@@ -48,8 +49,8 @@ impl RegionEnd {
         let thread = scope.spawn(move || {
             let _open_for_the_plugin = go_on;
             // No more ends: all writers are gone.
-            while said.read_exact(&mut [0]).is_ok() {
-                at_end(memory);
+            while let Ok(page_table) = message(&mut said) {
+                at_end(&Still { memory, page_table });
                 if let_go_on.write_all(&[0]).is_err() {
                     return;
                 }
@@ -57,6 +58,33 @@ impl RegionEnd {
         });
         Watch { thread, say }
     }
+}
+
+/// The memory of a guest that stands still.
+struct Still<'a> {
+    memory: &'a GuestMemory,
+    page_table: Option<u64>,
+}
+
+impl PhysicalMemory for Still<'_> {
+    fn end(&self) -> u64 {
+        self.memory.end()
+    }
+
+    fn read(&self, address: u64, bytes: &mut [u8]) -> bool {
+        self.memory.read(address, bytes)
+    }
+
+    fn page_table(&self) -> Option<u64> {
+        self.page_table
+    }
+}
+
+/// The plugin's message.
+fn message(said: &mut impl Read) -> io::Result<Option<u64>> {
+    let mut bytes = [0; 8];
+    said.read_exact(&mut bytes)?;
+    Ok(Some(u64::from_le_bytes(bytes)).filter(|&address| address != 0))
 }
 
 impl Watch<'_> {
@@ -71,7 +99,6 @@ impl Watch<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::lens::memory::PhysicalMemory;
     use faultline_model::machine::MachineShape;
     use std::fs::File;
     use std::sync::atomic::{AtomicU32, Ordering};
@@ -82,13 +109,15 @@ mod tests {
         let seen = AtomicU32::new(0);
         let end = RegionEnd::new().unwrap();
         let [(_, say), (_, go_on)] = end.options();
-        let at_end = |_: &dyn PhysicalMemory| {
+        let said = 0x1000_u64.to_le_bytes();
+        let at_end = |memory: &dyn PhysicalMemory| {
+            assert_eq!(memory.page_table(), Some(0x1000));
             seen.fetch_add(1, Ordering::SeqCst);
         };
         std::thread::scope(|scope| {
             let watch = end.watch(scope, &memory, &at_end);
             for round in 1..=2 {
-                File::options().write(true).open(&say).unwrap().write_all(&[0]).unwrap();
+                File::options().write(true).open(&say).unwrap().write_all(&said).unwrap();
                 File::open(&go_on).unwrap().read_exact(&mut [0]).unwrap();
                 assert_eq!(seen.load(Ordering::SeqCst), round);
             }
