@@ -238,6 +238,9 @@ pub struct Drill {
     /// The smallest step, as a share, that would have been found with the probability `POWER` of the method, between the ends of the line and wherever else
     /// levels were compared; `None` without values.
     pub detectable: Option<f64>,
+    /// Probability of a step of the least change or more elsewhere than where steps were found. It is not 0 after a search that found none: only measured
+    /// levels exclude steps, and builds of the same code differ.
+    pub undetected: f64,
     /// Longest stretch of commits with equal ends within which nothing was measured. Steps in it that cancel each other cannot be seen.
     pub longest_unseen: u32,
     /// Commits that were built, or failed to build.

@@ -699,10 +699,10 @@ mod tests {
         lock.turns.begin();
         let (mut tickets, mut released) = ([None; 2], 0);
         while released < 1000 {
-            for cpu in 0..2 {
+            for (cpu, ticket) in tickets.iter_mut().enumerate() {
                 while lock.turns.advance(cpu, 4) == Step::Runs {
-                    let (ticket, has_released) = lock.block(cpu, tickets[cpu]);
-                    tickets[cpu] = ticket;
+                    let (next, has_released) = lock.block(cpu, *ticket);
+                    *ticket = next;
                     released += u64::from(has_released);
                     if lock.turns.is_waiting {
                         break;

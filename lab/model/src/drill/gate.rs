@@ -35,10 +35,12 @@ pub enum Finding<'a> {
         /// The smallest change that was searched for.
         least: f64,
     },
-    /// Beside the steps found, there may be one more.
+    /// Beside the steps found, there may be one more that is as large as what was searched for.
     PerhapsMore {
         /// Its probability.
         probability: f64,
+        /// The smallest change that was searched for.
+        least: f64,
     },
 }
 
@@ -85,19 +87,9 @@ fn unknown<'a>(found: &Drill, settings: &DrillSettings) -> Vec<Finding<'a>> {
     let least = settings.least;
     let is_sensitive = found.detectable.is_some_and(|detectable| detectable <= least);
     let insensitive = (!is_sensitive).then_some(Finding::Insensitive { detectable: found.detectable, least });
-    let probability = unfound(found);
-    let more = (probability > 1.0 - settings.level).then_some(Finding::PerhapsMore { probability });
+    let probability = found.undetected;
+    let more = (probability > 1.0 - settings.level).then_some(Finding::PerhapsMore { probability, least });
     insensitive.into_iter().chain(more).collect()
-}
-
-/// Probability of a step elsewhere than between the sides of those that were found. Of several, their expected number, but at most 1.
-fn unfound(found: &Drill) -> f64 {
-    let is_in = |step: &DrillStep, position: u32| step.before < position && position <= step.after;
-    let elsewhere = (1..).zip(&found.probability_by_position).filter(|(position, _)| {
-        let mut steps = found.steps.iter();
-        !steps.any(|step| is_in(step, *position))
-    });
-    elsewhere.map(|(_, probability)| probability).sum::<f64>().min(1.0)
 }
 
 impl Finding<'_> {
@@ -130,6 +122,7 @@ mod tests {
             slopes: Vec::new(),
             probability_by_position: vec![0.01; 3],
             detectable: Some(0.02),
+            undetected: 0.03,
             longest_unseen: 0,
             trials: 2,
             unusable: 0,
@@ -165,7 +158,7 @@ mod tests {
     fn a_gate_is_open_if_the_search_excludes_what_was_searched_for() {
         assert_eq!(opens(&nothing()), (true, true));
         let faster = Drill { steps: vec![step_of(Some((0.8, 0.9)))], ..nothing() };
-        assert_eq!(opens(&Drill { probability_by_position: vec![0.01, 0.99, 0.01], ..faster }), (true, true));
+        assert_eq!(opens(&Drill { undetected: 0.049, ..faster }), (true, true));
         let slope = |ratio| Drill { slopes: vec![Slope { from: 0, to: 3, ratio }], ..nothing() };
         assert_eq!(opens(&slope(0.9)), (true, true));
     }
@@ -208,7 +201,7 @@ mod tests {
         for detectable in [Some(0.0201), None] {
             assert_eq!(opens(&Drill { detectable, ..nothing() }), (false, true));
         }
-        assert_eq!(opens(&Drill { probability_by_position: vec![0.02; 3], ..nothing() }), (false, true));
+        assert_eq!(opens(&Drill { undetected: 0.051, ..nothing() }), (false, true));
         for change in [None, Some((0.98, 1.02))] {
             assert_eq!(opens(&Drill { steps: vec![step_of(change)], ..nothing() }), (false, true));
         }

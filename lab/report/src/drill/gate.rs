@@ -73,8 +73,10 @@ fn words(found: &Finding<'_>, line: &CommitLine, quantity: Quantity) -> String {
         Finding::Insensitive { detectable: None, .. } => {
             "inconclusive: the smallest detectable change isn't known".to_owned()
         }
-        Finding::PerhapsMore { probability } => format!(
-            "inconclusive: a step that was not found exists with a probability of {}; allow more executions (`--repeats`)",
+        Finding::PerhapsMore { probability, least } => format!(
+            "inconclusive: a step of {} or more that was not found exists with a probability of {}; \
+             allow more executions (`--repeats`)",
+            percent(least),
             percent(probability)
         ),
     }
@@ -138,7 +140,7 @@ mod tests {
             Finding::Undirected(&undirected),
             Finding::Insensitive { detectable: Some(0.092), least: 0.02 },
             Finding::Insensitive { detectable: None, least: 0.02 },
-            Finding::PerhapsMore { probability: 0.31 },
+            Finding::PerhapsMore { probability: 0.31, least: 0.02 },
             Finding::UnusableEnd { end: 3 },
             Finding::Unfinished,
         ];
@@ -151,7 +153,7 @@ mod tests {
             "  inconclusive: 80 % power to detect a change of 9.2 % or more, but changes of 2.0 % or more were searched for; \
              allow more executions (`--repeats`) or search for larger changes (`--least`)",
             "  inconclusive: the smallest detectable change isn't known",
-            "  inconclusive: a step that was not found exists with a probability of 31.0 %; allow more executions (`--repeats`)",
+            "  inconclusive: a step of 2.0 % or more that was not found exists with a probability of 31.0 %; allow more executions (`--repeats`)",
             "  not searched: 000000000000 is an end of the line and cannot be measured",
             "  not searched to the end: `faultline resume` continues",
         ];
@@ -181,9 +183,9 @@ mod tests {
             told(&open, &line(), Quantity::TIME, &Style::PLAIN),
             "gate: open, no commit is known to have made it slower\n"
         );
-        let noted = DrillGate { noted: vec![Finding::PerhapsMore { probability: 0.31 }], ..open };
+        let noted = DrillGate { noted: vec![Finding::PerhapsMore { probability: 0.31, least: 0.02 }], ..open };
         let words = told(&noted, &line(), Quantity::TIME, &Style::PLAIN);
         assert!(words.starts_with("gate: open, but the search is inconclusive"), "{words}");
-        assert!(words.contains("\n  passes: inconclusive: a step that was not found exists"), "{words}");
+        assert!(words.contains("\n  passes: inconclusive: a step of 2.0 % or more that was not found exists"), "{words}");
     }
 }

@@ -30,6 +30,7 @@ pub fn concluded(evidence: &Evidence, settings: &DrillSettings) -> Drill {
         slopes: known.slopes(least_log(settings)).map(slope).collect(),
         probability_by_position: by_position(&known, evidence.last),
         detectable: detectable(&known, settings),
+        undetected: undetected(&line, &known),
         longest_unseen: longest_unseen(&known),
         trials,
         unusable,
@@ -70,6 +71,12 @@ fn detectable(known: &Known, settings: &DrillSettings) -> Option<f64> {
     let of_noise = |gap: &Gap| DETECTABLE_DEVIATIONS * (gap.left.variance + gap.right.variance).sqrt();
     let greatest = known.gaps.iter().map(of_noise).reduce(f64::max)?;
     Some(greatest.exp_m1().max(settings.least))
+}
+
+/// Of several, their expected number, but at most 1.
+fn undetected(line: &Line, known: &Known) -> f64 {
+    let others = known.gaps.iter().filter(|gap| !is_narrow(line, known, gap));
+    others.map(|gap| gap.of_least).sum::<f64>().min(1.0)
 }
 
 fn longest_unseen(known: &Known) -> u32 {

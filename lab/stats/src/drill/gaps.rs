@@ -2,7 +2,7 @@
 
 use super::levels::{Observation, levels};
 use super::line::{Line, State};
-use super::posterior::{Point, step_probabilities};
+use super::posterior::{Point, StepChance, step_chances};
 use faultline_model::drill::{Build, DrillSettings, Noise};
 use std::collections::BTreeMap;
 
@@ -45,6 +45,8 @@ pub(super) struct Gap {
     pub(super) right: Place,
     /// Probability that a step lies between them.
     pub(super) probability: f64,
+    /// Probability of one of the least change or more.
+    pub(super) of_least: f64,
     pub(super) verdict: Verdict,
 }
 
@@ -94,7 +96,8 @@ impl Known {
             let (before, after) = (pair[0].level, pair[1].level);
             let differs = before != after && (after - before).abs() >= least_log(settings);
             let verdict = if differs { Verdict::Differs } else { Verdict::Same };
-            Gap { left: pair[0], right: pair[1], probability: f64::from(u8::from(differs)), verdict }
+            let probability = f64::from(u8::from(differs));
+            Gap { left: pair[0], right: pair[1], probability, of_least: probability, verdict }
         };
         let gaps = places.windows(2).map(gap).collect();
         Known { pending, places, gaps, noise: 0.0 }
@@ -107,12 +110,12 @@ impl Known {
             Point { position, level, variance, is_same_build: i > 0 && places[i - 1].build == build }
         };
         let points: Vec<Point> = (0..places.len()).map(point).collect();
-        let probabilities = step_probabilities(&points, line.evidence.last, least_log(settings));
-        let gap = |(pair, probability): (&[Place], f64)| {
-            let verdict = judge(line, settings, pair, probability);
-            Gap { left: pair[0], right: pair[1], probability, verdict }
+        let chances = step_chances(&points, line.evidence.last, least_log(settings));
+        let gap = |(pair, StepChance { of_any, of_least }): (&[Place], StepChance)| {
+            let verdict = judge(line, settings, pair, of_any);
+            Gap { left: pair[0], right: pair[1], probability: of_any, of_least, verdict }
         };
-        let gaps = places.windows(2).zip(probabilities).map(gap).collect();
+        let gaps = places.windows(2).zip(chances).map(gap).collect();
         Known { pending, places, gaps, noise }
     }
 

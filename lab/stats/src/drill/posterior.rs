@@ -30,14 +30,23 @@ pub(super) struct Point {
     pub(super) is_same_build: bool,
 }
 
-/// The probability of a step in each gap between neighbours of `points`, on a line of `commits` commits, for steps of at least `least` (a logarithm).
-pub(super) fn step_probabilities(points: &[Point], commits: u32, least: f64) -> Vec<f64> {
+/// Probabilities of a step in a gap.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct StepChance {
+    /// Of any size that the prior allows, which begins at half of the least change.
+    pub(super) of_any: f64,
+    /// Of the least change or more.
+    pub(super) of_least: f64,
+}
+
+/// The chance of a step in each gap between neighbours of `points`, on a line of `commits` commits. `least`: the least change, as a logarithm.
+pub(super) fn step_chances(points: &[Point], commits: u32, least: f64) -> Vec<StepChance> {
     if points.len() < 2 {
         return Vec::new();
     }
     let grid = Grid::around(points, least);
     let jumps = grid.jumps(least);
-    let models: Vec<(f64, Vec<f64>)> = BETWEEN_BUILDS
+    let models: Vec<(f64, Vec<StepChance>)> = BETWEEN_BUILDS
         .iter()
         .map(|(part, prior)| {
             let (evidence, gaps) = grid.run(points, &jumps, commits, (part * least).powi(2));
@@ -46,9 +55,14 @@ pub(super) fn step_probabilities(points: &[Point], commits: u32, least: f64) -> 
         .collect();
     let best = models.iter().map(|(evidence, _)| *evidence).fold(f64::NEG_INFINITY, f64::max);
     let total: f64 = models.iter().map(|(evidence, _)| (evidence - best).exp()).sum();
-    let mean =
-        |gap: usize| models.iter().map(|(evidence, gaps)| (evidence - best).exp() * gaps[gap]).sum::<f64>() / total;
-    (0..points.len() - 1).map(mean).collect()
+    let mean = |of: &dyn Fn(&[StepChance]) -> f64| {
+        models.iter().map(|(evidence, gaps)| (evidence - best).exp() * of(gaps)).sum::<f64>() / total
+    };
+    let chance = |gap: usize| StepChance {
+        of_any: mean(&|gaps| gaps[gap].of_any),
+        of_least: mean(&|gaps| gaps[gap].of_least),
+    };
+    (0..points.len() - 1).map(chance).collect()
 }
 
 /// Levels with a constant distance.
@@ -63,6 +77,8 @@ struct Octave {
     from: usize,
     to: usize,
     each: f64,
+    /// Whether they are as large as the least change.
+    is_of_least: bool,
 }
 
 impl Grid {
@@ -82,7 +98,7 @@ impl Grid {
         while place(size) < self.points.max(2) {
             let (from, to) = (place(size), place(2.0 * size));
             if to > from {
-                octaves.push(Octave { from, to, each: 0.0 });
+                octaves.push(Octave { from, to, each: 0.0, is_of_least: size >= least });
             }
             size *= 2.0;
         }
@@ -93,8 +109,8 @@ impl Grid {
         octaves
     }
 
-    /// Log evidence, and the probability of a jump in each gap, if builds have this variance between them.
-    fn run(&self, points: &[Point], jumps: &[Octave], commits: u32, between: f64) -> (f64, Vec<f64>) {
+    /// Log evidence, and the chance of a jump in each gap, if builds have this variance between them.
+    fn run(&self, points: &[Point], jumps: &[Octave], commits: u32, between: f64) -> (f64, Vec<StepChance>) {
         let emissions: Vec<Vec<f64>> = points
             .iter()
             .map(|point| if point.is_same_build { vec![1.0; self.points] } else { self.emission(point, between) })
@@ -107,15 +123,18 @@ impl Grid {
             .filter(|point| !point.is_same_build)
             .map(|point| 0.5 * (point.variance + between + self.rounding()).ln())
             .sum::<f64>();
-        let mut gaps = vec![0.0; chances.len()];
+        let mut gaps = vec![StepChance { of_any: 0.0, of_least: 0.0 }; chances.len()];
         let mut after = vec![1.0; self.points];
         for gap in (0..chances.len()).rev() {
             let seen: Vec<f64> = after.iter().zip(&emissions[gap + 1]).map(|(x, y)| x * y).collect();
-            let jumped = spread_by(&seen, jumps);
+            let jumped = spread_by(&seen, jumps.iter());
             let product = |side: &[f64]| side.iter().zip(&forward[gap]).map(|(x, y)| x * y).sum::<f64>();
             let with = chances[gap] * product(&jumped);
+            let with_least =
+                chances[gap] * product(&spread_by(&seen, jumps.iter().filter(|octave| octave.is_of_least)));
             let without = (1.0 - chances[gap]) * product(&seen);
-            gaps[gap] = if with + without > 0.0 { with / (with + without) } else { chances[gap] };
+            let of = |part: f64| if with + without > 0.0 { part / (with + without) } else { chances[gap] };
+            gaps[gap] = StepChance { of_any: of(with), of_least: of(with_least) };
             let next = seen.iter().zip(&jumped);
             after = next.map(|(stayed, jumped)| (1.0 - chances[gap]) * stayed + chances[gap] * jumped).collect();
             scale_to_one(&mut after);
@@ -130,7 +149,7 @@ impl Grid {
         let mut all = vec![now];
         for (emission, chance) in emissions[1..].iter().zip(chances) {
             let before = all.last().expect("the first point");
-            let jumped = spread_by(before, jumps);
+            let jumped = spread_by(before, jumps.iter());
             let step =
                 |((stayed, jumped), seen): ((&f64, &f64), &f64)| seen * ((1.0 - chance) * stayed + chance * jumped);
             let mut now: Vec<f64> = before.iter().zip(&jumped).zip(emission).map(step).collect();
@@ -163,8 +182,8 @@ fn jump_chance(pair: &[Point], commits: u32) -> f64 {
     1.0 - (1.0 - each).powf(f64::from(pair[1].position - pair[0].position))
 }
 
-/// The distribution after a jump, from one before it.
-fn spread_by(before: &[f64], jumps: &[Octave]) -> Vec<f64> {
+/// The distribution after one of these jumps, from one before it.
+fn spread_by<'a>(before: &[f64], jumps: impl Iterator<Item = &'a Octave> + Clone) -> Vec<f64> {
     let mut sums = vec![0.0];
     for value in before {
         sums.push(sums[sums.len() - 1] + value);
@@ -177,7 +196,7 @@ fn spread_by(before: &[f64], jumps: &[Octave]) -> Vec<f64> {
             let from_below = between((i + 1).saturating_sub(octave.to), (i + 1).saturating_sub(octave.from));
             octave.each * (from_below + between(i + octave.from, i + octave.to))
         };
-        jumps.iter().map(of).sum()
+        jumps.clone().map(of).sum()
     };
     (0..n).map(at).collect()
 }
@@ -192,6 +211,11 @@ fn scale_to_one(values: &mut [f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Chances of a step of any size.
+    fn step_probabilities(points: &[Point], commits: u32, least: f64) -> Vec<f64> {
+        step_chances(points, commits, least).iter().map(|chance| chance.of_any).collect()
+    }
 
     fn points(levels: &[(u32, f64)], deviation: f64) -> Vec<Point> {
         let point = |&(position, level): &(u32, f64)| Point {
@@ -236,5 +260,17 @@ mod tests {
     fn probabilities_stay_within_bounds_for_any_size() {
         let found = step_probabilities(&points(&[(0, 0.0), (1, 9.0), (2, -9.0)], 1e-6), 2, 0.001);
         assert!(found.iter().all(|p| (0.999..=1.0).contains(p)), "{found:?}");
+    }
+
+    #[test]
+    fn equal_levels_leave_room_for_small_steps_only() {
+        let [only] = step_chances(&points(&[(0, 0.0), (200, 0.0)], 0.001), 200, 0.02)[..] else { panic!() };
+        // Builds of the same code may differ by so much that a step of half of the least change is not excluded, however precise the levels are.
+        assert!(only.of_any > 0.05 && only.of_least < 0.01, "{only:?}");
+        // Imprecise levels exclude no step.
+        let [only] = step_chances(&points(&[(0, 0.0), (200, 0.0)], 0.02), 200, 0.02)[..] else { panic!() };
+        assert!(only.of_least > 0.1, "{only:?}");
+        let [only] = step_chances(&points(&[(0, 0.0), (200, 0.05)], 0.001), 200, 0.02)[..] else { panic!() };
+        assert!(only.of_least > 0.99, "{only:?}");
     }
 }
