@@ -13,7 +13,7 @@ fn score(worlds: impl Iterator<Item = World>, settings: &DrillSettings) -> Score
     for world in worlds {
         let (_, drill) = search(&world, settings);
         let before = score;
-        score.add(&world, &drill);
+        score.add(&world, &drill, settings);
         if score.labelled == before.labelled {
             println!("seed {}, noise {:.3}, between builds {:.4}:", world.seed, world.noise, world.between_builds);
             world.steps.iter().for_each(|step| println!("  is    {step:?}"));
@@ -62,7 +62,7 @@ fn a_single_step_is_named() {
 #[test]
 fn nothing_is_found_where_all_is_equal() {
     let score = score(FEW.map(|seed| World::equal(seed, 200, noise_of(seed), 0.08)), &noisy());
-    assert!(score.invented == 0, "{score}");
+    assert!(score.invented == 0 && score.open_gates >= 18, "{score}");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn the_test_bed_is_told_apart_over_many_seeds() {
 #[ignore = "minutes"]
 fn nothing_is_found_where_all_is_equal_over_many_seeds() {
     let score = score(many().map(|seed| World::equal(seed, 200, noise_of(seed), 0.08)), &noisy());
-    assert!(f64::from(score.right) >= 0.95 * f64::from(score.searches), "{score}");
+    assert!(f64::from(score.right.min(score.open_gates)) >= 0.95 * f64::from(score.searches), "{score}");
 }
 
 /// A search that was cut short and goes on from its record comes to the same end.

@@ -186,6 +186,9 @@ mod tests {
         let noted = DrillGate { noted: vec![Finding::PerhapsMore { probability: 0.31, least: 0.02 }], ..open };
         let words = told(&noted, &line(), Quantity::TIME, &Style::PLAIN);
         assert!(words.starts_with("gate: open, but the search is inconclusive"), "{words}");
-        assert!(words.contains("\n  passes: inconclusive: a step of 2.0 % or more that was not found exists"), "{words}");
+        assert!(
+            words.contains("\n  passes: inconclusive: a step of 2.0 % or more that was not found exists"),
+            "{words}"
+        );
     }
 }

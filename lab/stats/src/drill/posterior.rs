@@ -58,10 +58,8 @@ pub(super) fn step_chances(points: &[Point], commits: u32, least: f64) -> Vec<St
     let mean = |of: &dyn Fn(&[StepChance]) -> f64| {
         models.iter().map(|(evidence, gaps)| (evidence - best).exp() * of(gaps)).sum::<f64>() / total
     };
-    let chance = |gap: usize| StepChance {
-        of_any: mean(&|gaps| gaps[gap].of_any),
-        of_least: mean(&|gaps| gaps[gap].of_least),
-    };
+    let chance =
+        |gap: usize| StepChance { of_any: mean(&|gaps| gaps[gap].of_any), of_least: mean(&|gaps| gaps[gap].of_least) };
     (0..points.len() - 1).map(chance).collect()
 }
 

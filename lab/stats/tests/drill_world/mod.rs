@@ -2,9 +2,11 @@
 //! and outliers. A value depends on the seed, the build and the block alone.
 #![allow(dead_code, reason = "each file uses some of it")]
 
+use faultline_model::drill::gate::DrillGate;
 use faultline_model::drill::{
     Build, Drill, DrillSettings, DrillStep, Evidence, Measured, Next, Noise, StepLabel, Trial, TrialResult, Unusable,
 };
+use faultline_model::plan::WhenInconclusive;
 use faultline_stats::drill::{concluded, next};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -252,10 +254,12 @@ pub struct Score {
     pub executions: u32,
     /// Searches that used more than 1.5·log₂(n) + 4 builds for each step.
     pub costly: u32,
+    /// Searches whose gate is open, where inconclusive ones fail.
+    pub open_gates: u32,
 }
 
 impl Score {
-    pub fn add(&mut self, world: &World, drill: &Drill) {
+    pub fn add(&mut self, world: &World, drill: &Drill, settings: &DrillSettings) {
         let found = |step: &TrueStep| drill.steps.iter().find(|found| is_at(world, found, step));
         let missed = world.steps.iter().filter(|step| found(step).is_none()).count() as u32;
         let is_true = |found: &&DrillStep| world.steps.iter().any(|step| is_at(world, found, step));
@@ -277,6 +281,7 @@ impl Score {
         self.blocks += drill.blocks;
         self.executions += drill.executions;
         self.costly += u32::from(f64::from(drill.trials) > allowed);
+        self.open_gates += u32::from(DrillGate::of(drill, settings, WhenInconclusive::Fail).is_open());
     }
 }
 
@@ -287,7 +292,7 @@ impl std::fmt::Display for Score {
         write!(
             f,
             "{} searches: {} have all steps right, {} all labels too; of {} steps {} missed, {} invented, {} labelled wrong, {} undecided, \
-             {} unconfirmed; builds per search {:.1}, per step {:.1}, too many in {}; blocks {:.0}, executions {:.0}",
+             {} unconfirmed; builds per search {:.1}, per step {:.1}, too many in {}; blocks {:.0}, executions {:.0}; {} open gates",
             self.searches,
             self.right,
             self.labelled,
@@ -302,6 +307,7 @@ impl std::fmt::Display for Score {
             self.costly,
             of_searches(self.blocks),
             of_searches(self.executions),
+            self.open_gates,
         )
     }
 }
