@@ -9,7 +9,7 @@ pub(crate) fn words(notice: &Notice) -> String {
             format!("restored a setting that a killed comparison had left changed: {setting}")
         }
         Notice::BuildingWorkloads { compiler } => format!("building the workloads with {compiler}"),
-        Notice::BuildingCommit { commit, position, last } => format!("building {commit}, {position} of {last}"),
+        Notice::BuildingCommit { commit, position, last } => format!("building commit {position} of {last}: {commit}"),
         Notice::BuildingSide { side } => format!("building {side}"),
         Notice::FinishedAlready { run } => format!("run {run} is already finished"),
         Notice::NoSymbols { program } => {
