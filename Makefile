@@ -26,7 +26,7 @@ FAULTLINE := target/release/faultline
 PAGE := lab/report/page
 FUZZ_SECONDS := 60
 
-.PHONY: build guest emulator kernel kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-simulated test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
+.PHONY: build guest emulator kernel kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-miri test-simulated test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
 	needs-rust needs-build needs-test needs-lens needs-emulator needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
@@ -150,6 +150,13 @@ test-mixes: needs-build
 	RUSTFLAGS="--cfg shuttle" $(CARGO) test --release --locked -p faultline-frames --lib --target-dir target/shuttle mixes
 	$(CARGO) test --release --locked -p faultline-frames --test stress -- --ignored
 
+# The page-frame allocator's tests under Miri: undefined behaviour, and loads that return old values as weakly ordered CPUs do. The
+# handshakes run with several seeds. Needs a nightly toolchain with Miri.
+test-miri: needs-build
+	@$(CARGO) +nightly miri --version >/dev/null 2>&1 || { echo "missing: Miri; hint: rustup toolchain install nightly --component miri,rust-src" >&2; exit 1; }
+	MIRIFLAGS="-Zmiri-many-seeds=0..16" $(CARGO) +nightly miri test --locked -p faultline-frames --lib --target-dir target/miri late
+	$(CARGO) +nightly miri test --locked -p faultline-frames --target-dir target/miri
+
 # Error rates and power of the statistics over thousands of simulated comparisons, curves and series; experiments with faults from many more seeds.
 # The Turing series are not part of this repository: without FAULTLINE_TCPD, a clone of them, their test is left out.
 test-simulated: needs-build
@@ -163,7 +170,7 @@ SUITE := bookworm
 test-fresh:
 	checks/fresh/run.sh $(SUITE)
 
-test-all: test fuzz test-loom test-mixes test-simulated test-guest test-newest-emulator
+test-all: test fuzz test-loom test-mixes test-miri test-simulated test-guest test-newest-emulator
 	vm/frames/embedding/check.sh target/embedding
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads sanitize cross
 	checks/fresh/run.sh trixie

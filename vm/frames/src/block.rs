@@ -78,13 +78,15 @@ impl BlockWord {
     /// Reserves the block for a CPU and makes that CPU its home. Returns false if the block is already reserved or
     /// huge.
     pub(crate) fn reserve(&self, cpu: u32) -> bool {
-        // Relaxed: a guess that the compare-and-swap checks.
-        let mut old = self.0.load(Relaxed);
+        // SeqCst: a refusal rests on this value alone, and the caller has just removed the block's bit. With an old value
+        // the block would keep neither bit nor reservation; see "Refusals" in `range_layer`.
+        let mut old = self.0.load(SeqCst);
         loop {
             if old & (RESERVED | HUGE) != 0 {
                 return false;
             }
             // SeqCst: after the removal of the index's bits, before the check of the block's words; see `range_layer`.
+            // Relaxed on failure: the value is no older than the one that was loaded above.
             match self.0.compare_exchange_weak(old, old & !HOME | (cpu + 1) | RESERVED, SeqCst, Relaxed) {
                 Ok(_) => return true,
                 Err(found) => old = found,

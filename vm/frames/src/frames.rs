@@ -66,6 +66,12 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         self.held_by(self.cpu.pin(), run)
     }
 
+    /// As `held`, for tests of the layers below.
+    #[cfg(test)]
+    pub(crate) fn inside<R>(&self, run: impl FnOnce(&Pool<'m>, &Local<'m>) -> R) -> R {
+        self.held(run).expect("a CPU of the configuration")
+    }
+
     /// As `held`, for a caller that is already pinned.
     #[inline]
     fn held_by<R>(&self, pinned: C::Pinned, run: impl FnOnce(&Pool<'m>, &Local<'m>) -> R) -> Option<R> {

@@ -13,6 +13,7 @@ use crate::cpu::FixedCpu;
 use crate::error::{GetError, PutError};
 use crate::frame::{FrameNumber, HUGE_FRAMES};
 use crate::frames::Frames;
+use crate::pressure::Urgency;
 use core::mem::MaybeUninit;
 use loom::thread;
 use std::collections::BTreeSet;
@@ -122,6 +123,23 @@ fn a_foreign_put_and_a_reservation() {
         assert_eq!(its, Ok(()));
         assert!(got.is_ok_and(|got| got != frames[2]));
         all_found(&[cpus.remove(0), second, third], 2);
+    });
+}
+
+/// A CPU leaves a block whose bit is already set, by a CPU that was slow, while another CPU follows that bit: either the
+/// second CPU reserves the block, or the bit is set again.
+#[test]
+fn a_leave_and_a_late_bit() {
+    explore(|| {
+        let mut cpus = boot(&[4], 2, 0);
+        let frame = cpus[0].get().unwrap();
+        cpus[0].inside(|pool, _| pool.open.insert(0));
+        let other =
+            start(cpus.pop().unwrap(), |cpu| cpu.inside(|pool, local| pool.refill_from_blocks(local, Urgency::Normal)));
+        cpus[0].drain_own();
+        let (other, _) = other.join().unwrap();
+        assert!(frame < FrameNumber(4));
+        all_found(&[cpus.remove(0), other], 1);
     });
 }
 
