@@ -13,7 +13,7 @@ const BATCH: usize = 64;
 #[derive(Debug)]
 pub struct Ours {
     // Declared before the memory that it uses: fields are dropped in this order.
-    frames: Frames<'static, FixedCpu>,
+    frames: Frames<'static, ()>,
     stock_most: u8,
     _metadata: Metadata,
 }
@@ -53,13 +53,11 @@ impl Design for Ours {
         let areas: Vec<MemoryArea> = (0..memory.sockets).map(area).collect();
         let cpus_per_socket = memory.cpus.div_ceil(memory.sockets);
         let cpus: Vec<DomainId> = (0..memory.cpus).map(|cpu| DomainId((cpu / cpus_per_socket) as u8)).collect();
-        let config = Config { memory: &areas, cpus: &cpus, policy: Policy::default() };
+        let config = Config { memory: &areas, cpus: &cpus, marks: &[], policy: Policy::default() };
         let mut metadata = Metadata::new(Frames::layout(&config).expect("a sound configuration"));
         // SAFETY: 1. lent once; 2. to `frames`, which is dropped first and whose copies live no longer than a call.
         let lent = unsafe { metadata.lend() };
-        // SAFETY: this handle makes no calls; the handles that `on` returns make them.
-        let none = unsafe { FixedCpu::new(0) };
-        let frames = Frames::new(&config, lent, none).expect("a sound configuration");
+        let frames = Frames::new(&config, lent, ()).expect("a sound configuration");
         Ours { frames, stock_most: config.policy.stock_most, _metadata: metadata }
     }
 

@@ -40,8 +40,9 @@ pub(crate) struct Cache {
     current: [AtomicU32; MAGAZINE],
     /// \[c]
     pub(crate) counts: CpuCounts,
-    /// \[c] Changes of each domain's number of free frames that have not been reported to the domain's count.
-    unreported: [AtomicI32; MOST_DOMAINS],
+    /// \[c] Free frames of each domain that this CPU has on account: the domain's count does not contain them. Never
+    /// negative.
+    accounts: [AtomicI32; MOST_DOMAINS],
     /// \[s]
     pub(crate) stock: Stock,
     /// \[p] Maximum number of places of the stock in use.
@@ -62,7 +63,7 @@ impl Cache {
             share: (share.start, share.end),
             current: [const { AtomicU32::new(0) }; MAGAZINE],
             counts: CpuCounts::new(),
-            unreported: [const { AtomicI32::new(0) }; MOST_DOMAINS],
+            accounts: [const { AtomicI32::new(0) }; MOST_DOMAINS],
             stock: Stock::new(),
             limit: AtomicU32::new(STOCK_FIRST.min(u32::from(stock_most))),
             busy: AtomicBool::new(false),
@@ -163,19 +164,17 @@ impl Cache {
         }
     }
 
-    /// Adds to the unreported change of a domain. Returns a sum beyond `slop` in either direction, which the caller
-    /// must report.
+    /// Free frames of a domain on this CPU's account.
     #[inline(always)]
-    pub(crate) fn add_unreported(&self, domain: DomainId, change: i32, slop: i32) -> Option<i32> {
-        let unreported = self.unreported.get(usize::from(domain.0))?;
-        let sum = unreported.load(Relaxed).wrapping_add(change);
-        let report = !(-slop..=slop).contains(&sum);
-        unreported.store(if report { 0 } else { sum }, Relaxed);
-        report.then_some(sum)
+    pub(crate) fn account(&self, domain: DomainId) -> i64 {
+        self.accounts.get(usize::from(domain.0)).map_or(0, |account| i64::from(account.load(Relaxed)))
     }
 
-    pub(crate) fn unreported(&self, domain: DomainId) -> i32 {
-        self.unreported.get(usize::from(domain.0)).map_or(0, |change| change.load(Relaxed))
+    #[inline(always)]
+    pub(crate) fn set_account(&self, domain: DomainId, frames: i64) {
+        if let Some(account) = self.accounts.get(usize::from(domain.0)) {
+            account.store(frames as i32, Relaxed);
+        }
     }
 
     /// Notes whether frames have gone back to the range layer because the cache was full.

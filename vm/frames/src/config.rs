@@ -34,16 +34,21 @@ pub struct Policy {
     pub stock_most: u8,
     /// Maximum number of frames kept zeroed, for each domain.
     pub zeroed_most: u32,
-    /// Low watermark of each domain: if the range layer has fewer free frames, the hook is called. 0: never.
-    pub low: u64,
-    /// Min watermark of each domain: only urgent callers get the frames below it. 0: none.
-    pub min: u64,
 }
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { stock_most: 4, zeroed_most: 0, low: 0, min: 0 }
+        Self { stock_most: 4, zeroed_most: 0 }
     }
+}
+
+/// A domain's watermarks, in free frames of its range layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Watermarks {
+    /// If there are fewer free frames, the hook is called. 0: never.
+    pub low: u64,
+    /// Only urgent callers get the frames below it. At most `low`. 0: none.
+    pub min: u64,
 }
 
 /// The configuration of a machine.
@@ -53,6 +58,8 @@ pub struct Config<'a> {
     pub memory: &'a [MemoryArea],
     /// Domain of each CPU; a CPU's number is its index.
     pub cpus: &'a [DomainId],
+    /// Watermarks of each domain; a domain's number is its index. Domains beyond the end have none.
+    pub marks: &'a [Watermarks],
     /// How many frames to keep in which places.
     pub policy: Policy,
 }
@@ -72,7 +79,7 @@ impl Config<'_> {
         if self.cpus.is_empty() || self.cpus.len() > MOST_CPUS {
             return Err(ConfigError::Cpus);
         }
-        if self.policy.min > self.policy.low {
+        if self.marks.iter().any(|marks| marks.min > marks.low) {
             return Err(ConfigError::Marks);
         }
         let domains = self.memory.iter().map(|area| area.domain).chain(self.cpus.iter().copied());

@@ -88,7 +88,7 @@ impl<'m> Pool<'m> {
             let range = place - self.base..place - self.base + request.frames;
             let blocked = if let Some(blocked) = self.blocked(range.clone(), spare_whole) {
                 blocked
-            } else if let Some(last) = self.kept_back(&range) {
+            } else if let Some(last) = self.kept_back(local, &range) {
                 kept.set(true);
                 last
             } else if let Err(lost) = self.park_range(local, range.clone()) {
@@ -104,7 +104,7 @@ impl<'m> Pool<'m> {
 
     /// If a min watermark forbids this range: the last offset at which a range of this length would be forbidden for
     /// the same reason.
-    fn kept_back(&self, range: &Range<u64>) -> Option<u64> {
+    fn kept_back(&self, local: &Local<'m>, range: &Range<u64>) -> Option<u64> {
         let per_block = u64::from(FRAMES_PER_BLOCK);
         let domain_at = |offset: u64| self.block(offset as Offset).map(|block| block.glance().domain());
         let run_end = |from: u64, domain: DomainId, limit: u64| {
@@ -113,13 +113,13 @@ impl<'m> Pool<'m> {
         };
         let mut wanted = [0; MOST_DOMAINS];
         let mut kept = None;
-        let mut from = if self.policy.min == 0 { range.end } else { range.start };
+        let mut from = if self.has_min() { range.start } else { range.end };
         while from < range.end {
             let domain = domain_at(from)?;
             let end = run_end(from, domain, range.end);
             let sum = wanted.get_mut(usize::from(domain.0))?;
             *sum += end - from;
-            let left = self.allowance(domain, Urgency::Normal, *sum);
+            let left = self.allowance(local, domain, Urgency::Normal, *sum);
             if left < end - from {
                 // A range that begins later has no fewer frames of this domain's run, until it begins this close to the
                 // run's end.
@@ -171,14 +171,11 @@ impl<'m> Pool<'m> {
         for (first, lanes) in words_of(range.clone()) {
             let (Some(word), Some(block)) = (self.state_word(first), self.block(first)) else { return };
             word.take_parked(lanes);
-            self.note_free(local, block.glance().domain(), -(lanes.count_ones() as i32));
+            self.note_free(local, block.glance().domain(), -i64::from(lanes.count_ones()));
         }
         let per_block = u64::from(FRAMES_PER_BLOCK);
         for block in range.start / per_block..range.end.div_ceil(per_block) {
             self.publish(block as u32);
-            if let Some(word) = self.blocks.get(block as usize) {
-                self.watch(local, word.glance().domain());
-            }
         }
     }
 

@@ -49,6 +49,8 @@ events! {
     RemoteFrame => "frames refilled from other domains",
     /// Blocks reserved to refill from.
     Reservation => "blocks reserved",
+    /// Times that a CPU's account of free frames ran empty or grew too large, and the CPU wrote a domain's count.
+    Settled => "accounts of free frames settled",
     /// Scans of all memory, as a last resort.
     Scan => "scans of all memory",
     /// Drains of caches into the range layer.

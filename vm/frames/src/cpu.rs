@@ -1,5 +1,8 @@
 //! Tells on which CPU a call runs; the caller implements it.
 
+use core::cell::Cell;
+use core::marker::PhantomData;
+
 /// Tells on which CPU the caller runs, and pins the caller to it.
 ///
 /// # Safety
@@ -33,26 +36,39 @@ impl PinnedCpu for u32 {
 }
 
 /// Always the same CPU: for a thread that has its own handle, see [`Frames::on`](crate::Frames::on).
+///
+/// A handle with it can be sent to another thread, but not shared: two threads that call through one handle would be on
+/// one CPU at the same time.
+///
+/// ```compile_fail,E0277
+/// fn share<T: Sync>() {}
+/// share::<faultline_frames::FixedCpu>();
+/// ```
 #[derive(Debug)]
-pub struct FixedCpu(u32);
+pub struct FixedCpu {
+    number: u32,
+    // A cell is not `Sync`, and so neither is this.
+    _not_shared: PhantomData<Cell<u32>>,
+}
 
 impl FixedCpu {
     /// CPU `number`.
     ///
     /// # Safety
-    /// Calls on handles with this number never overlap: one thread makes all of them, or hands the handle on.
+    /// There is one value with this number for the same frames at a time. If several follow each other, the calls on the
+    /// later one happen after those on the earlier one.
     pub const unsafe fn new(number: u32) -> Self {
-        Self(number)
+        Self { number, _not_shared: PhantomData }
     }
 }
 
-// SAFETY: 1. The number is the same in all calls. 2. The creator of the value has promised that calls with it never
-// overlap.
+// SAFETY: 1. The number is the same in all calls. 2. No other value has it, as its creator has promised. 3. Calls with
+// this value never overlap, because it is not `Sync`, and `pin` is only called through a reference to it.
 unsafe impl CurrentCpu for FixedCpu {
     type Pinned = u32;
 
     #[inline(always)]
     fn pin(&self) -> u32 {
-        self.0
+        self.number
     }
 }

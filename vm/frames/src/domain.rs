@@ -1,8 +1,14 @@
 //! Domains: where their memory lies, which share of it belongs to a CPU, and how many of their frames are free.
 
-use crate::config::{Config, DomainId};
+use crate::config::{Config, DomainId, Watermarks};
+use core::num::NonZeroU64;
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, AtomicI64};
+use core::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
+
+/// Maximum number of frames on a CPU's account: two huge frames, so that getting and putting one writes no shared line.
+const ACCOUNT_MOST: i64 = 1024;
+/// The same where watermarks are low: two refills.
+const ACCOUNT_LEAST: i64 = 64;
 
 /// Blocks per line of an index. Large shares begin at a line boundary.
 const BLOCKS_PER_LINE: u32 = 512;
@@ -48,19 +54,77 @@ pub(crate) fn share_of(config: &Config<'_>, cpu: usize, domain: DomainId, extent
     extent.share(same(config.cpus.get(..cpu).unwrap_or(&[])), same(config.cpus))
 }
 
-/// Fields: \[a] atomic; written by all CPUs, but seldom.
+/// Fields: \[a] atomic; written by all CPUs, but seldom; \[I] immutable, and on lines of their own.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub(crate) struct Domain {
-    /// \[a] Free frames of the range layer, except for changes that CPUs have not reported yet.
-    pub(crate) free: AtomicI64,
+    /// \[a] Free frames of the range layer, without those that CPUs have on account.
+    free: AtomicI64,
     /// \[a] The hook has been called, and the free frames have not reached the low watermark since.
     pub(crate) below_low: AtomicBool,
+    /// \[I]
+    limits: Limits,
+}
+
+/// What never changes of a domain, and is read with each refill.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Limits {
+    marks: Watermarks,
+    /// Number of CPUs of all domains.
+    cpus: NonZeroU64,
+    /// Number of frames that a CPU may have on account. All CPUs together hide at most a quarter of the low watermark.
+    account_most: i64,
 }
 
 impl Domain {
-    pub(crate) fn new(free: i64) -> Self {
-        Self { free: AtomicI64::new(free), below_low: AtomicBool::new(false) }
+    pub(crate) fn new(free: i64, marks: Watermarks, cpus: usize) -> Self {
+        let cpus = NonZeroU64::new(cpus as u64).unwrap_or(NonZeroU64::MIN);
+        let quarter = i64::try_from(marks.low / 4 / cpus).unwrap_or(i64::MAX);
+        let account_most = if marks.low == 0 { ACCOUNT_MOST } else { quarter.clamp(ACCOUNT_LEAST, ACCOUNT_MOST) };
+        Self {
+            free: AtomicI64::new(free),
+            below_low: AtomicBool::new(false),
+            limits: Limits { marks, cpus, account_most },
+        }
+    }
+
+    pub(crate) fn marks(&self) -> Watermarks {
+        self.limits.marks
+    }
+
+    #[inline(always)]
+    pub(crate) fn account_most(&self) -> i64 {
+        self.limits.account_most
+    }
+
+    /// Free frames without those on account: no more than there are.
+    pub(crate) fn least(&self) -> i64 {
+        // Relaxed: a figure; no claim on a frame depends on it.
+        self.free.load(Relaxed)
+    }
+
+    /// How many frames a CPU moves to its account beyond those that it needs now: fewer close to the low watermark, so
+    /// that all CPUs together do not cross it by that.
+    fn advance(&self) -> i64 {
+        let room = u64::try_from(self.least()).unwrap_or(0).saturating_sub(self.limits.marks.low);
+        i64::try_from(room / self.limits.cpus / 2).unwrap_or(i64::MAX).min(self.account_most() / 2)
+    }
+
+    /// Moves frames to the account of a CPU that needs `needed` of them. Returns how many are left on the account.
+    pub(crate) fn withdraw(&self, needed: i64) -> i64 {
+        let advance = self.advance();
+        // Relaxed: as in `least`.
+        self.free.fetch_sub(needed + advance, Relaxed);
+        advance
+    }
+
+    /// Takes frames off a CPU's account that has become too large. Returns how many are left on it.
+    pub(crate) fn deposit(&self, account: i64) -> i64 {
+        let kept = self.account_most() / 2;
+        // Relaxed: as in `least`.
+        self.free.fetch_add(account - kept, Relaxed);
+        kept
     }
 }
 

@@ -101,7 +101,7 @@ pub enum ConfigError {
     Cpus,
     /// A domain's number is not below [`MOST_DOMAINS`](crate::MOST_DOMAINS).
     Domains,
-    /// The policy's min watermark is above its low watermark.
+    /// A domain's min watermark is above its low watermark.
     Marks,
     /// The memory for metadata is smaller than the layout requires, after alignment.
     MetadataTooSmall,

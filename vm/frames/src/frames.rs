@@ -43,7 +43,7 @@ impl Frames<'static, ()> {
     }
 }
 
-impl<'m, C: CurrentCpu> Frames<'m, C> {
+impl<'m, C> Frames<'m, C> {
     /// All memory of the configuration, free. `metadata` should have the layout that [`Frames::layout`] returns; with
     /// any alignment, 127 bytes more are enough. It must not be part of the configured memory: leave it out of the
     /// areas. Fails if the configuration is invalid or `metadata` is too small.
@@ -56,11 +56,48 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         Self { hook: Some(hook), ..self }
     }
 
-    /// The same frames, for callers that determine their CPU in another way.
-    pub fn on<D: CurrentCpu>(&self, cpu: D) -> Frames<'m, D> {
+    /// The same frames, for callers that determine their CPU in another way. A handle without a CPU, `on(())`, can be
+    /// shared between threads that then make a handle each.
+    pub fn on<D>(&self, cpu: D) -> Frames<'m, D> {
         Frames { pool: self.pool, hook: self.hook, cpu }
     }
 
+    /// Frames that no user has, including those in caches. Exact while no call is under way.
+    pub fn free(&self) -> u64 {
+        let range_layer: u64 = self.pool.domain_ids().map(|domain| self.pool.free_in(domain)).sum();
+        range_layer + self.counters().held + self.pool.zeroed_held()
+    }
+
+    /// Free frames of a domain in the range layer, without those in caches. Exact while no call is under way.
+    pub fn free_in(&self, domain: DomainId) -> u64 {
+        self.pool.free_in(domain)
+    }
+
+    /// All frames by state. Reads every word.
+    pub fn census(&self) -> Census {
+        self.pool.census()
+    }
+
+    /// The sum of all CPUs' counts.
+    pub fn counters(&self) -> Counters {
+        self.pool
+            .caches
+            .iter()
+            .fold(Counters::NONE, |sum, cache| sum.plus(&Counters::of_cpu(&cache.counts, cache.held())))
+    }
+
+    /// Each CPU's counts, to be printed as a table.
+    pub fn table(&self) -> CounterTable<'m> {
+        CounterTable { caches: self.pool.caches }
+    }
+
+    /// A CPU's counts.
+    pub fn counters_of(&self, cpu: u32) -> Option<Counters> {
+        self.pool.caches.get(cpu as usize).map(|cache| Counters::of_cpu(&cache.counts, cache.held()))
+    }
+}
+
+impl<'m, C: CurrentCpu> Frames<'m, C> {
     /// Runs with the caller pinned to its CPU. Afterwards calls the hook if a domain fell below its low watermark.
     fn held<R>(&self, run: impl FnOnce(&Pool<'m>, &Local<'m>) -> R) -> Option<R> {
         self.held_by(self.cpu.pin(), run)
@@ -244,40 +281,6 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     /// second. Returns the number of frames freed.
     pub fn age(&self) -> u64 {
         self.held(|pool, local| pool.age(local)).unwrap_or(0)
-    }
-
-    /// Frames that no user has, including those in caches. Exact while no call is under way.
-    pub fn free(&self) -> u64 {
-        let range_layer: u64 = self.pool.domain_ids().map(|domain| self.pool.free_in(domain)).sum();
-        range_layer + self.counters().held + self.pool.zeroed_held()
-    }
-
-    /// Free frames of a domain in the range layer, without those in caches. Exact while no call is under way.
-    pub fn free_in(&self, domain: DomainId) -> u64 {
-        self.pool.free_in(domain)
-    }
-
-    /// All frames by state. Reads every word.
-    pub fn census(&self) -> Census {
-        self.pool.census()
-    }
-
-    /// The sum of all CPUs' counts.
-    pub fn counters(&self) -> Counters {
-        self.pool
-            .caches
-            .iter()
-            .fold(Counters::NONE, |sum, cache| sum.plus(&Counters::of_cpu(&cache.counts, cache.held())))
-    }
-
-    /// Each CPU's counts, to be printed as a table.
-    pub fn table(&self) -> CounterTable<'m> {
-        CounterTable { caches: self.pool.caches }
-    }
-
-    /// A CPU's counts.
-    pub fn counters_of(&self, cpu: u32) -> Option<Counters> {
-        self.pool.caches.get(cpu as usize).map(|cache| Counters::of_cpu(&cache.counts, cache.held()))
     }
 }
 

@@ -24,15 +24,15 @@ impl<'m> Pool<'m> {
         });
         let Some(block) = got else {
             local.count(Event::Exhausted, 1);
-            let kept = self.domain_ids().any(|domain| self.allowance(domain, urgency, HUGE_FRAMES) < HUGE_FRAMES);
+            let kept =
+                self.domain_ids().any(|domain| self.allowance(local, domain, urgency, HUGE_FRAMES) < HUGE_FRAMES);
             let kept = kept && self.whole.first(0..self.blocks.len() as u32, None).is_some();
             return Err(if kept { GetError::AtMinimum } else { GetError::Exhausted });
         };
         local.count(Event::HugeGet, 1);
         if let Some(word) = self.blocks.get(block as usize) {
             let domain = word.glance().domain();
-            self.note_free(local, domain, -(HUGE_FRAMES as i32));
-            self.watch(local, domain);
+            self.note_free(local, domain, -(HUGE_FRAMES as i64));
         }
         Ok(block * FRAMES_PER_BLOCK)
     }
@@ -44,7 +44,7 @@ impl<'m> Pool<'m> {
             .chain(core::iter::once((own, all(own.0))))
             .chain(self.others(own).map(|domain| (domain, all(domain.0))));
         for (domain, within) in places {
-            if self.allowance(domain, urgency, HUGE_FRAMES) < HUGE_FRAMES {
+            if self.allowance(local, domain, urgency, HUGE_FRAMES) < HUGE_FRAMES {
                 continue;
             }
             let mut end = within.end;
@@ -64,7 +64,7 @@ impl<'m> Pool<'m> {
     /// Takes a block that is whole but reserved, or whole without its index bit.
     fn huge_from_anywhere(&self, local: &Local<'m>, urgency: Urgency) -> Option<u32> {
         local.count(Event::Scan, 1);
-        self.blocks_of(|domain| self.allowance(domain, urgency, HUGE_FRAMES) >= HUGE_FRAMES)
+        self.blocks_of(|domain| self.allowance(local, domain, urgency, HUGE_FRAMES) >= HUGE_FRAMES)
             .map(|(block, _)| block)
             .find(|&block| self.words(block).iter().all(|word| word.load().is_all_free()) && self.close(block))
     }
@@ -109,7 +109,7 @@ impl<'m> Pool<'m> {
                 Some(State::Closed) | None => PutError::Absent,
             });
         }
-        self.note_free(local, word.glance().domain(), HUGE_FRAMES as i32);
+        self.note_free(local, word.glance().domain(), HUGE_FRAMES as i64);
         self.reopen(block, 0..self.words(block).len());
         local.count(Event::HugePut, 1);
         Ok(())

@@ -17,7 +17,7 @@
 //! use core::mem::MaybeUninit;
 //! use faultline_frames::{Config, DomainId, FixedCpu, FrameNumber, Frames, MemoryArea, Policy, PutError};
 //! let memory = [MemoryArea { first: FrameNumber(0x100), frames: 4096, domain: DomainId(0) }];
-//! let config = Config { memory: &memory, cpus: &[DomainId(0)], policy: Policy::default() };
+//! let config = Config { memory: &memory, cpus: &[DomainId(0)], marks: &[], policy: Policy::default() };
 //! let mut metadata = vec![MaybeUninit::uninit(); Frames::layout(&config).unwrap().size() + 127];
 //! // SAFETY: one thread, one handle.
 //! let frames = Frames::new(&config, &mut metadata, unsafe { FixedCpu::new(0) }).unwrap();
@@ -62,7 +62,7 @@ mod stock;
 mod zeroed;
 
 pub use census::Census;
-pub use config::{Config, DomainId, MOST_CPUS, MOST_DOMAINS, MemoryArea, Policy};
+pub use config::{Config, DomainId, MOST_CPUS, MOST_DOMAINS, MemoryArea, Policy, Watermarks};
 pub use counter_table::CounterTable;
 pub use counters::{Counters, Event};
 pub use cpu::{CurrentCpu, FixedCpu, PinnedCpu};

@@ -146,8 +146,10 @@ pub(crate) fn build<'m>(config: &Config<'_>, memory: &'m mut [MaybeUninit<u8>]) 
         let extent = extents.get(usize::from(domain.0)).copied().unwrap_or(Extent::NOTHING);
         Cache::new(domain, share_of(config, cpu, domain, extent), config.policy.stock_most)
     })?;
-    let domains = carver
-        .carve(lengths.domains, |domain| Domain::new(of_domain(domain).map(|block| i64::from(free(block))).sum()))?;
+    let domains = carver.carve(lengths.domains, |domain| {
+        let marks = config.marks.get(domain).copied().unwrap_or_default();
+        Domain::new(of_domain(domain).map(|block| i64::from(free(block))).sum(), marks, config.cpus.len())
+    })?;
     let zeroed = carver.carve(lengths.zeroed, |_| AtomicU32::new(0))?;
     Ok(Pool {
         base: span.base,

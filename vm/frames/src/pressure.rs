@@ -1,14 +1,17 @@
 //! Memory pressure: how many free frames each domain has, its watermarks, and the hook.
 //!
-//! A CPU reports its changes only once they exceed a tolerance (`SLOP`), so a domain's count is seldom written. Near a
-//! watermark the sum over all CPUs is used instead: exact while no call is under way.
+//! Each CPU has some of a domain's free frames on account, which the domain's count does not contain. Frames that it
+//! takes go off its account, and frames that it frees go onto it. Only if the account runs empty or grows too large, the
+//! CPU writes the domain's count. So a CPU that takes and frees in turns writes no shared line, and the domain's count
+//! plus its own account is a number of free frames that are surely there, without a look at the other CPUs' accounts. The
+//! exact number, for which all accounts are read, is needed only if that is below a watermark.
 
-use crate::config::DomainId;
+use crate::config::{DomainId, Watermarks};
+use crate::counters::Event;
+use crate::domain::Domain;
 use crate::pool::{Local, Pool};
+use crate::stock::MAGAZINE;
 use core::sync::atomic::Ordering::Relaxed;
-
-/// A CPU's changes of up to this many frames may be missing from a domain's count: 1 MiB, eight refills.
-const SLOP: i32 = 256;
 
 /// How far below the watermarks a caller may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -36,54 +39,80 @@ impl<'m> Pool<'m> {
         (0..self.domains.len() as u8).map(DomainId)
     }
 
+    fn domain(&self, domain: DomainId) -> Option<&'m Domain> {
+        self.domains.get(usize::from(domain.0))
+    }
+
+    fn marks(&self, domain: DomainId) -> Watermarks {
+        self.domain(domain).map(Domain::marks).unwrap_or_default()
+    }
+
+    /// Whether any domain has a min watermark.
+    pub(crate) fn has_min(&self) -> bool {
+        self.domains.iter().any(|domain| domain.marks().min > 0)
+    }
+
     /// The number of free frames of a domain in the range layer has changed.
     #[inline(always)]
-    pub(crate) fn note_free(&self, local: &Local<'m>, domain: DomainId, change: i32) {
-        if let Some(sum) = local.cache.add_unreported(domain, change, SLOP) {
-            self.report(local, domain, sum);
+    pub(crate) fn note_free(&self, local: &Local<'m>, domain: DomainId, change: i64) {
+        let Some(count) = self.domain(domain) else { return };
+        let account = local.cache.account(domain) + change;
+        if (0..=count.account_most()).contains(&account) {
+            local.cache.set_account(domain, account);
+        } else {
+            self.settle(local, domain, account);
         }
     }
 
+    /// An account has run empty or become too large.
     #[cold]
-    fn report(&self, local: &Local<'m>, domain: DomainId, change: i32) {
-        if let Some(count) = self.domains.get(usize::from(domain.0)) {
-            count.free.fetch_add(i64::from(change), Relaxed);
-            self.watch(local, domain);
-        }
+    fn settle(&self, local: &Local<'m>, domain: DomainId, account: i64) {
+        let Some(count) = self.domain(domain) else { return };
+        let left = if account < 0 { count.withdraw(-account) } else { count.deposit(account) };
+        local.cache.set_account(domain, left);
+        local.count(Event::Settled, 1);
+        self.watch(local, domain);
     }
 
     /// Free frames of a domain. Exact while no call is under way.
     pub(crate) fn free_in(&self, domain: DomainId) -> u64 {
-        let reported = self.domains.get(usize::from(domain.0)).map_or(0, |domain| domain.free.load(Relaxed));
-        let unreported: i64 = self.caches.iter().map(|cache| i64::from(cache.unreported(domain))).sum();
-        u64::try_from(reported + unreported).unwrap_or(0)
+        let least = self.domain(domain).map_or(0, Domain::least);
+        let accounts: i64 = self.caches.iter().map(|cache| cache.account(domain)).sum();
+        u64::try_from(least + accounts).unwrap_or(0)
     }
 
-    /// Free frames of a domain; exact only if there may be fewer than `mark`.
-    fn free_near(&self, domain: DomainId, mark: u64) -> u64 {
-        let reported = self.domains.get(usize::from(domain.0)).map_or(0, |domain| domain.free.load(Relaxed));
-        let unknown = self.caches.len() as i64 * i64::from(SLOP);
-        match u64::try_from(reported - unknown) {
-            Ok(least) if least > mark => least,
+    /// Free frames of a domain: exact if there are fewer than `mark`, else a number of at least `mark`.
+    fn free_near(&self, local: &Local<'m>, domain: DomainId, mark: u64) -> u64 {
+        let least = self.domain(domain).map_or(0, Domain::least) + local.cache.account(domain);
+        match u64::try_from(least) {
+            Ok(least) if least >= mark => least,
             _ => self.free_in(domain),
         }
     }
 
-    /// How many frames of a domain a caller with this urgency may take, if it wants `wanted`. Exact if the answer may
-    /// be smaller.
-    pub(crate) fn allowance(&self, domain: DomainId, urgency: Urgency, wanted: u64) -> u64 {
-        let min = self.policy.min;
+    /// How many frames of a domain a caller with this urgency may take, if it wants `wanted`. Exact if the answer is
+    /// smaller.
+    pub(crate) fn allowance(&self, local: &Local<'m>, domain: DomainId, urgency: Urgency, wanted: u64) -> u64 {
+        let min = self.marks(domain).min;
         if min == 0 || urgency == Urgency::Reserve {
             return u64::MAX;
         }
-        self.free_near(domain, min.saturating_add(wanted)).saturating_sub(min)
+        self.free_near(local, domain, min.saturating_add(wanted)).saturating_sub(min)
+    }
+
+    /// How many frames a refill for a caller with this urgency may park. An urgent caller below the min watermark gets
+    /// only the one frame that it asks for: the caller after it, who finds what a refill leaves in the cache, may not be
+    /// urgent.
+    pub(crate) fn refill_most(&self, local: &Local<'m>, domain: DomainId, urgency: Urgency) -> u32 {
+        let most = self.allowance(local, domain, Urgency::Normal, MAGAZINE as u64).min(MAGAZINE as u64) as u32;
+        if urgency == Urgency::Reserve { most.max(1) } else { most }
     }
 
     /// Notes when a domain falls below its low watermark, and when it reaches it again.
-    pub(crate) fn watch(&self, local: &Local<'m>, domain: DomainId) {
-        let low = self.policy.low;
-        let Some(state) = self.domains.get(usize::from(domain.0)).filter(|_| low > 0) else { return };
-        let is_below = self.free_near(domain, low) < low;
+    fn watch(&self, local: &Local<'m>, domain: DomainId) {
+        let low = self.marks(domain).low;
+        let Some(state) = self.domain(domain).filter(|_| low > 0) else { return };
+        let is_below = self.free_near(local, domain, low) < low;
         if is_below != state.below_low.load(Relaxed) && state.below_low.swap(is_below, Relaxed) != is_below && is_below
         {
             local.crossed.set(local.crossed.get() | 1 << domain.0);

@@ -83,7 +83,7 @@ impl<'m> Pool<'m> {
     /// Parks free frames of a reserved block's words in the current magazine. Returns how many.
     fn park_from(&self, local: &Local<'m>, block: u32, words: Range<u32>, urgency: Urgency) -> u32 {
         let Some(domain) = self.blocks.get(block as usize).map(|word| word.glance().domain()) else { return 0 };
-        let most = self.allowance(domain, urgency, MAGAZINE as u64).min(MAGAZINE as u64) as u32;
+        let most = self.refill_most(local, domain, urgency);
         let mut got = 0;
         for (index, word) in self.words(block).iter().enumerate().take(words.end as usize).skip(words.start as usize) {
             if got >= ENOUGH.min(most) {
@@ -114,8 +114,7 @@ impl<'m> Pool<'m> {
         if count > 0 {
             let event = if domain == local.cache.domain { Event::LocalFrame } else { Event::RemoteFrame };
             local.count(event, u64::from(count));
-            self.note_free(local, domain, -(count as i32));
-            self.watch(local, domain);
+            self.note_free(local, domain, -i64::from(count));
         }
     }
 
@@ -133,7 +132,7 @@ impl<'m> Pool<'m> {
         let own = local.cache.domain;
         let share = local.cache.share.0..local.cache.share.1;
         let all = |domain: DomainId| self.extents.get(usize::from(domain.0)).map_or(0..0, |extent| extent.blocks());
-        if self.allowance(own, urgency, MAGAZINE as u64) > 0 {
+        if self.allowance(local, own, urgency, MAGAZINE as u64) > 0 {
             let found = self
                 .reserve_one(local, own, share.clone(), Look::Open)
                 .or_else(|| self.reserve_one(local, own, all(own), Look::Roomy))
@@ -144,10 +143,12 @@ impl<'m> Pool<'m> {
                 return found;
             }
         }
-        self.others(own).filter(|domain| self.allowance(*domain, urgency, MAGAZINE as u64) > 0).find_map(|domain| {
-            self.reserve_one(local, domain, all(domain), Look::Open)
-                .or_else(|| self.reserve_one(local, domain, all(domain), Look::Whole))
-        })
+        self.others(own).filter(|domain| self.allowance(local, *domain, urgency, MAGAZINE as u64) > 0).find_map(
+            |domain| {
+                self.reserve_one(local, domain, all(domain), Look::Open)
+                    .or_else(|| self.reserve_one(local, domain, all(domain), Look::Whole))
+            },
+        )
     }
 
     /// All domains but `own`, starting with the one after it.
@@ -212,7 +213,7 @@ impl<'m> Pool<'m> {
             if self.free_in_block(block) == 0 {
                 continue;
             }
-            if self.allowance(domain, urgency, MAGAZINE as u64) == 0 {
+            if self.allowance(local, domain, urgency, MAGAZINE as u64) == 0 {
                 kept = true;
             } else if self.park_anywhere(local, block, domain, urgency) > 0 {
                 return Ok(());
@@ -227,7 +228,7 @@ impl<'m> Pool<'m> {
     }
 
     fn park_anywhere(&self, local: &Local<'m>, block: u32, domain: DomainId, urgency: Urgency) -> u32 {
-        let most = self.allowance(domain, urgency, MAGAZINE as u64).min(MAGAZINE as u64) as u32;
+        let most = self.refill_most(local, domain, urgency);
         let mut got = 0;
         for (word, first) in
             self.words(block).iter().zip((block * FRAMES_PER_BLOCK..).step_by(FRAMES_PER_WORD as usize))
@@ -260,7 +261,7 @@ impl<'m> Pool<'m> {
         let Some(word) = self.blocks.get(block as usize) else { return };
         order_for_loom();
         let seen = word.load();
-        self.note_free(local, seen.domain(), count as i32);
+        self.note_free(local, seen.domain(), i64::from(count));
         if seen.is_reserved() {
             local.cache.turn_back(block, first % FRAMES_PER_BLOCK / FRAMES_PER_WORD);
         } else if after.is_all_free() {
@@ -334,7 +335,7 @@ mod tests {
 
     fn leave_beside_a_late_bit() {
         let memory = [MemoryArea { first: FrameNumber(0), frames: 4, domain: DomainId(0) }];
-        let config = Config { memory: &memory, cpus: &[DomainId(0); 2], policy: Policy::default() };
+        let config = Config { memory: &memory, cpus: &[DomainId(0); 2], marks: &[], policy: Policy::default() };
         let mut metadata = vec![MaybeUninit::uninit(); Frames::layout(&config).unwrap().size() + 127];
         // SAFETY: each number has one handle, and one thread at a time uses a handle.
         let cpu = |number| unsafe { FixedCpu::new(number) };
@@ -343,10 +344,12 @@ mod tests {
         one.get().unwrap();
         one.inside(|pool, _| pool.open.insert(0));
         std::thread::scope(|scope| {
-            scope.spawn(|| two.inside(|pool, local| pool.refill_from_blocks(local, Urgency::Normal)));
+            scope.spawn(move || {
+                two.inside(|pool, local| pool.refill_from_blocks(local, Urgency::Normal));
+                two.drain_own();
+            });
             one.drain_own();
         });
-        two.drain_own();
         (0..3).for_each(|_| assert!(one.get().is_ok()));
         assert_eq!(one.counters().of(Event::Scan), 0, "a free frame was lost to the index");
     }

@@ -4,7 +4,7 @@ mod machine;
 
 use faultline_frames::{
     BatchError, Config, ConfigError, DomainId, Event, FixedCpu, FrameNumber, Frames, GetError, HUGE_FRAMES, MemoryArea,
-    Policy, PutError, RangeRequest,
+    Policy, PutError, RangeRequest, Watermarks,
 };
 use machine::{Machine, area};
 use std::mem::MaybeUninit;
@@ -14,7 +14,7 @@ fn local_comes_before_remote() {
     let machine = Machine {
         memory: vec![area(0, 4096, 0), area(8192, 4096, 1)],
         cpus: [0, 0, 1, 1].map(DomainId).to_vec(),
-        policy: Policy::default(),
+        ..Machine::flat(0, 1, 1)
     };
     let mut metadata = machine.metadata();
     let frames = machine.boot(&mut metadata);
@@ -102,19 +102,24 @@ fn a_cpu_that_is_not_there_gets_nothing() {
 
 #[test]
 fn configurations_that_can_not_be() {
-    let layout = |memory: &[MemoryArea], cpus: &[DomainId], policy| Frames::layout(&Config { memory, cpus, policy });
-    let (one, policy) = ([DomainId(0)], Policy::default());
-    assert_eq!(layout(&[], &one, policy), Err(ConfigError::NoMemory));
-    assert_eq!(layout(&[area(7, 0, 0)], &one, policy), Err(ConfigError::NoMemory));
-    assert_eq!(layout(&[area(0, 9, 0), area(20, 4, 0), area(8, 1, 0)], &one, policy), Err(ConfigError::Overlap(2)));
-    assert_eq!(layout(&[area(0, 1, 0), area(1 << 33, 1, 0)], &one, policy), Err(ConfigError::TooFarApart));
-    assert_eq!(layout(&[area(u64::MAX, 2, 0)], &one, policy), Err(ConfigError::NoAddress));
-    assert_eq!(layout(&[area((1 << 52) - 1, 2, 0)], &one, policy), Err(ConfigError::NoAddress));
-    assert!(layout(&[area((1 << 52) - 1, 1, 0)], &one, policy).is_ok(), "the last frame there is");
-    assert_eq!(layout(&[area(0, 1, 0)], &[], policy), Err(ConfigError::Cpus));
-    assert_eq!(layout(&[area(0, 1, 32)], &one, policy), Err(ConfigError::Domains));
-    assert_eq!(layout(&[area(0, 1, 0)], &one, Policy { low: 1, min: 2, ..policy }), Err(ConfigError::Marks));
-    let config = Config { memory: &[area(0, 1, 0)], cpus: &one, policy };
+    let layout = |memory: &[MemoryArea], cpus: &[DomainId], marks: &[Watermarks]| {
+        Frames::layout(&Config { memory, cpus, marks, policy: Policy::default() })
+    };
+    let one = [DomainId(0)];
+    assert_eq!(layout(&[], &one, &[]), Err(ConfigError::NoMemory));
+    assert_eq!(layout(&[area(7, 0, 0)], &one, &[]), Err(ConfigError::NoMemory));
+    assert_eq!(layout(&[area(0, 9, 0), area(20, 4, 0), area(8, 1, 0)], &one, &[]), Err(ConfigError::Overlap(2)));
+    assert_eq!(layout(&[area(0, 1, 0), area(1 << 33, 1, 0)], &one, &[]), Err(ConfigError::TooFarApart));
+    assert_eq!(layout(&[area(u64::MAX, 2, 0)], &one, &[]), Err(ConfigError::NoAddress));
+    assert_eq!(layout(&[area((1 << 52) - 1, 2, 0)], &one, &[]), Err(ConfigError::NoAddress));
+    assert!(layout(&[area((1 << 52) - 1, 1, 0)], &one, &[]).is_ok(), "the last frame there is");
+    assert_eq!(layout(&[area(0, 1, 0)], &[], &[]), Err(ConfigError::Cpus));
+    assert_eq!(layout(&[area(0, 1, 32)], &one, &[]), Err(ConfigError::Domains));
+    assert_eq!(
+        layout(&[area(0, 1, 0)], &one, &[Watermarks::default(), Watermarks { low: 1, min: 2 }]),
+        Err(ConfigError::Marks)
+    );
+    let config = Config { memory: &[area(0, 1, 0)], cpus: &one, marks: &[], policy: Policy::default() };
     let mut metadata = vec![MaybeUninit::uninit(); Frames::layout(&config).unwrap().size() - 1];
     // SAFETY: there is no other handle.
     let frames = Frames::new(&config, &mut metadata, unsafe { FixedCpu::new(0) });
@@ -124,7 +129,7 @@ fn configurations_that_can_not_be() {
 #[test]
 fn metadata_of_a_terabyte_are_small() {
     let terabyte = area(0, 1 << 28, 0);
-    let config = Config { memory: &[terabyte], cpus: &[DomainId(0); 128], policy: Policy::default() };
+    let config = Config { memory: &[terabyte], cpus: &[DomainId(0); 128], marks: &[], policy: Policy::default() };
     let share = Frames::layout(&config).unwrap().size() as f64 / (1_u64 << 40) as f64;
     assert!(share < 7e-5, "{share}");
 }

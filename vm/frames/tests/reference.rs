@@ -349,7 +349,8 @@ proptest! {
         let machine = Machine {
             memory: vec![area(40, 1000, 0), area(1100, 900, 0), area(2048, END - 2048, 1)],
             cpus: vec![DomainId(0), DomainId(1), DomainId(0)],
-            policy: Policy { stock_most, zeroed_most: 4, ..Policy::default() },
+            marks: Vec::new(),
+            policy: Policy { stock_most, zeroed_most: 4 },
         };
         let mut metadata = machine.metadata();
         let reference = Reference::new(&machine, END);

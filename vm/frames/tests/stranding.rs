@@ -72,7 +72,8 @@ fn busy_cpus_keep_two_magazines_at_most() {
     let drainer = frames.pop().unwrap();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let done = &done;
+        scope.spawn(move || {
             let mut mine = Vec::new();
             // Relaxed: a flag; no other data depends on it.
             while !done.load(Relaxed) {
@@ -96,7 +97,7 @@ fn busy_cpus_keep_two_magazines_at_most() {
 
 #[test]
 fn stocks_shrink_with_age_and_grow_with_use() {
-    let machine = Machine::flat(0, 64 * 512, 2).with_policy(Policy { stock_most: 4, ..Policy::default() });
+    let machine = Machine::flat(0, 64 * 512, 2).with_policy(Policy { stock_most: 4, zeroed_most: 0 });
     let mut metadata = machine.metadata();
     let frames = machine.boot(&mut metadata);
     // Each round uses more frames than the stock holds, so it overflows and refills.

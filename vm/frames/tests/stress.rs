@@ -6,7 +6,7 @@
 mod machine;
 
 use faultline_frames::{
-    DomainId, FixedCpu, FrameNumber, Frames, GetError, HUGE_FRAMES, Policy, PutError, RangeRequest,
+    DomainId, FixedCpu, FrameNumber, Frames, GetError, HUGE_FRAMES, Policy, PutError, RangeRequest, Watermarks,
 };
 use machine::{Machine, area};
 use rand::rngs::SmallRng;
@@ -97,7 +97,8 @@ fn mix(duration: Duration) {
     let machine = Machine {
         memory: vec![area(100, 20_000, 0), area(32_768, 16_384, 1)],
         cpus: (0..THREADS).map(|cpu| DomainId((cpu % 2) as u8)).collect(),
-        policy: Policy { zeroed_most: 16, low: 900, min: 300, ..Policy::default() },
+        marks: vec![Watermarks { low: 900, min: 300 }, Watermarks { low: 500, min: 100 }],
+        policy: Policy { zeroed_most: 16, ..Policy::default() },
     };
     let mut metadata = machine.metadata();
     let mut cpus = machine.boot(&mut metadata);
@@ -107,11 +108,12 @@ fn mix(duration: Duration) {
     let end = Instant::now() + duration;
     let rounds: usize = std::thread::scope(|scope| {
         let threads: Vec<_> = cpus
-            .iter()
+            .iter_mut()
             .zip(1_u64..)
             .map(|(frames, number)| {
                 let (others, held, barrier, done, total) = (&others, &held, &barrier, &done, machine.frames());
                 scope.spawn(move || {
+                    let frames = &*frames;
                     let mut random = SmallRng::seed_from_u64(SEED + number);
                     let mut rounds = 0;
                     // Relaxed: the barriers order it.

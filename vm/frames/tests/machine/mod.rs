@@ -1,7 +1,7 @@
 //! Machines for tests: memory areas, domains, CPUs; a handle for each CPU.
 #![allow(dead_code, reason = "each test file is a program of its own and uses a part of this")]
 
-use faultline_frames::{Config, DomainId, FixedCpu, FrameNumber, Frames, MemoryArea, Policy};
+use faultline_frames::{Config, DomainId, FixedCpu, FrameNumber, Frames, MemoryArea, Policy, Watermarks};
 use std::mem::MaybeUninit;
 
 /// The parameters of a test's machine.
@@ -9,6 +9,7 @@ use std::mem::MaybeUninit;
 pub struct Machine {
     pub memory: Vec<MemoryArea>,
     pub cpus: Vec<DomainId>,
+    pub marks: Vec<Watermarks>,
     pub policy: Policy,
 }
 
@@ -20,7 +21,17 @@ pub fn area(first: u64, frames: u64, domain: u8) -> MemoryArea {
 impl Machine {
     /// `cpus` CPUs, all in one domain with `frames` frames from `first` on.
     pub fn flat(first: u64, frames: u64, cpus: usize) -> Self {
-        Self { memory: vec![area(first, frames, 0)], cpus: vec![DomainId(0); cpus], policy: Policy::default() }
+        Self {
+            memory: vec![area(first, frames, 0)],
+            cpus: vec![DomainId(0); cpus],
+            marks: Vec::new(),
+            policy: Policy::default(),
+        }
+    }
+
+    /// The same marks for all domains.
+    pub fn with_marks(self, low: u64, min: u64) -> Self {
+        Self { marks: vec![Watermarks { low, min }; 32], ..self }
     }
 
     pub fn with_policy(self, policy: Policy) -> Self {
@@ -28,7 +39,7 @@ impl Machine {
     }
 
     pub fn config(&self) -> Config<'_> {
-        Config { memory: &self.memory, cpus: &self.cpus, policy: self.policy }
+        Config { memory: &self.memory, cpus: &self.cpus, marks: &self.marks, policy: self.policy }
     }
 
     pub fn frames(&self) -> u64 {
