@@ -12,6 +12,7 @@ mod faults;
 mod fragmentation;
 mod goals;
 mod host;
+mod huge;
 mod rand;
 mod repeat;
 mod rounds;

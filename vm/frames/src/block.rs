@@ -1,4 +1,4 @@
-//! One word per block of 512 frames: the block's home, whether it is reserved, and whether it is one huge frame.
+//! One word per block of 512 frames: the block's home, whether it is reserved, and whether it is free or taken as a whole.
 //!
 //! Every put reads it. It is written once per reservation and per huge frame, so its line stays shared by all CPUs.
 //!
@@ -6,9 +6,19 @@
 //! |---|---|
 //! | 0–15 | home: number + 1 of the CPU that reserved the block last, 0 if none did |
 //! | 16–23 | domain; never changes |
+//! | 27 | opened: its state words have been made; never cleared |
+//! | 28 | whole: free as a whole; its frames are closed, or its words were never made |
 //! | 29 | some of its frames lie in a hole, so that it is never huge; never changes |
 //! | 30 | reserved: its home parks free frames of it; other CPUs take frames here only if they find none elsewhere |
 //! | 31 | huge: given out as one huge frame; its frames are closed |
+//!
+//! At most one of whole and huge is set. If neither is, the state words tell. Taking a whole block as a huge frame and
+//! putting it back are one step each on this word. Frames of a whole block are given out singly only after it is opened:
+//! the CPU that clears the bit then frees the frames in the state words. A block becomes whole again when a CPU has
+//! closed all its words, each from all free.
+//!
+//! A block may be whole or huge and still reserved, if all frames came back while its home has not left it. The home
+//! finds no free frame there, and leaves it.
 
 use crate::config::DomainId;
 use crate::primitive::AtomicU32;
@@ -16,15 +26,30 @@ use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 const HOME: u32 = 0xffff;
 const DOMAIN_SHIFT: u32 = 16;
+const OPENED: u32 = 1 << 27;
+const WHOLE: u32 = 1 << 28;
 const HOLED: u32 = 1 << 29;
 const RESERVED: u32 = 1 << 30;
 const HUGE: u32 = 1 << 31;
 
 /// What a block's word held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Block(u32);
+pub(crate) struct BlockState(u32);
 
-impl Block {
+impl BlockState {
+    /// In a hole.
+    pub(crate) const ABSENT: Self = Self(HOLED);
+
+    /// All of its frames exist and are free.
+    pub(crate) fn whole(domain: DomainId) -> Self {
+        Self(u32::from(domain.0) << DOMAIN_SHIFT | WHOLE)
+    }
+
+    /// Some of its frames exist; its words have been made.
+    pub(crate) fn partial(domain: DomainId) -> Self {
+        Self(u32::from(domain.0) << DOMAIN_SHIFT | HOLED | OPENED)
+    }
+
     #[inline(always)]
     pub(crate) fn is_home_of(self, cpu: u32) -> bool {
         self.0 & HOME == cpu + 1
@@ -33,6 +58,16 @@ impl Block {
     #[inline]
     pub(crate) fn domain(self) -> DomainId {
         DomainId((self.0 >> DOMAIN_SHIFT) as u8)
+    }
+
+    #[inline]
+    pub(crate) fn is_opened(self) -> bool {
+        self.0 & OPENED != 0
+    }
+
+    #[inline]
+    pub(crate) fn is_whole(self) -> bool {
+        self.0 & WHOLE != 0
     }
 
     #[inline]
@@ -55,61 +90,96 @@ impl Block {
 #[repr(transparent)]
 pub(crate) struct BlockWord(AtomicU32);
 
+// Orderings: all steps are sequentially consistent, because decisions of other CPUs rest on them together with the index
+// and the state words; see `range_layer`.
 impl BlockWord {
-    pub(crate) fn new(domain: DomainId, is_holed: bool) -> Self {
-        Self(AtomicU32::new(u32::from(domain.0) << DOMAIN_SHIFT | if is_holed { HOLED } else { 0 }))
+    pub(crate) fn new(state: BlockState) -> Self {
+        Self(AtomicU32::new(state.0))
     }
 
     /// For the home or the domain. An old value does no harm: the frame then takes another route that is equally
     /// correct.
     #[inline(always)]
-    pub(crate) fn glance(&self) -> Block {
+    pub(crate) fn glance(&self) -> BlockState {
         // Relaxed: see above.
-        Block(self.0.load(Relaxed))
+        BlockState(self.0.load(Relaxed))
     }
 
-    /// For the reservation.
+    /// For all else.
     #[inline]
-    pub(crate) fn load(&self) -> Block {
-        // SeqCst: pairs with `leave`; see `range_layer`.
-        Block(self.0.load(SeqCst))
+    pub(crate) fn load(&self) -> BlockState {
+        BlockState(self.0.load(SeqCst))
     }
 
-    /// Reserves the block for a CPU and makes that CPU its home. Returns false if the block is already reserved or
-    /// huge.
-    pub(crate) fn reserve(&self, cpu: u32) -> bool {
-        // SeqCst: a refusal rests on this value alone, and the caller has just removed the block's bit. With an old value
-        // the block would keep neither bit nor reservation; see "Refusals" in `range_layer`.
+    /// Changes the word as `change` says, if it says anything. Returns what it held before.
+    ///
+    /// A refusal rests on a value that is read in the order of the handshake, or on one that is no older: the caller may
+    /// have removed the block's bit before, and with an old value the block would keep neither bit nor reservation. See
+    /// "Refusals" in `range_layer`.
+    #[inline]
+    fn change(&self, change: impl Fn(u32) -> Option<u32>) -> Option<BlockState> {
         let mut old = self.0.load(SeqCst);
         loop {
-            if old & (RESERVED | HUGE) != 0 {
-                return false;
-            }
-            // SeqCst: after the removal of the index's bits, before the check of the block's words; see `range_layer`.
             // Relaxed on failure: the value is no older than the one that was loaded above.
-            match self.0.compare_exchange_weak(old, old & !HOME | (cpu + 1) | RESERVED, SeqCst, Relaxed) {
-                Ok(_) => return true,
+            match self.0.compare_exchange_weak(old, change(old)?, SeqCst, Relaxed) {
+                Ok(_) => return Some(BlockState(old)),
                 Err(found) => old = found,
             }
         }
     }
 
+    /// Reserves the block for a CPU and makes that CPU its home. Returns the state before; if that was whole, the caller
+    /// must open the block. Returns none if the block is reserved, huge or in a hole.
+    pub(crate) fn reserve(&self, cpu: u32) -> Option<BlockState> {
+        self.change(|old| {
+            let can_be = old & (RESERVED | HUGE) == 0 && old & (OPENED | WHOLE) != 0;
+            can_be.then_some(old & !(HOME | WHOLE) | (cpu + 1) | RESERVED)
+        })
+    }
+
+    /// Clears the whole bit and leaves the reservation as it is. Returns the state before; the caller must then open the
+    /// block. Returns none if the block is not whole.
+    pub(crate) fn break_whole(&self) -> Option<BlockState> {
+        self.change(|old| (old & WHOLE != 0).then_some(old & !WHOLE))
+    }
+
+    /// The caller has made its state words.
+    pub(crate) fn note_opened(&self) {
+        self.0.fetch_or(OPENED, SeqCst);
+    }
+
     /// Ends the reservation; the home stays.
     pub(crate) fn leave(&self) {
-        // SeqCst: before the check of the block's words; see `range_layer`.
         self.0.fetch_and(!RESERVED, SeqCst);
+    }
+
+    /// The caller has closed all frames of the block, each from free.
+    pub(crate) fn make_whole(&self) {
+        self.0.fetch_or(WHOLE, SeqCst);
+    }
+
+    /// Whole → huge. Returns false if it is not whole.
+    #[inline]
+    pub(crate) fn take_whole(&self) -> bool {
+        self.change(|old| (old & WHOLE != 0).then_some(old ^ (WHOLE | HUGE))).is_some()
+    }
+
+    /// Huge → whole. Returns the state before, or none if it is not huge. If two CPUs put the same huge frame, only one
+    /// does it.
+    #[inline]
+    pub(crate) fn put_whole(&self) -> Option<BlockState> {
+        self.change(|old| (old & HUGE != 0).then_some(old ^ (WHOLE | HUGE)))
     }
 
     /// Sets the huge bit. The caller has closed all frames of the block.
     pub(crate) fn make_huge(&self) {
-        // SeqCst, like all changes of this word: they form one sequence on which the decisions of other CPUs rest.
         self.0.fetch_or(HUGE, SeqCst);
     }
 
-    /// Clears the huge bit. Returns false if it was not set. If two CPUs put the same huge frame, only one gets true.
-    pub(crate) fn end_huge(&self) -> bool {
-        // SeqCst: as in `make_huge`.
-        self.0.fetch_and(!HUGE, SeqCst) & HUGE != 0
+    /// Clears the huge bit. Returns the state before, or none if it was not set. The caller then opens the block's
+    /// frames as taken ones.
+    pub(crate) fn end_huge(&self) -> Option<BlockState> {
+        self.change(|old| (old & HUGE != 0).then_some(old & !HUGE))
     }
 }
 
@@ -119,19 +189,25 @@ mod tests {
 
     #[test]
     fn its_fields_keep_apart() {
-        let word = BlockWord::new(DomainId(31), true);
+        let word = BlockWord::new(BlockState::partial(DomainId(31)));
         assert!(!word.glance().is_home_of(0) && !word.load().is_reserved());
-        assert!(word.reserve(65533));
-        assert!(!word.reserve(1), "it is reserved");
+        assert!(word.reserve(65533).is_some_and(|before| !before.is_whole()));
+        assert_eq!(word.reserve(1), None, "it is reserved");
         assert!(word.glance().is_home_of(65533) && word.load().is_reserved());
         word.leave();
         word.make_huge();
-        assert!(!word.reserve(1), "it is huge");
+        assert_eq!(word.reserve(1), None, "it is huge");
+        assert!(!word.take_whole());
         assert!(word.load().is_huge() && word.glance().is_home_of(65533) && !word.load().is_reserved());
-        assert!(word.end_huge());
-        assert!(!word.end_huge());
-        assert!(word.reserve(1));
+        assert!(word.put_whole().is_some() && word.put_whole().is_none());
+        assert!(word.load().is_whole() && !word.load().is_huge());
+        assert!(word.take_whole() && !word.take_whole());
+        assert!(word.end_huge().is_some() && word.end_huge().is_none());
+        word.make_whole();
+        assert!(word.reserve(1).is_some_and(BlockState::is_whole));
+        assert_eq!(word.break_whole(), None);
         assert_eq!(word.glance().domain(), DomainId(31));
-        assert!(word.glance().is_holed() && !BlockWord::new(DomainId(31), false).glance().is_holed());
+        assert!(word.glance().is_holed() && !BlockState::whole(DomainId(31)).is_holed());
+        assert_eq!(BlockWord::new(BlockState::ABSENT).reserve(0), None);
     }
 }

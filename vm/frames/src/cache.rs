@@ -2,7 +2,8 @@
 
 use crate::config::{DomainId, MOST_DOMAINS};
 use crate::counters::CpuCounts;
-use crate::state::{Offset, WORDS_PER_BLOCK, word_of};
+use crate::frame::{Block, Offset};
+use crate::state::{WORDS_PER_BLOCK, word_of};
 use crate::stock::{MAGAZINE, STOCK_MOST, Stock};
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering::Relaxed};
@@ -142,24 +143,26 @@ impl Cache {
     }
 
     /// The reserved block, and its words that were not looked at yet.
-    pub(crate) fn reservation(&self) -> Option<(u32, Range<u32>)> {
+    pub(crate) fn reservation(&self) -> Option<(Block, Range<u32>)> {
         let block = self.reserved.load(Relaxed).checked_sub(1)?;
-        Some((block, self.cursor.load(Relaxed)..WORDS_PER_BLOCK))
+        Some((Block(block), self.cursor.load(Relaxed)..WORDS_PER_BLOCK))
     }
 
-    pub(crate) fn set_reservation(&self, block: Option<u32>) {
-        self.reserved.store(block.map_or(0, |block| block + 1), Relaxed);
+    pub(crate) fn set_reservation(&self, block: Option<Block>) {
+        self.reserved.store(block.map_or(0, |block| block.0 + 1), Relaxed);
         self.cursor.store(0, Relaxed);
     }
 
-    /// All words of the reserved block before `word` have been looked at.
-    pub(crate) fn set_cursor(&self, word: u32) {
-        self.cursor.store(word, Relaxed);
+    /// All words before `word` of the block, if it is the reserved one, have been looked at.
+    pub(crate) fn set_cursor(&self, block: Block, word: u32) {
+        if self.reserved.load(Relaxed) == block.0 + 1 {
+            self.cursor.store(word, Relaxed);
+        }
     }
 
     /// Frames of a word were freed. If the word belongs to the reserved block, it is looked at again.
-    pub(crate) fn turn_back(&self, block: u32, word: u32) {
-        if self.reserved.load(Relaxed) == block + 1 && self.cursor.load(Relaxed) > word {
+    pub(crate) fn turn_back(&self, block: Block, word: u32) {
+        if self.reserved.load(Relaxed) == block.0 + 1 && self.cursor.load(Relaxed) > word {
             self.cursor.store(word, Relaxed);
         }
     }

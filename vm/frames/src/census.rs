@@ -1,7 +1,8 @@
 //! Counts all frames by state, word by word. Exact while no call is under way.
 
-use crate::pool::Pool;
-use crate::state::FRAMES_PER_BLOCK;
+use crate::frame::Block;
+use crate::range_layer::RangeLayer;
+use crate::state::{FRAMES_PER_BLOCK, Lanes, Word};
 
 /// Frames by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,20 +22,30 @@ pub struct Census {
     pub whole_blocks: u64,
 }
 
-impl Pool<'_> {
+impl RangeLayer<'_> {
     pub(crate) fn census(&self) -> Census {
         let mut census = Census::default();
-        for (block, word) in (0..).zip(self.blocks) {
-            let count = |lanes: fn(crate::state::Word) -> u64| -> u64 {
+        for (block, word) in (0..).map(Block).zip(self.blocks) {
+            let state = word.load();
+            let count = |lanes: fn(Word) -> Lanes| -> u64 {
                 self.words(block).iter().map(|word| u64::from(lanes(word.load()).count_ones())).sum()
             };
-            let free = count(crate::state::Word::free);
-            census.free += free;
-            census.whole_blocks += u64::from(free == u64::from(FRAMES_PER_BLOCK));
-            census.parked += count(crate::state::Word::parked);
-            census.taken += count(crate::state::Word::taken);
-            let closed = count(crate::state::Word::closed);
-            *if word.load().is_huge() { &mut census.huge } else { &mut census.absent } += closed;
+            let all = u64::from(FRAMES_PER_BLOCK);
+            if state.is_huge() {
+                census.huge += all;
+            } else if state.is_whole() {
+                census.free += all;
+                census.whole_blocks += 1;
+            } else if !state.is_opened() {
+                census.absent += all;
+            } else {
+                let free = count(Word::free);
+                census.free += free;
+                census.whole_blocks += u64::from(free == all);
+                census.parked += count(Word::parked);
+                census.taken += count(Word::taken);
+                census.absent += count(Word::closed);
+            }
         }
         census
     }

@@ -1,17 +1,28 @@
 //! Contiguous ranges: finds one by reading the words, parks it word by word, and gives it back if a frame was lost on
 //! the way.
 //!
-//! This is a slow path: it reads the words of memory in order. It breaks a whole block only if no other range fits.
+//! The search reads the words of memory in order, in steps of [`STEP_WORDS`] words, between which the caller's CPU may do
+//! something else. It breaks a whole block only if no other range fits. A place that seems to fit is checked, parked and
+//! taken within one step, whatever its length.
 
+use crate::block::BlockWord;
 use crate::config::{DomainId, MOST_DOMAINS};
 use crate::counters::Event;
 use crate::error::{BatchError, GetError, PutError};
-use crate::frame::{FrameNumber, HUGE_FRAMES, RangeRequest};
-use crate::pool::{Local, Pool};
+use crate::frame::{Block, FrameNumber, HUGE_FRAMES, Offset, RangeRequest};
+use crate::layers::{Layers, Local};
 use crate::pressure::Urgency;
-use crate::state::{ALL_LANES, FRAMES_PER_BLOCK, FRAMES_PER_WORD, Lanes, Offset, Word, lane_of};
-use core::cell::Cell;
+use crate::range_layer::RangeLayer;
+use crate::search::Step;
+use crate::state::{ALL_LANES, FRAMES_PER_BLOCK, FRAMES_PER_WORD, Lanes};
 use core::ops::Range;
+
+/// Words that a step reads before it ends: those of 64 blocks, 128 MiB of memory. Some microseconds if none is in a cache.
+const STEP_WORDS: u32 = 1024;
+/// Number of frames of a range that are put in one step.
+pub(crate) const PUT_STEP: u64 = 64 * HUGE_FRAMES;
+/// Blocks behind a place that the min watermark forbids that are searched for the end of the domain.
+const BLOCKS_BEHIND: u64 = 64;
 
 /// The frames of each word that a range covers: the word's first such frame, and the set of them.
 fn words_of(range: Range<u64>) -> impl Iterator<Item = (Offset, Lanes)> {
@@ -46,84 +57,94 @@ impl RangeRequest {
     }
 }
 
-impl<'m> Pool<'m> {
-    /// Takes a range; returns the offset of its first frame.
-    pub(crate) fn get_range(&self, local: &Local<'m>, request: &RangeRequest) -> Result<Offset, GetError> {
-        if !request.is_sound() {
-            return Err(GetError::BadRequest);
-        }
-        let kept = Cell::new(false);
-        let got = self.range_by_look(local, request, &kept).or_else(|| {
-            // Frames in caches may be all that is missing.
-            self.drain_all(local);
-            kept.set(false);
-            self.range_by_look(local, request, &kept)
-        });
-        if got.is_none() {
-            local.count(Event::Exhausted, 1);
-        }
-        let first = got.ok_or(if kept.get() { GetError::AtMinimum } else { GetError::Exhausted })?;
-        local.count(Event::RangeGet, request.frames);
-        Ok(first)
+/// A search for a contiguous range, in steps: [`Frames::continue_range`](crate::Frames::continue_range).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RangeSearch {
+    request: RangeRequest,
+    /// The first number at which a range may begin that was not looked at.
+    next: u64,
+    /// Only ranges that touch no whole block; those that do come in a second pass.
+    spares_whole: bool,
+    /// A range exists, but a min watermark forbids it.
+    is_kept: bool,
+}
+
+impl RangeSearch {
+    /// From the low bound on. Fails if the request is invalid.
+    pub fn new(request: &RangeRequest) -> Result<Self, GetError> {
+        let spares_whole = request.frames < HUGE_FRAMES;
+        let search = Self { request: *request, next: request.low.0, spares_whole, is_kept: false };
+        if request.is_sound() { Ok(search) } else { Err(GetError::BadRequest) }
     }
 
-    /// Sets `kept` if a range exists but the min watermark forbids it.
-    fn range_by_look(&self, local: &Local<'m>, request: &RangeRequest, kept: &Cell<bool>) -> Option<Offset> {
-        let broken = if request.frames < HUGE_FRAMES { self.range_in(local, request, true, kept) } else { None };
-        broken.or_else(|| self.range_in(local, request, false, kept))
+    pub(crate) fn frames(&self) -> u64 {
+        self.request.frames
     }
 
-    /// Takes the lowest range that fits. `spare_whole`: only ranges that touch no whole block.
-    fn range_in(
-        &self,
-        local: &Local<'m>,
-        request: &RangeRequest,
-        spare_whole: bool,
-        kept: &Cell<bool>,
-    ) -> Option<Offset> {
-        let low = request.low.0.max(self.base);
-        let high = request.high.0.min(self.base + u64::from(self.span));
-        let mut place = request.next_place(low)?;
-        while place.checked_add(request.frames)? <= high {
-            let range = place - self.base..place - self.base + request.frames;
-            let blocked = if let Some(blocked) = self.blocked(range.clone(), spare_whole) {
+    /// Why it found nothing.
+    pub(crate) fn error(&self, otherwise: GetError) -> GetError {
+        if self.is_kept { GetError::AtMinimum } else { otherwise }
+    }
+}
+
+impl<'m> Layers<'m> {
+    /// A step of a search for a range: takes the lowest one that fits.
+    pub(crate) fn range_step(&self, local: &Local<'m>, urgency: Urgency, search: &mut RangeSearch) -> Step<Offset> {
+        let request = search.request;
+        let base = self.range.base;
+        let high = request.high.0.min(base + u64::from(self.range.span));
+        let mut left = STEP_WORDS;
+        while left > 0 {
+            let place = request.next_place(search.next.max(base));
+            let end = place.and_then(|place| place.checked_add(request.frames)).filter(|end| *end <= high);
+            let (Some(place), Some(end)) = (place, end) else {
+                if !search.spares_whole {
+                    return Step::Nothing;
+                }
+                (search.spares_whole, search.next) = (false, request.low.0);
+                continue;
+            };
+            let range = place - base..end - base;
+            let blocked = if let Some(blocked) = self.range.blocked(range.clone(), search.spares_whole, &mut left) {
                 blocked
-            } else if let Some(last) = self.kept_back(local, &range) {
-                kept.set(true);
+            } else if let Some(last) = self.kept_back(local, urgency, &range) {
+                search.is_kept = true;
                 last
             } else if let Err(lost) = self.park_range(local, range.clone()) {
                 lost
             } else {
                 self.take_range(local, range.clone());
-                return Some(range.start as Offset);
+                return Step::Found(range.start as Offset);
             };
-            place = request.next_place(self.base + blocked + 1)?;
+            search.next = base + blocked + 1;
         }
-        None
+        Step::More
     }
 
     /// If a min watermark forbids this range: the last offset at which a range of this length would be forbidden for
-    /// the same reason.
-    fn kept_back(&self, local: &Local<'m>, range: &Range<u64>) -> Option<u64> {
+    /// the same reason, as far as that is known.
+    fn kept_back(&self, local: &Local<'m>, urgency: Urgency, range: &Range<u64>) -> Option<u64> {
         let per_block = u64::from(FRAMES_PER_BLOCK);
-        let domain_at = |offset: u64| self.block(offset as Offset).map(|block| block.glance().domain());
+        let domain_at =
+            |offset: u64| self.range.block(Block::of(offset as Offset)).map(|block| block.glance().domain());
         let run_end = |from: u64, domain: DomainId, limit: u64| {
             let ends = (from / per_block + 1..).map(|block| block * per_block);
             ends.take_while(|end| *end < limit).find(|end| domain_at(*end) != Some(domain)).unwrap_or(limit)
         };
+        let behind = u64::from(self.range.span).min(range.end + BLOCKS_BEHIND * per_block);
         let mut wanted = [0; MOST_DOMAINS];
         let mut kept = None;
-        let mut from = if self.has_min() { range.start } else { range.end };
+        let mut from = if self.domains.has_min() { range.start } else { range.end };
         while from < range.end {
             let domain = domain_at(from)?;
             let end = run_end(from, domain, range.end);
             let sum = wanted.get_mut(usize::from(domain.0))?;
             *sum += end - from;
-            let left = self.allowance(local, domain, Urgency::Normal, *sum);
+            let left = self.allowance(local, domain, urgency, *sum);
             if left < end - from {
                 // A range that begins later has no fewer frames of this domain's run, until it begins this close to the
                 // run's end.
-                kept = kept.max(Some(run_end(from, domain, u64::from(self.span)) - left - 1));
+                kept = kept.max(Some(run_end(from, domain, behind) - left - 1));
             } else if left < *sum {
                 // For each frame that a range begins later, it takes at most one frame less from the domain.
                 kept = kept.max(Some(range.start + (*sum - left) - 1));
@@ -133,33 +154,19 @@ impl<'m> Pool<'m> {
         kept
     }
 
-    /// The last frame that prevents the range from being taken; none if the range seems free.
-    fn blocked(&self, range: Range<u64>, spare_whole: bool) -> Option<u64> {
-        let taken = words_of(range.clone()).filter_map(|(first, lanes)| {
-            let missing = lanes & !self.state_word(first).map_or(0, |word| word.load().free());
-            (missing != 0).then(|| u64::from(first + (63 - missing.leading_zeros()) / 2))
-        });
-        taken.last().or_else(|| {
-            let per_block = u64::from(FRAMES_PER_BLOCK);
-            let blocks = range.start / per_block..range.end.div_ceil(per_block);
-            let whole = |block: &u64| self.words(*block as u32).iter().all(|word| word.load().is_all_free());
-            let last = blocks.rev().find(|block| spare_whole && whole(block))?;
-            Some((last * per_block + per_block).min(range.end) - 1)
-        })
-    }
-
     /// Parks all of a range or nothing; in that case returns the offset of a frame that was not free.
     fn park_range(&self, local: &Local<'m>, range: Range<u64>) -> Result<(), u64> {
         for (first, lanes) in words_of(range.clone()) {
-            let Some(word) = self.state_word(first) else { return Err(u64::from(first)) };
-            if let Err(missing) = word.park_all(lanes) {
+            if let Err(missing) = self.range.park_lanes(first, lanes) {
                 for (first, lanes) in words_of(range.start..u64::from(first).max(range.start)) {
-                    if let Some(word) = self.state_word(first) {
-                        let after = word.free_parked(lanes);
-                        // Nothing had been subtracted from the count.
-                        self.note_freed(local, first, after, 0);
+                    // Nothing had been subtracted from the count.
+                    match self.range.free_parked_lanes(first, lanes) {
+                        Some(freed) if freed.is_reserved => local.cache.turn_back(freed.block, freed.word),
+                        _ => {}
                     }
                 }
+                // This block may have been broken in vain.
+                self.range.publish(Block::of(first));
                 return Err(u64::from(first + (63 - missing.leading_zeros()) / 2));
             }
         }
@@ -168,21 +175,23 @@ impl<'m> Pool<'m> {
 
     /// Turns a parked range into a taken one, and updates the index for the blocks that it broke.
     fn take_range(&self, local: &Local<'m>, range: Range<u64>) {
-        for (first, lanes) in words_of(range.clone()) {
-            let (Some(word), Some(block)) = (self.state_word(first), self.block(first)) else { return };
-            word.take_parked(lanes);
-            self.note_free(local, block.glance().domain(), -i64::from(lanes.count_ones()));
-        }
-        let per_block = u64::from(FRAMES_PER_BLOCK);
-        for block in range.start / per_block..range.end.div_ceil(per_block) {
-            self.publish(block as u32);
+        for block in blocks_of(&range) {
+            let Some(domain) = self.range.block(block).map(|word| word.glance().domain()) else { return };
+            let part = part_of(block, &range);
+            let words = self.range.words(block);
+            for (first, lanes) in words_of(part.clone()) {
+                if let Some(word) = words.get((first - block.first()) as usize / FRAMES_PER_WORD as usize) {
+                    word.take_parked(lanes);
+                }
+            }
+            self.note_free(local, domain, -((part.end - part.start) as i64));
+            self.range.publish(block);
         }
     }
 
-    /// Takes back those frames of a range that are taken.
-    pub(crate) fn put_range(&self, local: &Local<'m>, first: FrameNumber, frames: u64) -> Result<(), BatchError> {
-        let mut refused = Refused::default();
-        let (low, high) = (self.base, self.base + u64::from(self.span));
+    /// Takes back those frames of a range that are taken; at most [`PUT_STEP`] frames.
+    pub(crate) fn put_range(&self, local: &Local<'m>, first: FrameNumber, frames: u64, refused: &mut Refused) {
+        let (low, high) = (self.range.base, self.range.base + u64::from(self.range.span));
         let end = first.0.saturating_add(frames);
         // `clamp` would panic if `high` were below `low`, and the compiler cannot exclude that.
         let range = first.0.max(low).min(high)..end.max(low).min(high);
@@ -192,31 +201,58 @@ impl<'m> Pool<'m> {
             refused.add(outside, frame, PutError::OutOfRange);
         }
         if range.is_empty() {
-            return refused.result(local);
+            return;
         }
         let mut done = 0;
         for (first, lanes) in words_of(range.start - low..range.end - low) {
-            done += self.free_lanes(local, first, lanes, &mut refused);
+            done += self.free_lanes(local, first, lanes, refused);
         }
         local.count(Event::RangePut, done);
-        refused.result(local)
+    }
+}
+
+/// The blocks that a range touches.
+fn blocks_of(range: &Range<u64>) -> impl DoubleEndedIterator<Item = Block> + use<> {
+    let per_block = u64::from(FRAMES_PER_BLOCK);
+    ((range.start / per_block) as u32..range.end.div_ceil(per_block) as u32).map(Block)
+}
+
+/// The part of a range that lies in a block.
+fn part_of(block: Block, range: &Range<u64>) -> Range<u64> {
+    let first = u64::from(block.first());
+    range.start.max(first)..range.end.min(first + u64::from(FRAMES_PER_BLOCK))
+}
+
+impl RangeLayer<'_> {
+    /// A frame that prevents the range from being taken, the last one if it can be told; none if the range seems free.
+    /// Subtracts the words that it reads from `left`.
+    fn blocked(&self, range: Range<u64>, spares_whole: bool, left: &mut u32) -> Option<u64> {
+        blocks_of(&range).rev().find_map(|block| {
+            let part = part_of(block, &range);
+            let state = self.block(block).map(BlockWord::load)?;
+            let words = self.words(block);
+            *left = left.saturating_sub(1 + (part.end - part.start).div_ceil(u64::from(FRAMES_PER_WORD)) as u32);
+            if state.is_huge() || !state.is_opened() && !state.is_whole() || state.is_whole() && spares_whole {
+                return Some(part.end - 1);
+            }
+            if state.is_whole() {
+                return None;
+            }
+            let word = |first: Offset| words.get((first - block.first()) as usize / FRAMES_PER_WORD as usize);
+            let missing = words_of(part.clone()).filter_map(|(first, lanes)| {
+                let missing = lanes & !word(first).map_or(0, |word| word.load().free());
+                (missing != 0).then(|| u64::from(first + (63 - missing.leading_zeros()) / 2))
+            });
+            let is_all_free = || words.iter().all(|word| word.load().is_all_free());
+            missing.last().or_else(|| (spares_whole && is_all_free()).then_some(part.end - 1))
+        })
     }
 
-    /// taken → free, for frames of a word that the caller claims to own. Returns how many were freed.
-    pub(crate) fn free_lanes(&self, local: &Local<'m>, first: Offset, lanes: Lanes, refused: &mut Refused) -> u64 {
-        let word_first = first / FRAMES_PER_WORD * FRAMES_PER_WORD;
-        let Some(word) = self.state_word(first) else { return 0 };
-        let (before, freed) = word.free_taken(lanes);
-        if freed != 0 {
-            self.note_freed(local, first, Word(before.0 ^ freed), freed.count_ones());
-        }
-        let wrong = lanes & !freed;
-        if wrong != 0 {
-            let offset = word_first + wrong.trailing_zeros() / 2;
-            let error = self.refusal(offset, before.state(lane_of(offset)));
-            refused.add(u64::from(wrong.count_ones()), self.number(offset), error);
-        }
-        u64::from(freed.count_ones())
+    /// free → parked, for all of some frames of a word or none. Opens the block first if it is whole. Otherwise returns
+    /// the frames that were not free.
+    fn park_lanes(&self, first: Offset, lanes: Lanes) -> Result<(), Lanes> {
+        self.break_whole(Block::of(first));
+        self.word(first).map_or(Err(lanes), |word| word.park_all(lanes))
     }
 }
 
@@ -229,11 +265,13 @@ impl Refused {
         self.0.get_or_insert(BatchError { refused: 0, frame, error }).refused += count;
     }
 
-    pub(crate) fn result(self, local: &Local<'_>) -> Result<(), BatchError> {
-        self.0.map_or(Ok(()), |error| {
-            local.count(Event::Refused, error.refused);
-            Err(error)
-        })
+    /// How many so far.
+    pub(crate) fn count(&self) -> u64 {
+        self.0.map_or(0, |error| error.refused)
+    }
+
+    pub(crate) fn result(self) -> Result<(), BatchError> {
+        self.0.map_or(Ok(()), Err)
     }
 }
 

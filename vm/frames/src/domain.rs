@@ -71,6 +71,7 @@ pub(crate) struct Domain {
 #[repr(align(128))]
 struct Limits {
     marks: Watermarks,
+    extent: Extent,
     /// Number of CPUs of all domains.
     cpus: NonZeroU64,
     /// Number of frames that a CPU may have on account. All CPUs together hide at most a quarter of the low watermark.
@@ -78,15 +79,19 @@ struct Limits {
 }
 
 impl Domain {
-    pub(crate) fn new(free: i64, marks: Watermarks, cpus: usize) -> Self {
+    pub(crate) fn new(extent: Extent, free: u64, marks: Watermarks, cpus: usize) -> Self {
         let cpus = NonZeroU64::new(cpus as u64).unwrap_or(NonZeroU64::MIN);
         let quarter = i64::try_from(marks.low / 4 / cpus).unwrap_or(i64::MAX);
         let account_most = if marks.low == 0 { ACCOUNT_MOST } else { quarter.clamp(ACCOUNT_LEAST, ACCOUNT_MOST) };
         Self {
-            free: AtomicI64::new(free),
+            free: AtomicI64::new(free as i64),
             below_low: AtomicBool::new(false),
-            limits: Limits { marks, cpus, account_most },
+            limits: Limits { marks, extent, cpus, account_most },
         }
+    }
+
+    pub(crate) fn extent(&self) -> Extent {
+        self.limits.extent
     }
 
     pub(crate) fn marks(&self) -> Watermarks {
@@ -125,6 +130,41 @@ impl Domain {
         // Relaxed: as in `least`.
         self.free.fetch_add(account - kept, Relaxed);
         kept
+    }
+}
+
+/// All domains.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Domains<'m>(pub(crate) &'m [Domain]);
+
+impl<'m> Domains<'m> {
+    #[inline(always)]
+    pub(crate) fn get(&self, domain: DomainId) -> Option<&'m Domain> {
+        self.0.get(usize::from(domain.0))
+    }
+
+    pub(crate) fn ids(&self) -> impl Iterator<Item = DomainId> + use<> {
+        (0..self.0.len() as u8).map(DomainId)
+    }
+
+    /// All domains but `own`, starting with the one after it.
+    pub(crate) fn others(&self, own: DomainId) -> impl Iterator<Item = DomainId> + use<> {
+        let count = self.0.len() as u8;
+        (own.0 + 1..count).chain(0..own.0.min(count)).map(DomainId)
+    }
+
+    /// The blocks from a domain's lowest to its highest.
+    pub(crate) fn extent(&self, domain: DomainId) -> Range<u32> {
+        self.get(domain).map_or(0..0, |domain| domain.extent().blocks())
+    }
+
+    pub(crate) fn marks(&self, domain: DomainId) -> Watermarks {
+        self.get(domain).map(Domain::marks).unwrap_or_default()
+    }
+
+    /// Whether any domain has a min watermark.
+    pub(crate) fn has_min(&self) -> bool {
+        self.0.iter().any(|domain| domain.marks().min > 0)
     }
 }
 

@@ -10,6 +10,9 @@ use core::fmt::{self, Display};
 pub enum GetError {
     /// A scan of all memory found no suitable frames, even after the caches were drained.
     Exhausted,
+    /// The index has no suitable frames. Other CPUs' caches or reserved blocks may have some: the calls without `try_`
+    /// look there.
+    NotAtHand,
     /// The frames below the min watermark are reserved for [`Urgency::Reserve`](crate::Urgency::Reserve).
     AtMinimum,
     /// The request is invalid: no frames, or an alignment or boundary that is not a power of two or too small.
@@ -22,6 +25,7 @@ impl Display for GetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Exhausted => "no suitable frames are free",
+            Self::NotAtHand => "no suitable frames are at hand; others may be in caches",
             Self::AtMinimum => "the remaining frames are reserved for urgent callers",
             Self::BadRequest => {
                 "invalid range: no frames, or an alignment or boundary that is too small or not a power of two"

@@ -1,6 +1,26 @@
 //! Frame numbers, and types for frames that belong together.
 
-use crate::state::{FRAMES_PER_WORD, WORDS_PER_BLOCK};
+use crate::state::{FRAMES_PER_BLOCK, FRAMES_PER_WORD, WORDS_PER_BLOCK};
+
+/// A frame's distance from the lowest one.
+pub(crate) type Offset = u32;
+
+/// A block of 512 frames, by its distance from the lowest one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Block(pub(crate) u32);
+
+impl Block {
+    /// The block that a frame is in.
+    #[inline(always)]
+    pub(crate) fn of(offset: Offset) -> Self {
+        Self(offset / FRAMES_PER_BLOCK)
+    }
+
+    /// Its first frame.
+    pub(crate) fn first(self) -> Offset {
+        self.0 * FRAMES_PER_BLOCK
+    }
+}
 
 /// Bytes of a frame.
 pub const FRAME_BYTES: u64 = 4096;

@@ -2,36 +2,37 @@
 
 use crate::census::Census;
 use crate::config::{Config, DomainId};
-use crate::contiguous::Refused;
+use crate::contiguous::{PUT_STEP, RangeSearch, Refused};
 use crate::counter_table::CounterTable;
 use crate::counters::{Counters, Event};
 use crate::cpu::{CurrentCpu, PinnedCpu};
+use crate::drain::{CPUS_PER_STEP, Drain};
 use crate::error::{BatchError, ConfigError, GetError, PutError};
-use crate::frame::{FrameNumber, RangeRequest, ZeroedFrame};
+use crate::frame::{Block, FrameNumber, HUGE_FRAMES, RangeRequest, ZeroedFrame};
+use crate::layers::{BATCH, Layers, Local, not_at_hand};
 use crate::metadata;
-use crate::pool::{Local, Pool};
 use crate::pressure::{LowMemory, Urgency};
-use crate::range_layer::each_word;
-use crate::state::{Offset, Word, lane_of};
+use crate::scan::Scan;
+use crate::search::{Search, Step};
 use core::alloc::Layout;
 use core::cell::Cell;
 use core::mem::MaybeUninit;
-
-/// Size of the groups of a batch within which frames of the same word are put together.
-const BATCH: usize = 64;
 
 /// All page frames of a machine.
 ///
 /// All CPUs share it, and any CPU may call it at any time. `'m` is the lifetime of the metadata's memory.
 pub struct Frames<'m, C> {
-    pool: Pool<'m>,
+    layers: Layers<'m>,
     hook: Option<&'m dyn LowMemory>,
     cpu: C,
 }
 
 impl<C> core::fmt::Debug for Frames<'_, C> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Frames").field("base", &self.pool.base).field("span", &self.pool.span).finish_non_exhaustive()
+        f.debug_struct("Frames")
+            .field("base", &self.layers.range.base)
+            .field("span", &self.layers.range.span)
+            .finish_non_exhaustive()
     }
 }
 
@@ -48,7 +49,7 @@ impl<'m, C> Frames<'m, C> {
     /// any alignment, 127 bytes more are enough. It must not be part of the configured memory: leave it out of the
     /// areas. Fails if the configuration is invalid or `metadata` is too small.
     pub fn new(config: &Config<'_>, metadata: &'m mut [MaybeUninit<u8>], cpu: C) -> Result<Self, ConfigError> {
-        Ok(Self { pool: metadata::build(config, metadata)?, hook: None, cpu })
+        Ok(Self { layers: metadata::build(config, metadata)?, hook: None, cpu })
     }
 
     /// Sets a hook for the page daemon. Handles that [`on`](Self::on) has made before do not have it.
@@ -59,28 +60,28 @@ impl<'m, C> Frames<'m, C> {
     /// The same frames, for callers that determine their CPU in another way. A handle without a CPU, `on(())`, can be
     /// shared between threads that then make a handle each.
     pub fn on<D>(&self, cpu: D) -> Frames<'m, D> {
-        Frames { pool: self.pool, hook: self.hook, cpu }
+        Frames { layers: self.layers, hook: self.hook, cpu }
     }
 
     /// Frames that no user has, including those in caches. Exact while no call is under way.
     pub fn free(&self) -> u64 {
-        let range_layer: u64 = self.pool.domain_ids().map(|domain| self.pool.free_in(domain)).sum();
-        range_layer + self.counters().held + self.pool.zeroed_held()
+        let range_layer: u64 = self.layers.domains.ids().map(|domain| self.layers.free_in(domain)).sum();
+        range_layer + self.counters().held + self.layers.zeroed.held()
     }
 
     /// Free frames of a domain in the range layer, without those in caches. Exact while no call is under way.
     pub fn free_in(&self, domain: DomainId) -> u64 {
-        self.pool.free_in(domain)
+        self.layers.free_in(domain)
     }
 
     /// All frames by state. Reads every word.
     pub fn census(&self) -> Census {
-        self.pool.census()
+        self.layers.range.census()
     }
 
     /// The sum of all CPUs' counts.
     pub fn counters(&self) -> Counters {
-        self.pool
+        self.layers
             .caches
             .iter()
             .fold(Counters::NONE, |sum, cache| sum.plus(&Counters::of_cpu(&cache.counts, cache.held())))
@@ -88,33 +89,33 @@ impl<'m, C> Frames<'m, C> {
 
     /// Each CPU's counts, to be printed as a table.
     pub fn table(&self) -> CounterTable<'m> {
-        CounterTable { caches: self.pool.caches }
+        CounterTable { caches: self.layers.caches }
     }
 
     /// A CPU's counts.
     pub fn counters_of(&self, cpu: u32) -> Option<Counters> {
-        self.pool.caches.get(cpu as usize).map(|cache| Counters::of_cpu(&cache.counts, cache.held()))
+        self.layers.caches.get(cpu as usize).map(|cache| Counters::of_cpu(&cache.counts, cache.held()))
     }
 }
 
 impl<'m, C: CurrentCpu> Frames<'m, C> {
     /// Runs with the caller pinned to its CPU. Afterwards calls the hook if a domain fell below its low watermark.
-    fn held<R>(&self, run: impl FnOnce(&Pool<'m>, &Local<'m>) -> R) -> Option<R> {
+    fn held<R>(&self, run: impl FnOnce(&Layers<'m>, &Local<'m>) -> R) -> Option<R> {
         self.held_by(self.cpu.pin(), run)
     }
 
     /// As `held`, for tests of the layers below.
     #[cfg(test)]
-    pub(crate) fn inside<R>(&self, run: impl FnOnce(&Pool<'m>, &Local<'m>) -> R) -> R {
+    pub(crate) fn inside<R>(&self, run: impl FnOnce(&Layers<'m>, &Local<'m>) -> R) -> R {
         self.held(run).expect("a CPU of the configuration")
     }
 
     /// As `held`, for a caller that is already pinned.
     #[inline]
-    fn held_by<R>(&self, pinned: C::Pinned, run: impl FnOnce(&Pool<'m>, &Local<'m>) -> R) -> Option<R> {
+    fn held_by<R>(&self, pinned: C::Pinned, run: impl FnOnce(&Layers<'m>, &Local<'m>) -> R) -> Option<R> {
         let number = pinned.number();
-        let local = Local { number, cache: self.pool.caches.get(number as usize)?, crossed: Cell::new(0) };
-        let result = run(&self.pool, &local);
+        let local = Local { number, cache: self.layers.caches.get(number as usize)?, crossed: Cell::new(0) };
+        let result = run(&self.layers, &local);
         drop(pinned);
         if local.crossed.get() != 0 {
             self.call_hook(local.crossed.get());
@@ -126,13 +127,25 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     #[cold]
     fn call_hook(&self, crossed: u32) {
         let Some(hook) = self.hook else { return };
-        for domain in self.pool.domain_ids().filter(|domain| crossed >> domain.0 & 1 != 0) {
-            hook.low(domain, self.pool.free_in(domain));
+        for domain in self.layers.domains.ids().filter(|domain| crossed >> domain.0 & 1 != 0) {
+            hook.low(domain, self.layers.free_in(domain));
+        }
+    }
+
+    /// Repeats a step, each time pinned anew, until it ends. Between the steps the caller's CPU may do something else.
+    fn by_steps<T>(&self, mut step: impl FnMut(&Layers<'m>, &Local<'m>) -> Step<T>) -> Result<Option<T>, GetError> {
+        loop {
+            match self.held(&mut step).ok_or(GetError::NoSuchCpu)? {
+                Step::Found(found) => return Ok(Some(found)),
+                Step::More => {}
+                Step::Nothing => return Ok(None),
+            }
         }
     }
 
     /// Returns a frame: in most cases one that this CPU has put before, from its own cache. Fails if no frame is free,
-    /// or if the free ones are reserved for urgent callers.
+    /// or if the free ones are reserved for urgent callers. If the index has none, drains other CPUs' caches and scans
+    /// memory, in steps.
     #[inline]
     pub fn get(&self) -> Result<FrameNumber, GetError> {
         self.get_as(Urgency::Normal)
@@ -142,20 +155,89 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     #[inline]
     pub fn get_as(&self, urgency: Urgency) -> Result<FrameNumber, GetError> {
         let pinned = self.cpu.pin();
-        if let Some(cache) = self.pool.caches.get(pinned.number() as usize)
-            && let Some(offset) = cache.pop()
-            && let Some(word) = self.pool.state_word(offset)
-        {
-            word.take_parked(lane_of(offset));
-            cache.counts.add(Event::GetHit, 1);
-            return Ok(self.pool.number(offset));
+        match self.get_at_hand(&pinned) {
+            Some(frame) => Ok(frame),
+            None => self.get_missed(pinned, urgency),
         }
-        self.get_missed(pinned, urgency)
+    }
+
+    /// As [`get_as`](Self::get_as), but drains no cache and scans no memory: fails if neither this CPU's cache nor the
+    /// index has a frame, and says whether a watermark is the reason.
+    #[inline]
+    pub fn try_get(&self, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        let pinned = self.cpu.pin();
+        match self.get_at_hand(&pinned) {
+            Some(frame) => Ok(frame),
+            None => self.get_from_index(pinned, urgency).inspect_err(|_| self.count_exhausted()),
+        }
+    }
+
+    /// Returns a frame of the current magazine.
+    #[inline(always)]
+    fn get_at_hand(&self, pinned: &C::Pinned) -> Option<FrameNumber> {
+        let cache = self.layers.caches.get(pinned.number() as usize)?;
+        let offset = cache.pop()?;
+        // SAFETY: frames in a magazine are parked by its CPU, or by one that handed the magazine over.
+        unsafe { self.layers.range.take_parked(offset) };
+        cache.counts.add(Event::GetHit, 1);
+        Some(self.layers.range.number(offset))
     }
 
     #[cold]
     fn get_missed(&self, pinned: C::Pinned, urgency: Urgency) -> Result<FrameNumber, GetError> {
-        self.held_by(pinned, |pool, local| pool.get_missed(local, urgency)).unwrap_or(Err(GetError::NoSuchCpu))
+        match self.get_from_index(pinned, urgency) {
+            Err(GetError::NotAtHand | GetError::AtMinimum) => {
+                self.get_from_anywhere(urgency).inspect_err(|_| self.count_exhausted())
+            }
+            got => got,
+        }
+    }
+
+    fn get_from_index(&self, pinned: C::Pinned, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        let mut search = Search::default();
+        let first = self.held_by(pinned, |layers, local| {
+            local.count(Event::GetMiss, 1);
+            layers.get(local, urgency, &mut search)
+        });
+        let got = match first.ok_or(GetError::NoSuchCpu)? {
+            Step::Found(offset) => Some(offset),
+            Step::More => self.by_steps(|layers, local| layers.get(local, urgency, &mut search))?,
+            Step::Nothing => None,
+        };
+        got.map(|offset| self.layers.range.number(offset)).ok_or_else(|| not_at_hand(search))
+    }
+
+    fn count_exhausted(&self) {
+        self.held(|_, local| local.count(Event::Exhausted, 1));
+    }
+
+    /// Drains caches, and after each step that freed something, tries again; then takes a free frame wherever it is.
+    #[cold]
+    fn get_from_anywhere(&self, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        let got = self.after_drains(|search| self.by_steps(|layers, local| layers.get(local, urgency, search)))?;
+        if let Some(offset) = got {
+            return Ok(self.layers.range.number(offset));
+        }
+        let mut scan = Scan::default();
+        let got = self.by_steps(|layers, local| layers.scan(local, urgency, &mut scan))?;
+        let error = if scan.is_kept { GetError::AtMinimum } else { GetError::Exhausted };
+        got.map(|offset| self.layers.range.number(offset)).ok_or(error)
+    }
+
+    /// Drains caches in steps. After each that freed something, tries again.
+    fn after_drains<T>(
+        &self,
+        mut again: impl FnMut(&mut Search) -> Result<Option<T>, GetError>,
+    ) -> Result<Option<T>, GetError> {
+        let mut drain = Drain::default();
+        while let Some(freed) = self.held(|layers, local| layers.drain_step(local, &mut drain)).flatten() {
+            if freed > 0
+                && let Some(got) = again(&mut Search::default())?
+            {
+                return Ok(Some(got));
+            }
+        }
+        Ok(None)
     }
 
     /// Takes a frame back. On an error nothing has changed.
@@ -163,13 +245,13 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     pub fn put(&self, frame: FrameNumber) -> Result<(), PutError> {
         let pinned = self.cpu.pin();
         let number = pinned.number();
-        if let Some(cache) = self.pool.caches.get(number as usize)
+        if let Some(cache) = self.layers.caches.get(number as usize)
             && cache.has_room()
-            && let Some(offset) = self.pool.offset(frame)
-            && let Some(block) = self.pool.block(offset)
-            && let Some(word) = self.pool.state_word(offset)
+            && let Some(offset) = self.layers.range.offset(frame)
+            && let Some(block) = self.layers.range.block(Block::of(offset))
             && block.glance().is_home_of(number)
-            && word.park_taken(lane_of(offset)).is_ok()
+            // SAFETY: this CPU is the home of the frame's block.
+            && unsafe { self.layers.range.park_taken(offset) }.is_ok()
         {
             cache.push(offset);
             cache.counts.add(Event::PutHit, 1);
@@ -180,56 +262,182 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
 
     #[inline(never)]
     fn put_missed(&self, pinned: C::Pinned, frame: FrameNumber) -> Result<(), PutError> {
-        self.held_by(pinned, |pool, local| {
-            pool.put_missed(local, frame).inspect_err(|_| local.count(Event::Refused, 1))
-        })
-        .unwrap_or(Err(PutError::NoSuchCpu))
+        self.held_by(pinned, |layers, local| layers.put(local, frame).inspect_err(|_| local.count(Event::Refused, 1)))
+            .unwrap_or(Err(PutError::NoSuchCpu))
+    }
+
+    /// Gets frames until all of `frames` is filled or none is at hand, as [`try_get`](Self::try_get) does. Returns how
+    /// many. Fails only if it got none.
+    pub fn get_batch(&self, urgency: Urgency, frames: &mut [FrameNumber]) -> Result<usize, GetError> {
+        for (got, frame) in frames.iter_mut().enumerate() {
+            match self.try_get(urgency) {
+                Ok(number) => *frame = number,
+                Err(error) if got == 0 => return Err(error),
+                Err(_) => return Ok(got),
+            }
+        }
+        Ok(frames.len())
     }
 
     /// Takes frames back straight into the range layer, with one step for all frames of the same word. Sorted input is
     /// best. Meant for the memory of an exiting process. The error counts the frames that were refused; all others are
-    /// taken back.
+    /// taken back. The caller is pinned anew for each 64 frames.
     pub fn put_batch(&self, frames: &[FrameNumber]) -> Result<(), BatchError> {
-        let no_cpu = BatchError {
-            refused: frames.len() as u64,
-            frame: frames.first().copied().unwrap_or(FrameNumber(0)),
-            error: PutError::NoSuchCpu,
-        };
-        self.held(|pool, local| pool.put_batch(local, frames)).unwrap_or(Err(no_cpu))
+        let mut refused = Refused::default();
+        for batch in frames.chunks(BATCH) {
+            let put = self.held(|layers, local| {
+                let before = refused.count();
+                layers.put_batch(local, batch, &mut refused);
+                local.count(Event::Refused, refused.count() - before);
+            });
+            if put.is_none() {
+                let first = batch.first().copied().unwrap_or(FrameNumber(0));
+                refused.add(batch.len() as u64, first, PutError::NoSuchCpu);
+            }
+        }
+        refused.result()
     }
 
-    /// Returns a huge frame: [`HUGE_FRAMES`](crate::HUGE_FRAMES) frames from a multiple of that on, to be put as one.
+    /// Returns a huge frame: [`HUGE_FRAMES`](crate::HUGE_FRAMES) frames from a multiple of that on, to be put as one. If
+    /// the index has none, drains caches and scans memory, in steps.
     pub fn get_huge(&self) -> Result<FrameNumber, GetError> {
-        self.held(|pool, local| Ok(pool.number(pool.get_huge(local, Urgency::Normal)?)))
-            .unwrap_or(Err(GetError::NoSuchCpu))
+        self.get_huge_as(Urgency::Normal)
+    }
+
+    /// Returns a huge frame. With [`Urgency::Reserve`] it may go below the min watermark.
+    pub fn get_huge_as(&self, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        match self.huge_from_index(urgency) {
+            Err(GetError::NotAtHand | GetError::AtMinimum) => {
+                self.huge_from_anywhere(urgency).inspect_err(|_| self.count_exhausted())
+            }
+            got => got,
+        }
+    }
+
+    /// As [`get_huge_as`](Self::get_huge_as), but drains no cache and scans no memory: fails if the index has no whole
+    /// block, and says whether a watermark is the reason.
+    pub fn try_get_huge(&self, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        self.huge_from_index(urgency).inspect_err(|_| self.count_exhausted())
+    }
+
+    fn huge_from_index(&self, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        let mut search = Search::default();
+        let got = self.by_steps(|layers, local| layers.get_huge(local, urgency, &mut search))?;
+        got.map(|offset| self.layers.range.number(offset)).ok_or_else(|| not_at_hand(search))
+    }
+
+    #[cold]
+    fn huge_from_anywhere(&self, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        self.drain_own_magazine();
+        let got = self.after_drains(|search| self.by_steps(|layers, local| layers.get_huge(local, urgency, search)))?;
+        if let Some(offset) = got {
+            return Ok(self.layers.range.number(offset));
+        }
+        let mut scan = Scan::default();
+        let got = self.by_steps(|layers, local| layers.scan_huge(local, urgency, &mut scan))?;
+        let error = if scan.is_kept { GetError::AtMinimum } else { GetError::Exhausted };
+        got.map(|offset| self.layers.range.number(offset)).ok_or(error)
+    }
+
+    fn drain_own_magazine(&self) -> u64 {
+        self.held(|layers, local| layers.drain_current(local, local.cache)).unwrap_or(0)
     }
 
     /// Takes a huge frame back.
     pub fn put_huge(&self, frame: FrameNumber) -> Result<(), PutError> {
-        self.held(|pool, local| pool.put_huge(local, frame).inspect_err(|_| local.count(Event::Refused, 1)))
+        self.held(|layers, local| layers.put_huge(local, frame).inspect_err(|_| local.count(Event::Refused, 1)))
             .unwrap_or(Err(PutError::NoSuchCpu))
     }
 
-    /// Returns the first frame of a contiguous range. Its frames may be put one by one, in parts, or as a whole.
-    pub fn get_range(&self, request: &RangeRequest) -> Result<FrameNumber, GetError> {
-        self.held(|pool, local| Ok(pool.number(pool.get_range(local, request)?))).unwrap_or(Err(GetError::NoSuchCpu))
+    /// Turns a huge frame into 512 taken frames, to be put one by one, in batches or as a range.
+    pub fn split_huge(&self, frame: FrameNumber) -> Result<(), PutError> {
+        self.layers.range.split(self.layers.range.offset(frame).ok_or(PutError::OutOfRange)?)
     }
 
-    /// Takes a contiguous range back. The error counts the frames that were refused; all others are taken back.
+    /// Turns 512 taken frames from a multiple of 512 on into a huge frame, to be put as one. Fails if one of them is not
+    /// taken singly; then nothing has changed.
+    pub fn join_huge(&self, frame: FrameNumber) -> Result<(), PutError> {
+        self.layers.range.join(self.layers.range.offset(frame).ok_or(PutError::OutOfRange)?)
+    }
+
+    /// Returns the first frame of a contiguous range. Its frames may be put one by one, in parts, or as a whole. Searches
+    /// all memory between the bounds, in steps, then drains caches and searches again.
+    pub fn get_range(&self, request: &RangeRequest) -> Result<FrameNumber, GetError> {
+        self.get_range_as(request, Urgency::Normal)
+    }
+
+    /// Returns the first frame of a contiguous range. With [`Urgency::Reserve`] it may go below the min watermark.
+    pub fn get_range_as(&self, request: &RangeRequest, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        let mut search = RangeSearch::new(request)?;
+        if let Some(first) = self.range_by_steps(&mut search, urgency)? {
+            return Ok(first);
+        }
+        self.drain();
+        search = RangeSearch::new(request)?;
+        let got = self.range_by_steps(&mut search, urgency)?.ok_or(search.error(GetError::Exhausted));
+        got.inspect_err(|_| self.count_exhausted())
+    }
+
+    fn range_by_steps(&self, search: &mut RangeSearch, urgency: Urgency) -> Result<Option<FrameNumber>, GetError> {
+        let got = self.by_steps(|layers, local| layers.get_range(local, urgency, search))?;
+        Ok(got.map(|offset| self.layers.range.number(offset)))
+    }
+
+    /// As [`get_range_as`](Self::get_range_as), but drains nothing and makes only the first step of the search.
+    pub fn try_get_range(&self, request: &RangeRequest, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        let mut search = RangeSearch::new(request)?;
+        match self.continue_range(&mut search, urgency) {
+            Ok(None) => Err(search.error(GetError::NotAtHand)),
+            Ok(Some(first)) => Ok(first),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes one step of a search for a range: reads the words of 64 blocks, and those of one place that fits. Returns
+    /// none if the search can be continued. Fails with [`GetError::NotAtHand`] or [`GetError::AtMinimum`] when it has
+    /// searched everything; frames in caches may be what was missing.
+    pub fn continue_range(&self, search: &mut RangeSearch, urgency: Urgency) -> Result<Option<FrameNumber>, GetError> {
+        let step = self.held(|layers, local| layers.get_range(local, urgency, search));
+        match step.ok_or(GetError::NoSuchCpu)? {
+            Step::Found(offset) => Ok(Some(self.layers.range.number(offset))),
+            Step::More => Ok(None),
+            Step::Nothing => Err(search.error(GetError::NotAtHand)),
+        }
+    }
+
+    /// Takes a contiguous range back. The error counts the frames that were refused; all others are taken back. The
+    /// caller is pinned anew for each 64 blocks.
     pub fn put_range(&self, first: FrameNumber, frames: u64) -> Result<(), BatchError> {
-        self.held(|pool, local| pool.put_range(local, first, frames)).unwrap_or(Err(BatchError {
-            refused: frames,
-            frame: first,
-            error: PutError::NoSuchCpu,
-        }))
+        let mut refused = Refused::default();
+        let (mut first, mut left) = (first, frames);
+        while left > 0 {
+            // What lies beyond all memory is refused in one step.
+            let inside = self.layers.range.offset(first).is_some();
+            let step = if inside { left.min(PUT_STEP - first.0 % HUGE_FRAMES) } else { left.min(self.before(first)) };
+            let put = self.held(|layers, local| {
+                let before = refused.count();
+                layers.put_range(local, first, step, &mut refused);
+                local.count(Event::Refused, refused.count() - before);
+            });
+            if put.is_none() {
+                refused.add(step, first, PutError::NoSuchCpu);
+            }
+            (first, left) = (FrameNumber(first.0.saturating_add(step)), left - step);
+        }
+        refused.result()
+    }
+
+    /// Frames from a number outside memory to the beginning of memory, if that is yet to come.
+    fn before(&self, first: FrameNumber) -> u64 {
+        self.layers.range.base.checked_sub(first.0).filter(|frames| *frames > 0).unwrap_or(u64::MAX)
     }
 
     /// Returns a frame, already zeroed if the CPU's domain keeps one.
     pub fn get_zeroed(&self) -> Result<ZeroedFrame, GetError> {
-        let kept = self.held(|pool, local| {
-            let kept = pool.get_zeroed(local);
+        let kept = self.held(|layers, local| {
+            let kept = layers.get_zeroed(local);
             local.count(if kept.is_some() { Event::ZeroedHit } else { Event::ZeroedMiss }, 1);
-            kept.map(|offset| pool.number(offset))
+            kept.map(|offset| layers.range.number(offset))
         });
         match kept.ok_or(GetError::NoSuchCpu)? {
             Some(number) => Ok(ZeroedFrame { number, zeroed: true }),
@@ -243,11 +451,11 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     pub fn fill_zeroed(&self, most: u64, mut zero: impl FnMut(FrameNumber)) -> u64 {
         let mut filled = 0;
         while filled < most {
-            let Some(offset) = self.held(|pool, local| pool.get_to_zero(local)).flatten() else { break };
-            zero(self.pool.number(offset));
-            if self.held(|pool, local| pool.keep_zeroed(local, offset)) != Some(true) {
+            let Some(offset) = self.held(|layers, local| layers.get_to_zero(local)).flatten() else { break };
+            zero(self.layers.range.number(offset));
+            if self.held(|layers, local| layers.keep_zeroed(local, offset)) != Some(true) {
                 // The frame is ours, so the put is not refused.
-                let _ = self.put(self.pool.number(offset));
+                let _ = self.put(self.layers.range.number(offset));
                 break;
             }
             filled += 1;
@@ -259,13 +467,17 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     /// other CPU keeps at most 32 frames, and 32 more if it is moving a magazine at that moment. Stops no CPU. Returns
     /// the number of frames freed.
     pub fn drain(&self) -> u64 {
-        self.held(|pool, local| pool.drain_all(local)).unwrap_or(0)
+        let (mut drain, mut freed) = (Drain::default(), 0);
+        while let Some(more) = self.held(|layers, local| layers.drain_step(local, &mut drain)).flatten() {
+            freed += more;
+        }
+        freed + self.drain_own_magazine()
     }
 
     /// Empties everything that this CPU holds, including its reserved block: for a CPU that goes idle for long. Returns
     /// the number of frames freed.
     pub fn drain_own(&self) -> u64 {
-        self.held(|pool, local| pool.drain_whole(local, local.cache)).unwrap_or(0)
+        self.held(|layers, local| layers.drain_whole(local, local.cache)).unwrap_or(0)
     }
 
     /// Empties everything that another CPU holds. Returns the number of frames freed.
@@ -273,107 +485,17 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     /// # Safety
     /// That CPU is offline: it makes no calls until this returns, and its earlier writes are visible here.
     pub unsafe fn drain_offline(&self, cpu: u32) -> u64 {
-        self.held(|pool, local| pool.caches.get(cpu as usize).map_or(0, |cache| pool.drain_whole(local, cache)))
+        self.held(|layers, local| layers.caches.get(cpu as usize).map_or(0, |cache| layers.drain_whole(local, cache)))
             .unwrap_or(0)
     }
 
     /// Lowers the stock limit of CPUs that have not refilled since the last call. For the page daemon, about once per
     /// second. Returns the number of frames freed.
     pub fn age(&self) -> u64 {
-        self.held(|pool, local| pool.age(local)).unwrap_or(0)
-    }
-}
-
-impl<'m> Pool<'m> {
-    /// The current magazine is empty: gets another one, and a frame from it.
-    fn get_missed(&self, local: &Local<'m>, urgency: Urgency) -> Result<FrameNumber, GetError> {
-        local.count(Event::GetMiss, 1);
-        if local.cache.pop_from_stock() {
-            local.count(Event::Restocked, 1);
-        } else {
-            self.refill(local, urgency).inspect_err(|_| local.count(Event::Exhausted, 1))?;
+        let (mut first, mut freed) = (0, 0);
+        while let Some(more) = self.held(|layers, local| layers.age_step(local, first)).flatten() {
+            (first, freed) = (first + CPUS_PER_STEP, freed + more);
         }
-        let offset = local.cache.pop().ok_or(GetError::Exhausted)?;
-        self.state_word(offset).ok_or(GetError::Exhausted)?.take_parked(lane_of(offset));
-        Ok(self.number(offset))
-    }
-
-    /// Handles a foreign frame, a full magazine, or an error.
-    ///
-    /// If there is no room for it, a frame of a block whose home is this CPU goes straight into the range layer, as a
-    /// foreign frame does: one step now, where making room would cost one later. Whether this CPU is the home is tested
-    /// last: if frames come back in random order, the CPU would mispredict that branch half the time.
-    fn put_missed(&self, local: &Local<'m>, frame: FrameNumber) -> Result<(), PutError> {
-        let offset = self.offset(frame).ok_or(PutError::OutOfRange)?;
-        let is_home = self.block(offset).ok_or(PutError::OutOfRange)?.glance().is_home_of(local.number);
-        let is_full = !local.cache.has_room();
-        if is_full && local.cache.may_make_room() && is_home {
-            self.make_room(local);
-            return self.put_home(local, offset);
-        }
-        if !is_full && is_home {
-            return self.put_home(local, offset);
-        }
-        self.put_free(local, offset)?;
-        local.count(Event::PutMiss, u64::from(is_home));
-        local.count(Event::ForeignPut, u64::from(!is_home));
-        local.cache.note_overflow(is_home);
-        Ok(())
-    }
-
-    /// Moves the current magazine, which is full, into the stock. If the stock has no place, moves the frames back to
-    /// the range layer; as they lie close together, this takes a step or two for all of them.
-    fn make_room(&self, local: &Local<'m>) {
-        if local.cache.push_to_stock() {
-            local.count(Event::Stocked, 1);
-        } else {
-            local.cache.note_overflow(true);
-            self.drain_current(local, local.cache);
-        }
-    }
-
-    /// Into the cache, which has room.
-    fn put_home(&self, local: &Local<'m>, offset: Offset) -> Result<(), PutError> {
-        let word = self.state_word(offset).ok_or(PutError::OutOfRange)?;
-        word.park_taken(lane_of(offset)).map_err(|state| self.refusal(offset, state))?;
-        local.cache.push(offset);
-        local.count(Event::PutHit, 1);
-        Ok(())
-    }
-
-    /// Into the range layer.
-    #[inline]
-    fn put_free(&self, local: &Local<'m>, offset: Offset) -> Result<(), PutError> {
-        let word = self.state_word(offset).ok_or(PutError::OutOfRange)?;
-        let lane = lane_of(offset);
-        let (before, freed) = word.free_taken(lane);
-        if freed == 0 {
-            return Err(self.refusal(offset, before.state(lane)));
-        }
-        self.note_freed(local, offset, Word(before.0 ^ lane), 1);
-        Ok(())
-    }
-
-    fn put_batch(&self, local: &Local<'m>, frames: &[FrameNumber]) -> Result<(), BatchError> {
-        let mut refused = Refused::default();
-        let mut done = 0;
-        for chunk in frames.chunks(BATCH) {
-            let mut offsets = [0; BATCH];
-            let mut count = 0;
-            for &frame in chunk {
-                match (self.offset(frame), offsets.get_mut(count)) {
-                    (Some(offset), Some(slot)) => {
-                        *slot = offset;
-                        count += 1;
-                    }
-                    _ => refused.add(1, frame, PutError::OutOfRange),
-                }
-            }
-            each_word(offsets.get(..count).unwrap_or(&[]), |first, lanes| {
-                done += self.free_lanes(local, first, lanes, &mut refused);
-            });
-        }
-        local.count(Event::BatchPut, done);
-        refused.result(local)
+        freed
     }
 }

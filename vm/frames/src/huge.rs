@@ -1,117 +1,102 @@
-//! Huge frames: whole blocks, whose frames are closed word by word, and whose block word has the huge bit.
-//!
-//! The huge bit decides who may act. It is set after the last word is closed. The CPU that puts the huge frame clears
-//! it before it opens the first word again. If a single frame of a huge frame is put by mistake, its state is closed
-//! and the put is refused.
+//! Huge frames: blocks that are taken and put as a whole, by one step on the block's word. See `block`.
 
-use crate::counters::Event;
-use crate::error::{GetError, PutError};
-use crate::frame::{FrameNumber, HUGE_FRAMES};
-use crate::pool::{Local, Pool};
-use crate::pressure::Urgency;
+use crate::block::BlockWord;
+use crate::error::PutError;
+use crate::frame::{Block, Offset};
 use crate::primitive::order_for_loom;
-use crate::state::{FRAMES_PER_BLOCK, Offset, State, lane_of};
-use core::ops::Range;
+use crate::range_layer::RangeLayer;
+use crate::state::{ALL_LANES, FRAMES_PER_BLOCK, State, StateWord, Word, lane_of};
 
-impl<'m> Pool<'m> {
-    /// Takes a whole block. Tries the end of this CPU's share, which refills use last; then its domain, the other
-    /// domains, and finally any block.
-    pub(crate) fn get_huge(&self, local: &Local<'m>, urgency: Urgency) -> Result<Offset, GetError> {
-        let got = self.huge_by_index(local, urgency).or_else(|| {
-            // Frames in caches may be all that is missing.
-            self.drain_all(local);
-            self.huge_by_index(local, urgency).or_else(|| self.huge_from_anywhere(local, urgency))
-        });
-        let Some(block) = got else {
-            local.count(Event::Exhausted, 1);
-            let kept =
-                self.domain_ids().any(|domain| self.allowance(local, domain, urgency, HUGE_FRAMES) < HUGE_FRAMES);
-            let kept = kept && self.whole.first(0..self.blocks.len() as u32, None).is_some();
-            return Err(if kept { GetError::AtMinimum } else { GetError::Exhausted });
-        };
-        local.count(Event::HugeGet, 1);
-        if let Some(word) = self.blocks.get(block as usize) {
-            let domain = word.glance().domain();
-            self.note_free(local, domain, -(HUGE_FRAMES as i64));
+impl RangeLayer<'_> {
+    /// Takes a whole block after its bit was found. Returns false if another CPU was faster.
+    pub(crate) fn take_whole(&self, block: Block) -> bool {
+        let Some(word) = self.block(block) else { return false };
+        if !self.whole.remove(block) {
+            return false;
         }
-        Ok(block * FRAMES_PER_BLOCK)
-    }
-
-    fn huge_by_index(&self, local: &Local<'m>, urgency: Urgency) -> Option<u32> {
-        let own = local.cache.domain;
-        let all = |domain: u8| self.extents.get(usize::from(domain)).map_or(0..0, |extent| extent.blocks());
-        let places = core::iter::once((own, local.cache.share.0..local.cache.share.1))
-            .chain(core::iter::once((own, all(own.0))))
-            .chain(self.others(own).map(|domain| (domain, all(domain.0))));
-        for (domain, within) in places {
-            if self.allowance(local, domain, urgency, HUGE_FRAMES) < HUGE_FRAMES {
-                continue;
-            }
-            let mut end = within.end;
-            while let Some(block) = self.whole.last(within.start..end) {
-                end = block;
-                if self.blocks.get(block as usize).is_some_and(|word| word.glance().domain() == domain)
-                    && self.whole.remove(block)
-                    && self.close(block)
-                {
-                    return Some(block);
-                }
-            }
+        order_for_loom();
+        let taken = word.take_whole();
+        if !taken {
+            // We have removed a bit that the block may need.
+            self.publish(block);
         }
-        None
+        taken
     }
 
-    /// Takes a block that is whole but reserved, or whole without its index bit.
-    fn huge_from_anywhere(&self, local: &Local<'m>, urgency: Urgency) -> Option<u32> {
-        local.count(Event::Scan, 1);
-        self.blocks_of(|domain| self.allowance(local, domain, urgency, HUGE_FRAMES) >= HUGE_FRAMES)
-            .map(|(block, _)| block)
-            .find(|&block| self.words(block).iter().all(|word| word.load().is_all_free()) && self.close(block))
-    }
-
-    /// Closes all words of a block, or none.
-    fn close(&self, block: u32) -> bool {
-        let words = self.words(block);
-        let closed = words.iter().take_while(|word| word.close()).count();
-        if closed == words.len() {
-            if let Some(word) = self.blocks.get(block as usize) {
-                word.make_huge();
-            }
+    /// Takes a block whose frames are all free, in whatever state it is otherwise. Returns false if there is a frame
+    /// that is not free.
+    pub(crate) fn take_all_free(&self, block: Block) -> bool {
+        let Some(word) = self.block(block).filter(|word| !word.glance().is_holed()) else { return false };
+        if word.take_whole() {
             return true;
         }
-        self.reopen(block, 0..closed);
+        let words = self.words(block);
+        if words.is_empty() || !words.iter().all(|word| word.load().is_all_free()) {
+            return false;
+        }
+        if self.close(block) {
+            word.make_huge();
+            return true;
+        }
+        self.publish(block);
         false
     }
 
-    fn reopen(&self, block: u32, words: Range<usize>) {
-        for word in self.words(block).get(words).unwrap_or(&[]) {
-            word.reopen();
-        }
-        order_for_loom();
-        self.publish(block);
-    }
-
-    /// Takes a huge frame back.
-    pub(crate) fn put_huge(&self, local: &Local<'m>, frame: FrameNumber) -> Result<(), PutError> {
-        let offset = self.offset(frame).ok_or(PutError::OutOfRange)?;
-        if offset % FRAMES_PER_BLOCK != 0 {
+    /// The block that begins at a frame.
+    fn whole_at(&self, offset: Offset) -> Result<(Block, &BlockWord), PutError> {
+        if !offset.is_multiple_of(FRAMES_PER_BLOCK) {
             return Err(PutError::Misaligned);
         }
-        let block = offset / FRAMES_PER_BLOCK;
-        let word = self.blocks.get(block as usize).ok_or(PutError::OutOfRange)?;
-        if !word.end_huge() {
-            let state = self.state_word(offset).map(|word| word.load().state(lane_of(offset)));
-            return Err(match state {
-                Some(State::Free | State::Parked) => PutError::AlreadyFree,
-                Some(State::Taken) => PutError::WrongOrder,
-                // Another CPU is getting or putting it at this moment.
-                Some(State::Closed) if !word.glance().is_holed() => PutError::AlreadyFree,
-                Some(State::Closed) | None => PutError::Absent,
-            });
+        let block = Block::of(offset);
+        Ok((block, self.block(block).ok_or(PutError::OutOfRange)?))
+    }
+
+    /// Puts a huge frame.
+    pub(crate) fn put_whole(&self, offset: Offset) -> Result<Block, PutError> {
+        let (block, word) = self.whole_at(offset)?;
+        let before = word.put_whole().ok_or_else(|| self.not_huge(offset))?;
+        order_for_loom();
+        if before.is_reserved() {
+            // Its home may have left it meanwhile.
+            self.publish(block);
+        } else {
+            self.whole.insert(block);
         }
-        self.note_free(local, word.glance().domain(), HUGE_FRAMES as i64);
-        self.reopen(block, 0..self.words(block).len());
-        local.count(Event::HugePut, 1);
+        Ok(block)
+    }
+
+    /// Turns a huge frame into 512 taken ones.
+    pub(crate) fn split(&self, offset: Offset) -> Result<(), PutError> {
+        let (block, word) = self.whole_at(offset)?;
+        let before = word.end_huge().ok_or_else(|| self.not_huge(offset))?;
+        self.open_words(block, before, Word(ALL_LANES), StateWord::reopen_taken);
         Ok(())
+    }
+
+    /// Turns 512 taken frames into a huge one.
+    pub(crate) fn join(&self, offset: Offset) -> Result<(), PutError> {
+        let (block, word) = self.whole_at(offset)?;
+        let words = self.words(block);
+        let closed = words.iter().take_while(|word| word.close_taken()).count();
+        if closed > 0 && closed == words.len() {
+            word.make_huge();
+            return Ok(());
+        }
+        words.iter().take(closed).for_each(StateWord::reopen_taken);
+        Err(if word.load().is_huge() { PutError::WrongOrder } else { PutError::AlreadyFree })
+    }
+
+    /// Why a block can't be put as a huge frame.
+    #[cold]
+    fn not_huge(&self, offset: Offset) -> PutError {
+        match self.word(offset).map(|word| word.load().state(lane_of(offset))) {
+            Some(State::Free | State::Parked) => PutError::AlreadyFree,
+            Some(State::Taken) => PutError::WrongOrder,
+            Some(State::Closed) | None => match self.block(Block::of(offset)).map(BlockWord::load) {
+                // Free as a whole, or another CPU is getting or putting it at this moment.
+                Some(block) if !block.is_holed() => PutError::AlreadyFree,
+                _ => PutError::Absent,
+            },
+        }
     }
 }

@@ -1,10 +1,12 @@
 //! One bit per block: hints where to look for free frames. The blocks' words decide whether a hint is right.
 
+use crate::frame::Block;
 use crate::primitive::AtomicU64;
 use core::ops::Range;
 use core::sync::atomic::Ordering::SeqCst;
 
-const BITS: u32 = u64::BITS;
+/// Blocks per word.
+pub(crate) const BITS: u32 = u64::BITS;
 
 /// A set of blocks.
 #[derive(Debug, Clone, Copy)]
@@ -19,18 +21,18 @@ pub(crate) fn words(blocks: u32) -> usize {
 // write one and then read the other's; see `range_layer`.
 impl Index<'_> {
     #[inline]
-    fn word(&self, block: u32) -> Option<(&AtomicU64, u64)> {
-        Some((self.0.get((block / BITS) as usize)?, 1 << (block % BITS)))
+    fn word(&self, block: Block) -> Option<(&AtomicU64, u64)> {
+        Some((self.0.get((block.0 / BITS) as usize)?, 1 << (block.0 % BITS)))
     }
 
     #[cfg(all(test, not(any(loom, shuttle))))]
-    fn contains(&self, block: u32) -> bool {
+    fn contains(&self, block: Block) -> bool {
         self.word(block).is_some_and(|(word, bit)| word.load(SeqCst) & bit != 0)
     }
 
     /// Reads first, so that setting a bit that is already set costs no write.
     #[inline]
-    pub(crate) fn insert(&self, block: u32) {
+    pub(crate) fn insert(&self, block: Block) {
         if let Some((word, bit)) = self.word(block)
             && word.load(SeqCst) & bit == 0
         {
@@ -39,7 +41,7 @@ impl Index<'_> {
     }
 
     /// Returns true if the bit was set. If several CPUs remove it at once, only one gets true.
-    pub(crate) fn remove(&self, block: u32) -> bool {
+    pub(crate) fn remove(&self, block: Block) -> bool {
         self.word(block)
             .is_some_and(|(word, bit)| word.load(SeqCst) & bit != 0 && word.fetch_and(!bit, SeqCst) & bit != 0)
     }
@@ -55,18 +57,18 @@ impl Index<'_> {
     }
 
     /// The lowest block at or after `within.start` that is in this index and not in `except`.
-    pub(crate) fn first(&self, within: Range<u32>, except: Option<Index<'_>>) -> Option<u32> {
+    pub(crate) fn first(&self, within: Range<u32>, except: Option<Index<'_>>) -> Option<Block> {
         (within.start / BITS..within.end.div_ceil(BITS)).find_map(|word| {
             let bits = self.bits(word, &within) & !except.map_or(0, |except| except.bits(word, &within));
-            (bits != 0).then(|| word * BITS + bits.trailing_zeros())
+            (bits != 0).then(|| Block(word * BITS + bits.trailing_zeros()))
         })
     }
 
     /// The highest block below `within.end` that is in this index.
-    pub(crate) fn last(&self, within: Range<u32>) -> Option<u32> {
+    pub(crate) fn last(&self, within: Range<u32>) -> Option<Block> {
         (within.start / BITS..within.end.div_ceil(BITS)).rev().find_map(|word| {
             let bits = self.bits(word, &within);
-            (bits != 0).then(|| word * BITS + (BITS - 1 - bits.leading_zeros()))
+            (bits != 0).then(|| Block(word * BITS + (BITS - 1 - bits.leading_zeros())))
         })
     }
 }
@@ -81,18 +83,18 @@ mod tests {
         let others = [const { AtomicU64::new(0) }; 3];
         let (index, others) = (Index(&words), Index(&others));
         for block in [3, 64, 70, 130] {
-            index.insert(block);
+            index.insert(Block(block));
         }
-        others.insert(64);
-        assert_eq!(index.first(0..192, None), Some(3));
-        assert_eq!(index.first(4..192, None), Some(64));
-        assert_eq!(index.first(4..192, Some(others)), Some(70));
+        others.insert(Block(64));
+        assert_eq!(index.first(0..192, None), Some(Block(3)));
+        assert_eq!(index.first(4..192, None), Some(Block(64)));
+        assert_eq!(index.first(4..192, Some(others)), Some(Block(70)));
         assert_eq!(index.first(71..130, None), None);
-        assert_eq!(index.first(71..131, None), Some(130));
-        assert_eq!(index.last(0..192), Some(130));
-        assert_eq!(index.last(0..130), Some(70));
+        assert_eq!(index.first(71..131, None), Some(Block(130)));
+        assert_eq!(index.last(0..192), Some(Block(130)));
+        assert_eq!(index.last(0..130), Some(Block(70)));
         assert_eq!(index.last(4..64), None);
         assert_eq!(index.last(5..5), None);
-        assert!(index.remove(70) && !index.remove(70) && !index.contains(70));
+        assert!(index.remove(Block(70)) && !index.remove(Block(70)) && !index.contains(Block(70)));
     }
 }

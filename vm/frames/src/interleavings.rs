@@ -11,9 +11,10 @@ use crate::config::{Config, DomainId, MemoryArea, Policy};
 use crate::counters::Event;
 use crate::cpu::FixedCpu;
 use crate::error::{GetError, PutError};
-use crate::frame::{FrameNumber, HUGE_FRAMES};
+use crate::frame::{Block, FrameNumber, HUGE_FRAMES};
 use crate::frames::Frames;
 use crate::pressure::Urgency;
+use crate::search::Search;
 use core::mem::MaybeUninit;
 use loom::thread;
 use std::collections::BTreeSet;
@@ -133,9 +134,10 @@ fn a_leave_and_a_late_bit() {
     explore(|| {
         let mut cpus = boot(&[4], 2, 0);
         let frame = cpus[0].get().unwrap();
-        cpus[0].inside(|pool, _| pool.open.insert(0));
-        let other =
-            start(cpus.pop().unwrap(), |cpu| cpu.inside(|pool, local| pool.refill_from_blocks(local, Urgency::Normal)));
+        cpus[0].inside(|layers, _| layers.range.open.insert(Block(0)));
+        let other = start(cpus.pop().unwrap(), |cpu| {
+            cpu.inside(|layers, local| layers.refill(local, Urgency::Normal, &mut Search::default()))
+        });
         cpus[0].drain_own();
         let (other, _) = other.join().unwrap();
         assert!(frame < FrameNumber(4));
@@ -260,5 +262,57 @@ fn two_ranges_that_overlap() {
         assert!(mine.is_err() || its.is_err());
         let taken = u64::from(mine.is_ok()) * 20 + u64::from(its.is_ok()) * 20;
         all_found(&[cpus.remove(0), other], taken);
+    });
+}
+
+/// The last two frames of a block come back, from two CPUs, while a third looks for a huge frame: whoever makes the block
+/// whole, it is whole in the end, or its user has it.
+#[test]
+fn two_puts_that_make_a_block_whole() {
+    explore(|| {
+        let mut cpus = boot(&[HUGE_FRAMES], 3, 0);
+        let frames = [cpus[0].get().unwrap(), cpus[0].get().unwrap()];
+        cpus[0].drain_own();
+        let third = start(cpus.pop().unwrap(), move |cpu| cpu.put_batch(&frames[1..]));
+        let second = start(cpus.pop().unwrap(), |cpu| cpu.try_get_huge(Urgency::Normal));
+        cpus[0].put_batch(&frames[..1]).unwrap();
+        let (third, its) = third.join().unwrap();
+        let (second, huge) = second.join().unwrap();
+        assert_eq!(its, Ok(()));
+        match huge {
+            Ok(first) => assert_eq!(second.put_huge(first), Ok(())),
+            Err(error) => assert_eq!(error, GetError::NotAtHand),
+        }
+        assert_eq!(cpus[0].try_get_huge(Urgency::Normal), Ok(FrameNumber(0)), "a whole block was lost to the index");
+        assert_eq!(cpus[0].put_huge(FrameNumber(0)), Ok(()));
+        all_found(&[cpus.remove(0), second, third], 0);
+    });
+}
+
+/// Two CPUs open whole memory at once, by a refill and by a range: a frame has one user.
+#[test]
+fn a_refill_and_a_range_of_a_whole_block() {
+    explore(|| {
+        let mut cpus = boot(&[HUGE_FRAMES], 2, 0);
+        let other = start(cpus.pop().unwrap(), |cpu| cpu.try_get(Urgency::Normal));
+        let range = cpus[0].try_get_range(&crate::RangeRequest::of(40), Urgency::Normal);
+        let (other, single) = other.join().unwrap();
+        let in_range = |frame: FrameNumber| range.is_ok_and(|first| (first.0..first.0 + 40).contains(&frame.0));
+        assert!(single.is_err() || !in_range(single.unwrap()));
+        all_found(&[cpus.remove(0), other], u64::from(single.is_ok()) + if range.is_ok() { 40 } else { 0 });
+    });
+}
+
+/// A huge frame is split while another CPU puts it, by mistake: one of them is refused.
+#[test]
+fn a_split_and_a_put_of_a_huge_frame() {
+    explore(|| {
+        let mut cpus = boot(&[HUGE_FRAMES], 2, 0);
+        let huge = cpus[0].get_huge().unwrap();
+        let other = start(cpus.pop().unwrap(), move |cpu| cpu.put_huge(huge));
+        let split = cpus[0].split_huge(huge);
+        let (other, put) = other.join().unwrap();
+        assert!(split.is_ok() != put.is_ok(), "{split:?}, {put:?}");
+        all_found(&[cpus.remove(0), other], if split.is_ok() { HUGE_FRAMES } else { 0 });
     });
 }

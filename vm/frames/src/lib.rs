@@ -3,13 +3,15 @@
 //!
 //! Layers, from the hot path down:
 //!
-//! - a CPU's cache (`cache`). A hit touches no line that another CPU writes, including its counters;
-//! - magazines in stock, which any CPU may drain (`stock`, `drain`);
-//! - each CPU's share of its domain (`domain`);
-//! - the range layer, which finds single frames, huge frames and ranges by lock-free steps (`state`, `block`, `index`,
-//!   `range_layer`, `huge`, `contiguous`).
+//! - a CPU's `Cache`. A hit touches no line that another CPU writes, including its counters;
+//! - its `Stock` of further magazines, which any CPU may drain;
+//! - the `Domains`: where their memory lies, how much of it is free, watermarks; and `Zeroed` frames;
+//! - the `RangeLayer`, which finds single frames, huge frames and ranges by lock-free steps (`range_layer`, `huge`; on
+//!   `block`, `state`, `words`, `index`).
 //!
-//! Also: `pressure`, `zeroed`, `counters`.
+//! `Layers` puts them together (`layers`, `search`, `scan`, `contiguous`, `drain`, `pressure`), and [`Frames`] is what
+//! callers see. Nothing walks memory in one go: searches, scans and drains are made of bounded steps, between which the
+//! caller's CPU may do something else.
 //!
 //! Limits: the allocator never touches the contents of frames, never moves a frame, and cannot add memory later.
 //!
@@ -52,17 +54,21 @@ mod frame;
 mod frames;
 mod huge;
 mod index;
+mod layers;
 mod metadata;
-mod pool;
 mod pressure;
 mod primitive;
 mod range_layer;
+mod scan;
+mod search;
 mod state;
 mod stock;
+mod words;
 mod zeroed;
 
 pub use census::Census;
 pub use config::{Config, DomainId, MOST_CPUS, MOST_DOMAINS, MemoryArea, Policy, Watermarks};
+pub use contiguous::RangeSearch;
 pub use counter_table::CounterTable;
 pub use counters::{Counters, Event};
 pub use cpu::{CurrentCpu, FixedCpu, PinnedCpu};

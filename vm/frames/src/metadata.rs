@@ -1,15 +1,18 @@
 //! Carves the caller's memory into the layers' arrays, and fills in their initial values.
 
-use crate::block::BlockWord;
+use crate::block::{BlockState, BlockWord};
 use crate::cache::Cache;
-use crate::config::{Config, DomainId, Span};
-use crate::domain::{Domain, Extent, share_of};
+use crate::config::{Config, DomainId, MemoryArea, Span};
+use crate::domain::{Domain, Domains, Extent, share_of};
 use crate::error::ConfigError;
-use crate::frame::HUGE_FRAMES;
+use crate::frame::{Block, HUGE_FRAMES};
 use crate::index::{self, Index};
-use crate::pool::Pool;
+use crate::layers::Layers;
 use crate::primitive::{AtomicU32, AtomicU64};
-use crate::state::{FRAMES_PER_BLOCK, FRAMES_PER_WORD, StateWord, WORDS_PER_BLOCK, Word};
+use crate::range_layer::RangeLayer;
+use crate::state::{FRAMES_PER_BLOCK, FRAMES_PER_WORD, WORDS_PER_BLOCK, Word};
+use crate::words::{Place, Words};
+use crate::zeroed::Zeroed;
 use core::alloc::{Layout, LayoutError};
 use core::mem::MaybeUninit;
 
@@ -41,11 +44,10 @@ impl Lengths {
     /// All arrays, in the order in which they are carved. Each begins at a pair of lines, and so ends at one.
     fn layout(&self) -> Result<Layout, LayoutError> {
         let arrays = [
-            Layout::array::<StateWord>(self.states)?,
+            Layout::array::<Place>(self.states)?,
             Layout::array::<BlockWord>(self.blocks)?,
             Layout::array::<AtomicU64>(self.index)?,
             Layout::array::<AtomicU64>(self.index)?,
-            Layout::array::<Extent>(self.domains)?,
             Layout::array::<Cache>(self.caches)?,
             Layout::array::<Domain>(self.domains)?,
             Layout::array::<AtomicU32>(self.zeroed)?,
@@ -69,8 +71,28 @@ struct Carver<'m> {
 }
 
 impl<'m> Carver<'m> {
+    /// An array of `length` places whose content is made later.
+    fn carve_unmade(&mut self, length: usize) -> Result<&'m [Place], ConfigError> {
+        let first = self.reserve::<Place>(length)?.cast_const();
+        // SAFETY: 1. `reserve` has returned aligned memory for `length` elements, borrowed for 'm, that nobody else refers
+        // to. 2. A `Place` may be uninitialised.
+        Ok(unsafe { core::slice::from_raw_parts(first, length) })
+    }
+
     /// An array of `length`. `make` makes each element from its index.
     fn carve<T>(&mut self, length: usize, mut make: impl FnMut(usize) -> T) -> Result<&'m [T], ConfigError> {
+        let first = self.reserve::<T>(length)?;
+        for index in 0..length {
+            // SAFETY: `reserve` has returned aligned memory for `length` elements that nobody else refers to.
+            unsafe { first.add(index).write(make(index)) };
+        }
+        // SAFETY: 1. As above; and all `length` elements have been written. 2. The memory is borrowed for 'm, mutably, so it
+        // may be shared for that long.
+        Ok(unsafe { core::slice::from_raw_parts(first, length) })
+    }
+
+    /// Memory for `length` elements, borrowed for 'm, that nobody else refers to.
+    fn reserve<T>(&mut self, length: usize) -> Result<*mut T, ConfigError> {
         let too_small = ConfigError::MetadataTooSmall;
         let rest = core::mem::take(&mut self.rest);
         let skip = rest.as_ptr().align_offset(ALIGNMENT.max(align_of::<T>()));
@@ -78,21 +100,22 @@ impl<'m> Carver<'m> {
         let (_, rest) = rest.split_at_mut_checked(skip).ok_or(too_small)?;
         let (array, rest) = rest.split_at_mut_checked(bytes).ok_or(too_small)?;
         self.rest = rest;
-        let first = array.as_mut_ptr().cast::<T>();
-        for index in 0..length {
-            // SAFETY: 1. `array` holds `length` elements of T from `first` on, and `index` is below `length`. 2. It is
-            // aligned to T, because `skip` has aligned it. 3. It is borrowed mutably, so nobody else reads it.
-            unsafe { first.add(index).write(make(index)) };
-        }
-        // SAFETY: 1. As above; and all `length` elements have been written. 2. The memory is borrowed for 'm, mutably,
-        // and no other reference to this part of it exists any more, so it may be shared for that long.
-        Ok(unsafe { core::slice::from_raw_parts(first, length) })
+        // Aligned: `skip` has seen to it.
+        Ok(array.as_mut_ptr().cast::<T>())
     }
 }
 
+/// How many frames of a block exist, and its domain: that of the lowest frame.
+fn content(config: &Config<'_>, base: u64, block: u64) -> (u64, DomainId) {
+    let (first, end) = (base + block * HUGE_FRAMES, base + (block + 1) * HUGE_FRAMES);
+    let areas = config.memory.iter().filter(|area| area.first.0 < end && first < area.end());
+    let frames = areas.clone().map(|area| area.end().min(end) - area.first.0.max(first)).sum();
+    (frames, areas.min_by_key(|area| area.first).map_or(DomainId(0), |area| area.domain))
+}
+
 /// The initial value of a state word: free where there is memory.
-fn first_word(config: &Config<'_>, base: u64, word: usize) -> Word {
-    let first = base + word as u64 * u64::from(FRAMES_PER_WORD);
+fn first_word(config: &Config<'_>, base: u64, block: Block, word: u32) -> Word {
+    let first = base + u64::from(block.first()) + u64::from(word * FRAMES_PER_WORD);
     let mut state = Word::CLOSED.0;
     for area in config.memory {
         let from = area.first.0.max(first);
@@ -104,64 +127,121 @@ fn first_word(config: &Config<'_>, base: u64, word: usize) -> Word {
     Word(state)
 }
 
-/// The domain of a block: that of its lowest frame. For a block in a hole it is 0; nobody asks for it.
-fn first_domain(config: &Config<'_>, base: u64, block: usize) -> DomainId {
-    let first = base + block as u64 * HUGE_FRAMES;
-    let areas = config.memory.iter().filter(|area| area.first.0 < first + HUGE_FRAMES && first < area.end());
-    areas.min_by_key(|area| area.first).map_or(DomainId(0), |area| area.domain)
+/// The initial states of blocks. They are asked for in ascending order, so each area is looked at once, and at its ends.
+struct FirstStates<'a> {
+    config: &'a Config<'a>,
+    base: u64,
+    /// The state of the blocks up to here.
+    current: BlockState,
+    until: u64,
 }
 
-/// Carves the arrays, and fills them with the initial state of memory: all of it free.
-pub(crate) fn build<'m>(config: &Config<'_>, memory: &'m mut [MaybeUninit<u8>]) -> Result<Pool<'m>, ConfigError> {
+impl FirstStates<'_> {
+    fn of(&mut self, block: u64) -> BlockState {
+        if block >= self.until {
+            self.find(block);
+        }
+        self.current
+    }
+
+    /// Sets the state of this block, and how many blocks after it have the same.
+    #[cold]
+    fn find(&mut self, block: u64) {
+        let first = self.base + block * HUGE_FRAMES;
+        let (frames, domain) = content(self.config, self.base, block);
+        let areas = self.config.memory.iter();
+        // The end of the area that contains all of the block, or the beginning of the next area.
+        let end = match frames {
+            HUGE_FRAMES => areas.filter(|area| area.first.0 <= first && first < area.end()).map(MemoryArea::end).max(),
+            0 => areas.map(|area| area.first.0).filter(|begin| *begin > first).min(),
+            _ => None,
+        };
+        let blocks = end.map_or(0, |end| end.saturating_sub(first) / HUGE_FRAMES);
+        self.until = block + blocks.max(1);
+        self.current = match frames {
+            0 => BlockState::ABSENT,
+            HUGE_FRAMES => BlockState::whole(domain),
+            _ => BlockState::partial(domain),
+        };
+    }
+}
+
+/// Where a domain's memory lies, and how many frames it has. Reads the blocks at the ends of each area one by one.
+fn domain_of(config: &Config<'_>, base: u64, domain: usize) -> (Extent, u64) {
+    let (mut extent, mut frames) = (Extent::NOTHING, 0);
+    let id = |domain: DomainId| usize::from(domain.0);
+    for (index, area) in config.memory.iter().enumerate() {
+        let (first, last) = ((area.first.0 - base) / HUGE_FRAMES, (area.end() - 1 - base) / HUGE_FRAMES);
+        let is_end = |block: u64, area: &MemoryArea| {
+            [area.first.0, area.end() - 1].iter().any(|frame| (frame - base) / HUGE_FRAMES == block)
+        };
+        for block in [Some(first), (last > first).then_some(last)].into_iter().flatten() {
+            let (count, owner) = content(config, base, block);
+            // Areas may share a block: it is counted with the first of them.
+            if id(owner) == domain && !config.memory.iter().take(index).any(|area| is_end(block, area)) {
+                extent.add(block as u32);
+                frames += count;
+            }
+        }
+        if id(area.domain) == domain && last > first + 1 {
+            extent.add(first as u32 + 1);
+            extent.add(last as u32 - 1);
+            frames += (last - first - 1) * HUGE_FRAMES;
+        }
+    }
+    (extent, frames)
+}
+
+/// Carves the arrays, and fills them with the initial state of memory: all of it free. State words are made only for
+/// blocks that lie partly in holes.
+pub(crate) fn build<'m>(config: &Config<'_>, memory: &'m mut [MaybeUninit<u8>]) -> Result<Layers<'m>, ConfigError> {
     let span = config.span()?;
     let lengths = Lengths::of(config, span);
     let mut carver = Carver { rest: memory };
-    let states = carver.carve(lengths.states, |word| StateWord::new(first_word(config, span.base, word)))?;
-    let free = |block: usize| -> u32 {
-        let words = states.iter().skip(block * WORDS_PER_BLOCK as usize).take(WORDS_PER_BLOCK as usize);
-        words.map(|word| word.load().free().count_ones()).sum()
+    let words = Words(carver.carve_unmade(lengths.states)?);
+    let mut first_states = FirstStates { config, base: span.base, current: BlockState::ABSENT, until: 0 };
+    let blocks = carver.carve(lengths.blocks, |block| BlockWord::new(first_states.of(block as u64)))?;
+    let bits_of = |word: usize, such: fn(BlockState) -> bool| {
+        let blocks = blocks.iter().skip(word * 64).take(64).zip(0..);
+        blocks.fold(0, |bits, (block, place): (&BlockWord, u32)| bits | u64::from(such(block.glance())) << place)
     };
-    let blocks = carver.carve(lengths.blocks, |block| {
-        BlockWord::new(first_domain(config, span.base, block), free(block) < FRAMES_PER_BLOCK)
-    })?;
-    let mut bits = |such: fn(u32) -> bool| {
-        carver.carve(lengths.index, |word| {
-            let blocks = (word * 64..lengths.blocks.min(word * 64 + 64)).filter(|&block| such(free(block)));
-            AtomicU64::new(blocks.fold(0, |bits, block| bits | 1 << (block % 64)))
-        })
-    };
-    let open = bits(|free| free > 0 && free < FRAMES_PER_BLOCK)?;
-    let whole = bits(|free| free == FRAMES_PER_BLOCK)?;
-    let of_domain = |domain: usize| {
-        let blocks = blocks.iter().enumerate();
-        blocks.filter(move |(_, word)| usize::from(word.glance().domain().0) == domain).map(|(block, _)| block)
-    };
-    let extents = carver.carve(lengths.domains, |domain| {
-        let mut extent = Extent::NOTHING;
-        of_domain(domain).filter(|&block| free(block) > 0).for_each(|block| extent.add(block as u32));
-        extent
-    })?;
+    let is_partial = |state: BlockState| state.is_opened();
+    let open = carver.carve(lengths.index, |word| AtomicU64::new(bits_of(word, is_partial)))?;
+    let whole = carver.carve(lengths.index, |word| AtomicU64::new(bits_of(word, BlockState::is_whole)))?;
+    for area in config.memory {
+        for block in [(area.first.0 - span.base) / HUGE_FRAMES, (area.end() - 1 - span.base) / HUGE_FRAMES] {
+            let block = Block(block as u32);
+            if blocks.get(block.0 as usize).is_some_and(|word| word.glance().is_opened()) {
+                // SAFETY: 1. Nobody else has the metadata yet. 2. If areas share the block, its words are made again, with
+                // the same values, and nobody has a reference to them.
+                unsafe { words.make(block, |word| first_word(config, span.base, block, word)) };
+            }
+        }
+    }
     let caches = carver.carve(lengths.caches, |cpu| {
         let domain = config.cpus.get(cpu).copied().unwrap_or(DomainId(0));
-        let extent = extents.get(usize::from(domain.0)).copied().unwrap_or(Extent::NOTHING);
+        let (extent, _) = domain_of(config, span.base, usize::from(domain.0));
         Cache::new(domain, share_of(config, cpu, domain, extent), config.policy.stock_most)
     })?;
     let domains = carver.carve(lengths.domains, |domain| {
+        let (extent, frames) = domain_of(config, span.base, domain);
         let marks = config.marks.get(domain).copied().unwrap_or_default();
-        Domain::new(of_domain(domain).map(|block| i64::from(free(block))).sum(), marks, config.cpus.len())
+        Domain::new(extent, frames, marks, config.cpus.len())
     })?;
-    let zeroed = carver.carve(lengths.zeroed, |_| AtomicU32::new(0))?;
-    Ok(Pool {
+    let slots = carver.carve(lengths.zeroed, |_| AtomicU32::new(0))?;
+    let range = RangeLayer {
         base: span.base,
         span: span.blocks * FRAMES_PER_BLOCK,
-        policy: config.policy,
-        states,
+        words,
         blocks,
         open: Index(open),
         whole: Index(whole),
+    };
+    Ok(Layers {
+        policy: config.policy,
         caches,
-        extents,
-        domains,
-        zeroed,
+        domains: Domains(domains),
+        zeroed: Zeroed { slots, each: config.policy.zeroed_most as usize },
+        range,
     })
 }

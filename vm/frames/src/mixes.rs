@@ -8,6 +8,7 @@ use crate::cpu::FixedCpu;
 use crate::error::{GetError, PutError};
 use crate::frame::{FrameNumber, HUGE_FRAMES, RangeRequest};
 use crate::frames::Frames;
+use crate::pressure::Urgency;
 use core::mem::MaybeUninit;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -67,13 +68,17 @@ fn step(cpu: &Frames<'_, FixedCpu>, users: &Users, random: &mut SmallRng) {
                 (0..40).map_while(|_| give(users, random, |count| count == 1)).map(|(frame, _)| frame).collect();
             assert_eq!(cpu.put_batch(&batch), Ok(()));
         }
-        8 => match cpu.get_huge() {
+        8 => match if random.random() { cpu.get_huge() } else { cpu.try_get_huge(Urgency::Normal) } {
             Ok(first) => take(users, first, HUGE_FRAMES),
-            Err(error) => assert_eq!(error, GetError::Exhausted),
+            Err(error) => assert!(matches!(error, GetError::Exhausted | GetError::NotAtHand)),
         },
         9 => {
             if let Some((first, _)) = give(users, random, |count| count == HUGE_FRAMES) {
                 assert_eq!(cpu.put(FrameNumber(first.0 + 1)), Err(PutError::WrongOrder));
+                if random.random() {
+                    assert_eq!(cpu.split_huge(first), Ok(()));
+                    assert_eq!(cpu.join_huge(first), Ok(()));
+                }
                 assert_eq!(cpu.put_huge(first), Ok(()));
             }
         }

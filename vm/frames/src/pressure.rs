@@ -6,10 +6,10 @@
 //! plus its own account is a number of free frames that are surely there, without a look at the other CPUs' accounts. The
 //! exact number, for which all accounts are read, is needed only if that is below a watermark.
 
-use crate::config::{DomainId, Watermarks};
+use crate::config::DomainId;
 use crate::counters::Event;
 use crate::domain::Domain;
-use crate::pool::{Local, Pool};
+use crate::layers::{Layers, Local};
 use crate::stock::MAGAZINE;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -34,28 +34,11 @@ pub trait LowMemory: Sync {
 }
 
 // Orderings: all relaxed. The counts are figures only; no claim on a frame depends on them.
-impl<'m> Pool<'m> {
-    pub(crate) fn domain_ids(&self) -> impl Iterator<Item = DomainId> + use<> {
-        (0..self.domains.len() as u8).map(DomainId)
-    }
-
-    fn domain(&self, domain: DomainId) -> Option<&'m Domain> {
-        self.domains.get(usize::from(domain.0))
-    }
-
-    fn marks(&self, domain: DomainId) -> Watermarks {
-        self.domain(domain).map(Domain::marks).unwrap_or_default()
-    }
-
-    /// Whether any domain has a min watermark.
-    pub(crate) fn has_min(&self) -> bool {
-        self.domains.iter().any(|domain| domain.marks().min > 0)
-    }
-
+impl<'m> Layers<'m> {
     /// The number of free frames of a domain in the range layer has changed.
     #[inline(always)]
     pub(crate) fn note_free(&self, local: &Local<'m>, domain: DomainId, change: i64) {
-        let Some(count) = self.domain(domain) else { return };
+        let Some(count) = self.domains.get(domain) else { return };
         let account = local.cache.account(domain) + change;
         if (0..=count.account_most()).contains(&account) {
             local.cache.set_account(domain, account);
@@ -67,7 +50,7 @@ impl<'m> Pool<'m> {
     /// An account has run empty or become too large.
     #[cold]
     fn settle(&self, local: &Local<'m>, domain: DomainId, account: i64) {
-        let Some(count) = self.domain(domain) else { return };
+        let Some(count) = self.domains.get(domain) else { return };
         let left = if account < 0 { count.withdraw(-account) } else { count.deposit(account) };
         local.cache.set_account(domain, left);
         local.count(Event::Settled, 1);
@@ -76,14 +59,14 @@ impl<'m> Pool<'m> {
 
     /// Free frames of a domain. Exact while no call is under way.
     pub(crate) fn free_in(&self, domain: DomainId) -> u64 {
-        let least = self.domain(domain).map_or(0, Domain::least);
+        let least = self.domains.get(domain).map_or(0, Domain::least);
         let accounts: i64 = self.caches.iter().map(|cache| cache.account(domain)).sum();
         u64::try_from(least + accounts).unwrap_or(0)
     }
 
     /// Free frames of a domain: exact if there are fewer than `mark`, else a number of at least `mark`.
     fn free_near(&self, local: &Local<'m>, domain: DomainId, mark: u64) -> u64 {
-        let least = self.domain(domain).map_or(0, Domain::least) + local.cache.account(domain);
+        let least = self.domains.get(domain).map_or(0, Domain::least) + local.cache.account(domain);
         match u64::try_from(least) {
             Ok(least) if least >= mark => least,
             _ => self.free_in(domain),
@@ -93,7 +76,7 @@ impl<'m> Pool<'m> {
     /// How many frames of a domain a caller with this urgency may take, if it wants `wanted`. Exact if the answer is
     /// smaller.
     pub(crate) fn allowance(&self, local: &Local<'m>, domain: DomainId, urgency: Urgency, wanted: u64) -> u64 {
-        let min = self.marks(domain).min;
+        let min = self.domains.marks(domain).min;
         if min == 0 || urgency == Urgency::Reserve {
             return u64::MAX;
         }
@@ -110,8 +93,8 @@ impl<'m> Pool<'m> {
 
     /// Notes when a domain falls below its low watermark, and when it reaches it again.
     fn watch(&self, local: &Local<'m>, domain: DomainId) {
-        let low = self.marks(domain).low;
-        let Some(state) = self.domain(domain).filter(|_| low > 0) else { return };
+        let low = self.domains.marks(domain).low;
+        let Some(state) = self.domains.get(domain).filter(|_| low > 0) else { return };
         let is_below = self.free_near(local, domain, low) < low;
         if is_below != state.below_low.load(Relaxed) && state.below_low.swap(is_below, Relaxed) != is_below && is_below
         {

@@ -1,8 +1,8 @@
 //! The range layer: the free frames of all memory, shared by all CPUs without a lock.
 //!
 //! A CPU reserves a block and parks its free frames word by word. After the last word it leaves the block and reserves
-//! another. Each block that is not reserved and has free frames has a bit in an index. A handshake of two writes and
-//! two reads, all sequentially consistent, ensures this:
+//! another. Each block that is not reserved and has free frames has a bit in an index: `whole` if it is free as a whole,
+//! else `open`. A handshake of two writes and two reads, all sequentially consistent, ensures this:
 //!
 //! - A CPU that frees a frame writes the frame's word, then reads the block's word. If the block is not reserved, this
 //!   CPU sets the bit.
@@ -10,7 +10,8 @@
 //!   bit.
 //!
 //! In the single order of these four operations, either the CPU that frees sees that the block was left, or the CPU
-//! that leaves sees the free frame. Bits of blocks without free frames do occur; following one costs a check.
+//! that leaves sees the free frame. Putting a huge frame is such a step too: it writes the block's word, then sets the
+//! bit. Bits of blocks without free frames do occur; following one costs a check.
 //!
 //! Refusals: a CPU that removes a bit then tries to reserve the block. If another CPU holds the block, the first CPU
 //! gives up, and relies on the holder to set the bit when it leaves. The holder writes the block's word, then reads the
@@ -18,283 +19,253 @@
 //! removes it has then not synchronised with the holder. That is why its read of the block's word is sequentially
 //! consistent too: in the single order, either the holder reads the bit after its removal, and sets it again; or it read
 //! the bit before, and then it has left the block before, and the removing CPU sees that.
+//!
+//! This layer knows no caches and no counts. What its steps freed it returns as [`Freed`], for the layers above.
 
+use crate::block::{BlockState, BlockWord};
 use crate::config::DomainId;
-use crate::counters::Event;
-use crate::error::GetError;
-use crate::pool::{Local, Pool};
-use crate::pressure::Urgency;
+use crate::error::PutError;
+use crate::frame::{Block, FrameNumber, Offset};
+use crate::index::Index;
 use crate::primitive::order_for_loom;
-use crate::state::{ALL_LANES, FRAMES_PER_BLOCK, FRAMES_PER_WORD, Lanes, Offset, Word, lane_of, word_of};
-use crate::stock::MAGAZINE;
-use core::ops::Range;
+use crate::state::{FRAMES_PER_BLOCK, FRAMES_PER_WORD, Lanes, State, StateWord, Word, lane_of, word_of};
+use crate::words::Words;
 
-/// A block of another CPU with at least this many free frames (a quarter) is preferred to a whole block of this CPU's
-/// share. With fewer, the frames that its last home still has out would all come back as foreign frames, for little
-/// gain.
-const WORTH_TAKING_OVER: u32 = FRAMES_PER_BLOCK / 4;
-/// Number of partly free blocks that are searched for the fullest one at each reservation, so that emptier ones can
-/// become whole. More would keep slightly more memory whole, at two cache lines each.
-const LOOKS: usize = 32;
-/// A refill that has this many frames stops searching.
-const ENOUGH: u32 = MAGAZINE as u32 / 2;
-
-/// Which blocks to look for.
+/// Fields: all \[I] immutable references. All mutable data lies on lines of the metadata and is changed by atomic steps.
 #[derive(Debug, Clone, Copy)]
-enum Look {
-    /// Partly free: some frames free, not all.
-    Open,
-    /// Partly free, with at least a quarter of the frames free.
-    Roomy,
-    /// Whole: all frames free.
-    Whole,
+pub(crate) struct RangeLayer<'m> {
+    /// Number of the lowest frame.
+    pub(crate) base: u64,
+    /// Frames from there on, including holes.
+    pub(crate) span: u32,
+    pub(crate) words: Words<'m>,
+    pub(crate) blocks: &'m [BlockWord],
+    /// Partly free blocks that nobody has reserved.
+    pub(crate) open: Index<'m>,
+    /// Blocks that are free as a whole and that nobody has reserved.
+    pub(crate) whole: Index<'m>,
 }
 
-impl<'m> Pool<'m> {
-    /// Fills the current magazine, which is empty, with at least one frame from the range layer.
-    pub(crate) fn refill(&self, local: &Local<'m>, urgency: Urgency) -> Result<(), GetError> {
-        if self.refill_from_blocks(local, urgency) {
-            return Ok(());
-        }
-        // Before giving up: the other CPUs' stocks, and the zeroed frames.
-        self.drain_stocks(local);
-        self.drain_zeroed(local);
-        self.refill_from_anywhere(local, urgency)
+/// Frames that a step has made free, for the layers above to account for.
+#[derive(Debug, Clone, Copy)]
+#[must_use]
+pub(crate) struct Freed {
+    pub(crate) block: Block,
+    /// The word of the block that they are in.
+    pub(crate) word: u32,
+    pub(crate) domain: DomainId,
+    pub(crate) count: u32,
+    pub(crate) is_reserved: bool,
+}
+
+impl<'m> RangeLayer<'m> {
+    #[inline(always)]
+    pub(crate) fn offset(&self, frame: FrameNumber) -> Option<Offset> {
+        let offset = frame.0.wrapping_sub(self.base);
+        (offset < u64::from(self.span)).then_some(offset as Offset)
     }
 
-    /// As `refill`, but neither drains caches nor scans all memory. Returns false if it found nothing.
-    pub(crate) fn refill_from_blocks(&self, local: &Local<'m>, urgency: Urgency) -> bool {
-        local.count(Event::Refill, 1);
-        local.cache.note_refill(self.policy.stock_most);
-        loop {
-            if let Some((block, words)) = local.cache.reservation() {
-                if self.park_from(local, block, words, urgency) > 0 {
-                    return true;
-                }
-                local.cache.set_reservation(None);
-                self.leave(block);
-            }
-            let Some(block) = self.find_another(local, urgency) else { return false };
-            local.count(Event::Reservation, 1);
-            local.cache.set_reservation(Some(block));
+    #[inline(always)]
+    pub(crate) fn number(&self, offset: Offset) -> FrameNumber {
+        FrameNumber(self.base + u64::from(offset))
+    }
+
+    #[inline(always)]
+    pub(crate) fn block(&self, block: Block) -> Option<&'m BlockWord> {
+        self.blocks.get(block.0 as usize)
+    }
+
+    /// The words of a block; none if the block was never opened.
+    #[inline]
+    pub(crate) fn words(&self, block: Block) -> &'m [StateWord] {
+        match self.block(block) {
+            // SAFETY: the CPU that set the bit has made the words before, and we have read what it wrote.
+            Some(word) if word.load().is_opened() => unsafe { self.words.of(block) },
+            _ => &[],
         }
     }
 
-    /// Parks free frames of a reserved block's words in the current magazine. Returns how many.
-    fn park_from(&self, local: &Local<'m>, block: u32, words: Range<u32>, urgency: Urgency) -> u32 {
-        let Some(domain) = self.blocks.get(block as usize).map(|word| word.glance().domain()) else { return 0 };
-        let most = self.refill_most(local, domain, urgency);
-        let mut got = 0;
-        for (index, word) in self.words(block).iter().enumerate().take(words.end as usize).skip(words.start as usize) {
-            if got >= ENOUGH.min(most) {
-                break;
-            }
-            let lanes = word.park_free(ALL_LANES, most - got);
-            got += self.push_lanes(local, block * FRAMES_PER_BLOCK + index as u32 * FRAMES_PER_WORD, lanes);
-            // A word that may have more free frames is read again next time.
-            local.cache.set_cursor(index as u32 + u32::from(got < most));
-        }
-        self.note_parked(local, domain, got);
-        got
+    /// The word of a frame; none if its block was never opened.
+    #[inline]
+    pub(crate) fn word(&self, offset: Offset) -> Option<&'m StateWord> {
+        self.words(Block::of(offset)).get(word_of(offset % FRAMES_PER_BLOCK))
     }
 
-    /// Pushes parked frames of the word that begins at `first`, so that the lowest is popped first. Returns how many.
-    fn push_lanes(&self, local: &Local<'m>, first: Offset, lanes: Lanes) -> u32 {
-        let mut rest = lanes;
-        while rest != 0 {
-            let highest = 63 - rest.leading_zeros();
-            local.cache.push(first + highest / 2);
-            rest &= !(1 << highest);
+    /// parked → taken.
+    ///
+    /// # Safety
+    /// The caller holds the frame: it has parked it, or was handed it by a CPU that has.
+    #[inline(always)]
+    pub(crate) unsafe fn take_parked(&self, offset: Offset) {
+        // SAFETY: whoever parked the frame has read or made its word before.
+        if let Some(word) = unsafe { self.words.word(offset) } {
+            word.take_parked(lane_of(offset));
         }
-        lanes.count_ones()
     }
 
-    /// Accounts for frames that a refill has parked.
-    fn note_parked(&self, local: &Local<'m>, domain: DomainId, count: u32) {
-        if count > 0 {
-            let event = if domain == local.cache.domain { Event::LocalFrame } else { Event::RemoteFrame };
-            local.count(event, u64::from(count));
-            self.note_free(local, domain, -i64::from(count));
+    /// taken → parked, for a frame of a block whose home is the calling CPU. Returns the state that the frame is in
+    /// otherwise.
+    ///
+    /// # Safety
+    /// The block's home is the calling CPU.
+    #[inline(always)]
+    pub(crate) unsafe fn park_taken(&self, offset: Offset) -> Result<(), State> {
+        // SAFETY: this CPU became the home when it reserved the block, and made its words then, if nobody had before.
+        unsafe { self.words.word(offset) }.map_or(Err(State::Closed), |word| word.park_taken(lane_of(offset)))
+    }
+
+    /// Reserves a block after its bit was found: removes the bit, and opens the block if it is whole. Returns false if
+    /// another CPU was faster.
+    pub(crate) fn reserve(&self, block: Block, cpu: u32) -> bool {
+        let (open, whole) = (self.open.remove(block), self.whole.remove(block));
+        order_for_loom();
+        let Some(before) = self.block(block).filter(|_| open || whole).and_then(|word| word.reserve(cpu)) else {
+            return false;
+        };
+        if before.is_whole() {
+            self.open_words(block, before, Word(0), StateWord::reopen);
         }
+        true
     }
 
     /// Ends the reservation of a block. Its holder no longer refers to it.
-    pub(crate) fn leave(&self, block: u32) {
-        if let Some(word) = self.blocks.get(block as usize) {
+    pub(crate) fn leave(&self, block: Block) {
+        if let Some(word) = self.block(block) {
             word.leave();
             order_for_loom();
             self.publish(block);
         }
     }
 
-    /// Reserves a block with free frames: from this CPU's share, then its domain, then the other domains.
-    fn find_another(&self, local: &Local<'m>, urgency: Urgency) -> Option<u32> {
-        let own = local.cache.domain;
-        let share = local.cache.share.0..local.cache.share.1;
-        let all = |domain: DomainId| self.extents.get(usize::from(domain.0)).map_or(0..0, |extent| extent.blocks());
-        if self.allowance(local, own, urgency, MAGAZINE as u64) > 0 {
-            let found = self
-                .reserve_one(local, own, share.clone(), Look::Open)
-                .or_else(|| self.reserve_one(local, own, all(own), Look::Roomy))
-                .or_else(|| self.reserve_one(local, own, share, Look::Whole))
-                .or_else(|| self.reserve_one(local, own, all(own), Look::Whole))
-                .or_else(|| self.reserve_one(local, own, all(own), Look::Open));
-            if found.is_some() {
-                return found;
-            }
-        }
-        self.others(own).filter(|domain| self.allowance(local, *domain, urgency, MAGAZINE as u64) > 0).find_map(
-            |domain| {
-                self.reserve_one(local, domain, all(domain), Look::Open)
-                    .or_else(|| self.reserve_one(local, domain, all(domain), Look::Whole))
-            },
-        )
-    }
-
-    /// All domains but `own`, starting with the one after it.
-    pub(crate) fn others(&self, own: DomainId) -> impl Iterator<Item = DomainId> + use<> {
-        let count = self.domains.len() as u8;
-        (own.0 + 1..count).chain(0..own.0.min(count)).map(DomainId)
-    }
-
-    /// Reserves a block of a domain: the fullest of some partly free ones, or the lowest whole one.
-    fn reserve_one(&self, local: &Local<'m>, domain: DomainId, within: Range<u32>, look: Look) -> Option<u32> {
-        loop {
-            let block = match look {
-                Look::Open | Look::Roomy => self.fullest(domain, within.clone(), look)?,
-                Look::Whole => self.candidates(domain, within.clone(), look).next()?,
-            };
-            if self.reserve(local, block) {
-                return Some(block);
+    /// Gives the words of a block a value. The caller has cleared the bit for whole or huge, and `before` is the block's
+    /// state before that, so all words are closed or not made yet.
+    pub(crate) fn open_words(&self, block: Block, before: BlockState, first: Word, again: fn(&StateWord)) {
+        if before.is_opened() {
+            self.words(block).iter().for_each(again);
+        } else {
+            // SAFETY: 1. The block was never opened, and this CPU alone has cleared the bit. 2. Nobody accesses the words
+            // before the block is noted as opened.
+            unsafe { self.words.make(block, |_| first) };
+            if let Some(word) = self.block(block) {
+                word.note_opened();
             }
         }
     }
 
-    fn candidates(&self, domain: DomainId, within: Range<u32>, look: Look) -> impl Iterator<Item = u32> {
-        let mut from = within.start;
-        core::iter::from_fn(move || {
-            let block = match look {
-                Look::Open | Look::Roomy => self.open.first(from..within.end, Some(self.whole)),
-                Look::Whole => self.whole.first(from..within.end, None),
-            }?;
-            from = block + 1;
-            Some(block)
-        })
-        .filter(move |&block| self.blocks.get(block as usize).is_some_and(|word| word.glance().domain() == domain))
-    }
-
-    fn fullest(&self, domain: DomainId, within: Range<u32>, look: Look) -> Option<u32> {
-        let least = if matches!(look, Look::Roomy) { WORTH_TAKING_OVER } else { 0 };
-        self.candidates(domain, within, look)
-            .take(LOOKS)
-            .map(|block| (self.free_in_block(block), block))
-            .filter(|&(free, _)| free >= least)
-            .min()
-            .map(|(_, block)| block)
-    }
-
-    fn free_in_block(&self, block: u32) -> u32 {
-        self.words(block).iter().map(|word| word.load().free().count_ones()).sum()
-    }
-
-    /// Follows a block's bit: removes it, and reserves the block unless another CPU was faster.
-    fn reserve(&self, local: &Local<'m>, block: u32) -> bool {
-        let (open, whole) = (self.open.remove(block), self.whole.remove(block));
-        order_for_loom();
-        (open || whole) && self.blocks.get(block as usize).is_some_and(|word| word.reserve(local.number))
-    }
-
-    /// Last resort: takes free frames wherever they are, even from blocks that other CPUs have reserved.
-    fn refill_from_anywhere(&self, local: &Local<'m>, urgency: Urgency) -> Result<(), GetError> {
-        local.count(Event::Scan, 1);
-        let mut kept = false;
-        let own = |is_own: bool| move |domain: DomainId| (domain == local.cache.domain) == is_own;
-        for (block, domain) in self.blocks_of(own(true)).chain(self.blocks_of(own(false))) {
-            if self.free_in_block(block) == 0 {
-                continue;
-            }
-            if self.allowance(local, domain, urgency, MAGAZINE as u64) == 0 {
-                kept = true;
-            } else if self.park_anywhere(local, block, domain, urgency) > 0 {
-                return Ok(());
-            }
+    /// Makes the frames of a whole block available in its words, though nobody reserves the block. The caller publishes
+    /// the block afterwards. Returns false if the block is not whole.
+    pub(crate) fn break_whole(&self, block: Block) -> bool {
+        let before = self.block(block).and_then(BlockWord::break_whole);
+        if let Some(before) = before {
+            self.open_words(block, before, Word(0), StateWord::reopen);
         }
-        Err(if kept { GetError::AtMinimum } else { GetError::Exhausted })
+        before.is_some()
     }
 
-    /// Blocks of the domains that `such` selects, with their domain.
-    pub(crate) fn blocks_of(&self, such: impl Fn(DomainId) -> bool) -> impl Iterator<Item = (u32, DomainId)> {
-        (0..).zip(self.blocks.iter().map(|word| word.glance().domain())).filter(move |(_, domain)| such(*domain))
-    }
-
-    fn park_anywhere(&self, local: &Local<'m>, block: u32, domain: DomainId, urgency: Urgency) -> u32 {
-        let most = self.refill_most(local, domain, urgency);
-        let mut got = 0;
-        for (word, first) in
-            self.words(block).iter().zip((block * FRAMES_PER_BLOCK..).step_by(FRAMES_PER_WORD as usize))
-        {
-            let lanes = word.park_free(ALL_LANES, most - got);
-            got += self.push_lanes(local, first, lanes);
-            if got == most {
-                break;
-            }
+    pub(crate) fn free_in_block(&self, block: Block) -> u32 {
+        match self.block(block).map(BlockWord::load) {
+            Some(state) if state.is_whole() => FRAMES_PER_BLOCK,
+            _ => self.words(block).iter().map(|word| word.load().free().count_ones()).sum(),
         }
-        self.note_parked(local, domain, got);
-        got
     }
 
     /// Frees parked frames that the caller holds, with one step for all frames of a word.
-    pub(crate) fn free_parked(&self, local: &Local<'m>, frames: &[Offset]) {
-        each_word(frames, |first, lanes| {
-            if let Some(word) = self.state_word(first) {
-                let after = word.free_parked(lanes);
-                self.note_freed(local, first, after, lanes.count_ones());
-            }
-        });
+    pub(crate) fn free_parked(&self, frames: &[Offset], mut account: impl FnMut(Freed)) {
+        each_word(frames, |first, lanes| self.free_parked_lanes(first, lanes).into_iter().for_each(&mut account));
     }
 
-    /// Frames of a word were freed: accounts for them, and sets the block's bit if needed. `after`: the word's state
-    /// after that.
+    /// Frees parked frames of the word of `first`. The caller holds them.
+    pub(crate) fn free_parked_lanes(&self, first: Offset, lanes: Lanes) -> Option<Freed> {
+        // SAFETY: as in `take_parked`.
+        let after = unsafe { self.words.word(first) }?.free_parked(lanes);
+        self.freed(first, after, lanes.count_ones())
+    }
+
+    /// taken → free, for those frames of the word of `first` that are taken. Returns the previous word (closed, if there
+    /// is none), which frames were freed, and what to account for.
     #[inline]
-    pub(crate) fn note_freed(&self, local: &Local<'m>, first: Offset, after: Word, count: u32) {
-        let block = first / FRAMES_PER_BLOCK;
-        let Some(word) = self.blocks.get(block as usize) else { return };
+    pub(crate) fn free_taken(&self, first: Offset, lanes: Lanes) -> (Word, Lanes, Option<Freed>) {
+        let Some(word) = self.word(first) else { return (Word::CLOSED, 0, None) };
+        let (before, freed) = word.free_taken(lanes);
+        if freed == 0 {
+            return (before, 0, None);
+        }
+        (before, freed, self.freed(first, Word(before.0 ^ freed), freed.count_ones()))
+    }
+
+    /// Frames of a word were freed: sets the block's bit if needed. `after`: the word's state after that.
+    #[inline]
+    fn freed(&self, first: Offset, after: Word, count: u32) -> Option<Freed> {
+        let block = Block::of(first);
+        let word = self.block(block)?;
         order_for_loom();
         let seen = word.load();
-        self.note_free(local, seen.domain(), i64::from(count));
-        if seen.is_reserved() {
-            local.cache.turn_back(block, first % FRAMES_PER_BLOCK / FRAMES_PER_WORD);
-        } else if after.is_all_free() {
-            self.publish(block);
-        } else {
-            self.open.insert(block);
+        if !seen.is_reserved() {
+            if after.is_all_free() {
+                self.publish(block);
+            } else {
+                self.open.insert(block);
+            }
         }
+        let word = first % FRAMES_PER_BLOCK / FRAMES_PER_WORD;
+        Some(Freed { block, word, domain: seen.domain(), count, is_reserved: seen.is_reserved() })
     }
 
-    /// Sets an unreserved block's bits. Call it after every step that may have changed them.
+    /// Sets an unreserved block's bit, and makes the block whole if all its frames are free. Call it after every step
+    /// that may have changed that.
     #[inline(never)]
-    pub(crate) fn publish(&self, block: u32) {
-        if self.blocks.get(block as usize).is_none_or(|word| word.load().is_reserved()) {
-            return;
-        }
+    pub(crate) fn publish(&self, block: Block) {
+        let Some(word) = self.block(block) else { return };
         loop {
-            let (mut any, mut all) = (false, true);
+            let state = word.load();
+            if state.is_reserved() || state.is_huge() {
+                return;
+            }
+            if state.is_whole() {
+                return self.whole.insert(block);
+            }
+            let (mut any, mut all) = (false, !state.is_holed());
             for word in self.words(block) {
                 let word = word.load();
                 any |= word.free() != 0;
                 all &= word.is_all_free();
             }
-            if all {
-                return self.whole.insert(block);
-            }
-            if any {
-                self.open.insert(block);
-            }
-            // The block may have become whole meanwhile, and another CPU may have set its bit. We have then just
-            // removed that bit, so check again.
-            if !self.whole.remove(block) {
+            if !any {
                 return;
             }
+            if !all {
+                return self.open.insert(block);
+            }
+            if self.close(block) {
+                word.make_whole();
+                order_for_loom();
+            }
+        }
+    }
+
+    /// Closes all words of a block, each from all free, or none. If several CPUs try at once, only the one that closes
+    /// the first word goes on.
+    pub(crate) fn close(&self, block: Block) -> bool {
+        let words = self.words(block);
+        let closed = words.iter().take_while(|word| word.close()).count();
+        if closed == words.len() {
+            return closed > 0;
+        }
+        words.iter().take(closed).for_each(StateWord::reopen);
+        order_for_loom();
+        false
+    }
+
+    /// Why a frame in this state can't be put alone.
+    #[cold]
+    pub(crate) fn refusal(&self, offset: Offset, state: State) -> PutError {
+        match (self.block(Block::of(offset)).map(BlockWord::load), state) {
+            (Some(block), State::Closed) if block.is_huge() => PutError::WrongOrder,
+            // Free as a whole, or part of a huge frame that is just being got, or put.
+            (Some(block), State::Closed) if !block.is_holed() => PutError::AlreadyFree,
+            (_, State::Closed) => PutError::Absent,
+            // Taken: another has taken it since, so it was free when we looked.
+            (_, State::Free | State::Parked | State::Taken) => PutError::AlreadyFree,
         }
     }
 }
@@ -322,7 +293,10 @@ pub(crate) fn each_word(frames: &[Offset], mut each: impl FnMut(Offset, Lanes)) 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
-    use crate::{Config, FixedCpu, FrameNumber, Frames, MemoryArea, Policy};
+    use crate::counters::Event;
+    use crate::pressure::Urgency;
+    use crate::search::Search;
+    use crate::{Config, FixedCpu, Frames, MemoryArea, Policy};
     use core::mem::MaybeUninit;
     use std::vec;
 
@@ -342,10 +316,10 @@ mod tests {
         let one = Frames::new(&config, &mut metadata, cpu(0)).unwrap();
         let two = one.on(cpu(1));
         one.get().unwrap();
-        one.inside(|pool, _| pool.open.insert(0));
+        one.inside(|layers, _| layers.range.open.insert(Block(0)));
         std::thread::scope(|scope| {
             scope.spawn(move || {
-                two.inside(|pool, local| pool.refill_from_blocks(local, Urgency::Normal));
+                two.inside(|layers, local| layers.refill(local, Urgency::Normal, &mut Search::default()));
                 two.drain_own();
             });
             one.drain_own();

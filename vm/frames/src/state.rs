@@ -15,6 +15,7 @@
 //! between them. Steps that make frames free, or park free ones, are sequentially consistent, as the handshake with a
 //! block's reservation requires (see `range_layer`).
 
+use crate::frame::Offset;
 use crate::primitive::AtomicU64;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 
@@ -29,8 +30,6 @@ pub(crate) const WORDS_PER_BLOCK: u32 = 2;
 /// Number of frames of a block. A huge frame is a whole block.
 pub(crate) const FRAMES_PER_BLOCK: u32 = FRAMES_PER_WORD * WORDS_PER_BLOCK;
 
-/// A frame's distance from the lowest one.
-pub(crate) type Offset = u32;
 /// A set of frames of a word: the lower bit of each frame's pair of bits.
 pub(crate) type Lanes = u64;
 
@@ -216,14 +215,26 @@ impl StateWord {
 
     /// free → closed, the whole word or nothing.
     pub(crate) fn close(&self) -> bool {
-        // AcqRel is enough: see `huge`, where the block's word settles the rest.
+        // AcqRel is enough: the block's word settles the rest, see `block`.
         self.0.compare_exchange(0, Word::CLOSED.0, AcqRel, Relaxed).is_ok()
     }
 
-    /// closed → free, the whole word. The caller has it as part of a huge frame.
+    /// taken → closed, the whole word or nothing.
+    pub(crate) fn close_taken(&self) -> bool {
+        // AcqRel: what users wrote, for the user of the huge frame.
+        self.0.compare_exchange(ALL_LANES, Word::CLOSED.0, AcqRel, Relaxed).is_ok()
+    }
+
+    /// closed → free, the whole word. The caller has closed it, or has the block as a whole.
     pub(crate) fn reopen(&self) {
         // SeqCst: as in `free_taken`.
         self.0.store(0, SeqCst);
+    }
+
+    /// closed → taken, the whole word. The caller has the block as a huge frame.
+    pub(crate) fn reopen_taken(&self) {
+        // Release: what the user wrote, for whoever takes a frame next.
+        self.0.store(ALL_LANES, Release);
     }
 }
 

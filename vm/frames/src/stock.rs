@@ -3,8 +3,8 @@
 //! The state of a magazine is its lock. The CPU that sets it to busy holds the magazine. Nobody waits for a busy
 //! magazine; it is skipped.
 
+use crate::frame::Offset;
 use crate::primitive::{AtomicU8, AtomicU32};
-use crate::state::Offset;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Frames of a magazine: as many as one step on a state word can move. It is large enough that only one operation in 32

@@ -1,87 +1,62 @@
 //! Zeroed frames: each domain keeps some, in slots that any CPU may fill or empty.
 
 use crate::config::DomainId;
-use crate::counters::Event;
-use crate::pool::{Local, Pool};
-use crate::pressure::Urgency;
+use crate::frame::Offset;
 use crate::primitive::AtomicU32;
-use crate::state::{Offset, lane_of};
+use core::ops::Range;
 use core::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 
-impl<'m> Pool<'m> {
-    fn zeroed_of(&self, domain: DomainId) -> &'m [AtomicU32] {
-        let count = self.policy.zeroed_most as usize;
-        self.zeroed.get(usize::from(domain.0) * count..).and_then(|slots| slots.get(..count)).unwrap_or(&[])
+/// Fields: \[a] each slot is changed by a compare-and-swap or a swap, and whoever empties it holds its frame; \[I]
+/// immutable.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Zeroed<'m> {
+    /// \[a] 0, or an offset plus 1. Those of a domain follow each other.
+    pub(crate) slots: &'m [AtomicU32],
+    /// \[I] Number of slots of each domain.
+    pub(crate) each: usize,
+}
+
+impl<'m> Zeroed<'m> {
+    fn of(&self, domain: DomainId) -> &'m [AtomicU32] {
+        self.slots.get(usize::from(domain.0) * self.each..).and_then(|slots| slots.get(..self.each)).unwrap_or(&[])
     }
 
-    /// Takes one of a domain's zeroed frames out of its slot, still parked.
-    fn take_zeroed(slots: &[AtomicU32]) -> Option<Offset> {
-        // Relaxed: a check that avoids the write to an empty slot. AcqRel: what `keep_zeroed` released, zeroes
-        // included.
-        slots.iter().find_map(|slot| (slot.load(Relaxed) != 0).then(|| slot.swap(0, AcqRel))?.checked_sub(1))
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
     }
 
-    /// Takes a zeroed frame of this CPU's domain.
-    pub(crate) fn get_zeroed(&self, local: &Local<'m>) -> Option<Offset> {
-        let offset = Self::take_zeroed(self.zeroed_of(local.cache.domain))?;
-        self.state_word(offset)?.take_parked(lane_of(offset));
-        Some(offset)
+    /// Takes the frame out of a slot, still parked.
+    fn empty(slot: &AtomicU32) -> Option<Offset> {
+        // Relaxed: a check that avoids the write to an empty slot. AcqRel: what `keep` released, zeroes included.
+        (slot.load(Relaxed) != 0).then(|| slot.swap(0, AcqRel))?.checked_sub(1)
     }
 
-    /// Takes a frame to zero, if this CPU's domain has an empty slot. It never drains: a drain would empty other CPUs'
-    /// caches, and free the frames that are already zeroed.
-    pub(crate) fn get_to_zero(&self, local: &Local<'m>) -> Option<Offset> {
-        if self.zeroed_of(local.cache.domain).iter().all(|slot| slot.load(Relaxed) != 0) {
-            return None;
-        }
-        if local.cache.length() > 0 {
-            local.count(Event::GetHit, 1);
-        } else {
-            local.count(Event::GetMiss, 1);
-            if local.cache.pop_from_stock() {
-                local.count(Event::Restocked, 1);
-            } else if !self.refill_from_blocks(local, Urgency::Normal) {
-                return None;
-            }
-        }
-        let offset = local.cache.pop()?;
-        self.state_word(offset)?.take_parked(lane_of(offset));
-        Some(offset)
+    /// Takes one of a domain's frames out of its slot, still parked.
+    pub(crate) fn take(&self, domain: DomainId) -> Option<Offset> {
+        self.of(domain).iter().find_map(Self::empty)
     }
 
-    /// Keeps a frame that its user has zeroed. Returns false if all slots are full; the frame then still belongs to the
-    /// user.
-    pub(crate) fn keep_zeroed(&self, local: &Local<'m>, offset: Offset) -> bool {
-        let Some(word) = self.state_word(offset) else { return false };
-        if word.park_taken(lane_of(offset)).is_err() {
-            return false;
-        }
+    pub(crate) fn has_room(&self, domain: DomainId) -> bool {
+        // Relaxed: a hint.
+        self.of(domain).iter().any(|slot| slot.load(Relaxed) == 0)
+    }
+
+    /// Keeps a parked frame that its holder has zeroed. Returns false if all slots are full.
+    pub(crate) fn keep(&self, domain: DomainId, offset: Offset) -> bool {
         // Release: the zeroes, for the CPU that takes the frame. A failure only means that the slot is full.
-        let kept = self
-            .zeroed_of(local.cache.domain)
+        self.of(domain)
             .iter()
-            .any(|slot| slot.load(Relaxed) == 0 && slot.compare_exchange(0, offset + 1, Release, Relaxed).is_ok());
-        if !kept {
-            word.take_parked(lane_of(offset));
-        }
-        kept
+            .any(|slot| slot.load(Relaxed) == 0 && slot.compare_exchange(0, offset + 1, Release, Relaxed).is_ok())
     }
 
-    /// Frees all zeroed frames. Returns how many.
-    pub(crate) fn drain_zeroed(&self, local: &Local<'m>) -> u64 {
-        let mut freed = 0;
-        // Each slot once: slots that others fill meanwhile must not hold us in this loop.
-        for slot in self.zeroed.chunks(1) {
-            if let Some(offset) = Self::take_zeroed(slot) {
-                self.free_parked(local, &[offset]);
-                freed += 1;
-            }
-        }
-        freed
+    /// Takes the frames out of some slots, each once: slots that others fill meanwhile are not looked at again.
+    pub(crate) fn take_out(&self, slots: Range<usize>, each: impl FnMut(Offset)) {
+        self.slots.get(slots).unwrap_or(&[]).iter().filter_map(Self::empty).for_each(each);
     }
 
     /// Frames in slots.
-    pub(crate) fn zeroed_held(&self) -> u64 {
-        self.zeroed.iter().filter(|slot| slot.load(Relaxed) != 0).count() as u64
+    pub(crate) fn held(&self) -> u64 {
+        // Relaxed: a figure.
+        self.slots.iter().filter(|slot| slot.load(Relaxed) != 0).count() as u64
     }
 }

@@ -7,7 +7,7 @@
 mod machine;
 
 use faultline_frames::{
-    DomainId, Event, FixedCpu, FrameNumber, Frames, GetError, HUGE_FRAMES, Policy, PutError, RangeRequest,
+    DomainId, Event, FixedCpu, FrameNumber, Frames, GetError, HUGE_FRAMES, Policy, PutError, RangeRequest, Urgency,
 };
 use machine::{Machine, area};
 use proptest::prelude::*;
@@ -103,7 +103,12 @@ enum Step {
     Put(Vec<prop::sample::Index>),
     PutBatch(Vec<prop::sample::Index>, bool),
     PutAnything(u64),
+    /// Gets that look only at what is at hand.
+    TryGets(u8),
     GetHuge,
+    /// Splits a huge frame, and perhaps joins it again, with one of its frames put between.
+    Split(prop::sample::Index, bool),
+    JoinAnything(u64),
     PutHuge(prop::sample::Index),
     PutHugeAnything(u64),
     GetRange(RangeRequest),
@@ -137,7 +142,10 @@ fn step() -> impl Strategy<Value = Step> {
         4 => some().prop_map(Step::Put),
         2 => (some(), any::<bool>()).prop_map(|(frames, twice)| Step::PutBatch(frames, twice)),
         2 => (0..END + 600).prop_map(Step::PutAnything),
-        2 => Just(Step::GetHuge),
+        2 => (1..100_u8).prop_map(Step::TryGets),
+        3 => Just(Step::GetHuge),
+        1 => (any::<prop::sample::Index>(), any::<bool>()).prop_map(|(huge, put)| Step::Split(huge, put)),
+        1 => (0..END + 600).prop_map(Step::JoinAnything),
         2 => any::<prop::sample::Index>().prop_map(Step::PutHuge),
         1 => (0..END + 600).prop_map(Step::PutHugeAnything),
         3 => request().prop_map(Step::GetRange),
@@ -239,6 +247,57 @@ impl Run<'_> {
                     assert_eq!(self.frames[cpu].census().whole_blocks, 0);
                 }
             },
+            Step::TryGets(count) => {
+                let frames = &self.frames[cpu];
+                let scans = (frames.counters().of(Event::Scan), frames.counters().of(Event::Drain));
+                let mut batch = vec![FrameNumber(0); usize::from(*count)];
+                match self.frames[cpu].get_batch(Urgency::Normal, &mut batch) {
+                    Ok(got) => batch[..got].iter().for_each(|frame| self.got(*frame)),
+                    Err(error) => assert_eq!(error, GetError::NotAtHand),
+                }
+                match self.frames[cpu].try_get_huge(Urgency::Normal) {
+                    Ok(frame) => {
+                        self.reference.give(frame, HUGE_FRAMES, Owner::HugeUser);
+                        self.huge.push(frame);
+                    }
+                    Err(error) => assert_eq!(error, GetError::NotAtHand),
+                }
+                let request = RangeRequest::of(u64::from(*count));
+                match self.frames[cpu].try_get_range(&request, Urgency::Normal) {
+                    Ok(first) => (first.0..first.0 + request.frames).for_each(|frame| self.got(FrameNumber(frame))),
+                    Err(error) => assert_eq!(error, GetError::NotAtHand),
+                }
+                let frames = &self.frames[cpu];
+                assert_eq!((frames.counters().of(Event::Scan), frames.counters().of(Event::Drain)), scans);
+            }
+            Step::Split(index, put) => {
+                if !self.huge.is_empty() {
+                    let first = self.huge.swap_remove(index.index(self.huge.len()));
+                    assert_eq!(self.frames[cpu].split_huge(first), Ok(()));
+                    assert_eq!(self.frames[cpu].split_huge(first), Err(PutError::WrongOrder));
+                    for frame in first.0..first.0 + HUGE_FRAMES {
+                        self.reference.owners[frame as usize] = Owner::Allocator;
+                        self.got(FrameNumber(frame));
+                    }
+                    if *put {
+                        let one = FrameNumber(first.0 + 77);
+                        assert_eq!(self.frames[cpu].put(one), Ok(()));
+                        self.reference.put(one).unwrap();
+                        self.forget_free();
+                    }
+                }
+            }
+            Step::JoinAnything(number) => {
+                let first = FrameNumber(number / HUGE_FRAMES * HUGE_FRAMES);
+                let frames = first.0..first.0 + HUGE_FRAMES;
+                let joins = frames.clone().all(|frame| self.reference.owner(frame) == Owner::User);
+                assert_eq!(self.frames[cpu].join_huge(first).is_ok(), joins);
+                if joins {
+                    self.reference.owners[frames.start as usize..frames.end as usize].fill(Owner::HugeUser);
+                    self.forget_free();
+                    self.huge.push(first);
+                }
+            }
             Step::PutHuge(index) => {
                 if !self.huge.is_empty() {
                     let frame = self.huge.swap_remove(index.index(self.huge.len()));

@@ -57,6 +57,10 @@ fn step(frames: &Frames<'_, FixedCpu>, held: &mut Held, others: &Mutex<Vec<Frame
         15 => held.huge.extend(frames.get_huge().ok()),
         16 => some(&mut held.huge, 1, random).into_iter().for_each(|frame| {
             assert_eq!(frames.put(FrameNumber(frame.0 + 5)), Err(PutError::WrongOrder));
+            if count % 2 == 0 {
+                frames.split_huge(frame).unwrap();
+                frames.join_huge(frame).unwrap();
+            }
             frames.put_huge(frame).unwrap();
         }),
         17 => {

@@ -11,11 +11,28 @@ pub(super) enum Metric {
     RandGet,
     RandPut,
     Fault,
+    HugeBulkGet,
+    HugeBulkPut,
+    HugeRepeat,
+    HugeRandGet,
+    HugeRandPut,
+    HugeNearlyFull,
 }
 
 impl Metric {
-    pub(super) const ALL: [Metric; 6] =
+    /// Of single frames.
+    pub(super) const SINGLE: [Metric; 6] =
         [Metric::BulkGet, Metric::BulkPut, Metric::Repeat, Metric::RandGet, Metric::RandPut, Metric::Fault];
+
+    /// Of huge frames.
+    pub(super) const HUGE: [Metric; 6] = [
+        Metric::HugeBulkGet,
+        Metric::HugeBulkPut,
+        Metric::HugeRepeat,
+        Metric::HugeRandGet,
+        Metric::HugeRandPut,
+        Metric::HugeNearlyFull,
+    ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -25,6 +42,12 @@ impl Metric {
             Metric::RandGet => "rand get",
             Metric::RandPut => "rand put",
             Metric::Fault => "fault",
+            Metric::HugeBulkGet => "huge bulk get",
+            Metric::HugeBulkPut => "huge bulk put",
+            Metric::HugeRepeat => "huge repeat",
+            Metric::HugeRandGet => "huge rand get",
+            Metric::HugeRandPut => "huge rand put",
+            Metric::HugeNearlyFull => "huge get, 2 % free",
         }
     }
 }
@@ -36,10 +59,11 @@ pub(super) enum Bench {
     Repeat,
     Rand,
     Faults,
+    Huge,
 }
 
 impl Bench {
-    pub(super) const ALL: [Bench; 4] = [Bench::Bulk, Bench::Repeat, Bench::Rand, Bench::Faults];
+    pub(super) const ALL: [Bench; 5] = [Bench::Bulk, Bench::Repeat, Bench::Rand, Bench::Faults, Bench::Huge];
 }
 
 /// Figures of one sample.

@@ -2,7 +2,7 @@
 
 use super::benchmark::{Bench, Figures, Shape};
 use super::fragmentation::{self, Left, Trace};
-use super::{bulk, faults, host, rand, repeat};
+use super::{bulk, faults, host, huge, rand, repeat};
 use crate::Design;
 
 /// A subject of the measurement.
@@ -19,7 +19,7 @@ impl Subject {
     pub fn of<D: Design>() -> Self {
         Subject {
             name: D::NAME,
-            sample: |bench, shape| Some(sample::<D>(bench, shape)),
+            sample: |bench, shape| (D::HAS_HUGE || bench != Bench::Huge).then(|| sample::<D>(bench, shape)),
             mixed_run: Some(fragmentation::mixed_run::<D>),
             has_huge: D::HAS_HUGE,
         }
@@ -37,5 +37,6 @@ fn sample<D: Design>(bench: Bench, shape: &Shape<'_>) -> Figures {
         Bench::Repeat => repeat::sample::<D>(shape),
         Bench::Rand => rand::sample::<D>(shape),
         Bench::Faults => faults::sample::<D>(shape),
+        Bench::Huge => huge::sample::<D>(shape),
     }
 }

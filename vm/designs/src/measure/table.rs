@@ -19,15 +19,19 @@ pub(super) fn of_samples(samples: &Samples, plan: &Plan, subjects: &[Subject]) -
 fn of_threads(samples: &Samples, plan: &Plan, subjects: &[Subject], threads: usize) -> String {
     let cpus = usable_cpus().len();
     let gib = (plan.frames * 4096) as f64 / (1 << 30) as f64;
-    let time = if threads > cpus { "nanoseconds of CPU time" } else { "nanoseconds" };
     let plural = if threads == 1 { "" } else { "s" };
     let rounds = plan.rounds;
     let mut text = format!(
-        "{threads} thread{plural} on {cpus} CPUs, {gib} GiB of frames: {time} per operation, median (quartiles), n = {rounds}\n"
+        "{threads} thread{plural} on {cpus} CPUs, {gib} GiB of frames: nanoseconds of CPU time per operation, median (quartiles), n = {rounds}\n"
     );
-    text += &row("", &Metric::ALL.map(|metric| metric.name().to_owned()));
-    for subject in subjects {
-        text += &row(subject.name, &Metric::ALL.map(|metric| cell(samples.spread(subject.name, metric, threads))));
+    for metrics in [Metric::SINGLE, Metric::HUGE] {
+        text += &row("", &metrics.map(|metric| metric.name().to_owned()));
+        for subject in subjects {
+            let cells = metrics.map(|metric| samples.spread(subject.name, metric, threads));
+            if cells.iter().any(Option::is_some) {
+                text += &row(subject.name, &cells.map(cell));
+            }
+        }
     }
     text + "\n"
 }

@@ -1,25 +1,37 @@
-//! The threads of a sample, each on its own host CPU, and their timing.
+//! The threads of a sample, each on its own host CPU, and the CPU time that they take.
 
 use super::benchmark::Shape;
 use crate::{Cpu, Design, Memory};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::time::{ClockId, clock_gettime};
 use std::sync::Barrier;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// The start and end of what a thread did.
+/// The CPU time that a thread took for something.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Span {
-    begin: Instant,
-    end: Instant,
-}
+pub(super) struct Span(Duration);
 
 impl Span {
     /// Times something.
     pub(super) fn of(run: impl FnOnce()) -> Self {
-        let begin = Instant::now();
+        let begin = cpu_time();
         run();
-        Span { begin, end: Instant::now() }
+        Span(cpu_time().saturating_sub(begin))
     }
+}
+
+/// The sum of several.
+impl std::iter::Sum for Span {
+    fn sum<I: Iterator<Item = Self>>(spans: I) -> Self {
+        Span(spans.map(|span| span.0).sum())
+    }
+}
+
+/// The calling thread's, in user mode and in the kernel.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    // Neither is negative.
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// Host CPUs that this process may use. Call it before threads are pinned.
@@ -67,20 +79,9 @@ pub(super) fn pinned<R: Send>(threads: usize, run: impl Fn(usize, &Barrier) -> R
     })
 }
 
-/// Nanoseconds per operation, if each thread did `operations` in its span.
-///
-/// With a host CPU for each thread, this is the mean of the threads' own times, as in LLFree's evaluation. With more
-/// threads than CPUs, a thread's own time mostly depends on when the others ran. Then it is the CPU time of all CPUs,
-/// from the first start to the last end, divided by all operations.
+/// Nanoseconds of CPU time per operation, if each thread did `operations` in its span: the mean of the threads' own times.
+/// Time in which a thread sleeps or another thread has its CPU does not count.
 pub(super) fn per_operation_ns(spans: &[Span], operations: usize) -> f64 {
-    let cpus = usable_cpus().len();
-    let nanoseconds = if spans.len() <= cpus {
-        spans.iter().map(|span| span.end - span.begin).sum::<Duration>().as_nanos() as f64
-    } else {
-        let first = spans.iter().map(|span| span.begin).min();
-        let last = spans.iter().map(|span| span.end).max();
-        let whole = last.zip(first).map_or(Duration::ZERO, |(last, first)| last - first);
-        whole.as_nanos() as f64 * cpus as f64
-    };
-    nanoseconds / (spans.len() * operations) as f64
+    let all: Duration = spans.iter().map(|span| span.0).sum();
+    all.as_nanos() as f64 / (spans.len() * operations) as f64
 }

@@ -1,0 +1,205 @@
+//! Searches for a block, in the order that a CPU prefers, in bounded steps.
+//!
+//! A step reads at most [`STEP_WORDS`] words of the index, and the words of at most [`LOOKS`] blocks each time that it
+//! finds some. Then the caller may let its CPU do something else, and continue later, even on another CPU.
+
+use crate::block::BlockWord;
+use crate::config::DomainId;
+use crate::frame::Block;
+use crate::index::BITS;
+use crate::layers::{Layers, Local};
+use crate::pressure::Urgency;
+use crate::range_layer::RangeLayer;
+use crate::state::FRAMES_PER_BLOCK;
+use core::ops::Range;
+
+/// Words of the index that one step reads: 4,096 blocks, which is 8 GiB. Some microseconds if no word is in a cache.
+pub(crate) const STEP_WORDS: u32 = 64;
+/// A block of another CPU with at least this many free frames (a quarter) is preferred to a whole block of this CPU's
+/// share. With fewer, the frames that its last home still has out would all come back as foreign frames, for little
+/// gain.
+const WORTH_TAKING_OVER: u32 = FRAMES_PER_BLOCK / 4;
+/// Number of partly free blocks that are searched for the fullest one at each reservation, so that emptier ones can
+/// become whole. More would keep slightly more memory whole, at two cache lines each.
+const LOOKS: usize = 32;
+/// Blocks that a step tries to get before it ends, if other CPUs are faster each time.
+const TRIES: u32 = 8;
+
+/// Which blocks to look for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// Partly free: some frames free, not all.
+    Open,
+    /// Partly free, with at least a quarter of the frames free.
+    Roomy,
+    /// Whole: all frames free.
+    Whole,
+}
+
+/// The result of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step<T> {
+    Found(T),
+    /// The search can be continued.
+    More,
+    /// The search has ended.
+    Nothing,
+}
+
+/// How far a search has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Search {
+    /// Which place of the order of preference.
+    place: u32,
+    /// Blocks of that place that were searched.
+    done: u32,
+    /// A min watermark has forbidden to take from a domain.
+    pub(crate) is_kept: bool,
+}
+
+impl Search {
+    /// Goes on behind `done` more of the place's blocks.
+    fn advance(&mut self, within: &Range<u32>, done: u32) {
+        self.done += done;
+        if self.done >= within.end.saturating_sub(within.start) {
+            (self.place, self.done) = (self.place + 1, 0);
+        }
+    }
+
+    fn skip(&mut self) {
+        (self.place, self.done) = (self.place + 1, 0);
+    }
+}
+
+impl<'m> Layers<'m> {
+    /// The places to search for a block to reserve, in the order of preference.
+    fn place(&self, local: &Local<'m>, number: u32) -> Option<(DomainId, Range<u32>, Look)> {
+        let own = local.cache.domain;
+        let (share, all) = (local.cache.share.0..local.cache.share.1, self.domains.extent(own));
+        Some(match number {
+            0 => (own, share, Look::Open),
+            1 => (own, all, Look::Roomy),
+            2 => (own, share, Look::Whole),
+            3 => (own, all, Look::Whole),
+            4 => (own, all, Look::Open),
+            _ => {
+                let domain = self.domains.others(own).nth((number as usize - 5) / 2)?;
+                let look = if number % 2 == 1 { Look::Open } else { Look::Whole };
+                (domain, self.domains.extent(domain), look)
+            }
+        })
+    }
+
+    /// Reserves a block with free frames: from this CPU's share, then its domain, then the other domains.
+    pub(crate) fn find(&self, local: &Local<'m>, urgency: Urgency, search: &mut Search) -> Step<Block> {
+        let (mut left, mut tries) = (STEP_WORDS, TRIES);
+        while left > 0 && tries > 0 {
+            let Some((domain, within, look)) = self.place(local, search.place) else { return Step::Nothing };
+            if within.is_empty() || self.allowance(local, domain, urgency, 1) == 0 {
+                search.is_kept |= !within.is_empty();
+                left -= 1;
+                search.skip();
+                continue;
+            }
+            let from = (within.start + search.done).min(within.end);
+            // To the end of a word of the index.
+            let end = ((from / BITS + left) * BITS).min(within.end);
+            let found = self.range.choose(domain, from..end, look);
+            let Some(block) = found else {
+                left -= (end - from).div_ceil(BITS).max(1).min(left);
+                search.advance(&within, end - from);
+                continue;
+            };
+            if self.range.reserve(block, local.number) {
+                return Step::Found(block);
+            }
+            tries -= 1;
+        }
+        Step::More
+    }
+
+    /// Takes a whole block: from the end of this CPU's share, which refills use last; then from its domain, then from the
+    /// other domains.
+    pub(crate) fn find_huge(&self, local: &Local<'m>, urgency: Urgency, search: &mut Search) -> Step<Block> {
+        let (mut left, mut tries) = (STEP_WORDS, TRIES);
+        let (own, huge) = (local.cache.domain, u64::from(FRAMES_PER_BLOCK));
+        while left > 0 && tries > 0 {
+            let (domain, within) = match search.place {
+                0 => (own, local.cache.share.0..local.cache.share.1),
+                1 => (own, self.domains.extent(own)),
+                number => match self.domains.others(own).nth(number as usize - 2) {
+                    Some(domain) => (domain, self.domains.extent(domain)),
+                    None => return Step::Nothing,
+                },
+            };
+            if within.is_empty() || self.allowance(local, domain, urgency, huge) < huge {
+                search.is_kept |= !within.is_empty();
+                left -= 1;
+                search.skip();
+                continue;
+            }
+            let end = within.end.saturating_sub(search.done).max(within.start);
+            // To the beginning of a word of the index.
+            let from = (end.div_ceil(BITS).saturating_sub(left) * BITS).max(within.start);
+            let Some(block) = self.range.last_whole(domain, from..end) else {
+                left -= (end - from).div_ceil(BITS).max(1).min(left);
+                search.advance(&within, end - from);
+                continue;
+            };
+            if self.range.take_whole(block) {
+                return Step::Found(block);
+            }
+            tries -= 1;
+        }
+        Step::More
+    }
+}
+
+impl RangeLayer<'_> {
+    fn is_in(&self, block: Block, domain: DomainId) -> bool {
+        self.block(block).map(BlockWord::glance).is_some_and(|state| state.domain() == domain)
+    }
+
+    /// A block of a domain: the fullest of some partly free ones, or the lowest whole one.
+    fn choose(&self, domain: DomainId, within: Range<u32>, look: Look) -> Option<Block> {
+        match look {
+            Look::Whole => self.candidates(domain, within, look).next(),
+            Look::Open => self.fullest(domain, within, look, 0),
+            Look::Roomy => self.fullest(domain, within, look, WORTH_TAKING_OVER),
+        }
+    }
+
+    fn candidates(&self, domain: DomainId, within: Range<u32>, look: Look) -> impl Iterator<Item = Block> {
+        let mut from = within.start;
+        core::iter::from_fn(move || {
+            let block = match look {
+                Look::Open | Look::Roomy => self.open.first(from..within.end, Some(self.whole)),
+                Look::Whole => self.whole.first(from..within.end, None),
+            }?;
+            from = block.0 + 1;
+            Some(block)
+        })
+        .filter(move |&block| self.is_in(block, domain))
+    }
+
+    fn fullest(&self, domain: DomainId, within: Range<u32>, look: Look, least: u32) -> Option<Block> {
+        self.candidates(domain, within, look)
+            .take(LOOKS)
+            .map(|block| (self.free_in_block(block), block))
+            .filter(|&(free, _)| free >= least)
+            .min()
+            .map(|(_, block)| block)
+    }
+
+    /// The highest whole block of a domain.
+    fn last_whole(&self, domain: DomainId, within: Range<u32>) -> Option<Block> {
+        let mut end = within.end;
+        loop {
+            let block = self.whole.last(within.start..end)?;
+            if self.is_in(block, domain) {
+                return Some(block);
+            }
+            end = block.0;
+        }
+    }
+}

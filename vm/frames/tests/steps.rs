@@ -1,0 +1,185 @@
+//! Bounded steps: between two of them the caller is not pinned, and calls that look only at what is at hand touch nothing
+//! else.
+
+mod machine;
+
+use faultline_frames::{
+    Config, CurrentCpu, DomainId, Event, FrameNumber, Frames, GetError, HUGE_FRAMES, Policy, RangeRequest, RangeSearch,
+    Urgency,
+};
+use machine::{Machine, area};
+use std::cell::Cell;
+use std::mem::MaybeUninit;
+
+/// Counts how often a caller is pinned.
+struct Pins<'a>(&'a Cell<u64>);
+
+// SAFETY: one thread has the only handle.
+unsafe impl CurrentCpu for Pins<'_> {
+    type Pinned = u32;
+
+    fn pin(&self) -> u32 {
+        self.0.set(self.0.get() + 1);
+        0
+    }
+}
+
+/// Memory without its odd blocks, of which no frame is free: `blocks` blocks and as many CPUs as it takes.
+fn full(blocks: u64, cpus: usize, run: impl FnOnce(&Frames<'_, Pins<'_>>, &Cell<u64>)) {
+    let machine = Machine::flat(0, blocks * HUGE_FRAMES, cpus);
+    let mut metadata: Vec<MaybeUninit<u8>> = machine.metadata();
+    let pins = Cell::new(0);
+    let frames = Frames::new(&machine.config(), &mut metadata, Pins(&pins)).unwrap();
+    while frames.try_get_huge(Urgency::Normal).is_ok() {}
+    run(&frames, &pins);
+}
+
+/// The number of times that a call is pinned: what it walks, divided by what one step may look at.
+#[test]
+fn a_call_that_finds_nothing_goes_in_steps() {
+    let blocks = if cfg!(miri) { 300 } else { 5_000 };
+    let cpus = 40;
+    full(blocks, cpus, |frames, pins| {
+        let took = |call: &dyn Fn() -> Option<GetError>| {
+            let before = pins.get();
+            (call(), pins.get() - before)
+        };
+        let scan = blocks.div_ceil(64) * 2;
+        let drain = (cpus as u64).div_ceil(8);
+        let (error, steps) = took(&|| frames.get().err());
+        assert_eq!(error, Some(GetError::Exhausted));
+        assert!(steps >= scan + drain, "{steps} steps for a scan of {blocks} blocks and a drain of {cpus} CPUs");
+        let (error, steps) = took(&|| frames.get_huge().err());
+        assert_eq!(error, Some(GetError::Exhausted));
+        assert!(steps >= scan + drain, "{steps}");
+        let (error, steps) = took(&|| frames.get_range(&RangeRequest::of(2)).err());
+        assert_eq!(error, Some(GetError::Exhausted));
+        assert!(steps >= blocks / 1024 * 2 + drain, "{steps}");
+        // Index: two words of a place for 128 blocks; each step reads 64.
+        let (error, steps) = took(&|| frames.try_get(Urgency::Normal).err());
+        assert_eq!(error, Some(GetError::NotAtHand));
+        assert!(steps <= 3 + 5 * blocks / 4096, "{steps}");
+        let (error, steps) = took(&|| frames.try_get_range(&RangeRequest::of(2), Urgency::Normal).err());
+        assert_eq!((error, steps), (Some(GetError::NotAtHand), 1));
+    });
+}
+
+/// Every second frame is taken: no range of two. A search reads 64 blocks in each step.
+#[test]
+fn a_range_search_continues_where_it_was() {
+    let blocks = if cfg!(miri) { 3 } else { 300 };
+    let machine = Machine::flat(0, blocks * HUGE_FRAMES, 1);
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata).remove(0);
+    let got: Vec<FrameNumber> = std::iter::from_fn(|| frames.get().ok()).collect();
+    let last = got.iter().max().copied().unwrap();
+    let odd: Vec<FrameNumber> = got.into_iter().filter(|frame| frame.0 % 2 == 1 && *frame != last).collect();
+    frames.put_batch(&odd).unwrap();
+    let mut search = RangeSearch::new(&RangeRequest::of(2)).unwrap();
+    let mut steps = 0;
+    let error = loop {
+        steps += 1;
+        match frames.continue_range(&mut search, Urgency::Normal) {
+            Ok(None) => {}
+            Ok(Some(found)) => panic!("{found:?}"),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error, GetError::NotAtHand);
+    // Two passes, and a step checks at most 1,024 places here.
+    assert!(steps >= blocks * HUGE_FRAMES / 1024, "{steps} steps");
+    // What comes free behind the place where the search is, it finds.
+    let mut search = RangeSearch::new(&RangeRequest::of(2)).unwrap();
+    assert_eq!(frames.continue_range(&mut search, Urgency::Normal), Ok(None));
+    frames.put(last).unwrap();
+    frames.put(FrameNumber(last.0 - 1)).unwrap();
+    frames.drain_own();
+    let found = loop {
+        if let Some(found) = frames.continue_range(&mut search, Urgency::Normal).unwrap() {
+            break found;
+        }
+    };
+    assert!(found.0 + 1 >= last.0 - 1, "{found:?}");
+}
+
+/// A get that looks only at what is at hand leaves other CPUs' caches as they are, and says why it failed.
+#[test]
+fn what_is_at_hand_is_all_that_is_touched() {
+    let machine = Machine::flat(0, 4 * HUGE_FRAMES, 2);
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata);
+    let got: Vec<FrameNumber> = (0..400).map(|_| frames[0].get().unwrap()).collect();
+    got.iter().for_each(|frame| frames[0].put(*frame).unwrap());
+    let held = |cpu: u32| frames[0].counters_of(cpu).unwrap().held;
+    let drains = || (0..2).map(|cpu| frames[0].counters_of(cpu).unwrap().of(Event::Drain)).sum::<u64>();
+    let (before, blocks, drained) = (held(0), frames[0].census().whole_blocks, drains());
+    assert!(before > 32);
+    let huge = std::iter::from_fn(|| frames[1].try_get_huge(Urgency::Normal).ok()).count() as u64;
+    assert!(huge >= blocks - 1, "all but the block that CPU 0 has reserved");
+    while frames[1].try_get(Urgency::Normal).is_ok() {}
+    assert_eq!(frames[1].try_get(Urgency::Normal), Err(GetError::NotAtHand));
+    assert_eq!(frames[1].try_get_huge(Urgency::Normal), Err(GetError::NotAtHand));
+    assert_eq!((held(0), drains()), (before, drained));
+    assert!(frames[1].get().is_ok(), "the other call looks there");
+    assert!(held(0) < before);
+}
+
+#[test]
+fn a_mark_is_told_from_a_lack() {
+    let machine = Machine::flat(0, 4 * HUGE_FRAMES, 1).with_marks(600, 600);
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata).remove(0);
+    while frames.try_get(Urgency::Normal).is_ok() {}
+    assert_eq!(frames.try_get(Urgency::Normal), Err(GetError::AtMinimum));
+    assert_eq!(frames.try_get_huge(Urgency::Normal), Err(GetError::AtMinimum));
+    assert_eq!(frames.try_get_range(&RangeRequest::of(9), Urgency::Normal), Err(GetError::AtMinimum));
+    assert!(frames.try_get_huge(Urgency::Reserve).is_ok());
+    assert!(frames.try_get_range(&RangeRequest::of(9), Urgency::Reserve).is_ok());
+    while frames.try_get(Urgency::Reserve).is_ok() {}
+    assert_eq!(frames.free(), 0);
+}
+
+/// A batch of gets stops at what is at hand.
+#[test]
+fn a_batch_is_as_large_as_it_can_be() {
+    let machine = Machine { memory: vec![area(0, 100, 0)], ..Machine::flat(0, 1, 1) };
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata).remove(0);
+    let mut batch = [FrameNumber(0); 80];
+    assert_eq!(frames.get_batch(Urgency::Normal, &mut batch), Ok(80));
+    assert_eq!(frames.get_batch(Urgency::Normal, &mut batch), Ok(20));
+    assert_eq!(frames.get_batch(Urgency::Normal, &mut batch), Err(GetError::NotAtHand));
+    assert_eq!(frames.get_batch(Urgency::Normal, &mut []), Ok(0));
+}
+
+#[test]
+fn a_split_huge_frame_is_512_frames_and_joins_again() {
+    let machine = Machine::flat(0, 2 * HUGE_FRAMES, 1);
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata).remove(0);
+    let huge = frames.get_huge().unwrap();
+    frames.split_huge(huge).unwrap();
+    assert_eq!(frames.census().taken, HUGE_FRAMES);
+    frames.put(FrameNumber(huge.0 + 9)).unwrap();
+    assert!(frames.join_huge(huge).is_err());
+    assert_eq!(frames.census().taken, HUGE_FRAMES - 1);
+    let again = frames.get_range(&RangeRequest { low: huge, ..RangeRequest::of(1) }).unwrap();
+    assert_eq!(again.0, huge.0 + 9);
+    frames.join_huge(huge).unwrap();
+    assert_eq!(frames.census().huge, HUGE_FRAMES);
+    frames.put_huge(huge).unwrap();
+    assert_eq!(frames.census().whole_blocks, 2);
+}
+
+/// Setting up 128 GiB writes its blocks' words, 256 KiB, and nothing else that grows with memory but the index.
+#[test]
+#[cfg_attr(miri, ignore = "much memory")]
+fn set_up_writes_no_state_words() {
+    let memory = [area(0, 1 << 25, 0)];
+    let config = Config { memory: &memory, cpus: &[DomainId(0); 64], marks: &[], policy: Policy::default() };
+    let mut metadata = vec![MaybeUninit::new(0xa5_u8); Frames::layout(&config).unwrap().size() + 127];
+    assert_eq!(Frames::new(&config, &mut metadata, ()).unwrap().free_in(DomainId(0)), 1 << 25);
+    // SAFETY: all bytes were initialised, and what was written is numbers.
+    let written = metadata.iter().filter(|byte| unsafe { byte.assume_init() } != 0xa5).count();
+    assert!((256 << 10..512 << 10).contains(&written), "{written} bytes");
+}
