@@ -2,7 +2,7 @@
 
 use crate::metadata::Metadata;
 use crate::{Counters, Design, Frame, Memory};
-use faultline_frames::{Config, DomainId, Event, FixedCpu, FrameNumber, Frames, MemoryArea, Policy};
+use faultline_frames::{Config, CpuNumber, DomainId, Event, FixedCpu, FrameNumber, Frames, MemoryArea, Policy};
 
 /// Frames of a magazine.
 const MAGAZINE: usize = 32;
@@ -26,7 +26,7 @@ impl Ours {
     #[inline(always)]
     unsafe fn on(&self, cpu: usize) -> Frames<'static, FixedCpu> {
         // SAFETY: calls with this number never overlap, as the caller promises.
-        self.frames.on(unsafe { FixedCpu::new(cpu as u32) })
+        self.frames.on(unsafe { FixedCpu::new(CpuNumber(cpu as u32)) })
     }
 }
 
@@ -85,12 +85,12 @@ impl Design for Ours {
 
     unsafe fn get_huge(&self, cpu: usize) -> Option<Frame> {
         // SAFETY: the caller's promise.
-        unsafe { self.on(cpu) }.get_huge().ok().map(frame)
+        unsafe { self.on(cpu) }.get_huge().ok().map(|huge| frame(huge.first()))
     }
 
     unsafe fn put_huge(&self, cpu: usize, first: Frame) {
         // SAFETY: the caller's promise.
-        unsafe { self.on(cpu) }.put_huge(number(first)).expect("a huge frame that was got");
+        unsafe { self.on(cpu) }.put_huge(number(first).huge()).expect("a huge frame that was got");
     }
 
     unsafe fn drain(&self, cpu: usize) {

@@ -20,9 +20,9 @@
 //! A block may be whole or huge and still reserved, if all frames came back while its home has not left it. The home
 //! finds no free frame there, and leaves it.
 
-use crate::config::DomainId;
 use crate::primitive::AtomicU32;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
+use faultline_numbers::{CpuNumber, DomainId};
 
 const HOME: u32 = 0xffff;
 const DOMAIN_SHIFT: u32 = 16;
@@ -51,8 +51,8 @@ impl BlockState {
     }
 
     #[inline(always)]
-    pub(crate) fn is_home_of(self, cpu: u32) -> bool {
-        self.0 & HOME == cpu + 1
+    pub(crate) fn is_home_of(self, cpu: CpuNumber) -> bool {
+        self.0 & HOME == cpu.0 + 1
     }
 
     #[inline]
@@ -130,10 +130,10 @@ impl BlockWord {
 
     /// Reserves the block for a CPU and makes that CPU its home. Returns the state before; if that was whole, the caller
     /// must open the block. Returns none if the block is reserved, huge or in a hole.
-    pub(crate) fn reserve(&self, cpu: u32) -> Option<BlockState> {
+    pub(crate) fn reserve(&self, cpu: CpuNumber) -> Option<BlockState> {
         self.change(|old| {
             let can_be = old & (RESERVED | HUGE) == 0 && old & (OPENED | WHOLE) != 0;
-            can_be.then_some(old & !(HOME | WHOLE) | (cpu + 1) | RESERVED)
+            can_be.then_some(old & !(HOME | WHOLE) | (cpu.0 + 1) | RESERVED)
         })
     }
 
@@ -190,24 +190,24 @@ mod tests {
     #[test]
     fn its_fields_keep_apart() {
         let word = BlockWord::new(BlockState::partial(DomainId(31)));
-        assert!(!word.glance().is_home_of(0) && !word.load().is_reserved());
-        assert!(word.reserve(65533).is_some_and(|before| !before.is_whole()));
-        assert_eq!(word.reserve(1), None, "it is reserved");
-        assert!(word.glance().is_home_of(65533) && word.load().is_reserved());
+        assert!(!word.glance().is_home_of(CpuNumber(0)) && !word.load().is_reserved());
+        assert!(word.reserve(CpuNumber(65533)).is_some_and(|before| !before.is_whole()));
+        assert_eq!(word.reserve(CpuNumber(1)), None, "it is reserved");
+        assert!(word.glance().is_home_of(CpuNumber(65533)) && word.load().is_reserved());
         word.leave();
         word.make_huge();
-        assert_eq!(word.reserve(1), None, "it is huge");
+        assert_eq!(word.reserve(CpuNumber(1)), None, "it is huge");
         assert!(!word.take_whole());
-        assert!(word.load().is_huge() && word.glance().is_home_of(65533) && !word.load().is_reserved());
+        assert!(word.load().is_huge() && word.glance().is_home_of(CpuNumber(65533)) && !word.load().is_reserved());
         assert!(word.put_whole().is_some() && word.put_whole().is_none());
         assert!(word.load().is_whole() && !word.load().is_huge());
         assert!(word.take_whole() && !word.take_whole());
         assert!(word.end_huge().is_some() && word.end_huge().is_none());
         word.make_whole();
-        assert!(word.reserve(1).is_some_and(BlockState::is_whole));
+        assert!(word.reserve(CpuNumber(1)).is_some_and(BlockState::is_whole));
         assert_eq!(word.break_whole(), None);
         assert_eq!(word.glance().domain(), DomainId(31));
         assert!(word.glance().is_holed() && !BlockState::whole(DomainId(31)).is_holed());
-        assert_eq!(BlockWord::new(BlockState::ABSENT).reserve(0), None);
+        assert_eq!(BlockWord::new(BlockState::ABSENT).reserve(CpuNumber(0)), None);
     }
 }

@@ -1,12 +1,13 @@
 //! A CPU's own cache: the current magazine, which only this CPU touches, and the stock behind it.
 
-use crate::config::{DomainId, MOST_DOMAINS};
+use crate::config::MOST_DOMAINS;
 use crate::counters::CpuCounts;
 use crate::frame::{Block, Offset};
 use crate::state::{WORDS_PER_BLOCK, word_of};
 use crate::stock::{MAGAZINE, STOCK_MOST, Stock};
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering::Relaxed};
+use faultline_numbers::DomainId;
 
 /// Magazines that a stock starts with.
 const STOCK_FIRST: u32 = 2;

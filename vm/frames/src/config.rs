@@ -1,17 +1,14 @@
 //! The caller's configuration: memory, CPUs, policy. It is checked here, once.
 
 use crate::error::ConfigError;
-use crate::frame::{FRAME_BYTES, FrameNumber, HUGE_FRAMES};
+use crate::frame::BLOCK_FRAMES;
+use faultline_numbers::{DomainId, FRAME_BYTES, FrameNumber};
 
 /// Maximum number of CPUs: a CPU's number shares a word with a block's flags.
 pub const MOST_CPUS: usize = u16::MAX as usize - 1;
 
 /// Maximum number of domains: a CPU's unreported changes for all of them fit two cache lines.
 pub const MOST_DOMAINS: usize = 32;
-
-/// A NUMA domain, numbered from 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DomainId(pub u8);
 
 /// A contiguous piece of memory of one domain. The gaps between areas are holes.
 ///
@@ -105,12 +102,12 @@ impl Config<'_> {
         if self.memory.is_empty() {
             return Err(ConfigError::NoMemory);
         }
-        let base = lowest / HUGE_FRAMES * HUGE_FRAMES;
+        let base = lowest / BLOCK_FRAMES * BLOCK_FRAMES;
         // Some room below 2³², so that an offset plus one is still an offset.
-        if end - base > u64::from(u32::MAX) - 2 * HUGE_FRAMES {
+        if end - base > u64::from(u32::MAX) - 2 * BLOCK_FRAMES {
             return Err(ConfigError::TooFarApart);
         }
-        let blocks = u32::try_from((end - base).div_ceil(HUGE_FRAMES)).map_err(|_| ConfigError::TooFarApart)?;
+        let blocks = u32::try_from((end - base).div_ceil(BLOCK_FRAMES)).map_err(|_| ConfigError::TooFarApart)?;
         Ok(Span { base, blocks, domains })
     }
 }

@@ -6,21 +6,23 @@
 //! taken within one step, whatever its length.
 
 use crate::block::BlockWord;
-use crate::config::{DomainId, MOST_DOMAINS};
+use crate::config::MOST_DOMAINS;
 use crate::counters::Event;
 use crate::error::{BatchError, GetError, PutError};
-use crate::frame::{Block, FrameNumber, HUGE_FRAMES, Offset, RangeRequest};
+use crate::frame::{BLOCK_FRAMES, Block, Offset, RangeRequest};
 use crate::layers::{Layers, Local};
 use crate::pressure::Urgency;
 use crate::range_layer::RangeLayer;
 use crate::search::Step;
 use crate::state::{ALL_LANES, FRAMES_PER_BLOCK, FRAMES_PER_WORD, Lanes};
 use core::ops::Range;
+use faultline_numbers::DomainId;
+use faultline_numbers::FrameNumber;
 
 /// Words that a step reads before it ends: those of 64 blocks, 128 MiB of memory. Some microseconds if none is in a cache.
 const STEP_WORDS: u32 = 1024;
 /// Number of frames of a range that are put in one step.
-pub(crate) const PUT_STEP: u64 = 64 * HUGE_FRAMES;
+pub(crate) const PUT_STEP: u64 = 64 * BLOCK_FRAMES;
 /// Blocks behind a place that the min watermark forbids that are searched for the end of the domain.
 const BLOCKS_BEHIND: u64 = 64;
 
@@ -72,7 +74,7 @@ pub struct RangeSearch {
 impl RangeSearch {
     /// From the low bound on. Fails if the request is invalid.
     pub fn new(request: &RangeRequest) -> Result<Self, GetError> {
-        let spares_whole = request.frames < HUGE_FRAMES;
+        let spares_whole = request.frames < BLOCK_FRAMES;
         let search = Self { request: *request, next: request.low.0, spares_whole, is_kept: false };
         if request.is_sound() { Ok(search) } else { Err(GetError::BadRequest) }
     }

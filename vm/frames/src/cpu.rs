@@ -2,6 +2,7 @@
 
 use core::cell::Cell;
 use core::marker::PhantomData;
+use faultline_numbers::CpuNumber;
 
 /// Tells on which CPU the caller runs, and pins the caller to it.
 ///
@@ -24,13 +25,13 @@ pub unsafe trait CurrentCpu {
 /// The CPU that the caller is pinned to until this value is dropped.
 pub trait PinnedCpu {
     /// Its index in [`Config::cpus`](crate::Config::cpus).
-    fn number(&self) -> u32;
+    fn number(&self) -> CpuNumber;
 }
 
 /// A CPU number with nothing to undo.
-impl PinnedCpu for u32 {
+impl PinnedCpu for CpuNumber {
     #[inline(always)]
-    fn number(&self) -> u32 {
+    fn number(&self) -> CpuNumber {
         *self
     }
 }
@@ -46,7 +47,7 @@ impl PinnedCpu for u32 {
 /// ```
 #[derive(Debug)]
 pub struct FixedCpu {
-    number: u32,
+    number: CpuNumber,
     // A cell is not `Sync`, and so neither is this.
     _not_shared: PhantomData<Cell<u32>>,
 }
@@ -57,7 +58,7 @@ impl FixedCpu {
     /// # Safety
     /// There is one value with this number for the same frames at a time. If several follow each other, the calls on the
     /// later one happen after those on the earlier one.
-    pub const unsafe fn new(number: u32) -> Self {
+    pub const unsafe fn new(number: CpuNumber) -> Self {
         Self { number, _not_shared: PhantomData }
     }
 }
@@ -65,10 +66,10 @@ impl FixedCpu {
 // SAFETY: 1. The number is the same in all calls. 2. No other value has it, as its creator has promised. 3. Calls with
 // this value never overlap, because it is not `Sync`, and `pin` is only called through a reference to it.
 unsafe impl CurrentCpu for FixedCpu {
-    type Pinned = u32;
+    type Pinned = CpuNumber;
 
     #[inline(always)]
-    fn pin(&self) -> u32 {
+    fn pin(&self) -> CpuNumber {
         self.number
     }
 }

@@ -1,9 +1,10 @@
 //! Domains: where their memory lies, which share of it belongs to a CPU, and how many of their frames are free.
 
-use crate::config::{Config, DomainId, Watermarks};
+use crate::config::{Config, Watermarks};
 use core::num::NonZeroU64;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
+use faultline_numbers::DomainId;
 
 /// Maximum number of frames on a CPU's account: two huge frames, so that getting and putting one writes no shared line.
 const ACCOUNT_MOST: i64 = 1024;

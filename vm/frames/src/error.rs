@@ -1,8 +1,8 @@
 //! Errors, as values. A refused frame or request changes nothing.
 
-use crate::frame::FrameNumber;
 use core::error::Error;
 use core::fmt::{self, Display};
+use faultline_numbers::FrameNumber;
 
 /// Why a get failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,8 +49,6 @@ pub enum PutError {
     AlreadyFree,
     /// It was got as part of a huge frame and is put as a single one, or the other way round.
     WrongOrder,
-    /// It is not aligned: a huge frame begins at a multiple of [`HUGE_FRAMES`](crate::HUGE_FRAMES).
-    Misaligned,
     /// The CPU's number is not one of the configuration.
     NoSuchCpu,
 }
@@ -62,7 +60,6 @@ impl Display for PutError {
             Self::Absent => "the frame is in a hole",
             Self::AlreadyFree => "the frame is already free",
             Self::WrongOrder => "the frame was allocated with another size",
-            Self::Misaligned => "no huge frame begins at this frame",
             Self::NoSuchCpu => "the CPU's number is not in the configuration",
         })
     }

@@ -1,6 +1,7 @@
-//! Frame numbers, and types for frames that belong together.
+//! Offsets of frames and blocks, and types for frames that belong together.
 
-use crate::state::{FRAMES_PER_BLOCK, FRAMES_PER_WORD, WORDS_PER_BLOCK};
+use crate::state::FRAMES_PER_BLOCK;
+use faultline_numbers::FrameNumber;
 
 /// A frame's distance from the lowest one.
 pub(crate) type Offset = u32;
@@ -22,28 +23,11 @@ impl Block {
     }
 }
 
-/// Bytes of a frame.
-pub const FRAME_BYTES: u64 = 4096;
+/// Number of frames of a block: those of a huge frame, except that loom's tests have smaller blocks.
+pub(crate) const BLOCK_FRAMES: u64 = FRAMES_PER_BLOCK as u64;
 
-/// Number of frames of a huge frame: 512, together 2 MiB. A huge frame begins at a multiple of this.
-pub const HUGE_FRAMES: u64 = (FRAMES_PER_WORD * WORDS_PER_BLOCK) as u64;
-
-/// A frame's physical address divided by [`FRAME_BYTES`]. For a huge frame or a range: that of its first frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(transparent)]
-pub struct FrameNumber(pub u64);
-
-impl FrameNumber {
-    /// The frame that holds a physical address.
-    pub const fn containing(address: u64) -> Self {
-        Self(address / FRAME_BYTES)
-    }
-
-    /// Physical address of its first byte.
-    pub const fn address(self) -> u64 {
-        self.0.wrapping_mul(FRAME_BYTES)
-    }
-}
+#[cfg(not(all(loom, test)))]
+const _: () = assert!(BLOCK_FRAMES == faultline_numbers::HUGE_FRAMES);
 
 /// A frame, and whether it is known to hold nothing but zeroes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

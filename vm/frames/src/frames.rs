@@ -1,14 +1,14 @@
 //! The allocator as callers see it. The hit paths are here; the rest is in the layers.
 
 use crate::census::Census;
-use crate::config::{Config, DomainId};
+use crate::config::Config;
 use crate::contiguous::{PUT_STEP, RangeSearch, Refused};
 use crate::counter_table::CounterTable;
 use crate::counters::{Counters, Event};
 use crate::cpu::{CurrentCpu, PinnedCpu};
 use crate::drain::{CPUS_PER_STEP, Drain};
 use crate::error::{BatchError, ConfigError, GetError, PutError};
-use crate::frame::{Block, FrameNumber, HUGE_FRAMES, RangeRequest, ZeroedFrame};
+use crate::frame::{BLOCK_FRAMES, Block, RangeRequest, ZeroedFrame};
 use crate::layers::{BATCH, Layers, Local, not_at_hand};
 use crate::metadata;
 use crate::pressure::{LowMemory, Urgency};
@@ -17,6 +17,7 @@ use crate::search::{Search, Step};
 use core::alloc::Layout;
 use core::cell::Cell;
 use core::mem::MaybeUninit;
+use faultline_numbers::{CpuNumber, DomainId, FrameNumber, HugeFrame};
 
 /// All page frames of a machine.
 ///
@@ -93,8 +94,8 @@ impl<'m, C> Frames<'m, C> {
     }
 
     /// A CPU's counts.
-    pub fn counters_of(&self, cpu: u32) -> Option<Counters> {
-        self.layers.caches.get(cpu as usize).map(|cache| Counters::of_cpu(&cache.counts, cache.held()))
+    pub fn counters_of(&self, cpu: CpuNumber) -> Option<Counters> {
+        self.layers.cache(cpu).map(|cache| Counters::of_cpu(&cache.counts, cache.held()))
     }
 }
 
@@ -114,7 +115,7 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     #[inline]
     fn held_by<R>(&self, pinned: C::Pinned, run: impl FnOnce(&Layers<'m>, &Local<'m>) -> R) -> Option<R> {
         let number = pinned.number();
-        let local = Local { number, cache: self.layers.caches.get(number as usize)?, crossed: Cell::new(0) };
+        let local = Local { number, cache: self.layers.cache(number)?, crossed: Cell::new(0) };
         let result = run(&self.layers, &local);
         drop(pinned);
         if local.crossed.get() != 0 {
@@ -175,7 +176,7 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     /// Returns a frame of the current magazine.
     #[inline(always)]
     fn get_at_hand(&self, pinned: &C::Pinned) -> Option<FrameNumber> {
-        let cache = self.layers.caches.get(pinned.number() as usize)?;
+        let cache = self.layers.cache(pinned.number())?;
         let offset = cache.pop()?;
         // SAFETY: frames in a magazine are parked by its CPU, or by one that handed the magazine over.
         unsafe { self.layers.range.take_parked(offset) };
@@ -245,7 +246,7 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     pub fn put(&self, frame: FrameNumber) -> Result<(), PutError> {
         let pinned = self.cpu.pin();
         let number = pinned.number();
-        if let Some(cache) = self.layers.caches.get(number as usize)
+        if let Some(cache) = self.layers.cache(number)
             && cache.has_room()
             && let Some(offset) = self.layers.range.offset(frame)
             && let Some(block) = self.layers.range.block(Block::of(offset))
@@ -298,14 +299,14 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         refused.result()
     }
 
-    /// Returns a huge frame: [`HUGE_FRAMES`](crate::HUGE_FRAMES) frames from a multiple of that on, to be put as one. If
+    /// Returns a huge frame, to be put as one. If
     /// the index has none, drains caches and scans memory, in steps.
-    pub fn get_huge(&self) -> Result<FrameNumber, GetError> {
+    pub fn get_huge(&self) -> Result<HugeFrame, GetError> {
         self.get_huge_as(Urgency::Normal)
     }
 
     /// Returns a huge frame. With [`Urgency::Reserve`] it may go below the min watermark.
-    pub fn get_huge_as(&self, urgency: Urgency) -> Result<FrameNumber, GetError> {
+    pub fn get_huge_as(&self, urgency: Urgency) -> Result<HugeFrame, GetError> {
         match self.huge_from_index(urgency) {
             Err(GetError::NotAtHand | GetError::AtMinimum) => {
                 self.huge_from_anywhere(urgency).inspect_err(|_| self.count_exhausted())
@@ -316,27 +317,27 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
 
     /// As [`get_huge_as`](Self::get_huge_as), but drains no cache and scans no memory: fails if the index has no whole
     /// block, and says whether a watermark is the reason.
-    pub fn try_get_huge(&self, urgency: Urgency) -> Result<FrameNumber, GetError> {
+    pub fn try_get_huge(&self, urgency: Urgency) -> Result<HugeFrame, GetError> {
         self.huge_from_index(urgency).inspect_err(|_| self.count_exhausted())
     }
 
-    fn huge_from_index(&self, urgency: Urgency) -> Result<FrameNumber, GetError> {
+    fn huge_from_index(&self, urgency: Urgency) -> Result<HugeFrame, GetError> {
         let mut search = Search::default();
         let got = self.by_steps(|layers, local| layers.get_huge(local, urgency, &mut search))?;
-        got.map(|offset| self.layers.range.number(offset)).ok_or_else(|| not_at_hand(search))
+        got.map(|offset| self.layers.range.number(offset).huge()).ok_or_else(|| not_at_hand(search))
     }
 
     #[cold]
-    fn huge_from_anywhere(&self, urgency: Urgency) -> Result<FrameNumber, GetError> {
+    fn huge_from_anywhere(&self, urgency: Urgency) -> Result<HugeFrame, GetError> {
         self.drain_own_magazine();
         let got = self.after_drains(|search| self.by_steps(|layers, local| layers.get_huge(local, urgency, search)))?;
         if let Some(offset) = got {
-            return Ok(self.layers.range.number(offset));
+            return Ok(self.layers.range.number(offset).huge());
         }
         let mut scan = Scan::default();
         let got = self.by_steps(|layers, local| layers.scan_huge(local, urgency, &mut scan))?;
         let error = if scan.is_kept { GetError::AtMinimum } else { GetError::Exhausted };
-        got.map(|offset| self.layers.range.number(offset)).ok_or(error)
+        got.map(|offset| self.layers.range.number(offset).huge()).ok_or(error)
     }
 
     fn drain_own_magazine(&self) -> u64 {
@@ -344,20 +345,20 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     }
 
     /// Takes a huge frame back.
-    pub fn put_huge(&self, frame: FrameNumber) -> Result<(), PutError> {
+    pub fn put_huge(&self, frame: HugeFrame) -> Result<(), PutError> {
         self.held(|layers, local| layers.put_huge(local, frame).inspect_err(|_| local.count(Event::Refused, 1)))
             .unwrap_or(Err(PutError::NoSuchCpu))
     }
 
     /// Turns a huge frame into 512 taken frames, to be put one by one, in batches or as a range.
-    pub fn split_huge(&self, frame: FrameNumber) -> Result<(), PutError> {
-        self.layers.range.split(self.layers.range.offset(frame).ok_or(PutError::OutOfRange)?)
+    pub fn split_huge(&self, frame: HugeFrame) -> Result<(), PutError> {
+        self.layers.range.split(frame)
     }
 
-    /// Turns 512 taken frames from a multiple of 512 on into a huge frame, to be put as one. Fails if one of them is not
+    /// Turns the 512 taken frames of a huge frame's place into that huge frame, to be put as one. Fails if one of them is not
     /// taken singly; then nothing has changed.
-    pub fn join_huge(&self, frame: FrameNumber) -> Result<(), PutError> {
-        self.layers.range.join(self.layers.range.offset(frame).ok_or(PutError::OutOfRange)?)
+    pub fn join_huge(&self, frame: HugeFrame) -> Result<(), PutError> {
+        self.layers.range.join(frame)
     }
 
     /// Returns the first frame of a contiguous range. Its frames may be put one by one, in parts, or as a whole. Searches
@@ -413,7 +414,7 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         while left > 0 {
             // What lies beyond all memory is refused in one step.
             let inside = self.layers.range.offset(first).is_some();
-            let step = if inside { left.min(PUT_STEP - first.0 % HUGE_FRAMES) } else { left.min(self.before(first)) };
+            let step = if inside { left.min(PUT_STEP - first.0 % BLOCK_FRAMES) } else { left.min(self.before(first)) };
             let put = self.held(|layers, local| {
                 let before = refused.count();
                 layers.put_range(local, first, step, &mut refused);
@@ -484,9 +485,8 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     ///
     /// # Safety
     /// That CPU is offline: it makes no calls until this returns, and its earlier writes are visible here.
-    pub unsafe fn drain_offline(&self, cpu: u32) -> u64 {
-        self.held(|layers, local| layers.caches.get(cpu as usize).map_or(0, |cache| layers.drain_whole(local, cache)))
-            .unwrap_or(0)
+    pub unsafe fn drain_offline(&self, cpu: CpuNumber) -> u64 {
+        self.held(|layers, local| layers.cache(cpu).map_or(0, |cache| layers.drain_whole(local, cache))).unwrap_or(0)
     }
 
     /// Lowers the stock limit of CPUs that have not refilled since the last call. For the page daemon, about once per

@@ -5,7 +5,8 @@ use crate::error::PutError;
 use crate::frame::{Block, Offset};
 use crate::primitive::order_for_loom;
 use crate::range_layer::RangeLayer;
-use crate::state::{ALL_LANES, FRAMES_PER_BLOCK, State, StateWord, Word, lane_of};
+use crate::state::{ALL_LANES, State, StateWord, Word, lane_of};
+use faultline_numbers::HugeFrame;
 
 impl RangeLayer<'_> {
     /// Takes a whole block after its bit was found. Returns false if another CPU was faster.
@@ -42,18 +43,15 @@ impl RangeLayer<'_> {
         false
     }
 
-    /// The block that begins at a frame.
-    fn whole_at(&self, offset: Offset) -> Result<(Block, &BlockWord), PutError> {
-        if !offset.is_multiple_of(FRAMES_PER_BLOCK) {
-            return Err(PutError::Misaligned);
-        }
+    fn huge(&self, frame: HugeFrame) -> Result<(Offset, Block, &BlockWord), PutError> {
+        let offset = self.offset(frame.first()).ok_or(PutError::OutOfRange)?;
         let block = Block::of(offset);
-        Ok((block, self.block(block).ok_or(PutError::OutOfRange)?))
+        Ok((offset, block, self.block(block).ok_or(PutError::OutOfRange)?))
     }
 
     /// Puts a huge frame.
-    pub(crate) fn put_whole(&self, offset: Offset) -> Result<Block, PutError> {
-        let (block, word) = self.whole_at(offset)?;
+    pub(crate) fn put_whole(&self, frame: HugeFrame) -> Result<Block, PutError> {
+        let (offset, block, word) = self.huge(frame)?;
         let before = word.put_whole().ok_or_else(|| self.not_huge(offset))?;
         order_for_loom();
         if before.is_reserved() {
@@ -66,16 +64,16 @@ impl RangeLayer<'_> {
     }
 
     /// Turns a huge frame into 512 taken ones.
-    pub(crate) fn split(&self, offset: Offset) -> Result<(), PutError> {
-        let (block, word) = self.whole_at(offset)?;
+    pub(crate) fn split(&self, frame: HugeFrame) -> Result<(), PutError> {
+        let (offset, block, word) = self.huge(frame)?;
         let before = word.end_huge().ok_or_else(|| self.not_huge(offset))?;
         self.open_words(block, before, Word(ALL_LANES), StateWord::reopen_taken);
         Ok(())
     }
 
     /// Turns 512 taken frames into a huge one.
-    pub(crate) fn join(&self, offset: Offset) -> Result<(), PutError> {
-        let (block, word) = self.whole_at(offset)?;
+    pub(crate) fn join(&self, frame: HugeFrame) -> Result<(), PutError> {
+        let (_, block, word) = self.huge(frame)?;
         let words = self.words(block);
         let closed = words.iter().take_while(|word| word.close_taken()).count();
         if closed > 0 && closed == words.len() {

@@ -7,15 +7,16 @@
 //! hole. The tests check that a frame has one user, that of two conflicting calls one gets an error, and that at the
 //! end each free frame can be found through the index.
 
-use crate::config::{Config, DomainId, MemoryArea, Policy};
+use crate::config::{Config, MemoryArea, Policy};
 use crate::counters::Event;
 use crate::cpu::FixedCpu;
 use crate::error::{GetError, PutError};
-use crate::frame::{Block, FrameNumber, HUGE_FRAMES};
+use crate::frame::{BLOCK_FRAMES, Block};
 use crate::frames::Frames;
 use crate::pressure::Urgency;
 use crate::search::Search;
 use core::mem::MaybeUninit;
+use faultline_numbers::{CpuNumber, DomainId, FrameNumber, HugeFrame};
 use loom::thread;
 use std::collections::BTreeSet;
 use std::vec::Vec;
@@ -29,7 +30,7 @@ type Result = std::result::Result<(), PutError>;
 /// A machine with `cpus` CPUs. Of each block, only the given number of frames exists, from its beginning.
 fn boot(blocks: &[u64], cpus: usize, stock_most: u8) -> Vec<Cpu> {
     let area = |(block, frames): (u64, &u64)| MemoryArea {
-        first: FrameNumber(block * HUGE_FRAMES),
+        first: FrameNumber(block * BLOCK_FRAMES),
         frames: *frames,
         domain: DomainId(0),
     };
@@ -40,7 +41,7 @@ fn boot(blocks: &[u64], cpus: usize, stock_most: u8) -> Vec<Cpu> {
     let mut metadata = Vec::new();
     metadata.resize(Frames::layout(&config).unwrap().size() + 127, MaybeUninit::uninit());
     // SAFETY: each number has one handle, which only one thread has at a time.
-    let cpu = |number: usize| unsafe { FixedCpu::new(number as u32) };
+    let cpu = |number: usize| unsafe { FixedCpu::new(CpuNumber(number as u32)) };
     let first = Frames::new(&config, metadata.leak(), cpu(0)).unwrap();
     (0..cpus.len()).map(|number| first.on(cpu(number))).collect()
 }
@@ -207,14 +208,14 @@ fn two_refills() {
 #[test]
 fn a_huge_get_and_a_refill() {
     explore(|| {
-        let mut cpus = boot(&[HUGE_FRAMES], 2, 0);
+        let mut cpus = boot(&[BLOCK_FRAMES], 2, 0);
         let other = start(cpus.pop().unwrap(), |cpu| cpu.get());
         let huge = cpus[0].get_huge();
         let (other, single) = other.join().unwrap();
         // Each may meet the other half-way, and then both get nothing: a failed claim of a block gives everything back.
         assert!(huge.is_err() || single.is_err());
-        if huge == Ok(FrameNumber(0)) {
-            assert_eq!(cpus[0].put_huge(FrameNumber(0)), Ok(()));
+        if huge == Ok(HugeFrame(0)) {
+            assert_eq!(cpus[0].put_huge(HugeFrame(0)), Ok(()));
         }
         all_found(&[cpus.remove(0), other], u64::from(single.is_ok()));
     });
@@ -224,9 +225,9 @@ fn a_huge_get_and_a_refill() {
 #[test]
 fn a_double_put_of_a_huge_frame() {
     explore(|| {
-        let mut cpus = boot(&[HUGE_FRAMES], 2, 0);
+        let mut cpus = boot(&[BLOCK_FRAMES], 2, 0);
         let huge = cpus[0].get_huge().unwrap();
-        let other = start(cpus.pop().unwrap(), move |cpu| (cpu.put_huge(huge), cpu.put(FrameNumber(huge.0 + 1))));
+        let other = start(cpus.pop().unwrap(), move |cpu| (cpu.put_huge(huge), cpu.put(FrameNumber(1))));
         let mine = cpus[0].put_huge(huge);
         let (other, (its, single)) = other.join().unwrap();
         let results: [Result; 2] = [mine, its];
@@ -240,7 +241,7 @@ fn a_double_put_of_a_huge_frame() {
 #[test]
 fn a_huge_put_and_a_get() {
     explore(|| {
-        let mut cpus = boot(&[HUGE_FRAMES], 2, 0);
+        let mut cpus = boot(&[BLOCK_FRAMES], 2, 0);
         let huge = cpus[0].get_huge().unwrap();
         let other = start(cpus.pop().unwrap(), move |cpu| cpu.get());
         assert_eq!(cpus[0].put_huge(huge), Ok(()));
@@ -270,7 +271,7 @@ fn two_ranges_that_overlap() {
 #[test]
 fn two_puts_that_make_a_block_whole() {
     explore(|| {
-        let mut cpus = boot(&[HUGE_FRAMES], 3, 0);
+        let mut cpus = boot(&[BLOCK_FRAMES], 3, 0);
         let frames = [cpus[0].get().unwrap(), cpus[0].get().unwrap()];
         cpus[0].drain_own();
         let third = start(cpus.pop().unwrap(), move |cpu| cpu.put_batch(&frames[1..]));
@@ -283,8 +284,8 @@ fn two_puts_that_make_a_block_whole() {
             Ok(first) => assert_eq!(second.put_huge(first), Ok(())),
             Err(error) => assert_eq!(error, GetError::NotAtHand),
         }
-        assert_eq!(cpus[0].try_get_huge(Urgency::Normal), Ok(FrameNumber(0)), "a whole block was lost to the index");
-        assert_eq!(cpus[0].put_huge(FrameNumber(0)), Ok(()));
+        assert_eq!(cpus[0].try_get_huge(Urgency::Normal), Ok(HugeFrame(0)), "a whole block was lost to the index");
+        assert_eq!(cpus[0].put_huge(HugeFrame(0)), Ok(()));
         all_found(&[cpus.remove(0), second, third], 0);
     });
 }
@@ -293,7 +294,7 @@ fn two_puts_that_make_a_block_whole() {
 #[test]
 fn a_refill_and_a_range_of_a_whole_block() {
     explore(|| {
-        let mut cpus = boot(&[HUGE_FRAMES], 2, 0);
+        let mut cpus = boot(&[BLOCK_FRAMES], 2, 0);
         let other = start(cpus.pop().unwrap(), |cpu| cpu.try_get(Urgency::Normal));
         let range = cpus[0].try_get_range(&crate::RangeRequest::of(40), Urgency::Normal);
         let (other, single) = other.join().unwrap();
@@ -307,12 +308,12 @@ fn a_refill_and_a_range_of_a_whole_block() {
 #[test]
 fn a_split_and_a_put_of_a_huge_frame() {
     explore(|| {
-        let mut cpus = boot(&[HUGE_FRAMES], 2, 0);
+        let mut cpus = boot(&[BLOCK_FRAMES], 2, 0);
         let huge = cpus[0].get_huge().unwrap();
         let other = start(cpus.pop().unwrap(), move |cpu| cpu.put_huge(huge));
         let split = cpus[0].split_huge(huge);
         let (other, put) = other.join().unwrap();
         assert!(split.is_ok() != put.is_ok(), "{split:?}, {put:?}");
-        all_found(&[cpus.remove(0), other], if split.is_ok() { HUGE_FRAMES } else { 0 });
+        all_found(&[cpus.remove(0), other], if split.is_ok() { BLOCK_FRAMES } else { 0 });
     });
 }

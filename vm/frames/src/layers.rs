@@ -8,7 +8,7 @@ use crate::contiguous::{RangeSearch, Refused};
 use crate::counters::Event;
 use crate::domain::Domains;
 use crate::error::{GetError, PutError};
-use crate::frame::{Block, FrameNumber, Offset};
+use crate::frame::{Block, Offset};
 use crate::pressure::Urgency;
 use crate::range_layer::{Freed, RangeLayer, each_word};
 use crate::search::{Search, Step};
@@ -17,6 +17,7 @@ use crate::stock::MAGAZINE;
 use crate::zeroed::Zeroed;
 use core::cell::Cell;
 use core::ops::Range;
+use faultline_numbers::{CpuNumber, FrameNumber, HugeFrame};
 
 /// A refill that has this many frames stops searching.
 const ENOUGH: u32 = MAGAZINE as u32 / 2;
@@ -38,7 +39,7 @@ pub(crate) struct Layers<'m> {
 /// The CPU that a call is pinned to.
 #[derive(Debug)]
 pub(crate) struct Local<'m> {
-    pub(crate) number: u32,
+    pub(crate) number: CpuNumber,
     pub(crate) cache: &'m Cache,
     /// Domains that have fallen below their low watermark in this call, one bit each.
     pub(crate) crossed: Cell<u32>,
@@ -52,6 +53,11 @@ impl Local<'_> {
 }
 
 impl<'m> Layers<'m> {
+    #[inline(always)]
+    pub(crate) fn cache(&self, cpu: CpuNumber) -> Option<&'m Cache> {
+        self.caches.get(cpu.0 as usize)
+    }
+
     /// Accounts for frames that have become free.
     #[inline]
     pub(crate) fn account(&self, local: &Local<'m>, freed: Freed) {
@@ -212,8 +218,8 @@ impl<'m> Layers<'m> {
     }
 
     /// Takes a huge frame back.
-    pub(crate) fn put_huge(&self, local: &Local<'m>, frame: FrameNumber) -> Result<(), PutError> {
-        let block = self.range.put_whole(self.range.offset(frame).ok_or(PutError::OutOfRange)?)?;
+    pub(crate) fn put_huge(&self, local: &Local<'m>, frame: HugeFrame) -> Result<(), PutError> {
+        let block = self.range.put_whole(frame)?;
         if let Some(word) = self.range.block(block) {
             self.note_free(local, word.glance().domain(), i64::from(FRAMES_PER_BLOCK));
         }

@@ -17,12 +17,14 @@
 //!
 //! ```
 //! use core::mem::MaybeUninit;
-//! use faultline_frames::{Config, DomainId, FixedCpu, FrameNumber, Frames, MemoryArea, Policy, PutError};
+//! use faultline_frames::{
+//!     Config, CpuNumber, DomainId, FixedCpu, FrameNumber, Frames, MemoryArea, Policy, PutError,
+//! };
 //! let memory = [MemoryArea { first: FrameNumber(0x100), frames: 4096, domain: DomainId(0) }];
 //! let config = Config { memory: &memory, cpus: &[DomainId(0)], marks: &[], policy: Policy::default() };
 //! let mut metadata = vec![MaybeUninit::uninit(); Frames::layout(&config).unwrap().size() + 127];
 //! // SAFETY: one thread, one handle.
-//! let frames = Frames::new(&config, &mut metadata, unsafe { FixedCpu::new(0) }).unwrap();
+//! let frames = Frames::new(&config, &mut metadata, unsafe { FixedCpu::new(CpuNumber(0)) }).unwrap();
 //! let frame = frames.get().unwrap();
 //! assert_eq!(frames.put(frame), Ok(()));
 //! assert_eq!(frames.put(frame), Err(PutError::AlreadyFree));
@@ -67,13 +69,14 @@ mod words;
 mod zeroed;
 
 pub use census::Census;
-pub use config::{Config, DomainId, MOST_CPUS, MOST_DOMAINS, MemoryArea, Policy, Watermarks};
+pub use config::{Config, MOST_CPUS, MOST_DOMAINS, MemoryArea, Policy, Watermarks};
 pub use contiguous::RangeSearch;
 pub use counter_table::CounterTable;
 pub use counters::{Counters, Event};
 pub use cpu::{CurrentCpu, FixedCpu, PinnedCpu};
 pub use error::{BatchError, ConfigError, GetError, PutError};
-pub use frame::{FRAME_BYTES, FrameNumber, HUGE_FRAMES, RangeRequest, ZeroedFrame};
+pub use faultline_numbers::{CpuNumber, DomainId, FRAME_BYTES, FrameNumber, HUGE_FRAMES, HugeFrame};
+pub use frame::{RangeRequest, ZeroedFrame};
 pub use frames::Frames;
 pub use pressure::{LowMemory, Urgency};
 

@@ -2,10 +2,10 @@
 
 use crate::block::{BlockState, BlockWord};
 use crate::cache::Cache;
-use crate::config::{Config, DomainId, MemoryArea, Span};
+use crate::config::{Config, MemoryArea, Span};
 use crate::domain::{Domain, Domains, Extent, share_of};
 use crate::error::ConfigError;
-use crate::frame::{Block, HUGE_FRAMES};
+use crate::frame::{BLOCK_FRAMES, Block};
 use crate::index::{self, Index};
 use crate::layers::Layers;
 use crate::primitive::{AtomicU32, AtomicU64};
@@ -15,6 +15,7 @@ use crate::words::{Place, Words};
 use crate::zeroed::Zeroed;
 use core::alloc::{Layout, LayoutError};
 use core::mem::MaybeUninit;
+use faultline_numbers::DomainId;
 
 /// Two cache lines: many CPUs fetch lines in pairs.
 const ALIGNMENT: usize = 128;
@@ -107,7 +108,7 @@ impl<'m> Carver<'m> {
 
 /// How many frames of a block exist, and its domain: that of the lowest frame.
 fn content(config: &Config<'_>, base: u64, block: u64) -> (u64, DomainId) {
-    let (first, end) = (base + block * HUGE_FRAMES, base + (block + 1) * HUGE_FRAMES);
+    let (first, end) = (base + block * BLOCK_FRAMES, base + (block + 1) * BLOCK_FRAMES);
     let areas = config.memory.iter().filter(|area| area.first.0 < end && first < area.end());
     let frames = areas.clone().map(|area| area.end().min(end) - area.first.0.max(first)).sum();
     (frames, areas.min_by_key(|area| area.first).map_or(DomainId(0), |area| area.domain))
@@ -147,20 +148,20 @@ impl FirstStates<'_> {
     /// Sets the state of this block, and how many blocks after it have the same.
     #[cold]
     fn find(&mut self, block: u64) {
-        let first = self.base + block * HUGE_FRAMES;
+        let first = self.base + block * BLOCK_FRAMES;
         let (frames, domain) = content(self.config, self.base, block);
         let areas = self.config.memory.iter();
         // The end of the area that contains all of the block, or the beginning of the next area.
         let end = match frames {
-            HUGE_FRAMES => areas.filter(|area| area.first.0 <= first && first < area.end()).map(MemoryArea::end).max(),
+            BLOCK_FRAMES => areas.filter(|area| area.first.0 <= first && first < area.end()).map(MemoryArea::end).max(),
             0 => areas.map(|area| area.first.0).filter(|begin| *begin > first).min(),
             _ => None,
         };
-        let blocks = end.map_or(0, |end| end.saturating_sub(first) / HUGE_FRAMES);
+        let blocks = end.map_or(0, |end| end.saturating_sub(first) / BLOCK_FRAMES);
         self.until = block + blocks.max(1);
         self.current = match frames {
             0 => BlockState::ABSENT,
-            HUGE_FRAMES => BlockState::whole(domain),
+            BLOCK_FRAMES => BlockState::whole(domain),
             _ => BlockState::partial(domain),
         };
     }
@@ -171,9 +172,9 @@ fn domain_of(config: &Config<'_>, base: u64, domain: usize) -> (Extent, u64) {
     let (mut extent, mut frames) = (Extent::NOTHING, 0);
     let id = |domain: DomainId| usize::from(domain.0);
     for (index, area) in config.memory.iter().enumerate() {
-        let (first, last) = ((area.first.0 - base) / HUGE_FRAMES, (area.end() - 1 - base) / HUGE_FRAMES);
+        let (first, last) = ((area.first.0 - base) / BLOCK_FRAMES, (area.end() - 1 - base) / BLOCK_FRAMES);
         let is_end = |block: u64, area: &MemoryArea| {
-            [area.first.0, area.end() - 1].iter().any(|frame| (frame - base) / HUGE_FRAMES == block)
+            [area.first.0, area.end() - 1].iter().any(|frame| (frame - base) / BLOCK_FRAMES == block)
         };
         for block in [Some(first), (last > first).then_some(last)].into_iter().flatten() {
             let (count, owner) = content(config, base, block);
@@ -186,7 +187,7 @@ fn domain_of(config: &Config<'_>, base: u64, domain: usize) -> (Extent, u64) {
         if id(area.domain) == domain && last > first + 1 {
             extent.add(first as u32 + 1);
             extent.add(last as u32 - 1);
-            frames += (last - first - 1) * HUGE_FRAMES;
+            frames += (last - first - 1) * BLOCK_FRAMES;
         }
     }
     (extent, frames)
@@ -209,7 +210,7 @@ pub(crate) fn build<'m>(config: &Config<'_>, memory: &'m mut [MaybeUninit<u8>]) 
     let open = carver.carve(lengths.index, |word| AtomicU64::new(bits_of(word, is_partial)))?;
     let whole = carver.carve(lengths.index, |word| AtomicU64::new(bits_of(word, BlockState::is_whole)))?;
     for area in config.memory {
-        for block in [(area.first.0 - span.base) / HUGE_FRAMES, (area.end() - 1 - span.base) / HUGE_FRAMES] {
+        for block in [(area.first.0 - span.base) / BLOCK_FRAMES, (area.end() - 1 - span.base) / BLOCK_FRAMES] {
             let block = Block(block as u32);
             if blocks.get(block.0 as usize).is_some_and(|word| word.glance().is_opened()) {
                 // SAFETY: 1. Nobody else has the metadata yet. 2. If areas share the block, its words are made again, with

@@ -3,13 +3,14 @@
 //!
 //! `RUSTFLAGS="--cfg shuttle" cargo test --release -p faultline-frames --lib mixes`
 
-use crate::config::{Config, DomainId, MemoryArea, Policy};
+use crate::config::{Config, MemoryArea, Policy};
 use crate::cpu::FixedCpu;
 use crate::error::{GetError, PutError};
-use crate::frame::{FrameNumber, HUGE_FRAMES, RangeRequest};
+use crate::frame::{BLOCK_FRAMES, RangeRequest};
 use crate::frames::Frames;
 use crate::pressure::Urgency;
 use core::mem::MaybeUninit;
+use faultline_numbers::{CpuNumber, DomainId, FrameNumber};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
@@ -30,7 +31,7 @@ fn config<'a>(memory: &'a [MemoryArea], cpus: &'a [DomainId]) -> Config<'a> {
 
 /// Two domains of two blocks and a half each.
 fn memory() -> [MemoryArea; 2] {
-    let half = HUGE_FRAMES / 2;
+    let half = BLOCK_FRAMES / 2;
     [(0, 5 * half, 0), (6 * half, 5 * half, 1)].map(|(first, frames, domain)| MemoryArea {
         first: FrameNumber(first),
         frames,
@@ -69,17 +70,17 @@ fn step(cpu: &Frames<'_, FixedCpu>, users: &Users, random: &mut SmallRng) {
             assert_eq!(cpu.put_batch(&batch), Ok(()));
         }
         8 => match if random.random() { cpu.get_huge() } else { cpu.try_get_huge(Urgency::Normal) } {
-            Ok(first) => take(users, first, HUGE_FRAMES),
+            Ok(huge) => take(users, huge.first(), BLOCK_FRAMES),
             Err(error) => assert!(matches!(error, GetError::Exhausted | GetError::NotAtHand)),
         },
         9 => {
-            if let Some((first, _)) = give(users, random, |count| count == HUGE_FRAMES) {
+            if let Some((first, _)) = give(users, random, |count| count == BLOCK_FRAMES) {
                 assert_eq!(cpu.put(FrameNumber(first.0 + 1)), Err(PutError::WrongOrder));
                 if random.random() {
-                    assert_eq!(cpu.split_huge(first), Ok(()));
-                    assert_eq!(cpu.join_huge(first), Ok(()));
+                    assert_eq!(cpu.split_huge(first.huge()), Ok(()));
+                    assert_eq!(cpu.join_huge(first.huge()), Ok(()));
                 }
-                assert_eq!(cpu.put_huge(first), Ok(()));
+                assert_eq!(cpu.put_huge(first.huge()), Ok(()));
             }
         }
         10 => {
@@ -87,7 +88,7 @@ fn step(cpu: &Frames<'_, FixedCpu>, users: &Users, random: &mut SmallRng) {
             if let Ok(first) = cpu.get_range(&RangeRequest { alignment: 4, ..RangeRequest::of(frames) }) {
                 take(users, first, frames);
             }
-            if let Some((first, count)) = give(users, random, |count| (2..HUGE_FRAMES).contains(&count)) {
+            if let Some((first, count)) = give(users, random, |count| (2..BLOCK_FRAMES).contains(&count)) {
                 assert_eq!(cpu.put_range(first, count), Ok(()));
             }
         }
@@ -108,7 +109,7 @@ fn mix(seed: u64) {
     let mut metadata = Vec::new();
     metadata.resize(Frames::layout(&config).unwrap().size() + 127, MaybeUninit::uninit());
     // SAFETY: each number has one handle at a time, which only one thread has.
-    let cpu = |number: usize| unsafe { FixedCpu::new(number as u32) };
+    let cpu = |number: usize| unsafe { FixedCpu::new(CpuNumber(number as u32)) };
     let first = Frames::new(&config, metadata.leak(), cpu(0)).unwrap();
     let users = Users::default();
     let threads: Vec<_> = (0..CPUS)
@@ -131,13 +132,13 @@ fn mix(seed: u64) {
     assert_eq!((census.taken + census.huge, census.parked), (taken, 0));
     assert_eq!(frames[0].free(), census.free);
     for (first, count) in users.lock().unwrap().iter() {
-        if *count == HUGE_FRAMES {
-            frames[1].put_huge(*first).unwrap();
+        if *count == BLOCK_FRAMES {
+            frames[1].put_huge(first.huge()).unwrap();
         } else {
             frames[1].put_range(*first, *count).unwrap();
         }
     }
-    assert_eq!(frames[0].census().free, 5 * HUGE_FRAMES);
+    assert_eq!(frames[0].census().free, 5 * BLOCK_FRAMES);
 }
 
 fn run(scheduler: impl Scheduler + 'static) {

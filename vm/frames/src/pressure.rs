@@ -6,12 +6,12 @@
 //! plus its own account is a number of free frames that are surely there, without a look at the other CPUs' accounts. The
 //! exact number, for which all accounts are read, is needed only if that is below a watermark.
 
-use crate::config::DomainId;
 use crate::counters::Event;
 use crate::domain::Domain;
 use crate::layers::{Layers, Local};
 use crate::stock::MAGAZINE;
 use core::sync::atomic::Ordering::Relaxed;
+use faultline_numbers::DomainId;
 
 /// How far below the watermarks a caller may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -23,13 +23,13 @@
 //! This layer knows no caches and no counts. What its steps freed it returns as [`Freed`], for the layers above.
 
 use crate::block::{BlockState, BlockWord};
-use crate::config::DomainId;
 use crate::error::PutError;
-use crate::frame::{Block, FrameNumber, Offset};
+use crate::frame::{Block, Offset};
 use crate::index::Index;
 use crate::primitive::order_for_loom;
 use crate::state::{FRAMES_PER_BLOCK, FRAMES_PER_WORD, Lanes, State, StateWord, Word, lane_of, word_of};
 use crate::words::Words;
+use faultline_numbers::{CpuNumber, DomainId, FrameNumber};
 
 /// Fields: all \[I] immutable references. All mutable data lies on lines of the metadata and is changed by atomic steps.
 #[derive(Debug, Clone, Copy)]
@@ -116,7 +116,7 @@ impl<'m> RangeLayer<'m> {
 
     /// Reserves a block after its bit was found: removes the bit, and opens the block if it is whole. Returns false if
     /// another CPU was faster.
-    pub(crate) fn reserve(&self, block: Block, cpu: u32) -> bool {
+    pub(crate) fn reserve(&self, block: Block, cpu: CpuNumber) -> bool {
         let (open, whole) = (self.open.remove(block), self.whole.remove(block));
         order_for_loom();
         let Some(before) = self.block(block).filter(|_| open || whole).and_then(|word| word.reserve(cpu)) else {
@@ -312,7 +312,7 @@ mod tests {
         let config = Config { memory: &memory, cpus: &[DomainId(0); 2], marks: &[], policy: Policy::default() };
         let mut metadata = vec![MaybeUninit::uninit(); Frames::layout(&config).unwrap().size() + 127];
         // SAFETY: each number has one handle, and one thread at a time uses a handle.
-        let cpu = |number| unsafe { FixedCpu::new(number) };
+        let cpu = |number| unsafe { FixedCpu::new(CpuNumber(number)) };
         let one = Frames::new(&config, &mut metadata, cpu(0)).unwrap();
         let two = one.on(cpu(1));
         one.get().unwrap();

@@ -4,7 +4,6 @@
 //! finds some. Then the caller may let its CPU do something else, and continue later, even on another CPU.
 
 use crate::block::BlockWord;
-use crate::config::DomainId;
 use crate::frame::Block;
 use crate::index::BITS;
 use crate::layers::{Layers, Local};
@@ -12,6 +11,7 @@ use crate::pressure::Urgency;
 use crate::range_layer::RangeLayer;
 use crate::state::FRAMES_PER_BLOCK;
 use core::ops::Range;
+use faultline_numbers::DomainId;
 
 /// Words of the index that one step reads: 4,096 blocks, which is 8 GiB. Some microseconds if no word is in a cache.
 pub(crate) const STEP_WORDS: u32 = 64;

@@ -1,10 +1,10 @@
 //! Zeroed frames: each domain keeps some, in slots that any CPU may fill or empty.
 
-use crate::config::DomainId;
 use crate::frame::Offset;
 use crate::primitive::AtomicU32;
 use core::ops::Range;
 use core::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
+use faultline_numbers::DomainId;
 
 /// Fields: \[a] each slot is changed by a compare-and-swap or a swap, and whoever empties it holds its frame; \[I]
 /// immutable.

@@ -7,7 +7,8 @@
 mod machine;
 
 use faultline_frames::{
-    DomainId, Event, FixedCpu, FrameNumber, Frames, GetError, HUGE_FRAMES, Policy, PutError, RangeRequest, Urgency,
+    CpuNumber, DomainId, Event, FixedCpu, FrameNumber, Frames, GetError, HUGE_FRAMES, HugeFrame, Policy, PutError,
+    RangeRequest, Urgency,
 };
 use machine::{Machine, area};
 use proptest::prelude::*;
@@ -65,13 +66,11 @@ impl Reference {
         }
     }
 
-    fn put_huge(&mut self, frame: FrameNumber) -> Result<(), &'static [PutError]> {
-        if !frame.0.is_multiple_of(HUGE_FRAMES) {
-            return Err(&[PutError::Misaligned, PutError::OutOfRange]);
-        }
-        match self.owner(frame.0) {
+    fn put_huge(&mut self, frame: HugeFrame) -> Result<(), &'static [PutError]> {
+        let first = frame.first().0;
+        match self.owner(first) {
             Owner::HugeUser => {
-                self.owners[frame.0 as usize..(frame.0 + HUGE_FRAMES) as usize].fill(Owner::Allocator);
+                self.owners[first as usize..(first + HUGE_FRAMES) as usize].fill(Owner::Allocator);
                 Ok(())
             }
             Owner::Allocator => Err(&[PutError::AlreadyFree]),
@@ -162,7 +161,7 @@ struct Run<'m> {
     frames: Vec<Frames<'m, FixedCpu>>,
     reference: Reference,
     singles: Vec<FrameNumber>,
-    huge: Vec<FrameNumber>,
+    huge: Vec<HugeFrame>,
 }
 
 impl Run<'_> {
@@ -238,8 +237,7 @@ impl Run<'_> {
             }
             Step::GetHuge => match self.frames[cpu].get_huge() {
                 Ok(frame) => {
-                    assert_eq!(frame.0 % HUGE_FRAMES, 0);
-                    self.reference.give(frame, HUGE_FRAMES, Owner::HugeUser);
+                    self.reference.give(frame.first(), HUGE_FRAMES, Owner::HugeUser);
                     self.huge.push(frame);
                 }
                 Err(error) => {
@@ -257,7 +255,7 @@ impl Run<'_> {
                 }
                 match self.frames[cpu].try_get_huge(Urgency::Normal) {
                     Ok(frame) => {
-                        self.reference.give(frame, HUGE_FRAMES, Owner::HugeUser);
+                        self.reference.give(frame.first(), HUGE_FRAMES, Owner::HugeUser);
                         self.huge.push(frame);
                     }
                     Err(error) => assert_eq!(error, GetError::NotAtHand),
@@ -272,15 +270,15 @@ impl Run<'_> {
             }
             Step::Split(index, put) => {
                 if !self.huge.is_empty() {
-                    let first = self.huge.swap_remove(index.index(self.huge.len()));
-                    assert_eq!(self.frames[cpu].split_huge(first), Ok(()));
-                    assert_eq!(self.frames[cpu].split_huge(first), Err(PutError::WrongOrder));
-                    for frame in first.0..first.0 + HUGE_FRAMES {
-                        self.reference.owners[frame as usize] = Owner::Allocator;
-                        self.got(FrameNumber(frame));
+                    let huge = self.huge.swap_remove(index.index(self.huge.len()));
+                    assert_eq!(self.frames[cpu].split_huge(huge), Ok(()));
+                    assert_eq!(self.frames[cpu].split_huge(huge), Err(PutError::WrongOrder));
+                    for frame in huge.frames() {
+                        self.reference.owners[frame.0 as usize] = Owner::Allocator;
+                        self.got(frame);
                     }
                     if *put {
-                        let one = FrameNumber(first.0 + 77);
+                        let one = FrameNumber(huge.first().0 + 77);
                         assert_eq!(self.frames[cpu].put(one), Ok(()));
                         self.reference.put(one).unwrap();
                         self.forget_free();
@@ -288,14 +286,14 @@ impl Run<'_> {
                 }
             }
             Step::JoinAnything(number) => {
-                let first = FrameNumber(number / HUGE_FRAMES * HUGE_FRAMES);
-                let frames = first.0..first.0 + HUGE_FRAMES;
+                let huge = FrameNumber(*number).huge();
+                let frames = huge.first().0..huge.first().0 + HUGE_FRAMES;
                 let joins = frames.clone().all(|frame| self.reference.owner(frame) == Owner::User);
-                assert_eq!(self.frames[cpu].join_huge(first).is_ok(), joins);
+                assert_eq!(self.frames[cpu].join_huge(huge).is_ok(), joins);
                 if joins {
                     self.reference.owners[frames.start as usize..frames.end as usize].fill(Owner::HugeUser);
                     self.forget_free();
-                    self.huge.push(first);
+                    self.huge.push(huge);
                 }
             }
             Step::PutHuge(index) => {
@@ -306,8 +304,7 @@ impl Run<'_> {
                 }
             }
             Step::PutHugeAnything(number) => {
-                // Every second frame may belong to a huge frame.
-                let frame = FrameNumber(if number % 2 == 0 { number / HUGE_FRAMES * HUGE_FRAMES } else { *number });
+                let frame = FrameNumber(*number).huge();
                 let result = self.frames[cpu].put_huge(frame);
                 match self.reference.put_huge(frame) {
                     Ok(()) => assert_eq!(result, Ok(())),
@@ -355,19 +352,19 @@ impl Run<'_> {
             Step::Drain => {
                 self.frames[cpu].drain();
                 for (number, frames) in self.frames.iter().enumerate() {
-                    let held = frames.counters_of(number as u32).unwrap().held;
+                    let held = frames.counters_of(CpuNumber(number as u32)).unwrap().held;
                     assert!(held <= if number == cpu { 0 } else { 32 });
                 }
             }
             Step::DrainOwn => {
                 self.frames[cpu].drain_own();
-                assert_eq!(self.frames[cpu].counters_of(cpu as u32).unwrap().held, 0);
+                assert_eq!(self.frames[cpu].counters_of(CpuNumber(cpu as u32)).unwrap().held, 0);
             }
             Step::DrainOffline(index) => {
                 let other = index.index(self.frames.len());
                 // SAFETY: there is only one thread, so no call on that CPU runs.
-                unsafe { self.frames[cpu].drain_offline(other as u32) };
-                assert_eq!(self.frames[cpu].counters_of(other as u32).unwrap().held, 0);
+                unsafe { self.frames[cpu].drain_offline(CpuNumber(other as u32)) };
+                assert_eq!(self.frames[cpu].counters_of(CpuNumber(other as u32)).unwrap().held, 0);
             }
             Step::Age => drop(self.frames[cpu].age()),
         }

@@ -4,8 +4,8 @@
 mod machine;
 
 use faultline_frames::{
-    Config, CurrentCpu, DomainId, Event, FrameNumber, Frames, GetError, HUGE_FRAMES, Policy, RangeRequest, RangeSearch,
-    Urgency,
+    Config, CpuNumber, CurrentCpu, DomainId, Event, FrameNumber, Frames, GetError, HUGE_FRAMES, Policy, RangeRequest,
+    RangeSearch, Urgency,
 };
 use machine::{Machine, area};
 use std::cell::Cell;
@@ -16,11 +16,11 @@ struct Pins<'a>(&'a Cell<u64>);
 
 // SAFETY: one thread has the only handle.
 unsafe impl CurrentCpu for Pins<'_> {
-    type Pinned = u32;
+    type Pinned = CpuNumber;
 
-    fn pin(&self) -> u32 {
+    fn pin(&self) -> CpuNumber {
         self.0.set(self.0.get() + 1);
-        0
+        CpuNumber(0)
     }
 }
 
@@ -110,8 +110,8 @@ fn what_is_at_hand_is_all_that_is_touched() {
     let frames = machine.boot(&mut metadata);
     let got: Vec<FrameNumber> = (0..400).map(|_| frames[0].get().unwrap()).collect();
     got.iter().for_each(|frame| frames[0].put(*frame).unwrap());
-    let held = |cpu: u32| frames[0].counters_of(cpu).unwrap().held;
-    let drains = || (0..2).map(|cpu| frames[0].counters_of(cpu).unwrap().of(Event::Drain)).sum::<u64>();
+    let held = |cpu: u32| frames[0].counters_of(CpuNumber(cpu)).unwrap().held;
+    let drains = || (0..2).map(|cpu| frames[0].counters_of(CpuNumber(cpu)).unwrap().of(Event::Drain)).sum::<u64>();
     let (before, blocks, drained) = (held(0), frames[0].census().whole_blocks, drains());
     assert!(before > 32);
     let huge = std::iter::from_fn(|| frames[1].try_get_huge(Urgency::Normal).ok()).count() as u64;
@@ -160,11 +160,11 @@ fn a_split_huge_frame_is_512_frames_and_joins_again() {
     let huge = frames.get_huge().unwrap();
     frames.split_huge(huge).unwrap();
     assert_eq!(frames.census().taken, HUGE_FRAMES);
-    frames.put(FrameNumber(huge.0 + 9)).unwrap();
+    frames.put(FrameNumber(huge.first().0 + 9)).unwrap();
     assert!(frames.join_huge(huge).is_err());
     assert_eq!(frames.census().taken, HUGE_FRAMES - 1);
-    let again = frames.get_range(&RangeRequest { low: huge, ..RangeRequest::of(1) }).unwrap();
-    assert_eq!(again.0, huge.0 + 9);
+    let again = frames.get_range(&RangeRequest { low: huge.first(), ..RangeRequest::of(1) }).unwrap();
+    assert_eq!(again.0, huge.first().0 + 9);
     frames.join_huge(huge).unwrap();
     assert_eq!(frames.census().huge, HUGE_FRAMES);
     frames.put_huge(huge).unwrap();

@@ -2,7 +2,7 @@
 
 mod machine;
 
-use faultline_frames::{FixedCpu, FrameNumber, Frames, GetError, Policy};
+use faultline_frames::{CpuNumber, FixedCpu, FrameNumber, Frames, GetError, Policy};
 use machine::Machine;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -20,7 +20,7 @@ fn fill_caches(frames: &[Frames<'_, FixedCpu>], each: usize) {
 }
 
 fn held(frames: &[Frames<'_, FixedCpu>]) -> Vec<u64> {
-    (0..frames.len()).map(|cpu| frames[0].counters_of(cpu as u32).unwrap().held).collect()
+    (0..frames.len()).map(|cpu| frames[0].counters_of(CpuNumber(cpu as u32)).unwrap().held).collect()
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_cpu_that_goes_idle_or_offline_keeps_nothing() {
     fill_caches(&frames, 600);
     frames[1].drain_own();
     // SAFETY: no other call runs.
-    unsafe { frames[0].drain_offline(2) };
+    unsafe { frames[0].drain_offline(CpuNumber(2)) };
     assert_eq!(held(&frames)[1..3], [0, 0]);
     assert!(held(&frames)[0] > KEPT && held(&frames)[3] > KEPT);
     // Others can use what CPU 2 had: CPU 1 can get all frames but those in caches.
@@ -84,13 +84,13 @@ fn busy_cpus_keep_two_magazines_at_most() {
         for _ in 0..if cfg!(miri) { 3 } else { 300 } {
             drainer.drain();
             // The idle CPU's bound holds at once. The busy CPU's stock may be refilled as soon as it is empty.
-            assert!(drainer.counters_of(2).unwrap().held <= KEPT);
+            assert!(drainer.counters_of(CpuNumber(2)).unwrap().held <= KEPT);
             std::thread::yield_now();
         }
         done.store(true, Relaxed);
     });
     drainer.drain();
-    let left: u64 = (0..3).map(|cpu| drainer.counters_of(cpu).unwrap().held).sum();
+    let left: u64 = (0..3).map(|cpu| drainer.counters_of(CpuNumber(cpu)).unwrap().held).sum();
     assert!(left <= 2 * KEPT);
     assert_eq!(drainer.free(), machine.frames());
 }
@@ -120,5 +120,5 @@ fn nothing_is_exhausted_but_for_current_magazines() {
     let got = std::iter::from_fn(|| frames[0].get().ok()).count() as u64;
     assert!(got >= machine.frames() - 3 * KEPT, "{got} of {}", machine.frames());
     assert_eq!(frames[0].get(), Err(GetError::Exhausted));
-    assert!((1..4).all(|cpu| frames[cpu].counters_of(cpu as u32).unwrap().held <= KEPT));
+    assert!((1..4).all(|cpu| frames[cpu].counters_of(CpuNumber(cpu as u32)).unwrap().held <= KEPT));
 }

@@ -6,7 +6,8 @@
 mod machine;
 
 use faultline_frames::{
-    DomainId, FixedCpu, FrameNumber, Frames, GetError, HUGE_FRAMES, Policy, PutError, RangeRequest, Watermarks,
+    DomainId, FixedCpu, FrameNumber, Frames, GetError, HUGE_FRAMES, HugeFrame, Policy, PutError, RangeRequest,
+    Watermarks,
 };
 use machine::{Machine, area};
 use rand::rngs::SmallRng;
@@ -25,20 +26,20 @@ const STEPS: usize = 2000;
 #[derive(Default)]
 struct Held {
     singles: Vec<FrameNumber>,
-    huge: Vec<FrameNumber>,
+    huge: Vec<HugeFrame>,
     ranges: Vec<(FrameNumber, u64)>,
 }
 
 impl Held {
     fn extents(&self) -> impl Iterator<Item = (u64, u64)> {
         let singles = self.singles.iter().map(|frame| (frame.0, 1));
-        let huge = self.huge.iter().map(|frame| (frame.0, HUGE_FRAMES));
+        let huge = self.huge.iter().map(|frame| (frame.first().0, HUGE_FRAMES));
         singles.chain(huge).chain(self.ranges.iter().map(|(first, count)| (first.0, *count)))
     }
 }
 
 /// Takes some entries of a list, from anywhere in it.
-fn some(list: &mut Vec<FrameNumber>, most: usize, random: &mut SmallRng) -> Vec<FrameNumber> {
+fn some<T>(list: &mut Vec<T>, most: usize, random: &mut SmallRng) -> Vec<T> {
     (0..most.min(list.len())).map(|_| list.swap_remove(random.random_range(0..list.len()))).collect()
 }
 
@@ -56,7 +57,7 @@ fn step(frames: &Frames<'_, FixedCpu>, held: &mut Held, others: &Mutex<Vec<Frame
         }
         15 => held.huge.extend(frames.get_huge().ok()),
         16 => some(&mut held.huge, 1, random).into_iter().for_each(|frame| {
-            assert_eq!(frames.put(FrameNumber(frame.0 + 5)), Err(PutError::WrongOrder));
+            assert_eq!(frames.put(FrameNumber(frame.first().0 + 5)), Err(PutError::WrongOrder));
             if count % 2 == 0 {
                 frames.split_huge(frame).unwrap();
                 frames.join_huge(frame).unwrap();

@@ -1,7 +1,7 @@
 //! The current CPU, and interrupts.
 
 use core::arch::asm;
-use faultline_frames::{CurrentCpu, PinnedCpu};
+use faultline_frames::{CpuNumber, CurrentCpu, PinnedCpu};
 
 /// The current CPU. The first 4 bytes of its own `gs` segment hold its number.
 #[derive(Debug)]
@@ -10,7 +10,7 @@ pub(crate) struct ThisCpu;
 /// Interrupts are off. Dropping this value turns them on again if they were on before.
 #[derive(Debug)]
 pub(crate) struct InterruptsOff {
-    number: u32,
+    number: CpuNumber,
     flags: u64,
 }
 
@@ -21,19 +21,19 @@ unsafe impl CurrentCpu for ThisCpu {
 
     #[inline(always)]
     fn pin(&self) -> InterruptsOff {
-        let (number, flags);
+        let (number, flags): (u32, u64);
         // SAFETY: 1. Kernels may turn off interrupts and read `gs`. 2. The code uses the stack, as the options permit.
         // 3. The compiler must assume that memory changes, so it does not touch the cache before.
         unsafe {
             asm!("pushfq", "pop {flags}", "cli", "mov {number:e}, gs:[0]", flags = out(reg) flags, number = out(reg) number)
         };
-        InterruptsOff { number, flags }
+        InterruptsOff { number: CpuNumber(number), flags }
     }
 }
 
 impl PinnedCpu for InterruptsOff {
     #[inline(always)]
-    fn number(&self) -> u32 {
+    fn number(&self) -> CpuNumber {
         self.number
     }
 }

@@ -3,7 +3,7 @@
 use crate::cpu::ThisCpu;
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
-use faultline_frames::{Config, DomainId, FrameNumber, Frames, MemoryArea, Policy, Watermarks};
+use faultline_frames::{Config, DomainId, FrameNumber, Frames, HugeFrame, MemoryArea, Policy, Watermarks};
 
 /// No frame.
 const NONE: u64 = u64::MAX;
@@ -73,13 +73,14 @@ pub extern "C" fn frame_put(number: u64) -> bool {
 /// The first frame of a huge frame, or `NONE`.
 #[unsafe(no_mangle)]
 pub extern "C" fn frame_get_huge() -> u64 {
-    frames().and_then(|frames| frames.get_huge().ok()).map_or(NONE, |frame| frame.0)
+    frames().and_then(|frames| frames.get_huge().ok()).map_or(NONE, |huge| huge.first().0)
 }
 
 /// Takes a huge frame back. Returns false if it was not allocated.
 #[unsafe(no_mangle)]
 pub extern "C" fn frame_put_huge(number: u64) -> bool {
-    frames().is_some_and(|frames| frames.put_huge(FrameNumber(number)).is_ok())
+    let huge = HugeFrame::beginning_at(FrameNumber(number));
+    frames().zip(huge).is_some_and(|(frames, huge)| frames.put_huge(huge).is_ok())
 }
 
 /// For the page daemon: empties the caches. Returns the number of frames freed.

@@ -2,7 +2,7 @@
 
 use crate::cpu::ThisCpu;
 use core::fmt::{self, Write};
-use faultline_frames::{DomainId, FrameNumber, Frames, RangeRequest, Urgency};
+use faultline_frames::{CpuNumber, DomainId, FrameNumber, Frames, HugeFrame, RangeRequest, Urgency};
 
 /// Counts the bytes that are printed.
 struct Length(usize);
@@ -24,20 +24,21 @@ pub extern "C" fn frames_reach(frames: &Frames<'static, ThisCpu>, number: u64, r
         frames.get_as(Urgency::Reserve).ok(),
         frames.get_range(range).ok(),
         frames.try_get(Urgency::Normal).ok(),
-        frames.try_get_huge(Urgency::Normal).ok(),
+        frames.try_get_huge(Urgency::Normal).ok().map(HugeFrame::first),
         frames.try_get_range(range, Urgency::Normal).ok(),
         frames.get_zeroed().ok().map(|frame| frame.number),
     ];
-    let changed = frames.split_huge(frame).is_ok() & frames.join_huge(frame).is_ok();
+    let changed = frames.split_huge(frame.huge()).is_ok() & frames.join_huge(frame.huge()).is_ok();
     let mut batch = [frame; 4];
     let filled = frames.get_batch(Urgency::Normal, &mut batch).unwrap_or(0) as u64;
     // SAFETY: 1. This is linked and never called.
-    let drained = unsafe { frames.drain_offline(number as u32) };
+    let drained = unsafe { frames.drain_offline(CpuNumber(number as u32)) };
     let moved = drained + frames.drain_own() + frames.age() + frames.fill_zeroed(number, leave_as_it_is);
     let seen = frames.free() + frames.free_in(DomainId(number as u8)) + frames.census().free;
     let mut length = Length(0);
     let printed =
-        write!(length, "{}{}{:?}", frames.counters(), frames.table(), frames.counters_of(number as u32)).is_ok();
+        write!(length, "{}{}{:?}", frames.counters(), frames.table(), frames.counters_of(CpuNumber(number as u32)))
+            .is_ok();
     got.iter().flatten().count() as u64
         + u64::from(changed)
         + filled

@@ -1,7 +1,7 @@
 //! Machines for tests: memory areas, domains, CPUs; a handle for each CPU.
 #![allow(dead_code, reason = "each test file is a program of its own and uses a part of this")]
 
-use faultline_frames::{Config, DomainId, FixedCpu, FrameNumber, Frames, MemoryArea, Policy, Watermarks};
+use faultline_frames::{Config, CpuNumber, DomainId, FixedCpu, FrameNumber, Frames, MemoryArea, Policy, Watermarks};
 use std::mem::MaybeUninit;
 
 /// The parameters of a test's machine.
@@ -54,7 +54,7 @@ impl Machine {
     /// A handle for each CPU.
     pub fn boot<'m>(&self, metadata: &'m mut [MaybeUninit<u8>]) -> Vec<Frames<'m, FixedCpu>> {
         // SAFETY: each number has one handle, and one thread at a time uses a handle.
-        let cpu = |number: usize| unsafe { FixedCpu::new(number as u32) };
+        let cpu = |number: usize| unsafe { FixedCpu::new(CpuNumber(number as u32)) };
         let first = Frames::new(&self.config(), metadata, cpu(0)).unwrap();
         (0..self.cpus.len()).map(|number| first.on(cpu(number))).collect()
     }
