@@ -102,10 +102,11 @@ test-page: needs-test
 test-workloads: workloads needs-test
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads test
 
-# Checks that nothing in the page-frame allocator can panic, built as in a kernel.
+# Checks that nothing in the page-frame allocator can panic, built as in a kernel; runs its examples.
 test-frames: needs-build
 	@checks/need.sh ld=binutils nm=binutils
 	vm/frames/embedding/check.sh --if-possible target/embedding
+	for example in kernel_start balloon buffer_pool; do $(CARGO) run --quiet --locked -p faultline-frames --example $$example || exit 1; done
 
 test: needs-test check test-rust test-lens test-repeats test-frames test-page test-workloads
 
@@ -172,6 +173,7 @@ test-fresh:
 
 test-all: test fuzz test-loom test-mixes test-miri test-simulated test-guest test-newest-emulator
 	vm/frames/embedding/check.sh target/embedding
+	$(CARGO) publish --dry-run --quiet --locked --allow-dirty -p faultline-numbers -p faultline-frames
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads sanitize cross
 	checks/fresh/run.sh trixie
 

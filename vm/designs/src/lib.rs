@@ -39,5 +39,5 @@ pub use design::{BLOCK_FRAMES, Counters, Design, Frame, Memory};
 pub use global_mutex::GlobalMutex;
 pub use magazines::Magazines;
 pub use metadata::Metadata;
-pub use ours::Ours;
+pub use ours::{Ours, OursNearMarks};
 pub use spin_list::SpinList;

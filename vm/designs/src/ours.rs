@@ -2,7 +2,9 @@
 
 use crate::metadata::Metadata;
 use crate::{Counters, Design, Frame, Memory};
-use faultline_frames::{Config, CpuNumber, DomainId, Event, FixedCpu, FrameNumber, Frames, MemoryArea, Policy};
+use faultline_frames::{
+    Config, CpuNumber, DomainId, Event, FixedCpu, FrameNumber, Frames, MemoryArea, Policy, Watermarks,
+};
 
 /// Frames of a magazine.
 const MAGAZINE: usize = 32;
@@ -13,20 +15,50 @@ const BATCH: usize = 64;
 #[derive(Debug)]
 pub struct Ours {
     // Declared before the memory that it uses: fields are dropped in this order.
-    frames: Frames<'static, ()>,
+    handles: Vec<Handle>,
     stock_most: u8,
     _metadata: Metadata,
 }
 
+/// A CPU's handle. It is made once: a handle that is made for each call would have to be copied each time.
+#[derive(Debug)]
+struct Handle(Frames<'static, FixedCpu>);
+
+// SAFETY: calls with the same CPU never overlap, as the callers of `Design`'s functions promise, and each CPU has one
+// handle.
+unsafe impl Sync for Handle {}
+
 impl Ours {
+    /// `marks`: the watermarks of a domain with that many frames.
+    fn with_marks(memory: &Memory, marks: impl Fn(usize) -> Watermarks) -> Self {
+        let share = memory.frames / memory.sockets;
+        let area = |socket: usize| MemoryArea {
+            first: FrameNumber((socket * share) as u64),
+            frames: share as u64,
+            domain: DomainId(socket as u8),
+        };
+        let areas: Vec<MemoryArea> = (0..memory.sockets).map(area).collect();
+        let cpus_per_socket = memory.cpus.div_ceil(memory.sockets);
+        let cpus: Vec<DomainId> = (0..memory.cpus).map(|cpu| DomainId((cpu / cpus_per_socket) as u8)).collect();
+        let marks = vec![marks(share); memory.sockets];
+        let config = Config { memory: &areas, cpus: &cpus, marks: &marks, policy: Policy::default() };
+        let mut metadata = Metadata::new(Frames::layout(&config).expect("a sound configuration"));
+        // SAFETY: 1. lent once; 2. to `frames`, which is dropped first and whose copies live no longer than a call.
+        let lent = unsafe { metadata.lend() };
+        let frames = Frames::new(&config, lent, ()).expect("a sound configuration");
+        // SAFETY: each number has one handle.
+        let handle = |cpu: usize| Handle(frames.on(unsafe { FixedCpu::new(CpuNumber(cpu as u32)) }));
+        let handles = (0..memory.cpus).map(handle).collect();
+        Ours { handles, stock_most: config.policy.stock_most, _metadata: metadata }
+    }
+
     /// The allocator itself, for one CPU.
     ///
     /// # Safety
     /// As for [`Design::get`], for all calls on it.
     #[inline(always)]
-    unsafe fn on(&self, cpu: usize) -> Frames<'static, FixedCpu> {
-        // SAFETY: calls with this number never overlap, as the caller promises.
-        self.frames.on(unsafe { FixedCpu::new(CpuNumber(cpu as u32)) })
+    unsafe fn on(&self, cpu: usize) -> &Frames<'static, FixedCpu> {
+        &self.handles[cpu].0
     }
 }
 
@@ -44,21 +76,7 @@ impl Design for Ours {
     const HAS_HUGE: bool = true;
 
     fn new(memory: &Memory) -> Self {
-        let share = memory.frames / memory.sockets;
-        let area = |socket: usize| MemoryArea {
-            first: FrameNumber((socket * share) as u64),
-            frames: share as u64,
-            domain: DomainId(socket as u8),
-        };
-        let areas: Vec<MemoryArea> = (0..memory.sockets).map(area).collect();
-        let cpus_per_socket = memory.cpus.div_ceil(memory.sockets);
-        let cpus: Vec<DomainId> = (0..memory.cpus).map(|cpu| DomainId((cpu / cpus_per_socket) as u8)).collect();
-        let config = Config { memory: &areas, cpus: &cpus, marks: &[], policy: Policy::default() };
-        let mut metadata = Metadata::new(Frames::layout(&config).expect("a sound configuration"));
-        // SAFETY: 1. lent once; 2. to `frames`, which is dropped first and whose copies live no longer than a call.
-        let lent = unsafe { metadata.lend() };
-        let frames = Frames::new(&config, lent, ()).expect("a sound configuration");
-        Ours { frames, stock_most: config.policy.stock_most, _metadata: metadata }
+        Ours::with_marks(memory, |_| Watermarks::default())
     }
 
     #[inline]
@@ -103,7 +121,59 @@ impl Design for Ours {
     }
 
     fn counters(&self) -> Option<Counters> {
-        let counters = self.frames.counters();
+        let counters = self.handles.first()?.0.counters();
         Some(Counters { hits: counters.of(Event::GetHit), misses: counters.of(Event::GetMiss), held: counters.held })
+    }
+}
+
+/// Our own allocator with so little free memory that it is close to the low watermark: that is at 7/8 of the memory, and
+/// the min watermark at 3/4.
+#[derive(Debug)]
+pub struct OursNearMarks(Ours);
+
+impl Design for OursNearMarks {
+    const NAME: &'static str = "ours-near-marks";
+    const HAS_HUGE: bool = true;
+
+    fn new(memory: &Memory) -> Self {
+        OursNearMarks(Ours::with_marks(memory, |frames| Watermarks {
+            low: frames as u64 / 8 * 7,
+            min: frames as u64 / 4 * 3,
+        }))
+    }
+
+    #[inline]
+    unsafe fn get(&self, cpu: usize) -> Option<Frame> {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.get(cpu) }
+    }
+
+    #[inline]
+    unsafe fn put(&self, cpu: usize, frame: Frame) {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.put(cpu, frame) }
+    }
+
+    unsafe fn get_huge(&self, cpu: usize) -> Option<Frame> {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.get_huge(cpu) }
+    }
+
+    unsafe fn put_huge(&self, cpu: usize, first: Frame) {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.put_huge(cpu, first) }
+    }
+
+    unsafe fn drain(&self, cpu: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.drain(cpu) }
+    }
+
+    fn held_most(&self) -> usize {
+        self.0.held_most()
+    }
+
+    fn counters(&self) -> Option<Counters> {
+        self.0.counters()
     }
 }

@@ -9,7 +9,12 @@ use under_lens::Work;
 /// No line moves, whatever the number of operations.
 #[track_caller]
 fn assert_local_moves_nothing(threads: &[u64], operations: u64, depth: u64) {
-    let work = Work { design: "ours", pattern: "local", operations, depth };
+    assert_moves_nothing("ours", "local", threads, operations, depth);
+}
+
+#[track_caller]
+fn assert_moves_nothing(design: &str, pattern: &str, threads: &[u64], operations: u64, depth: u64) {
+    let work = Work { design, pattern, operations, depth };
     for counted in work.count(threads) {
         let (threads, lines) = (counted.threads, &counted.busiest);
         assert_eq!(counted.per_operation, 0.0, "{threads} threads, {depth} frames held{lines}");
@@ -20,6 +25,29 @@ fn assert_local_moves_nothing(threads: &[u64], operations: u64, depth: u64) {
 #[test]
 fn ours_moves_no_line_for_a_get_and_put() {
     assert_local_moves_nothing(&[2, 8], 2048, 32);
+}
+
+/// Close to the watermarks, with more frames held than all magazines hold, so that the CPU refills and overflows.
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn ours_moves_no_line_near_the_marks() {
+    assert_moves_nothing("ours-near-marks", "local", &[8], 1024, 256);
+}
+
+/// Huge frames come and go.
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn ours_moves_no_line_for_a_huge_frame() {
+    assert_moves_nothing("ours", "huge", &[8], 256, 1);
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn ours_moves_no_line_near_the_marks_and_for_huge_frames_whatever_the_number_of_cpus() {
+    assert_moves_nothing("ours-near-marks", "local", &[2, 32], 1024, 256);
+    assert_moves_nothing("ours-near-marks", "local", &[2, 32], 1024, 1);
+    assert_moves_nothing("ours", "huge", &[2, 32], 256, 1);
+    assert_moves_nothing("ours-near-marks", "huge", &[2, 32], 256, 1);
 }
 
 /// One frame held, and more than all magazines hold.

@@ -30,6 +30,8 @@ pub(crate) struct Cache {
     reserved: AtomicU32,
     /// \[c] The next word of the reserved block to look at.
     cursor: AtomicU32,
+    /// \[c] The huge frame that this CPU has put last, as its block plus 1; 0: none. A hint, which may be old.
+    huge: AtomicU32,
     /// \[c] Frames went back to the range layer since the last refill.
     overflowed: AtomicBool,
     /// \[c] Number of puts for which the search for room is still skipped.
@@ -59,6 +61,7 @@ impl Cache {
             length: AtomicU32::new(0),
             reserved: AtomicU32::new(0),
             cursor: AtomicU32::new(0),
+            huge: AtomicU32::new(0),
             overflowed: AtomicBool::new(false),
             unasked: AtomicU32::new(0),
             domain,
@@ -179,6 +182,19 @@ impl Cache {
         if let Some(account) = self.accounts.get(usize::from(domain.0)) {
             account.store(frames as i32, Relaxed);
         }
+    }
+
+    /// Takes the hint: the block of the huge frame that this CPU has put last.
+    #[inline]
+    pub(crate) fn take_huge_hint(&self) -> Option<Block> {
+        let block = self.huge.load(Relaxed).checked_sub(1)?;
+        self.huge.store(0, Relaxed);
+        Some(Block(block))
+    }
+
+    #[inline]
+    pub(crate) fn set_huge_hint(&self, block: Block) {
+        self.huge.store(block.0 + 1, Relaxed);
     }
 
     /// Notes whether frames have gone back to the range layer because the cache was full.

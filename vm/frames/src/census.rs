@@ -6,6 +6,7 @@ use crate::state::{FRAMES_PER_BLOCK, Lanes, Word};
 
 /// Frames by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Census {
     /// In the range layer.
     pub free: u64,

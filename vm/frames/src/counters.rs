@@ -10,6 +10,7 @@ macro_rules! events {
     ($($(#[doc = $doc:literal])+ $name:ident => $words:literal,)+) => {
         /// Something that a CPU counts.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[non_exhaustive]
         pub enum Event { $($(#[doc = $doc])+ $name,)+ }
 
         impl Event {
@@ -57,6 +58,8 @@ events! {
     Drain => "drains into the range layer",
     /// Frames that drains freed.
     DrainedFrame => "frames drained",
+    /// Frames got from a domain that the caller named.
+    DomainGet => "frames got from a named domain",
     /// Huge frames got.
     HugeGet => "huge frames got",
     /// Huge frames put.

@@ -64,6 +64,22 @@ impl<'m, C> Frames<'m, C> {
         Frames { layers: self.layers, hook: self.hook, cpu }
     }
 
+    /// A frame's distance from the lowest frame, for embedders that keep a record for each frame. None if the frame lies
+    /// outside memory. Frames in holes have an index too.
+    pub fn index_of(&self, frame: FrameNumber) -> Option<u32> {
+        self.layers.range.offset(frame)
+    }
+
+    /// The frame of an index.
+    pub fn frame_at(&self, index: u32) -> Option<FrameNumber> {
+        (index < self.layers.range.span).then(|| self.layers.range.number(index))
+    }
+
+    /// One more than the largest index.
+    pub fn index_count(&self) -> u32 {
+        self.layers.range.span
+    }
+
     /// Frames that no user has, including those in caches. Exact while no call is under way.
     pub fn free(&self) -> u64 {
         let range_layer: u64 = self.layers.domains.ids().map(|domain| self.layers.free_in(domain)).sum();
@@ -115,21 +131,27 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     #[inline]
     fn held_by<R>(&self, pinned: C::Pinned, run: impl FnOnce(&Layers<'m>, &Local<'m>) -> R) -> Option<R> {
         let number = pinned.number();
-        let local = Local { number, cache: self.layers.cache(number)?, crossed: Cell::new(0) };
+        let local = Local { number, cache: self.layers.cache(number)?, fallen: Cell::new(0), recovered: Cell::new(0) };
         let result = run(&self.layers, &local);
         drop(pinned);
-        if local.crossed.get() != 0 {
-            self.call_hook(local.crossed.get());
+        if local.fallen.get() | local.recovered.get() != 0 {
+            self.call_hook(local.fallen.get(), local.recovered.get());
         }
         Some(result)
     }
 
-    /// `crossed`: the domains to call it for, one bit each.
+    /// The domains to call it for, one bit each.
     #[cold]
-    fn call_hook(&self, crossed: u32) {
+    fn call_hook(&self, fallen: u32, recovered: u32) {
         let Some(hook) = self.hook else { return };
-        for domain in self.layers.domains.ids().filter(|domain| crossed >> domain.0 & 1 != 0) {
-            hook.low(domain, self.layers.free_in(domain));
+        for domain in self.layers.domains.ids() {
+            let is_in = |domains: u32| domains >> domain.0 & 1 != 0;
+            if is_in(fallen) {
+                hook.low(domain, self.layers.free_in(domain));
+            }
+            if is_in(recovered) {
+                hook.enough(domain, self.layers.free_in(domain));
+            }
         }
     }
 
@@ -171,6 +193,16 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
             Some(frame) => Ok(frame),
             None => self.get_from_index(pinned, urgency).inspect_err(|_| self.count_exhausted()),
         }
+    }
+
+    /// Returns a frame of a domain, and of no other. Looks only at what is in the index, as [`try_get`](Self::try_get)
+    /// does, and passes by the CPU's cache, so it costs some ten times as much as a get that hits. To fall back on other
+    /// domains, call it for one after the other, in the order of their distance.
+    pub fn get_in(&self, domain: DomainId, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        let mut search = Search::only(domain);
+        let got = self.by_steps(|layers, local| layers.get_in(local, urgency, &mut search))?;
+        let got = got.map(|offset| self.layers.range.number(offset)).ok_or_else(|| not_at_hand(search));
+        got.inspect_err(|_| self.count_exhausted())
     }
 
     /// Returns a frame of the current magazine.
@@ -435,6 +467,12 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
 
     /// Returns a frame, already zeroed if the CPU's domain keeps one.
     pub fn get_zeroed(&self) -> Result<ZeroedFrame, GetError> {
+        self.get_zeroed_as(Urgency::Normal)
+    }
+
+    /// Returns a frame, already zeroed if the CPU's domain keeps one. With [`Urgency::Reserve`] it may go below the min
+    /// watermark.
+    pub fn get_zeroed_as(&self, urgency: Urgency) -> Result<ZeroedFrame, GetError> {
         let kept = self.held(|layers, local| {
             let kept = layers.get_zeroed(local);
             local.count(if kept.is_some() { Event::ZeroedHit } else { Event::ZeroedMiss }, 1);
@@ -442,7 +480,7 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         });
         match kept.ok_or(GetError::NoSuchCpu)? {
             Some(number) => Ok(ZeroedFrame { number, zeroed: true }),
-            None => Ok(ZeroedFrame { number: self.get()?, zeroed: false }),
+            None => Ok(ZeroedFrame { number: self.get_as(urgency)?, zeroed: false }),
         }
     }
 

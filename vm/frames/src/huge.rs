@@ -24,6 +24,12 @@ impl RangeLayer<'_> {
         taken
     }
 
+    /// Takes a block that was whole when last seen. Its bit stays: whoever follows it finds the block taken and removes it,
+    /// and if the frame is put before, its bit is already set. Returns false if the block is not whole any more.
+    pub(crate) fn take_hinted(&self, block: Block) -> bool {
+        self.block(block).is_some_and(BlockWord::take_whole)
+    }
+
     /// Takes a block whose frames are all free, in whatever state it is otherwise. Returns false if there is a frame
     /// that is not free.
     pub(crate) fn take_all_free(&self, block: Block) -> bool {
@@ -67,6 +73,8 @@ impl RangeLayer<'_> {
     pub(crate) fn split(&self, frame: HugeFrame) -> Result<(), PutError> {
         let (offset, block, word) = self.huge(frame)?;
         let before = word.end_huge().ok_or_else(|| self.not_huge(offset))?;
+        // A bit that a hint has left; nobody needs it, since no frame of the block is free.
+        self.whole.remove(block);
         self.open_words(block, before, Word(ALL_LANES), StateWord::reopen_taken);
         Ok(())
     }

@@ -42,7 +42,9 @@ pub(crate) struct Local<'m> {
     pub(crate) number: CpuNumber,
     pub(crate) cache: &'m Cache,
     /// Domains that have fallen below their low watermark in this call, one bit each.
-    pub(crate) crossed: Cell<u32>,
+    pub(crate) fallen: Cell<u32>,
+    /// Domains that have reached it again.
+    pub(crate) recovered: Cell<u32>,
 }
 
 impl Local<'_> {
@@ -142,6 +144,36 @@ impl<'m> Layers<'m> {
         got
     }
 
+    /// A step of a get of a frame of one domain. It passes by the cache: reserves a block, takes one frame, and leaves the
+    /// block.
+    pub(crate) fn get_in(&self, local: &Local<'m>, urgency: Urgency, search: &mut Search) -> Step<Offset> {
+        for _ in 0..REFILL_TRIES {
+            let block = match self.find(local, urgency, search) {
+                Step::Found(block) => block,
+                Step::More => return Step::More,
+                Step::Nothing => return Step::Nothing,
+            };
+            let words = self.range.words(block).iter().zip((block.first()..).step_by(FRAMES_PER_WORD as usize));
+            let got = words.filter_map(|(word, first)| {
+                let lane = word.park_free(ALL_LANES, 1);
+                (lane != 0).then(|| {
+                    word.take_parked(lane);
+                    first + lane.trailing_zeros() / 2
+                })
+            });
+            let got = got.take(1).last();
+            self.range.leave(block);
+            if let Some(offset) = got {
+                if let Some(word) = self.range.block(block) {
+                    self.note_free(local, word.glance().domain(), -1);
+                }
+                local.count(Event::DomainGet, 1);
+                return Step::Found(offset);
+            }
+        }
+        Step::More
+    }
+
     /// Handles a foreign frame, a full magazine, or an error.
     ///
     /// If there is no room for it, a frame of a block whose home is this CPU goes straight into the range layer, as a
@@ -199,13 +231,25 @@ impl<'m> Layers<'m> {
         }
     }
 
-    /// A step of a get of a huge frame.
+    /// A step of a get of a huge frame: first the one that this CPU has put last, if it is still there.
     pub(crate) fn get_huge(&self, local: &Local<'m>, urgency: Urgency, search: &mut Search) -> Step<Offset> {
+        if let Some(block) = local.cache.take_huge_hint()
+            && self.may_take_huge(local, block, urgency)
+            && self.range.take_hinted(block)
+        {
+            return Step::Found(self.note_huge(local, block));
+        }
         match self.find_huge(local, urgency, search) {
             Step::Found(block) => Step::Found(self.note_huge(local, block)),
             Step::More => Step::More,
             Step::Nothing => Step::Nothing,
         }
+    }
+
+    /// Whether the min watermark of a block's domain permits to take all of the block.
+    pub(crate) fn may_take_huge(&self, local: &Local<'m>, block: Block, urgency: Urgency) -> bool {
+        let huge = u64::from(FRAMES_PER_BLOCK);
+        self.range.block(block).is_some_and(|word| self.allowance(local, word.glance().domain(), urgency, huge) >= huge)
     }
 
     /// Accounts for a huge frame that was taken. Returns its first frame.
@@ -220,6 +264,7 @@ impl<'m> Layers<'m> {
     /// Takes a huge frame back.
     pub(crate) fn put_huge(&self, local: &Local<'m>, frame: HugeFrame) -> Result<(), PutError> {
         let block = self.range.put_whole(frame)?;
+        local.cache.set_huge_hint(block);
         if let Some(word) = self.range.block(block) {
             self.note_free(local, word.glance().domain(), i64::from(FRAMES_PER_BLOCK));
         }

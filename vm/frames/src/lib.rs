@@ -80,6 +80,11 @@ pub use frame::{RangeRequest, ZeroedFrame};
 pub use frames::Frames;
 pub use pressure::{LowMemory, Urgency};
 
+/// The code in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(all(test, loom))]
 mod interleavings;
 #[cfg(all(test, shuttle))]

@@ -23,14 +23,20 @@ pub enum Urgency {
     Reserve,
 }
 
-/// Called when a domain has fallen below its low watermark; called again only after the domain has reached the
-/// watermark in between.
+/// Called when a domain has fallen below its low watermark, and when it has reached it again. The two alternate.
 ///
-/// It runs at the end of the call that took the frames, on the same CPU, after the caller was unpinned. It may call the
-/// allocator. Usually it wakes the page daemon.
+/// It runs at the end of the call that took or freed the frames, on the same CPU, after the caller was unpinned. It may
+/// call the allocator. Usually it wakes the page daemon, and those who wait for memory.
+///
+/// `free`: free frames of the domain in the range layer, without those in caches.
 pub trait LowMemory: Sync {
-    /// `free`: free frames of the domain in the range layer, without those in caches.
+    /// The domain has fallen below its low watermark.
     fn low(&self, domain: DomainId, free: u64);
+
+    /// The domain has reached its low watermark again. Does nothing unless it is implemented.
+    fn enough(&self, domain: DomainId, free: u64) {
+        let _ = (domain, free);
+    }
 }
 
 // Orderings: all relaxed. The counts are figures only; no claim on a frame depends on them.
@@ -96,9 +102,9 @@ impl<'m> Layers<'m> {
         let low = self.domains.marks(domain).low;
         let Some(state) = self.domains.get(domain).filter(|_| low > 0) else { return };
         let is_below = self.free_near(local, domain, low) < low;
-        if is_below != state.below_low.load(Relaxed) && state.below_low.swap(is_below, Relaxed) != is_below && is_below
-        {
-            local.crossed.set(local.crossed.get() | 1 << domain.0);
+        if is_below != state.below_low.load(Relaxed) && state.below_low.swap(is_below, Relaxed) != is_below {
+            let crossed = if is_below { &local.fallen } else { &local.recovered };
+            crossed.set(crossed.get() | 1 << domain.0);
         }
     }
 }

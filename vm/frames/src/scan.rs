@@ -45,9 +45,7 @@ impl<'m> Layers<'m> {
             if self.range.free_in_block(block) < FRAMES_PER_BLOCK {
                 return None;
             }
-            let huge = u64::from(FRAMES_PER_BLOCK);
-            let domain = self.range.block(block)?.glance().domain();
-            if self.allowance(local, domain, urgency, huge) < huge {
+            if !self.may_take_huge(local, block, urgency) {
                 scan.is_kept = true;
                 return None;
             }

@@ -53,11 +53,18 @@ pub(crate) struct Search {
     place: u32,
     /// Blocks of that place that were searched.
     done: u32,
+    /// The only domain to take from.
+    only: Option<DomainId>,
     /// A min watermark has forbidden to take from a domain.
     pub(crate) is_kept: bool,
 }
 
 impl Search {
+    /// A search in one domain.
+    pub(crate) fn only(domain: DomainId) -> Self {
+        Self { only: Some(domain), ..Self::default() }
+    }
+
     /// Goes on behind `done` more of the place's blocks.
     fn advance(&mut self, within: &Range<u32>, done: u32) {
         self.done += done;
@@ -73,8 +80,12 @@ impl Search {
 
 impl<'m> Layers<'m> {
     /// The places to search for a block to reserve, in the order of preference.
-    fn place(&self, local: &Local<'m>, number: u32) -> Option<(DomainId, Range<u32>, Look)> {
-        let own = local.cache.domain;
+    fn place(&self, local: &Local<'m>, search: &Search) -> Option<(DomainId, Range<u32>, Look)> {
+        let (own, number) = (local.cache.domain, search.place);
+        if let Some(domain) = search.only {
+            let look = [Look::Open, Look::Whole].get(number as usize).copied()?;
+            return Some((domain, self.domains.extent(domain), look));
+        }
         let (share, all) = (local.cache.share.0..local.cache.share.1, self.domains.extent(own));
         Some(match number {
             0 => (own, share, Look::Open),
@@ -94,7 +105,7 @@ impl<'m> Layers<'m> {
     pub(crate) fn find(&self, local: &Local<'m>, urgency: Urgency, search: &mut Search) -> Step<Block> {
         let (mut left, mut tries) = (STEP_WORDS, TRIES);
         while left > 0 && tries > 0 {
-            let Some((domain, within, look)) = self.place(local, search.place) else { return Step::Nothing };
+            let Some((domain, within, look)) = self.place(local, search) else { return Step::Nothing };
             if within.is_empty() || self.allowance(local, domain, urgency, 1) == 0 {
                 search.is_kept |= !within.is_empty();
                 left -= 1;

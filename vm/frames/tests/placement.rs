@@ -4,7 +4,7 @@ mod machine;
 
 use faultline_frames::{
     BatchError, Config, ConfigError, CpuNumber, DomainId, Event, FixedCpu, FrameNumber, Frames, GetError, HUGE_FRAMES,
-    HugeFrame, MemoryArea, Policy, PutError, RangeRequest, Watermarks,
+    HugeFrame, MemoryArea, Policy, PutError, RangeRequest, Urgency, Watermarks,
 };
 use machine::{Machine, area};
 use std::mem::MaybeUninit;
@@ -131,4 +131,30 @@ fn metadata_of_a_terabyte_are_small() {
     let config = Config { memory: &[terabyte], cpus: &[DomainId(0); 128], marks: &[], policy: Policy::default() };
     let share = Frames::layout(&config).unwrap().size() as f64 / (1_u64 << 40) as f64;
     assert!(share < 7e-5, "{share}");
+}
+
+#[test]
+fn a_named_domain_is_the_only_one() {
+    let memory = vec![area(100, 700, 0), area(1024, 600, 1)];
+    let machine = Machine { memory, ..Machine::flat(0, 1, 2) };
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata);
+    let got: Vec<FrameNumber> = std::iter::from_fn(|| frames[0].get_in(DomainId(1), Urgency::Normal).ok()).collect();
+    assert_eq!(got.len(), 600);
+    assert!(got.iter().all(|frame| (1024..1624).contains(&frame.0)));
+    assert_eq!(frames[0].get_in(DomainId(1), Urgency::Normal), Err(GetError::NotAtHand));
+    assert_eq!(frames[0].get_in(DomainId(7), Urgency::Normal), Err(GetError::NotAtHand));
+    assert_eq!((frames[0].free_in(DomainId(0)), frames[0].free_in(DomainId(1))), (700, 0));
+    got.iter().for_each(|frame| frames[1].put(*frame).unwrap());
+    assert_eq!(frames[0].free(), machine.frames());
+}
+
+#[test]
+fn each_frame_has_an_index() {
+    let machine = Machine::flat(700, 1000, 1);
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata).remove(0);
+    assert_eq!((frames.index_of(FrameNumber(512)), frames.index_of(FrameNumber(511))), (Some(0), None));
+    assert_eq!(frames.index_of(frames.frame_at(700).unwrap()), Some(700));
+    assert_eq!((frames.index_count(), frames.frame_at(frames.index_count())), (3 * 512, None));
 }

@@ -11,11 +11,15 @@ use std::sync::Mutex;
 
 /// Records its calls.
 #[derive(Default)]
-struct Calls(Mutex<Vec<(DomainId, u64)>>);
+struct Calls(Mutex<Vec<(DomainId, u64)>>, Mutex<Vec<u64>>);
 
 impl LowMemory for Calls {
     fn low(&self, domain: DomainId, free: u64) {
         self.0.lock().unwrap().push((domain, free));
+    }
+
+    fn enough(&self, _: DomainId, free: u64) {
+        self.1.lock().unwrap().push(free);
     }
 }
 
@@ -36,8 +40,10 @@ fn the_hook_is_called_once_until_memory_was_back_at_the_mark() {
     assert!(first[0].0 == DomainId(0) && first[0].1 < 1000 && first[0].1 > 1000 - 250);
     got.extend((0..200).map(|_| frames.get().unwrap()));
     assert_eq!(calls.0.lock().unwrap().len(), 1, "not again while below");
+    assert_eq!(calls.1.lock().unwrap().len(), 0);
     frames.put_batch(&got.split_off(got.len() - 1000)).unwrap();
     frames.drain();
+    assert!(matches!(calls.1.lock().unwrap()[..], [free] if free >= 1000), "it is enough again, and that is said once");
     got.extend(std::iter::from_fn(|| (frames.free_in(DomainId(0)) >= 900).then(|| frames.get().unwrap())));
     assert_eq!(calls.0.lock().unwrap().len(), 2, "again once it was back");
 }

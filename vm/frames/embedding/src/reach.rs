@@ -24,6 +24,7 @@ pub extern "C" fn frames_reach(frames: &Frames<'static, ThisCpu>, number: u64, r
         frames.get_as(Urgency::Reserve).ok(),
         frames.get_range(range).ok(),
         frames.try_get(Urgency::Normal).ok(),
+        frames.get_in(DomainId(number as u8), Urgency::Normal).ok(),
         frames.try_get_huge(Urgency::Normal).ok().map(HugeFrame::first),
         frames.try_get_range(range, Urgency::Normal).ok(),
         frames.get_zeroed().ok().map(|frame| frame.number),

@@ -12,7 +12,7 @@ mod team;
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
 use faultline_frame_designs::{
-    Array16, ColourQueues, Counters, Design, GlobalMutex, Magazines, Ours, SpinBuddy, SpinList,
+    Array16, ColourQueues, Counters, Design, GlobalMutex, Magazines, Ours, OursNearMarks, SpinBuddy, SpinList,
 };
 use patterns::{Pattern, Task};
 use std::process::ExitCode;
@@ -27,7 +27,7 @@ use team::{TEAM, Team};
 Examples:
   faultline lens program --threads-from 2,8,32 --ops 4096 -- \\
       target/release/frames_loop --design ours --pattern local --threads {threads} --ops 4096
-Designs: ours, global-mutex, array-16, magazines-2x8, colour-queues, spin-buddy, spin-list"
+Designs: ours, ours-near-marks, global-mutex, array-16, magazines-2x8, colour-queues, spin-buddy, spin-list"
 )]
 struct Arguments {
     /// The design
@@ -46,7 +46,7 @@ struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = RangedU64ValueParser::<usize>::new().range(1..=10_000_000))]
     ops: usize,
 
-    /// Maximum number of frames that a thread holds, for `local`; divides the operations
+    /// Maximum number of frames that a thread holds, for `local` and `huge`; divides the operations
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = RangedU64ValueParser::<usize>::new().range(1..=100_000))]
     depth: usize,
 
@@ -71,12 +71,13 @@ fn main() -> ExitCode {
             "as many sockets as 1, 2, 4, …, and a multiple of threads",
         );
     }
-    if pattern == Pattern::Local && !operations.is_multiple_of(depth) {
+    if matches!(pattern, Pattern::Local | Pattern::Huge) && !operations.is_multiple_of(depth) {
         return refuse("--ops is no multiple of --depth", "for example --depth 64 --ops 4096");
     }
     let task = Task { pattern, threads, sockets, operations, depth };
-    let runs: [(&str, Run); 7] = [
+    let runs: [(&str, Run); 8] = [
         (Ours::NAME, patterns::run::<Ours>),
+        (OursNearMarks::NAME, patterns::run::<OursNearMarks>),
         (GlobalMutex::NAME, patterns::run::<GlobalMutex>),
         (Array16::NAME, patterns::run::<Array16>),
         (Magazines::NAME, patterns::run::<Magazines>),

@@ -16,7 +16,7 @@ pub(crate) struct Task {
     pub(crate) sockets: usize,
     /// Number of operations of each thread.
     pub(crate) operations: usize,
-    /// For `local`: maximum number of frames that a thread holds.
+    /// For `local` and `huge`: maximum number of frames that a thread holds.
     pub(crate) depth: usize,
 }
 
@@ -25,6 +25,8 @@ pub(crate) struct Task {
 pub(crate) enum Pattern {
     /// Each thread gets `--depth` frames and puts them, over and over, warmed up; an operation is a get and its put
     Local,
+    /// The same with huge frames
+    Huge,
     /// Each thread gets frames, deals them to the other threads, and puts what it was dealt; an operation is a frame
     Foreign,
     /// The same, with what a thread was dealt put in batches of 64
@@ -44,10 +46,13 @@ type Hands = [OnceLock<Vec<Frame>>];
 pub(crate) fn run<D: Design>(task: &Task, team: &Team) -> Option<Counters> {
     let (each, blocks) = match task.pattern {
         Pattern::Local => (task.depth, task.sockets),
+        Pattern::Huge => (task.depth * BLOCK_FRAMES, task.sockets),
         _ => (task.operations, task.sockets),
     };
-    // Four times what is held, plus some blocks for each thread.
-    let frames = (task.threads * (each * 4).max(8 * BLOCK_FRAMES)).next_multiple_of(BLOCK_FRAMES * blocks);
+    // Four times what is held, plus some blocks for each thread. A line has the words of 16 blocks; of huge frames each
+    // thread has some lines to itself.
+    let least = if task.pattern == Pattern::Huge { 64 } else { 8 } * BLOCK_FRAMES;
+    let frames = (task.threads * (each * 4).max(least)).next_multiple_of(BLOCK_FRAMES * blocks);
     let design = D::new(&Memory { frames, cpus: task.threads, sockets: task.sockets });
     let hands: Vec<OnceLock<Vec<Frame>>> = (0..task.threads).map(|_| OnceLock::new()).collect();
     std::thread::scope(|scope| {
@@ -58,7 +63,8 @@ pub(crate) fn run<D: Design>(task: &Task, team: &Team) -> Option<Counters> {
                 // they got or were dealt, once.
                 let cpu = unsafe { Cpu::new(design, number) };
                 match task.pattern {
-                    Pattern::Local => local(task, cpu, team),
+                    Pattern::Local => local(task, cpu, team, get, Cpu::put),
+                    Pattern::Huge => local(task, cpu, team, get_huge, Cpu::put_huge),
                     _ => foreign(task, number, cpu, hands, team),
                 }
             });
@@ -72,13 +78,23 @@ fn get<D: Design>(cpu: &mut Cpu<'_, D>) -> Frame {
     cpu.get().expect("there are four times as many frames")
 }
 
-fn local<D: Design>(task: &Task, mut cpu: Cpu<'_, D>, team: &Team) {
+fn get_huge<D: Design>(cpu: &mut Cpu<'_, D>) -> Frame {
+    cpu.get_huge().expect("there are four times as many frames, and the design has huge ones")
+}
+
+fn local<'d, D: Design>(
+    task: &Task,
+    mut cpu: Cpu<'d, D>,
+    team: &Team,
+    get: fn(&mut Cpu<'d, D>) -> Frame,
+    put: fn(&mut Cpu<'d, D>, Frame),
+) {
     let mut frames = Stack::of(task.depth);
     let mut rounds = |count: usize| {
         for _ in 0..count {
             (0..task.depth).for_each(|_| frames.push(get(&mut cpu)));
             while let Some(frame) = frames.pop() {
-                cpu.put(frame);
+                put(&mut cpu, frame);
             }
         }
     };
@@ -102,7 +118,7 @@ fn foreign<D: Design>(task: &Task, number: usize, mut cpu: Cpu<'_, D>, hands: &H
     match task.pattern {
         Pattern::Foreign => dealt.iter().for_each(|&frame| cpu.put(frame)),
         Pattern::ForeignBatch => dealt.chunks(BATCH).for_each(|batch| cpu.put_batch(batch)),
-        Pattern::Local | Pattern::Dealt => {}
+        Pattern::Local | Pattern::Huge | Pattern::Dealt => {}
     }
     team.end();
 }

@@ -1,0 +1,118 @@
+//! How long calls of our own allocator take on much memory, and how long they keep their caller pinned: with one CPU and a
+//! terabyte that is all taken, so every call fails. CPU time, so that other processes do not count. Also the set-up.
+//!
+//! `cargo bench -p faultline-frame-designs --bench steps`
+
+use clap::Parser;
+use faultline_frames::{
+    Config, CpuNumber, CurrentCpu, DomainId, FrameNumber, Frames, GetError, HUGE_FRAMES, MemoryArea, PinnedCpu, Policy,
+    RangeRequest, Urgency,
+};
+use rustix::time::{ClockId, clock_gettime};
+use std::cell::Cell;
+use std::mem::MaybeUninit;
+
+/// How long calls take on much memory, and how long they keep their caller pinned
+#[derive(Debug, Parser)]
+#[command(name = "steps", max_term_width = 100)]
+struct Arguments {
+    /// GiB of memory
+    #[arg(long, value_name = "GIB", default_value_t = 1024)]
+    memory_gib: u64,
+
+    /// Passed by `cargo bench`
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+/// CPU time of this thread, in nanoseconds.
+fn now() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// How often and how long a caller was pinned.
+#[derive(Debug, Default)]
+struct Pins {
+    count: Cell<u64>,
+    longest: Cell<u64>,
+}
+
+struct Pinned<'a> {
+    pins: &'a Pins,
+    begin: u64,
+}
+
+// SAFETY: this program has one thread and one handle.
+unsafe impl<'a> CurrentCpu for &'a Pins {
+    type Pinned = Pinned<'a>;
+
+    fn pin(&self) -> Pinned<'a> {
+        Pinned { pins: self, begin: now() }
+    }
+}
+
+impl PinnedCpu for Pinned<'_> {
+    fn number(&self) -> CpuNumber {
+        CpuNumber(0)
+    }
+}
+
+impl Drop for Pinned<'_> {
+    fn drop(&mut self) {
+        self.pins.count.set(self.pins.count.get() + 1);
+        self.pins.longest.set(self.pins.longest.get().max(now() - self.begin));
+    }
+}
+
+/// Makes a call and prints what it took.
+fn show<T>(what: &str, pins: &Pins, call: impl FnOnce() -> T) -> T {
+    pins.count.set(0);
+    pins.longest.set(0);
+    let begin = now();
+    let result = call();
+    let all = (now() - begin) as f64 / 1e3;
+    println!("{what:42} {all:12.1} {:10} {:12.1}", pins.count.get(), pins.longest.get() as f64 / 1e3);
+    result
+}
+
+fn main() {
+    let Arguments { memory_gib, .. } = Arguments::parse();
+    let memory = [MemoryArea { first: FrameNumber(0), frames: memory_gib << 18, domain: DomainId(0) }];
+    let config = Config { memory: &memory, cpus: &[DomainId(0)], marks: &[], policy: Policy::default() };
+    let layout = Frames::layout(&config).expect("a sound configuration");
+    let mut metadata: Vec<MaybeUninit<u8>> = Vec::with_capacity(layout.size() + layout.align());
+    // SAFETY: uninitialised bytes are what it may hold.
+    unsafe { metadata.set_len(layout.size() + layout.align()) };
+    let pins = Pins::default();
+    println!("{memory_gib} GiB{:34} {:>12} {:>10} {:>12}", "", "microseconds", "steps", "longest step");
+    let frames = show("set-up, metadata not touched before", &pins, || Frames::new(&config, &mut metadata, &pins));
+    let frames = frames.expect("a sound configuration");
+    let first = show("the first get, which opens a block", &pins, || frames.get()).expect("all is free");
+    frames.put(first).expect("it is ours");
+    let blocks = memory_gib << 9;
+    let taken = show("all huge frames", &pins, || std::iter::from_fn(|| frames.get_huge().ok()).count() as u64);
+    assert_eq!(taken, blocks);
+    let exhausted = [
+        show("a get that finds nothing", &pins, || frames.get().err()),
+        show("a get of a huge frame that finds nothing", &pins, || frames.get_huge().err()),
+        show("a get of 2 frames that finds nothing", &pins, || frames.get_range(&RangeRequest::of(2)).err()),
+    ];
+    assert_eq!(exhausted, [Some(GetError::Exhausted); 3]);
+    let at_hand = [
+        show("try_get", &pins, || frames.try_get(Urgency::Normal).err()),
+        show("try_get_huge", &pins, || frames.try_get_huge(Urgency::Normal).err()),
+        show("try_get_range of 2 frames", &pins, || frames.try_get_range(&RangeRequest::of(2), Urgency::Normal).err()),
+    ];
+    assert_eq!(at_hand, [Some(GetError::NotAtHand); 3]);
+    // Every second frame of the last half of memory: no range of two, and all words must be read.
+    for huge in (blocks / 2..blocks).map(|block| FrameNumber(block * HUGE_FRAMES).huge()) {
+        frames.split_huge(huge).expect("it is ours");
+        let odd: Vec<FrameNumber> = huge.frames().skip(1).step_by(2).collect();
+        frames.put_batch(&odd).expect("they are ours");
+    }
+    let checkerboard =
+        show("2 frames, every second frame of half taken", &pins, || frames.get_range(&RangeRequest::of(2)));
+    assert_eq!(checkerboard, Err(GetError::Exhausted));
+    show("a census, which is not pinned", &pins, || frames.census());
+}
