@@ -11,10 +11,12 @@ const ACCOUNT_MOST: i64 = 1024;
 /// The same where watermarks are low: two refills.
 const ACCOUNT_LEAST: i64 = 64;
 
-/// Blocks per line of an index. Large shares begin at a line boundary.
-const BLOCKS_PER_LINE: u32 = 512;
-/// Minimum length of a share, in lines, for that.
-const LINES_WORTH_ALIGNING: u32 = 8;
+/// Shares that are not small begin where this many blocks begin, so that two CPUs' blocks have their words on different
+/// lines: of large shares those of the index, 512 bits on a line; of others those of the blocks, 32 on a pair of lines.
+/// Powers of two.
+const UNITS: [u32; 2] = [512, 32];
+/// A share of fewer units than this is not aligned to them; the CPUs' shares would differ too much.
+const UNITS_WORTH_ALIGNING: u32 = 2;
 
 /// Blocks of a domain: the range from its lowest to its highest. Blocks of other domains may lie between; the blocks'
 /// words tell.
@@ -39,12 +41,13 @@ impl Extent {
     /// The share of the CPU of rank `rank` among `count`.
     fn share(self, rank: u32, count: u32) -> Range<u32> {
         let blocks = self.blocks();
-        let length = u64::from(blocks.end - blocks.start);
-        let mut each = length.div_ceil(u64::from(count.max(1)));
-        if each >= u64::from(BLOCKS_PER_LINE * LINES_WORTH_ALIGNING) {
-            each = each.next_multiple_of(u64::from(BLOCKS_PER_LINE));
-        }
-        let at = |rank: u32| blocks.start + (each * u64::from(rank)).min(length) as u32;
+        let (length, count) = (u64::from(blocks.end - blocks.start), u64::from(count.max(1)));
+        let is_worth = |unit: &u32| length / count >= u64::from(unit * UNITS_WORTH_ALIGNING);
+        let unit = UNITS.into_iter().find(is_worth).unwrap_or(1);
+        let at = |rank: u32| match u64::from(rank) {
+            rank if rank < count => ((blocks.start + (length * rank / count) as u32) & !(unit - 1)).max(blocks.start),
+            _ => blocks.end,
+        };
         at(rank)..at(rank + 1)
     }
 }
@@ -185,7 +188,9 @@ mod tests {
             }
             assert_eq!(next, end);
         }
-        assert_eq!(Extent { first: 512, end: 512 + 32768 }.share(3, 5), 512 + 3 * 6656..512 + 4 * 6656);
+        assert_eq!(Extent { first: 512, end: 512 + 32768 }.share(3, 5), 39 * 512..52 * 512);
+        assert_eq!(Extent { first: 0, end: 1000 }.share(1, 8), 96..224);
+        assert_eq!(Extent { first: 0, end: 100 }.share(1, 4), 25..50);
         assert!(Extent::NOTHING.share(1, 2).is_empty());
     }
 }
