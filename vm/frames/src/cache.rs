@@ -2,8 +2,8 @@
 
 use crate::config::MOST_DOMAINS;
 use crate::counters::CpuCounts;
-use crate::frame::{Block, Offset};
-use crate::state::{WORDS_PER_BLOCK, word_of};
+use crate::frame::{Block, Offset, WORDS_PER_BLOCK};
+use crate::state::word_of;
 use crate::stock::{MAGAZINE, STOCK_MOST, Stock};
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering::Relaxed};

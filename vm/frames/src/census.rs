@@ -1,8 +1,8 @@
 //! Counts all frames by state, word by word. Exact while no call is under way.
 
-use crate::frame::Block;
+use crate::frame::{Block, FRAMES_PER_BLOCK};
 use crate::range_layer::RangeLayer;
-use crate::state::{FRAMES_PER_BLOCK, Lanes, Word};
+use crate::state::{Lanes, Word};
 
 /// Frames by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -8,13 +8,13 @@
 use crate::block::BlockWord;
 use crate::config::MOST_DOMAINS;
 use crate::counters::Event;
-use crate::error::{BatchError, GetError, PutError};
-use crate::frame::{BLOCK_FRAMES, Block, Offset, RangeRequest};
+use crate::error::{GetError, PutError, Refused};
+use crate::frame::{BLOCK_FRAMES, Block, FRAMES_PER_BLOCK, FRAMES_PER_WORD, Offset, RangeRequest};
 use crate::layers::{Layers, Local};
 use crate::pressure::Urgency;
 use crate::range_layer::RangeLayer;
 use crate::search::Step;
-use crate::state::{ALL_LANES, FRAMES_PER_BLOCK, FRAMES_PER_WORD, Lanes};
+use crate::state::{ALL_LANES, Lanes};
 use core::ops::Range;
 use faultline_numbers::DomainId;
 use faultline_numbers::FrameNumber;
@@ -90,6 +90,15 @@ impl RangeSearch {
 }
 
 impl<'m> Layers<'m> {
+    /// A step of a get of a range.
+    pub(crate) fn get_range(&self, local: &Local<'m>, urgency: Urgency, search: &mut RangeSearch) -> Step<Offset> {
+        let step = self.range_step(local, urgency, search);
+        if let Step::Found(_) = step {
+            local.count(Event::RangeGet, search.frames());
+        }
+        step
+    }
+
     /// A step of a search for a range: takes the lowest one that fits.
     pub(crate) fn range_step(&self, local: &Local<'m>, urgency: Urgency, search: &mut RangeSearch) -> Step<Offset> {
         let request = search.request;
@@ -255,25 +264,6 @@ impl RangeLayer<'_> {
     fn park_lanes(&self, first: Offset, lanes: Lanes) -> Result<(), Lanes> {
         self.break_whole(Block::of(first));
         self.word(first).map_or(Err(lanes), |word| word.park_all(lanes))
-    }
-}
-
-/// The refusals so far.
-#[derive(Debug, Default)]
-pub(crate) struct Refused(Option<BatchError>);
-
-impl Refused {
-    pub(crate) fn add(&mut self, count: u64, frame: FrameNumber, error: PutError) {
-        self.0.get_or_insert(BatchError { refused: 0, frame, error }).refused += count;
-    }
-
-    /// How many so far.
-    pub(crate) fn count(&self) -> u64 {
-        self.0.map_or(0, |error| error.refused)
-    }
-
-    pub(crate) fn result(self) -> Result<(), BatchError> {
-        self.0.map_or(Ok(()), Err)
     }
 }
 

@@ -86,6 +86,25 @@ impl Display for BatchError {
 
 impl Error for BatchError {}
 
+/// The refusals so far.
+#[derive(Debug, Default)]
+pub(crate) struct Refused(Option<BatchError>);
+
+impl Refused {
+    pub(crate) fn add(&mut self, count: u64, frame: FrameNumber, error: PutError) {
+        self.0.get_or_insert(BatchError { refused: 0, frame, error }).refused += count;
+    }
+
+    /// How many so far.
+    pub(crate) fn count(&self) -> u64 {
+        self.0.map_or(0, |error| error.refused)
+    }
+
+    pub(crate) fn result(self) -> Result<(), BatchError> {
+        self.0.map_or(Ok(()), Err)
+    }
+}
+
 /// Why a configuration is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

@@ -1,7 +1,17 @@
 //! Offsets of frames and blocks, and types for frames that belong together.
 
-use crate::state::FRAMES_PER_BLOCK;
 use faultline_numbers::FrameNumber;
+
+/// Number of frames in a word.
+pub(crate) const FRAMES_PER_WORD: u32 = 32;
+/// Number of words of a block: two cache lines, which many CPUs fetch as a pair.
+#[cfg(not(all(loom, test)))]
+pub(crate) const WORDS_PER_BLOCK: u32 = 16;
+/// Small, so that all interleavings can be explored.
+#[cfg(all(loom, test))]
+pub(crate) const WORDS_PER_BLOCK: u32 = 2;
+/// Number of frames of a block. A huge frame is a whole block.
+pub(crate) const FRAMES_PER_BLOCK: u32 = FRAMES_PER_WORD * WORDS_PER_BLOCK;
 
 /// A frame's distance from the lowest one.
 pub(crate) type Offset = u32;

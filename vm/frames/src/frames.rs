@@ -2,18 +2,19 @@
 
 use crate::census::Census;
 use crate::config::Config;
-use crate::contiguous::{PUT_STEP, RangeSearch, Refused};
+use crate::contiguous::{PUT_STEP, RangeSearch};
 use crate::counter_table::CounterTable;
 use crate::counters::{Counters, Event};
 use crate::cpu::{CurrentCpu, PinnedCpu};
 use crate::drain::{CPUS_PER_STEP, Drain};
-use crate::error::{BatchError, ConfigError, GetError, PutError};
+use crate::error::{BatchError, ConfigError, GetError, PutError, Refused};
 use crate::frame::{BLOCK_FRAMES, Block, RangeRequest, ZeroedFrame};
-use crate::layers::{BATCH, Layers, Local, not_at_hand};
+use crate::layers::{Layers, Local};
 use crate::metadata;
 use crate::pressure::{LowMemory, Urgency};
 use crate::scan::Scan;
 use crate::search::{Search, Step};
+use crate::single::BATCH;
 use core::alloc::Layout;
 use core::cell::Cell;
 use core::mem::MaybeUninit;
@@ -122,7 +123,7 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     }
 
     /// As `held`, for tests of the layers below.
-    #[cfg(test)]
+    #[cfg(all(test, not(shuttle)))]
     pub(crate) fn inside<R>(&self, run: impl FnOnce(&Layers<'m>, &Local<'m>) -> R) -> R {
         self.held(run).expect("a CPU of the configuration")
     }
@@ -201,7 +202,7 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     pub fn get_in(&self, domain: DomainId, urgency: Urgency) -> Result<FrameNumber, GetError> {
         let mut search = Search::only(domain);
         let got = self.by_steps(|layers, local| layers.get_in(local, urgency, &mut search))?;
-        let got = got.map(|offset| self.layers.range.number(offset)).ok_or_else(|| not_at_hand(search));
+        let got = got.map(|offset| self.layers.range.number(offset)).ok_or_else(|| search.error());
         got.inspect_err(|_| self.count_exhausted())
     }
 
@@ -237,7 +238,7 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
             Step::More => self.by_steps(|layers, local| layers.get(local, urgency, &mut search))?,
             Step::Nothing => None,
         };
-        got.map(|offset| self.layers.range.number(offset)).ok_or_else(|| not_at_hand(search))
+        got.map(|offset| self.layers.range.number(offset)).ok_or_else(|| search.error())
     }
 
     fn count_exhausted(&self) {
@@ -356,7 +357,7 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     fn huge_from_index(&self, urgency: Urgency) -> Result<HugeFrame, GetError> {
         let mut search = Search::default();
         let got = self.by_steps(|layers, local| layers.get_huge(local, urgency, &mut search))?;
-        got.map(|offset| self.layers.range.number(offset).huge()).ok_or_else(|| not_at_hand(search))
+        got.map(|offset| self.layers.range.number(offset).huge()).ok_or_else(|| search.error())
     }
 
     #[cold]

@@ -1,12 +1,59 @@
 //! Huge frames: blocks that are taken and put as a whole, by one step on the block's word. See `block`.
 
 use crate::block::BlockWord;
+use crate::counters::Event;
 use crate::error::PutError;
-use crate::frame::{Block, Offset};
+use crate::frame::{Block, FRAMES_PER_BLOCK, Offset};
+use crate::layers::{Layers, Local};
+use crate::pressure::Urgency;
 use crate::primitive::order_for_loom;
 use crate::range_layer::RangeLayer;
+use crate::search::{Search, Step};
 use crate::state::{ALL_LANES, State, StateWord, Word, lane_of};
 use faultline_numbers::HugeFrame;
+
+impl<'m> Layers<'m> {
+    /// A step of a get of a huge frame: first the one that this CPU has put last, if it is still there.
+    pub(crate) fn get_huge(&self, local: &Local<'m>, urgency: Urgency, search: &mut Search) -> Step<Offset> {
+        if let Some(block) = local.cache.take_huge_hint()
+            && self.may_take_huge(local, block, urgency)
+            && self.range.take_hinted(block)
+        {
+            return Step::Found(self.note_huge(local, block));
+        }
+        match self.find_huge(local, urgency, search) {
+            Step::Found(block) => Step::Found(self.note_huge(local, block)),
+            Step::More => Step::More,
+            Step::Nothing => Step::Nothing,
+        }
+    }
+
+    /// Whether the min watermark of a block's domain permits to take all of the block.
+    pub(crate) fn may_take_huge(&self, local: &Local<'m>, block: Block, urgency: Urgency) -> bool {
+        let huge = u64::from(FRAMES_PER_BLOCK);
+        self.range.block(block).is_some_and(|word| self.allowance(local, word.glance().domain(), urgency, huge) >= huge)
+    }
+
+    /// Accounts for a huge frame that was taken. Returns its first frame.
+    pub(crate) fn note_huge(&self, local: &Local<'m>, block: Block) -> Offset {
+        local.count(Event::HugeGet, 1);
+        if let Some(word) = self.range.block(block) {
+            self.note_free(local, word.glance().domain(), -i64::from(FRAMES_PER_BLOCK));
+        }
+        block.first()
+    }
+
+    /// Takes a huge frame back.
+    pub(crate) fn put_huge(&self, local: &Local<'m>, frame: HugeFrame) -> Result<(), PutError> {
+        let block = self.range.put_whole(frame)?;
+        local.cache.set_huge_hint(block);
+        if let Some(word) = self.range.block(block) {
+            self.note_free(local, word.glance().domain(), i64::from(FRAMES_PER_BLOCK));
+        }
+        local.count(Event::HugePut, 1);
+        Ok(())
+    }
+}
 
 impl RangeLayer<'_> {
     /// Takes a whole block after its bit was found. Returns false if another CPU was faster.

@@ -63,6 +63,7 @@ mod primitive;
 mod range_layer;
 mod scan;
 mod search;
+mod single;
 mod state;
 mod stock;
 mod words;

@@ -9,6 +9,7 @@
 use crate::counters::Event;
 use crate::domain::Domain;
 use crate::layers::{Layers, Local};
+use crate::range_layer::Freed;
 use crate::stock::MAGAZINE;
 use core::sync::atomic::Ordering::Relaxed;
 use faultline_numbers::DomainId;
@@ -41,6 +42,15 @@ pub trait LowMemory: Sync {
 
 // Orderings: all relaxed. The counts are figures only; no claim on a frame depends on them.
 impl<'m> Layers<'m> {
+    /// Accounts for frames that have become free.
+    #[inline]
+    pub(crate) fn account(&self, local: &Local<'m>, freed: Freed) {
+        self.note_free(local, freed.domain, i64::from(freed.count));
+        if freed.is_reserved {
+            local.cache.turn_back(freed.block, freed.word);
+        }
+    }
+
     /// The number of free frames of a domain in the range layer has changed.
     #[inline(always)]
     pub(crate) fn note_free(&self, local: &Local<'m>, domain: DomainId, change: i64) {

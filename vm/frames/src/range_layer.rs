@@ -24,10 +24,10 @@
 
 use crate::block::{BlockState, BlockWord};
 use crate::error::PutError;
-use crate::frame::{Block, Offset};
+use crate::frame::{Block, FRAMES_PER_BLOCK, FRAMES_PER_WORD, Offset};
 use crate::index::Index;
 use crate::primitive::order_for_loom;
-use crate::state::{FRAMES_PER_BLOCK, FRAMES_PER_WORD, Lanes, State, StateWord, Word, lane_of, word_of};
+use crate::state::{Lanes, State, StateWord, Word, lane_of, word_of};
 use crate::words::Words;
 use faultline_numbers::{CpuNumber, DomainId, FrameNumber};
 

@@ -3,11 +3,10 @@
 
 use crate::block::BlockWord;
 use crate::counters::Event;
-use crate::frame::{Block, Offset};
+use crate::frame::{Block, FRAMES_PER_BLOCK, Offset, WORDS_PER_BLOCK};
 use crate::layers::{Layers, Local};
 use crate::pressure::Urgency;
 use crate::search::Step;
-use crate::state::{FRAMES_PER_BLOCK, WORDS_PER_BLOCK};
 
 /// Blocks that a step looks at: 128 MiB of memory, some microseconds if no word is in a cache.
 pub(crate) const BLOCKS_PER_STEP: u32 = 64;

@@ -4,12 +4,12 @@
 //! finds some. Then the caller may let its CPU do something else, and continue later, even on another CPU.
 
 use crate::block::BlockWord;
-use crate::frame::Block;
+use crate::error::GetError;
+use crate::frame::{Block, FRAMES_PER_BLOCK};
 use crate::index::BITS;
 use crate::layers::{Layers, Local};
 use crate::pressure::Urgency;
 use crate::range_layer::RangeLayer;
-use crate::state::FRAMES_PER_BLOCK;
 use core::ops::Range;
 use faultline_numbers::DomainId;
 
@@ -71,6 +71,11 @@ impl Search {
         if self.done >= within.end.saturating_sub(within.start) {
             (self.place, self.done) = (self.place + 1, 0);
         }
+    }
+
+    /// Why it found nothing.
+    pub(crate) fn error(&self) -> GetError {
+        if self.is_kept { GetError::AtMinimum } else { GetError::NotAtHand }
     }
 
     fn skip(&mut self) {

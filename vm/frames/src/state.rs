@@ -15,20 +15,9 @@
 //! between them. Steps that make frames free, or park free ones, are sequentially consistent, as the handshake with a
 //! block's reservation requires (see `range_layer`).
 
-use crate::frame::Offset;
+use crate::frame::{FRAMES_PER_WORD, Offset};
 use crate::primitive::AtomicU64;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-
-/// Number of frames in a word.
-pub(crate) const FRAMES_PER_WORD: u32 = 32;
-/// Number of words of a block: two cache lines, which many CPUs fetch as a pair.
-#[cfg(not(all(loom, test)))]
-pub(crate) const WORDS_PER_BLOCK: u32 = 16;
-/// Small, so that all interleavings can be explored.
-#[cfg(all(loom, test))]
-pub(crate) const WORDS_PER_BLOCK: u32 = 2;
-/// Number of frames of a block. A huge frame is a whole block.
-pub(crate) const FRAMES_PER_BLOCK: u32 = FRAMES_PER_WORD * WORDS_PER_BLOCK;
 
 /// A set of frames of a word: the lower bit of each frame's pair of bits.
 pub(crate) type Lanes = u64;

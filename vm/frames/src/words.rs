@@ -1,8 +1,8 @@
 //! The state words of all blocks. They are made when a block is opened for the first time, so setting up much memory
 //! writes none of them.
 
-use crate::frame::{Block, Offset};
-use crate::state::{StateWord, WORDS_PER_BLOCK, Word, word_of};
+use crate::frame::{Block, Offset, WORDS_PER_BLOCK};
+use crate::state::{StateWord, Word, word_of};
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 
