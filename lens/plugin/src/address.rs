@@ -29,6 +29,9 @@ pub(crate) struct Place {
     pub(crate) contents: bool,
 }
 
+/// Bytes of a page.
+const PAGE_BYTES: u64 = 4096;
+
 /// From here on addresses belong to the kernel.
 pub(crate) const KERNEL: u64 = 1 << 63;
 
@@ -115,6 +118,15 @@ impl AddressSpace {
         self.map.learnt()
     }
 
+    /// How many bytes of an access to `size` bytes lie where [`locate`](Self::locate) says. A program's access that crosses
+    /// the end of a page goes on elsewhere: the next page of the mapping is rarely the next one of memory. QEMU reports only
+    /// where such an access begins. The direct map follows memory, and other kernel addresses are not translated.
+    #[inline]
+    pub(crate) fn located_bytes(address: u64, size: u8) -> u8 {
+        let left = PAGE_BYTES - address % PAGE_BYTES;
+        if address < KERNEL && u64::from(size) > left { left as u8 } else { size }
+    }
+
     /// Where an access goes. None if it does not go to memory. Call it only in the access's callback.
     ///
     /// The kernel's own addresses outside the direct map are not translated: nothing else maps what is there (its
@@ -132,5 +144,21 @@ impl AddressSpace {
         } else {
             kernel_place(address)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_programs_access_ends_with_its_page() {
+        let bytes = AddressSpace::located_bytes;
+        assert_eq!(
+            [bytes(0x7f00_0000_1ff0, 16), bytes(0x7f00_0000_1ff1, 16), bytes(0x7f00_0000_1fff, 32)],
+            [16, 15, 1]
+        );
+        assert_eq!(bytes(0x7f00_0000_2000, 64), 64);
+        assert_eq!([bytes(DIRECT_MAP + 0x1fff, 8), bytes(FIXED_MAP - 1, 8)], [8, 8]);
     }
 }

@@ -334,6 +334,7 @@ impl Lens {
         let Some(place) = self.space.locate(&self.qemu, info, address) else { return };
         let name = if self.space.is_fixed(address) { address } else { place.address };
         let (size, is_store) = self.event_words.meaning(&self.qemu, info);
+        let size = AddressSpace::located_bytes(address, size);
         let Some(kind) = counter.kind(site, name, is_store) else { return };
         let is_counted = self.arguments.selection.counts(site.address);
         counter.accesses += u64::from(is_counted);
