@@ -5,7 +5,7 @@
 
 use clap::Parser;
 use faultline_frames::{
-    Config, CpuNumber, CurrentCpu, DomainId, FrameNumber, Frames, GetError, HUGE_FRAMES, MemoryArea, PinnedCpu, Policy,
+    Config, CpuNumber, CurrentCpu, DomainId, FrameNumber, Frames, GetError, HUGE_FRAMES, MemoryArea, PinnedCpu,
     RangeRequest, Urgency,
 };
 use rustix::time::{ClockId, clock_gettime};
@@ -79,7 +79,7 @@ fn show<T>(what: &str, pins: &Pins, call: impl FnOnce() -> T) -> T {
 fn main() {
     let Arguments { memory_gib, .. } = Arguments::parse();
     let memory = [MemoryArea { first: FrameNumber(0), frames: memory_gib << 18, domain: DomainId(0) }];
-    let config = Config { memory: &memory, cpus: &[DomainId(0)], marks: &[], policy: Policy::default() };
+    let config = Config::new(&memory, &[DomainId(0)]);
     let layout = Frames::layout(&config).expect("a sound configuration");
     let mut metadata: Vec<MaybeUninit<u8>> = Vec::with_capacity(layout.size() + layout.align());
     // SAFETY: uninitialised bytes are what it may hold.

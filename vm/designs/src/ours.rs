@@ -2,9 +2,7 @@
 
 use crate::metadata::Metadata;
 use crate::{Counters, Design, Frame, Memory};
-use faultline_frames::{
-    Config, CpuNumber, DomainId, Event, FixedCpu, FrameNumber, Frames, MemoryArea, Policy, Watermarks,
-};
+use faultline_frames::{Config, CpuNumber, DomainId, Event, FixedCpu, FrameNumber, Frames, MemoryArea, Watermarks};
 
 /// Frames of a magazine.
 const MAGAZINE: usize = 32;
@@ -41,7 +39,7 @@ impl Ours {
         let cpus_per_socket = memory.cpus.div_ceil(memory.sockets);
         let cpus: Vec<DomainId> = (0..memory.cpus).map(|cpu| DomainId((cpu / cpus_per_socket) as u8)).collect();
         let marks = vec![marks(share); memory.sockets];
-        let config = Config { memory: &areas, cpus: &cpus, marks: &marks, policy: Policy::default() };
+        let config = Config::new(&areas, &cpus).with_marks(&marks);
         let mut metadata = Metadata::new(Frames::layout(&config).expect("a sound configuration"));
         // SAFETY: 1. lent once; 2. to `frames`, which is dropped first and whose copies live no longer than a call.
         let lent = unsafe { metadata.lend() };

@@ -4,8 +4,8 @@
 //! `cargo run -p faultline-frames --example balloon`
 
 use faultline_frames::{
-    Config, CpuNumber, DomainId, FixedCpu, FrameNumber, Frames, GetError, HUGE_FRAMES, HugeFrame, MemoryArea, Policy,
-    Urgency, Watermarks,
+    Config, CpuNumber, DomainId, FixedCpu, FrameNumber, Frames, GetError, HUGE_FRAMES, HugeFrame, MemoryArea, Urgency,
+    Watermarks,
 };
 use std::mem::MaybeUninit;
 
@@ -59,7 +59,7 @@ impl Balloon {
 fn main() {
     let memory = [MemoryArea { first: FrameNumber(0), frames: 64 * HUGE_FRAMES, domain: DomainId(0) }];
     let marks = [Watermarks { low: 4096, min: 2048 }];
-    let config = Config { memory: &memory, cpus: &[DomainId(0)], marks: &marks, policy: Policy::default() };
+    let config = Config::new(&memory, &[DomainId(0)]).with_marks(&marks);
     let layout = Frames::layout(&config).expect("a sound configuration");
     let mut metadata = vec![MaybeUninit::uninit(); layout.size() + layout.align()];
     // SAFETY: the only handle.

@@ -4,7 +4,7 @@
 //! `cargo run -p faultline-frames --example buffer_pool`
 
 use faultline_frames::{
-    Config, CpuNumber, DomainId, FRAME_BYTES, FixedCpu, FrameNumber, Frames, HUGE_FRAMES, MemoryArea, Policy,
+    Config, CpuNumber, DomainId, FRAME_BYTES, FixedCpu, FrameNumber, Frames, HUGE_FRAMES, MemoryArea,
 };
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -26,7 +26,7 @@ fn main() {
     let records = Records((0..FRAMES).map(|_| AtomicU64::new(0)).collect());
     let memory = [MemoryArea { first: FrameNumber(0), frames: FRAMES, domain: DomainId(0) }];
     let cpus = [DomainId(0); THREADS as usize];
-    let config = Config { memory: &memory, cpus: &cpus, marks: &[], policy: Policy::default() };
+    let config = Config::new(&memory, &cpus);
     let layout = Frames::layout(&config).expect("a sound configuration");
     let mut metadata = vec![MaybeUninit::uninit(); layout.size() + layout.align()];
     let pool = Frames::new(&config, &mut metadata, ()).expect("a sound configuration");

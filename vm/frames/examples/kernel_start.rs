@@ -4,8 +4,8 @@
 //! `cargo run -p faultline-frames --example kernel_start`
 
 use faultline_frames::{
-    Config, CpuNumber, DomainId, FRAME_BYTES, FixedCpu, FrameNumber, Frames, GetError, LowMemory, MemoryArea, Policy,
-    Urgency, Watermarks,
+    Config, CpuNumber, DomainId, FRAME_BYTES, FixedCpu, FrameNumber, Frames, GetError, LowMemory, MemoryArea, Urgency,
+    Watermarks,
 };
 use std::alloc::Layout;
 use std::mem::MaybeUninit;
@@ -52,7 +52,7 @@ fn main() {
     let map: Vec<MemoryArea> = USABLE.iter().map(area).collect();
     let all: u64 = map.iter().map(|area| area.frames).sum();
     let (cpus, marks) = ([DomainId(0); CPUS as usize], [Watermarks { low: all / 64, min: all / 256 }]);
-    let config = |memory| Config { memory, cpus: &cpus, marks: &marks, policy: Policy::default() };
+    let config = |memory| Config::new(memory, &cpus).with_marks(&marks);
 
     // The layout of all memory is large enough for the memory that is left.
     let layout = Frames::layout(&config(&map)).expect("a sound map");

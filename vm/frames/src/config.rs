@@ -33,9 +33,13 @@ pub struct Policy {
     pub zeroed_most: u32,
 }
 
+impl Policy {
+    const DEFAULT: Self = Self { stock_most: 4, zeroed_most: 0 };
+}
+
 impl Default for Policy {
     fn default() -> Self {
-        Self { stock_most: 4, zeroed_most: 0 }
+        Self::DEFAULT
     }
 }
 
@@ -48,8 +52,9 @@ pub struct Watermarks {
     pub min: u64,
 }
 
-/// The configuration of a machine.
+/// The configuration of a machine: [`Config::new`], and what differs from it.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Config<'a> {
     /// Memory, in any order, without overlaps.
     pub memory: &'a [MemoryArea],
@@ -57,6 +62,10 @@ pub struct Config<'a> {
     pub cpus: &'a [DomainId],
     /// Watermarks of each domain; a domain's number is its index. Domains beyond the end have none.
     pub marks: &'a [Watermarks],
+    /// Distances between domains, as ACPI's SLIT has them: a row for each domain that memory and CPUs name, and in it the
+    /// distance to each of them. A CPU whose own domain has nothing tries the others in the order of their distance; at
+    /// equal distances, first those whose numbers follow its own. Empty: all distances are equal.
+    pub distances: &'a [u8],
     /// How many frames to keep in which places.
     pub policy: Policy,
 }
@@ -70,7 +79,27 @@ pub(crate) struct Span {
     pub(crate) domains: usize,
 }
 
-impl Config<'_> {
+impl<'a> Config<'a> {
+    /// Without watermarks and distances, and with the default policy.
+    pub const fn new(memory: &'a [MemoryArea], cpus: &'a [DomainId]) -> Self {
+        Self { memory, cpus, marks: &[], distances: &[], policy: Policy::DEFAULT }
+    }
+
+    /// With watermarks.
+    pub const fn with_marks(self, marks: &'a [Watermarks]) -> Self {
+        Self { marks, ..self }
+    }
+
+    /// With distances between domains.
+    pub const fn with_distances(self, distances: &'a [u8]) -> Self {
+        Self { distances, ..self }
+    }
+
+    /// With another policy.
+    pub const fn with_policy(self, policy: Policy) -> Self {
+        Self { policy, ..self }
+    }
+
     /// Checks the whole configuration.
     pub(crate) fn span(&self) -> Result<Span, ConfigError> {
         if self.cpus.is_empty() || self.cpus.len() > MOST_CPUS {
@@ -83,6 +112,9 @@ impl Config<'_> {
         let domains = domains.map(|domain| usize::from(domain.0) + 1).max().unwrap_or(0);
         if domains > MOST_DOMAINS {
             return Err(ConfigError::Domains);
+        }
+        if !self.distances.is_empty() && self.distances.len() != domains * domains {
+            return Err(ConfigError::Distances);
         }
         let (mut lowest, mut end) = (u64::MAX, 0);
         for (index, area) in self.memory.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Domains: where their memory lies, which share of it belongs to a CPU, and how many of their frames are free.
 
-use crate::config::{Config, Watermarks};
+use crate::config::{Config, MOST_DOMAINS, Watermarks};
 use core::num::NonZeroU64;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
@@ -58,6 +58,30 @@ pub(crate) fn share_of(config: &Config<'_>, cpu: usize, domain: DomainId, extent
     extent.share(same(config.cpus.get(..cpu).unwrap_or(&[])), same(config.cpus))
 }
 
+/// The other domains, the nearest first. As many as there are; the rest has no meaning.
+#[derive(Debug)]
+pub(crate) struct Fallback([DomainId; MOST_DOMAINS]);
+
+impl Fallback {
+    /// The order for a domain of the first `domains`.
+    pub(crate) fn of(config: &Config<'_>, own: usize, domains: usize) -> Self {
+        let row = config.distances.get(own * domains..).unwrap_or(&[]);
+        let rank = |other: usize| {
+            let behind = if other > own { other - own } else { other + domains - own };
+            (row.get(other).copied().unwrap_or(0), behind, other)
+        };
+        let mut order = [DomainId(0); MOST_DOMAINS];
+        let mut last = None;
+        for place in &mut order {
+            let others = (0..domains).filter(|other| *other != own).map(rank);
+            let Some(next) = others.filter(|next| last.is_none_or(|last| *next > last)).min() else { break };
+            *place = DomainId(next.2 as u8);
+            last = Some(next);
+        }
+        Self(order)
+    }
+}
+
 /// Fields: \[a] atomic; written by all CPUs, but seldom; \[I] immutable, and on lines of their own.
 #[derive(Debug)]
 #[repr(C, align(128))]
@@ -76,6 +100,7 @@ pub(crate) struct Domain {
 struct Limits {
     marks: Watermarks,
     extent: Extent,
+    fallback: Fallback,
     /// Number of CPUs of all domains.
     cpus: NonZeroU64,
     /// Number of frames that a CPU may have on account. All CPUs together hide at most a quarter of the low watermark.
@@ -83,14 +108,14 @@ struct Limits {
 }
 
 impl Domain {
-    pub(crate) fn new(extent: Extent, free: u64, marks: Watermarks, cpus: usize) -> Self {
+    pub(crate) fn new(extent: Extent, free: u64, marks: Watermarks, fallback: Fallback, cpus: usize) -> Self {
         let cpus = NonZeroU64::new(cpus as u64).unwrap_or(NonZeroU64::MIN);
         let quarter = i64::try_from(marks.low / 4 / cpus).unwrap_or(i64::MAX);
         let account_most = if marks.low == 0 { ACCOUNT_MOST } else { quarter.clamp(ACCOUNT_LEAST, ACCOUNT_MOST) };
         Self {
             free: AtomicI64::new(free as i64),
             below_low: AtomicBool::new(false),
-            limits: Limits { marks, extent, cpus, account_most },
+            limits: Limits { marks, extent, fallback, cpus, account_most },
         }
     }
 
@@ -151,10 +176,10 @@ impl<'m> Domains<'m> {
         (0..self.0.len() as u8).map(DomainId)
     }
 
-    /// All domains but `own`, starting with the one after it.
-    pub(crate) fn others(&self, own: DomainId) -> impl Iterator<Item = DomainId> + use<> {
-        let count = self.0.len() as u8;
-        (own.0 + 1..count).chain(0..own.0.min(count)).map(DomainId)
+    /// All domains but `own`, the nearest first.
+    pub(crate) fn others(&self, own: DomainId) -> impl Iterator<Item = DomainId> + use<'m> {
+        let nearest = self.get(own).map_or(&[][..], |domain| &domain.limits.fallback.0[..]);
+        nearest.iter().take(self.0.len().saturating_sub(1)).copied()
     }
 
     /// The blocks from a domain's lowest to its highest.
@@ -192,5 +217,18 @@ mod tests {
         assert_eq!(Extent { first: 0, end: 1000 }.share(1, 8), 96..224);
         assert_eq!(Extent { first: 0, end: 100 }.share(1, 4), 25..50);
         assert!(Extent::NOTHING.share(1, 2).is_empty());
+    }
+
+    #[test]
+    fn the_nearest_domain_comes_first() {
+        let order = |distances: &[u8], own| {
+            Fallback::of(&Config::new(&[], &[]).with_distances(distances), own, 4).0.map(|domain| domain.0)
+        };
+        let distances = [10, 30, 20, 20, 30, 10, 20, 40, 20, 20, 10, 30, 255, 0, 30, 10];
+        assert_eq!(order(&distances, 0)[..3], [2, 3, 1], "at equal distances by number");
+        assert_eq!(order(&distances, 2)[..3], [0, 1, 3]);
+        assert_eq!(order(&distances, 3)[..3], [1, 2, 0], "a row of its own: distances need not be symmetric");
+        assert_eq!(order(&[], 2)[..3], [3, 0, 1], "without distances, those that follow come first");
+        assert_eq!(order(&[0; 16], 3)[..3], [0, 1, 2]);
     }
 }

@@ -121,6 +121,8 @@ pub enum ConfigError {
     Cpus,
     /// A domain's number is not below [`MOST_DOMAINS`](crate::MOST_DOMAINS).
     Domains,
+    /// Distances are given, but not from each domain to each domain.
+    Distances,
     /// A domain's min watermark is above its low watermark.
     Marks,
     /// The memory for metadata is smaller than the layout requires, after alignment.
@@ -136,6 +138,7 @@ impl Display for ConfigError {
             Self::TooFarApart => f.write_str("more than 16 TiB from the lowest frame to the highest"),
             Self::Cpus => f.write_str("no CPU, or too many"),
             Self::Domains => f.write_str("a domain's number is too large"),
+            Self::Distances => f.write_str("the distances are not a row for each domain with a number for each"),
             Self::Marks => f.write_str("the min watermark is above the low watermark"),
             Self::MetadataTooSmall => f.write_str("the memory for metadata is smaller than the layout requires"),
         }

@@ -81,6 +81,11 @@ impl<'m, C> Frames<'m, C> {
         self.layers.range.span
     }
 
+    /// All domains but one, the nearest to it first: the order in which a CPU of that domain looks for frames.
+    pub fn nearest(&self, domain: DomainId) -> impl Iterator<Item = DomainId> + use<'m, C> {
+        self.layers.domains.others(domain)
+    }
+
     /// Frames that no user has, including those in caches. Exact while no call is under way.
     pub fn free(&self) -> u64 {
         let range_layer: u64 = self.layers.domains.ids().map(|domain| self.layers.free_in(domain)).sum();
@@ -198,7 +203,7 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
 
     /// Returns a frame of a domain, and of no other. Looks only at what is in the index, as [`try_get`](Self::try_get)
     /// does, and passes by the CPU's cache, so it costs some ten times as much as a get that hits. To fall back on other
-    /// domains, call it for one after the other, in the order of their distance.
+    /// domains, call it for those of [`nearest`](Self::nearest).
     pub fn get_in(&self, domain: DomainId, urgency: Urgency) -> Result<FrameNumber, GetError> {
         let mut search = Search::only(domain);
         let got = self.by_steps(|layers, local| layers.get_in(local, urgency, &mut search))?;

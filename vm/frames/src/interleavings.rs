@@ -37,7 +37,7 @@ fn boot(blocks: &[u64], cpus: usize, stock_most: u8) -> Vec<Cpu> {
     let memory: Vec<_> = (0..).zip(blocks).map(area).collect();
     let cpus: Vec<_> = (0..cpus).map(|_| DomainId(0)).collect();
     let policy = Policy { stock_most, ..Policy::default() };
-    let config = Config { memory: &memory, cpus: &cpus, marks: &[], policy };
+    let config = Config::new(&memory, &cpus).with_policy(policy);
     let mut metadata = Vec::new();
     metadata.resize(Frames::layout(&config).unwrap().size() + 127, MaybeUninit::uninit());
     // SAFETY: each number has one handle, which only one thread has at a time.

@@ -18,10 +18,10 @@
 //! ```
 //! use core::mem::MaybeUninit;
 //! use faultline_frames::{
-//!     Config, CpuNumber, DomainId, FixedCpu, FrameNumber, Frames, MemoryArea, Policy, PutError,
+//!     Config, CpuNumber, DomainId, FixedCpu, FrameNumber, Frames, MemoryArea, PutError,
 //! };
 //! let memory = [MemoryArea { first: FrameNumber(0x100), frames: 4096, domain: DomainId(0) }];
-//! let config = Config { memory: &memory, cpus: &[DomainId(0)], marks: &[], policy: Policy::default() };
+//! let config = Config::new(&memory, &[DomainId(0)]);
 //! let mut metadata = vec![MaybeUninit::uninit(); Frames::layout(&config).unwrap().size() + 127];
 //! // SAFETY: one thread, one handle.
 //! let frames = Frames::new(&config, &mut metadata, unsafe { FixedCpu::new(CpuNumber(0)) }).unwrap();

@@ -3,7 +3,7 @@
 use crate::block::{BlockState, BlockWord};
 use crate::cache::Cache;
 use crate::config::{Config, MemoryArea, Span};
-use crate::domain::{Domain, Domains, Extent, share_of};
+use crate::domain::{Domain, Domains, Extent, Fallback, share_of};
 use crate::error::ConfigError;
 use crate::frame::{BLOCK_FRAMES, Block, FRAMES_PER_BLOCK, FRAMES_PER_WORD, WORDS_PER_BLOCK};
 use crate::index::{self, Index};
@@ -227,7 +227,7 @@ pub(crate) fn build<'m>(config: &Config<'_>, memory: &'m mut [MaybeUninit<u8>]) 
     let domains = carver.carve(lengths.domains, |domain| {
         let (extent, frames) = domain_of(config, span.base, domain);
         let marks = config.marks.get(domain).copied().unwrap_or_default();
-        Domain::new(extent, frames, marks, config.cpus.len())
+        Domain::new(extent, frames, marks, Fallback::of(config, domain, lengths.domains), config.cpus.len())
     })?;
     let slots = carver.carve(lengths.zeroed, |_| AtomicU32::new(0))?;
     let range = RangeLayer {

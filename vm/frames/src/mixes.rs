@@ -26,7 +26,7 @@ const STEPS: usize = 240;
 type Users = Arc<Mutex<BTreeMap<FrameNumber, u64>>>;
 
 fn config<'a>(memory: &'a [MemoryArea], cpus: &'a [DomainId]) -> Config<'a> {
-    Config { memory, cpus, marks: &[], policy: Policy { stock_most: 1, zeroed_most: 2, ..Policy::default() } }
+    Config::new(memory, cpus).with_policy(Policy { stock_most: 1, zeroed_most: 2, ..Policy::default() })
 }
 
 /// Two domains of two blocks and a half each.

@@ -296,7 +296,7 @@ mod tests {
     use crate::counters::Event;
     use crate::pressure::Urgency;
     use crate::search::Search;
-    use crate::{Config, FixedCpu, Frames, MemoryArea, Policy};
+    use crate::{Config, FixedCpu, Frames, MemoryArea};
     use core::mem::MaybeUninit;
     use std::vec;
 
@@ -309,7 +309,7 @@ mod tests {
 
     fn leave_beside_a_late_bit() {
         let memory = [MemoryArea { first: FrameNumber(0), frames: 4, domain: DomainId(0) }];
-        let config = Config { memory: &memory, cpus: &[DomainId(0); 2], marks: &[], policy: Policy::default() };
+        let config = Config::new(&memory, &[DomainId(0); 2]);
         let mut metadata = vec![MaybeUninit::uninit(); Frames::layout(&config).unwrap().size() + 127];
         // SAFETY: each number has one handle, and one thread at a time uses a handle.
         let cpu = |number| unsafe { FixedCpu::new(CpuNumber(number)) };

@@ -4,7 +4,7 @@ mod machine;
 
 use faultline_frames::{
     BatchError, Config, ConfigError, CpuNumber, DomainId, Event, FixedCpu, FrameNumber, Frames, GetError, HUGE_FRAMES,
-    HugeFrame, MemoryArea, Policy, PutError, RangeRequest, Urgency, Watermarks,
+    HugeFrame, MemoryArea, PutError, RangeRequest, Urgency, Watermarks,
 };
 use machine::{Machine, area};
 use std::mem::MaybeUninit;
@@ -102,7 +102,7 @@ fn a_cpu_that_is_not_there_gets_nothing() {
 #[test]
 fn configurations_that_can_not_be() {
     let layout = |memory: &[MemoryArea], cpus: &[DomainId], marks: &[Watermarks]| {
-        Frames::layout(&Config { memory, cpus, marks, policy: Policy::default() })
+        Frames::layout(&Config::new(memory, cpus).with_marks(marks))
     };
     let one = [DomainId(0)];
     assert_eq!(layout(&[], &one, &[]), Err(ConfigError::NoMemory));
@@ -118,7 +118,13 @@ fn configurations_that_can_not_be() {
         layout(&[area(0, 1, 0)], &one, &[Watermarks::default(), Watermarks { low: 1, min: 2 }]),
         Err(ConfigError::Marks)
     );
-    let config = Config { memory: &[area(0, 1, 0)], cpus: &one, marks: &[], policy: Policy::default() };
+    let distances = [10, 20, 20, 10];
+    let distant =
+        |distances| Frames::layout(&Config::new(&[area(0, 1, 1)], &one).with_distances(distances)).map(|_| ());
+    assert_eq!(distant(&distances[..3]), Err(ConfigError::Distances));
+    assert_eq!([distant(&distances), distant(&[])], [Ok(()); 2]);
+    let memory = [area(0, 1, 0)];
+    let config = Config::new(&memory, &one);
     let mut metadata = vec![MaybeUninit::uninit(); Frames::layout(&config).unwrap().size() - 1];
     // SAFETY: there is no other handle.
     let frames = Frames::new(&config, &mut metadata, unsafe { FixedCpu::new(CpuNumber(0)) });
@@ -127,8 +133,8 @@ fn configurations_that_can_not_be() {
 
 #[test]
 fn metadata_of_a_terabyte_are_small() {
-    let terabyte = area(0, 1 << 28, 0);
-    let config = Config { memory: &[terabyte], cpus: &[DomainId(0); 128], marks: &[], policy: Policy::default() };
+    let terabyte = [area(0, 1 << 28, 0)];
+    let config = Config::new(&terabyte, &[DomainId(0); 128]);
     let share = Frames::layout(&config).unwrap().size() as f64 / (1_u64 << 40) as f64;
     assert!(share < 7e-5, "{share}");
 }
@@ -157,4 +163,42 @@ fn each_frame_has_an_index() {
     assert_eq!((frames.index_of(FrameNumber(512)), frames.index_of(FrameNumber(511))), (Some(0), None));
     assert_eq!(frames.index_of(frames.frame_at(700).unwrap()), Some(700));
     assert_eq!((frames.index_count(), frames.frame_at(frames.index_count())), (3 * 512, None));
+}
+
+/// Four domains of a block each; a CPU of domain 0, which lacks memory, takes what is nearest.
+#[test]
+fn other_domains_follow_by_distance() {
+    let memory = (0..4).map(|domain| area(u64::from(domain) * HUGE_FRAMES, HUGE_FRAMES, domain)).collect();
+    let distances = vec![10, 255, 20, 16, 255, 10, 16, 20, 20, 16, 10, 255, 16, 20, 255, 10];
+    let machine = Machine { memory, distances, ..Machine::flat(0, 1, 1) };
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata).remove(0);
+    let order: Vec<u64> = (0..4 * HUGE_FRAMES).map(|_| frames.get().unwrap().0 / HUGE_FRAMES).collect();
+    let nearest = [0, 3, 2, 1].map(|domain| [domain; HUGE_FRAMES as usize]).concat();
+    assert_eq!(order, nearest, "single frames");
+    frames.put_range(FrameNumber(0), 4 * HUGE_FRAMES).unwrap();
+    frames.drain_own();
+    let huge: Vec<u64> = std::iter::from_fn(|| frames.get_huge().ok()).map(|frame| frame.0).collect();
+    assert_eq!(huge, [0, 3, 2, 1], "huge frames");
+    assert!(frames.nearest(DomainId(0)).eq([3, 2, 1].map(DomainId)));
+    assert!(frames.nearest(DomainId(9)).next().is_none());
+}
+
+/// Memory below an address limit can be a domain of its own, farther than all others: it is used last.
+#[test]
+fn a_zone_is_the_last_that_is_taken() {
+    let memory = vec![area(0, 1024, 2), area(1024, 1024, 0), area(2048, 1024, 1)];
+    let distances = vec![10, 20, 255, 20, 10, 255, 20, 20, 10];
+    let cpus = vec![DomainId(0), DomainId(1)];
+    let marks = [0, 0, 600].map(|low| Watermarks { low, min: low / 2 }).to_vec();
+    let machine = Machine { memory, distances, cpus, marks, ..Machine::flat(0, 1, 1) };
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata);
+    for frames in &frames {
+        assert!((0..1024).all(|_| frames.get().unwrap().0 >= 1024));
+    }
+    let rest = std::iter::from_fn(|| frames[1].get().ok()).count();
+    assert_eq!(rest, 1024 - 300, "of the zone, all above its min watermark");
+    let zone: Vec<_> = std::iter::from_fn(|| frames[0].get_in(DomainId(2), Urgency::Reserve).ok()).collect();
+    assert!(zone.len() == 300 && zone.iter().all(|frame| frame.0 < 1024));
 }

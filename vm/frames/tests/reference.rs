@@ -406,6 +406,7 @@ proptest! {
             memory: vec![area(40, 1000, 0), area(1100, 900, 0), area(2048, END - 2048, 1)],
             cpus: vec![DomainId(0), DomainId(1), DomainId(0)],
             marks: Vec::new(),
+            distances: vec![10, 20, 20, 10],
             policy: Policy { stock_most, zeroed_most: 4 },
         };
         let mut metadata = machine.metadata();

@@ -4,7 +4,7 @@
 mod machine;
 
 use faultline_frames::{
-    Config, CpuNumber, CurrentCpu, DomainId, Event, FrameNumber, Frames, GetError, HUGE_FRAMES, Policy, RangeRequest,
+    Config, CpuNumber, CurrentCpu, DomainId, Event, FrameNumber, Frames, GetError, HUGE_FRAMES, RangeRequest,
     RangeSearch, Urgency,
 };
 use machine::{Machine, area};
@@ -176,7 +176,7 @@ fn a_split_huge_frame_is_512_frames_and_joins_again() {
 #[cfg_attr(miri, ignore = "much memory")]
 fn set_up_writes_no_state_words() {
     let memory = [area(0, 1 << 25, 0)];
-    let config = Config { memory: &memory, cpus: &[DomainId(0); 64], marks: &[], policy: Policy::default() };
+    let config = Config::new(&memory, &[DomainId(0); 64]);
     let mut metadata = vec![MaybeUninit::new(0xa5_u8); Frames::layout(&config).unwrap().size() + 127];
     assert_eq!(Frames::new(&config, &mut metadata, ()).unwrap().free_in(DomainId(0)), 1 << 25);
     // SAFETY: all bytes were initialised, and what was written is numbers.

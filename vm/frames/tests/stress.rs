@@ -103,6 +103,7 @@ fn mix(duration: Duration) {
         memory: vec![area(100, 20_000, 0), area(32_768, 16_384, 1)],
         cpus: (0..THREADS).map(|cpu| DomainId((cpu % 2) as u8)).collect(),
         marks: vec![Watermarks { low: 900, min: 300 }, Watermarks { low: 500, min: 100 }],
+        distances: Vec::new(),
         policy: Policy { zeroed_most: 16, ..Policy::default() },
     };
     let mut metadata = machine.metadata();

@@ -3,7 +3,7 @@
 use crate::cpu::ThisCpu;
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
-use faultline_frames::{Config, DomainId, FrameNumber, Frames, HugeFrame, MemoryArea, Policy, Watermarks};
+use faultline_frames::{Config, DomainId, FrameNumber, Frames, HugeFrame, MemoryArea, Watermarks};
 
 /// No frame.
 const NONE: u64 = u64::MAX;
@@ -35,10 +35,10 @@ pub unsafe extern "C" fn frames_init(first: u64, frames: u64, map: *mut u8, cpus
     let domains = [DomainId(0); 64];
     let config = |first, frames| MemoryArea { first: FrameNumber(first), frames, domain: DomainId(0) };
     let Some(cpus) = domains.get(..cpus) else { return NONE };
-    let (policy, marks) = (Policy::default(), &[Watermarks { low: frames / 64, min: frames / 256 }]);
+    let marks = &[Watermarks { low: frames / 64, min: frames / 256 }];
     // Slightly larger than needed: the layout is for all of the memory, including the part that the metadata then
     // takes.
-    let Ok(layout) = Frames::layout(&Config { memory: &[config(first, frames)], cpus, marks, policy }) else {
+    let Ok(layout) = Frames::layout(&Config::new(&[config(first, frames)], cpus).with_marks(marks)) else {
         return NONE;
     };
     let own = (layout.size() as u64).div_ceil(faultline_frames::FRAME_BYTES);
@@ -50,7 +50,7 @@ pub unsafe extern "C" fn frames_init(first: u64, frames: u64, map: *mut u8, cpus
         core::slice::from_raw_parts_mut(begin.cast::<MaybeUninit<u8>>(), layout.size())
     };
     let memory = [config(first + own, left)];
-    let Ok(frames) = Frames::new(&Config { memory: &memory, cpus, marks, policy }, metadata, ThisCpu) else {
+    let Ok(frames) = Frames::new(&Config::new(&memory, cpus).with_marks(marks), metadata, ThisCpu) else {
         return NONE;
     };
     // SAFETY: nobody reads it yet.

@@ -10,6 +10,7 @@ pub struct Machine {
     pub memory: Vec<MemoryArea>,
     pub cpus: Vec<DomainId>,
     pub marks: Vec<Watermarks>,
+    pub distances: Vec<u8>,
     pub policy: Policy,
 }
 
@@ -25,6 +26,7 @@ impl Machine {
             memory: vec![area(first, frames, 0)],
             cpus: vec![DomainId(0); cpus],
             marks: Vec::new(),
+            distances: Vec::new(),
             policy: Policy::default(),
         }
     }
@@ -39,7 +41,10 @@ impl Machine {
     }
 
     pub fn config(&self) -> Config<'_> {
-        Config { memory: &self.memory, cpus: &self.cpus, marks: &self.marks, policy: self.policy }
+        Config::new(&self.memory, &self.cpus)
+            .with_marks(&self.marks)
+            .with_distances(&self.distances)
+            .with_policy(self.policy)
     }
 
     pub fn frames(&self) -> u64 {
