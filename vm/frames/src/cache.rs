@@ -44,6 +44,10 @@ pub(crate) struct Cache {
     current: [AtomicU32; MAGAZINE],
     /// \[c]
     pub(crate) counts: CpuCounts,
+    /// \[c] The block reserved for runs, plus 1; 0: none.
+    run_block: AtomicU32,
+    /// \[c] The word of that block that the last run came from.
+    run_word: AtomicU32,
     /// \[c] Free frames of each domain that this CPU has on account: the domain's count does not contain them. Never
     /// negative.
     accounts: [AtomicI32; MOST_DOMAINS],
@@ -68,6 +72,8 @@ impl Cache {
             share: (share.start, share.end),
             current: [const { AtomicU32::new(0) }; MAGAZINE],
             counts: CpuCounts::new(),
+            run_block: AtomicU32::new(0),
+            run_word: AtomicU32::new(0),
             accounts: [const { AtomicI32::new(0) }; MOST_DOMAINS],
             stock: Stock::new(),
             limit: AtomicU32::new(STOCK_FIRST.min(u32::from(stock_most))),
@@ -195,6 +201,21 @@ impl Cache {
     #[inline]
     pub(crate) fn set_huge_hint(&self, block: Block) {
         self.huge.store(block.0 + 1, Relaxed);
+    }
+
+    /// The block reserved for runs, and the word of it to look at first.
+    pub(crate) fn run_block(&self) -> Option<(Block, u32)> {
+        let block = self.run_block.load(Relaxed).checked_sub(1)?;
+        Some((Block(block), self.run_word.load(Relaxed)))
+    }
+
+    pub(crate) fn set_run_block(&self, block: Option<Block>) {
+        self.run_block.store(block.map_or(0, |block| block.0 + 1), Relaxed);
+        self.run_word.store(0, Relaxed);
+    }
+
+    pub(crate) fn set_run_word(&self, word: u32) {
+        self.run_word.store(word, Relaxed);
     }
 
     /// Notes whether frames have gone back to the range layer because the cache was full.

@@ -166,7 +166,7 @@ impl<'m> Layers<'m> {
     }
 
     /// Parks all of a range or nothing; in that case returns the offset of a frame that was not free.
-    fn park_range(&self, local: &Local<'m>, range: Range<u64>) -> Result<(), u64> {
+    pub(crate) fn park_range(&self, local: &Local<'m>, range: Range<u64>) -> Result<(), u64> {
         for (first, lanes) in words_of(range.clone()) {
             if let Err(missing) = self.range.park_lanes(first, lanes) {
                 for (first, lanes) in words_of(range.start..u64::from(first).max(range.start)) {
@@ -185,7 +185,7 @@ impl<'m> Layers<'m> {
     }
 
     /// Turns a parked range into a taken one, and updates the index for the blocks that it broke.
-    fn take_range(&self, local: &Local<'m>, range: Range<u64>) {
+    pub(crate) fn take_range(&self, local: &Local<'m>, range: Range<u64>) {
         for block in blocks_of(&range) {
             let Some(domain) = self.range.block(block).map(|word| word.glance().domain()) else { return };
             let part = part_of(block, &range);

@@ -58,8 +58,10 @@ events! {
     Drain => "drains into the range layer",
     /// Frames that drains freed.
     DrainedFrame => "frames drained",
-    /// Frames got from a domain that the caller named.
-    DomainGet => "frames got from a named domain",
+    /// Single frames got from a domain that the caller named, or below a limit.
+    PlacedGet => "frames got from a named domain or below a limit",
+    /// Runs got from a block that the CPU has reserved for runs.
+    RunGet => "runs got",
     /// Huge frames got.
     HugeGet => "huge frames got",
     /// Huge frames put.

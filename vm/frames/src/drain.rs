@@ -64,11 +64,15 @@ impl<'m> Layers<'m> {
         note_drained(local, count as u64)
     }
 
-    /// Drains everything that a CPU holds, including its reservation. The CPU is this one, or offline.
+    /// Drains everything that a CPU holds, including its reservations. The CPU is this one, or offline.
     pub(crate) fn drain_whole(&self, local: &Local<'m>, cache: &Cache) -> u64 {
         let freed = self.drain_stock(local, cache, 0) + self.drain_current(local, cache);
         if let Some((block, _)) = cache.reservation() {
             cache.set_reservation(None);
+            self.range.leave(block);
+        }
+        if let Some((block, _)) = cache.run_block() {
+            cache.set_run_block(None);
             self.range.leave(block);
         }
         freed

@@ -12,13 +12,14 @@ use crate::frame::{BLOCK_FRAMES, Block, RangeRequest, ZeroedFrame};
 use crate::layers::{Layers, Local};
 use crate::metadata;
 use crate::pressure::{LowMemory, Urgency};
+use crate::runs::MOST_ORDER;
 use crate::scan::Scan;
 use crate::search::{Search, Step};
 use crate::single::BATCH;
 use core::alloc::Layout;
 use core::cell::Cell;
 use core::mem::MaybeUninit;
-use faultline_numbers::{CpuNumber, DomainId, FrameNumber, HugeFrame};
+use faultline_numbers::{CpuNumber, DomainId, FrameNumber, HugeFrame, Order};
 
 /// All page frames of a machine.
 ///
@@ -205,8 +206,20 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     /// does, and passes by the CPU's cache, so it costs some ten times as much as a get that hits. To fall back on other
     /// domains, call it for those of [`nearest`](Self::nearest).
     pub fn get_in(&self, domain: DomainId, urgency: Urgency) -> Result<FrameNumber, GetError> {
-        let mut search = Search::only(domain);
-        let got = self.by_steps(|layers, local| layers.get_in(local, urgency, &mut search))?;
+        self.get_placed(urgency, Search::only(domain))
+    }
+
+    /// Returns a frame below a limit, for devices with few address bits: from the nearest domain that has one. Looks only at
+    /// what is in the index, and passes by the CPU's cache, as [`get_in`](Self::get_in) does. The limit counts in units of
+    /// 2 MiB: of the unit that it lies in no frame is taken. It walks no memory, but other gets take low frames too; to keep
+    /// some, make them a domain of their own with a min watermark.
+    pub fn get_below(&self, limit: FrameNumber, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        let blocks = limit.0.saturating_sub(self.layers.range.base) / BLOCK_FRAMES;
+        self.get_placed(urgency, Search::below(u32::try_from(blocks).unwrap_or(u32::MAX)))
+    }
+
+    fn get_placed(&self, urgency: Urgency, mut search: Search) -> Result<FrameNumber, GetError> {
+        let got = self.by_steps(|layers, local| layers.get_placed(local, urgency, &mut search))?;
         let got = got.map(|offset| self.layers.range.number(offset)).ok_or_else(|| search.error());
         got.inspect_err(|_| self.count_exhausted())
     }
@@ -397,6 +410,40 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     /// taken singly; then nothing has changed.
     pub fn join_huge(&self, frame: HugeFrame) -> Result<(), PutError> {
         self.layers.range.join(frame)
+    }
+
+    /// Returns the first frame of a run of 2ⁿ frames that begins at a multiple of its length, for n up to 8: mostly by one
+    /// step on a block that the CPU has reserved for runs. Put its frames with [`put_range`](Self::put_range), one by one, or
+    /// in parts. If the index has no block with such a run, drains caches and searches all memory, in steps. Longer ones are
+    /// huge frames or ranges.
+    pub fn get_run(&self, order: Order) -> Result<FrameNumber, GetError> {
+        self.get_run_as(order, Urgency::Normal)
+    }
+
+    /// Returns a run. With [`Urgency::Reserve`] it may go below the min watermark.
+    pub fn get_run_as(&self, order: Order, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        match self.run_from_index(order, urgency) {
+            Err(GetError::NotAtHand | GetError::AtMinimum) => {
+                let frames = order.frames().unwrap_or(u64::MAX);
+                self.get_range_as(&RangeRequest { alignment: frames, ..RangeRequest::of(frames) }, urgency)
+            }
+            got => got,
+        }
+    }
+
+    /// As [`get_run_as`](Self::get_run_as), but drains no cache and searches no memory: fails if no block of the index has a
+    /// run, and says whether a watermark is the reason.
+    pub fn try_get_run(&self, order: Order, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        self.run_from_index(order, urgency).inspect_err(|_| self.count_exhausted())
+    }
+
+    fn run_from_index(&self, order: Order, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        if order.0 > MOST_ORDER {
+            return Err(GetError::BadRequest);
+        }
+        let mut search = Search::run(order.0);
+        let got = self.by_steps(|layers, local| layers.get_run(local, urgency, order.0, &mut search))?;
+        got.map(|offset| self.layers.range.number(offset)).ok_or_else(|| search.error())
     }
 
     /// Returns the first frame of a contiguous range. Its frames may be put one by one, in parts, or as a whole. Searches

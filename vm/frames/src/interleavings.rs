@@ -16,7 +16,7 @@ use crate::frames::Frames;
 use crate::pressure::Urgency;
 use crate::search::Search;
 use core::mem::MaybeUninit;
-use faultline_numbers::{CpuNumber, DomainId, FrameNumber, HugeFrame};
+use faultline_numbers::{CpuNumber, DomainId, FrameNumber, HugeFrame, Order};
 use loom::thread;
 use std::collections::BTreeSet;
 use std::vec::Vec;
@@ -315,5 +315,33 @@ fn a_split_and_a_put_of_a_huge_frame() {
         let (other, put) = other.join().unwrap();
         assert!(split.is_ok() != put.is_ok(), "{split:?}, {put:?}");
         all_found(&[cpus.remove(0), other], if split.is_ok() { BLOCK_FRAMES } else { 0 });
+    });
+}
+
+/// A CPU takes a run of its reserved block and leaves the block, while another puts a frame of it.
+#[test]
+fn a_run_and_a_foreign_put() {
+    explore(|| {
+        let mut cpus = boot(&[4], 2, 0);
+        let frames = [cpus[0].get().unwrap(), cpus[0].get().unwrap()];
+        cpus[0].drain_own();
+        let other = start(cpus.pop().unwrap(), move |cpu| cpu.put(frames[0]));
+        let run = cpus[0].try_get_run(Order(1), Urgency::Normal);
+        let (other, its) = other.join().unwrap();
+        assert_eq!((its, run), (Ok(()), Ok(FrameNumber(2))));
+        all_found(&[cpus.remove(0), other], 3);
+    });
+}
+
+/// Two CPUs want the only run, which one of them has to break out of a whole block.
+#[test]
+fn two_runs() {
+    explore(|| {
+        let mut cpus = boot(&[BLOCK_FRAMES], 2, 0);
+        let other = start(cpus.pop().unwrap(), |cpu| cpu.get_run(Order(6)));
+        let mine = cpus[0].get_run(Order(6));
+        let (other, its) = other.join().unwrap();
+        assert!(mine.is_ok() != its.is_ok(), "{mine:?} {its:?}");
+        all_found(&[cpus.remove(0), other], BLOCK_FRAMES);
     });
 }

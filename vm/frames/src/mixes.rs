@@ -10,7 +10,7 @@ use crate::frame::{BLOCK_FRAMES, RangeRequest};
 use crate::frames::Frames;
 use crate::pressure::Urgency;
 use core::mem::MaybeUninit;
-use faultline_numbers::{CpuNumber, DomainId, FrameNumber};
+use faultline_numbers::{CpuNumber, DomainId, FrameNumber, Order};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
@@ -54,7 +54,7 @@ fn give(users: &Users, random: &mut SmallRng, such: impl Fn(u64) -> bool) -> Opt
 }
 
 fn step(cpu: &Frames<'_, FixedCpu>, users: &Users, random: &mut SmallRng) {
-    match random.random_range(0..12) {
+    match random.random_range(0..13) {
         0..4 => (0..random.random_range(1..70)).for_each(|_| match cpu.get() {
             Ok(frame) => take(users, frame, 1),
             Err(error) => assert_eq!(error, GetError::Exhausted),
@@ -90,6 +90,13 @@ fn step(cpu: &Frames<'_, FixedCpu>, users: &Users, random: &mut SmallRng) {
             }
             if let Some((first, count)) = give(users, random, |count| (2..BLOCK_FRAMES).contains(&count)) {
                 assert_eq!(cpu.put_range(first, count), Ok(()));
+            }
+        }
+        11 => {
+            let order = Order(random.random_range(0..8));
+            match if random.random() { cpu.get_run(order) } else { cpu.try_get_run(order, Urgency::Normal) } {
+                Ok(first) => take(users, first, order.frames().unwrap()),
+                Err(error) => assert!(matches!(error, GetError::Exhausted | GetError::NotAtHand)),
             }
         }
         _ => {

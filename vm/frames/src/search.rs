@@ -10,6 +10,7 @@ use crate::index::BITS;
 use crate::layers::{Layers, Local};
 use crate::pressure::Urgency;
 use crate::range_layer::RangeLayer;
+use crate::state::run_frames;
 use core::ops::Range;
 use faultline_numbers::DomainId;
 
@@ -46,6 +47,18 @@ pub(crate) enum Step<T> {
     Nothing,
 }
 
+/// The blocks to search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Among {
+    /// All, in the order that the CPU prefers.
+    #[default]
+    All,
+    /// Those of one domain.
+    Domain(DomainId),
+    /// The first so many.
+    Below(u32),
+}
+
 /// How far a search has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Search {
@@ -53,8 +66,9 @@ pub(crate) struct Search {
     place: u32,
     /// Blocks of that place that were searched.
     done: u32,
-    /// The only domain to take from.
-    only: Option<DomainId>,
+    among: Among,
+    /// The order of the runs that a block must have.
+    order: u8,
     /// A min watermark has forbidden to take from a domain.
     pub(crate) is_kept: bool,
 }
@@ -62,7 +76,22 @@ pub(crate) struct Search {
 impl Search {
     /// A search in one domain.
     pub(crate) fn only(domain: DomainId) -> Self {
-        Self { only: Some(domain), ..Self::default() }
+        Self { among: Among::Domain(domain), ..Self::default() }
+    }
+
+    /// A search in the first `blocks` blocks of memory.
+    pub(crate) fn below(blocks: u32) -> Self {
+        Self { among: Among::Below(blocks), ..Self::default() }
+    }
+
+    /// A search for a block that has a free run.
+    pub(crate) fn run(order: u8) -> Self {
+        Self { order, ..Self::default() }
+    }
+
+    /// Frames that the caller wants at least.
+    fn wanted(&self) -> u64 {
+        run_frames(self.order)
     }
 
     /// Goes on behind `done` more of the place's blocks.
@@ -87,9 +116,18 @@ impl<'m> Layers<'m> {
     /// The places to search for a block to reserve, in the order of preference.
     fn place(&self, local: &Local<'m>, search: &Search) -> Option<(DomainId, Range<u32>, Look)> {
         let (own, number) = (local.cache.domain, search.place);
-        if let Some(domain) = search.only {
-            let look = [Look::Open, Look::Whole].get(number as usize).copied()?;
-            return Some((domain, self.domains.extent(domain), look));
+        match search.among {
+            Among::All => {}
+            Among::Domain(domain) => {
+                let look = [Look::Open, Look::Whole].get(number as usize).copied()?;
+                return Some((domain, self.domains.extent(domain), look));
+            }
+            Among::Below(blocks) => {
+                let look = if number % 2 == 0 { Look::Open } else { Look::Whole };
+                let domain = core::iter::once(own).chain(self.domains.others(own)).nth(number as usize / 2)?;
+                let all = self.domains.extent(domain);
+                return Some((domain, all.start.min(blocks)..all.end.min(blocks), look));
+            }
         }
         let (share, all) = (local.cache.share.0..local.cache.share.1, self.domains.extent(own));
         Some(match number {
@@ -111,7 +149,8 @@ impl<'m> Layers<'m> {
         let (mut left, mut tries) = (STEP_WORDS, TRIES);
         while left > 0 && tries > 0 {
             let Some((domain, within, look)) = self.place(local, search) else { return Step::Nothing };
-            if within.is_empty() || self.allowance(local, domain, urgency, 1) == 0 {
+            let wanted = search.wanted();
+            if within.is_empty() || self.allowance(local, domain, urgency, wanted) < wanted {
                 search.is_kept |= !within.is_empty();
                 left -= 1;
                 search.skip();
@@ -120,11 +159,14 @@ impl<'m> Layers<'m> {
             let from = (within.start + search.done).min(within.end);
             // To the end of a word of the index.
             let end = ((from / BITS + left) * BITS).min(within.end);
-            let found = self.range.choose(domain, from..end, look);
-            let Some(block) = found else {
-                left -= (end - from).div_ceil(BITS).max(1).min(left);
-                search.advance(&within, end - from);
-                continue;
+            let block = match self.range.choose(domain, from..end, look, search.order) {
+                Ok(block) => block,
+                Err(until) => {
+                    let looks = if until < end { STEP_WORDS / TRIES } else { 0 };
+                    left -= (until - from).div_ceil(BITS).max(1).max(looks).min(left);
+                    search.advance(&within, until - from);
+                    continue;
+                }
             };
             if self.range.reserve(block, local.number) {
                 return Step::Found(block);
@@ -176,12 +218,13 @@ impl RangeLayer<'_> {
         self.block(block).map(BlockWord::glance).is_some_and(|state| state.domain() == domain)
     }
 
-    /// A block of a domain: the fullest of some partly free ones, or the lowest whole one.
-    fn choose(&self, domain: DomainId, within: Range<u32>, look: Look) -> Option<Block> {
+    /// A block of a domain that has a free run of an order: the fullest of some partly free ones, or the lowest whole one.
+    /// Otherwise returns the block before which there is none, or none that is worth a look.
+    fn choose(&self, domain: DomainId, within: Range<u32>, look: Look, order: u8) -> Result<Block, u32> {
         match look {
-            Look::Whole => self.candidates(domain, within, look).next(),
-            Look::Open => self.fullest(domain, within, look, 0),
-            Look::Roomy => self.fullest(domain, within, look, WORTH_TAKING_OVER),
+            Look::Whole => self.candidates(domain, within.clone(), look).next().ok_or(within.end),
+            Look::Open => self.fullest(domain, within, look, 0, order),
+            Look::Roomy => self.fullest(domain, within, look, WORTH_TAKING_OVER, order),
         }
     }
 
@@ -198,13 +241,21 @@ impl RangeLayer<'_> {
         .filter(move |&block| self.is_in(block, domain))
     }
 
-    fn fullest(&self, domain: DomainId, within: Range<u32>, look: Look, least: u32) -> Option<Block> {
-        self.candidates(domain, within, look)
+    fn fullest(&self, domain: DomainId, within: Range<u32>, look: Look, least: u32, order: u8) -> Result<Block, u32> {
+        let (mut looks, mut behind) = (0, within.start);
+        let fullest = self
+            .candidates(domain, within.clone(), look)
             .take(LOOKS)
+            .inspect(|block| (looks, behind) = (looks + 1, block.0 + 1))
             .map(|block| (self.free_in_block(block), block))
-            .filter(|&(free, _)| free >= least)
-            .min()
-            .map(|(_, block)| block)
+            .filter(|&(free, block)| free >= least && (order == 0 || self.has_run(block, order)))
+            .min();
+        match fullest {
+            Some((_, block)) => Ok(block),
+            // Roomy blocks are only preferred, but one with a run may be the only one.
+            None if order > 0 && look == Look::Open && looks == LOOKS => Err(behind),
+            None => Err(within.end),
+        }
     }
 
     /// The highest whole block of a domain.

@@ -97,9 +97,9 @@ impl<'m> Layers<'m> {
         got
     }
 
-    /// A step of a get of a frame of one domain. It passes by the cache: reserves a block, takes one frame, and leaves the
-    /// block.
-    pub(crate) fn get_in(&self, local: &Local<'m>, urgency: Urgency, search: &mut Search) -> Step<Offset> {
+    /// A step of a get of a frame of one domain, or below a limit. It passes by the cache: reserves a block, takes one frame,
+    /// and leaves the block.
+    pub(crate) fn get_placed(&self, local: &Local<'m>, urgency: Urgency, search: &mut Search) -> Step<Offset> {
         for _ in 0..REFILL_TRIES {
             let block = match self.find(local, urgency, search) {
                 Step::Found(block) => block,
@@ -120,7 +120,7 @@ impl<'m> Layers<'m> {
                 if let Some(word) = self.range.block(block) {
                     self.note_free(local, word.glance().domain(), -1);
                 }
-                local.count(Event::DomainGet, 1);
+                local.count(Event::PlacedGet, 1);
                 return Step::Found(offset);
             }
         }

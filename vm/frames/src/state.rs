@@ -25,6 +25,13 @@ pub(crate) type Lanes = u64;
 /// All frames of a word.
 pub(crate) const ALL_LANES: Lanes = 0x5555_5555_5555_5555;
 
+/// The order of a word's 32 frames.
+pub(crate) const WORD_ORDER: u8 = FRAMES_PER_WORD.trailing_zeros() as u8;
+
+/// The frames of a word at which runs of 2ⁿ frames may begin, by n.
+const BEGINS: [Lanes; WORD_ORDER as usize + 1] =
+    [ALL_LANES, 0x1111_1111_1111_1111, 0x0101_0101_0101_0101, 0x0001_0001_0001_0001, 0x0000_0001_0000_0001, 1];
+
 /// A frame's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
@@ -60,6 +67,12 @@ impl Word {
         !self.0 & self.0 >> 1 & ALL_LANES
     }
 
+    /// The first frames of all free runs of 2ⁿ frames, up to a word's 32, that begin at multiples of their length.
+    pub(crate) fn runs(self, order: u8) -> Lanes {
+        let first = (0..u32::from(order)).fold(self.free(), |first, step| first & first.wrapping_shr(2 << (step & 7)));
+        first & BEGINS.get(usize::from(order)).copied().unwrap_or(0)
+    }
+
     #[inline]
     pub(crate) fn is_all_free(self) -> bool {
         self.0 == 0
@@ -85,6 +98,16 @@ pub(crate) fn word_of(offset: Offset) -> usize {
 #[inline(always)]
 pub(crate) fn lane_of(offset: Offset) -> Lanes {
     1 << (offset % FRAMES_PER_WORD * 2)
+}
+
+/// Number of frames of a run of an order.
+pub(crate) fn run_frames(order: u8) -> u64 {
+    1 << (order & 31)
+}
+
+/// The frames of a run of 2ⁿ at the beginning of a word.
+fn run_lanes(order: u8) -> Lanes {
+    ALL_LANES.wrapping_shr(64_u32.wrapping_sub(2 << (order & 7)))
 }
 
 /// The lowest `count` of some frames.
@@ -129,6 +152,26 @@ impl StateWord {
             // before.
             match self.0.compare_exchange_weak(old, old | lanes | lanes << 1, SeqCst, Relaxed) {
                 Ok(_) => return lanes,
+                Err(found) => old = found,
+            }
+        }
+    }
+
+    /// free → taken, for the lowest run of 2ⁿ frames that is free and begins at a multiple of its length. Returns its first
+    /// frame's place.
+    pub(crate) fn take_run(&self, order: u8) -> Option<Lanes> {
+        // Relaxed: a guess that the compare-and-swap checks.
+        let mut old = self.0.load(Relaxed);
+        loop {
+            let runs = Word(old).runs(order);
+            if runs == 0 {
+                return None;
+            }
+            let first = runs & runs.wrapping_neg();
+            let lanes = first.wrapping_mul(run_lanes(order));
+            // SeqCst: as in `park_free`, which this replaces together with `take_parked`.
+            match self.0.compare_exchange_weak(old, old | lanes, SeqCst, Relaxed) {
+                Ok(_) => return Some(first),
                 Err(found) => old = found,
             }
         }
@@ -240,6 +283,31 @@ mod tests {
         assert_eq!(word.free().count_ones(), 29);
         let states = [State::Free, State::Taken, State::Closed, State::Parked];
         assert_eq!([0, 1, 2, 3].map(|frame| word.state(lane_of(frame))), states);
+    }
+
+    #[test]
+    fn runs_begin_at_multiples_of_their_length() {
+        assert_eq!(
+            (0..=WORD_ORDER).map(|order| Word(0).runs(order).count_ones()).collect::<std::vec::Vec<_>>(),
+            [32, 16, 8, 4, 2, 1]
+        );
+        // Frame 5 is taken.
+        let word = Word(lane_of(5));
+        assert_eq!(word.runs(0), ALL_LANES & !lane_of(5));
+        assert_eq!(word.runs(1) & lane_of(4), 0);
+        assert_eq!(word.runs(2) & 0xffff_ffff, lane_of(0) | lane_of(8) | lane_of(12));
+        assert_eq!(word.runs(3), lane_of(8) | lane_of(16) | lane_of(24));
+        assert_eq!([word.runs(4), word.runs(5), word.runs(6)], [lane_of(16), 0, 0]);
+    }
+
+    #[cfg(not(any(loom, shuttle)))]
+    #[test]
+    fn a_run_is_taken_in_one_step() {
+        let word = StateWord::new(Word(lane_of(1)));
+        assert_eq!([0, 1, 3, 4].map(|order| word.take_run(order)), [0, 2, 8, 16].map(|frame| Some(lane_of(frame))));
+        assert_eq!([word.take_run(3), word.take_run(2)], [None, Some(lane_of(4))]);
+        assert_eq!((word.load().taken(), word.take_run(0)), (ALL_LANES, None));
+        assert_eq!(StateWord::new(Word(0)).take_run(WORD_ORDER), Some(1));
     }
 
     #[test]

@@ -4,7 +4,7 @@ mod machine;
 
 use faultline_frames::{
     BatchError, Config, ConfigError, CpuNumber, DomainId, Event, FixedCpu, FrameNumber, Frames, GetError, HUGE_FRAMES,
-    HugeFrame, MemoryArea, PutError, RangeRequest, Urgency, Watermarks,
+    HugeFrame, MemoryArea, Order, PutError, RangeRequest, Urgency, Watermarks,
 };
 use machine::{Machine, area};
 use std::mem::MaybeUninit;
@@ -201,4 +201,98 @@ fn a_zone_is_the_last_that_is_taken() {
     assert_eq!(rest, 1024 - 300, "of the zone, all above its min watermark");
     let zone: Vec<_> = std::iter::from_fn(|| frames[0].get_in(DomainId(2), Urgency::Reserve).ok()).collect();
     assert!(zone.len() == 300 && zone.iter().all(|frame| frame.0 < 1024));
+}
+
+/// Low frames without a walk, though most of memory lies above and is preferred by all shares.
+#[test]
+fn a_limit_of_address_holds() {
+    let machine = Machine {
+        memory: vec![area(100, 2000, 0), area(4096, 4096, 1)],
+        cpus: [0, 1, 1].map(DomainId).to_vec(),
+        ..Machine::flat(0, 1, 1)
+    };
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata);
+    let below = |limit, cpu: usize| frames[cpu].get_below(FrameNumber(limit), Urgency::Normal);
+    assert_eq!(below(511, 0), Err(GetError::NotAtHand), "the unit of the limit itself has none");
+    let low: Vec<FrameNumber> = std::iter::from_fn(|| below(1024 + 300, 1).ok()).collect();
+    assert_eq!(low.len(), 1024 - 100);
+    assert!(low.iter().all(|frame| (100..1024).contains(&frame.0)));
+    assert!(below(5000, 2).unwrap().0 >= 4096, "the own domain is preferred, if it lies low enough");
+    assert_eq!(below(u64::MAX, 0).map(|frame| frame.0 < 2100), Ok(true));
+    frames[1].put_batch(&low).unwrap();
+    assert!(below(512, 1).is_ok());
+}
+
+/// Runs of all orders: aligned, apart from each other, and each frame of memory is in one.
+#[test]
+fn runs_fill_memory() {
+    for order in (0..=8).map(Order) {
+        let machine = Machine::flat(512, 4 * HUGE_FRAMES, 2);
+        let mut metadata = machine.metadata();
+        let frames = machine.boot(&mut metadata);
+        let length = order.frames().unwrap();
+        let mut runs: Vec<u64> =
+            std::iter::from_fn(|| frames[0].try_get_run(order, Urgency::Normal).ok()).map(|first| first.0).collect();
+        runs.sort_unstable();
+        let all: Vec<u64> = (512..512 + 4 * HUGE_FRAMES).step_by(length as usize).collect();
+        assert_eq!(runs, all, "{order}");
+        assert_eq!(frames[1].get_run(order), Err(GetError::Exhausted));
+        for first in runs {
+            frames[1].put_range(FrameNumber(first), length).unwrap();
+        }
+        frames[0].drain_own();
+        assert_eq!(frames[0].census().whole_blocks, 4);
+        assert_eq!(frames[0].free(), machine.frames());
+    }
+}
+
+/// A CPU that gets and puts runs in turns stays with its block, which other blocks' runs and single frames leave alone.
+#[test]
+fn runs_come_from_one_block_as_long_as_it_has_some() {
+    let machine = Machine::flat(0, 8 * HUGE_FRAMES, 1);
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata).remove(0);
+    let single = frames.get().unwrap();
+    let mut blocks = std::collections::BTreeSet::new();
+    for round in 0..200 {
+        let orders = [1, 3, 5, 6, 2, 7].map(Order);
+        let got = orders.map(|order| (frames.get_run(order).unwrap(), order.frames().unwrap()));
+        blocks.extend(got.map(|(first, _)| first.0 / HUGE_FRAMES));
+        for (first, length) in got {
+            frames.put_range(first, length).unwrap();
+        }
+        assert_eq!(frames.census().whole_blocks, 7, "round {round}: all but that of the single frame");
+    }
+    assert_eq!(blocks.len(), 1);
+    assert!(!blocks.contains(&(single.0 / HUGE_FRAMES)));
+    assert_eq!(frames.counters().of(Event::RunGet), 1200);
+    assert_eq!(frames.get_run(Order(9)), Err(GetError::BadRequest));
+}
+
+/// Of many partly free blocks the only one with a run is found, in steps.
+#[test]
+fn a_rare_run_is_found() {
+    let blocks = if cfg!(miri) { 40 } else { 200 };
+    let machine = Machine::flat(0, blocks * HUGE_FRAMES, 1);
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata).remove(0);
+    let got: Vec<FrameNumber> = std::iter::from_fn(|| frames.get().ok()).collect();
+    let hidden = (blocks - 1) * HUGE_FRAMES + 200;
+    let back = |frame: &FrameNumber| frame.0.is_multiple_of(2) || frame.0 / 8 == hidden / 8;
+    frames.put_batch(&got.into_iter().filter(back).collect::<Vec<_>>()).unwrap();
+    assert_eq!(frames.try_get_run(Order(3), Urgency::Normal), Ok(FrameNumber(hidden)));
+    assert_eq!(frames.try_get_run(Order(1), Urgency::Normal), Err(GetError::NotAtHand));
+}
+
+#[test]
+fn runs_leave_a_domain_its_min() {
+    let machine = Machine::flat(0, 2 * HUGE_FRAMES, 1).with_marks(200, 200);
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata).remove(0);
+    let normal = std::iter::from_fn(|| frames.try_get_run(Order(4), Urgency::Normal).ok()).count();
+    assert_eq!(normal, (1024 - 200) / 16);
+    assert_eq!(frames.get_run(Order(4)), Err(GetError::AtMinimum));
+    let urgent = std::iter::from_fn(|| frames.get_run_as(Order(3), Urgency::Reserve).ok()).count();
+    assert_eq!(urgent, (1024 - normal * 16) / 8);
 }

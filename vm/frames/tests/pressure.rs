@@ -78,17 +78,18 @@ fn below_the_min_mark_frames_are_for_urgent_callers() {
 /// Urgent and normal callers in turns on the same CPU: what an urgent refill leaves in the cache is not for normal ones.
 #[test]
 fn the_reserve_does_not_leak_to_normal_callers() {
-    let machine = Machine::flat(0, 4096, 1).with_marks(1024, 1024);
+    let reserve = if cfg!(miri) { 64 } else { 1024 };
+    let machine = Machine::flat(0, 2048, 1).with_marks(reserve, reserve);
     let mut metadata = machine.metadata();
     let frames = machine.boot(&mut metadata).remove(0);
-    let normal = std::iter::from_fn(|| frames.get().ok()).count();
-    assert_eq!(normal, 4096 - 1024);
+    let normal = std::iter::from_fn(|| frames.get().ok()).count() as u64;
+    assert_eq!(normal, 2048 - reserve);
     let mut urgent = 0;
     while frames.get_as(Urgency::Reserve).is_ok() {
         urgent += 1;
         while frames.get().is_ok() {}
     }
-    assert!(urgent >= 1000, "urgent callers got {urgent} of 1024 frames");
+    assert!(urgent >= reserve - 24, "urgent callers got {urgent} of {reserve} frames");
 }
 
 /// CPUs that take and free in turns near the marks do not touch the domain's count, so its value stays the same.

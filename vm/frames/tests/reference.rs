@@ -7,8 +7,8 @@
 mod machine;
 
 use faultline_frames::{
-    CpuNumber, DomainId, Event, FixedCpu, FrameNumber, Frames, GetError, HUGE_FRAMES, HugeFrame, Policy, PutError,
-    RangeRequest, Urgency,
+    CpuNumber, DomainId, Event, FixedCpu, FrameNumber, Frames, GetError, HUGE_FRAMES, HugeFrame, Order, Policy,
+    PutError, RangeRequest, Urgency,
 };
 use machine::{Machine, area};
 use proptest::prelude::*;
@@ -111,6 +111,9 @@ enum Step {
     PutHuge(prop::sample::Index),
     PutHugeAnything(u64),
     GetRange(RangeRequest),
+    /// A run, and whether only what is at hand will do.
+    GetRun(u8, bool),
+    GetBelow(u64),
     PutRange(u64, u64),
     FillZeroed(u64),
     Drain,
@@ -148,6 +151,8 @@ fn step() -> impl Strategy<Value = Step> {
         2 => any::<prop::sample::Index>().prop_map(Step::PutHuge),
         1 => (0..END + 600).prop_map(Step::PutHugeAnything),
         3 => request().prop_map(Step::GetRange),
+        4 => (0..10_u8, any::<bool>()).prop_map(|(order, at_hand)| Step::GetRun(order, at_hand)),
+        1 => (0..END + 600).prop_map(Step::GetBelow),
         1 => (0..END, 1..200_u64).prop_map(|(first, frames)| Step::PutRange(first, frames)),
         1 => (0..9_u64).prop_map(Step::FillZeroed),
         1 => Just(Step::Drain),
@@ -312,6 +317,36 @@ impl Run<'_> {
                 }
                 self.huge.retain(|other| *other != frame || result.is_err());
             }
+            Step::GetRun(order, at_hand) => {
+                let (order, frames) = (Order(*order), &self.frames[cpu]);
+                let got = if *at_hand { frames.try_get_run(order, Urgency::Normal) } else { frames.get_run(order) };
+                let request = RangeRequest { alignment: 1 << order.0, ..RangeRequest::of(1 << order.0) };
+                match got {
+                    Ok(first) => {
+                        assert!(self.reference.fits(&request, first.0), "{order} got {first}");
+                        (first.0..first.0 + request.frames).for_each(|frame| self.got(FrameNumber(frame)));
+                    }
+                    Err(GetError::BadRequest) => assert_eq!(order, Order(9)),
+                    Err(error) if *at_hand => assert_eq!(error, GetError::NotAtHand),
+                    Err(error) => {
+                        assert_eq!(error, GetError::Exhausted);
+                        self.frames.iter().for_each(|frames| assert!(frames.drain_own() < u64::MAX));
+                        let possible = self.reference.has_range(&request);
+                        let again = self.frames[cpu].try_get_run(order, Urgency::Normal);
+                        assert_eq!(again.is_ok(), possible, "{order}: what is free and in no cache is in the index");
+                        if let Ok(first) = again {
+                            (first.0..first.0 + request.frames).for_each(|frame| self.got(FrameNumber(frame)));
+                        }
+                    }
+                }
+            }
+            Step::GetBelow(limit) => match self.frames[cpu].get_below(FrameNumber(*limit), Urgency::Normal) {
+                Ok(frame) => {
+                    assert!(frame.0 < *limit / HUGE_FRAMES * HUGE_FRAMES);
+                    self.got(frame);
+                }
+                Err(error) => assert_eq!(error, GetError::NotAtHand),
+            },
             Step::GetRange(request) => match self.frames[cpu].get_range(request) {
                 Ok(first) => {
                     assert!(self.reference.fits(request, first.0), "{request:?} got {first:?}");

@@ -64,6 +64,23 @@ impl HugeFrame {
     }
 }
 
+/// The length of a run of 2ⁿ frames that begins at a multiple of its length, as n. A frame has order 0, a huge frame 9.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct Order(pub u8);
+
+impl Order {
+    /// The order of the shortest run with at least this many frames.
+    pub const fn holding(frames: u64) -> Self {
+        Self(if frames < 2 { 0 } else { 64 - (frames - 1).leading_zeros() as u8 })
+    }
+
+    /// Number of frames. None if it does not fit.
+    pub const fn frames(self) -> Option<u64> {
+        1_u64.checked_shl(self.0 as u32)
+    }
+}
+
 /// A NUMA domain, numbered from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
@@ -83,6 +100,12 @@ impl Display for FrameNumber {
 impl Display for HugeFrame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "huge frame {}", self.0)
+    }
+}
+
+impl Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "order {}", self.0)
     }
 }
 
@@ -112,5 +135,12 @@ mod tests {
         assert_eq!(HugeFrame::beginning_at(frame), None);
         assert!(frame.huge().frames().all(|each| each.huge() == frame.huge()));
         assert_eq!(frame.huge().frames().count() as u64, HUGE_FRAMES);
+    }
+
+    #[test]
+    fn an_order_holds_its_frames() {
+        assert_eq!([0, 1, 2, 3, 4, 5, 512].map(|frames| Order::holding(frames).0), [0, 0, 1, 2, 2, 3, 9]);
+        assert_eq!([Order(0), Order(8), Order(64)].map(Order::frames), [Some(1), Some(256), None]);
+        assert_eq!(Order::holding(u64::MAX), Order(64));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cpu::ThisCpu;
 use core::fmt::{self, Write};
-use faultline_frames::{CpuNumber, DomainId, FrameNumber, Frames, HugeFrame, RangeRequest, Urgency};
+use faultline_frames::{CpuNumber, DomainId, FrameNumber, Frames, HugeFrame, Order, RangeRequest, Urgency};
 
 /// Counts the bytes that are printed.
 struct Length(usize);
@@ -25,6 +25,9 @@ pub extern "C" fn frames_reach(frames: &Frames<'static, ThisCpu>, number: u64, r
         frames.get_range(range).ok(),
         frames.try_get(Urgency::Normal).ok(),
         frames.get_in(DomainId(number as u8), Urgency::Normal).ok(),
+        frames.get_below(frame, Urgency::Normal).ok(),
+        frames.get_run(Order(number as u8)).ok(),
+        frames.nearest(DomainId(number as u8)).next().map(|domain| FrameNumber(domain.0.into())),
         frames.try_get_huge(Urgency::Normal).ok().map(HugeFrame::first),
         frames.try_get_range(range, Urgency::Normal).ok(),
         frames.get_zeroed().ok().map(|frame| frame.number),
