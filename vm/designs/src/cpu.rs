@@ -56,6 +56,20 @@ impl<'d, D: Design> Cpu<'d, D> {
         unsafe { self.design.put_huge(self.number, first) }
     }
 
+    /// See [`Design::get_run`].
+    #[inline]
+    pub fn get_run(&mut self) -> Option<Frame> {
+        // SAFETY: as in `get`.
+        unsafe { self.design.get_run(self.number) }
+    }
+
+    /// See [`Design::put_run`].
+    #[inline]
+    pub fn put_run(&mut self, first: Frame) {
+        // SAFETY: as in `put`.
+        unsafe { self.design.put_run(self.number, first) }
+    }
+
     /// See [`Design::drain`].
     pub fn drain(&mut self) {
         // SAFETY: as in `get`.

@@ -14,6 +14,9 @@ impl Frame {
 /// Number of frames in a huge frame of 2 MiB, which begins at a multiple of this number.
 pub const BLOCK_FRAMES: usize = 512;
 
+/// Number of frames in a run, which begins at a multiple of this number.
+pub const RUN_FRAMES: usize = 8;
+
 /// The memory that a design manages: frames `0..frames`, all free. The sockets' parts follow each other and are of
 /// equal size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,6 +100,21 @@ pub trait Design: Sync + Sized {
     /// # Safety
     /// As for [`put`](Design::put), with a frame that came from [`get_huge`](Design::get_huge).
     unsafe fn put_huge(&self, _cpu: usize, _first: Frame) {}
+
+    /// Returns the first of 8 frames that begin at a multiple of 8. Returns none if no such frames are free, or if the
+    /// design has no runs.
+    ///
+    /// # Safety
+    /// As for [`get`](Design::get).
+    unsafe fn get_run(&self, _cpu: usize) -> Option<Frame> {
+        None
+    }
+
+    /// Takes 8 frames back.
+    ///
+    /// # Safety
+    /// As for [`put`](Design::put), with a frame that came from [`get_run`](Design::get_run).
+    unsafe fn put_run(&self, _cpu: usize, _first: Frame) {}
 
     /// Frees the frames in the CPU's cache.
     ///

@@ -35,7 +35,7 @@ pub use array16::Array16;
 pub use buddy::SpinBuddy;
 pub use colour_queues::ColourQueues;
 pub use cpu::Cpu;
-pub use design::{BLOCK_FRAMES, Counters, Design, Frame, Memory};
+pub use design::{BLOCK_FRAMES, Counters, Design, Frame, Memory, RUN_FRAMES};
 pub use global_mutex::GlobalMutex;
 pub use magazines::Magazines;
 pub use metadata::Metadata;

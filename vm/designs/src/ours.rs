@@ -1,8 +1,10 @@
 //! Our own design: `faultline-frames`, per-CPU magazines over a lock-free range layer.
 
 use crate::metadata::Metadata;
-use crate::{Counters, Design, Frame, Memory};
-use faultline_frames::{Config, CpuNumber, DomainId, Event, FixedCpu, FrameNumber, Frames, MemoryArea, Watermarks};
+use crate::{Counters, Design, Frame, Memory, RUN_FRAMES};
+use faultline_frames::{
+    Config, CpuNumber, DomainId, Event, FixedCpu, FrameNumber, Frames, MemoryArea, Order, Watermarks,
+};
 
 /// Frames of a magazine.
 const MAGAZINE: usize = 32;
@@ -107,6 +109,16 @@ impl Design for Ours {
     unsafe fn put_huge(&self, cpu: usize, first: Frame) {
         // SAFETY: the caller's promise.
         unsafe { self.on(cpu) }.put_huge(number(first).huge()).expect("a huge frame that was got");
+    }
+
+    unsafe fn get_run(&self, cpu: usize) -> Option<Frame> {
+        // SAFETY: the caller's promise.
+        unsafe { self.on(cpu) }.get_run(Order::holding(RUN_FRAMES as u64)).ok().map(frame)
+    }
+
+    unsafe fn put_run(&self, cpu: usize, first: Frame) {
+        // SAFETY: the caller's promise.
+        unsafe { self.on(cpu) }.put_range(number(first), RUN_FRAMES as u64).expect("a run that was got");
     }
 
     unsafe fn drain(&self, cpu: usize) {

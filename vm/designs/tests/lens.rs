@@ -41,6 +41,14 @@ fn ours_moves_no_line_for_a_huge_frame() {
     assert_moves_nothing("ours", "huge", &[8], 256, 1);
 }
 
+/// Runs of 8 frames: one, and half of a block.
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn ours_moves_no_line_for_a_run() {
+    assert_moves_nothing("ours", "runs", &[2, 8, 32], 256, 1);
+    assert_moves_nothing("ours", "runs", &[8], 512, 32);
+}
+
 #[test]
 #[ignore = "boots guests: make test-guest"]
 fn ours_moves_no_line_near_the_marks_and_for_huge_frames_whatever_the_number_of_cpus() {

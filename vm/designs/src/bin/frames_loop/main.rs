@@ -46,7 +46,7 @@ struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = RangedU64ValueParser::<usize>::new().range(1..=10_000_000))]
     ops: usize,
 
-    /// Maximum number of frames that a thread holds, for `local` and `huge`; divides the operations
+    /// Maximum number of frames, huge frames or runs that a thread holds, for `local`, `huge` and `runs`; divides the operations
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = RangedU64ValueParser::<usize>::new().range(1..=100_000))]
     depth: usize,
 
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
             "as many sockets as 1, 2, 4, …, and a multiple of threads",
         );
     }
-    if matches!(pattern, Pattern::Local | Pattern::Huge) && !operations.is_multiple_of(depth) {
+    if matches!(pattern, Pattern::Local | Pattern::Huge | Pattern::Runs) && !operations.is_multiple_of(depth) {
         return refuse("--ops is no multiple of --depth", "for example --depth 64 --ops 4096");
     }
     let task = Task { pattern, threads, sockets, operations, depth };

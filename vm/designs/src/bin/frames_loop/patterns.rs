@@ -2,7 +2,7 @@
 
 use crate::stack::Stack;
 use crate::team::Team;
-use faultline_frame_designs::{BLOCK_FRAMES, Counters, Cpu, Design, Frame, Memory};
+use faultline_frame_designs::{BLOCK_FRAMES, Counters, Cpu, Design, Frame, Memory, RUN_FRAMES};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -16,7 +16,7 @@ pub(crate) struct Task {
     pub(crate) sockets: usize,
     /// Number of operations of each thread.
     pub(crate) operations: usize,
-    /// For `local` and `huge`: maximum number of frames that a thread holds.
+    /// For `local`, `huge` and `runs`: maximum number of frames, huge frames or runs that a thread holds.
     pub(crate) depth: usize,
 }
 
@@ -27,6 +27,8 @@ pub(crate) enum Pattern {
     Local,
     /// The same with huge frames
     Huge,
+    /// The same with runs of 8 frames
+    Runs,
     /// Each thread gets frames, deals them to the other threads, and puts what it was dealt; an operation is a frame
     Foreign,
     /// The same, with what a thread was dealt put in batches of 64
@@ -47,6 +49,7 @@ pub(crate) fn run<D: Design>(task: &Task, team: &Team) -> Option<Counters> {
     let (each, blocks) = match task.pattern {
         Pattern::Local => (task.depth, task.sockets),
         Pattern::Huge => (task.depth * BLOCK_FRAMES, task.sockets),
+        Pattern::Runs => (task.depth * RUN_FRAMES, task.sockets),
         _ => (task.operations, task.sockets),
     };
     // Four times what is held, plus some blocks for each thread. A line has the words of 16 blocks; of huge frames each
@@ -65,6 +68,7 @@ pub(crate) fn run<D: Design>(task: &Task, team: &Team) -> Option<Counters> {
                 match task.pattern {
                     Pattern::Local => local(task, cpu, team, get, Cpu::put),
                     Pattern::Huge => local(task, cpu, team, get_huge, Cpu::put_huge),
+                    Pattern::Runs => local(task, cpu, team, get_run, Cpu::put_run),
                     _ => foreign(task, number, cpu, hands, team),
                 }
             });
@@ -80,6 +84,10 @@ fn get<D: Design>(cpu: &mut Cpu<'_, D>) -> Frame {
 
 fn get_huge<D: Design>(cpu: &mut Cpu<'_, D>) -> Frame {
     cpu.get_huge().expect("there are four times as many frames, and the design has huge ones")
+}
+
+fn get_run<D: Design>(cpu: &mut Cpu<'_, D>) -> Frame {
+    cpu.get_run().expect("there are four times as many frames, and the design has runs")
 }
 
 fn local<'d, D: Design>(
@@ -118,7 +126,7 @@ fn foreign<D: Design>(task: &Task, number: usize, mut cpu: Cpu<'_, D>, hands: &H
     match task.pattern {
         Pattern::Foreign => dealt.iter().for_each(|&frame| cpu.put(frame)),
         Pattern::ForeignBatch => dealt.chunks(BATCH).for_each(|batch| cpu.put_batch(batch)),
-        Pattern::Local | Pattern::Huge | Pattern::Dealt => {}
+        Pattern::Local | Pattern::Huge | Pattern::Runs | Pattern::Dealt => {}
     }
     team.end();
 }
