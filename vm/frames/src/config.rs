@@ -1,7 +1,6 @@
 //! The caller's configuration: memory, CPUs, policy. It is checked here, once.
 
 use crate::error::ConfigError;
-use crate::frame::BLOCK_FRAMES;
 use faultline_numbers::{DomainId, FRAME_BYTES, FrameNumber};
 
 /// Maximum number of CPUs: a CPU's number shares a word with a block's flags.
@@ -70,15 +69,6 @@ pub struct Config<'a> {
     pub policy: Policy,
 }
 
-/// The memory that the metadata covers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Span {
-    /// Lowest frame, rounded down to a block.
-    pub(crate) base: u64,
-    pub(crate) blocks: u32,
-    pub(crate) domains: usize,
-}
-
 impl<'a> Config<'a> {
     /// Without watermarks and distances, and with the default policy.
     pub const fn new(memory: &'a [MemoryArea], cpus: &'a [DomainId]) -> Self {
@@ -100,8 +90,8 @@ impl<'a> Config<'a> {
         Self { policy, ..self }
     }
 
-    /// Checks the whole configuration.
-    pub(crate) fn span(&self) -> Result<Span, ConfigError> {
+    /// Checks all but whether the memory is too much. Returns the number of domains.
+    pub(crate) fn check(&self) -> Result<usize, ConfigError> {
         if self.cpus.is_empty() || self.cpus.len() > MOST_CPUS {
             return Err(ConfigError::Cpus);
         }
@@ -116,7 +106,6 @@ impl<'a> Config<'a> {
         if !self.distances.is_empty() && self.distances.len() != domains * domains {
             return Err(ConfigError::Distances);
         }
-        let (mut lowest, mut end) = (u64::MAX, 0);
         for (index, area) in self.memory.iter().enumerate() {
             let area_end = area.first.0.checked_add(area.frames).ok_or(ConfigError::NoAddress)?;
             if area_end > u64::MAX / FRAME_BYTES + 1 {
@@ -128,19 +117,11 @@ impl<'a> Config<'a> {
             if self.memory.iter().take(index).any(|other| other.first.0 < area_end && area.first.0 < other.end()) {
                 return Err(ConfigError::Overlap(index));
             }
-            lowest = lowest.min(area.first.0);
-            end = end.max(area_end);
         }
         if self.memory.is_empty() {
             return Err(ConfigError::NoMemory);
         }
-        let base = lowest / BLOCK_FRAMES * BLOCK_FRAMES;
-        // Some room below 2³², so that an offset plus one is still an offset.
-        if end - base > u64::from(u32::MAX) - 2 * BLOCK_FRAMES {
-            return Err(ConfigError::TooFarApart);
-        }
-        let blocks = u32::try_from((end - base).div_ceil(BLOCK_FRAMES)).map_err(|_| ConfigError::TooFarApart)?;
-        Ok(Span { base, blocks, domains })
+        Ok(domains)
     }
 }
 

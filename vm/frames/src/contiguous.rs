@@ -102,20 +102,27 @@ impl<'m> Layers<'m> {
     /// A step of a search for a range: takes the lowest one that fits.
     pub(crate) fn range_step(&self, local: &Local<'m>, urgency: Urgency, search: &mut RangeSearch) -> Step<Offset> {
         let request = search.request;
-        let base = self.range.base;
-        let high = request.high.0.min(base + u64::from(self.range.span));
+        let spans = &self.range.spans;
+        let high = request.high.0.min(spans.end());
         let mut left = STEP_WORDS;
         while left > 0 {
-            let place = request.next_place(search.next.max(base));
+            let span = spans.at_or_after(search.next);
+            let place = span.and_then(|span| request.next_place(search.next.max(span.base)));
             let end = place.and_then(|place| place.checked_add(request.frames)).filter(|end| *end <= high);
-            let (Some(place), Some(end)) = (place, end) else {
+            let (Some(span), Some(place), Some(end)) = (span, place, end) else {
                 if !search.spares_whole {
                     return Step::Nothing;
                 }
                 (search.spares_whole, search.next) = (false, request.low.0);
                 continue;
             };
-            let range = place - base..end - base;
+            if end > span.end() {
+                left -= 1;
+                search.next = span.end();
+                continue;
+            }
+            let offset = |number: u64| span.first + (number - span.base);
+            let range = offset(place)..offset(end);
             let blocked = if let Some(blocked) = self.range.blocked(range.clone(), search.spares_whole, &mut left) {
                 blocked
             } else if let Some(last) = self.kept_back(local, urgency, &range) {
@@ -127,7 +134,7 @@ impl<'m> Layers<'m> {
                 self.take_range(local, range.clone());
                 return Step::Found(range.start as Offset);
             };
-            search.next = base + blocked + 1;
+            search.next = span.number_until_end(blocked + 1);
         }
         Step::More
     }
@@ -142,7 +149,7 @@ impl<'m> Layers<'m> {
             let ends = (from / per_block + 1..).map(|block| block * per_block);
             ends.take_while(|end| *end < limit).find(|end| domain_at(*end) != Some(domain)).unwrap_or(limit)
         };
-        let behind = u64::from(self.range.span).min(range.end + BLOCKS_BEHIND * per_block);
+        let behind = u64::from(self.range.spans.offsets()).min(range.end + BLOCKS_BEHIND * per_block);
         let mut wanted = [0; MOST_DOMAINS];
         let mut kept = None;
         let mut from = if self.domains.has_min() { range.start } else { range.end };
@@ -200,22 +207,13 @@ impl<'m> Layers<'m> {
         }
     }
 
-    /// Takes back those frames of a range that are taken; at most [`PUT_STEP`] frames.
+    /// Takes back those frames of a range that are taken; at most [`PUT_STEP`] frames, all in one span or all in none.
     pub(crate) fn put_range(&self, local: &Local<'m>, first: FrameNumber, frames: u64, refused: &mut Refused) {
-        let (low, high) = (self.range.base, self.range.base + u64::from(self.range.span));
-        let end = first.0.saturating_add(frames);
-        // `clamp` would panic if `high` were below `low`, and the compiler cannot exclude that.
-        let range = first.0.max(low).min(high)..end.max(low).min(high);
-        let outside = frames - (range.end - range.start);
-        if outside > 0 {
-            let frame = if first.0 < low || first.0 >= high { first } else { FrameNumber(high) };
-            refused.add(outside, frame, PutError::OutOfRange);
-        }
-        if range.is_empty() {
-            return;
-        }
+        let Some(offset) = self.range.offset(first) else {
+            return refused.add(frames, first, PutError::OutOfRange);
+        };
         let mut done = 0;
-        for (first, lanes) in words_of(range.start - low..range.end - low) {
+        for (first, lanes) in words_of(u64::from(offset)..u64::from(offset) + frames) {
             done += self.free_lanes(local, first, lanes, refused);
         }
         local.count(Event::RangePut, done);

@@ -115,8 +115,8 @@ pub enum ConfigError {
     Overlap(usize),
     /// A frame's address has more than 64 bits.
     NoAddress,
-    /// More than 2³² - 1024 frames (16 TiB) from the lowest frame to the highest.
-    TooFarApart,
+    /// More than 2³² - 1024 frames (16 TiB), with holes of up to 32 GiB, and a block for each larger one.
+    TooMuchMemory,
     /// No CPU, or more than [`MOST_CPUS`](crate::MOST_CPUS).
     Cpus,
     /// A domain's number is not below [`MOST_DOMAINS`](crate::MOST_DOMAINS).
@@ -135,7 +135,7 @@ impl Display for ConfigError {
             Self::NoMemory => f.write_str("no memory area, or one without frames"),
             Self::Overlap(index) => write!(f, "memory area {index} overlaps an earlier one"),
             Self::NoAddress => f.write_str("a frame's address has more than 64 bits"),
-            Self::TooFarApart => f.write_str("more than 16 TiB from the lowest frame to the highest"),
+            Self::TooMuchMemory => f.write_str("more than 16 TiB of memory and of holes of up to 32 GiB"),
             Self::Cpus => f.write_str("no CPU, or too many"),
             Self::Domains => f.write_str("a domain's number is too large"),
             Self::Distances => f.write_str("the distances are not a row for each domain with a number for each"),

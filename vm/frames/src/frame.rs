@@ -13,10 +13,10 @@ pub(crate) const WORDS_PER_BLOCK: u32 = 2;
 /// Number of frames of a block. A huge frame is a whole block.
 pub(crate) const FRAMES_PER_BLOCK: u32 = FRAMES_PER_WORD * WORDS_PER_BLOCK;
 
-/// A frame's distance from the lowest one.
+/// A frame's offset: see `spans`.
 pub(crate) type Offset = u32;
 
-/// A block of 512 frames, by its distance from the lowest one.
+/// A block of 512 frames: the offset of its first frame, divided by that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Block(pub(crate) u32);
 

@@ -32,15 +32,12 @@ pub struct Frames<'m, C> {
 
 impl<C> core::fmt::Debug for Frames<'_, C> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Frames")
-            .field("base", &self.layers.range.base)
-            .field("span", &self.layers.range.span)
-            .finish_non_exhaustive()
+        f.debug_struct("Frames").field("spans", &self.layers.range.spans).finish_non_exhaustive()
     }
 }
 
 impl Frames<'static, ()> {
-    /// Memory that the metadata needs: 0.0063 % of the memory between the lowest frame and the highest, and 1.3 KiB per
+    /// Memory that the metadata needs: 0.0063 % of the memory with its holes of up to 32 GiB, and 1.3 KiB per
     /// CPU. Fails if the configuration is invalid.
     pub fn layout(config: &Config<'_>) -> Result<Layout, ConfigError> {
         metadata::layout(config)
@@ -66,20 +63,21 @@ impl<'m, C> Frames<'m, C> {
         Frames { layers: self.layers, hook: self.hook, cpu }
     }
 
-    /// A frame's distance from the lowest frame, for embedders that keep a record for each frame. None if the frame lies
-    /// outside memory. Frames in holes have an index too.
+    /// A frame's index, for embedders that keep a record for each frame. None if the frame lies outside memory. Within a
+    /// span, frames that follow each other have indices that do, and frames in holes have an index too. A hole of more than
+    /// 32 GiB between two spans takes 512 indices.
     pub fn index_of(&self, frame: FrameNumber) -> Option<u32> {
         self.layers.range.offset(frame)
     }
 
     /// The frame of an index.
     pub fn frame_at(&self, index: u32) -> Option<FrameNumber> {
-        (index < self.layers.range.span).then(|| self.layers.range.number(index))
+        self.layers.range.spans.number(index)
     }
 
     /// One more than the largest index.
     pub fn index_count(&self) -> u32 {
-        self.layers.range.span
+        self.layers.range.spans.offsets()
     }
 
     /// All domains but one, the nearest to it first: the order in which a CPU of that domain looks for frames.
@@ -214,8 +212,7 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     /// 2 MiB: of the unit that it lies in no frame is taken. It walks no memory, but other gets take low frames too; to keep
     /// some, make them a domain of their own with a min watermark.
     pub fn get_below(&self, limit: FrameNumber, urgency: Urgency) -> Result<FrameNumber, GetError> {
-        let blocks = limit.0.saturating_sub(self.layers.range.base) / BLOCK_FRAMES;
-        self.get_placed(urgency, Search::below(u32::try_from(blocks).unwrap_or(u32::MAX)))
+        self.get_placed(urgency, Search::below(self.layers.range.spans.blocks_below(limit.0)))
     }
 
     fn get_placed(&self, urgency: Urgency, mut search: Search) -> Result<FrameNumber, GetError> {
@@ -497,9 +494,7 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         let mut refused = Refused::default();
         let (mut first, mut left) = (first, frames);
         while left > 0 {
-            // What lies beyond all memory is refused in one step.
-            let inside = self.layers.range.offset(first).is_some();
-            let step = if inside { left.min(PUT_STEP - first.0 % BLOCK_FRAMES) } else { left.min(self.before(first)) };
+            let step = left.min(self.put_step(first));
             let put = self.held(|layers, local| {
                 let before = refused.count();
                 layers.put_range(local, first, step, &mut refused);
@@ -513,9 +508,13 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         refused.result()
     }
 
-    /// Frames from a number outside memory to the beginning of memory, if that is yet to come.
-    fn before(&self, first: FrameNumber) -> u64 {
-        self.layers.range.base.checked_sub(first.0).filter(|frames| *frames > 0).unwrap_or(u64::MAX)
+    /// How many frames from a number on are put in one step. What lies outside all spans is refused in one.
+    fn put_step(&self, first: FrameNumber) -> u64 {
+        match self.layers.range.spans.at_or_after(first.0) {
+            None => u64::MAX,
+            Some(span) if first.0 < span.base => span.base - first.0,
+            Some(span) => (PUT_STEP - first.0 % BLOCK_FRAMES).min(span.end() - first.0),
+        }
     }
 
     /// Returns a frame, already zeroed if the CPU's domain keeps one.

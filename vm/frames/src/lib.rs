@@ -65,6 +65,7 @@ mod runs;
 mod scan;
 mod search;
 mod single;
+mod spans;
 mod state;
 mod stock;
 mod words;

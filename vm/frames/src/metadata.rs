@@ -2,26 +2,28 @@
 
 use crate::block::{BlockState, BlockWord};
 use crate::cache::Cache;
-use crate::config::{Config, MemoryArea, Span};
+use crate::config::{Config, MemoryArea};
 use crate::domain::{Domain, Domains, Extent, Fallback, share_of};
 use crate::error::ConfigError;
-use crate::frame::{BLOCK_FRAMES, Block, FRAMES_PER_BLOCK, FRAMES_PER_WORD, WORDS_PER_BLOCK};
+use crate::frame::{BLOCK_FRAMES, Block, FRAMES_PER_WORD, WORDS_PER_BLOCK};
 use crate::index::{self, Index};
 use crate::layers::Layers;
 use crate::primitive::{AtomicU32, AtomicU64};
 use crate::range_layer::RangeLayer;
+use crate::spans::{Span, Spans, SpansOf};
 use crate::state::Word;
 use crate::words::{Place, Words};
 use crate::zeroed::Zeroed;
 use core::alloc::{Layout, LayoutError};
 use core::mem::MaybeUninit;
-use faultline_numbers::DomainId;
+use faultline_numbers::{DomainId, FrameNumber};
 
 /// Two cache lines: many CPUs fetch lines in pairs.
 const ALIGNMENT: usize = 128;
 
 /// Length of each array.
 struct Lengths {
+    spans: usize,
     states: usize,
     blocks: usize,
     index: usize,
@@ -31,20 +33,33 @@ struct Lengths {
 }
 
 impl Lengths {
-    fn of(config: &Config<'_>, span: Span) -> Self {
-        Self {
-            states: span.blocks as usize * WORDS_PER_BLOCK as usize,
-            blocks: span.blocks as usize,
-            index: index::words(span.blocks),
-            caches: config.cpus.len(),
-            domains: span.domains,
-            zeroed: span.domains * config.policy.zeroed_most as usize,
+    /// Checks the configuration, too.
+    fn of(config: &Config<'_>) -> Result<Self, ConfigError> {
+        let domains = config.check()?;
+        let (mut spans, mut end) = (0, 0);
+        for span in SpansOf::new(config.memory) {
+            (spans, end) = (spans + 1, span.first.saturating_add(span.frames));
         }
+        // Some room below 2³², so that an offset plus one is still an offset.
+        if end > u64::from(u32::MAX) - 2 * BLOCK_FRAMES {
+            return Err(ConfigError::TooMuchMemory);
+        }
+        let blocks = (end / BLOCK_FRAMES) as u32;
+        Ok(Self {
+            spans,
+            states: blocks as usize * WORDS_PER_BLOCK as usize,
+            blocks: blocks as usize,
+            index: index::words(blocks),
+            caches: config.cpus.len(),
+            domains,
+            zeroed: domains * config.policy.zeroed_most as usize,
+        })
     }
 
     /// All arrays, in the order in which they are carved. Each begins at a pair of lines, and so ends at one.
     fn layout(&self) -> Result<Layout, LayoutError> {
         let arrays = [
+            Layout::array::<Span>(self.spans)?,
             Layout::array::<Place>(self.states)?,
             Layout::array::<BlockWord>(self.blocks)?,
             Layout::array::<AtomicU64>(self.index)?,
@@ -63,7 +78,7 @@ impl Lengths {
 
 /// Memory that the metadata needs.
 pub(crate) fn layout(config: &Config<'_>) -> Result<Layout, ConfigError> {
-    Lengths::of(config, config.span()?).layout().map_err(|_| ConfigError::TooFarApart)
+    Lengths::of(config)?.layout().map_err(|_| ConfigError::TooMuchMemory)
 }
 
 /// The part of the caller's memory that is not carved yet.
@@ -106,17 +121,17 @@ impl<'m> Carver<'m> {
     }
 }
 
-/// How many frames of a block exist, and its domain: that of the lowest frame.
-fn content(config: &Config<'_>, base: u64, block: u64) -> (u64, DomainId) {
-    let (first, end) = (base + block * BLOCK_FRAMES, base + (block + 1) * BLOCK_FRAMES);
+/// How many frames of the block that begins with a frame exist, and its domain: that of the lowest frame.
+fn content(config: &Config<'_>, first: FrameNumber) -> (u64, DomainId) {
+    let (first, end) = (first.0, first.0 + BLOCK_FRAMES);
     let areas = config.memory.iter().filter(|area| area.first.0 < end && first < area.end());
     let frames = areas.clone().map(|area| area.end().min(end) - area.first.0.max(first)).sum();
     (frames, areas.min_by_key(|area| area.first).map_or(DomainId(0), |area| area.domain))
 }
 
-/// The initial value of a state word: free where there is memory.
-fn first_word(config: &Config<'_>, base: u64, block: Block, word: u32) -> Word {
-    let first = base + u64::from(block.first()) + u64::from(word * FRAMES_PER_WORD);
+/// The initial value of a state word of the block that begins with a frame: free where there is memory.
+fn first_word(config: &Config<'_>, block: FrameNumber, word: u32) -> Word {
+    let first = block.0 + u64::from(word * FRAMES_PER_WORD);
     let mut state = Word::CLOSED.0;
     for area in config.memory {
         let from = area.first.0.max(first);
@@ -131,7 +146,7 @@ fn first_word(config: &Config<'_>, base: u64, block: Block, word: u32) -> Word {
 /// The initial states of blocks. They are asked for in ascending order, so each area is looked at once, and at its ends.
 struct FirstStates<'a> {
     config: &'a Config<'a>,
-    base: u64,
+    spans: Spans<'a>,
     /// The state of the blocks up to here.
     current: BlockState,
     until: u64,
@@ -148,8 +163,11 @@ impl FirstStates<'_> {
     /// Sets the state of this block, and how many blocks after it have the same.
     #[cold]
     fn find(&mut self, block: u64) {
-        let first = self.base + block * BLOCK_FRAMES;
-        let (frames, domain) = content(self.config, self.base, block);
+        let Some(FrameNumber(first)) = self.spans.number(Block(block as u32).first()) else {
+            (self.current, self.until) = (BlockState::ABSENT, block + 1);
+            return;
+        };
+        let (frames, domain) = content(self.config, FrameNumber(first));
         let areas = self.config.memory.iter();
         // The end of the area that contains all of the block, or the beginning of the next area.
         let end = match frames {
@@ -168,26 +186,28 @@ impl FirstStates<'_> {
 }
 
 /// Where a domain's memory lies, and how many frames it has. Reads the blocks at the ends of each area one by one.
-fn domain_of(config: &Config<'_>, base: u64, domain: usize) -> (Extent, u64) {
+fn domain_of(config: &Config<'_>, spans: Spans<'_>, domain: usize) -> (Extent, u64) {
     let (mut extent, mut frames) = (Extent::NOTHING, 0);
+    let block_of = |number: u64| spans.offset(FrameNumber(number)).map_or(0, |offset| Block::of(offset).0);
     let id = |domain: DomainId| usize::from(domain.0);
     for (index, area) in config.memory.iter().enumerate() {
-        let (first, last) = ((area.first.0 - base) / BLOCK_FRAMES, (area.end() - 1 - base) / BLOCK_FRAMES);
-        let is_end = |block: u64, area: &MemoryArea| {
-            [area.first.0, area.end() - 1].iter().any(|frame| (frame - base) / BLOCK_FRAMES == block)
+        let (first, last) = (block_of(area.first.0), block_of(area.end() - 1));
+        let is_end = |block: u32, area: &MemoryArea| {
+            [area.first.0, area.end() - 1].iter().any(|frame| block_of(*frame) == block)
         };
         for block in [Some(first), (last > first).then_some(last)].into_iter().flatten() {
-            let (count, owner) = content(config, base, block);
+            let Some(begin) = spans.number(Block(block).first()) else { continue };
+            let (count, owner) = content(config, begin);
             // Areas may share a block: it is counted with the first of them.
             if id(owner) == domain && !config.memory.iter().take(index).any(|area| is_end(block, area)) {
-                extent.add(block as u32);
+                extent.add(block);
                 frames += count;
             }
         }
         if id(area.domain) == domain && last > first + 1 {
-            extent.add(first as u32 + 1);
-            extent.add(last as u32 - 1);
-            frames += (last - first - 1) * BLOCK_FRAMES;
+            extent.add(first + 1);
+            extent.add(last - 1);
+            frames += u64::from(last - first - 1) * BLOCK_FRAMES;
         }
     }
     (extent, frames)
@@ -196,11 +216,15 @@ fn domain_of(config: &Config<'_>, base: u64, domain: usize) -> (Extent, u64) {
 /// Carves the arrays, and fills them with the initial state of memory: all of it free. State words are made only for
 /// blocks that lie partly in holes.
 pub(crate) fn build<'m>(config: &Config<'_>, memory: &'m mut [MaybeUninit<u8>]) -> Result<Layers<'m>, ConfigError> {
-    let span = config.span()?;
-    let lengths = Lengths::of(config, span);
+    let lengths = Lengths::of(config)?;
     let mut carver = Carver { rest: memory };
+    let mut found = SpansOf::new(config.memory);
+    let nothing = Span { base: 0, first: 0, frames: 0 };
+    let spans = carver.carve(lengths.spans, |_| found.next().unwrap_or(nothing))?;
+    let (lowest, others) = spans.split_first().unwrap_or((&nothing, &[]));
+    let spans = Spans { lowest: *lowest, others };
     let words = Words(carver.carve_unmade(lengths.states)?);
-    let mut first_states = FirstStates { config, base: span.base, current: BlockState::ABSENT, until: 0 };
+    let mut first_states = FirstStates { config, spans, current: BlockState::ABSENT, until: 0 };
     let blocks = carver.carve(lengths.blocks, |block| BlockWord::new(first_states.of(block as u64)))?;
     let bits_of = |word: usize, such: fn(BlockState) -> bool| {
         let blocks = blocks.iter().skip(word * 64).take(64).zip(0..);
@@ -210,34 +234,28 @@ pub(crate) fn build<'m>(config: &Config<'_>, memory: &'m mut [MaybeUninit<u8>]) 
     let open = carver.carve(lengths.index, |word| AtomicU64::new(bits_of(word, is_partial)))?;
     let whole = carver.carve(lengths.index, |word| AtomicU64::new(bits_of(word, BlockState::is_whole)))?;
     for area in config.memory {
-        for block in [(area.first.0 - span.base) / BLOCK_FRAMES, (area.end() - 1 - span.base) / BLOCK_FRAMES] {
-            let block = Block(block as u32);
+        for block in [area.first.0, area.end() - 1].map(|number| spans.offset(FrameNumber(number)).map(Block::of)) {
+            let Some(block) = block else { continue };
+            let Some(begin) = spans.number(block.first()) else { continue };
             if blocks.get(block.0 as usize).is_some_and(|word| word.glance().is_opened()) {
                 // SAFETY: 1. Nobody else has the metadata yet. 2. If areas share the block, its words are made again, with
                 // the same values, and nobody has a reference to them.
-                unsafe { words.make(block, |word| first_word(config, span.base, block, word)) };
+                unsafe { words.make(block, |word| first_word(config, begin, word)) };
             }
         }
     }
     let caches = carver.carve(lengths.caches, |cpu| {
         let domain = config.cpus.get(cpu).copied().unwrap_or(DomainId(0));
-        let (extent, _) = domain_of(config, span.base, usize::from(domain.0));
+        let (extent, _) = domain_of(config, spans, usize::from(domain.0));
         Cache::new(domain, share_of(config, cpu, domain, extent), config.policy.stock_most)
     })?;
     let domains = carver.carve(lengths.domains, |domain| {
-        let (extent, frames) = domain_of(config, span.base, domain);
+        let (extent, frames) = domain_of(config, spans, domain);
         let marks = config.marks.get(domain).copied().unwrap_or_default();
         Domain::new(extent, frames, marks, Fallback::of(config, domain, lengths.domains), config.cpus.len())
     })?;
     let slots = carver.carve(lengths.zeroed, |_| AtomicU32::new(0))?;
-    let range = RangeLayer {
-        base: span.base,
-        span: span.blocks * FRAMES_PER_BLOCK,
-        words,
-        blocks,
-        open: Index(open),
-        whole: Index(whole),
-    };
+    let range = RangeLayer { spans, words, blocks, open: Index(open), whole: Index(whole) };
     Ok(Layers {
         policy: config.policy,
         caches,

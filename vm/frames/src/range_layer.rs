@@ -27,6 +27,7 @@ use crate::error::PutError;
 use crate::frame::{Block, FRAMES_PER_BLOCK, FRAMES_PER_WORD, Offset};
 use crate::index::Index;
 use crate::primitive::order_for_loom;
+use crate::spans::Spans;
 use crate::state::{Lanes, State, StateWord, Word, lane_of, word_of};
 use crate::words::Words;
 use faultline_numbers::{CpuNumber, DomainId, FrameNumber};
@@ -34,10 +35,7 @@ use faultline_numbers::{CpuNumber, DomainId, FrameNumber};
 /// Fields: all \[I] immutable references. All mutable data lies on lines of the metadata and is changed by atomic steps.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RangeLayer<'m> {
-    /// Number of the lowest frame.
-    pub(crate) base: u64,
-    /// Frames from there on, including holes.
-    pub(crate) span: u32,
+    pub(crate) spans: Spans<'m>,
     pub(crate) words: Words<'m>,
     pub(crate) blocks: &'m [BlockWord],
     /// Partly free blocks that nobody has reserved.
@@ -61,13 +59,14 @@ pub(crate) struct Freed {
 impl<'m> RangeLayer<'m> {
     #[inline(always)]
     pub(crate) fn offset(&self, frame: FrameNumber) -> Option<Offset> {
-        let offset = frame.0.wrapping_sub(self.base);
-        (offset < u64::from(self.span)).then_some(offset as Offset)
+        self.spans.offset(frame)
     }
 
+    /// The number of a frame that exists.
     #[inline(always)]
     pub(crate) fn number(&self, offset: Offset) -> FrameNumber {
-        FrameNumber(self.base + u64::from(offset))
+        // Another offset would have come from outside of a span, where no block exists.
+        self.spans.number(offset).unwrap_or(FrameNumber(u64::MAX))
     }
 
     #[inline(always)]
