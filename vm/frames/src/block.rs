@@ -6,13 +6,14 @@
 //! |---|---|
 //! | 0–15 | home: number + 1 of the CPU that reserved the block last, 0 if none did |
 //! | 16–23 | domain; never changes |
+//! | 26 | offline: not there now, but it can be put online; its frames are closed, or its words were never made |
 //! | 27 | opened: its state words have been made; never cleared |
 //! | 28 | whole: free as a whole; its frames are closed, or its words were never made |
 //! | 29 | some of its frames lie in a hole, so that it is never huge; never changes |
 //! | 30 | reserved: its home parks free frames of it; other CPUs take frames here only if they find none elsewhere |
 //! | 31 | huge: given out as one huge frame; its frames are closed |
 //!
-//! At most one of whole and huge is set. If neither is, the state words tell. Taking a whole block as a huge frame and
+//! At most one of offline, whole and huge is set. If none is, the state words tell. Taking a whole block as a huge frame and
 //! putting it back are one step each on this word. Frames of a whole block are given out singly only after it is opened:
 //! the CPU that clears the bit then frees the frames in the state words. A block becomes whole again when a CPU has
 //! closed all its words, each from all free.
@@ -26,6 +27,7 @@ use faultline_numbers::{CpuNumber, DomainId};
 
 const HOME: u32 = 0xffff;
 const DOMAIN_SHIFT: u32 = 16;
+const OFFLINE: u32 = 1 << 26;
 const OPENED: u32 = 1 << 27;
 const WHOLE: u32 = 1 << 28;
 const HOLED: u32 = 1 << 29;
@@ -43,6 +45,11 @@ impl BlockState {
     /// All of its frames exist and are free.
     pub(crate) fn whole(domain: DomainId) -> Self {
         Self(u32::from(domain.0) << DOMAIN_SHIFT | WHOLE)
+    }
+
+    /// None of its frames are there yet.
+    pub(crate) fn offline(domain: DomainId) -> Self {
+        Self(u32::from(domain.0) << DOMAIN_SHIFT | OFFLINE)
     }
 
     /// Some of its frames exist; its words have been made.
@@ -73,6 +80,10 @@ impl BlockState {
     #[inline]
     pub(crate) fn is_reserved(self) -> bool {
         self.0 & RESERVED != 0
+    }
+
+    pub(crate) fn is_offline(self) -> bool {
+        self.0 & OFFLINE != 0
     }
 
     pub(crate) fn is_holed(self) -> bool {
@@ -132,7 +143,7 @@ impl BlockWord {
     /// must open the block. Returns none if the block is reserved, huge or in a hole.
     pub(crate) fn reserve(&self, cpu: CpuNumber) -> Option<BlockState> {
         self.change(|old| {
-            let can_be = old & (RESERVED | HUGE) == 0 && old & (OPENED | WHOLE) != 0;
+            let can_be = old & (RESERVED | HUGE | OFFLINE) == 0 && old & (OPENED | WHOLE) != 0;
             can_be.then_some(old & !(HOME | WHOLE) | (cpu.0 + 1) | RESERVED)
         })
     }
@@ -171,6 +182,16 @@ impl BlockWord {
         self.change(|old| (old & HUGE != 0).then_some(old ^ (WHOLE | HUGE)))
     }
 
+    /// Huge → offline. Returns false if it is not huge.
+    pub(crate) fn put_offline(&self) -> bool {
+        self.change(|old| (old & HUGE != 0).then_some(old ^ (HUGE | OFFLINE))).is_some()
+    }
+
+    /// Offline → whole. Returns the state before, or none if it is not offline.
+    pub(crate) fn put_online(&self) -> Option<BlockState> {
+        self.change(|old| (old & OFFLINE != 0).then_some(old ^ (OFFLINE | WHOLE)))
+    }
+
     /// Sets the huge bit. The caller has closed all frames of the block.
     pub(crate) fn make_huge(&self) {
         self.0.fetch_or(HUGE, SeqCst);
@@ -202,6 +223,9 @@ mod tests {
         assert!(word.put_whole().is_some() && word.put_whole().is_none());
         assert!(word.load().is_whole() && !word.load().is_huge());
         assert!(word.take_whole() && !word.take_whole());
+        assert!(word.put_offline() && !word.put_offline());
+        assert!(word.load().is_offline() && word.reserve(CpuNumber(1)).is_none() && !word.take_whole());
+        assert!(word.put_online().is_some() && word.put_online().is_none() && word.take_whole());
         assert!(word.end_huge().is_some() && word.end_huge().is_none());
         word.make_whole();
         assert!(word.reserve(CpuNumber(1)).is_some_and(BlockState::is_whole));

@@ -16,7 +16,7 @@ pub struct Census {
     pub taken: u64,
     /// Taken by users, as huge frames.
     pub huge: u64,
-    /// In holes.
+    /// In holes, and offline.
     pub absent: u64,
     /// Blocks whose frames are all free: huge frames that could be allocated. A number of blocks, not frames; their
     /// frames also count as `free`.
@@ -37,7 +37,7 @@ impl RangeLayer<'_> {
             } else if state.is_whole() {
                 census.free += all;
                 census.whole_blocks += 1;
-            } else if !state.is_opened() {
+            } else if state.is_offline() || !state.is_opened() {
                 census.absent += all;
             } else {
                 let free = count(Word::free);

@@ -1,7 +1,7 @@
 //! The caller's configuration: memory, CPUs, policy. It is checked here, once.
 
 use crate::error::ConfigError;
-use faultline_numbers::{DomainId, FRAME_BYTES, FrameNumber};
+use faultline_numbers::{DomainId, FRAME_BYTES, FrameNumber, HUGE_FRAMES};
 
 /// Maximum number of CPUs: a CPU's number shares a word with a block's flags.
 pub const MOST_CPUS: usize = u16::MAX as usize - 1;
@@ -57,7 +57,9 @@ pub struct Watermarks {
 pub struct Config<'a> {
     /// Memory, in any order, without overlaps.
     pub memory: &'a [MemoryArea],
-    /// Domain of each CPU; a CPU's number is its index.
+    /// Memory that is not there yet, in units of 2 MiB: [`Frames::put_online`](crate::Frames::put_online) adds it.
+    pub offline: &'a [MemoryArea],
+    /// Domain of each CPU that may ever run; a CPU's number is its index.
     pub cpus: &'a [DomainId],
     /// Watermarks of each domain; a domain's number is its index. Domains beyond the end have none.
     pub marks: &'a [Watermarks],
@@ -72,7 +74,12 @@ pub struct Config<'a> {
 impl<'a> Config<'a> {
     /// Without watermarks and distances, and with the default policy.
     pub const fn new(memory: &'a [MemoryArea], cpus: &'a [DomainId]) -> Self {
-        Self { memory, cpus, marks: &[], distances: &[], policy: Policy::DEFAULT }
+        Self { memory, offline: &[], cpus, marks: &[], distances: &[], policy: Policy::DEFAULT }
+    }
+
+    /// With memory that may be added at run time.
+    pub const fn with_offline(self, offline: &'a [MemoryArea]) -> Self {
+        Self { offline, ..self }
     }
 
     /// With watermarks.
@@ -98,7 +105,8 @@ impl<'a> Config<'a> {
         if self.marks.iter().any(|marks| marks.min > marks.low) {
             return Err(ConfigError::Marks);
         }
-        let domains = self.memory.iter().map(|area| area.domain).chain(self.cpus.iter().copied());
+        let areas = self.memory.iter().chain(self.offline);
+        let domains = areas.clone().map(|area| area.domain).chain(self.cpus.iter().copied());
         let domains = domains.map(|domain| usize::from(domain.0) + 1).max().unwrap_or(0);
         if domains > MOST_DOMAINS {
             return Err(ConfigError::Domains);
@@ -106,7 +114,7 @@ impl<'a> Config<'a> {
         if !self.distances.is_empty() && self.distances.len() != domains * domains {
             return Err(ConfigError::Distances);
         }
-        for (index, area) in self.memory.iter().enumerate() {
+        for (index, area) in areas.clone().enumerate() {
             let area_end = area.first.0.checked_add(area.frames).ok_or(ConfigError::NoAddress)?;
             if area_end > u64::MAX / FRAME_BYTES + 1 {
                 return Err(ConfigError::NoAddress);
@@ -114,12 +122,16 @@ impl<'a> Config<'a> {
             if area.frames == 0 {
                 return Err(ConfigError::NoMemory);
             }
-            if self.memory.iter().take(index).any(|other| other.first.0 < area_end && area.first.0 < other.end()) {
+            if areas.clone().take(index).any(|other| other.first.0 < area_end && area.first.0 < other.end()) {
                 return Err(ConfigError::Overlap(index));
             }
         }
         if self.memory.is_empty() {
             return Err(ConfigError::NoMemory);
+        }
+        let is_whole = |area: &MemoryArea| (area.first.0 | area.frames).is_multiple_of(HUGE_FRAMES);
+        if !self.offline.iter().all(is_whole) {
+            return Err(ConfigError::Unaligned);
         }
         Ok(domains)
     }

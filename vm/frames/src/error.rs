@@ -111,8 +111,10 @@ impl Refused {
 pub enum ConfigError {
     /// No memory area, or one without frames.
     NoMemory,
-    /// Two memory areas share a frame; the index of the later one.
+    /// Two memory areas share a frame; the index of the later one. Offline areas are counted behind the others.
     Overlap(usize),
+    /// An offline area does not begin or end at a multiple of 2 MiB.
+    Unaligned,
     /// A frame's address has more than 64 bits.
     NoAddress,
     /// More than 2³² - 1024 frames (16 TiB), with holes of up to 32 GiB, and a block for each larger one.
@@ -134,6 +136,7 @@ impl Display for ConfigError {
         match self {
             Self::NoMemory => f.write_str("no memory area, or one without frames"),
             Self::Overlap(index) => write!(f, "memory area {index} overlaps an earlier one"),
+            Self::Unaligned => f.write_str("an offline memory area does not consist of whole units of 2 MiB"),
             Self::NoAddress => f.write_str("a frame's address has more than 64 bits"),
             Self::TooMuchMemory => f.write_str("more than 16 TiB of memory and of holes of up to 32 GiB"),
             Self::Cpus => f.write_str("no CPU, or too many"),

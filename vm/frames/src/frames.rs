@@ -398,6 +398,19 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
             .unwrap_or(Err(PutError::NoSuchCpu))
     }
 
+    /// Takes a huge frame out of memory, for memory that is to be removed or has gone bad. Get it first: `get_range` with
+    /// its place as bounds, then [`join_huge`](Self::join_huge). Its place in the metadata stays.
+    pub fn put_offline(&self, frame: HugeFrame) -> Result<(), PutError> {
+        self.layers.range.put_offline(frame)
+    }
+
+    /// Adds a huge frame to memory, free: one of [`Config::offline`](crate::Config::offline), or one that
+    /// [`put_offline`](Self::put_offline) has taken out. Fails with [`PutError::Absent`] in a hole, and otherwise if the
+    /// frame is there already.
+    pub fn put_online(&self, frame: HugeFrame) -> Result<(), PutError> {
+        self.held(|layers, local| layers.put_online(local, frame)).unwrap_or(Err(PutError::NoSuchCpu))
+    }
+
     /// Turns a huge frame into 512 taken frames, to be put one by one, in batches or as a range.
     pub fn split_huge(&self, frame: HugeFrame) -> Result<(), PutError> {
         self.layers.range.split(frame)

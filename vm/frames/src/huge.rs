@@ -1,6 +1,6 @@
 //! Huge frames: blocks that are taken and put as a whole, by one step on the block's word. See `block`.
 
-use crate::block::BlockWord;
+use crate::block::{BlockState, BlockWord};
 use crate::counters::Event;
 use crate::error::PutError;
 use crate::frame::{Block, FRAMES_PER_BLOCK, Offset};
@@ -51,6 +51,15 @@ impl<'m> Layers<'m> {
             self.note_free(local, word.glance().domain(), i64::from(FRAMES_PER_BLOCK));
         }
         local.count(Event::HugePut, 1);
+        Ok(())
+    }
+
+    /// Adds an offline huge frame to memory.
+    pub(crate) fn put_online(&self, local: &Local<'m>, frame: HugeFrame) -> Result<(), PutError> {
+        let block = self.range.put_online(frame)?;
+        if let Some(word) = self.range.block(block) {
+            self.note_free(local, word.glance().domain(), i64::from(FRAMES_PER_BLOCK));
+        }
         Ok(())
     }
 }
@@ -107,13 +116,36 @@ impl RangeLayer<'_> {
         let (offset, block, word) = self.huge(frame)?;
         let before = word.put_whole().ok_or_else(|| self.not_huge(offset))?;
         order_for_loom();
+        self.announce_whole(block, before);
+        Ok(block)
+    }
+
+    /// Takes a huge frame out of memory.
+    pub(crate) fn put_offline(&self, frame: HugeFrame) -> Result<(), PutError> {
+        let (offset, _, word) = self.huge(frame)?;
+        if word.put_offline() { Ok(()) } else { Err(self.not_huge(offset)) }
+    }
+
+    /// Adds an offline huge frame to memory, free.
+    pub(crate) fn put_online(&self, frame: HugeFrame) -> Result<Block, PutError> {
+        let (offset, block, word) = self.huge(frame)?;
+        let Some(before) = word.put_online() else {
+            let error = if word.load().is_huge() { PutError::WrongOrder } else { self.not_huge(offset) };
+            return Err(error);
+        };
+        order_for_loom();
+        self.announce_whole(block, before);
+        Ok(block)
+    }
+
+    /// Sets the bit of a block that has become whole.
+    fn announce_whole(&self, block: Block, before: BlockState) {
         if before.is_reserved() {
             // Its home may have left it meanwhile.
             self.publish(block);
         } else {
             self.whole.insert(block);
         }
-        Ok(block)
     }
 
     /// Turns a huge frame into 512 taken ones.
@@ -147,7 +179,7 @@ impl RangeLayer<'_> {
             Some(State::Taken) => PutError::WrongOrder,
             Some(State::Closed) | None => match self.block(Block::of(offset)).map(BlockWord::load) {
                 // Free as a whole, or another CPU is getting or putting it at this moment.
-                Some(block) if !block.is_holed() => PutError::AlreadyFree,
+                Some(block) if !block.is_holed() && !block.is_offline() => PutError::AlreadyFree,
                 _ => PutError::Absent,
             },
         }

@@ -345,3 +345,21 @@ fn two_runs() {
         all_found(&[cpus.remove(0), other], BLOCK_FRAMES);
     });
 }
+
+/// A block comes online while another CPU, which has put it last, looks for a huge frame and then for a frame.
+#[test]
+fn a_block_that_comes_online() {
+    explore(|| {
+        let mut cpus = boot(&[BLOCK_FRAMES], 2, 0);
+        let huge = cpus[1].get_huge().unwrap();
+        cpus[1].put_huge(huge).unwrap();
+        assert_eq!(cpus[0].get_huge(), Ok(huge));
+        cpus[0].put_offline(huge).unwrap();
+        let other = start(cpus.pop().unwrap(), |cpu| (cpu.try_get_huge(Urgency::Normal), cpu.try_get(Urgency::Normal)));
+        assert_eq!(cpus[0].put_online(huge), Ok(()));
+        let (other, (whole, single)) = other.join().unwrap();
+        assert!(whole.is_err() || single.is_err());
+        let taken = if whole.is_ok() { BLOCK_FRAMES } else { u64::from(single.is_ok()) };
+        all_found(&[cpus.remove(0), other], taken);
+    });
+}

@@ -13,7 +13,8 @@
 //! callers see. Nothing walks memory in one go: searches, scans and drains are made of bounded steps, between which the
 //! caller's CPU may do something else.
 //!
-//! Limits: the allocator never touches the contents of frames, never moves a frame, and cannot add memory later.
+//! Limits: the allocator never touches the contents of frames, never moves a frame, and adds only memory that was named
+//! at the start.
 //!
 //! ```
 //! use core::mem::MaybeUninit;

@@ -37,7 +37,7 @@ impl Lengths {
     fn of(config: &Config<'_>) -> Result<Self, ConfigError> {
         let domains = config.check()?;
         let (mut spans, mut end) = (0, 0);
-        for span in SpansOf::new(config.memory) {
+        for span in SpansOf::new(config.memory, config.offline) {
             (spans, end) = (spans + 1, span.first.saturating_add(span.frames));
         }
         // Some room below 2³², so that an offset plus one is still an offset.
@@ -168,18 +168,22 @@ impl FirstStates<'_> {
             return;
         };
         let (frames, domain) = content(self.config, FrameNumber(first));
+        let has_first = |area: &&MemoryArea| area.first.0 <= first && first < area.end();
+        let offline = self.config.offline.iter().find(has_first);
         let areas = self.config.memory.iter();
         // The end of the area that contains all of the block, or the beginning of the next area.
-        let end = match frames {
-            BLOCK_FRAMES => areas.filter(|area| area.first.0 <= first && first < area.end()).map(MemoryArea::end).max(),
-            0 => areas.map(|area| area.first.0).filter(|begin| *begin > first).min(),
+        let end = match (frames, offline) {
+            (BLOCK_FRAMES, _) => areas.filter(has_first).map(MemoryArea::end).max(),
+            (_, Some(offline)) => Some(offline.end()),
+            (0, None) => areas.chain(self.config.offline).map(|area| area.first.0).filter(|begin| *begin > first).min(),
             _ => None,
         };
         let blocks = end.map_or(0, |end| end.saturating_sub(first) / BLOCK_FRAMES);
         self.until = block + blocks.max(1);
-        self.current = match frames {
-            0 => BlockState::ABSENT,
-            BLOCK_FRAMES => BlockState::whole(domain),
+        self.current = match (frames, offline) {
+            (0, Some(offline)) => BlockState::offline(offline.domain),
+            (0, None) => BlockState::ABSENT,
+            (BLOCK_FRAMES, _) => BlockState::whole(domain),
             _ => BlockState::partial(domain),
         };
     }
@@ -210,6 +214,10 @@ fn domain_of(config: &Config<'_>, spans: Spans<'_>, domain: usize) -> (Extent, u
             frames += u64::from(last - first - 1) * BLOCK_FRAMES;
         }
     }
+    for area in config.offline.iter().filter(|area| id(area.domain) == domain) {
+        extent.add(block_of(area.first.0));
+        extent.add(block_of(area.end() - 1));
+    }
     (extent, frames)
 }
 
@@ -218,7 +226,7 @@ fn domain_of(config: &Config<'_>, spans: Spans<'_>, domain: usize) -> (Extent, u
 pub(crate) fn build<'m>(config: &Config<'_>, memory: &'m mut [MaybeUninit<u8>]) -> Result<Layers<'m>, ConfigError> {
     let lengths = Lengths::of(config)?;
     let mut carver = Carver { rest: memory };
-    let mut found = SpansOf::new(config.memory);
+    let mut found = SpansOf::new(config.memory, config.offline);
     let nothing = Span { base: 0, first: 0, frames: 0 };
     let spans = carver.carve(lengths.spans, |_| found.next().unwrap_or(nothing))?;
     let (lowest, others) = spans.split_first().unwrap_or((&nothing, &[]));

@@ -80,7 +80,13 @@ fn step(cpu: &Frames<'_, FixedCpu>, users: &Users, random: &mut SmallRng) {
                     assert_eq!(cpu.split_huge(first.huge()), Ok(()));
                     assert_eq!(cpu.join_huge(first.huge()), Ok(()));
                 }
-                assert_eq!(cpu.put_huge(first.huge()), Ok(()));
+                if random.random() {
+                    assert_eq!(cpu.put_offline(first.huge()), Ok(()));
+                    assert_eq!(cpu.put(first), Err(PutError::Absent));
+                    assert_eq!(cpu.put_online(first.huge()), Ok(()));
+                } else {
+                    assert_eq!(cpu.put_huge(first.huge()), Ok(()));
+                }
             }
         }
         10 => {

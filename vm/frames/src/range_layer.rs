@@ -260,6 +260,7 @@ impl<'m> RangeLayer<'m> {
     pub(crate) fn refusal(&self, offset: Offset, state: State) -> PutError {
         match (self.block(Block::of(offset)).map(BlockWord::load), state) {
             (Some(block), State::Closed) if block.is_huge() => PutError::WrongOrder,
+            (Some(block), State::Closed) if block.is_offline() => PutError::Absent,
             // Free as a whole, or part of a huge frame that is just being got, or put.
             (Some(block), State::Closed) if !block.is_holed() => PutError::AlreadyFree,
             (_, State::Closed) => PutError::Absent,

@@ -55,19 +55,20 @@ impl Span {
 #[derive(Debug, Clone)]
 pub(crate) struct SpansOf<'a> {
     memory: &'a [MemoryArea],
+    offline: &'a [MemoryArea],
     /// Spans below this number have been returned.
     from: u64,
     first: u64,
 }
 
 impl<'a> SpansOf<'a> {
-    pub(crate) fn new(memory: &'a [MemoryArea]) -> Self {
-        Self { memory, from: 0, first: 0 }
+    pub(crate) fn new(memory: &'a [MemoryArea], offline: &'a [MemoryArea]) -> Self {
+        Self { memory, offline, from: 0, first: 0 }
     }
 
     /// The area with the lowest frames from a number on.
     fn next_area(&self, from: u64) -> Option<&'a MemoryArea> {
-        self.memory.iter().filter(|area| area.first.0 >= from).min_by_key(|area| area.first)
+        self.memory.iter().chain(self.offline).filter(|area| area.first.0 >= from).min_by_key(|area| area.first)
     }
 }
 
@@ -163,7 +164,7 @@ mod tests {
         let area = |first, frames| MemoryArea { first: FrameNumber(first), frames, domain: DomainId(0) };
         let far = 1 << 40;
         let memory = [area(far, 513), area(700, 100), area(900 + MOST_HOLE - 100, 5), area(1 << 51, 9)];
-        let spans: Vec<Span> = SpansOf::new(&memory).collect();
+        let spans: Vec<Span> = SpansOf::new(&memory[..3], &memory[3..]).collect();
         let first = Span { base: 512, first: 0, frames: MOST_HOLE + 512 };
         let second = Span { base: far, first: first.frames + 512, frames: 1024 };
         let third = Span { base: 1 << 51, first: second.first + 1024 + 512, frames: 512 };

@@ -439,6 +439,7 @@ proptest! {
         // Two domains; a hole in the middle; memory that begins and ends within a block.
         let machine = Machine {
             memory: vec![area(40, 1000, 0), area(1100, 900, 0), area(2048, END - 2048, 1)],
+            offline: Vec::new(),
             cpus: vec![DomainId(0), DomainId(1), DomainId(0)],
             marks: Vec::new(),
             distances: vec![10, 20, 20, 10],

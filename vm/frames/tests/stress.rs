@@ -101,6 +101,7 @@ fn check(frames: &Frames<'_, FixedCpu>, held: &[Mutex<Held>], others: &Mutex<Vec
 fn mix(duration: Duration) {
     let machine = Machine {
         memory: vec![area(100, 20_000, 0), area(32_768, 16_384, 1)],
+        offline: Vec::new(),
         cpus: (0..THREADS).map(|cpu| DomainId((cpu % 2) as u8)).collect(),
         marks: vec![Watermarks { low: 900, min: 300 }, Watermarks { low: 500, min: 100 }],
         distances: Vec::new(),

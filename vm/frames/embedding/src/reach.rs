@@ -32,7 +32,8 @@ pub extern "C" fn frames_reach(frames: &Frames<'static, ThisCpu>, number: u64, r
         frames.try_get_range(range, Urgency::Normal).ok(),
         frames.get_zeroed().ok().map(|frame| frame.number),
     ];
-    let changed = frames.split_huge(frame.huge()).is_ok() & frames.join_huge(frame.huge()).is_ok();
+    let online = frames.put_offline(frame.huge()).is_ok() & frames.put_online(frame.huge()).is_ok();
+    let changed = online & frames.split_huge(frame.huge()).is_ok() & frames.join_huge(frame.huge()).is_ok();
     let mut batch = [frame; 4];
     let filled = frames.get_batch(Urgency::Normal, &mut batch).unwrap_or(0) as u64;
     // SAFETY: 1. This is linked and never called.

@@ -8,6 +8,7 @@ use std::mem::MaybeUninit;
 #[derive(Debug, Clone)]
 pub struct Machine {
     pub memory: Vec<MemoryArea>,
+    pub offline: Vec<MemoryArea>,
     pub cpus: Vec<DomainId>,
     pub marks: Vec<Watermarks>,
     pub distances: Vec<u8>,
@@ -24,6 +25,7 @@ impl Machine {
     pub fn flat(first: u64, frames: u64, cpus: usize) -> Self {
         Self {
             memory: vec![area(first, frames, 0)],
+            offline: Vec::new(),
             cpus: vec![DomainId(0); cpus],
             marks: Vec::new(),
             distances: Vec::new(),
@@ -42,6 +44,7 @@ impl Machine {
 
     pub fn config(&self) -> Config<'_> {
         Config::new(&self.memory, &self.cpus)
+            .with_offline(&self.offline)
             .with_marks(&self.marks)
             .with_distances(&self.distances)
             .with_policy(self.policy)
