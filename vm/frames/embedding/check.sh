@@ -31,7 +31,7 @@ panics() { # entry: the symbols of a panic that it reaches
 	nm "$folder/$1" | grep -E 'panic|unwrap_failed|expect_failed|slice_.*_fail' || true
 }
 
-for entry in frames_init frame_get frame_put frame_get_huge frame_put_huge frames_drain frames_reach; do
+for entry in frames_init frame_get frame_put frame_get_huge frame_put_huge frames_drain frames_reach frames_watched; do
 	found=$(panics "$entry")
 	[ -z "$found" ] || { echo "$entry can panic:" >&2; echo "$found" >&2; exit 1; }
 	echo "$entry: no panic within reach"

@@ -69,6 +69,7 @@ mod single;
 mod spans;
 mod state;
 mod stock;
+mod watched;
 mod words;
 mod zeroed;
 
@@ -83,6 +84,7 @@ pub use faultline_numbers::{CpuNumber, DomainId, FRAME_BYTES, FrameNumber, HUGE_
 pub use frame::{RangeRequest, ZeroedFrame};
 pub use frames::Frames;
 pub use pressure::{LowMemory, Urgency};
+pub use watched::{Mistake, MistakeKind, Record, Watch, Watched};
 
 /// The code in the README.
 #[cfg(doctest)]

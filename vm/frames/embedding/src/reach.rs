@@ -2,7 +2,9 @@
 
 use crate::cpu::ThisCpu;
 use core::fmt::{self, Write};
-use faultline_frames::{CpuNumber, DomainId, FrameNumber, Frames, HugeFrame, Order, RangeRequest, Urgency};
+use faultline_frames::{
+    CpuNumber, DomainId, FrameNumber, Frames, HugeFrame, Mistake, Order, RangeRequest, Record, Urgency, Watch, Watched,
+};
 
 /// Counts the bytes that are printed.
 struct Length(usize);
@@ -51,6 +53,42 @@ pub extern "C" fn frames_reach(frames: &Frames<'static, ThisCpu>, number: u64, r
         + seen
         + length.0 as u64
         + u64::from(put & printed)
+}
+
+struct Ignores;
+
+impl Watch for Ignores {
+    fn found(&self, mistake: &Mistake) {
+        core::hint::black_box(mistake);
+    }
+}
+
+/// The same for the calls that look for mistakes.
+#[unsafe(no_mangle)]
+pub extern "C" fn frames_watched(
+    frames: &Frames<'static, ThisCpu>,
+    record: &'static Record,
+    number: u64,
+    range: &RangeRequest,
+) -> bool {
+    let records = core::slice::from_ref(record);
+    let Ok(watched) = Watched::new(frames, records, &Ignores) else { return false };
+    let frame = FrameNumber(number);
+    let got = [
+        watched.get().is_ok(),
+        watched.get_huge_as(Urgency::Normal).is_ok(),
+        watched.get_run_as(Order(number as u8), Urgency::Normal).is_ok(),
+        watched.get_range_as(range, Urgency::Normal).is_ok(),
+        watched.get_zeroed_as(Urgency::Normal).is_ok(),
+        watched.fill_zeroed(number, leave_as_it_is) > 0,
+    ];
+    let put = [
+        watched.put(frame).is_ok(),
+        watched.put_huge(frame.huge()).is_ok(),
+        watched.put_range(frame, range.frames).is_ok(),
+        watched.put_batch(&[frame]).is_ok(),
+    ];
+    got.iter().chain(&put).all(|is_ok| *is_ok) & watched.owner(frame).is_some()
 }
 
 fn leave_as_it_is(frame: FrameNumber) {

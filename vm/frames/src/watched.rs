@@ -1,0 +1,293 @@
+//! Finds mistakes of the frames' users: a frame that is put twice, with both places in the source; a frame that is
+//! written after it was put; frames that are never put, with the places that got them.
+//!
+//! A [`Watched`] is around [`Frames`], so programs that do not use it pay nothing. It needs a word for each frame. Calls
+//! that go past it are not seen; where it then disagrees with the frames, the frames are right.
+
+use crate::cpu::CurrentCpu;
+use crate::error::{BatchError, ConfigError, GetError, PutError, Refused};
+use crate::frame::{RangeRequest, ZeroedFrame};
+use crate::frames::Frames;
+use crate::pressure::Urgency;
+use core::fmt::{self, Display};
+use core::panic::Location;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+use faultline_numbers::{FrameNumber, HugeFrame, Order};
+
+type Place = &'static Location<'static>;
+
+/// Bits of a record's pointer that its alignment leaves free: the place has put the frame, not got it.
+const PUT: usize = 1;
+/// The place has got the frame as part of a huge frame.
+const HUGE: usize = 2;
+const _: () = assert!(align_of::<Location<'static>>() >= 4);
+
+/// The last place that got or put a frame: memory that the embedder provides for a [`Watched`].
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Record(AtomicPtr<Location<'static>>);
+
+/// What a record says.
+#[derive(Debug, Clone, Copy)]
+struct Last(*mut Location<'static>);
+
+impl Last {
+    fn of(place: Place, flags: usize) -> Self {
+        Self(ptr::from_ref(place).cast_mut().map_addr(|address| address | flags))
+    }
+
+    fn has(self, flag: usize) -> bool {
+        self.0.addr() & flag != 0
+    }
+
+    fn place(self) -> Option<Place> {
+        // SAFETY: without the flags it is null, or it was made from such a reference.
+        unsafe { self.0.map_addr(|address| address & !(PUT | HUGE)).as_ref() }
+    }
+
+    /// The place that got the frame, if somebody has it.
+    fn owner(self) -> Option<Place> {
+        self.place().filter(|_| !self.has(PUT))
+    }
+}
+
+// Orderings: all relaxed. A place never changes, so nothing is read through a record that another CPU writes.
+impl Record {
+    /// Of a frame that nobody has got yet.
+    pub const fn new() -> Self {
+        Self(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    fn last(&self) -> Last {
+        Last(self.0.load(Relaxed))
+    }
+
+    fn set(&self, last: Last) {
+        self.0.store(last.0, Relaxed);
+    }
+
+    /// Got, with these flags → put. If two CPUs put a frame at once, only one of them does it. Otherwise returns what the
+    /// record says.
+    fn put(&self, flags: usize, here: Place) -> Result<(), Last> {
+        let mut old = self.last();
+        loop {
+            if old.owner().is_none() || old.has(HUGE) != (flags & HUGE != 0) {
+                return Err(old);
+            }
+            match self.0.compare_exchange_weak(old.0, Last::of(here, PUT).0, Relaxed, Relaxed) {
+                Ok(_) => return Ok(()),
+                Err(found) => old = Last(found),
+            }
+        }
+    }
+}
+
+/// What a [`Watched`] tells of mistakes, and what it does with the contents of frames.
+pub trait Watch: Sync {
+    /// A mistake was found. May panic.
+    fn found(&self, mistake: &Mistake);
+
+    /// Fills a frame that was put with a pattern. Does nothing unless it is implemented.
+    fn fill(&self, frame: FrameNumber) {
+        let _ = frame;
+    }
+
+    /// Whether a frame still has the pattern.
+    fn is_filled(&self, frame: FrameNumber) -> bool {
+        let _ = frame;
+        true
+    }
+}
+
+/// The kind of a mistake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MistakeKind {
+    /// The frame was put, and nobody has got it: it was put before, or never got. It stays as it is.
+    PutTwice,
+    /// The frame was put in another size than it was got in. It stays as it is.
+    WrongOrder,
+    /// The frame was written between a put and the get that found it.
+    WrittenAfterPut,
+}
+
+/// A mistake, with the places in the source that have to do with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Mistake {
+    /// What happened.
+    pub kind: MistakeKind,
+    /// The frame.
+    pub frame: FrameNumber,
+    /// The call that found it.
+    pub here: Place,
+    /// The call that got or put the frame before, if any did.
+    pub before: Option<Place>,
+}
+
+impl Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, call, before) = match self.kind {
+            MistakeKind::PutTwice => ("was put twice", "put", "put before"),
+            MistakeKind::WrongOrder => ("was put in another size", "put", "got"),
+            MistakeKind::WrittenAfterPut => ("was written after it was put", "got", "put"),
+        };
+        write!(f, "{} {what}: {call} at {}", self.frame, self.here)?;
+        self.before.map_or(Ok(()), |place| write!(f, ", {before} at {place}"))
+    }
+}
+
+/// [`Frames`] that remember who got and put each frame, and check it.
+#[derive(Debug)]
+pub struct Watched<'a, 'm, C, W> {
+    frames: &'a Frames<'m, C>,
+    records: &'a [Record],
+    watch: &'a W,
+}
+
+impl<'a, 'm, C: CurrentCpu, W: Watch> Watched<'a, 'm, C, W> {
+    /// Around frames. All handles of the same frames share the records, of which there are at least
+    /// [`Frames::index_count`]; all new. Fails with [`ConfigError::MetadataTooSmall`] if there are fewer.
+    pub fn new(frames: &'a Frames<'m, C>, records: &'a [Record], watch: &'a W) -> Result<Self, ConfigError> {
+        if records.len() < frames.index_count() as usize {
+            return Err(ConfigError::MetadataTooSmall);
+        }
+        Ok(Self { frames, records, watch })
+    }
+
+    fn record(&self, frame: FrameNumber) -> Option<&'a Record> {
+        self.records.get(self.frames.index_of(frame)? as usize)
+    }
+
+    /// The place that has got a frame, if somebody has it: for a list of leaks.
+    pub fn owner(&self, frame: FrameNumber) -> Option<Place> {
+        self.record(frame)?.last().owner()
+    }
+
+    /// Notes the owner of frames that were got, and checks what they hold.
+    fn got(&self, first: FrameNumber, frames: u64, flags: usize, here: Place) {
+        for frame in (first.0..first.0.saturating_add(frames)).map(FrameNumber) {
+            let Some(record) = self.record(frame) else { continue };
+            let before = record.last();
+            if before.has(PUT) && !self.watch.is_filled(frame) {
+                let kind = MistakeKind::WrittenAfterPut;
+                self.watch.found(&Mistake { kind, frame, here, before: before.place() });
+            }
+            record.set(Last::of(here, flags));
+        }
+    }
+
+    /// Ends the ownership of a frame and fills it, before it is put.
+    fn give_up(&self, frame: FrameNumber, flags: usize, here: Place) -> Result<(), PutError> {
+        let Some(record) = self.record(frame) else { return Err(PutError::OutOfRange) };
+        record.put(flags, here).map_err(|last| {
+            let (kind, error) = match last.owner() {
+                Some(_) => (MistakeKind::WrongOrder, PutError::WrongOrder),
+                None => (MistakeKind::PutTwice, PutError::AlreadyFree),
+            };
+            self.watch.found(&Mistake { kind, frame, here, before: last.place() });
+            error
+        })?;
+        self.watch.fill(frame);
+        Ok(())
+    }
+
+    /// See [`Frames::get`].
+    #[track_caller]
+    pub fn get(&self) -> Result<FrameNumber, GetError> {
+        self.get_as(Urgency::Normal)
+    }
+
+    /// See [`Frames::get_as`].
+    #[track_caller]
+    pub fn get_as(&self, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        let here = Location::caller();
+        self.frames.get_as(urgency).inspect(|frame| self.got(*frame, 1, 0, here))
+    }
+
+    /// See [`Frames::put`].
+    #[track_caller]
+    pub fn put(&self, frame: FrameNumber) -> Result<(), PutError> {
+        self.give_up(frame, 0, Location::caller())?;
+        self.frames.put(frame)
+    }
+
+    /// See [`Frames::put_batch`]. Puts the frames one by one.
+    #[track_caller]
+    pub fn put_batch(&self, frames: &[FrameNumber]) -> Result<(), BatchError> {
+        self.put_all(frames.iter().copied(), Location::caller())
+    }
+
+    fn put_all(&self, frames: impl Iterator<Item = FrameNumber>, here: Place) -> Result<(), BatchError> {
+        let mut refused = Refused::default();
+        for frame in frames {
+            if let Err(error) = self.give_up(frame, 0, here).and_then(|()| self.frames.put(frame)) {
+                refused.add(1, frame, error);
+            }
+        }
+        refused.result()
+    }
+
+    /// See [`Frames::get_huge_as`].
+    #[track_caller]
+    pub fn get_huge_as(&self, urgency: Urgency) -> Result<HugeFrame, GetError> {
+        let here = Location::caller();
+        self.frames.get_huge_as(urgency).inspect(|frame| {
+            self.got(frame.first(), faultline_numbers::HUGE_FRAMES, HUGE, here);
+        })
+    }
+
+    /// See [`Frames::put_huge`].
+    #[track_caller]
+    pub fn put_huge(&self, frame: HugeFrame) -> Result<(), PutError> {
+        let here = Location::caller();
+        // The first frame stands for all of them: they are got and put together.
+        self.give_up(frame.first(), HUGE, here)?;
+        for frame in frame.frames().skip(1) {
+            self.give_up(frame, HUGE, here)?;
+        }
+        self.frames.put_huge(frame)
+    }
+
+    /// See [`Frames::get_run_as`].
+    #[track_caller]
+    pub fn get_run_as(&self, order: Order, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        let here = Location::caller();
+        let frames = order.frames().unwrap_or(0);
+        self.frames.get_run_as(order, urgency).inspect(|first| self.got(*first, frames, 0, here))
+    }
+
+    /// See [`Frames::get_range_as`].
+    #[track_caller]
+    pub fn get_range_as(&self, request: &RangeRequest, urgency: Urgency) -> Result<FrameNumber, GetError> {
+        let here = Location::caller();
+        self.frames.get_range_as(request, urgency).inspect(|first| self.got(*first, request.frames, 0, here))
+    }
+
+    /// See [`Frames::put_range`]. Puts the frames one by one.
+    #[track_caller]
+    pub fn put_range(&self, first: FrameNumber, frames: u64) -> Result<(), BatchError> {
+        self.put_all((first.0..first.0.saturating_add(frames)).map(FrameNumber), Location::caller())
+    }
+
+    /// See [`Frames::get_zeroed_as`].
+    #[track_caller]
+    pub fn get_zeroed_as(&self, urgency: Urgency) -> Result<ZeroedFrame, GetError> {
+        let here = Location::caller();
+        self.frames.get_zeroed_as(urgency).inspect(|frame| self.got(frame.number, 1, 0, here))
+    }
+
+    /// See [`Frames::fill_zeroed`]. Frames that are zeroed have no pattern, so they are checked before.
+    #[track_caller]
+    pub fn fill_zeroed(&self, most: u64, mut zero: impl FnMut(FrameNumber)) -> u64 {
+        let here = Location::caller();
+        self.frames.fill_zeroed(most, |frame| {
+            self.got(frame, 1, 0, here);
+            zero(frame);
+            if let Some(record) = self.record(frame) {
+                record.set(Last(ptr::null_mut()));
+            }
+        })
+    }
+}
