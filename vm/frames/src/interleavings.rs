@@ -13,7 +13,9 @@ use crate::cpu::FixedCpu;
 use crate::error::{GetError, PutError};
 use crate::frame::{BLOCK_FRAMES, Block};
 use crate::frames::Frames;
+use crate::index::Index;
 use crate::pressure::Urgency;
+use crate::primitive::AtomicU64;
 use crate::search::Search;
 use core::mem::MaybeUninit;
 use faultline_numbers::{CpuNumber, DomainId, FrameNumber, HugeFrame, Order};
@@ -361,5 +363,20 @@ fn a_block_that_comes_online() {
         assert!(whole.is_err() || single.is_err());
         let taken = if whole.is_ok() { BLOCK_FRAMES } else { u64::from(single.is_ok()) };
         all_found(&[cpus.remove(0), other], taken);
+    });
+}
+
+/// A block is inserted into a word that a search has just found empty and takes out of the summary: later searches find it.
+#[test]
+fn an_insertion_and_a_search_that_passes_over_its_word() {
+    explore(|| {
+        let arrays: [&'static [AtomicU64]; 2] = [0, 1].map(|first| &*Vec::from([AtomicU64::new(first)]).leak());
+        let index = Index { words: arrays[0], summary: arrays[1] };
+        let other = thread::spawn(move || index.insert(Block(3)));
+        let third = thread::spawn(move || index.skip_empty(0..64));
+        index.skip_empty_back(0..64);
+        other.join().unwrap();
+        third.join().unwrap();
+        assert_eq!((index.skip_empty(0..64), index.skip_empty_back(0..64)), (0, 64));
     });
 }

@@ -16,6 +16,7 @@ use crate::words::{Place, Words};
 use crate::zeroed::Zeroed;
 use core::alloc::{Layout, LayoutError};
 use core::mem::MaybeUninit;
+use core::sync::atomic::Ordering::Relaxed;
 use faultline_numbers::{DomainId, FrameNumber};
 
 /// Two cache lines: many CPUs fetch lines in pairs.
@@ -27,6 +28,7 @@ struct Lengths {
     states: usize,
     blocks: usize,
     index: usize,
+    summary: usize,
     caches: usize,
     domains: usize,
     zeroed: usize,
@@ -50,6 +52,7 @@ impl Lengths {
             states: blocks as usize * WORDS_PER_BLOCK as usize,
             blocks: blocks as usize,
             index: index::words(blocks),
+            summary: index::summary_words(blocks),
             caches: config.cpus.len(),
             domains,
             zeroed: domains * config.policy.zeroed_most as usize,
@@ -64,6 +67,8 @@ impl Lengths {
             Layout::array::<BlockWord>(self.blocks)?,
             Layout::array::<AtomicU64>(self.index)?,
             Layout::array::<AtomicU64>(self.index)?,
+            Layout::array::<AtomicU64>(self.summary)?,
+            Layout::array::<AtomicU64>(self.summary)?,
             Layout::array::<Cache>(self.caches)?,
             Layout::array::<Domain>(self.domains)?,
             Layout::array::<AtomicU32>(self.zeroed)?,
@@ -189,6 +194,13 @@ impl FirstStates<'_> {
     }
 }
 
+/// The initial value of a word of an index's summary. Nobody else has the index yet.
+fn summary_of(words: &[AtomicU64], word: usize) -> AtomicU64 {
+    let words = words.iter().skip(word * 64).take(64).zip(0..);
+    // Relaxed: see above.
+    AtomicU64::new(words.fold(0, |marks, (word, place): (_, u32)| marks | u64::from(word.load(Relaxed) != 0) << place))
+}
+
 /// Where a domain's memory lies, and how many frames it has. Reads the blocks at the ends of each area one by one.
 fn domain_of(config: &Config<'_>, spans: Spans<'_>, domain: usize) -> (Extent, u64) {
     let (mut extent, mut frames) = (Extent::NOTHING, 0);
@@ -241,6 +253,8 @@ pub(crate) fn build<'m>(config: &Config<'_>, memory: &'m mut [MaybeUninit<u8>]) 
     let is_partial = |state: BlockState| state.is_opened();
     let open = carver.carve(lengths.index, |word| AtomicU64::new(bits_of(word, is_partial)))?;
     let whole = carver.carve(lengths.index, |word| AtomicU64::new(bits_of(word, BlockState::is_whole)))?;
+    let open = Index { words: open, summary: carver.carve(lengths.summary, |word| summary_of(open, word))? };
+    let whole = Index { words: whole, summary: carver.carve(lengths.summary, |word| summary_of(whole, word))? };
     for area in config.memory {
         for block in [area.first.0, area.end() - 1].map(|number| spans.offset(FrameNumber(number)).map(Block::of)) {
             let Some(block) = block else { continue };
@@ -263,7 +277,7 @@ pub(crate) fn build<'m>(config: &Config<'_>, memory: &'m mut [MaybeUninit<u8>]) 
         Domain::new(extent, frames, marks, Fallback::of(config, domain, lengths.domains), config.cpus.len())
     })?;
     let slots = carver.carve(lengths.zeroed, |_| AtomicU32::new(0))?;
-    let range = RangeLayer { spans, words, blocks, open: Index(open), whole: Index(whole) };
+    let range = RangeLayer { spans, words, blocks, open, whole };
     Ok(Layers {
         policy: config.policy,
         caches,

@@ -1,6 +1,6 @@
 //! Searches for a block, in the order that a CPU prefers, in bounded steps.
 //!
-//! A step reads at most [`STEP_WORDS`] words of the index, and the words of at most [`LOOKS`] blocks each time that it
+//! A step reads at most [`STEP_WORDS`] words of the index, passes over as many stretches of it that its summary shows to be empty, and the words of at most [`LOOKS`] blocks each time that it
 //! finds some. Then the caller may let its CPU do something else, and continue later, even on another CPU.
 
 use crate::block::BlockWord;
@@ -157,6 +157,13 @@ impl<'m> Layers<'m> {
                 continue;
             }
             let from = (within.start + search.done).min(within.end);
+            let index = if look == Look::Whole { self.range.whole } else { self.range.open };
+            let next = index.skip_empty(from..within.end);
+            if next > from {
+                left -= 1;
+                search.advance(&within, next - from);
+                continue;
+            }
             // To the end of a word of the index.
             let end = ((from / BITS + left) * BITS).min(within.end);
             let block = match self.range.choose(domain, from..end, look, search.order) {
@@ -197,6 +204,12 @@ impl<'m> Layers<'m> {
                 continue;
             }
             let end = within.end.saturating_sub(search.done).max(within.start);
+            let next = self.range.whole.skip_empty_back(within.start..end);
+            if next < end {
+                left -= 1;
+                search.advance(&within, end - next);
+                continue;
+            }
             // To the beginning of a word of the index.
             let from = (end.div_ceil(BITS).saturating_sub(left) * BITS).max(within.start);
             let Some(block) = self.range.last_whole(domain, from..end) else {
