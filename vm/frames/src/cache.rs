@@ -4,7 +4,7 @@ use crate::config::MOST_DOMAINS;
 use crate::counters::CpuCounts;
 use crate::frame::{Block, Offset, WORDS_PER_BLOCK};
 use crate::state::word_of;
-use crate::stock::{MAGAZINE, STOCK_MOST, Stock};
+use crate::stock::{MAGAZINE, Stock};
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering::Relaxed};
 use faultline_numbers::DomainId;
@@ -53,6 +53,8 @@ pub(crate) struct Cache {
     accounts: [AtomicI32; MOST_DOMAINS],
     /// \[s]
     pub(crate) stock: Stock,
+    /// \[p] Maximum of `limit`.
+    most: AtomicU32,
     /// \[p] Maximum number of places of the stock in use.
     limit: AtomicU32,
     /// \[p] Set at each refill, cleared when caches age.
@@ -76,6 +78,7 @@ impl Cache {
             run_word: AtomicU32::new(0),
             accounts: [const { AtomicI32::new(0) }; MOST_DOMAINS],
             stock: Stock::new(),
+            most: AtomicU32::new(stock_most.into()),
             limit: AtomicU32::new(STOCK_FIRST.min(u32::from(stock_most))),
             busy: AtomicBool::new(false),
         }
@@ -240,25 +243,33 @@ impl Cache {
 
     /// Notes a refill from the range layer. If frames went back there since the last refill, a larger stock would have
     /// avoided both, so its limit grows.
-    pub(crate) fn note_refill(&self, stock_most: u8) {
+    pub(crate) fn note_refill(&self) {
         self.busy.store(true, Relaxed);
         if self.overflowed.load(Relaxed) {
             self.overflowed.store(false, Relaxed);
             let limit = self.limit.load(Relaxed);
-            if limit < u32::from(stock_most).min(STOCK_MOST as u32) {
+            if limit < self.most.load(Relaxed) {
                 self.limit.store(limit + 1, Relaxed);
             }
         }
     }
 
-    /// Lowers the stock's limit by one, unless there were refills since the last call. Returns the limit.
+    /// Sets the maximum of the stock's limit. Magazines above it remain until the cache ages or is drained.
+    pub(crate) fn set_stock_most(&self, most: u8) {
+        self.most.store(most.into(), Relaxed);
+        self.limit.store(self.limit.load(Relaxed).min(most.into()), Relaxed);
+    }
+
+    /// Lowers the stock's limit to its maximum, and by one more unless there were refills since the last call. Returns the
+    /// limit.
     pub(crate) fn age(&self) -> usize {
-        let limit = self.limit.load(Relaxed);
+        let mut limit = self.limit.load(Relaxed);
         if self.busy.load(Relaxed) {
             self.busy.store(false, Relaxed);
-            return limit as usize;
+        } else {
+            limit = limit.saturating_sub(1);
         }
-        let limit = limit.saturating_sub(1);
+        limit = limit.min(self.most.load(Relaxed));
         self.limit.store(limit, Relaxed);
         limit as usize
     }

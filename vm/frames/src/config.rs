@@ -9,6 +9,9 @@ pub const MOST_CPUS: usize = u16::MAX as usize - 1;
 /// Maximum number of domains: a CPU's unreported changes for all of them fit two cache lines.
 pub const MOST_DOMAINS: usize = 32;
 
+/// Maximum number of magazines in a CPU's stock: 512 KiB, or the refills of 128 frames saved.
+pub const MOST_STOCK: u8 = 4;
+
 /// A contiguous piece of memory of one domain. The gaps between areas are holes.
 ///
 /// Domains are distinguished in units of 2 MiB. Where two domains meet within a unit, the domain of its lowest frame
@@ -26,14 +29,14 @@ pub struct MemoryArea {
 /// How many frames to keep in which places. In frames, unless stated otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// Maximum number of magazines in a CPU's stock, in addition to the current one: up to 4.
+    /// Maximum number of magazines in a CPU's stock, in addition to the current one: at most [`MOST_STOCK`].
     pub stock_most: u8,
     /// Maximum number of frames kept zeroed, for each domain.
     pub zeroed_most: u32,
 }
 
 impl Policy {
-    const DEFAULT: Self = Self { stock_most: 4, zeroed_most: 0 };
+    const DEFAULT: Self = Self { stock_most: MOST_STOCK, zeroed_most: 0 };
 }
 
 impl Default for Policy {
@@ -101,6 +104,9 @@ impl<'a> Config<'a> {
     pub(crate) fn check(&self) -> Result<usize, ConfigError> {
         if self.cpus.is_empty() || self.cpus.len() > MOST_CPUS {
             return Err(ConfigError::Cpus);
+        }
+        if self.policy.stock_most > MOST_STOCK {
+            return Err(ConfigError::Stock);
         }
         if self.marks.iter().any(|marks| marks.min > marks.low) {
             return Err(ConfigError::Marks);

@@ -232,28 +232,38 @@ fn part_of(block: Block, range: &Range<u64>) -> Range<u64> {
     range.start.max(first)..range.end.min(first + u64::from(FRAMES_PER_BLOCK))
 }
 
+/// The last frame, counted within its word, before the first free one behind the last of some missing frames.
+fn last_missing(missing: Lanes, free: Lanes) -> u32 {
+    let last = (63 - missing.leading_zeros()) & !1;
+    let behind = free.wrapping_shr(last).trailing_zeros().min(64 - last);
+    (last + behind) / 2 - 1
+}
+
 impl RangeLayer<'_> {
-    /// A frame that prevents the range from being taken, the last one if it can be told; none if the range seems free.
-    /// Subtracts the words that it reads from `left`.
+    /// A frame that prevents the range from being taken, such that all ranges that begin behind the first place and up to
+    /// it have one too; the last such frame if it can be told. None if the range seems free. Subtracts the words that it
+    /// reads from `left`.
     fn blocked(&self, range: Range<u64>, spares_whole: bool, left: &mut u32) -> Option<u64> {
         blocks_of(&range).rev().find_map(|block| {
             let part = part_of(block, &range);
+            let last = u64::from(block.first()) + BLOCK_FRAMES - 1;
             let state = self.block(block).map(BlockWord::load)?;
             let words = self.words(block);
             *left = left.saturating_sub(1 + (part.end - part.start).div_ceil(u64::from(FRAMES_PER_WORD)) as u32);
             if state.is_huge() || !state.is_opened() && !state.is_whole() || state.is_whole() && spares_whole {
-                return Some(part.end - 1);
+                return Some(last);
             }
             if state.is_whole() {
                 return None;
             }
             let word = |first: Offset| words.get((first - block.first()) as usize / FRAMES_PER_WORD as usize);
             let missing = words_of(part.clone()).filter_map(|(first, lanes)| {
-                let missing = lanes & !word(first).map_or(0, |word| word.load().free());
-                (missing != 0).then(|| u64::from(first + (63 - missing.leading_zeros()) / 2))
+                let free = word(first).map_or(0, |word| word.load().free());
+                let missing = lanes & !free;
+                (missing != 0).then(|| u64::from(first + last_missing(missing, free)))
             });
             let is_all_free = || words.iter().all(|word| word.load().is_all_free());
-            missing.last().or_else(|| (spares_whole && is_all_free()).then_some(part.end - 1))
+            missing.last().or_else(|| (spares_whole && is_all_free()).then_some(last))
         })
     }
 
@@ -268,6 +278,7 @@ impl RangeLayer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::lane_of;
 
     #[test]
     fn words_that_a_range_covers() {
@@ -275,6 +286,17 @@ mod tests {
         assert_eq!(covered, [(0, 2), (32, 32), (64, 32), (96, 1)]);
         assert_eq!(words_of(3..5).next(), Some((0, 1 << 6 | 1 << 8)));
         assert_eq!(words_of(64..64).next(), None);
+    }
+
+    #[test]
+    fn frames_behind_a_missing_one_are_missing_too() {
+        let free = lane_of(3) | lane_of(9);
+        assert_eq!(
+            [lane_of(0), lane_of(0) | lane_of(2), lane_of(5)].map(|missing| last_missing(missing, free)),
+            [2, 2, 8]
+        );
+        assert_eq!([last_missing(lane_of(20), free), last_missing(lane_of(31), 0), last_missing(1, 0)], [31; 3]);
+        assert_eq!(last_missing(lane_of(30), lane_of(31)), 30);
     }
 
     #[test]

@@ -125,6 +125,8 @@ pub enum ConfigError {
     Domains,
     /// Distances are given, but not from each domain to each domain.
     Distances,
+    /// A stock of more than [`MOST_STOCK`](crate::MOST_STOCK) magazines.
+    Stock,
     /// A domain's min watermark is above its low watermark.
     Marks,
     /// The memory for metadata is smaller than the layout requires, after alignment.
@@ -142,6 +144,7 @@ impl Display for ConfigError {
             Self::Cpus => f.write_str("no CPU, or too many"),
             Self::Domains => f.write_str("a domain's number is too large"),
             Self::Distances => f.write_str("the distances are not a row for each domain with a number for each"),
+            Self::Stock => f.write_str("a stock of too many magazines"),
             Self::Marks => f.write_str("the min watermark is above the low watermark"),
             Self::MetadataTooSmall => f.write_str("the memory for metadata is smaller than the layout requires"),
         }

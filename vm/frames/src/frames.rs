@@ -1,7 +1,7 @@
 //! The allocator as callers see it. The hit paths are here; the rest is in the layers.
 
 use crate::census::Census;
-use crate::config::Config;
+use crate::config::{Config, MOST_STOCK};
 use crate::contiguous::{PUT_STEP, RangeSearch};
 use crate::counter_table::CounterTable;
 use crate::counters::{Counters, Event};
@@ -590,6 +590,18 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     /// That CPU is offline: it makes no calls until this returns, and its earlier writes are visible here.
     pub unsafe fn drain_offline(&self, cpu: CpuNumber) -> u64 {
         self.held(|layers, local| layers.cache(cpu).map_or(0, |cache| layers.drain_whole(local, cache))).unwrap_or(0)
+    }
+
+    /// Sets the maximum number of magazines in a CPU's stock. If it has more, they remain until it ages or is drained. Fails
+    /// with [`ConfigError::Stock`] above [`MOST_STOCK`](crate::MOST_STOCK), and with [`ConfigError::Cpus`] if there is no
+    /// such CPU; then nothing has changed.
+    pub fn set_stock_most(&self, cpu: CpuNumber, most: u8) -> Result<(), ConfigError> {
+        if most > MOST_STOCK {
+            return Err(ConfigError::Stock);
+        }
+        let cache = self.layers.cache(cpu).ok_or(ConfigError::Cpus)?;
+        cache.set_stock_most(most);
+        Ok(())
     }
 
     /// Lowers the stock limit of CPUs that have not refilled since the last call. For the page daemon, about once per

@@ -2,7 +2,6 @@
 //! pinned to. What calls do with them is in `single`, `huge`, `contiguous`, `search`, `scan`, `drain` and `pressure`.
 
 use crate::cache::Cache;
-use crate::config::Policy;
 use crate::counters::Event;
 use crate::domain::Domains;
 use crate::range_layer::RangeLayer;
@@ -13,7 +12,6 @@ use faultline_numbers::CpuNumber;
 /// Only references, which never change. All mutable data lies on lines of the metadata.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layers<'m> {
-    pub(crate) policy: Policy,
     pub(crate) caches: &'m [Cache],
     pub(crate) domains: Domains<'m>,
     pub(crate) zeroed: Zeroed<'m>,

@@ -74,7 +74,7 @@ mod words;
 mod zeroed;
 
 pub use census::Census;
-pub use config::{Config, MOST_CPUS, MOST_DOMAINS, MemoryArea, Policy, Watermarks};
+pub use config::{Config, MOST_CPUS, MOST_DOMAINS, MOST_STOCK, MemoryArea, Policy, Watermarks};
 pub use contiguous::RangeSearch;
 pub use counter_table::CounterTable;
 pub use counters::{Counters, Event};

@@ -279,7 +279,6 @@ pub(crate) fn build<'m>(config: &Config<'_>, memory: &'m mut [MaybeUninit<u8>]) 
     let slots = carver.carve(lengths.zeroed, |_| AtomicU32::new(0))?;
     let range = RangeLayer { spans, words, blocks, open, whole };
     Ok(Layers {
-        policy: config.policy,
         caches,
         domains: Domains(domains),
         zeroed: Zeroed { slots, each: config.policy.zeroed_most as usize },

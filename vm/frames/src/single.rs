@@ -51,7 +51,7 @@ impl<'m> Layers<'m> {
     pub(crate) fn refill(&self, local: &Local<'m>, urgency: Urgency, search: &mut Search) -> Step<()> {
         if *search == Search::default() {
             local.count(Event::Refill, 1);
-            local.cache.note_refill(self.policy.stock_most);
+            local.cache.note_refill();
         }
         for _ in 0..REFILL_TRIES {
             if let Some((block, words)) = local.cache.reservation() {

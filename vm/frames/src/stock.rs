@@ -3,6 +3,7 @@
 //! The state of a magazine is its lock. The CPU that sets it to busy holds the magazine. Nobody waits for a busy
 //! magazine; it is skipped.
 
+use crate::config::MOST_STOCK;
 use crate::frame::Offset;
 use crate::primitive::{AtomicU8, AtomicU32};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -15,8 +16,8 @@ pub(crate) const MAGAZINE: usize = 32;
 #[cfg(all(loom, test))]
 pub(crate) const MAGAZINE: usize = 2;
 
-/// Maximum number of magazines in stock: 512 KiB, or the refills of 128 frames saved.
-pub(crate) const STOCK_MOST: usize = 4;
+/// Number of places.
+pub(crate) const STOCK_MOST: usize = MOST_STOCK as usize;
 
 const EMPTY: u8 = 0;
 const BUSY: u8 = 1;

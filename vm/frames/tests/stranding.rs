@@ -2,7 +2,7 @@
 
 mod machine;
 
-use faultline_frames::{CpuNumber, FixedCpu, FrameNumber, Frames, GetError, Policy};
+use faultline_frames::{ConfigError, CpuNumber, FixedCpu, FrameNumber, Frames, GetError, Policy};
 use machine::Machine;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -109,6 +109,27 @@ fn stocks_shrink_with_age_and_grow_with_use() {
     assert_eq!(held(&frames)[0], KEPT);
     (0..6).for_each(|_| fill_caches(&frames[..1], 600));
     assert_eq!(held(&frames)[0], 5 * KEPT);
+}
+
+#[test]
+fn a_stock_has_no_more_than_it_may() {
+    let machine = Machine::flat(0, 64 * 512, 2);
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata);
+    (0..4).for_each(|_| fill_caches(&frames[..1], 600));
+    assert_eq!(held(&frames)[0], 5 * KEPT);
+    assert_eq!(frames[1].set_stock_most(CpuNumber(0), 1), Ok(()));
+    assert_eq!(held(&frames)[0], 5 * KEPT, "what it has, it keeps");
+    assert_eq!(frames[1].age(), 3 * KEPT, "until it ages");
+    (0..4).for_each(|_| fill_caches(&frames[..1], 600));
+    assert_eq!(held(&frames)[0], 2 * KEPT);
+    assert_eq!(frames[1].set_stock_most(CpuNumber(0), 5), Err(ConfigError::Stock));
+    assert_eq!(frames[1].set_stock_most(CpuNumber(2), 0), Err(ConfigError::Cpus));
+    let layout = |stock_most| {
+        let policy = Policy { stock_most, ..Policy::default() };
+        Frames::layout(&Machine::flat(0, 512, 1).with_policy(policy).config()).map(|_| ())
+    };
+    assert_eq!((layout(4), layout(5)), (Ok(()), Err(ConfigError::Stock)));
 }
 
 #[test]
