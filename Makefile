@@ -173,7 +173,9 @@ test-fresh:
 
 test-all: test fuzz test-loom test-mixes test-miri test-simulated test-guest test-newest-emulator
 	vm/frames/embedding/check.sh target/embedding
-	$(CARGO) publish --dry-run --quiet --locked --allow-dirty -p faultline-numbers -p faultline-frames
+	@# In a directory of its own: cargo keeps the packages of an earlier one, and takes them again while the version is the same.
+	packages=$$(mktemp -d target/publish.XXXXXX) && trap 'rm -rf "$$packages"' EXIT && \
+	$(CARGO) publish --dry-run --quiet --locked --allow-dirty --target-dir "$$packages" -p faultline-numbers -p faultline-frames
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads sanitize cross
 	checks/fresh/run.sh trixie
 
