@@ -11,10 +11,10 @@ use crate::resumable;
 use crate::target::ReadyTarget;
 use faultline_model::machine::Machine;
 use faultline_model::plan::{LineMeasure, LineSearch, PlanItem, RunKind, Settings};
-use faultline_model::record::{RunHead, RunId, RunRecord};
+use faultline_model::record::{RunHead, RunId, RunRecord, Session};
 use faultline_model::subject::{Subject, SubjectIndex};
 use faultline_runner::lens::{Naming, block_of_programs};
-use faultline_runner::{PlannedRun, SubjectTargets, Targets, block_of_commands};
+use faultline_runner::{Clock, PlannedRun, SubjectTargets, Targets, block_of_commands};
 use faultline_store::{NewRun, Store};
 use faultline_targets::Target;
 use std::num::NonZeroUsize;
@@ -53,11 +53,12 @@ enum Bench {
 }
 
 impl Bench {
-    fn target(&self) -> &dyn Target {
-        match self {
-            Bench::Host(ready) => ready.target.as_ref(),
-            Bench::Guests(lens) => &lens.first,
-        }
+    fn session(&self, clock: &dyn Clock) -> Session {
+        let facts = match self {
+            Bench::Host(ready) => ready.target.facts(),
+            Bench::Guests(lens) => lens.facts(),
+        };
+        Session { started: clock.now(), facts: vec![facts] }
     }
 }
 
@@ -93,7 +94,7 @@ impl GrowingRun {
             kind: RunKind::Drill(Box::new(request.search.clone())),
         };
         let mut database = MeasuringStore::open_or_create(lab.places)?;
-        let session = measure::session(&[bench.target()], lab.clock);
+        let session = bench.session(lab.clock);
         let new = NewRun {
             label: request.label.as_deref(),
             settings: &settings,
@@ -118,7 +119,7 @@ impl GrowingRun {
             }
             _ => Bench::Host(lab.machines.ready(&Machine::Host, lab.places, lab.stop)?),
         };
-        database.store.resume_run(run, &measure::session(&[bench.target()], lab.clock))?;
+        database.store.resume_run(run, &bench.session(lab.clock))?;
         let limit_ms = limit_ms.or(head.settings.limit_ms);
         Ok(GrowingRun { database, run, settings: head.settings, limit_ms, bench })
     }
@@ -192,7 +193,7 @@ impl GrowingRun {
         for items in items.chunk_by(|x, y| x.subject == y.subject) {
             let subject = resumable::subject(&head, items[0].subject)?;
             let (target, naming) = lens.ready(subject, is_whole)?;
-            if stretch(store, &head, (&target, Some(&naming)), (items, self.limit_ms), lab)? == Gone::Stopped {
+            if stretch(store, &head, (target.as_ref(), Some(&naming)), (items, self.limit_ms), lab)? == Gone::Stopped {
                 return Ok(Gone::Stopped);
             }
         }

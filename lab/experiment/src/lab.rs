@@ -11,7 +11,7 @@ use faultline_targets::{SettingsGuard, StopFlag};
 pub struct Lab<'a> {
     /// The paths.
     pub places: &'a Places,
-    /// Makes machines ready for measuring. Lens runs make their own machines ready.
+    /// Makes machines ready, for every kind of run.
     pub machines: &'a dyn Machines,
     /// The clock for budgets, and for the times that are saved.
     pub clock: &'a dyn Clock,

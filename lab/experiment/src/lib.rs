@@ -47,4 +47,4 @@ pub use resume::{ResumeRequest, resume, run_to_resume};
 pub use run::{RunRequest, TreeRequest, run};
 pub use run_names::{find_run, find_the_run};
 pub use stored_comparison::{StoredComparisonRequest, compare_stored};
-pub use target::{LocalMachines, Machines, ReadyTarget, facts, workloads};
+pub use target::{GuestRuns, LocalMachines, Machines, ReadyTarget, facts, workloads};

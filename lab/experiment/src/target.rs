@@ -1,14 +1,15 @@
-//! The requested machine, ready to run workloads.
+//! The requested machine, ready to run workloads, or to count under the lens.
 
 use crate::error::Error;
 use crate::places::Places;
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
-use faultline_model::machine::{Guest, Machine};
-use faultline_targets::qemu::{Emulator, KernelImage, MachineRequest, Named, QemuMachine};
+use faultline_model::machine::{Guest, Machine, MachineShape};
+use faultline_targets::counting::{CountableGuest, CountingMachine, Lens};
+use faultline_targets::qemu::{BareMachine, BareRequest, Emulator, KernelImage, MachineRequest, Named, QemuMachine};
 use faultline_targets::{StopFlag, Target};
 
-/// Makes machines ready to run workloads.
+/// Makes machines ready for every kind of run.
 pub trait Machines {
     /// The requested machine; a guest is booted. Fails if it is not available or does not boot.
     fn ready(&self, machine: &Machine, places: &Places, stop: &StopFlag) -> Result<ReadyTarget, Error>;
@@ -20,6 +21,37 @@ pub trait Machines {
         places: &Places,
         stop: &StopFlag,
     ) -> Result<ReadyTarget<dyn Target + Sync>, Error>;
+
+    /// The version of the emulator for machines under the lens, as the emulator prints it. Nothing is booted. Fails if there is no emulator, or none that
+    /// suits the lens.
+    fn lens_emulator(&self, places: &Places) -> Result<String, Error>;
+
+    /// A guest for runs under the lens, which is booted. Fails if it is not available or does not boot.
+    fn ready_guest(
+        &self,
+        guest: MachineRequest,
+        runs: GuestRuns,
+        places: &Places,
+        stop: &StopFlag,
+    ) -> Result<Box<dyn CountableGuest>, Error>;
+
+    /// A machine that starts by itself, as it is and in each of these further shapes, under the lens. Fails if it is not available.
+    fn ready_bare(
+        &self,
+        machine: BareRequest,
+        further: &[MachineShape],
+        lens: Lens,
+        places: &Places,
+    ) -> Result<Box<dyn Target>, Error>;
+}
+
+/// What a guest under the lens runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GuestRuns {
+    /// The workloads.
+    Workloads,
+    /// Users' programs.
+    Programs,
 }
 
 /// A machine that is ready.
@@ -51,6 +83,44 @@ impl Machines for LocalMachines {
             Machine::Qemu(guest) => qemu(guest, places, stop),
         }
     }
+
+    fn lens_emulator(&self, places: &Places) -> Result<String, Error> {
+        Ok(lens_emulator(places)?.version().to_owned())
+    }
+
+    fn ready_guest(
+        &self,
+        guest: MachineRequest,
+        runs: GuestRuns,
+        places: &Places,
+        stop: &StopFlag,
+    ) -> Result<Box<dyn CountableGuest>, Error> {
+        let emulator = lens_emulator(places)?;
+        let paths = places.guest_paths()?;
+        let booted = match runs {
+            GuestRuns::Workloads => QemuMachine::start(guest, paths, emulator, stop),
+            GuestRuns::Programs => QemuMachine::start_for_programs(guest, paths, emulator, stop),
+        };
+        Ok(Box::new(booted.map_err(|error| or_stopped(error, stop))?))
+    }
+
+    fn ready_bare(
+        &self,
+        machine: BareRequest,
+        further: &[MachineShape],
+        lens: Lens,
+        places: &Places,
+    ) -> Result<Box<dyn Target>, Error> {
+        let first = BareMachine::new(machine, places.paths_for_facts()?, lens_emulator(places)?);
+        Ok(Box::new(CountingMachine::new(first, further, lens)))
+    }
+}
+
+/// An emulator for machines under the lens. Fails if there is none.
+fn lens_emulator(places: &Places) -> Result<Emulator, Error> {
+    let emulator = Emulator::find(places.emulator.as_deref()).map_err(Error::target_as_usage)?;
+    emulator.must_suit_the_lens().map_err(Error::target_as_usage)?;
+    Ok(emulator)
 }
 
 /// Facts about a machine; a guest is booted for this. Fails if the machine is not available.

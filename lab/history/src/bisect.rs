@@ -78,7 +78,7 @@ impl MeasureRequest {
                 tree: None,
             }),
             MeasureRequest::Count { what, request } => {
-                let lens = settings_of_builds(request, lab.places)?;
+                let lens = settings_of_builds(request, lab)?;
                 LineMeasure::Counted(Box::new(CountedSettings { what: *what, lens }))
             }
         })

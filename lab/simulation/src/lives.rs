@@ -1,27 +1,21 @@
 //! An experiment through all its lives: started, ended by an event, and resumed until it is concluded.
 
-use crate::death::{DATABASE, Killed};
+use crate::death::Killed;
 use crate::ending::Answered;
+use crate::files::in_words;
 use crate::observer::Watcher;
 use crate::refusal::{self, REFUSED};
 use crate::target::SimulatedMachines;
 use crate::world::{Troubles, World};
-use crate::{ending, record};
+use crate::{ending, files, record};
 use faultline_experiment::{Conclusion, Error, ErrorKind, Lab, Measured, Places, ResumeRequest, resume, stored};
 use faultline_model::outcome::Outcome;
 use faultline_model::record::{RunId, RunRecord};
-use faultline_store::Store;
 use rand::Rng;
 use std::collections::HashSet;
-use std::fmt::Display;
 use std::mem::{Discriminant, discriminant};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::rc::Rc;
-use std::sync::OnceLock;
-
-/// A file system in memory, if there is one.
-const IN_MEMORY: &str = "/dev/shm";
 
 /// The maximum number of moments of a life: later events have no effect.
 const MOMENTS: f64 = 1000.0;
@@ -66,31 +60,14 @@ enum End {
 
 /// Simulates a seed's experiment from its start to its end. Fails with the invariant that did not hold.
 pub fn simulate(seed: u64) -> Result<Account, String> {
-    let memory = Path::new(IN_MEMORY);
-    let above = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-    let root = tempfile::Builder::new().prefix("faultline-simulation-").tempdir_in(above).map_err(in_words)?;
+    let root = files::root().map_err(in_words)?;
     let world = Rc::new(World::new(seed, root.path()).map_err(in_words)?);
     if world.scenario.has_database {
-        std::fs::write(world.disk.database(), empty_database(root.path())?).map_err(in_words)?;
+        std::fs::write(world.disk.database(), files::empty_database(root.path())?).map_err(in_words)?;
     }
     let machines = SimulatedMachines(world.clone());
     let lives = Lives { world, machines, run: None, record: None, account: Account::default() };
     lives.until_concluded()
-}
-
-fn in_words(error: impl Display) -> String {
-    error.to_string()
-}
-
-/// A database without runs, made once.
-fn empty_database(root: &Path) -> Result<&'static [u8], String> {
-    static EMPTY: OnceLock<Result<Vec<u8>, String>> = OnceLock::new();
-    let make = || {
-        let path = root.join(DATABASE);
-        drop(Store::open_or_create(&path).map_err(in_words)?);
-        std::fs::read(&path).map_err(in_words)
-    };
-    EMPTY.get_or_init(make).as_deref().map_err(Clone::clone)
 }
 
 struct Lives {
@@ -211,18 +188,7 @@ impl Lives {
     }
 
     fn places(&self) -> Places {
-        Places {
-            keeper: "/".into(),
-            workloads: None,
-            sources: None,
-            guest: None,
-            emulator: None,
-            plugin: None,
-            scratch: "/".into(),
-            cache: None,
-            data: None,
-            database: Some(self.world.disk.database()),
-        }
+        files::places(&self.world.disk.database())
     }
 
     /// Opens the database as the last life left it, and checks its contents.
@@ -239,7 +205,7 @@ impl Lives {
         };
         self.run = Some(id);
         let saved = stored::load(id, &places).map_err(in_words)?;
-        record::check(&saved)?;
+        record::check(&saved, 1)?;
         if let Some(before) = &self.record {
             record::check_kept(before, &saved)?;
         }

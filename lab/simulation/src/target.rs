@@ -1,15 +1,18 @@
 //! The simulated machine: executes workloads that are plain data, in simulated time, with faults.
 
 use crate::death::Moment;
+use crate::guest::SimulatedGuest;
 use crate::scenario::BOOT;
 use crate::script::Script;
 use crate::workload::{self, EXECUTION, SPEED};
 use crate::world::World;
-use faultline_experiment::{Error, Machines, Places, ReadyTarget};
+use faultline_experiment::{Error, GuestRuns, Machines, Places, ReadyTarget};
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::facts::Facts;
-use faultline_model::machine::Machine;
+use faultline_model::machine::{Machine, MachineShape};
 use faultline_runner::Clock;
+use faultline_targets::counting::{CountableGuest, Lens};
+use faultline_targets::qemu::{BareRequest, MachineRequest};
 use faultline_targets::{Ending, Execution, StopFlag, Target, TargetError};
 use rand::Rng;
 use std::ops::ControlFlow;
@@ -33,6 +36,31 @@ impl Machines for SimulatedMachines {
         _: &StopFlag,
     ) -> Result<ReadyTarget<dyn Target + Sync>, Error> {
         Err(Error::failed(format!("no partner on {machine}: threads would not repeat themselves"), "leave it out"))
+    }
+
+    fn lens_emulator(&self, _: &Places) -> Result<String, Error> {
+        Ok("simulated".to_owned())
+    }
+
+    fn ready_guest(
+        &self,
+        _: MachineRequest,
+        _: GuestRuns,
+        _: &Places,
+        _: &StopFlag,
+    ) -> Result<Box<dyn CountableGuest>, Error> {
+        Ok(Box::new(SimulatedGuest(self.0.clone())))
+    }
+
+    fn ready_bare(
+        &self,
+        machine: BareRequest,
+        _: &[MachineShape],
+        _: Lens,
+        _: &Places,
+    ) -> Result<Box<dyn Target>, Error> {
+        let kernel = machine.kernel.display().to_string();
+        Err(Error::failed(format!("no machine with {kernel} is simulated"), "simulate a guest"))
     }
 }
 

@@ -104,6 +104,7 @@ pub(crate) fn script(info: &WorkloadInfo, execution: &Execution, number: u64, ra
     let mut at = SET_UP;
     lines.push(Line { takes: SET_UP, ..Line::new(format!("ready {}", at.as_nanos())) });
     match info.style {
+        Style::Loop if call.number("--ops").is_some() => counted(&call, rate, &mut at, &mut lines),
         Style::Loop => intervals(&call, rate, &mut at, &mut lines, random),
         Style::Once => once(rate, &mut at, &mut lines),
     }
@@ -155,6 +156,19 @@ fn intervals(call: &Call<'_>, rate: f64, at: &mut Duration, lines: &mut Vec<Line
         "usage window user_ns=1000 system_ns=9000 minor_faults=10 major_faults=0 voluntary_switches=1 involuntary_switches=2",
     ));
     lines.push(Line::new(format!("counter vmstat.pgfault {}", random.random_range(1..1000))));
+}
+
+/// A given number of operations of each task, in one interval.
+fn counted(call: &Call<'_>, rate: f64, at: &mut Duration, lines: &mut Vec<Line>) {
+    let operations = vec![call.number("--ops").unwrap_or_default(); call.tasks];
+    let takes = Duration::from_secs_f64(operations[0] as f64 / rate);
+    let (from_ns, to_ns) = (at.as_nanos() as u64, (*at + takes).as_nanos() as u64);
+    let counts: Vec<String> = operations.iter().map(u64::to_string).collect();
+    lines.push(Line::new(format!("begin {from_ns}")));
+    let text = format!("interval {from_ns} {to_ns} {}", counts.join(" "));
+    lines.push(Line { takes, interval: Some(Interval { from_ns, to_ns, operations }), ..Line::new(text) });
+    *at += takes;
+    lines.push(Line::new(format!("end {to_ns}")));
 }
 
 fn once(rate: f64, at: &mut Duration, lines: &mut Vec<Line>) {

@@ -35,6 +35,8 @@ pub(crate) struct Troubles {
 /// One seed's world.
 #[derive(Debug)]
 pub(crate) struct World {
+    /// Its seed.
+    pub(crate) seed: u64,
     /// Its time.
     pub(crate) clock: SimulatedClock,
     /// Its files.
@@ -56,6 +58,7 @@ impl World {
     pub(crate) fn new(seed: u64, root: &Path) -> io::Result<Self> {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         Ok(World {
+            seed,
             clock: SimulatedClock::default(),
             disk: Disk::new(root)?,
             ledger: RefCell::default(),

@@ -1,6 +1,6 @@
-//! A thousand experiments, each from a seed, with every kind of trouble. A failing seed is printed with the command that repeats it.
+//! A thousand experiments and two hundred lens runs, each from a seed, with every kind of trouble. A failing seed is printed with the command that repeats it.
 
-use faultline_simulation::{Account, Difference, simulate};
+use faultline_simulation::{Account, Difference, LensAccount, simulate, simulate_lens};
 use std::collections::HashSet;
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,6 +13,12 @@ const FIRST_SEED: u64 = 20_270_101;
 /// Number of seeds of a normal run.
 const SEEDS: u64 = 1000;
 
+/// Number of seeds of lens runs.
+const LENS_SEEDS: u64 = 200;
+
+/// Number of kinds of outcomes of a simulated lens run: done, three that need a fault of the execution, not counted, interrupted.
+const LENS_OUTCOMES: usize = 6;
+
 /// Number of kinds of outcomes, without those that only the lens records.
 const OUTCOMES: usize = 11;
 
@@ -24,24 +30,58 @@ const SEED_VARIABLE: &str = "FAULTLINE_SEED";
 
 #[test]
 fn what_is_saved_and_concluded_holds_whatever_befalls_it() {
-    let (first, count) = match (number(SEED_VARIABLE), number(SEEDS_VARIABLE)) {
-        (None, None) => (FIRST_SEED, SEEDS),
-        (None, Some(count)) => (FIRST_SEED, count),
-        (Some(seed), count) => (seed, count.unwrap_or(1)),
-    };
+    let (first, count) = seeds(SEEDS);
     let began = Instant::now();
-    let came = simulate_all(first, count);
-    let failed: Vec<&(u64, Result<Account, String>)> = came.iter().filter(|(_, came)| came.is_err()).collect();
-    for (seed, why) in failed.iter().filter_map(|(seed, came)| Some((seed, came.as_ref().err()?))) {
-        println!("seed {seed}: {why}\n    repeat: {SEED_VARIABLE}={seed} cargo test -p faultline-simulation");
-    }
-    let accounts: Vec<Account> = came.iter().filter_map(|(_, came)| came.as_ref().ok().cloned()).collect();
+    let accounts = without_failures(simulate_all(first, count, simulate));
     println!("{}; {:.1} s", words(first, &accounts), began.elapsed().as_secs_f64());
-    assert!(failed.is_empty(), "{} of {count} seeds failed", failed.len());
     check_answers(&accounts);
     if (first, count) == (FIRST_SEED, SEEDS) {
         check_that_much_befell(&accounts);
     }
+}
+
+#[test]
+fn a_lens_run_has_the_counts_that_were_made_whatever_befalls_it() {
+    let (first, count) = seeds(LENS_SEEDS);
+    let accounts: Vec<LensAccount> = without_failures(simulate_all(first, count, simulate_lens));
+    let sum = |count: fn(&LensAccount) -> u32| accounts.iter().map(count).sum::<u32>();
+    let (killed, stopped) = (sum(|account| account.killed), sum(|account| account.stopped));
+    println!(
+        "{} lens runs from {first}: {} lives, {killed} killed, {stopped} stopped; {} attempts at {} items",
+        accounts.len(),
+        sum(|account| account.lives),
+        accounts.iter().map(|account| account.attempts).sum::<usize>(),
+        accounts.iter().map(|account| account.items).sum::<usize>(),
+    );
+    if (first, count) == (FIRST_SEED, LENS_SEEDS) {
+        assert!(killed >= 20 && stopped >= 20, "only {killed} kills and {stopped} stops");
+        let outcomes: HashSet<_> = accounts.iter().flat_map(|account| &account.outcomes).collect();
+        assert_eq!(outcomes.len(), LENS_OUTCOMES, "kinds of outcomes that were recorded");
+    }
+}
+
+/// The first seed and the number of seeds. `usual`: the number if none is given.
+fn seeds(usual: u64) -> (u64, u64) {
+    match (number(SEED_VARIABLE), number(SEEDS_VARIABLE)) {
+        (None, count) => (FIRST_SEED, count.unwrap_or(usual)),
+        (Some(seed), count) => (seed, count.unwrap_or(1)),
+    }
+}
+
+/// The accounts of all seeds. Prints the seeds that failed, and panics if there are any.
+fn without_failures<A>(came: Vec<(u64, Result<A, String>)>) -> Vec<A> {
+    let count = came.len();
+    let mut accounts = Vec::new();
+    for (seed, came) in came {
+        match came {
+            Ok(account) => accounts.push(account),
+            Err(why) => {
+                println!("seed {seed}: {why}\n    repeat: {SEED_VARIABLE}={seed} cargo test -p faultline-simulation")
+            }
+        }
+    }
+    assert_eq!(accounts.len(), count, "some seeds failed");
+    accounts
 }
 
 fn number(variable: &str) -> Option<u64> {
@@ -50,7 +90,11 @@ fn number(variable: &str) -> Option<u64> {
 }
 
 /// Simulates all seeds, on as many threads as there are CPUs; returns them in the order of the seeds.
-fn simulate_all(first: u64, count: u64) -> Vec<(u64, Result<Account, String>)> {
+fn simulate_all<A: Send>(
+    first: u64,
+    count: u64,
+    simulate: fn(u64) -> Result<A, String>,
+) -> Vec<(u64, Result<A, String>)> {
     let next = AtomicU64::new(first);
     let work = || {
         let mut came = Vec::new();
@@ -60,7 +104,7 @@ fn simulate_all(first: u64, count: u64) -> Vec<(u64, Result<Account, String>)> {
             if seed >= first + count {
                 return came;
             }
-            came.push((seed, one(seed)));
+            came.push((seed, one(seed, simulate)));
         }
     };
     let mut came = thread::scope(|scope| {
@@ -72,7 +116,7 @@ fn simulate_all(first: u64, count: u64) -> Vec<(u64, Result<Account, String>)> {
     came
 }
 
-fn one(seed: u64) -> Result<Account, String> {
+fn one<A>(seed: u64, simulate: fn(u64) -> Result<A, String>) -> Result<A, String> {
     catch_unwind(|| simulate(seed)).unwrap_or_else(|_| Err("it panicked, as is said above".to_owned()))
 }
 

@@ -1,15 +1,17 @@
 //! Programs that are built while a run goes on, one for each commit: all are counted in guests of one kind.
 
-use super::guest::{emulator, guest, image, machine_request};
+use super::guest::{guest, image, machine_request};
 use super::model;
-use super::program::{DEFAULT_THREADS, counted_in, environment, has_marks, shapes, with_again, with_as_saved};
+use super::program::{
+    DEFAULT_THREADS, counted_in, environment, has_marks, kernel_symbols, shapes, with_again, with_as_saved,
+};
 use super::request::{Gates, ModelRequest};
 use super::resume::check_emulator;
 use super::saved_file::{found_again, saved};
 use crate::error::Error;
 use crate::lab::Lab;
-use crate::places::Places;
-use crate::target::or_stopped;
+use crate::target::GuestRuns;
+use faultline_model::facts::Facts;
 use faultline_model::lens::kernel_symbol::KernelSymbol;
 use faultline_model::lens::settings::{LensAgain, LensSettings, ProgramGuest};
 use faultline_model::machine::{Guest, Machine, MachineShape};
@@ -17,10 +19,10 @@ use faultline_model::record::RunHead;
 use faultline_model::subject::{BuildResult, Subject};
 use faultline_runner::lens::Naming;
 use faultline_symbols::DebugDirectories;
-use faultline_targets::TargetError;
-use faultline_targets::counting::{CountedProgram, CountingGuest, Lens};
+use faultline_targets::counting::{CountableGuest, CountedProgram, Lens};
 use faultline_targets::program_files::{ProgramFiles, With};
-use faultline_targets::qemu::{KernelImage, QemuMachine};
+use faultline_targets::qemu::KernelImage;
+use faultline_targets::{Target, TargetError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -53,16 +55,15 @@ impl BuildsRequest {
 }
 
 /// The settings of such a run, as they are saved. Fails if the modelled machine is impossible, or if the plugin, the emulator or a kernel is missing.
-pub fn settings_of_builds(request: &BuildsRequest, places: &Places) -> Result<LensSettings, Error> {
-    let machine = model::machine(&request.model, places)?;
+pub fn settings_of_builds(request: &BuildsRequest, lab: &Lab<'_>) -> Result<LensSettings, Error> {
+    let machine = model::machine(&request.model, lab.places)?;
     if request.threads() == 0 {
         return Err(Error::usage("the number of threads is 0", "`--threads` takes numbers from 1"));
     }
     machine.check(&[machine.cpus_for_threads(request.threads())]).map_err(Error::target_as_usage)?;
-    emulator(places)?;
+    lab.machines.lens_emulator(lab.places)?;
     let kernel = image(request.kernel.as_deref())?;
-    let plugin = model::plugin(places)?;
-    places.guest_paths()?;
+    let plugin = model::plugin(lab.places)?;
     let again = LensAgain {
         whole: request.whole,
         memory_mib: request.memory_mib,
@@ -81,7 +82,7 @@ pub fn settings_of_builds(request: &BuildsRequest, places: &Places) -> Result<Le
 
 /// What counts the programs of builds: the lens, and a machine that has booted.
 pub(crate) struct LensOfBuilds {
-    pub(crate) first: QemuMachine,
+    first: Box<dyn CountableGuest>,
     guest: Guest,
     symbols: Vec<KernelSymbol>,
     lens: Lens,
@@ -106,7 +107,7 @@ impl LensOfBuilds {
         let unknown = || does_not_say(&format!("run {}", head.id));
         let (again, guest) = parts(settings).ok_or_else(unknown)?;
         let threads = head.settings.cpus.first().copied().ok_or_else(unknown)?;
-        check_emulator(head, lab.places)?;
+        check_emulator(head, lab)?;
         let plugin = found_again(&again.plugin, "the plugin", head.id)?;
         let kernel = found_again(&guest.kernel, "the kernel image", head.id)?;
         Self::open(settings, again, guest, (plugin, kernel), threads, lab)
@@ -125,14 +126,16 @@ impl LensOfBuilds {
         let shape = MachineShape::new(lens.model.cpus_for_threads(threads), lens.model.sockets, again.memory_mib)
             .map_err(|error| Error::usage(error.problem, error.hint))?;
         let guest = guest(shape, &kernel, &[]);
-        let stopped = |error| or_stopped(error, lab.stop);
         let request = machine_request(guest.clone(), kernel);
-        let first =
-            QemuMachine::start_for_programs(request, lab.places.guest_paths()?, emulator(lab.places)?, lab.stop)
-                .map_err(stopped)?;
-        let symbols = if saved.kernel_too { first.symbols(lab.stop).map_err(stopped)? } else { Vec::new() };
+        let first = lab.machines.ready_guest(request, GuestRuns::Programs, lab.places, lab.stop)?;
+        let symbols = kernel_symbols(first.as_ref(), saved.kernel_too, lab)?;
         let (memory_mib, whole) = (again.memory_mib, again.whole);
         Ok(LensOfBuilds { first, guest, symbols, lens, saved: saved.clone(), memory_mib, threads, whole })
+    }
+
+    /// The facts about the machine that has booted.
+    pub(crate) fn facts(&self) -> Facts {
+        self.first.facts()
     }
 
     /// The machine on which the program of a build runs. Inner error, in words: it cannot run there, which is a result. Fails if no machine can hold its files.
@@ -156,7 +159,7 @@ impl LensOfBuilds {
     }
 
     /// The target that counts the program of a subject, with names. Fails if its files are not there any more.
-    pub(crate) fn ready(&self, subject: &Subject, is_whole: bool) -> Result<(CountingGuest, Naming), Error> {
+    pub(crate) fn ready(&self, subject: &Subject, is_whole: bool) -> Result<(Box<dyn Target>, Naming), Error> {
         let files = self.files_of(subject)?;
         let shape = self.shape(&files)?;
         let program = CountedProgram {
@@ -166,9 +169,8 @@ impl LensOfBuilds {
             is_whole,
             kernel_too: self.saved.kernel_too,
         };
-        let first = self.first.with_shape(self.guest.shape, self.guest.boot_limit);
         let debug = DebugDirectories::new(&[]);
-        counted_in(first, self.symbols.clone(), &[shape], (program, debug), self.lens.clone())
+        counted_in(self.first.as_ref(), self.symbols.clone(), &[shape], (program, debug), self.lens.clone())
     }
 
     fn files_of(&self, subject: &Subject) -> Result<ProgramFiles, Error> {

@@ -1,18 +1,10 @@
-//! Guests under the lens, as far as workloads and users' programs need them alike: the emulator, the kernel, and the machines.
+//! Guests under the lens, as far as workloads and users' programs need them alike: the kernel, and the machines.
 
 use crate::error::Error;
-use crate::places::Places;
 use faultline_model::machine::{Accelerator, Guest, MachineShape, usual_boot_limit};
 use faultline_symbols::SymbolError;
-use faultline_targets::qemu::{Emulator, KernelImage, MachineRequest, Named};
+use faultline_targets::qemu::{KernelImage, MachineRequest, Named};
 use std::path::Path;
-
-/// An emulator for machines under the lens. Fails if there is none.
-pub(super) fn emulator(places: &Places) -> Result<Emulator, Error> {
-    let emulator = Emulator::find(places.emulator.as_deref()).map_err(Error::target_as_usage)?;
-    emulator.must_suit_the_lens().map_err(Error::target_as_usage)?;
-    Ok(emulator)
-}
 
 /// The named image, or the system's own. Fails if there is none.
 pub(super) fn image(named: Option<&Path>) -> Result<KernelImage, Error> {

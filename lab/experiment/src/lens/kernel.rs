@@ -1,6 +1,6 @@
 //! Workloads in a guest under the lens.
 
-use super::guest::{emulator, guest, image, machine_request, shapes, symbols_failed};
+use super::guest::{guest, image, machine_request, shapes, symbols_failed};
 use super::request::LensKernelRequest;
 use super::run::{self, LensRun};
 use super::saved_file::{found_again, saved, subject_again};
@@ -10,16 +10,16 @@ use crate::error::Error;
 use crate::lab::Lab;
 use crate::observer::{Notice, Observer};
 use crate::partners::Planned;
-use crate::target::or_stopped;
+use crate::target::{GuestRuns, or_stopped};
 use faultline_model::lens::settings::LensAgain;
-use faultline_model::machine::{Guest, Machine, MachineShape, counted_boot_limit};
+use faultline_model::machine::{Guest, Machine, MachineShape};
 use faultline_model::record::RunId;
 use faultline_model::subject::{Subject, SubjectIndex};
 use faultline_runner::lens::{LensRequest, Naming, plan_kernel};
 use faultline_symbols::{Image, Kallsyms};
 use faultline_targets::Target;
-use faultline_targets::counting::{CountingGuest, Lens};
-use faultline_targets::qemu::{KernelImage, QemuMachine};
+use faultline_targets::counting::{CountableGuest, Lens};
+use faultline_targets::qemu::KernelImage;
 use std::path::Path;
 
 /// Boots a kernel on modelled machines, counts its workloads' transfers, and concludes. Fails if the request is impossible, a part is missing, the guest does
@@ -32,13 +32,12 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
     let shapes = shapes(&request.cpus, under.model.sockets, request.memory_mib)?;
     gates::check_counts(&under.gates, &request.cpus)?;
     gates::check_workloads(&under.gates, &request.workloads)?;
-    emulator(lab.places)?;
+    lab.machines.lens_emulator(lab.places)?;
     let image = image(request.kernel.as_deref())?;
     gates::check_types(&under.gates, &request.workloads, &image.path)?;
     let vmlinux = request.vmlinux.as_deref().map(|path| vmlinux(path, &image, lab.observer)).transpose()?;
     let plugin = model::plugin(lab.places)?;
     let baseline = gates::baseline(&under.gates, lab.places)?;
-    lab.places.guest_paths()?;
     let again = LensAgain {
         vmlinux: request.vmlinux.as_deref().map(saved).transpose()?,
         memory_mib: request.memory_mib,
@@ -59,12 +58,12 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
     Planned { items: &plan.items, subject: SubjectIndex::A, workloads: &workloads }.check(&subject.setup)?;
     gates::check_names_of_kernel(&under.gates, &plan)?;
     let lens = Lens { plugin, model: machine, scratch: lab.places.scratch.clone() };
-    let (target, naming) = counting(first, &shapes, lens, vmlinux, lab)?;
+    let (target, naming) = counting(first.as_ref(), &shapes, lens, vmlinux, lab)?;
     let run = LensRun {
         plan: &plan,
         subject: &subject,
         workloads: &workloads,
-        target: &target,
+        target: target.as_ref(),
         naming: &naming,
         under,
         baseline: baseline.as_ref(),
@@ -86,29 +85,24 @@ pub(super) fn again(
     let vmlinux = vmlinux.map(|path| Image::read(&path).map_err(symbols_failed)).transpose()?;
     let shapes = shapes(cpus, lens.model.sockets, again.memory_mib)?;
     let first = boot(guest(shapes[0], &image, parameters), image, lab)?;
-    let (target, naming) = counting(first, &shapes, lens, vmlinux, lab)?;
-    Ok((Box::new(target), naming))
+    counting(first.as_ref(), &shapes, lens, vmlinux, lab)
 }
 
 /// Boots it once. Fails if it does not boot.
-fn boot(guest: Guest, kernel: KernelImage, lab: &Lab<'_>) -> Result<QemuMachine, Error> {
-    let emulator = emulator(lab.places)?;
-    let paths = lab.places.guest_paths()?;
-    QemuMachine::start(machine_request(guest, kernel), paths, emulator, lab.stop)
-        .map_err(|error| or_stopped(error, lab.stop))
+fn boot(guest: Guest, kernel: KernelImage, lab: &Lab<'_>) -> Result<Box<dyn CountableGuest>, Error> {
+    lab.machines.ready_guest(machine_request(guest, kernel), GuestRuns::Workloads, lab.places, lab.stop)
 }
 
 /// The machine in each of the shapes, under the lens, with names.
 fn counting(
-    first: QemuMachine,
+    first: &dyn CountableGuest,
     shapes: &[MachineShape],
     lens: Lens,
     vmlinux: Option<Image>,
     lab: &Lab<'_>,
-) -> Result<(CountingGuest, Naming), Error> {
+) -> Result<(Box<dyn Target>, Naming), Error> {
     let symbols = first.symbols(lab.stop).map_err(|error| or_stopped(error, lab.stop))?;
-    let shapes: Vec<_> = shapes.iter().map(|&shape| (shape, counted_boot_limit(shape.cpus()))).collect();
-    let target = CountingGuest::new(first, &shapes, lens, &symbols);
+    let target = first.counting(shapes, lens, None, &symbols)?;
     let symbols = Kallsyms::new(symbols).map_err(symbols_failed)?;
     Ok((target, Naming::kernel(symbols, vmlinux)))
 }

@@ -1,6 +1,6 @@
 //! A machine of any kind under the lens: a kernel that the emulator starts by itself, with what runs in it.
 
-use super::guest::{emulator, shapes, symbols_failed};
+use super::guest::{shapes, symbols_failed};
 use super::request::{LensMachineRequest, Module};
 use super::run::{self, LensRun};
 use super::saved_file::{found_again, saved, subject_again};
@@ -16,8 +16,8 @@ use faultline_model::subject::{Subject, SubjectKind};
 use faultline_runner::lens::{Naming, plan_machine};
 use faultline_symbols::Image;
 use faultline_targets::Target;
-use faultline_targets::counting::{CountingMachine, Lens};
-use faultline_targets::qemu::{BareMachine, BareRequest};
+use faultline_targets::counting::Lens;
+use faultline_targets::qemu::BareRequest;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -62,7 +62,7 @@ pub fn machine(request: &LensMachineRequest, lab: &mut Lab<'_>) -> Result<Measur
         plan: &plan,
         subject: &subject,
         workloads: &[],
-        target: &target,
+        target: target.as_ref(),
         naming: &Naming::Machine { images },
         under,
         baseline: baseline.as_ref(),
@@ -91,7 +91,7 @@ pub(super) fn again(
     }
     let shapes = shapes(cpus, lens.model.sockets, again.memory_mib)?;
     let target = target(guest, &kernel, &shapes, again, lens, lab)?;
-    Ok((Box::new(target), Naming::Machine { images: images(files, lab)? }))
+    Ok((target, Naming::Machine { images: images(files, lab)? }))
 }
 
 /// The machine in each of the shapes, under the lens. `again` has its other files.
@@ -102,15 +102,14 @@ fn target(
     again: &LensAgain,
     lens: Lens,
     lab: &Lab<'_>,
-) -> Result<CountingMachine, Error> {
+) -> Result<Box<dyn Target>, Error> {
     let request = BareRequest {
         shape: guest.shape,
         kernel: kernel.to_owned(),
         modules: again.machine.as_ref().map(words).unwrap_or_default(),
         parameters: guest.parameters.clone(),
     };
-    let first = BareMachine::new(request, lab.places.paths_for_facts()?, emulator(lab.places)?);
-    Ok(CountingMachine::new(first, shapes, lens))
+    lab.machines.ready_bare(request, shapes, lens, lab.places)
 }
 
 /// The machine's files beside its kernel. Fails if one cannot be read.

@@ -1,6 +1,6 @@
 //! A program under the lens. It runs in guests.
 
-use super::guest::{each_once, emulator, guest, image, machine_request, symbols_failed};
+use super::guest::{each_once, guest, image, machine_request, symbols_failed};
 use super::request::LensProgramRequest;
 use super::run::{self, LensRun};
 use super::saved_file::{found_again, saved, subject_again};
@@ -9,18 +9,18 @@ use crate::conclusion::Measured;
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::observer::Notice;
-use crate::target::or_stopped;
+use crate::target::{GuestRuns, or_stopped};
 use faultline_model::lens::kernel_symbol::KernelSymbol;
 use faultline_model::lens::settings::{LensAgain, ProgramGuest};
-use faultline_model::machine::{Guest, Machine, MachineShape, counted_boot_limit};
+use faultline_model::machine::{Guest, Machine, MachineShape};
 use faultline_model::record::RunId;
 use faultline_model::subject::{Subject, SubjectKind};
 use faultline_runner::lens::{ImagesInGuest, Naming, THREADS, plan_program};
 use faultline_symbols::{DebugDirectories, Image, Kallsyms};
 use faultline_targets::Target;
-use faultline_targets::counting::{CountedProgram, CountingGuest, Lens, MachineModel};
+use faultline_targets::counting::{CountableGuest, CountedProgram, Lens, MachineModel};
 use faultline_targets::program_files::{ProgramFiles, With};
-use faultline_targets::qemu::{KernelImage, MachineRequest, QemuMachine};
+use faultline_targets::qemu::{KernelImage, MachineRequest};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -46,12 +46,11 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
     let files = ProgramFiles::find(Path::new(&argv[0]), Path::new(&directory), &wanted.with, &environment)
         .map_err(Error::target_as_usage)?;
     let shapes = shapes(&machine, &threads, wanted.memory_mib, &files)?;
-    emulator(lab.places)?;
+    lab.machines.lens_emulator(lab.places)?;
     let kernel = image(wanted.kernel.as_deref())?;
     let has_marks = look_into(files.program(), lab)?;
     let plugin = model::plugin(lab.places)?;
     let baseline = gates::baseline(&under.gates, lab.places)?;
-    lab.places.guest_paths()?;
     let is_whole = request.whole || !has_marks;
     let again = LensAgain {
         directory: Some(directory.clone()),
@@ -88,7 +87,7 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
         plan: &plan,
         subject: &subject,
         workloads: &[],
-        target: &target,
+        target: target.as_ref(),
         naming: &naming,
         under,
         baseline: baseline.as_ref(),
@@ -137,8 +136,7 @@ pub(super) fn again(
     };
     let debug: Vec<PathBuf> = saved_guest.debug_directories.iter().map(PathBuf::from).collect();
     let debug = DebugDirectories::new(&debug);
-    let (target, naming) = counting(machine_request(guest.clone(), kernel), &shapes, (program, debug), lens, lab)?;
-    Ok((Box::new(target), naming))
+    counting(machine_request(guest.clone(), kernel), &shapes, (program, debug), lens, lab)
 }
 
 /// A program's arguments may depend on the directory in which it runs.
@@ -184,25 +182,34 @@ fn counting(
     (program, debug): (CountedProgram, DebugDirectories),
     lens: Lens,
     lab: &Lab<'_>,
-) -> Result<(CountingGuest, Naming), Error> {
-    let stopped = |error| or_stopped(error, lab.stop);
-    let paths = lab.places.guest_paths()?;
-    let first = QemuMachine::start_for_programs(machine, paths, emulator(lab.places)?, lab.stop).map_err(stopped)?;
-    let symbols = if program.kernel_too { first.symbols(lab.stop).map_err(stopped)? } else { Vec::new() };
-    counted_in(first, symbols, shapes, (program, debug), lens)
+) -> Result<(Box<dyn Target>, Naming), Error> {
+    let first = lab.machines.ready_guest(machine, GuestRuns::Programs, lab.places, lab.stop)?;
+    let symbols = kernel_symbols(first.as_ref(), program.kernel_too, lab)?;
+    counted_in(first.as_ref(), symbols, shapes, (program, debug), lens)
+}
+
+/// The kernel's symbols if it is counted too; otherwise none. Fails if they cannot be read.
+pub(super) fn kernel_symbols(
+    guest: &dyn CountableGuest,
+    kernel_too: bool,
+    lab: &Lab<'_>,
+) -> Result<Vec<KernelSymbol>, Error> {
+    match kernel_too {
+        true => guest.symbols(lab.stop).map_err(|error| or_stopped(error, lab.stop)),
+        false => Ok(Vec::new()),
+    }
 }
 
 /// The same for a machine that has booted, with the kernel's symbols if it is counted too.
 pub(super) fn counted_in(
-    first: QemuMachine,
+    first: &dyn CountableGuest,
     symbols: Vec<KernelSymbol>,
     shapes: &[MachineShape],
     (program, debug): (CountedProgram, DebugDirectories),
     lens: Lens,
-) -> Result<(CountingGuest, Naming), Error> {
-    let shapes: Vec<_> = shapes.iter().map(|&shape| (shape, counted_boot_limit(shape.cpus()))).collect();
+) -> Result<(Box<dyn Target>, Naming), Error> {
     let images = ImagesInGuest::new(program.files.clone(), debug);
-    let target = CountingGuest::for_program(first, &shapes, program, lens, &symbols)?;
+    let target = first.counting(shapes, lens, Some(program), &symbols)?;
     let kernel = match symbols.is_empty() {
         true => None,
         false => Some(Arc::new(Kallsyms::new(symbols).map_err(symbols_failed)?)),

@@ -4,11 +4,10 @@
 use super::request::Gates;
 use super::run::ToTheGates;
 use super::saved_file::found_again;
-use super::{gates, guest, kernel, machine, model, program};
+use super::{gates, kernel, machine, model, program};
 use crate::conclusion::Measured;
 use crate::error::Error;
 use crate::lab::Lab;
-use crate::places::Places;
 use crate::{measure, resumable};
 use faultline_model::lens::settings::{LensAgain, LensSettings};
 use faultline_model::record::{RunHead, RunId};
@@ -36,7 +35,7 @@ pub(crate) fn go_on(
             format!("its counts are kept (`faultline show {run}`); start a new run for the rest"),
         )
     })?;
-    check_emulator(head, lab.places)?;
+    check_emulator(head, lab)?;
     let gates = gates_of(settings, again, run)?;
     let baseline = gates::baseline(&gates, lab.places)?;
     let (target, naming) = counting(head, settings, again, lab)?;
@@ -57,9 +56,9 @@ pub(crate) fn go_on(
 }
 
 /// Fails if the emulator is not the one with which the run began, if the run says which.
-pub(super) fn check_emulator(head: &RunHead, places: &Places) -> Result<(), Error> {
+pub(super) fn check_emulator(head: &RunHead, lab: &Lab<'_>) -> Result<(), Error> {
     match head.all_facts().find_map(|facts| facts.get_text(EMULATOR_VERSION)) {
-        Some(began_with) => is_same_emulator(began_with, guest::emulator(places)?.version(), head.id),
+        Some(began_with) => is_same_emulator(began_with, &lab.machines.lens_emulator(lab.places)?, head.id),
         None => Ok(()),
     }
 }

@@ -1,6 +1,7 @@
 //! Counting by the lens, an ability that a target may have. A plugin of the emulator counts the cache lines that move between the CPUs,
 //! and leaves a report. Other crates find names for what was counted.
 
+mod countable;
 mod guest;
 mod lens;
 mod machine;
@@ -8,6 +9,7 @@ mod model;
 mod program;
 mod report_file;
 
+pub use countable::CountableGuest;
 pub use guest::CountingGuest;
 pub use lens::Lens;
 pub use machine::CountingMachine;
