@@ -144,13 +144,6 @@ fn qemu(guest: &Guest, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<d
     let emulator = Emulator::find(places.emulator.as_deref()).map_err(Error::target_as_usage)?;
     let kernel = KernelImage::open(guest.kernel.as_deref()).map_err(Error::target_as_usage)?;
     let machine = Machine::Qemu(Guest { kernel: Some(kernel.path.clone()), ..guest.clone() });
-    // The saved text must lead to the same machine.
-    if machine.to_string().parse() != Ok(machine.clone()) {
-        return Err(Error::usage(
-            format!("the name of the kernel image {} can't be written in `--on`", kernel.path.display()),
-            "give it a name without commas, in UTF-8",
-        ));
-    }
     let paths = places.guest_paths()?;
     let request = MachineRequest {
         shape: guest.shape,

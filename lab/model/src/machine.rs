@@ -1,22 +1,15 @@
-//! The machine on which something runs, and its name in `--on`: `host`, or `qemu:KEY=VALUE,…`.
+//! The machine on which something runs. It is saved as data; its text is for people, who write it in `--on`: `host`, or `qemu:KEY=VALUE,…` (`words`).
 //!
 //! Plain data: `targets` finds out whether such a machine is available.
 
 mod shape;
+mod words;
 
 pub use shape::{MOST_CPUS, MachineShape};
 
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
-
-/// The beginning of a guest's name.
-const QEMU: &str = "qemu";
-
-/// Default number of CPUs.
-const DEFAULT_CPUS: u32 = 4;
 
 /// Default limit for the time in which a kernel that boots prints nothing. A whole boot of a stock kernel takes 5 s with one CPU and 16 s with 64,
 /// on two real CPUs, and several times as long if those are busy.
@@ -47,7 +40,8 @@ pub struct MachineError {
 }
 
 /// How a guest's instructions are executed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Accelerator {
     /// By translation; works everywhere.
     #[default]
@@ -66,9 +60,9 @@ impl Accelerator {
     }
 }
 
-/// Where something runs. Its text form is complete, so that the same machine can be created from it later.
+/// Where something runs. It is read from its data and from its text, which people write in files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(tag = "kind", rename_all = "lowercase", try_from = "Written")]
 pub enum Machine {
     /// This host.
     #[default]
@@ -92,22 +86,38 @@ impl Machine {
     }
 }
 
-impl TryFrom<String> for Machine {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
+/// The ways in which a machine is written.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a machine, for example `host` or `qemu:cpus=8`")]
+enum Written {
+    /// As in `--on`.
+    Text(String),
+    /// As it is saved.
+    Data(Data),
 }
 
-impl From<Machine> for String {
-    fn from(machine: Machine) -> Self {
-        machine.to_string()
+/// A machine as it is saved: the same as [`Machine`].
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Data {
+    Host,
+    Qemu(Guest),
+}
+
+impl TryFrom<Written> for Machine {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        match written {
+            Written::Text(text) => text.parse(),
+            Written::Data(Data::Host) => Ok(Machine::Host),
+            Written::Data(Data::Qemu(guest)) => Ok(Machine::Qemu(guest)),
+        }
     }
 }
 
 /// A guest, as far as the user specified it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Guest {
     /// CPUs, sockets, memory.
     pub shape: MachineShape,
@@ -121,133 +131,37 @@ pub struct Guest {
     pub parameters: Vec<String>,
 }
 
-impl FromStr for Machine {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
-        match kind {
-            "host" if rest.is_empty() => Ok(Machine::Host),
-            QEMU => Ok(Machine::Qemu(guest(rest)?)),
-            _ => Err("not a machine; `host`, or for example `qemu:cpus=8,sockets=2`".to_owned()),
-        }
-    }
-}
-
-fn guest(text: &str) -> Result<Guest, String> {
-    let (mut cpus, mut sockets, mut memory_mib, mut boot_limit) = (DEFAULT_CPUS, 1, None, None);
-    let (mut kernel, mut accelerator, mut parameters) = (None, Accelerator::default(), Vec::new());
-    let mut seen = Vec::new();
-    for part in text.split(',').filter(|part| !part.is_empty()) {
-        let (key, value) = part.split_once('=').ok_or_else(|| format!("'{part}' is not KEY=VALUE"))?;
-        if key != "append" && seen.contains(&key) {
-            return Err(format!("'{key}' is given twice"));
-        }
-        seen.push(key);
-        match key {
-            "cpus" => cpus = number(value)?,
-            "sockets" => sockets = number(value)?,
-            "memory" => memory_mib = Some(mebibytes(value)?),
-            "kernel" => kernel = Some(PathBuf::from(value)),
-            "boot_limit" => boot_limit = Some(limit(value)?),
-            "accel" => accelerator = accelerator_named(value)?,
-            "append" => parameters.push(value.to_owned()),
-            _ => return Err(format!("'{key}' is unknown; cpus, sockets, memory, kernel, boot_limit, accel or append")),
-        }
-    }
-    let shape =
-        MachineShape::new(cpus, sockets, memory_mib).map_err(|error| format!("{}; {}", error.problem, error.hint))?;
-    let boot_limit = boot_limit.unwrap_or_else(|| usual_boot_limit(cpus));
-    Ok(Guest { shape, kernel, accelerator, boot_limit, parameters })
-}
-
-fn number(text: &str) -> Result<u32, String> {
-    text.parse().map_err(|_| format!("'{text}' is not a number"))
-}
-
-/// `2G`, `512M`, both binary; a bare number is in MiB, as in QEMU.
-fn mebibytes(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let factor = match &text[digits.len()..] {
-        "" | "M" | "MiB" => 1,
-        "G" | "GiB" => 1024,
-        _ => return Err(format!("'{text}' is not a size of memory; write it like 2G or 512M")),
-    };
-    let number: u64 =
-        digits.parse().map_err(|_| format!("'{text}' is not a size of memory; write it like 2G or 512M"))?;
-    Ok(number.saturating_mul(factor).min(u64::from(u32::MAX)))
-}
-
-fn limit(text: &str) -> Result<Duration, String> {
-    match humantime::parse_duration(text) {
-        Ok(limit) if !limit.is_zero() => Ok(limit),
-        _ => Err(format!("'{text}' is not a limit; write it like 90s or 5m")),
-    }
-}
-
-fn accelerator_named(text: &str) -> Result<Accelerator, String> {
-    let known = [Accelerator::Tcg, Accelerator::Kvm];
-    known
-        .into_iter()
-        .find(|accelerator| accelerator.word() == text)
-        .ok_or_else(|| format!("'{text}' is not tcg or kvm"))
-}
-
-/// Complete, so that the same machine can be created from it later.
-impl fmt::Display for Machine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let guest = match self {
-            Machine::Host => return f.write_str("host"),
-            Machine::Qemu(guest) => guest,
-        };
-        let (shape, limit) = (guest.shape, humantime::format_duration(guest.boot_limit).to_string().replace(' ', ""));
-        write!(f, "{QEMU}:cpus={},sockets={},memory={}M", shape.cpus(), shape.sockets(), shape.memory_mib())?;
-        if let Some(kernel) = &guest.kernel {
-            write!(f, ",kernel={}", kernel.display())?;
-        }
-        write!(f, ",boot_limit={limit},accel={}", guest.accelerator.word())?;
-        guest.parameters.iter().try_for_each(|parameter| write!(f, ",append={parameter}"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::{from_value, json, to_value};
 
     #[test]
-    fn what_is_written_reads_back() {
-        for (text, full) in [
-            ("host", "host"),
-            ("qemu", "qemu:cpus=4,sockets=1,memory=1024M,boot_limit=44s,accel=tcg"),
-            ("qemu:cpus=8,sockets=2", "qemu:cpus=8,sockets=2,memory=1280M,boot_limit=48s,accel=tcg"),
-            (
-                "qemu:memory=2G,kernel=/k,append=a=1,append=b,boot_limit=90s",
-                "qemu:cpus=4,sockets=1,memory=2048M,kernel=/k,boot_limit=1m30s,accel=tcg,append=a=1,append=b",
-            ),
-        ] {
-            let machine: Machine = text.parse().unwrap();
-            assert_eq!(machine.to_string(), full);
-            assert_eq!(full.parse(), Ok(machine));
+    fn a_machine_is_saved_as_data() {
+        let guest: Machine = "qemu:memory=2G,kernel=/a,,b,append=a=1,,2,boot_limit=90s".parse().unwrap();
+        let data = json!({
+            "kind": "qemu", "shape": {"cpus": 4, "sockets": 1, "memory_mib": 2048}, "kernel": "/a,b",
+            "accelerator": "tcg", "boot_limit": {"secs": 90, "nanos": 0}, "parameters": ["a=1,2"],
+        });
+        for (machine, data) in [(Machine::Host, json!({"kind": "host"})), (guest, data)] {
+            assert_eq!(to_value(&machine).unwrap(), data);
+            assert_eq!(from_value::<Machine>(data).unwrap(), machine);
         }
     }
 
     #[test]
-    fn nonsense_is_refused() {
-        for (text, problem) in [
-            ("vax", "not a machine"),
-            ("host:cpus=1", "not a machine"),
-            ("qemu:cpus", "'cpus' is not KEY=VALUE"),
-            ("qemu:cpus=many", "'many' is not a number"),
-            ("qemu:cpus=0", "a machine with 0 CPUs cannot be emulated; 1 to 255"),
-            ("qemu:cpus=8,sockets=3", "8 CPUs cannot be divided among 3 sockets"),
-            ("qemu:cpus=1,cpus=2", "'cpus' is given twice"),
-            ("qemu:colour=red", "'colour' is unknown"),
-            ("qemu:memory=lots", "'lots' is not a size of memory"),
-            ("qemu:boot_limit=0s", "'0s' is not a limit"),
-            ("qemu:accel=hax", "'hax' is not tcg or kvm"),
-        ] {
-            let said = text.parse::<Machine>().unwrap_err();
-            assert!(said.contains(problem), "{text}: {said}");
-        }
+    fn a_machine_is_read_from_its_text_too() {
+        let read = |text| from_value::<Machine>(json!(text));
+        assert_eq!(read("qemu:cpus=2").unwrap(), "qemu:cpus=2".parse().unwrap());
+        assert!(read("vax").unwrap_err().to_string().contains("not a machine"));
+    }
+
+    #[test]
+    fn saved_machines_that_cannot_exist_are_refused() {
+        let data = json!({
+            "kind": "qemu", "shape": {"cpus": 8, "sockets": 3, "memory_mib": 2048}, "kernel": null,
+            "accelerator": "tcg", "boot_limit": {"secs": 90, "nanos": 0}, "parameters": [],
+        });
+        assert!(from_value::<Machine>(data).is_err());
     }
 }

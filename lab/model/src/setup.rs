@@ -127,9 +127,12 @@ mod tests {
 
     #[test]
     fn partners_are_stored_and_a_setup_of_an_older_version_is_read() {
-        let text = r#"{"partners":{"receiver":"host"}}"#;
+        let text = r#"{"partners":{"receiver":{"kind":"host"}}}"#;
+        for text in [text, r#"{"partners":{"receiver":"host"}}"#] {
+            let setup: Setup = serde_json::from_str(text).unwrap();
+            assert_eq!(setup.partners, [("receiver".parse().unwrap(), Machine::Host)].into());
+        }
         let setup: Setup = serde_json::from_str(text).unwrap();
-        assert_eq!(setup.partners, [("receiver".parse().unwrap(), Machine::Host)].into());
         assert_eq!(serde_json::to_string(&setup).unwrap(), text);
         assert_eq!(serde_json::to_string(&Setup::default()).unwrap(), "{}");
         assert_eq!(serde_json::from_str::<Setup>("{}").unwrap(), Setup::default());

@@ -98,12 +98,12 @@ fn read_subjects(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<Su
     rows(connection, query, run, |row| {
         let repository = row.get(3)?;
         let commit = row.get::<_, Option<String>>(2)?.map(|id| Commit { id, repository });
-        let machine = from_word(row, 5, |text| text.parse().ok())?;
         let build = match row.get_ref(6)? {
             ValueRef::Null => None,
             _ => Some(from_json(row, 6)?),
         };
-        Ok(Subject { name: row.get(0)?, what: from_json(row, 1)?, commit, build, setup: from_json(row, 4)?, machine })
+        let (what, setup, machine) = (from_json(row, 1)?, from_json(row, 4)?, from_json(row, 5)?);
+        Ok(Subject { name: row.get(0)?, what, commit, build, setup, machine })
     })
 }
 

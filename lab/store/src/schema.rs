@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const APPLICATION_ID: i64 = 0x464C_544C;
 
 /// Number of steps.
-const STEPS: usize = 8;
+const STEPS: usize = 9;
 
 /// The first step, which writes the application id.
 const FIRST: &str = include_str!("schema/0001_runs.sql");
@@ -29,6 +29,7 @@ fn steps() -> Vec<M<'static>> {
         M::up(include_str!("schema/0006_aggregates_and_conclusions.sql")),
         M::up(include_str!("schema/0007_seeds.sql")),
         M::up(include_str!("schema/0008_builds.sql")),
+        M::up(include_str!("schema/0009_machines.sql")),
     ]
 }
 
@@ -116,6 +117,29 @@ fn not_set_up(path: &Path, error: MigrationError) -> StoreError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn machines_of_older_versions_are_read_from_their_texts() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("db.sqlite");
+        let mut connection = Connection::open(&path).unwrap();
+        Migrations::new(steps()).to_version(&mut connection, 8).unwrap();
+        let settings = r#"{"cpus":[1],"repeats":1,"seed":1,"limit_ms":null,"size":null,"kind":{"kind":"timed","suite":null,"pin":"each",
+            "oversubscribe":false,"budget_ms":null,"copies":1,"tree":null}}"#;
+        connection.execute("INSERT INTO run (settings, workloads) VALUES (?1, '[]')", [settings]).unwrap();
+        let subject = "INSERT INTO subject (run_id, number, name, what, setup, machine)
+                       VALUES (1, ?1, '', '{\"kind\":\"system\"}', ?2, ?3)";
+        let text = "qemu:cpus=2,sockets=1,memory=1024M,kernel=/k,boot_limit=42s,accel=tcg,append=a=1";
+        connection.execute(subject, (0, "{}", "host")).unwrap();
+        connection.execute(subject, (1, format!(r#"{{"on":"{text}"}}"#), text)).unwrap();
+        drop(connection);
+        let machines = |store: &crate::Store| -> Vec<String> {
+            let subjects = store.load_head(faultline_model::record::RunId(1)).unwrap().subjects;
+            assert_eq!(subjects[1].setup.on.as_ref(), Some(&subjects[1].machine));
+            subjects.iter().map(|subject| subject.machine.to_string()).collect()
+        };
+        assert_eq!(machines(&crate::Store::open_existing(&path).unwrap()), ["host", text]);
+    }
 
     #[test]
     fn the_steps_run_on_an_empty_database() {

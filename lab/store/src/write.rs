@@ -132,7 +132,7 @@ fn insert_subject(transaction: &Transaction<'_>, run: RunId, number: i64, subjec
             subject.commit.as_ref().map(|commit| &commit.id),
             subject.commit.as_ref().and_then(|commit| commit.repository.as_ref()),
             json(&subject.setup),
-            subject.machine.to_string(),
+            json(&subject.machine),
             subject.build.as_ref().map(json),
         ],
     )?;

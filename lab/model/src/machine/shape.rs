@@ -1,6 +1,7 @@
 //! What machine is emulated: CPUs, sockets, memory.
 
 use super::MachineError;
+use serde::{Deserialize, Serialize};
 
 /// The maximum number of CPUs of the emulated machine type.
 pub const MOST_CPUS: u32 = 255;
@@ -13,11 +14,28 @@ const BASE_MEMORY_MIB: u64 = 512;
 const MEMORY_PER_CPU_MIB: u64 = 96;
 
 /// An emulated machine. Each socket is a NUMA node with the same share of CPUs and memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Saved")]
 pub struct MachineShape {
     cpus: u32,
     sockets: u32,
     memory_mib: u64,
+}
+
+/// A machine as it was saved, which may have been changed by hand.
+#[derive(Deserialize)]
+struct Saved {
+    cpus: u32,
+    sockets: u32,
+    memory_mib: u64,
+}
+
+impl TryFrom<Saved> for MachineShape {
+    type Error = MachineError;
+
+    fn try_from(Saved { cpus, sockets, memory_mib }: Saved) -> Result<Self, MachineError> {
+        Self::new(cpus, sockets, Some(memory_mib))
+    }
 }
 
 impl MachineShape {

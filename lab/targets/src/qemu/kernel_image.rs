@@ -13,7 +13,7 @@ const VARIABLE: &str = "FAULTLINE_KERNEL";
 /// A kernel's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelImage {
-    /// Its path, absolute.
+    /// Its path, absolute, in UTF-8.
     pub path: PathBuf,
     /// SHA-256 of its bytes, in hexadecimal.
     pub sha256: String,
@@ -23,13 +23,19 @@ pub struct KernelImage {
 
 impl KernelImage {
     /// Opens the named image, otherwise that of `FAULTLINE_KERNEL`, otherwise the newest in `/boot`. Fails if there is none, it cannot be
-    /// read, or it is not a kernel.
+    /// read, or it is not a kernel, or its path is not UTF-8 and so cannot be saved with a run.
     pub fn open(named: Option<&Path>) -> Result<Self, TargetError> {
         let of_environment = || std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
         let path = match named.map(Path::to_owned).or_else(of_environment) {
             Some(path) => path.canonicalize().map_err(|error| unreadable(&path, &error))?,
             None => newest()?,
         };
+        if path.to_str().is_none() {
+            return Err(TargetError {
+                problem: format!("the path of the kernel image {} is not UTF-8", path.display()),
+                hint: "rename it; the path is saved with the run as text".to_owned(),
+            });
+        }
         let bytes = std::fs::read(&path).map_err(|error| unreadable(&path, &error))?;
         if !is_kernel(&bytes) {
             return Err(TargetError {
