@@ -3,7 +3,7 @@
 
 use super::command_line::{Beside, CommandLine};
 use super::console;
-use super::{EMULATOR_VERSION, Emulator, facts_of_host};
+use super::{Emulator, facts};
 use crate::host::HostPaths;
 use crate::keep::{Deadline, Kept, Output, Program};
 use crate::{Ending, Plugin, StopFlag, plugin};
@@ -109,11 +109,8 @@ impl BareMachine {
 
     /// Facts about the host and the emulator. Those of the system in it are not known.
     pub(crate) fn facts_with(&self, plugin: &Plugin) -> Facts {
-        let mut facts = facts_of_host(&self.paths);
-        let words = self.command_line(Some(plugin), None).arguments();
-        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-        facts.text(EMULATOR_VERSION, &self.emulator.version);
-        facts.text("emulator.arguments", words.join(" "));
+        let mut facts = facts::of_host(&self.paths);
+        facts::put_emulator(&mut facts, &self.emulator, &self.command_line(Some(plugin), None));
         facts
     }
 }

@@ -3,11 +3,11 @@
 //! The files have no names and use memory only where the guest wrote. They disappear with this process and the emulator in
 //! any case.
 
-use super::path_of;
 use faultline_model::lens::memory::PhysicalMemory;
 use faultline_model::machine::MachineShape;
 use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -92,6 +92,11 @@ fn unnamed(_scratch: &Path) -> io::Result<File> {
 #[cfg(not(target_os = "linux"))]
 fn unnamed(scratch: &Path) -> io::Result<File> {
     tempfile::tempfile_in(scratch)
+}
+
+/// The path under which another process of ours can open it.
+pub(super) fn path_of(file: &impl AsRawFd) -> PathBuf {
+    PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()))
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! The end of the counted part: the plugin says so over a pipe and waits, with the whole guest, until we have looked at the
 //! guest's memory. Its message is the physical address of the topmost page table of the CPU that ended it, or 0.
 
-use super::memory::GuestMemory;
-use super::path_of;
+use super::memory::{GuestMemory, path_of};
 use crate::counting::AtEnd;
 use faultline_model::lens::memory::PhysicalMemory;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};

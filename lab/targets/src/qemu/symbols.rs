@@ -1,26 +1,70 @@
 //! The kernel's symbols, from the guest's `/proc/kallsyms`, cached by image in the user's cache directory. They are the same in
 //! every boot of an image, because addresses are not randomised.
 
-use crate::TargetError;
+use super::boot::{Boot, BootEnd};
+use super::frame::Frame;
+use super::plan::Plan;
+use crate::{StopFlag, TargetError};
 use faultline_model::lens::kernel_symbol::KernelSymbol;
 use std::fs;
 use std::io::{BufWriter, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Longer than any takes: the symbols of the largest kernels through a serial port, on a loaded machine.
+pub(super) const LIMIT: Duration = Duration::from_secs(300);
+
+/// What the agent does in a boot for the symbols.
+pub(super) fn plan() -> Plan {
+    let mut plan = Plan::default();
+    plan.add(&["symbols"]);
+    plan
+}
+
+/// The symbols that a guest tells in such a boot. Fails if it does not, or on a stop.
+pub(super) fn told(boot: &Boot<'_>, stop: &StopFlag) -> Result<Vec<KernelSymbol>, TargetError> {
+    let mut decoder = Decoder::default();
+    let mut whole = true;
+    let booted = boot.run(
+        &mut |frame| {
+            if let Frame::Symbols(text) = frame {
+                whole &= decoder.take(text);
+            }
+            ControlFlow::Continue(())
+        },
+        stop,
+    );
+    let symbols = decoder.finish();
+    let problem = match booted.end {
+        BootEnd::Done if !whole => "what it says of them is not in the format".to_owned(),
+        BootEnd::Done if symbols.iter().all(|symbol| symbol.address == 0) => {
+            "its kernel hides their addresses, or has none (CONFIG_KALLSYMS)".to_owned()
+        }
+        BootEnd::Done => return Ok(symbols),
+        BootEnd::Failed(_, text) => text,
+        BootEnd::Refused | BootEnd::Stopped => "it was stopped".to_owned(),
+    };
+    Err(TargetError {
+        problem: format!("no kernel symbols from the guest: {problem}"),
+        hint: "build the kernel with CONFIG_KALLSYMS_ALL".to_owned(),
+    })
+}
 
 /// Reads the contents of `symbols` frames, one after the other (docs/FORMATS.md, "What a guest says").
 #[derive(Debug, Default)]
-pub(super) struct Decoder {
+struct Decoder {
     symbols: Vec<KernelSymbol>,
 }
 
 impl Decoder {
     /// Takes a frame's text; `false` if it is not in the format.
-    pub(super) fn take(&mut self, text: &[u8]) -> bool {
+    fn take(&mut self, text: &[u8]) -> bool {
         let Ok(text) = std::str::from_utf8(text) else { return false };
         text.split_ascii_whitespace().all(|word| self.word(word).is_some())
     }
 
-    pub(super) fn finish(self) -> Vec<KernelSymbol> {
+    fn finish(self) -> Vec<KernelSymbol> {
         self.symbols
     }
 

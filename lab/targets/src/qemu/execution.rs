@@ -1,0 +1,258 @@
+//! An execution in a boot of its own: the commands for the guest's agent, and what became of them.
+
+use super::boot::{BootEnd, Booted};
+use super::frame::Frame;
+use super::initramfs::WORKLOADS;
+use super::plan::Plan;
+use crate::counting::AtEnd;
+use crate::execution::LineSink;
+use crate::program_files::{ProgramFiles, SCRATCH};
+use crate::{Ending, Execution, Plugin, system_settings};
+use faultline_model::lens::raw::{GeneratedCode, Mapping};
+use faultline_model::outcome::GuestFailure;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
+
+/// An execution in its own boot, with what the lens needs in addition.
+#[derive(Clone, Copy)]
+pub struct GuestExecution<'a> {
+    /// The execution; its limit starts at the agent's hello.
+    pub execution: &'a Execution,
+    /// A plugin for the emulator.
+    pub plugin: Option<&'a Plugin>,
+    /// Looks at the guest's memory when the plugin says that the counted part has ended.
+    pub at_end: Option<&'a AtEnd<'a>>,
+    /// Address of the kernel's array `__per_cpu_offset`, if its content is wanted.
+    pub per_cpu_offset: Option<u64>,
+    /// Seed of the guest's random numbers; they come from the host if `None`.
+    pub seed: Option<u64>,
+    /// A user's program, which runs instead of a workload.
+    pub program: Option<ProgramRun<'a>>,
+}
+
+/// A user's program in a guest.
+#[derive(Debug, Clone, Copy)]
+pub struct ProgramRun<'a> {
+    /// The program with all its files.
+    pub files: &'a ProgramFiles,
+    /// The directory in which it runs.
+    pub directory: &'a str,
+    /// Its region of interest is its whole run.
+    pub is_whole: bool,
+}
+
+/// The result of such an execution.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuestExecuted {
+    /// How it ended.
+    pub ending: Ending,
+    /// The offset of each CPU's own variables in this boot; empty if they were not requested.
+    pub per_cpu_offsets: Vec<u64>,
+    /// Why there are none, in words, if they were requested.
+    pub no_per_cpu_offsets: Option<String>,
+    /// What the agent told of the user's program.
+    pub told: Told,
+    /// Time from the emulator's start to the agent's hello; `None` if there was no hello.
+    pub hello_after: Option<Duration>,
+    /// The last output of kernel, emulator and plugin.
+    pub console: String,
+    /// Another boot with the same seed does exactly the same, on any host.
+    pub repeats_exactly: bool,
+}
+
+/// What the agent told of a user's program.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Code that its processes mapped.
+    pub mappings: Vec<Mapping>,
+    /// Functions that they generated.
+    pub generated: Vec<GeneratedCode>,
+    /// Why some of it is missing, in words.
+    pub no_mappings: Option<String>,
+    /// How many processes ran, with the program itself; 0 if the agent did not tell.
+    pub processes: u64,
+    /// Processes that went on after the program were killed.
+    pub has_left_processes: bool,
+}
+
+impl GuestExecuted {
+    /// An execution that never started; the reason in words.
+    pub(super) fn not_booted(text: String) -> Self {
+        GuestExecuted {
+            ending: Ending::NotStarted { text },
+            per_cpu_offsets: Vec::new(),
+            no_per_cpu_offsets: None,
+            told: Told::default(),
+            hello_after: None,
+            console: String::new(),
+            repeats_exactly: false,
+        }
+    }
+}
+
+/// What the agent does in the boot of an execution, in a guest with so many CPUs. Fails, in words, if the execution is impossible there.
+pub(super) fn plan(wanted: &GuestExecution<'_>, cpus: usize) -> Result<Plan, String> {
+    let mut plan = Plan::default();
+    if let Some(address) = wanted.per_cpu_offset {
+        plan.add(&["per-cpu", &format!("{address:x}"), &cpus.to_string()]);
+    }
+    add_execution(&mut plan, wanted)?;
+    Ok(plan)
+}
+
+/// Adds the agent's commands for an execution. Fails, in words, if the execution is impossible there.
+fn add_execution(plan: &mut Plan, wanted: &GuestExecution<'_>) -> Result<(), String> {
+    let execution = wanted.execution;
+    execution.check()?;
+    let is_there = |directory: &Path| wanted.program.is_some_and(|program| Path::new(program.directory) == directory);
+    if let Some(directory) = execution.directory.as_deref().filter(|directory| !is_there(directory)) {
+        return Err(format!("the directory {} is not in the guest", directory.display()));
+    }
+    for (path, value) in &execution.system_settings {
+        system_settings::root_of(path, &system_settings::ROOTS.map(Path::new))?;
+        plan.add(&["write", path, value]);
+    }
+    for (name, value) in &execution.environment {
+        plan.add(&["env", name, value]);
+    }
+    match wanted.program {
+        Some(program) => {
+            plan.add(&["loopback"]);
+            plan.add(&program_command(&program, execution));
+        }
+        None => plan.add(&command(execution)),
+    }
+    Ok(())
+}
+
+/// The agent's command that runs a user's program.
+fn program_command(program: &ProgramRun<'_>, execution: &Execution) -> Vec<String> {
+    let scope = if program.is_whole { "whole" } else { "marks" };
+    let file = program.files.program().to_string_lossy().into_owned();
+    let words = ["count", scope, program.directory].map(str::to_owned).into_iter().chain([file]);
+    words.chain(execution.arguments.iter().cloned()).collect()
+}
+
+/// The agent's command that runs a workload.
+fn command(execution: &Execution) -> Vec<String> {
+    let mut words = vec!["run".to_owned(), format!("{WORKLOADS}/{}", execution.workload)];
+    words.extend(["--scratch".to_owned(), SCRATCH.to_owned()]);
+    words.extend(execution.arguments.iter().cloned());
+    words
+}
+
+/// What a guest reported about an execution.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    ending: Option<Ending>,
+    stderr: String,
+    per_cpu_offsets: Vec<u64>,
+    no_per_cpu_offsets: Option<String>,
+    told: Told,
+}
+
+impl Heard {
+    pub(super) fn take(&mut self, frame: &Frame<'_>, sink: &mut LineSink<'_>) -> ControlFlow<()> {
+        match frame {
+            Frame::Out(line) => return sink(line),
+            Frame::Err(line) => {
+                self.stderr.push_str(&String::from_utf8_lossy(line));
+                self.stderr.push('\n');
+            }
+            Frame::Exit(status) => {
+                self.ending = Some(Ending::Exited { status: *status, stderr: std::mem::take(&mut self.stderr) });
+            }
+            Frame::Signal(signal) => {
+                self.ending = Some(Ending::Signalled { signal: *signal, stderr: std::mem::take(&mut self.stderr) });
+            }
+            Frame::NotStarted(text) => self.ending = Some(Ending::NotStarted { text: text.clone() }),
+            Frame::PerCpu(offset) => self.per_cpu_offsets.push(*offset),
+            Frame::NoPerCpu(text) => self.no_per_cpu_offsets = Some(text.clone()),
+            Frame::Map(mapping) => self.told.mappings.push(mapping.clone()),
+            Frame::Generated(code) => self.told.generated.push(code.clone()),
+            Frame::NoMaps(text) => self.told.no_mappings = Some(text.clone()),
+            Frame::Processes(count) => self.told.processes = *count,
+            Frame::Left => self.told.has_left_processes = true,
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    pub(super) fn executed(self, booted: Booted) -> GuestExecuted {
+        let console = booted.console.clone();
+        let failed = |failure, text| Ending::GuestFailed { failure, text, console };
+        let ending = match (booted.end, self.ending) {
+            (BootEnd::Stopped, _) => Ending::Stopped,
+            (BootEnd::Refused, _) => Ending::Refused,
+            (BootEnd::Done, Some(ending)) => ending,
+            (BootEnd::Done, None) => {
+                failed(GuestFailure::Lost, "the guest's agent did not say how the workload ended".to_owned())
+            }
+            (BootEnd::Failed(failure, text), _) => failed(failure, text),
+        };
+        GuestExecuted {
+            ending,
+            per_cpu_offsets: self.per_cpu_offsets,
+            no_per_cpu_offsets: self.no_per_cpu_offsets,
+            told: self.told,
+            hello_after: booted.hello_after,
+            console: booted.console,
+            repeats_exactly: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn execution() -> Execution {
+        Execution {
+            workload: "x".to_owned(),
+            arguments: vec!["--ops".to_owned()],
+            limit: Duration::from_secs(1),
+            directory: None,
+            environment: vec![("A".to_owned(), "1 2".to_owned())],
+            system_settings: vec![("/proc/sys/vm/x".to_owned(), "3".to_owned())],
+        }
+    }
+
+    fn wanted(execution: &Execution) -> GuestExecution<'_> {
+        GuestExecution { execution, plugin: None, at_end: None, per_cpu_offset: None, program: None, seed: None }
+    }
+
+    #[test]
+    fn a_users_program_runs_in_its_directory() {
+        let own = std::env::current_exe().unwrap();
+        let files = ProgramFiles::find(&own, Path::new("/usr"), &[], &[]).unwrap();
+        let program = ProgramRun { files: &files, directory: "/usr", is_whole: true };
+        let execution = Execution { system_settings: Vec::new(), ..execution() };
+        let plan = plan(&GuestExecution { program: Some(program), ..wanted(&execution) }, 2).unwrap();
+        let mut expected = Plan::default();
+        expected.add(&["env", "A", "1 2"]);
+        expected.add(&["loopback"]);
+        expected.add(&["count", "whole", "/usr", own.to_str().unwrap(), "--ops"]);
+        assert_eq!(plan, expected);
+    }
+
+    #[test]
+    fn what_is_set_comes_before_the_program() {
+        let plan = plan(&GuestExecution { per_cpu_offset: Some(0xab), ..wanted(&execution()) }, 2).unwrap();
+        let mut expected = Plan::default();
+        expected.add(&["per-cpu", "ab", "2"]);
+        expected.add(&["write", "/proc/sys/vm/x", "3"]);
+        expected.add(&["env", "A", "1 2"]);
+        expected.add(&["run", "/workloads/x", "--scratch", "/tmp", "--ops"]);
+        assert_eq!(plan, expected);
+    }
+
+    #[test]
+    fn files_elsewhere_are_no_settings_of_a_guest_either() {
+        for path in ["/etc/x", "/proc/sys/../../etc/x", "/proc/sysx"] {
+            let broken = Execution { system_settings: vec![(path.to_owned(), "1".to_owned())], ..execution() };
+            let text = plan(&wanted(&broken), 2).unwrap_err();
+            assert_eq!(text, format!("{path} is no setting of the system: those are files below /proc/sys and /sys"));
+        }
+    }
+}
