@@ -12,7 +12,7 @@ use crate::sides::{self, Sides};
 use crate::target::memory_bytes;
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::machine::Machine;
-use faultline_model::record::RunHead;
+use faultline_model::record::{RunHead, RunId, RunRecord};
 use faultline_model::subject::{Subject, SubjectIndex};
 use faultline_runner::{ComparisonRequest, PlannedRun, Request, SideMachine, SubjectTargets, Targets, plan_comparison};
 use faultline_stats::sequential::{is_hopeless, is_settled, planned_looks, spent_ms};
@@ -72,11 +72,11 @@ pub fn compare(request: &LiveComparisonRequest, lab: &mut Lab<'_>) -> Result<Mea
         session: &session,
     };
     let targets = &sides.with_partners(&partners);
-    let (run, ended) = with_settings(&sides, lab, |lab| {
+    let (ended, record) = with_settings(&sides, lab, |lab| {
         let run = store.begin_run(&new)?;
-        Ok((run, follow(store, &store.load_head(run)?, targets, None, lab)?))
+        follow(store, run, targets, None, lab)
     })?;
-    Measured::of(&ended, store, run)
+    Measured::of_record(&ended, store, &record)
 }
 
 fn side_machine<'a>(target: &dyn Target, workloads: &'a [WorkloadInfo]) -> SideMachine<'a> {
@@ -101,11 +101,11 @@ pub(crate) fn go_on(
     let planned = |subject| Planned { items: &missing, subject, workloads: &head.workloads };
     let partners = partners(&mut subjects, planned, lab)?;
     let targets = &sides.with_partners(&partners);
-    let ended = with_settings(&sides, lab, |lab| {
+    let (ended, record) = with_settings(&sides, lab, |lab| {
         store.resume_run(head.id, &measure::session(&sides.targets(), lab.clock))?;
-        follow(store, &store.load_head(head.id)?, targets, limit_ms, lab)
+        follow(store, head.id, targets, limit_ms, lab)
     })?;
-    Measured::of(&ended, store, head.id)
+    Measured::of_record(&ended, store, &record)
 }
 
 /// The partners of both sides, ready to run.
@@ -135,51 +135,51 @@ fn with_settings<'a, T>(
     came.and_then(|came| released.map(|()| came))
 }
 
-/// Measures from look to look. Loads the record once for each look.
+/// Measures from look to look, and returns the record too. Each look adds to the record what was measured since the last one.
 fn follow(
     store: &mut Store,
-    head: &RunHead,
+    run: RunId,
     targets: &[SubjectTargets<'_>; 2],
     limit_ms: Option<u64>,
     lab: &mut Lab<'_>,
-) -> Result<Ended, Error> {
-    let run = head.id;
-    let limit = measure::limit(limit_ms, head);
+) -> Result<(Ended, RunRecord), Error> {
+    let mut record = store.load_run(run)?;
+    let limit = measure::limit(limit_ms, &record);
     // The total over all sessions: a user who stopped the run may have seen results, and must not influence when the time ends.
-    let spent_ms = spent_ms(&head.sessions, &store.attempt_starts(run)?);
-    let budget_ms = head.settings.timed().and_then(|timed| timed.budget_ms);
+    let spent_ms = spent_ms(&record);
+    let budget_ms = record.settings.timed().and_then(|timed| timed.budget_ms);
     let budget = budget_ms.map(|budget_ms| Duration::from_millis(budget_ms.saturating_sub(spent_ms)));
     let began = lab.clock.monotonic();
-    let looks = planned_looks(&head.settings, &store.load_plan(run)?);
+    let looks = planned_looks(&record.settings, &record.plan);
+    let mut missing = store.missing_items(run)?;
     // Before the first look, checks whether it makes sense to continue.
     let first_sight = looks.first().filter(|look| look.blocks > HOPELESS_BLOCKS).map(|_| (HOPELESS_BLOCKS, false));
     for (blocks, is_look) in first_sight.into_iter().chain(looks.iter().map(|look| (look.blocks, true))) {
-        let mut items = store.missing_items(run)?;
-        items.retain(|item| item.block < blocks);
+        let (items, later): (Vec<_>, Vec<_>) = missing.into_iter().partition(|item| item.block < blocks);
+        missing = later;
         let planned = PlannedRun {
             targets: Targets::new(targets),
-            settings: &head.settings,
-            subjects: &head.subjects,
-            workloads: &head.workloads,
+            settings: &record.settings,
+            subjects: &record.subjects,
+            workloads: &record.workloads,
             items: &items,
             budget: budget.map(|budget| budget.saturating_sub(lab.clock.monotonic() - began)),
             limit,
             naming: None,
             jobs: NonZeroUsize::MIN,
         };
-        let ended = measure::stretch(store, head, &planned, lab)?;
-        if matches!(ended, Stretch::Stopped) {
-            return Ok(Ended::Stopped);
-        }
-        if matches!(ended, Stretch::BudgetUsed(_))
-            || is_hopeless(&store.outcome_counts(run)?)
-            || (is_look && is_settled(&store.load_run(run)?))
-        {
-            break;
+        let ended = measure::stretch(store, &record, &planned, lab)?;
+        store.load_further(&mut record)?;
+        match ended {
+            Stretch::Stopped => return Ok((Ended::Stopped, record)),
+            Stretch::BudgetUsed(_) => break,
+            Stretch::Whole if is_hopeless(&record) || (is_look && is_settled(&record)) => break,
+            Stretch::Whole => {}
         }
     }
     let left: Vec<u32> = store.missing_items(run)?.iter().map(|item| item.ordinal).collect();
     store.skip_items(run, &left)?;
     store.finish_run(run)?;
-    Ok(Ended::ToTheEnd)
+    store.load_further(&mut record)?;
+    Ok((Ended::ToTheEnd, record))
 }

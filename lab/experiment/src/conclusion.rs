@@ -74,6 +74,14 @@ impl Measured {
             Ended::Stopped => Measured::Stopped { run },
         })
     }
+
+    /// The same, with the run's record as it is now.
+    pub(crate) fn of_record(ended: &Ended, store: &mut Store, record: &RunRecord) -> Result<Self, Error> {
+        Ok(match ended {
+            Ended::ToTheEnd => Measured::Concluded(Box::new(Conclusion::of_record(store, record)?)),
+            Ended::Stopped => Measured::Stopped { run: record.id },
+        })
+    }
 }
 
 impl Conclusion {

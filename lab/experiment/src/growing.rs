@@ -38,8 +38,10 @@ pub struct GrowingRequest {
 /// A run that can be extended, with the machine that it is measured on.
 pub struct GrowingRun {
     database: MeasuringStore,
-    run: RunId,
-    settings: Settings,
+    /// Everything that is saved.
+    record: RunRecord,
+    /// Items that are planned and have not ended.
+    missing: Vec<PlanItem>,
     limit_ms: Option<u64>,
     bench: Bench,
 }
@@ -104,7 +106,8 @@ impl GrowingRun {
             session: &session,
         };
         let run = database.store.begin_run(&new)?;
-        Ok(GrowingRun { database, run, settings, limit_ms: request.limit_ms, bench })
+        let record = database.store.load_run(run)?;
+        Ok(GrowingRun { database, record, missing: Vec::new(), limit_ms: request.limit_ms, bench })
     }
 
     /// Opens a run that was stopped or killed. `limit_ms`: time limit of each execution instead of the run's own. Fails if there is no such run, if the machine is
@@ -120,23 +123,13 @@ impl GrowingRun {
             _ => Bench::Host(lab.machines.ready(&Machine::Host, lab.places, lab.stop)?),
         };
         database.store.resume_run(run, &bench.session(lab.clock))?;
-        let limit_ms = limit_ms.or(head.settings.limit_ms);
-        Ok(GrowingRun { database, run, settings: head.settings, limit_ms, bench })
+        let (record, missing) = (database.store.load_run(run)?, database.store.missing_items(run)?);
+        Ok(GrowingRun { database, record, missing, limit_ms: limit_ms.or(head.settings.limit_ms), bench })
     }
 
-    /// The run.
-    pub fn run(&self) -> RunId {
-        self.run
-    }
-
-    /// The run without its attempts. Fails if the database cannot be read.
-    pub fn head(&self) -> Result<RunHead, Error> {
-        Ok(self.database.store.load_head(self.run)?)
-    }
-
-    /// All that was measured so far. Fails if the database cannot be read.
-    pub fn record(&self) -> Result<RunRecord, Error> {
-        Ok(self.database.store.load_run(self.run)?)
+    /// The run, with all that was measured so far.
+    pub fn record(&self) -> &RunRecord {
+        &self.record
     }
 
     /// The machine on which a command runs in the directory of a build. Inner error, in words: it cannot run there, which is a result of the build. Fails if no
@@ -150,50 +143,66 @@ impl GrowingRun {
 
     /// Saves another subject. Fails if the database cannot be written.
     pub fn add_subject(&mut self, subject: &Subject) -> Result<SubjectIndex, Error> {
-        let index = self.head()?.subjects.len() as u32;
-        self.database.store.extend_run(self.run, std::slice::from_ref(subject), &[])?;
-        Ok(SubjectIndex(index))
+        let index = SubjectIndex(self.record.subjects.len() as u32);
+        self.extend(std::slice::from_ref(subject), &[])?;
+        Ok(index)
     }
 
     /// Plans further blocks, each of which executes these subjects once, in random order. Fails if the database cannot be written.
     pub fn plan(&mut self, blocks: &[Vec<SubjectIndex>]) -> Result<(), Error> {
-        let planned = self.database.store.load_plan(self.run)?;
-        let (mut ordinal, mut block) = planned.last().map_or((0, 0), |last| (last.ordinal + 1, last.block + 1));
-        let tasks = self.settings.cpus.first().copied().unwrap_or(1);
+        let planned = self.record.plan.last();
+        let (mut ordinal, mut block) = planned.map_or((0, 0), |last| (last.ordinal + 1, last.block + 1));
+        let settings = &self.record.settings;
+        let tasks = settings.cpus.first().copied().unwrap_or(1);
         let mut items = Vec::new();
         for subjects in blocks {
             items.extend(match &self.bench {
-                Bench::Host(_) => block_of_commands(subjects, tasks, block, ordinal, self.settings.seed),
+                Bench::Host(_) => block_of_commands(subjects, tasks, block, ordinal, settings.seed),
                 Bench::Guests(_) => {
-                    let name = self.settings.drill().map_or("", LineSearch::program_name);
-                    block_of_programs(subjects, (name, tasks), (block, ordinal), self.settings.seed)
+                    let name = settings.drill().map_or("", LineSearch::program_name);
+                    block_of_programs(subjects, (name, tasks), (block, ordinal), settings.seed)
                 }
             });
             ordinal += subjects.len() as u32;
             block += 1;
         }
-        Ok(self.database.store.extend_run(self.run, &[], &items)?)
+        self.extend(&[], &items)?;
+        self.missing.extend(items);
+        Ok(())
+    }
+
+    fn extend(&mut self, subjects: &[Subject], items: &[PlanItem]) -> Result<(), Error> {
+        let store = &mut self.database.store;
+        store.extend_run(self.record.id, subjects, items)?;
+        Ok(store.load_further(&mut self.record)?)
     }
 
     /// Measures what is planned and has not ended. Fails if the database cannot be written, or if a system setting could not be restored.
     pub fn measure(&mut self, lab: &mut Lab<'_>) -> Result<Gone, Error> {
-        let items = self.database.store.missing_items(self.run)?;
-        if items.is_empty() {
+        if self.missing.is_empty() {
             return Ok(Gone::ToTheEnd);
         }
-        let head = self.head()?;
-        let store = &mut self.database.store;
+        let gone = self.measure_missing(lab)?;
+        if gone == Gone::ToTheEnd {
+            self.missing.clear();
+        }
+        self.database.store.load_further(&mut self.record)?;
+        Ok(gone)
+    }
+
+    fn measure_missing(&mut self, lab: &mut Lab<'_>) -> Result<Gone, Error> {
+        let (store, head) = (&mut self.database.store, &self.record.head);
         let lens = match &self.bench {
             Bench::Host(ready) => {
-                return stretch(store, &head, (ready.target.as_ref(), None), (&items, self.limit_ms), lab);
+                return stretch(store, head, (ready.target.as_ref(), None), (&self.missing, self.limit_ms), lab);
             }
             Bench::Guests(lens) => lens,
         };
         let is_whole = lens.is_whole(&head.subjects)?;
-        for items in items.chunk_by(|x, y| x.subject == y.subject) {
-            let subject = resumable::subject(&head, items[0].subject)?;
+        for items in self.missing.chunk_by(|x, y| x.subject == y.subject) {
+            let subject = resumable::subject(head, items[0].subject)?;
             let (target, naming) = lens.ready(subject, is_whole)?;
-            if stretch(store, &head, (target.as_ref(), Some(&naming)), (items, self.limit_ms), lab)? == Gone::Stopped {
+            if stretch(store, head, (target.as_ref(), Some(&naming)), (items, self.limit_ms), lab)? == Gone::Stopped {
                 return Ok(Gone::Stopped);
             }
         }
@@ -202,8 +211,10 @@ impl GrowingRun {
 
     /// Ends the run and concludes it. Fails if the database cannot be written.
     pub fn finish(mut self) -> Result<Measured, Error> {
-        self.database.store.finish_run(self.run)?;
-        Measured::of(&Ended::ToTheEnd, &mut self.database.store, self.run)
+        let store = &mut self.database.store;
+        store.finish_run(self.record.id)?;
+        store.load_further(&mut self.record)?;
+        Measured::of_record(&Ended::ToTheEnd, store, &self.record)
     }
 }
 

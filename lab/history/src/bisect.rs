@@ -130,32 +130,32 @@ pub fn bisect(request: &BisectRequest, lab: &mut Lab<'_>) -> Result<Measured, Er
 /// are not there any more.
 pub fn resume(run: RunId, limit_ms: Option<u64>, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let run = GrowingRun::resume(run, limit_ms, lab)?;
-    let head = run.head()?;
-    let search = head.settings.drill().ok_or_else(|| {
-        Error::usage(format!("run {} searches no line of commits", head.id), "`faultline list` shows the runs")
+    let record = run.record();
+    let search = record.settings.drill().cloned().ok_or_else(|| {
+        Error::usage(format!("run {} searches no line of commits", record.id), "`faultline list` shows the runs")
     })?;
     let workshop = Workshop::open(Path::new(&search.repository), search.work.as_deref().map(Path::new), lab)?;
-    follow(run, search, &workshop, lab)
+    follow(run, &search, &workshop, lab)
 }
 
 /// Does what is asked for next, until nothing is.
 fn follow(mut run: GrowingRun, search: &LineSearch, workshop: &Workshop, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     loop {
         if run.measure(lab)? == Gone::Stopped || lab.stop.is_set() {
-            return Ok(Measured::Stopped { run: run.run() });
+            return Ok(Measured::Stopped { run: run.record().id });
         }
-        match next_of_record(&run.record()?) {
+        match next_of_record(run.record()) {
             None | Some(Next::Nothing) => return run.finish(),
             Some(Next::Try { position, .. }) => match try_commit(&mut run, search, position, workshop, lab) {
                 // Everything until now is saved.
-                Err(error) if error == Error::stopped() => return Ok(Measured::Stopped { run: run.run() }),
+                Err(error) if error == Error::stopped() => return Ok(Measured::Stopped { run: run.record().id }),
                 tried => tried?,
             },
             Some(Next::Measure { blocks }) => {
-                let head = run.head()?;
+                let subjects = &run.record().subjects;
                 let blocks: Vec<Vec<SubjectIndex>> = blocks
                     .iter()
-                    .map(|builds| builds.iter().filter_map(|build| built(&head.subjects, search, build)).collect())
+                    .map(|builds| builds.iter().filter_map(|build| built(subjects, search, build)).collect())
                     .collect();
                 run.plan(&blocks)?;
             }

@@ -6,6 +6,7 @@
 //! after each of the experiment's lives (`ledger`, `record`) and at its end (`ending`). A seed is also a lens run ([`simulate_lens`]), whose executions are
 //! counted on several threads; what is counted follows from the seed. The product does not use this crate.
 
+pub mod calm;
 mod clock;
 mod death;
 mod ending;

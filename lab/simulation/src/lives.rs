@@ -8,7 +8,7 @@ use crate::refusal::{self, REFUSED};
 use crate::target::SimulatedMachines;
 use crate::world::{Troubles, World};
 use crate::{ending, files, record};
-use faultline_experiment::{Conclusion, Error, ErrorKind, Lab, Measured, Places, ResumeRequest, resume, stored};
+use faultline_experiment::{Conclusion, Error, ErrorKind, Lab, Measured, ResumeRequest, resume, stored};
 use faultline_model::outcome::Outcome;
 use faultline_model::record::{RunId, RunRecord};
 use rand::Rng;
@@ -141,7 +141,7 @@ impl Lives {
 
     /// What the product does in one life; `None` if it was killed. The product's own panics are passed on.
     fn live(&self, troubles: Troubles) -> Option<Result<Measured, Error>> {
-        let (world, places) = (&self.world, self.places());
+        let (world, places) = (&self.world, self.world.places());
         let stop = world.begin_life(troubles);
         let mut observer = Watcher(world.clone());
         let is_named = world.draw(|random| random.random_bool(0.5));
@@ -187,15 +187,11 @@ impl Lives {
         Err(format!("it failed: {}", error.problem))
     }
 
-    fn places(&self) -> Places {
-        files::places(&self.world.disk.database())
-    }
-
     /// Opens the database as the last life left it, and checks its contents.
     fn look(&mut self) -> Result<(), String> {
         let ledger = self.world.ledger.borrow();
         ledger.first_violation()?;
-        let places = self.places();
+        let places = self.world.places();
         let runs =
             if self.world.disk.database().exists() { stored::runs(&places).map_err(in_words)? } else { Vec::new() };
         let id = match runs.as_slice() {
@@ -219,7 +215,7 @@ impl Lives {
         if conclusion.head != record.head {
             return Err("it is concluded from something else than what is saved".to_owned());
         }
-        let again = stored::conclusion(self.run, &self.places()).map_err(in_words)?;
+        let again = stored::conclusion(self.run, &self.world.places()).map_err(in_words)?;
         let (first, second) = (format!("{:?}", conclusion.what), format!("{:?}", again.what));
         if first != second {
             return Err(format!("concluded was {first}, and from the database comes {second}"));
@@ -230,7 +226,7 @@ impl Lives {
 
     fn incomparable(mut self, problem: &str) -> Result<Account, String> {
         self.finished()?;
-        match stored::conclusion(self.run, &self.places()) {
+        match stored::conclusion(self.run, &self.world.places()) {
             Err(error) if error.problem == problem => Ok(self.account),
             Err(error) => Err(format!("'{problem}' was said, and from the database comes '{}'", error.problem)),
             Ok(_) => Err(format!("'{problem}' was said, and from the database comes a comparison")),

@@ -85,6 +85,29 @@ impl Scenario {
         }
     }
 
+    /// A comparison of two equal sides in that many blocks that no look settles, and that nothing befalls.
+    pub(crate) fn calm_comparison(blocks: u32) -> Self {
+        let request = Request {
+            workloads: vec!["spin".to_owned()],
+            cpus: Some(vec![1]),
+            repeats: Some(blocks),
+            warmup_ms: Some(0),
+            window_ms: Some(100),
+            interval_ms: Some(50),
+            ..Request::default()
+        };
+        Scenario {
+            request,
+            machine: Machine::Host,
+            seed: 1,
+            compared: Some(Compared { difference: Difference::None, margin: 0.0, once: false }),
+            fault_share: 0.0,
+            fault_share_b: 0.0,
+            has_database: false,
+            troubled_lives: 0,
+        }
+    }
+
     /// Begins it.
     pub(crate) fn begin(&self, lab: &mut Lab<'_>) -> Result<Measured, Error> {
         let (request, machine) = (self.request.clone(), self.machine.clone());

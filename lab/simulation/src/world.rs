@@ -3,8 +3,10 @@
 use crate::clock::SimulatedClock;
 use crate::death::{Disk, Killed, Moment};
 use crate::fault::Fault;
+use crate::files;
 use crate::ledger::Ledger;
 use crate::scenario::Scenario;
+use faultline_experiment::Places;
 use faultline_model::facts::Facts;
 use faultline_runner::Clock;
 use faultline_targets::StopFlag;
@@ -57,12 +59,18 @@ impl World {
     /// The world of a seed, with its files below `root`. Fails if they cannot be created.
     pub(crate) fn new(seed: u64, root: &Path) -> io::Result<Self> {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let scenario = Scenario::of(seed, &mut random);
+        Self::of(seed, scenario, random, root)
+    }
+
+    /// The world of an experiment, with its files below `root`. Fails if they cannot be created.
+    pub(crate) fn of(seed: u64, scenario: Scenario, random: ChaCha8Rng, root: &Path) -> io::Result<Self> {
         Ok(World {
             seed,
             clock: SimulatedClock::default(),
             disk: Disk::new(root)?,
             ledger: RefCell::default(),
-            scenario: Scenario::of(seed, &mut random),
+            scenario,
             random: RefCell::new(random),
             troubles: Cell::default(),
             moments: Cell::new(0),
@@ -70,6 +78,11 @@ impl World {
             stop: RefCell::default(),
             budget_used: Cell::new(false),
         })
+    }
+
+    /// The places of an experiment. Only the database exists.
+    pub(crate) fn places(&self) -> Places {
+        files::places(&self.disk.database())
     }
 
     /// Draws a random value.

@@ -1,12 +1,10 @@
-//! Finds runs: the newest, by label, by the commit of a subject, by their start.
+//! Finds runs: the newest, by label, by the commit of a subject.
 
 use crate::{Store, StoreError};
 use faultline_model::record::RunId;
 use faultline_model::subject::{Commit, SubjectIndex};
-use faultline_model::time::UnixMillis;
-use rusqlite::{Params, Row, params};
+use rusqlite::{Params, Row};
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 /// A subject of a run that was built from a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,14 +31,6 @@ impl Store {
     /// The runs with exactly that label, the newest first. Fails if the database cannot be read.
     pub fn runs_labelled(&self, label: &str) -> Result<Vec<RunId>, StoreError> {
         self.runs("SELECT id FROM run WHERE label = ?1 ORDER BY id DESC", [label])
-    }
-
-    /// The runs that started within `times`, the newest first. Fails if the database cannot be read.
-    pub fn runs_begun(&self, times: Range<UnixMillis>) -> Result<Vec<RunId>, StoreError> {
-        self.runs(
-            "SELECT run_id FROM session WHERE number = 0 AND started_ms >= ?1 AND started_ms < ?2 ORDER BY run_id DESC",
-            params![times.start.0, times.end.0],
-        )
     }
 
     /// The subjects built from the commit with that name, or from the only commit whose name begins with it, the newest first. Empty if it cannot be

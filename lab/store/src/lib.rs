@@ -22,7 +22,6 @@ pub use conclusions::Kept;
 pub use error::{StoreError, StoreErrorKind};
 pub use find::CommitRun;
 pub use lock::MeasuringLock;
-pub use queries::{CellAttempts, CellValue};
 pub use run_journal::RunJournal;
 pub use write::NewRun;
 

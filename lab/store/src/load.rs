@@ -1,4 +1,4 @@
-//! Loads runs: complete, or without their attempts.
+//! Loads runs: complete, without their attempts, or what was added to one since it was loaded.
 
 use crate::{Store, StoreError};
 use faultline_model::cell::{Case, Cell, TaskMode};
@@ -11,7 +11,7 @@ use faultline_model::record::{Attempt, RunHead, RunId, RunRecord, RunState, Sess
 use faultline_model::subject::{Commit, Subject, SubjectIndex};
 use faultline_model::time::UnixMillis;
 use rusqlite::types::{Type, ValueRef};
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 
@@ -22,15 +22,17 @@ impl Store {
         record.ok_or_else(|| StoreError::no_run(run, &self.path))
     }
 
+    /// Adds to a record what was saved since it was loaded, and reads nothing else: a closed attempt is never altered. Then the record is that of [`Store::load_run`].
+    /// If this fails, the record stays as it was: the run was deleted, or the database cannot be read.
+    pub fn load_further(&self, record: &mut RunRecord) -> Result<(), StoreError> {
+        let further = read_further(&self.connection, record).map_err(self.failed("read a run from"))?;
+        further.map(|further| further.add_to(record)).ok_or_else(|| StoreError::no_run(record.id, &self.path))
+    }
+
     /// The run with that id, without its plan and its attempts. Fails if there is no such run, or if the database cannot be read.
     pub fn load_head(&self, run: RunId) -> Result<RunHead, StoreError> {
         let head = read_head(&self.connection, run).map_err(self.failed("read a run from"))?;
         head.ok_or_else(|| StoreError::no_run(run, &self.path))
-    }
-
-    /// The plan of a run, in its order; empty if there is no such run. Fails if the database cannot be read.
-    pub fn load_plan(&self, run: RunId) -> Result<Vec<PlanItem>, StoreError> {
-        Ok(read_plan(&self.connection, run).map_err(self.failed("read a run from"))?.0)
     }
 }
 
@@ -51,30 +53,86 @@ pub(crate) fn state(finished: bool) -> RunState {
     if finished { RunState::Finished } else { RunState::Open }
 }
 
-/// All rows of a query about one run. Fails if the query or `read` fails.
+/// All rows of a query. Fails if the query or `read` fails.
 pub(crate) fn rows<T>(
     connection: &Connection,
     query: &str,
-    run: RunId,
+    of: impl Params,
     read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
 ) -> rusqlite::Result<Vec<T>> {
-    connection.prepare(query)?.query_map([run.0], read)?.collect()
+    connection.prepare_cached(query)?.query_map(of, read)?.collect()
 }
 
 fn read_run(connection: &Connection, run: RunId) -> rusqlite::Result<Option<RunRecord>> {
     // One snapshot for all queries, because a run may be writing at the same time.
     let snapshot = connection.unchecked_transaction()?;
-    let Some(head) = head_of(&snapshot, run)? else { return Ok(None) };
-    let (plan, skipped) = read_plan(&snapshot, run)?;
-    let attempts = read_attempts(&snapshot, run)?;
-    Ok(Some(RunRecord { head, plan, skipped, attempts }))
+    let Some(head) = empty_head(&snapshot, run)? else { return Ok(None) };
+    let mut record = RunRecord { head, plan: Vec::new(), skipped: Vec::new(), attempts: Vec::new() };
+    Further::of_record(&snapshot, &record)?.add_to(&mut record);
+    Ok(Some(record))
 }
 
 fn read_head(connection: &Connection, run: RunId) -> rusqlite::Result<Option<RunHead>> {
-    head_of(&*connection.unchecked_transaction()?, run)
+    let snapshot = connection.unchecked_transaction()?;
+    let Some(mut head) = empty_head(&snapshot, run)? else { return Ok(None) };
+    head.subjects = read_subjects(&snapshot, run, 0)?;
+    head.sessions = read_sessions(&snapshot, run, 0)?;
+    Ok(Some(head))
 }
 
-fn head_of(snapshot: &Connection, run: RunId) -> rusqlite::Result<Option<RunHead>> {
+/// The further part of a record; `None` if its run was deleted.
+fn read_further(connection: &Connection, record: &RunRecord) -> rusqlite::Result<Option<Further>> {
+    let snapshot = connection.unchecked_transaction()?;
+    let there = "SELECT 1 FROM run WHERE id = ?1 AND kind <> 'deleted'";
+    let is_there = snapshot.prepare_cached(there)?.exists([record.id.0])?;
+    if is_there { Further::of_record(&snapshot, record).map(Some) } else { Ok(None) }
+}
+
+/// What was saved of a run after a record of it was loaded.
+struct Further {
+    state: RunState,
+    subjects: Vec<Subject>,
+    sessions: Vec<Session>,
+    plan: Vec<PlanItem>,
+    /// All items that were left out.
+    skipped: Vec<u32>,
+    /// Number of attempts at the beginning of the record that stay as they are.
+    kept: usize,
+    attempts: Vec<Attempt>,
+}
+
+impl Further {
+    fn of_record(snapshot: &Connection, record: &RunRecord) -> rusqlite::Result<Self> {
+        let run = record.id;
+        let query = "SELECT finished FROM run WHERE id = ?1";
+        let finished = snapshot.prepare_cached(query)?.query_row([run.0], |row| row.get(0))?;
+        let is_open = |attempt: &Attempt| attempt.outcome.is_none();
+        let kept = record.attempts.iter().position(is_open).unwrap_or(record.attempts.len());
+        let after = record.attempts[..kept].last().map_or(0, |attempt| attempt.id.0);
+        Ok(Further {
+            state: state(finished),
+            subjects: read_subjects(snapshot, run, record.subjects.len())?,
+            sessions: read_sessions(snapshot, run, record.sessions.len())?,
+            plan: read_plan(snapshot, run, record.plan.last().map_or(0, |last| last.ordinal + 1))?,
+            skipped: read_skipped(snapshot, run)?,
+            kept,
+            attempts: read_attempts(snapshot, run, after)?,
+        })
+    }
+
+    fn add_to(self, record: &mut RunRecord) {
+        record.head.state = self.state;
+        record.head.subjects.extend(self.subjects);
+        record.head.sessions.extend(self.sessions);
+        record.plan.extend(self.plan);
+        record.skipped = self.skipped;
+        record.attempts.truncate(self.kept);
+        record.attempts.extend(self.attempts);
+    }
+}
+
+/// The head of a run, without its subjects and sessions.
+fn empty_head(snapshot: &Connection, run: RunId) -> rusqlite::Result<Option<RunHead>> {
     let query = "SELECT label, settings, workloads, finished FROM run WHERE id = ?1 AND kind <> 'deleted'";
     let head = snapshot.query_row(query, [run.0], |row| {
         Ok(RunHead {
@@ -87,15 +145,14 @@ fn head_of(snapshot: &Connection, run: RunId) -> rusqlite::Result<Option<RunHead
             sessions: Vec::new(),
         })
     });
-    let Some(mut head) = head.optional()? else { return Ok(None) };
-    head.subjects = read_subjects(snapshot, run)?;
-    head.sessions = read_sessions(snapshot, run)?;
-    Ok(Some(head))
+    head.optional()
 }
 
-fn read_subjects(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<Subject>> {
-    let query = "SELECT name, what, commit_id, repository, setup, machine, build FROM subject WHERE run_id = ?1 ORDER BY number";
-    rows(connection, query, run, |row| {
+/// The subjects from that number on.
+fn read_subjects(connection: &Connection, run: RunId, from: usize) -> rusqlite::Result<Vec<Subject>> {
+    let query = "SELECT name, what, commit_id, repository, setup, machine, build FROM subject
+                 WHERE run_id = ?1 AND number >= ?2 ORDER BY number";
+    rows(connection, query, params![run.0, from as i64], |row| {
         let repository = row.get(3)?;
         let commit = row.get::<_, Option<String>>(2)?.map(|id| Commit { id, repository });
         let build = match row.get_ref(6)? {
@@ -107,27 +164,33 @@ fn read_subjects(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<Su
     })
 }
 
-fn read_sessions(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<Session>> {
-    let query = "SELECT started_ms FROM session WHERE run_id = ?1 ORDER BY number";
+/// The sessions from that number on.
+fn read_sessions(connection: &Connection, run: RunId, from: usize) -> rusqlite::Result<Vec<Session>> {
+    let query = "SELECT started_ms FROM session WHERE run_id = ?1 AND number >= ?2 ORDER BY number";
+    let those = params![run.0, from as i64];
     let mut sessions =
-        rows(connection, query, run, |row| Ok(Session { started: UnixMillis(row.get(0)?), facts: Vec::new() }))?;
-    let query = "SELECT session, facts FROM session_facts WHERE run_id = ?1 ORDER BY session, subject";
-    for (session, facts) in rows(connection, query, run, |row| Ok((row.get::<_, u32>(0)?, from_json(row, 1)?)))? {
-        if let Some(session) = sessions.get_mut(session as usize) {
+        rows(connection, query, those, |row| Ok(Session { started: UnixMillis(row.get(0)?), facts: Vec::new() }))?;
+    let query =
+        "SELECT session, facts FROM session_facts WHERE run_id = ?1 AND session >= ?2 ORDER BY session, subject";
+    for (session, facts) in rows(connection, query, those, |row| Ok((row.get::<_, u32>(0)?, from_json(row, 1)?)))? {
+        if let Some(session) = sessions.get_mut(session as usize - from) {
             session.facts.push(facts);
         }
     }
     Ok(sessions)
 }
 
-fn read_plan(connection: &Connection, run: RunId) -> rusqlite::Result<(Vec<PlanItem>, Vec<u32>)> {
+/// The items from that ordinal on.
+fn read_plan(connection: &Connection, run: RunId, from: u32) -> rusqlite::Result<Vec<PlanItem>> {
     let query =
-        "SELECT ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, subject, seed,
-                skipped
-         FROM item WHERE run_id = ?1 ORDER BY ordinal";
-    let items = rows(connection, query, run, |row| Ok((item(row)?, row.get::<_, bool>(11)?)))?;
-    let skipped = items.iter().filter(|(_, skipped)| *skipped).map(|(item, _)| item.ordinal).collect();
-    Ok((items.into_iter().map(|(item, _)| item).collect(), skipped))
+        "SELECT ordinal, block, workload, variant, mode, tasks, warmup_ms, window_ms, interval_ms, subject, seed
+                 FROM item WHERE run_id = ?1 AND ordinal >= ?2 ORDER BY ordinal";
+    rows(connection, query, params![run.0, from], item)
+}
+
+fn read_skipped(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<u32>> {
+    let query = "SELECT ordinal FROM item INDEXED BY item_skipped WHERE run_id = ?1 AND skipped = 1 ORDER BY ordinal";
+    rows(connection, query, [run.0], |row| row.get(0))
 }
 
 /// An item of the plan, from its columns: ordinal, block, workload, variant, mode, tasks, the three times, subject, seed. Fails if a column has another type.
@@ -146,46 +209,55 @@ pub(crate) fn item(row: &Row<'_>) -> rusqlite::Result<PlanItem> {
     Ok(PlanItem { ordinal: row.get(0)?, block: row.get(1)?, subject: SubjectIndex(row.get(9)?), cell, timing, seed })
 }
 
-fn read_attempts(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<Attempt>> {
-    let query =
-        "SELECT id, ordinal, started_ms, outcome, bytes_per_operation FROM attempt WHERE run_id = ?1 ORDER BY id";
-    let attempts = rows(connection, query, run, |row| {
+/// Some attempts of a run, by id.
+struct Attempts<'a> {
+    connection: &'a Connection,
+    run: RunId,
+    /// Those after this one.
+    after: i64,
+    by_id: BTreeMap<i64, Attempt>,
+}
+
+/// The attempts after that id.
+fn read_attempts(connection: &Connection, run: RunId, after: i64) -> rusqlite::Result<Vec<Attempt>> {
+    let query = "SELECT id, ordinal, started_ms, outcome, bytes_per_operation FROM attempt
+                 WHERE run_id = ?1 AND id > ?2 ORDER BY id";
+    let attempts = rows(connection, query, params![run.0, after], |row| {
         let mut attempt = Attempt::begun(AttemptId(row.get(0)?), row.get(1)?, UnixMillis(row.get(2)?));
         if row.get::<_, Option<String>>(3)?.is_some() {
             attempt.outcome = Some(from_json(row, 3)?);
         }
         attempt.bytes_per_operation = row.get::<_, Option<i64>>(4)?.map(|bytes| bytes as u64);
-        Ok(attempt)
+        Ok((attempt.id.0, attempt))
     })?;
-    let mut by_id: BTreeMap<i64, Attempt> = attempts.into_iter().map(|attempt| (attempt.id.0, attempt)).collect();
-    add_samples(connection, run, &mut by_id)?;
-    add_figures(connection, run, &mut by_id)?;
-    add_readings(connection, run, &mut by_id)?;
-    Ok(by_id.into_values().collect())
+    let mut attempts = Attempts { connection, run, after, by_id: attempts.into_iter().collect() };
+    add_samples(&mut attempts)?;
+    add_figures(&mut attempts)?;
+    add_readings(&mut attempts)?;
+    Ok(attempts.by_id.into_values().collect())
 }
 
 /// Adds rows of a table that belongs to attempts, each to its attempt.
 fn add<T>(
-    connection: &Connection,
-    run: RunId,
-    attempts: &mut BTreeMap<i64, Attempt>,
+    attempts: &mut Attempts<'_>,
     (columns, table, order): (&str, &str, &str),
     read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
     put: impl Fn(&mut Attempt, T),
 ) -> rusqlite::Result<()> {
     let query = format!(
-        "SELECT t.attempt_id, {columns} FROM {table} t JOIN attempt a ON a.id = t.attempt_id
-         WHERE a.run_id = ?1 ORDER BY t.attempt_id, {order}"
+        "SELECT t.attempt_id, {columns} FROM attempt a CROSS JOIN {table} t ON t.attempt_id = a.id
+         WHERE a.run_id = ?1 AND a.id > ?2 ORDER BY t.attempt_id, {order}"
     );
-    for (id, value) in rows(connection, &query, run, |row| Ok((row.get::<_, i64>(0)?, read(row)?)))? {
-        if let Some(attempt) = attempts.get_mut(&id) {
+    let those = params![attempts.run.0, attempts.after];
+    for (id, value) in rows(attempts.connection, &query, those, |row| Ok((row.get::<_, i64>(0)?, read(row)?)))? {
+        if let Some(attempt) = attempts.by_id.get_mut(&id) {
             put(attempt, value);
         }
     }
     Ok(())
 }
 
-fn add_samples(connection: &Connection, run: RunId, attempts: &mut BTreeMap<i64, Attempt>) -> rusqlite::Result<()> {
+fn add_samples(attempts: &mut Attempts<'_>) -> rusqlite::Result<()> {
     let columns = ("t.phase = 'window', t.from_ns, t.to_ns, t.operations", "sample", "t.phase, t.number");
     let read = |row: &Row<'_>| {
         let interval = Interval {
@@ -195,40 +267,39 @@ fn add_samples(connection: &Connection, run: RunId, attempts: &mut BTreeMap<i64,
         };
         Ok((row.get::<_, bool>(1)?, interval))
     };
-    add(connection, run, attempts, columns, read, |attempt, (in_window, interval)| {
-        if in_window { attempt.window.push(interval) } else { attempt.warmup.push(interval) }
-    })
+    add(
+        attempts,
+        columns,
+        read,
+        |attempt, (in_window, interval)| {
+            if in_window { attempt.window.push(interval) } else { attempt.warmup.push(interval) }
+        },
+    )
 }
 
-fn add_figures(connection: &Connection, run: RunId, attempts: &mut BTreeMap<i64, Attempt>) -> rusqlite::Result<()> {
+fn add_figures(attempts: &mut Attempts<'_>) -> rusqlite::Result<()> {
     let pair = |row: &Row<'_>| Ok((row.get::<_, String>(1)?, row.get::<_, String>(2)?));
-    add(connection, run, attempts, ("t.key, t.text", "note", "t.key"), pair, |attempt, (key, text)| {
+    add(attempts, ("t.key, t.text", "note", "t.key"), pair, |attempt, (key, text)| {
         attempt.notes.insert(key, text);
     })?;
     let counter = |row: &Row<'_>| Ok((row.get::<_, String>(1)?, row.get::<_, i64>(2)?));
-    add(connection, run, attempts, ("t.name, t.delta", "counter", "t.name"), counter, |attempt, (name, delta)| {
+    add(attempts, ("t.name, t.delta", "counter", "t.name"), counter, |attempt, (name, delta)| {
         attempt.counters.insert(name, delta);
     })?;
-    add(
-        connection,
-        run,
-        attempts,
-        ("t.name, t.unit, t.direction, t.value", "measure", "t.number"),
-        read_measure,
-        |attempt, measure| attempt.measures.push(measure),
-    )?;
+    let columns = ("t.name, t.unit, t.direction, t.value", "measure", "t.number");
+    add(attempts, columns, read_measure, |attempt, measure| attempt.measures.push(measure))?;
     let columns =
         "t.scope, t.user_ns, t.system_ns, t.minor_faults, t.major_faults, t.voluntary_switches, t.involuntary_switches";
-    add(connection, run, attempts, (columns, "usage", "1"), read_usage, |attempt, usage| attempt.usage = Some(usage))
+    add(attempts, (columns, "usage", "1"), read_usage, |attempt, usage| attempt.usage = Some(usage))
 }
 
 /// Adds what the lens counted. A reading of another version is an error, because half a figure is worse than none.
-fn add_readings(connection: &Connection, run: RunId, attempts: &mut BTreeMap<i64, Attempt>) -> rusqlite::Result<()> {
+fn add_readings(attempts: &mut Attempts<'_>) -> rusqlite::Result<()> {
     let read = |row: &Row<'_>| {
         from_word(row, 1, |format| (format == Reading::FORMAT).then_some(()))?;
         from_json::<Reading>(row, 2)
     };
-    add(connection, run, attempts, ("t.format, t.json", "reading", "1"), read, |attempt, reading| {
+    add(attempts, ("t.format, t.json", "reading", "1"), read, |attempt, reading| {
         attempt.reading = Some(Box::new(reading));
     })
 }

@@ -3,7 +3,7 @@
 use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::direction::Direction;
 use faultline_model::facts::Facts;
-use faultline_model::journal::Journal;
+use faultline_model::journal::{AttemptId, Journal};
 use faultline_model::machine::Machine;
 use faultline_model::outcome::{Outcome, OutcomeCounts};
 use faultline_model::plan::{
@@ -14,9 +14,11 @@ use faultline_model::record::{Attempt, RunId, RunRecord, Session};
 use faultline_model::setup::Setup;
 use faultline_model::subject::{Commit, Subject, SubjectIndex};
 use faultline_model::time::UnixMillis;
-use faultline_store::{CellAttempts, CellValue, NewRun, Store};
+use faultline_store::{NewRun, Store};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::path::Path;
 
 fn settings() -> Settings {
     let timed = TimedSettings {
@@ -127,32 +129,25 @@ fn items() -> impl Strategy<Value = Vec<DrawnItem>> {
     vec(((0u32..3, 0u32..2, 1u32..3), attempts, any::<bool>()), 0..12)
 }
 
-/// What the record holds for a query of cells.
-fn value_of(item: &PlanItem, attempt: &Attempt) -> CellValue {
-    let fits = |number: u128| u64::try_from(number).ok().filter(|&number| number < i64::MAX as u64);
-    CellValue {
-        attempt: attempt.id,
-        block: item.block,
-        started: attempt.started,
-        intervals: attempt.window.len() as u32,
-        window_ns: fits(attempt.window.iter().map(|interval| u128::from(interval.length_ns())).sum()),
-        operations: fits(attempt.window.iter().map(Interval::total).sum()),
-        measure: attempt.measures.first().map(|measure| measure.value),
-    }
+/// The figures of attempts that the database has in columns: id, intervals, length and operations of the window; of those that are closed.
+type Columns = (i64, i64, Option<i64>, Option<i64>);
+
+fn columns_of(record: &RunRecord) -> Vec<Columns> {
+    let fits = |number: u128| i64::try_from(number).ok().filter(|&number| number < i64::MAX);
+    let columns = |attempt: &Attempt| {
+        let length = attempt.window.iter().map(|interval| u128::from(interval.length_ns())).sum();
+        let operations = attempt.window.iter().map(Interval::total).sum();
+        (attempt.id.0, attempt.window.len() as i64, fits(length), fits(operations))
+    };
+    record.attempts.iter().map(columns).collect()
 }
 
-fn values_of(record: &RunRecord, chosen: &CellAttempts) -> Vec<CellValue> {
-    let is_chosen = |item: &&PlanItem| {
-        item.subject == chosen.subject && item.cell == chosen.cell && chosen.blocks.contains(&item.block)
-    };
-    let mut items: Vec<&PlanItem> = record.plan.iter().filter(is_chosen).collect();
-    items.sort_by_key(|item| (item.block, item.ordinal));
-    let values = items.into_iter().filter_map(|item| {
-        let attempt = record.final_attempt(item.ordinal).filter(|attempt| attempt.outcome == Some(Outcome::Done))?;
-        let within = chosen.begun.as_ref().is_none_or(|begun| begun.contains(&attempt.started));
-        within.then(|| value_of(item, attempt))
-    });
-    values.collect()
+fn columns_in(database: &Path) -> Vec<Columns> {
+    let connection = rusqlite::Connection::open(database).unwrap();
+    let query = "SELECT id, intervals, window_ns, window_operations FROM attempt ORDER BY id";
+    let mut statement = connection.prepare(query).unwrap();
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+    statement.query_map([], read).unwrap().collect::<Result<_, _>>().unwrap()
 }
 
 fn counts_of(record: &RunRecord) -> Vec<OutcomeCounts> {
@@ -173,20 +168,19 @@ fn counts_of(record: &RunRecord) -> Vec<OutcomeCounts> {
 }
 
 /// Numbers close to the greatest of 64 bits are kept or not, by rounding: both are right.
-fn is_at_the_edge(value: &CellValue) -> bool {
+fn is_at_the_edge(columns: &Columns) -> bool {
     let edge = 9_100_000_000_000_000_000;
-    [value.window_ns, value.operations].into_iter().flatten().any(|number| number > edge)
+    [columns.2, columns.3].into_iter().flatten().any(|number| number > edge)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn aggregates_are_those_of_the_whole_record(
-        items in items(), subject in 0u32..2, tasks in 1u32..3, blocks in (0u32..3, 0u32..4), begun in proptest::option::of((0i64..100, 0i64..100)),
-    ) {
+    fn aggregates_are_those_of_the_whole_record(items in items()) {
         let directory = tempfile::tempdir().unwrap();
-        let mut store = Store::open_or_create(&directory.path().join("db.sqlite")).unwrap();
+        let database = directory.path().join("db.sqlite");
+        let mut store = Store::open_or_create(&database).unwrap();
         let plan: Vec<_> = items.iter().map(|(item, ..)| *item).collect();
         let run = begin(&mut store, None, &[side("old", None), side("new", None)], 1, &plan);
         for ((_, attempts, is_skipped), ordinal) in items.iter().zip(0..) {
@@ -203,31 +197,173 @@ proptest! {
             .cloned()
             .collect();
         prop_assert_eq!(store.missing_items(run).unwrap(), missing);
-        prop_assert_eq!(store.load_plan(run).unwrap(), record.plan.clone());
         prop_assert_eq!(&store.load_head(run).unwrap(), &record.head);
         prop_assert_eq!(store.outcome_counts(run).unwrap(), counts_of(&record));
-        let starts: Vec<UnixMillis> = record.attempts.iter().map(|attempt| attempt.started).collect();
-        prop_assert_eq!(store.attempt_starts(run).unwrap(), starts);
-        let begun = begun.map(|(from, to)| UnixMillis(from)..UnixMillis(to));
-        let chosen = CellAttempts { subject: SubjectIndex(subject), cell: cell(tasks), blocks: blocks.0..blocks.1, begun };
-        let (values, expected) = (store.cell_values(run, &chosen).unwrap(), values_of(&record, &chosen));
-        prop_assert_eq!(values.len(), expected.len());
-        for (value, expected) in values.iter().zip(&expected) {
-            prop_assert!(value == expected || is_at_the_edge(expected), "{:?} is not {:?}", value, expected);
+        let (columns, expected) = (columns_in(&database), columns_of(&record));
+        prop_assert_eq!(columns.len(), expected.len());
+        for (columns, expected) in columns.iter().zip(&expected) {
+            prop_assert!(columns == expected || is_at_the_edge(expected), "{:?} is not {:?}", columns, expected);
         }
     }
+}
+
+/// What happens to a run.
+#[derive(Debug, Clone)]
+enum Happening {
+    /// An attempt at one of the items that have not ended.
+    Attempt(usize, Drawn),
+    /// An attempt that is not closed.
+    Begin(usize, Drawn),
+    /// The oldest open attempt is closed.
+    Close(Outcome),
+    /// An item is left out.
+    Skip(usize),
+    /// A subject and items are added.
+    Extend(Vec<u32>),
+    /// A session begins; open attempts are closed.
+    Resume,
+    /// The run is finished.
+    Finish,
+    /// A record of it is read further.
+    Read,
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        4 => (any::<usize>(), drawn()).prop_map(|(item, drawn)| Happening::Attempt(item, drawn)),
+        1 => (any::<usize>(), drawn()).prop_map(|(item, drawn)| Happening::Begin(item, drawn)),
+        1 => outcome().prop_map(Happening::Close),
+        1 => any::<usize>().prop_map(Happening::Skip),
+        1 => vec(0u32..4, 0..4).prop_map(Happening::Extend),
+        1 => Just(Happening::Resume),
+        1 => Just(Happening::Finish),
+        4 => Just(Happening::Read),
+    ]
+}
+
+/// A run to which things happen.
+struct Living {
+    store: Store,
+    run: RunId,
+    items: u32,
+    subjects: u32,
+    ended: BTreeSet<u32>,
+    open: Vec<(AttemptId, u32)>,
+}
+
+impl Living {
+    /// One of the items that have not ended and have no open attempt.
+    fn open_item(&self, choice: usize) -> Option<u32> {
+        let is_open = |item: &u32| !self.ended.contains(item) && self.open.iter().all(|(_, open)| open != item);
+        let open: Vec<u32> = (0..self.items).filter(is_open).collect();
+        (!open.is_empty()).then(|| open[choice % open.len()])
+    }
+
+    fn close(&mut self, (id, item): (AttemptId, u32), outcome: &Outcome) {
+        self.store.journal(self.run).end_attempt(id, outcome, UnixMillis(9)).unwrap();
+        if outcome.is_final() {
+            self.ended.insert(item);
+        }
+    }
+
+    fn live(&mut self, happening: &Happening) {
+        let run = self.run;
+        match happening {
+            Happening::Attempt(choice, drawn) => {
+                let Some(item) = self.open_item(*choice) else { return };
+                save(&mut self.store, run, item, drawn);
+                if drawn.outcome.as_ref().is_some_and(Outcome::is_final) {
+                    self.ended.insert(item);
+                }
+            }
+            Happening::Begin(choice, drawn) => {
+                let Some(item) = self.open_item(*choice) else { return };
+                let mut journal = self.store.journal(run);
+                let id = journal.begin_attempt(item, UnixMillis(drawn.started)).unwrap();
+                for interval in &drawn.window {
+                    journal.record(id, &Event::Window(interval.clone())).unwrap();
+                }
+                self.open.push((id, item));
+            }
+            Happening::Close(outcome) => {
+                if !self.open.is_empty() {
+                    let oldest = self.open.remove(0);
+                    self.close(oldest, outcome);
+                }
+            }
+            Happening::Skip(choice) => {
+                if self.items > 0 {
+                    self.store.skip_items(run, &[(*choice % self.items as usize) as u32]).unwrap();
+                }
+            }
+            Happening::Extend(blocks) => {
+                let of_block = |(ordinal, block): (u32, &u32)| PlanItem {
+                    ordinal,
+                    block: *block,
+                    subject: SubjectIndex(self.subjects),
+                    cell: cell(1),
+                    timing: None,
+                    seed: None,
+                };
+                let items: Vec<PlanItem> = (self.items..).zip(blocks).map(of_block).collect();
+                self.store.extend_run(run, &[side("further", Some("1f3a9c2d7e"))], &items).unwrap();
+                (self.items, self.subjects) = (self.items + blocks.len() as u32, self.subjects + 1);
+            }
+            Happening::Resume => {
+                let session = Session { started: UnixMillis(50), facts: vec![Facts::default(); 2] };
+                self.store.resume_run(run, &session).unwrap();
+                self.open.clear();
+            }
+            Happening::Finish => self.store.finish_run(run).unwrap(),
+            Happening::Read => {}
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_record_that_is_read_further_is_the_whole_one(happenings in vec(happening(), 0..40)) {
+        let directory = tempfile::tempdir().unwrap();
+        let mut store = Store::open_or_create(&directory.path().join("db.sqlite")).unwrap();
+        let another = begin(&mut store, None, &[side("another", None)], 1, &[(0, 0, 1)]);
+        let run = begin(&mut store, None, &[side("old", None), side("new", None)], 1, &[(0, 0, 1), (0, 1, 1)]);
+        let (mut record, mut early) = (store.load_run(run).unwrap(), store.load_run(run).unwrap());
+        let mut living = Living { store, run, items: 2, subjects: 2, ended: BTreeSet::new(), open: Vec::new() };
+        for happening in &happenings {
+            living.live(happening);
+            let drawn = Drawn { started: 1, window: Vec::new(), measure: None, outcome: Some(Outcome::Interrupted) };
+            save(&mut living.store, another, 0, &drawn);
+            if matches!(happening, Happening::Read) {
+                living.store.load_further(&mut record).unwrap();
+                prop_assert_eq!(&record, &living.store.load_run(run).unwrap());
+            }
+        }
+        living.store.load_further(&mut early).unwrap();
+        prop_assert_eq!(&early, &living.store.load_run(run).unwrap());
+    }
+}
+
+#[test]
+fn a_run_that_was_deleted_meanwhile_is_not_read_further() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(&directory.path().join("db.sqlite")).unwrap();
+    let run = begin(&mut store, None, &[side("one", None)], 1, &[(0, 0, 1)]);
+    let mut record = store.load_run(run).unwrap();
+    store.delete_runs(&[run]).unwrap();
+    assert_eq!(store.load_further(&mut record).unwrap_err().problem, store.load_run(run).unwrap_err().problem);
 }
 
 #[test]
 fn counts_that_64_bits_do_not_hold_are_no_number_and_no_error() {
     let directory = tempfile::tempdir().unwrap();
-    let mut store = Store::open_or_create(&directory.path().join("db.sqlite")).unwrap();
+    let database = directory.path().join("db.sqlite");
+    let mut store = Store::open_or_create(&database).unwrap();
     let run = begin(&mut store, None, &[side("one", None)], 1, &[(0, 0, 1)]);
     let window = vec![Interval { from_ns: 0, to_ns: i64::MAX as u64, operations: vec![i64::MAX as u64; 3] }; 2];
     save(&mut store, run, 0, &Drawn { started: 1, window, measure: None, outcome: Some(Outcome::Done) });
-    let chosen = CellAttempts { subject: SubjectIndex::A, cell: cell(1), blocks: 0..1, begun: None };
-    let values = store.cell_values(run, &chosen).unwrap();
-    assert_eq!((values[0].intervals, values[0].window_ns, values[0].operations), (2, None, None));
+    assert_eq!(columns_in(&database), [(1, 2, None, None)]);
 }
 
 #[test]
@@ -242,15 +378,11 @@ fn an_attempt_that_was_cut_short_has_its_aggregates_once_the_run_goes_on() {
     assert_eq!(store.outcome_counts(run).unwrap(), [OutcomeCounts::default()]);
     store.resume_run(run, &Session { started: UnixMillis(9), facts: vec![Facts::default()] }).unwrap();
     assert_eq!(store.outcome_counts(run).unwrap(), [OutcomeCounts { interrupted: 1, ..OutcomeCounts::default() }]);
-    let query = "SELECT intervals, window_ns, window_operations FROM attempt";
-    let kept = rusqlite::Connection::open(&path)
-        .unwrap()
-        .query_row(query, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)));
-    assert_eq!(kept.unwrap(), (1, 4, 7));
+    assert_eq!(columns_in(&path), [(1, 1, Some(4), Some(7))]);
 }
 
 #[test]
-fn runs_are_found_by_label_time_and_commit() {
+fn runs_are_found_by_label_and_commit() {
     let directory = tempfile::tempdir().unwrap();
     let mut store = Store::open_or_create(&directory.path().join("db.sqlite")).unwrap();
     let mut run = |label, commits: &[Option<&str>], at| {
@@ -265,7 +397,6 @@ fn runs_are_found_by_label_time_and_commit() {
     assert_eq!(store.runs_labelled("nightly").unwrap(), [three, one]);
     assert_eq!(store.runs_labelled("night").unwrap(), []);
     assert_eq!(store.runs_labelled("2026112").unwrap(), []);
-    assert_eq!(store.runs_begun(UnixMillis(20)..UnixMillis(40)).unwrap(), [three, two]);
     assert_eq!((store.newest_run().unwrap(), store.newest_open_run().unwrap()), (Some(four), Some(four)));
 
     let found = |name: &str| {

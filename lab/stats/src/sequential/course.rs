@@ -2,9 +2,9 @@
 
 use super::concluded::concluded;
 use crate::comparison::Settings;
+use crate::progress::{Standing, standings};
 use faultline_model::comparison::Ended;
-use faultline_model::outcome::OutcomeCounts;
-use faultline_model::record::{RunRecord, Session};
+use faultline_model::record::RunRecord;
 use faultline_model::time::UnixMillis;
 
 /// Whether each workload has its answer. A workload that cannot be compared does not end the comparison, because the next blocks may provide what is missing.
@@ -13,19 +13,22 @@ pub fn is_settled(record: &RunRecord) -> bool {
     compared.is_ok_and(|compared| compared.sequential.is_some_and(|sequential| sequential.ended == Ended::Settled))
 }
 
-/// Whether every attempt of a side failed, so that more attempts would add nothing. `by_side`: how its attempts ended.
-pub fn is_hopeless(by_side: &[OutcomeCounts]) -> bool {
-    by_side.iter().any(|ended| ended.done == 0)
+/// Whether no attempt of a side has succeeded, so that more attempts would add nothing.
+pub fn is_hopeless(record: &RunRecord) -> bool {
+    let mut has_succeeded = vec![false; record.subjects.len()];
+    for (item, standing) in standings(record) {
+        has_succeeded[item.subject.at()] |= matches!(standing, Standing::Done(_));
+    }
+    has_succeeded.contains(&false)
 }
 
 /// Milliseconds from the start of each session to its last attempt, in total. The duration of that last attempt is not known, and not included.
-/// `attempts`: when each began.
-pub fn spent_ms(sessions: &[Session], attempts: &[UnixMillis]) -> u64 {
-    let starts = sessions.iter().map(|session| session.started);
+pub fn spent_ms(record: &RunRecord) -> u64 {
+    let starts = record.sessions.iter().map(|session| session.started);
     let ends = starts.clone().skip(1).map(Some).chain([None]);
     let session_ms = |(start, end): (UnixMillis, Option<UnixMillis>)| {
         let within = |at: &UnixMillis| *at >= start && end.is_none_or(|end| *at < end);
-        let last = attempts.iter().copied().filter(within).max();
+        let last = record.attempts.iter().map(|attempt| attempt.started).filter(within).max();
         last.map_or(0, |last| last.0.abs_diff(start.0))
     };
     starts.zip(ends).map(session_ms).sum()
@@ -34,21 +37,42 @@ pub fn spent_ms(sessions: &[Session], attempts: &[UnixMillis]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::example;
+    use faultline_model::outcome::Outcome;
+    use faultline_model::record::Session;
+    use faultline_model::subject::SubjectIndex;
+
+    /// Two sides in three blocks.
+    fn record() -> RunRecord {
+        example::Run::new(&["load"]).tasks(&[1]).repeats(3).against(|_, _| 1_000).record()
+    }
 
     #[test]
-    fn a_side_that_never_ended_well_is_hopeless_and_one_success_is_enough() {
-        let ended = |done, failed| OutcomeCounts { done, failed, ..OutcomeCounts::default() };
-        assert!(!is_hopeless(&[ended(3, 0), ended(3, 0)]));
-        assert!(is_hopeless(&[ended(3, 0), ended(0, 3)]));
-        assert!(is_hopeless(&[ended(0, 0), ended(3, 0)]));
-        assert!(!is_hopeless(&[ended(3, 0), ended(1, 2)]));
+    fn a_side_without_any_success_is_hopeless_and_one_success_is_enough() {
+        let mut record = record();
+        assert!(!is_hopeless(&record));
+        let second: Vec<usize> = (0..record.attempts.len())
+            .filter(|&index| record.plan[record.attempts[index].ordinal as usize].subject == SubjectIndex::B)
+            .collect();
+        let [last, others @ ..] = second.as_slice() else { panic!() };
+        others.iter().for_each(|&index| record.attempts[index].outcome = Some(Outcome::TimedOut { limit_ms: 1 }));
+        assert!(!is_hopeless(&record));
+        record.attempts[*last].outcome = Some(Outcome::TimedOut { limit_ms: 1 });
+        assert!(is_hopeless(&record));
+        record.attempts.clear();
+        assert!(is_hopeless(&record));
     }
 
     #[test]
     fn the_time_between_sessions_is_not_counted() {
-        let sessions = [1_000, 100_000, 200_000].map(|at| Session { started: UnixMillis(at), facts: Vec::new() });
-        let attempts = [1_500, 3_000, 100_200, 100_900, 101_000, 102_500].map(UnixMillis);
-        assert_eq!(spent_ms(&sessions, &attempts), 2_000 + 2_500);
-        assert_eq!(spent_ms(&sessions, &[]), 0);
+        let mut record = record();
+        let began = [1_500, 3_000, 100_200, 100_900, 101_000, 102_500];
+        record.head.sessions =
+            [1_000, 100_000, 200_000].map(|at| Session { started: UnixMillis(at), facts: Vec::new() }).into();
+        record.attempts.iter_mut().zip(began).for_each(|(attempt, at)| attempt.started = UnixMillis(at));
+        assert_eq!(record.attempts.len(), began.len());
+        assert_eq!(spent_ms(&record), 2_000 + 2_500);
+        record.attempts.clear();
+        assert_eq!(spent_ms(&record), 0);
     }
 }
