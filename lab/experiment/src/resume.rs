@@ -28,7 +28,12 @@ pub struct ResumeRequest {
 
 /// The run that a request means. Fails if there is none, or if the database cannot be read.
 pub fn run_to_resume(request: &ResumeRequest, places: &Places) -> Result<RunHead, Error> {
-    let store = database::existing(places)?;
+    meant(request, &database::existing(places)?)
+}
+
+fn meant(request: &ResumeRequest, store: &Store) -> Result<RunHead, Error> {
+    let every_run_is_finished =
+        || Error::failed("every run is finished", "`faultline run` begins another; `faultline list` shows them");
     let run = match request.run {
         Some(run) => run,
         None => store.newest_open_run()?.ok_or_else(every_run_is_finished)?,
@@ -36,20 +41,13 @@ pub fn run_to_resume(request: &ResumeRequest, places: &Places) -> Result<RunHead
     Ok(store.load_head(run)?)
 }
 
-fn every_run_is_finished() -> Error {
-    Error::failed("every run is finished", "`faultline run` begins another; `faultline list` shows them")
-}
-
 /// Resumes a run and concludes it. A finished run is only concluded. Fails if there is no such run, if its machine, workloads or settings are not
 /// available, or if the database cannot be written.
 pub fn resume(request: &ResumeRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let mut database = MeasuringStore::open_existing(lab.places)?;
     let store = &mut database.store;
-    let run = match request.run {
-        Some(run) => run,
-        None => store.newest_open_run()?.ok_or_else(every_run_is_finished)?,
-    };
-    let head = store.load_head(run)?;
+    let head = meant(request, store)?;
+    let run = head.id;
     if head.state == RunState::Finished {
         lab.observer.notice(&Notice::FinishedAlready { run });
         return Ok(Measured::Concluded(Box::new(Conclusion::of(store, run)?)));

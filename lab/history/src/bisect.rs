@@ -1,6 +1,8 @@
 //! `bisect`: which commits between two changed the time of a program, or what the lens counts of it? Builds and measures what `stats::drill` asks for, until it asks for nothing more.
 
 use crate::build::Build;
+use crate::commits::Commits;
+use crate::tools_again;
 use crate::workshop::{Workshop, absolute};
 use faultline_experiment::lens::{BuildsRequest, USUAL_SEED, settings_of_builds};
 use faultline_experiment::{Error, Gone, GrowingRequest, GrowingRun, Lab, Measured, Notice};
@@ -11,7 +13,7 @@ use faultline_model::plan::{
     Count, CountedSettings, LineMeasure, LineSearch, PinPolicy, TimedSettings, WhenInconclusive,
 };
 use faultline_model::recipe::Recipe;
-use faultline_model::record::RunId;
+use faultline_model::record::{RunHead, RunId};
 use faultline_model::setup::Setup;
 use faultline_model::subject::{BuildResult, Commit, Subject, SubjectIndex};
 use faultline_stats::drill::next_of_record;
@@ -105,7 +107,12 @@ impl MeasureRequest {
 /// not build or run is no failure.
 pub fn bisect(request: &BisectRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let workshop = Workshop::open(&request.repository, request.work.as_deref(), lab)?;
-    let line = workshop.repository.line(&request.old, &request.new, lab)?;
+    search(request, &workshop, lab)
+}
+
+/// The same, with commits from anywhere.
+pub fn search(request: &BisectRequest, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+    let line = commits.line(&request.old, &request.new, lab)?;
     let growing = GrowingRequest {
         search: LineSearch {
             measure: request.measure.settings(lab)?,
@@ -114,6 +121,7 @@ pub fn bisect(request: &BisectRequest, lab: &mut Lab<'_>) -> Result<Measured, Er
             work: request.work.as_deref().map(absolute).transpose()?,
             line,
             recipe: request.recipe.clone(),
+            tools: Some(commits.tools(&request.recipe, lab)?),
             command: request.command.clone(),
             gate: request.gate,
         },
@@ -123,30 +131,49 @@ pub fn bisect(request: &BisectRequest, lab: &mut Lab<'_>) -> Result<Measured, Er
         label: request.label.clone(),
     };
     let run = GrowingRun::begin(&growing, lab)?;
-    follow(run, &growing.search, &workshop, lab)
+    follow(run, &growing.search, commits, lab)
 }
 
-/// Continues a search that was stopped or killed. `limit_ms`: time limit of each execution instead of the run's own. Fails like [`bisect`], or if the commits
-/// are not there any more.
-pub fn resume(run: RunId, limit_ms: Option<u64>, lab: &mut Lab<'_>) -> Result<Measured, Error> {
-    let run = GrowingRun::resume(run, limit_ms, lab)?;
-    let record = run.record();
-    let search = record.settings.drill().cloned().ok_or_else(|| {
-        Error::usage(format!("run {} searches no line of commits", record.id), "`faultline list` shows the runs")
-    })?;
+/// Continues a search that was stopped or killed. `limit_ms`: time limit of each execution instead of the run's own. Fails like [`bisect`], if the commits
+/// are not there any more, or if another commit is to be built and the tools are others.
+pub fn resume(head: &RunHead, limit_ms: Option<u64>, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+    let search = search_of(head)?;
     let workshop = Workshop::open(Path::new(&search.repository), search.work.as_deref().map(Path::new), lab)?;
-    follow(run, &search, &workshop, lab)
+    go_on(head.id, limit_ms, &workshop, lab)
+}
+
+/// The same, with commits from anywhere.
+pub fn go_on(
+    run: RunId,
+    limit_ms: Option<u64>,
+    commits: &dyn Commits,
+    lab: &mut Lab<'_>,
+) -> Result<Measured, Error> {
+    let run = GrowingRun::resume(run, limit_ms, lab)?;
+    let search = search_of(run.record())?.clone();
+    follow(run, &search, commits, lab)
+}
+
+fn search_of(head: &RunHead) -> Result<&LineSearch, Error> {
+    head.settings.drill().ok_or_else(|| {
+        Error::usage(format!("run {} searches no line of commits", head.id), "`faultline list` shows the runs")
+    })
 }
 
 /// Does what is asked for next, until nothing is.
-fn follow(mut run: GrowingRun, search: &LineSearch, workshop: &Workshop, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+fn follow(
+    mut run: GrowingRun,
+    search: &LineSearch,
+    commits: &dyn Commits,
+    lab: &mut Lab<'_>,
+) -> Result<Measured, Error> {
     loop {
         if run.measure(lab)? == Gone::Stopped || lab.stop.is_set() {
             return Ok(Measured::Stopped { run: run.record().id });
         }
         match next_of_record(run.record()) {
             None | Some(Next::Nothing) => return run.finish(),
-            Some(Next::Try { position, .. }) => match try_commit(&mut run, search, position, workshop, lab) {
+            Some(Next::Try { position, .. }) => match try_commit(&mut run, search, position, commits, lab) {
                 // Everything until now is saved.
                 Err(error) if error == Error::stopped() => return Ok(Measured::Stopped { run: run.record().id }),
                 tried => tried?,
@@ -163,17 +190,19 @@ fn follow(mut run: GrowingRun, search: &LineSearch, workshop: &Workshop, lab: &m
     }
 }
 
-/// Builds a commit, and plans one execution of it, which shows whether it runs.
+/// Builds a commit, and plans one execution of it, which shows whether it runs. Fails if the tools are not those with which the search began.
 fn try_commit(
     run: &mut GrowingRun,
     search: &LineSearch,
     position: u32,
-    workshop: &Workshop,
+    commits: &dyn Commits,
     lab: &mut Lab<'_>,
 ) -> Result<(), Error> {
     let commit = &search.line.commits[position as usize];
     lab.observer.notice(&Notice::BuildingCommit { commit: commit.id.clone(), position, last: search.line.last() });
-    let build = workshop.builds.build(commit, &search.recipe, &workshop.repository, &workshop.checkout, lab)?;
+    let tools = commits.tools(&search.recipe, lab)?;
+    tools_again::check(search.tools.as_ref(), &tools, run.record().id)?;
+    let build = commits.build(commit, &search.recipe, &tools, lab)?;
     let subject = subject(commit, search, build, run)?;
     let is_built = subject.build == Some(BuildResult::Built);
     let index = run.add_subject(&subject)?;

@@ -3,10 +3,10 @@
 use crate::commands::runner;
 use crate::repository::{Checkout, Repository};
 use crate::room;
-use crate::surroundings::{Surroundings, Words};
+use crate::surroundings::{self, Words};
 use faultline_experiment::{Error, Lab};
 use faultline_model::commit::CommitInfo;
-use faultline_model::recipe::Recipe;
+use faultline_model::recipe::{BuildTools, Recipe};
 use faultline_targets::Ending;
 use faultline_targets::host::command::{Errors, HostCommand};
 use faultline_targets::host::outer_make;
@@ -63,29 +63,33 @@ impl Builds {
         self.directory.join("log")
     }
 
-    /// Builds a commit, unless a build of the same tree by the same recipe and tools is kept. Fails on a stop, on a full disk, or if files cannot be written; a
-    /// command that fails is no error.
-    pub fn build(
+    /// What builds of a recipe depend on now, besides the files of their commits. Fails on a stop.
+    pub(crate) fn tools(&self, recipe: &Recipe, lab: &Lab<'_>) -> Result<BuildTools, Error> {
+        surroundings::tools(recipe, &self.directory, lab)
+    }
+
+    /// Builds a commit, unless a build of the same tree by the same recipe and tools is kept. `tools`: those of the recipe now. Fails on a stop, on a full disk,
+    /// or if files cannot be written; a command that fails is no error.
+    pub(crate) fn build(
         &self,
         commit: &CommitInfo,
-        recipe: &Recipe,
+        (recipe, tools): (&Recipe, &BuildTools),
         repository: &Repository,
         checkout: &Checkout,
         lab: &Lab<'_>,
     ) -> Result<Build, Error> {
-        let surroundings = Surroundings::of(recipe, &self.directory, lab)?;
-        let directory = self.directory.join(name(commit, recipe, &surroundings));
+        let directory = self.directory.join(name(commit, recipe, tools));
         if directory.is_dir() {
             return Ok(Build::Built { directory, is_old: true });
         }
         if recipe.is_clean {
             checkout.clear()?;
         }
-        checkout.begin_build(&surroundings.digest)?;
+        checkout.begin_build(&tools.digest)?;
         checkout.switch(repository, commit, lab)?;
         let failed = run(commit, recipe, checkout, &self.log(), lab)?;
         if !failed.as_ref().is_some_and(|failed| failed.was_cut) {
-            checkout.end_build(&surroundings.digest)?;
+            checkout.end_build(&tools.digest)?;
         }
         match failed {
             Some(Failed { how, output, .. }) => Ok(Build::Failed { how, output }),
@@ -115,10 +119,10 @@ impl Builds {
 }
 
 /// The name of a build: the same for the same files, recipe and tools. The time limit does not belong to it.
-fn name(commit: &CommitInfo, recipe: &Recipe, surroundings: &Surroundings) -> String {
+fn name(commit: &CommitInfo, recipe: &Recipe, tools: &BuildTools) -> String {
     let mut words = Words::default();
     words.add(commit.tree.as_bytes());
-    words.add(surroundings.digest.as_bytes());
+    words.add(tools.digest.as_bytes());
     for path in &recipe.kept {
         words.add(b"kept");
         words.add(path.as_bytes());

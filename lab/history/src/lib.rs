@@ -5,12 +5,15 @@
 pub mod bisect;
 pub mod build;
 mod commands;
+mod commits;
 pub mod repository;
 mod resume;
 mod room;
 mod surroundings;
+mod tools_again;
 pub mod try_patches;
 mod workshop;
 
+pub use commits::Commits;
 pub use resume::resume;
 pub use workshop::Workshop;

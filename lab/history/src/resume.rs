@@ -8,7 +8,7 @@ use faultline_model::record::RunState;
 pub fn resume(request: &ResumeRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let head = run_to_resume(request, lab.places)?;
     if head.state == RunState::Open && head.settings.drill().is_some() {
-        return bisect::resume(head.id, request.limit_ms, lab);
+        return bisect::resume(&head, request.limit_ms, lab);
     }
     faultline_experiment::resume(&ResumeRequest { run: Some(head.id), ..*request }, lab)
 }

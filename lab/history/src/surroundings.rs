@@ -6,10 +6,11 @@
 
 use crate::commands::runner;
 use faultline_experiment::{Error, Lab};
-use faultline_model::recipe::Recipe;
+use faultline_model::recipe::{BuildTools, Recipe};
 use faultline_targets::host::command::{Errors, HostCommand};
 use faultline_targets::{Ending, search_path};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
@@ -42,28 +43,26 @@ const OPTION_VARIABLES: [&str; 8] =
 /// Longer than any tool takes to print its version on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// What a build depends on besides the files of its commit.
-#[derive(Debug)]
-pub(crate) struct Surroundings {
-    /// A digest of all of it.
-    pub(crate) digest: String,
-}
-
-impl Surroundings {
-    /// Those of a recipe now. `directory`: where tools are asked for their versions; no file there may choose a toolchain. Fails on a stop.
-    pub(crate) fn of(recipe: &Recipe, directory: &Path, lab: &Lab<'_>) -> Result<Self, Error> {
-        let mut words = Words::default();
-        recipe.command.iter().for_each(|text| words.add(text.as_bytes()));
-        for (name, value) in &recipe.environment {
-            [b"environment", name.as_bytes(), value.as_bytes()].into_iter().for_each(|text| words.add(text));
-        }
-        // Without a command no tool runs.
-        if let Some(program) = recipe.command.first() {
-            add_file(&mut words, program);
-            add_tools(&mut words, recipe, directory, lab)?;
-        }
-        Ok(Surroundings { digest: words.digest() })
+/// What builds of a recipe depend on now. `directory`: where tools are asked for their versions; no file there may choose a toolchain. Fails on a stop.
+pub(crate) fn tools(recipe: &Recipe, directory: &Path, lab: &Lab<'_>) -> Result<BuildTools, Error> {
+    let (mut words, mut versions) = (Words::default(), BTreeMap::new());
+    recipe.command.iter().for_each(|text| words.add(text.as_bytes()));
+    for (name, value) in &recipe.environment {
+        [b"environment", name.as_bytes(), value.as_bytes()].into_iter().for_each(|text| words.add(text));
     }
+    // Without a command no tool runs.
+    if let Some(program) = recipe.command.first() {
+        add_file(&mut words, program);
+        add_variables(&mut words);
+        for asked in questions(recipe) {
+            let Some(printed) = version(&asked, recipe, directory, lab)? else { continue };
+            asked.iter().for_each(|word| words.add(word.as_bytes()));
+            printed.iter().for_each(|line| words.add(line));
+            let first = printed.first().map_or_else(String::new, |line| String::from_utf8_lossy(line).into_owned());
+            versions.insert(asked.join(" "), first);
+        }
+    }
+    Ok(BuildTools { digest: words.digest(), versions })
 }
 
 /// A digest of words. Other words, or the same divided in another way, have another digest.
@@ -97,35 +96,34 @@ fn add_file(words: &mut Words, program: &str) {
     }
 }
 
-/// Variables and versions.
-fn add_tools(words: &mut Words, recipe: &Recipe, directory: &Path, lab: &Lab<'_>) -> Result<(), Error> {
+/// Variables that choose tools or their options.
+fn add_variables(words: &mut Words) {
     for name in OPTION_VARIABLES.iter().chain(&TOOL_VARIABLES) {
         if let Some(value) = std::env::var_os(name) {
             words.add(name.as_bytes());
             words.add(value.as_bytes());
         }
     }
-    for (tool, argument) in TOOLS {
-        add_version(words, &[tool.to_owned(), argument.to_owned()], recipe, directory, lab)?;
-    }
-    for name in TOOL_VARIABLES {
-        let own = recipe.environment.iter().rev().find(|(set, _)| set == name).map(|(_, value)| value.clone());
-        if let Some(value) = own.or_else(|| std::env::var(name).ok()) {
-            let asked: Vec<String> = value.split_whitespace().chain(["--version"]).map(str::to_owned).collect();
-            add_version(words, &asked, recipe, directory, lab)?;
-        }
-    }
-    Ok(())
 }
 
-/// What a tool prints as its version. A tool that does not exist or fails adds nothing. Fails on a stop.
-fn add_version(
-    words: &mut Words,
+/// The commands that print versions: of the usual tools, and of those that variables name.
+fn questions(recipe: &Recipe) -> Vec<Vec<String>> {
+    let usual = TOOLS.iter().map(|&(tool, argument)| vec![tool.to_owned(), argument.to_owned()]);
+    let named = TOOL_VARIABLES.iter().filter_map(|&name| {
+        let own = recipe.environment.iter().rev().find(|(set, _)| set == name).map(|(_, value)| value.clone());
+        let value = own.or_else(|| std::env::var(name).ok())?;
+        Some(value.split_whitespace().chain(["--version"]).map(str::to_owned).collect())
+    });
+    usual.chain(named).collect()
+}
+
+/// The lines that a tool prints as its version; `None` if it does not exist or fails. Fails on a stop.
+fn version(
     asked: &[String],
     recipe: &Recipe,
     directory: &Path,
     lab: &Lab<'_>,
-) -> Result<(), Error> {
+) -> Result<Option<Vec<Vec<u8>>>, Error> {
     let argv: Vec<OsString> = asked.iter().map(OsString::from).collect();
     let environment = &recipe.environment;
     let command = HostCommand { argv: &argv, directory, environment, limit: LIMIT, errors: Errors::Apart };
@@ -135,12 +133,8 @@ fn add_version(
         ControlFlow::Continue(())
     };
     match runner(lab)?.run(&command, &mut sink, lab.stop) {
-        Ending::Stopped => return Err(Error::stopped()),
-        Ending::Exited { status: 0, .. } => {
-            asked.iter().for_each(|word| words.add(word.as_bytes()));
-            printed.iter().for_each(|line| words.add(line));
-        }
-        _ => {}
+        Ending::Stopped => Err(Error::stopped()),
+        Ending::Exited { status: 0, .. } => Ok(Some(printed)),
+        _ => Ok(None),
     }
-    Ok(())
 }

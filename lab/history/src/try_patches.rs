@@ -1,6 +1,7 @@
 //! `try`: does a program become faster or slower by patches? Builds a commit with and without them, and compares both builds by a live comparison.
 
 use crate::build::Build;
+use crate::commits::Commits;
 use crate::repository::Patch;
 use crate::workshop::{Workshop, absolute};
 use faultline_experiment::{Error, Lab, LiveComparisonRequest, Measured, Notice, compare};
@@ -94,7 +95,8 @@ fn built(
     lab: &mut Lab<'_>,
 ) -> Result<PathBuf, Error> {
     lab.observer.notice(&Notice::BuildingSide { side: name.to_owned() });
-    match workshop.builds.build(commit, &request.recipe, &workshop.repository, &workshop.checkout, lab)? {
+    let tools = workshop.tools(&request.recipe, lab)?;
+    match workshop.build(commit, &request.recipe, &tools, lab)? {
         Build::Built { directory, .. } => Ok(directory),
         Build::Failed { how, output } => {
             let cited = if output.is_empty() { String::new() } else { format!(": {output}") };

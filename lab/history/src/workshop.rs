@@ -1,8 +1,11 @@
 //! Our directory for one repository: a bare repository, a checkout, and builds. One command at a time uses it.
 
-use crate::build::Builds;
+use crate::build::{Build, Builds};
+use crate::commits::Commits;
 use crate::repository::{Checkout, Repository, Theirs};
 use faultline_experiment::{Error, Lab};
+use faultline_model::commit::{CommitInfo, CommitLine};
+use faultline_model::recipe::{BuildTools, Recipe};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -60,6 +63,26 @@ impl Workshop {
             builds: Builds::below(&ours)?,
             _lock: lock,
         })
+    }
+}
+
+impl Commits for Workshop {
+    fn line(&self, old: &str, new: &str, lab: &Lab<'_>) -> Result<CommitLine, Error> {
+        self.repository.line(old, new, lab)
+    }
+
+    fn tools(&self, recipe: &Recipe, lab: &Lab<'_>) -> Result<BuildTools, Error> {
+        self.builds.tools(recipe, lab)
+    }
+
+    fn build(
+        &self,
+        commit: &CommitInfo,
+        recipe: &Recipe,
+        tools: &BuildTools,
+        lab: &Lab<'_>,
+    ) -> Result<Build, Error> {
+        self.builds.build(commit, (recipe, tools), &self.repository, &self.checkout, lab)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Commits, checkouts and builds with a real git and a real keeper: this program is its own.
 
 use faultline_experiment::{Error, Lab, LocalMachines, Notice, Observer, Places};
-use faultline_history::Workshop;
+use faultline_history::{Commits, Workshop};
 use faultline_history::build::Build;
 use faultline_history::repository::Patched;
 use faultline_model::outcome::Outcome;
@@ -141,7 +141,7 @@ fn recipe(script: &str) -> Recipe {
 fn build(place: &Place, name: &str, recipe: &Recipe) -> Build {
     place.with(|workshop, lab| {
         let commit = workshop.repository.commit(name, lab).unwrap();
-        workshop.builds.build(&commit, recipe, &workshop.repository, &workshop.checkout, lab).unwrap()
+        workshop.build(&commit, recipe, &workshop.tools(recipe, lab).unwrap(), lab).unwrap()
     })
 }
 
@@ -343,7 +343,7 @@ fn a_full_disk_is_no_result_of_a_commit() {
     let full = recipe("echo half > object; echo 'cc1: x.o: No space left on device'; seq 9; exit 1");
     let error = place.with(|workshop, lab| {
         let commit = workshop.repository.commit("HEAD", lab).unwrap();
-        workshop.builds.build(&commit, &full, &workshop.repository, &workshop.checkout, lab).unwrap_err()
+        workshop.build(&commit, &full, &workshop.tools(&full, lab).unwrap(), lab).unwrap_err()
     });
     assert!(error.problem.ends_with(" could not be built: cc1: x.o: No space left on device"), "{}", error.problem);
     assert!(error.hint.unwrap().contains("`faultline resume`"));
@@ -437,8 +437,8 @@ fn patches_of_mails_and_diffs_are_applied_in_order() {
         found.patches.iter().map(|patch| (patch.title.as_str(), patch.author.as_deref())).collect();
     assert_eq!(titles, [("two, with \u{e4}", Some("A")), ("three", Some("A")), ("1.patch", None)]);
     let build = place.with(|workshop, lab| {
-        let Workshop { builds, repository, checkout, .. } = workshop;
-        builds.build(&found.commit, &recipe("true"), repository, checkout, lab).unwrap()
+        let recipe = recipe("true");
+        workshop.build(&found.commit, &recipe, &workshop.tools(&recipe, lab).unwrap(), lab).unwrap()
     });
     let Build::Built { directory, .. } = build else { panic!("{build:?}") };
     assert_eq!(fs::read_to_string(directory.join("a")).unwrap(), "4\n");

@@ -7,7 +7,7 @@ use crate::commit::CommitLine;
 use crate::drill::DrillSettings;
 use crate::lens::raw::Totals;
 use crate::lens::settings::LensSettings;
-use crate::recipe::Recipe;
+use crate::recipe::{BuildTools, Recipe};
 use crate::subject::SubjectIndex;
 use serde::{Deserialize, Serialize};
 
@@ -183,6 +183,9 @@ pub struct LineSearch {
     pub line: CommitLine,
     /// How a commit is built.
     pub recipe: Recipe,
+    /// The tools with which its commits are built; `None` in searches of older versions.
+    #[serde(default)]
+    pub tools: Option<BuildTools>,
     /// Words of the command that is measured, in the directory of a build.
     pub command: Vec<String>,
     /// What an inconclusive search does to the gate that the search has to pass; `None` if it has none.

@@ -141,6 +141,7 @@ mod tests {
                 kept: Vec::new(),
                 is_clean: false,
             },
+            tools: None,
             command: vec!["./load".to_owned()],
             gate: None,
         }));

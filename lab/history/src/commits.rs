@@ -1,0 +1,25 @@
+//! What a search needs of a repository: a line of commits, and their builds. A workshop has them of a real one.
+
+use crate::build::Build;
+use faultline_experiment::{Error, Lab};
+use faultline_model::commit::{CommitInfo, CommitLine};
+use faultline_model::recipe::{BuildTools, Recipe};
+
+/// Commits that can be built.
+pub trait Commits {
+    /// The commits from `old` to `new`, both included, along first parents. Fails if either is unknown, or if `old` is not on that line.
+    fn line(&self, old: &str, new: &str, lab: &Lab<'_>) -> Result<CommitLine, Error>;
+
+    /// What builds of a recipe depend on now, besides the files of their commits. Fails on a stop.
+    fn tools(&self, recipe: &Recipe, lab: &Lab<'_>) -> Result<BuildTools, Error>;
+
+    /// Builds a commit, unless its build by the same recipe and tools is kept. `tools`: those of the recipe now. Fails on a stop, or if there is no room; a
+    /// commit that does not build is no error.
+    fn build(
+        &self,
+        commit: &CommitInfo,
+        recipe: &Recipe,
+        tools: &BuildTools,
+        lab: &Lab<'_>,
+    ) -> Result<Build, Error>;
+}
