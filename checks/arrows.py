@@ -15,7 +15,7 @@ ALLOWED = {
     "faultline": {"experiment", "history", "literature", "runner", "targets", "stats", "report", "exchange", "model", "coherence"},
     "faultline-experiment": {"runner", "targets", "symbols", "stats", "store", "exchange", "model", "coherence"},
     "faultline-history": {"experiment", "runner", "targets", "stats", "model"},
-    "faultline-simulation": {"experiment", "runner", "targets", "stats", "store", "model"},
+    "faultline-simulation": {"experiment", "history", "runner", "targets", "stats", "store", "model"},
     "faultline-runner": {"targets", "symbols", "model"},
     "faultline-targets": {"coherence", "model"},
     "faultline-stats": {"model"},

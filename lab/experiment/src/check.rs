@@ -26,6 +26,8 @@ pub struct CheckRequest {
     pub limit_ms: Option<u64>,
     /// The machine.
     pub machine: Machine,
+    /// Seed of the order; a random one if `None`.
+    pub seed: Option<u64>,
 }
 
 /// Measures the machine against itself, and concludes whether it is fit.
@@ -49,7 +51,7 @@ pub fn check(request: &CheckRequest, lab: &mut Lab<'_>) -> Result<Measured, Erro
             purpose: ComparisonPurpose::Check,
         },
         machine: request.machine.clone(),
-        seed: None,
+        seed: request.seed,
         label: Some("check".to_owned()),
     };
     compare(&comparison, lab)

@@ -12,7 +12,7 @@ use crate::target::ReadyTarget;
 use faultline_model::machine::Machine;
 use faultline_model::plan::{LineMeasure, LineSearch, PlanItem, RunKind, Settings};
 use faultline_model::record::{RunHead, RunId, RunRecord, Session};
-use faultline_model::subject::{Subject, SubjectIndex};
+use faultline_model::subject::{BuildResult, Subject, SubjectIndex};
 use faultline_runner::lens::{Naming, block_of_programs};
 use faultline_runner::{Clock, PlannedRun, SubjectTargets, Targets, block_of_commands};
 use faultline_store::{NewRun, Store};
@@ -141,15 +141,22 @@ impl GrowingRun {
         }
     }
 
-    /// Saves another subject. Fails if the database cannot be written.
-    pub fn add_subject(&mut self, subject: &Subject) -> Result<SubjectIndex, Error> {
+    /// Saves another subject, and plans one execution of it if it was built. A kill leaves both or none. Fails if the database cannot be written.
+    pub fn add_subject(&mut self, subject: &Subject) -> Result<(), Error> {
         let index = SubjectIndex(self.record.subjects.len() as u32);
-        self.extend(std::slice::from_ref(subject), &[])?;
-        Ok(index)
+        let is_built = subject.build == Some(BuildResult::Built);
+        let items = if is_built { self.items(&[vec![index]]) } else { Vec::new() };
+        self.extend(std::slice::from_ref(subject), items)
     }
 
     /// Plans further blocks, each of which executes these subjects once, in random order. Fails if the database cannot be written.
     pub fn plan(&mut self, blocks: &[Vec<SubjectIndex>]) -> Result<(), Error> {
+        let items = self.items(blocks);
+        self.extend(&[], items)
+    }
+
+    /// The items of further blocks.
+    fn items(&self, blocks: &[Vec<SubjectIndex>]) -> Vec<PlanItem> {
         let planned = self.record.plan.last();
         let (mut ordinal, mut block) = planned.map_or((0, 0), |last| (last.ordinal + 1, last.block + 1));
         let settings = &self.record.settings;
@@ -166,15 +173,15 @@ impl GrowingRun {
             ordinal += subjects.len() as u32;
             block += 1;
         }
-        self.extend(&[], &items)?;
-        self.missing.extend(items);
-        Ok(())
+        items
     }
 
-    fn extend(&mut self, subjects: &[Subject], items: &[PlanItem]) -> Result<(), Error> {
+    fn extend(&mut self, subjects: &[Subject], items: Vec<PlanItem>) -> Result<(), Error> {
         let store = &mut self.database.store;
-        store.extend_run(self.record.id, subjects, items)?;
-        Ok(store.load_further(&mut self.record)?)
+        store.extend_run(self.record.id, subjects, &items)?;
+        store.load_further(&mut self.record)?;
+        self.missing.extend(items);
+        Ok(())
     }
 
     /// Measures what is planned and has not ended. Fails if the database cannot be written, or if a system setting could not be restored.

@@ -249,3 +249,34 @@ fn a_search_that_is_killed_goes_on_where_it_was() {
     assert_eq!(once.len(), tried.len(), "nothing was built twice");
     repository.lab.assert_nothing_left();
 }
+
+#[test]
+fn a_search_is_not_resumed_with_another_compiler() {
+    let mut repository = Repository::new();
+    for number in 0..5 {
+        repository.commit(if number < 3 { 10 } else { 40 }, true, &format!("commit {number}"));
+    }
+    let compiler = repository.lab.path("compiler");
+    let release = |version: &str| {
+        fs::write(&compiler, format!("#!/bin/sh\necho {version}\n")).unwrap();
+        fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    release("first 1.0");
+    let mut bisect = repository.bisect(&["HEAD~4", "HEAD"]);
+    let child = bisect.env("CC", &compiler).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    await_that("the first executions", || repository.lab.attempts().is_some_and(|attempts| attempts > 0));
+    kill(child);
+    let resume = || {
+        let mut resume = repository.lab.command(&["resume", "--quiet", "--format", "json"]);
+        resume.env("XDG_CACHE_HOME", repository.lab.path("cache")).env("CC", &compiler).output().unwrap()
+    };
+    release("second 2.0");
+    let problem = format!(
+        "`{} --version` (was 'first 1.0', is 'second 2.0') has changed since run 1 began, so builds before and after are not comparable",
+        compiler.display()
+    );
+    assert_refused(&resume(), 1, &problem);
+    release("first 1.0");
+    let output = resume();
+    assert_eq!(candidates(&repository.json(&output)), [[repository.commits[3].as_str()]], "{}", said(&output));
+}

@@ -143,12 +143,7 @@ pub fn resume(head: &RunHead, limit_ms: Option<u64>, lab: &mut Lab<'_>) -> Resul
 }
 
 /// The same, with commits from anywhere.
-pub fn go_on(
-    run: RunId,
-    limit_ms: Option<u64>,
-    commits: &dyn Commits,
-    lab: &mut Lab<'_>,
-) -> Result<Measured, Error> {
+pub fn go_on(run: RunId, limit_ms: Option<u64>, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let run = GrowingRun::resume(run, limit_ms, lab)?;
     let search = search_of(run.record())?.clone();
     follow(run, &search, commits, lab)
@@ -199,17 +194,12 @@ fn try_commit(
     lab: &mut Lab<'_>,
 ) -> Result<(), Error> {
     let commit = &search.line.commits[position as usize];
-    lab.observer.notice(&Notice::BuildingCommit { commit: commit.id.clone(), position, last: search.line.last() });
     let tools = commits.tools(&search.recipe, lab)?;
     tools_again::check(search.tools.as_ref(), &tools, run.record().id)?;
+    lab.observer.notice(&Notice::BuildingCommit { commit: commit.id.clone(), position, last: search.line.last() });
     let build = commits.build(commit, &search.recipe, &tools, lab)?;
     let subject = subject(commit, search, build, run)?;
-    let is_built = subject.build == Some(BuildResult::Built);
-    let index = run.add_subject(&subject)?;
-    if is_built {
-        run.plan(&[vec![index]])?;
-    }
-    Ok(())
+    run.add_subject(&subject)
 }
 
 /// What came of a build. Fails if its program cannot be put into a guest for a reason that is no fault of the commit.

@@ -15,11 +15,5 @@ pub trait Commits {
 
     /// Builds a commit, unless its build by the same recipe and tools is kept. `tools`: those of the recipe now. Fails on a stop, or if there is no room; a
     /// commit that does not build is no error.
-    fn build(
-        &self,
-        commit: &CommitInfo,
-        recipe: &Recipe,
-        tools: &BuildTools,
-        lab: &Lab<'_>,
-    ) -> Result<Build, Error>;
+    fn build(&self, commit: &CommitInfo, recipe: &Recipe, tools: &BuildTools, lab: &Lab<'_>) -> Result<Build, Error>;
 }

@@ -40,8 +40,8 @@ const TOOL_VARIABLES: [&str; 6] = ["CC", "CXX", "AS", "LD", "RUSTC", "RUSTC_WRAP
 const OPTION_VARIABLES: [&str; 8] =
     ["CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "RUSTFLAGS", "RUSTUP_TOOLCHAIN", "GOFLAGS", "GOTOOLCHAIN"];
 
-/// Longer than any tool takes to print its version on a loaded machine.
-const LIMIT: Duration = Duration::from_secs(10);
+/// Longer than any tool takes to print its version on a starved machine: a tool that does not answer counts as changed.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// What builds of a recipe depend on now. `directory`: where tools are asked for their versions; no file there may choose a toolchain. Fails on a stop.
 pub(crate) fn tools(recipe: &Recipe, directory: &Path, lab: &Lab<'_>) -> Result<BuildTools, Error> {
@@ -118,12 +118,7 @@ fn questions(recipe: &Recipe) -> Vec<Vec<String>> {
 }
 
 /// The lines that a tool prints as its version; `None` if it does not exist or fails. Fails on a stop.
-fn version(
-    asked: &[String],
-    recipe: &Recipe,
-    directory: &Path,
-    lab: &Lab<'_>,
-) -> Result<Option<Vec<Vec<u8>>>, Error> {
+fn version(asked: &[String], recipe: &Recipe, directory: &Path, lab: &Lab<'_>) -> Result<Option<Vec<Vec<u8>>>, Error> {
     let argv: Vec<OsString> = asked.iter().map(OsString::from).collect();
     let environment = &recipe.environment;
     let command = HostCommand { argv: &argv, directory, environment, limit: LIMIT, errors: Errors::Apart };

@@ -75,13 +75,7 @@ impl Commits for Workshop {
         self.builds.tools(recipe, lab)
     }
 
-    fn build(
-        &self,
-        commit: &CommitInfo,
-        recipe: &Recipe,
-        tools: &BuildTools,
-        lab: &Lab<'_>,
-    ) -> Result<Build, Error> {
+    fn build(&self, commit: &CommitInfo, recipe: &Recipe, tools: &BuildTools, lab: &Lab<'_>) -> Result<Build, Error> {
         self.builds.build(commit, (recipe, tools), &self.repository, &self.checkout, lab)
     }
 }

@@ -1,9 +1,9 @@
 //! Commits, checkouts and builds with a real git and a real keeper: this program is its own.
 
 use faultline_experiment::{Error, Lab, LocalMachines, Notice, Observer, Places};
-use faultline_history::{Commits, Workshop};
 use faultline_history::build::Build;
 use faultline_history::repository::Patched;
+use faultline_history::{Commits, Workshop};
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
 use faultline_model::recipe::Recipe;

@@ -42,8 +42,11 @@ pub(crate) fn check(world: &World, record: &RunRecord) -> Result<(), String> {
 
 /// Checks what a comparison concluded, and holds its answers against what is true. None of a plain run.
 pub(crate) fn answered(world: &World, record: &RunRecord, what: &Concluded) -> Result<Option<Answered>, String> {
-    let (Concluded::Comparison(comparison), Some(difference)) = (what, world.scenario.difference()) else {
-        return Ok(None);
+    let Some(difference) = world.scenario.difference() else { return Ok(None) };
+    let comparison = match what {
+        Concluded::Comparison(comparison) => comparison,
+        Concluded::Fitness(fitness) => &fitness.compared,
+        Concluded::Figures(_) | Concluded::Drill(_) => return Err(format!("a comparison is concluded as {what:?}")),
     };
     let sequential = comparison.sequential.as_ref().ok_or("a live comparison without looks")?;
     check_looks(world, record, sequential)?;

@@ -110,7 +110,7 @@ impl Counting for Counter {
         };
         let fate = Fate::of(self.seed, (&info.name, tasks), seed);
         let number = seed.unwrap_or_default();
-        let script = workload::script(info, execution, number, &mut ChaCha8Rng::seed_from_u64(number));
+        let script = workload::script(info, execution, (number, 1.0), &mut ChaCha8Rng::seed_from_u64(number));
         let ending = play(script, fate.end, sink, stop);
         let report = match fate.end {
             End::NoReport | End::GuestFailed => Err(Fate::TEXT.to_owned()),

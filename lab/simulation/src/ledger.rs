@@ -6,6 +6,7 @@ use crate::workload::EXECUTION;
 use faultline_model::outcome::Outcome;
 use faultline_model::protocol::Interval;
 use faultline_model::record::{Attempt, RunRecord};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// One execution.
@@ -39,6 +40,8 @@ pub(crate) struct Ledger {
     item: Option<u32>,
     stretches: Vec<Stretch>,
     is_measuring: bool,
+    /// Commits whose builds are saved with the run, or were asked for in this life.
+    built: BTreeSet<String>,
     /// Violations, in words.
     violations: Vec<String>,
 }
@@ -48,6 +51,24 @@ impl Ledger {
     pub(crate) fn life_begins(&mut self) {
         self.is_measuring = false;
         self.item = None;
+    }
+
+    /// A build of a commit is asked for.
+    pub(crate) fn build_begins(&mut self, commit: &str) {
+        if !self.built.insert(commit.to_owned()) {
+            self.violation(format!("commit {commit} is built again"));
+        }
+    }
+
+    /// The commits whose builds a life left in the record.
+    pub(crate) fn saved_builds(&mut self, record: &RunRecord) {
+        let names = record.subjects.iter().filter_map(|subject| subject.commit.as_ref());
+        self.built = names.map(|commit| commit.id.clone()).collect();
+    }
+
+    /// The item that is measured.
+    pub(crate) fn item(&self) -> Option<u32> {
+        self.item
     }
 
     /// A life has ended, for any reason.

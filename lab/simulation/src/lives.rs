@@ -1,17 +1,22 @@
 //! An experiment through all its lives: started, ended by an event, and resumed until it is concluded.
 
+use crate::commits::{FULL, SimulatedCommits};
 use crate::death::Killed;
 use crate::ending::Answered;
 use crate::files::in_words;
 use crate::observer::Watcher;
 use crate::refusal::{self, REFUSED};
+use crate::searched::{Searched, searched};
 use crate::target::SimulatedMachines;
 use crate::world::{Troubles, World};
-use crate::{ending, files, record};
-use faultline_experiment::{Conclusion, Error, ErrorKind, Lab, Measured, ResumeRequest, resume, stored};
+use crate::{calm, ending, files, record};
+use faultline_experiment::{
+    Concluded, Conclusion, Error, ErrorKind, Lab, Measured, ResumeRequest, resume, run_to_resume, stored,
+};
 use faultline_model::outcome::Outcome;
-use faultline_model::record::{RunId, RunRecord};
-use rand::Rng;
+use faultline_model::record::{RunId, RunRecord, RunState};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use std::collections::HashSet;
 use std::mem::{Discriminant, discriminant};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,6 +24,9 @@ use std::rc::Rc;
 
 /// The maximum number of moments of a life: later events have no effect.
 const MOMENTS: f64 = 1000.0;
+
+/// The same of a search, which executes more.
+const MOMENTS_OF_SEARCH: f64 = 10_000.0;
 
 /// The maximum number of samples after which a database refuses to save: not more than most experiments have.
 const SAMPLES: u32 = 60;
@@ -44,8 +52,18 @@ pub struct Account {
     pub attempts: usize,
     /// The kinds of outcomes that were recorded.
     pub outcomes: HashSet<Discriminant<Outcome>>,
-    /// The answer of a comparison; `None` for a plain run, and if nothing could be compared.
+    /// Lives in which a search was refused, because the compiler was another one.
+    pub other_tools: u32,
+    /// Lives in which there was no room for a build.
+    pub full_disks: u32,
+    /// The answer of a comparison or a check; `None` for others, and if nothing could be compared.
     pub answered: Option<Answered>,
+    /// Whether it is a check of the machine.
+    pub is_check: bool,
+    /// What a search said.
+    pub searched: Option<Searched>,
+    /// Whether its gate is open, if it has one.
+    pub is_open: Option<bool>,
 }
 
 /// How a life ended.
@@ -65,14 +83,15 @@ pub fn simulate(seed: u64) -> Result<Account, String> {
     if world.scenario.has_database {
         std::fs::write(world.disk.database(), files::empty_database(root.path())?).map_err(in_words)?;
     }
-    let machines = SimulatedMachines(world.clone());
-    let lives = Lives { world, machines, run: None, record: None, account: Account::default() };
+    let (machines, commits) = (SimulatedMachines(world.clone()), SimulatedCommits(world.clone()));
+    let lives = Lives { world, machines, commits, run: None, record: None, account: Account::default() };
     lives.until_concluded()
 }
 
 struct Lives {
     world: Rc<World>,
     machines: SimulatedMachines,
+    commits: SimulatedCommits,
     run: Option<RunId>,
     /// The run as it was saved after the last life.
     record: Option<RunRecord>,
@@ -98,14 +117,19 @@ impl Lives {
     fn troubled_life(&mut self) -> Result<End, String> {
         let world = self.world.clone();
         // As many events within the first few moments as within the first hundreds.
+        let is_search = world.scenario.history().is_some();
+        let moments = if is_search { MOMENTS_OF_SEARCH } else { MOMENTS };
         let moment = |share: f64| {
-            world.draw(|random| random.random_bool(share).then(|| MOMENTS.powf(random.random::<f64>()) as u32))
+            world.draw(|random| random.random_bool(share).then(|| moments.powf(random.random::<f64>()) as u32))
         };
         let troubles = Troubles {
             killed_at: moment(0.7),
             stopped_at: moment(0.2),
             clock_set_at: moment(0.2),
             may_leave_changed: true,
+            disk_is_full: is_search && world.draw(|random| random.random_bool(0.1)),
+            // A search that begins with other tools would need them in all of its lives.
+            has_other_tools: is_search && self.run.is_some() && world.draw(|random| random.random_bool(0.2)),
         };
         let samples = world.draw(|random| random.random_bool(0.3).then(|| random.random_range(0..SAMPLES)));
         let refused_after = samples.filter(|_| world.disk.database().exists());
@@ -118,7 +142,8 @@ impl Lives {
         if let Some(samples) = refused_after {
             world.draw(|random| refusal::begin(&world.disk.database(), samples, random)).map_err(in_words)?;
         }
-        let lived = self.live(troubles);
+        let named = self.run.filter(|_| world.draw(|random| random.random_bool(0.5)));
+        let lived = self.live(troubles, named);
         world.ledger.borrow_mut().life_ended();
         if refused_after.is_some() {
             refusal::end(&world.disk.database()).map_err(in_words)?;
@@ -139,12 +164,11 @@ impl Lives {
         }
     }
 
-    /// What the product does in one life; `None` if it was killed. The product's own panics are passed on.
-    fn live(&self, troubles: Troubles) -> Option<Result<Measured, Error>> {
+    /// What the product does in one life; `None` if it was killed. The product's own panics are passed on. `named`: the run, if a resume names it.
+    fn live(&self, troubles: Troubles, named: Option<RunId>) -> Option<Result<Measured, Error>> {
         let (world, places) = (&self.world, self.world.places());
         let stop = world.begin_life(troubles);
         let mut observer = Watcher(world.clone());
-        let is_named = world.draw(|random| random.random_bool(0.5));
         let lived = catch_unwind(AssertUnwindSafe(|| {
             let mut lab = Lab {
                 places: &places,
@@ -154,10 +178,8 @@ impl Lives {
                 observer: &mut observer,
             };
             match self.run {
-                None => world.scenario.begin(&mut lab),
-                Some(run) => {
-                    resume(&ResumeRequest { run: is_named.then_some(run), ..ResumeRequest::default() }, &mut lab)
-                }
+                None => world.scenario.begin(&self.commits, &mut lab),
+                Some(_) => self.resume(named, &mut lab),
             }
         }));
         match lived {
@@ -165,6 +187,16 @@ impl Lives {
             Err(payload) if payload.is::<Killed>() => None,
             Err(payload) => std::panic::resume_unwind(payload),
         }
+    }
+
+    /// Resumes it, as the front ends do.
+    fn resume(&self, run: Option<RunId>, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+        let request = ResumeRequest { run, ..ResumeRequest::default() };
+        let head = run_to_resume(&request, lab.places)?;
+        if head.state == RunState::Open && head.settings.drill().is_some() {
+            return faultline_history::bisect::go_on(head.id, None, &self.commits, lab);
+        }
+        resume(&request, lab)
     }
 
     /// An error is correct if its cause was injected.
@@ -181,6 +213,14 @@ impl Lives {
             self.account.stopped += 1;
             return Ok(End::Early);
         }
+        if troubles.disk_is_full && error.problem == FULL {
+            self.account.full_disks += 1;
+            return Ok(End::Early);
+        }
+        if troubles.has_other_tools && error.problem.contains("has changed since run") {
+            self.account.other_tools += 1;
+            return Ok(End::Early);
+        }
         if self.world.scenario.is_comparison() && error.problem.contains("can't be compared") {
             return Ok(End::Incomparable(error.problem.clone()));
         }
@@ -189,7 +229,7 @@ impl Lives {
 
     /// Opens the database as the last life left it, and checks its contents.
     fn look(&mut self) -> Result<(), String> {
-        let ledger = self.world.ledger.borrow();
+        let mut ledger = self.world.ledger.borrow_mut();
         ledger.first_violation()?;
         let places = self.world.places();
         let runs =
@@ -206,6 +246,7 @@ impl Lives {
             record::check_kept(before, &saved)?;
         }
         ledger.check(&saved)?;
+        ledger.saved_builds(&saved);
         self.record = Some(saved);
         Ok(())
     }
@@ -216,12 +257,32 @@ impl Lives {
             return Err("it is concluded from something else than what is saved".to_owned());
         }
         let again = stored::conclusion(self.run, &self.world.places()).map_err(in_words)?;
-        let (first, second) = (format!("{:?}", conclusion.what), format!("{:?}", again.what));
-        if first != second {
-            return Err(format!("concluded was {first}, and from the database comes {second}"));
+        check_same(conclusion, &again, "from the database")?;
+        match self.live(Troubles::default(), self.run) {
+            Some(Ok(Measured::Concluded(resumed))) => check_same(conclusion, &resumed, "from a resume")?,
+            other => return Err(format!("the finished run is resumed: {other:?}")),
         }
         self.account.answered = ending::answered(&self.world, &record, &conclusion.what)?;
+        self.account.is_check = matches!(conclusion.what, Concluded::Fitness(_));
+        self.account.searched = self.searched(conclusion)?;
+        self.account.is_open = conclusion.gate().map(|gate| gate.is_open());
         Ok(self.account)
+    }
+
+    /// What a search said. It is what the same search says if nothing befalls it.
+    fn searched(&self, conclusion: &Conclusion) -> Result<Option<Searched>, String> {
+        let scenario = &self.world.scenario;
+        let Some(history) = scenario.history() else { return Ok(None) };
+        let Concluded::Drill(found) = &conclusion.what else {
+            return Err("a search is concluded as another".to_owned());
+        };
+        if self.account.lives > 1 {
+            let root = files::root().map_err(in_words)?;
+            let random = ChaCha8Rng::seed_from_u64(0);
+            let whole = calm::untroubled(scenario.clone(), random, root.path())?;
+            check_same(conclusion, &whole, "from a search that nothing befell")?;
+        }
+        searched(found, history).map(Some)
     }
 
     fn incomparable(mut self, problem: &str) -> Result<Account, String> {
@@ -243,4 +304,17 @@ impl Lives {
         self.account.outcomes = outcomes.map(discriminant).collect();
         Ok(record)
     }
+}
+
+/// Checks that two conclusions of one experiment are the same, with their gates.
+fn check_same(one: &Conclusion, other: &Conclusion, whence: &str) -> Result<(), String> {
+    let (first, second) = (format!("{:?}", one.what), format!("{:?}", other.what));
+    if first != second {
+        return Err(format!("concluded was {first}, and {whence} comes {second}"));
+    }
+    let is_open = |conclusion: &Conclusion| conclusion.gate().map(|gate| gate.is_open());
+    if is_open(one) != is_open(other) || one.is_well() != other.is_well() {
+        return Err(format!("its gate was {:?}, and {whence} it is {:?}", is_open(one), is_open(other)));
+    }
+    Ok(())
 }

@@ -36,7 +36,9 @@ impl faultline_experiment::Observer for Watcher {
             .last()
             .map_or_else(Vec::new, |session| session.facts.iter().map(|facts| facts.get_text("boot.id")).collect());
         let mut ledger = self.0.ledger.borrow_mut();
-        if boots.len() != record.subjects.len() || boots.iter().any(|boot| *boot != Some(&self.0.boot())) {
+        // All commits of a search share the facts of its machine.
+        let machines = if record.settings.drill().is_some() { 1 } else { record.subjects.len() };
+        if boots.len() != machines || boots.iter().any(|boot| *boot != Some(&self.0.boot())) {
             ledger.violation(format!("the session's facts are of {boots:?}, and this is {}", self.0.boot()));
         }
         ledger.measuring_begins(self.0.clock.monotonic());
@@ -47,5 +49,7 @@ impl faultline_experiment::Observer for Watcher {
         self.0.moment(Moment::Writing);
     }
 
-    fn notice(&mut self, _: &Notice) {}
+    fn notice(&mut self, _: &Notice) {
+        self.0.moment(Moment::Between);
+    }
 }

@@ -1,14 +1,19 @@
 //! The experiment of a seed: what is asked for, and how much goes wrong.
 
+use crate::fault::Fault;
+use crate::history::History;
 use crate::workload::SPEED;
-use faultline_experiment::{Error, Lab, LiveComparisonRequest, Measured, RunRequest};
+use faultline_experiment::{CheckRequest, Error, Lab, LiveComparisonRequest, Measured, RunRequest};
+use faultline_history::Commits;
+use faultline_history::bisect::{BisectRequest, MeasureRequest, search};
 use faultline_model::machine::Machine;
-use faultline_model::plan::ComparisonPurpose;
+use faultline_model::plan::{ComparisonPurpose, PinPolicy, WhenInconclusive};
+use faultline_model::recipe::Recipe;
 use faultline_model::setup::Setup;
 use faultline_model::subject::Subject;
 use faultline_runner::{ComparisonRequest, Request};
-use rand::Rng;
 use rand::seq::{IndexedRandom, SliceRandom};
+use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::time::Duration;
 
@@ -42,15 +47,25 @@ struct Compared {
     difference: Difference,
     margin: f64,
     once: bool,
+    purpose: ComparisonPurpose,
+}
+
+/// What kind of experiment it is.
+#[derive(Debug, Clone)]
+enum Kind {
+    Run,
+    Comparison(Compared),
+    Check,
+    Search(History),
 }
 
 /// The experiment of a seed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Scenario {
     request: Request,
     machine: Machine,
     seed: u64,
-    compared: Option<Compared>,
+    kind: Kind,
     /// Share of the executions that something befalls.
     pub(crate) fault_share: f64,
     /// The same of a comparison's second side.
@@ -63,23 +78,26 @@ pub(crate) struct Scenario {
 
 impl Scenario {
     pub(crate) fn of(seed: u64, random: &mut ChaCha8Rng) -> Self {
-        let is_comparison = random.random_bool(0.4);
-        let differences = [Difference::None, Difference::None, Difference::Faster, Difference::Slower];
-        let compared = is_comparison.then(|| Compared {
-            difference: *differences.choose(random).unwrap_or(&Difference::None),
-            margin: *[0.005, 0.02, 0.1].choose(random).unwrap_or(&0.02),
-            once: random.random_bool(0.25),
-        });
-        let shares: [f64; 4] = if is_comparison { [0.0, 0.0, 0.05, 0.2] } else { [0.0, 0.1, 0.3, 0.9] };
+        let kind = match random.random_range(0..100) {
+            0..50 => Kind::Run,
+            50..80 => Kind::Comparison(Compared::any(random)),
+            80..90 => Kind::Check,
+            _ => Kind::Search(History::any(random)),
+        };
+        let shares: &[f64] = match kind {
+            Kind::Run => &[0.0, 0.1, 0.3, 0.9],
+            Kind::Comparison(_) | Kind::Check => &[0.0, 0.0, 0.05, 0.2],
+            Kind::Search(_) => &[0.0, 0.0, 0.02, 0.1],
+        };
         let fault_share = *shares.choose(random).unwrap_or(&0.0);
         let machine = machine(random);
         Scenario {
-            request: request(is_comparison, &machine, random),
+            request: request(&kind, &machine, random),
             machine,
             seed,
-            compared,
-            fault_share,
             fault_share_b: if random.random_bool(0.05) { 1.0 } else { fault_share },
+            kind,
+            fault_share,
             has_database: random.random_bool(0.9),
             troubled_lives: random.random_range(0..5),
         }
@@ -96,11 +114,21 @@ impl Scenario {
             interval_ms: Some(50),
             ..Request::default()
         };
+        let (difference, purpose) = (Difference::None, ComparisonPurpose::Answer);
+        Self::calm(Kind::Comparison(Compared { difference, margin: 0.0, once: false, purpose }), request)
+    }
+
+    /// A search of that many commits, of which every tenth is slower than the one before, that nothing befalls.
+    pub(crate) fn calm_search(commits: u32) -> Self {
+        Self::calm(Kind::Search(History::calm(commits)), Request::default())
+    }
+
+    fn calm(kind: Kind, request: Request) -> Self {
         Scenario {
             request,
             machine: Machine::Host,
             seed: 1,
-            compared: Some(Compared { difference: Difference::None, margin: 0.0, once: false }),
+            kind,
             fault_share: 0.0,
             fault_share_b: 0.0,
             has_database: false,
@@ -108,31 +136,84 @@ impl Scenario {
         }
     }
 
-    /// Begins it.
-    pub(crate) fn begin(&self, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+    /// Begins it. `commits`: those of its history, if it has one.
+    pub(crate) fn begin(&self, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Measured, Error> {
         let (request, machine) = (self.request.clone(), self.machine.clone());
         let (seed, label) = (Some(self.seed), Some(format!("seed {}", self.seed)));
-        let Some(Compared { difference, margin, once }) = self.compared else {
-            return faultline_experiment::run(
-                &RunRequest { request, machine, seed, label, ..RunRequest::default() },
-                lab,
-            );
-        };
-        let environment = [(SPEED.to_owned(), difference.speed().to_string())].into();
-        let side = |name: &str, setup| Subject::on(name.to_owned(), Machine::Host, setup);
-        let sides = [side("old", Setup::default()), side("new", Setup { environment, ..Setup::default() })];
-        let comparison = ComparisonRequest { sides, level: 0.95, margin, once, purpose: ComparisonPurpose::Answer };
-        faultline_experiment::compare(&LiveComparisonRequest { request, comparison, machine, seed, label }, lab)
+        match &self.kind {
+            Kind::Run => {
+                let request = RunRequest { request, machine, seed, label, ..RunRequest::default() };
+                faultline_experiment::run(&request, lab)
+            }
+            Kind::Comparison(compared) => {
+                let comparison = compared.request();
+                let request = LiveComparisonRequest { request, comparison, machine, seed, label };
+                faultline_experiment::compare(&request, lab)
+            }
+            Kind::Check => {
+                let time = Duration::from_millis(request.budget_ms.unwrap_or_default());
+                let Request { workloads, limit_ms, .. } = request;
+                faultline_experiment::check(&CheckRequest { workloads, time, limit_ms, machine, seed }, lab)
+            }
+            Kind::Search(history) => search(&self.search_request(history), commits, lab),
+        }
+    }
+
+    fn search_request(&self, history: &History) -> BisectRequest {
+        BisectRequest {
+            repository: "/simulated".into(),
+            work: None,
+            old: "old".to_owned(),
+            new: "new".to_owned(),
+            recipe: Recipe {
+                command: vec!["make".to_owned()],
+                environment: Vec::new(),
+                limit_s: 60,
+                kept: Vec::new(),
+                is_clean: false,
+            },
+            command: vec!["./program".to_owned()],
+            search: history.settings,
+            measure: MeasureRequest::Time { pin: PinPolicy::None, tasks: 1 },
+            limit_ms: Some(5_000),
+            seed: Some(self.seed),
+            label: Some(format!("seed {}", self.seed)),
+            gate: history.gate,
+        }
     }
 
     /// Whether two sides are compared.
     pub(crate) fn is_comparison(&self) -> bool {
-        self.compared.is_some()
+        matches!(self.kind, Kind::Comparison(_) | Kind::Check)
     }
 
     /// How the sides differ, where two are compared.
     pub(crate) fn difference(&self) -> Option<Difference> {
-        self.compared.map(|compared| compared.difference)
+        match &self.kind {
+            Kind::Comparison(compared) => Some(compared.difference),
+            Kind::Check => Some(Difference::None),
+            Kind::Run | Kind::Search(_) => None,
+        }
+    }
+
+    /// The commits of a search.
+    pub(crate) fn history(&self) -> Option<&History> {
+        match &self.kind {
+            Kind::Search(history) => Some(history),
+            Kind::Run | Kind::Comparison(_) | Kind::Check => None,
+        }
+    }
+
+    /// The random numbers of an item of a search. They depend on nothing else, so a search that was killed measures the same as one that was not.
+    pub(crate) fn random_of_item(&self, ordinal: u32) -> ChaCha8Rng {
+        let mut random = ChaCha8Rng::seed_from_u64(self.seed);
+        random.set_stream(1 + u64::from(ordinal));
+        random
+    }
+
+    /// The fault of an execution in a search, if any.
+    pub(crate) fn fault_in_search(&self, random: &mut ChaCha8Rng) -> Option<Fault> {
+        random.random_bool(self.fault_share).then(|| Fault::any(false, random))
     }
 
     /// The time budget: of a plain run for each life, of a comparison for all.
@@ -141,7 +222,32 @@ impl Scenario {
     }
 }
 
-fn request(is_comparison: bool, machine: &Machine, random: &mut ChaCha8Rng) -> Request {
+impl Compared {
+    fn any(random: &mut ChaCha8Rng) -> Self {
+        let differences = [Difference::None, Difference::None, Difference::Faster, Difference::Slower];
+        let purposes = [
+            ComparisonPurpose::Answer,
+            ComparisonPurpose::Gate(WhenInconclusive::Fail),
+            ComparisonPurpose::Gate(WhenInconclusive::Pass),
+        ];
+        Compared {
+            difference: *differences.choose(random).unwrap_or(&Difference::None),
+            margin: *[0.005, 0.02, 0.1].choose(random).unwrap_or(&0.02),
+            once: random.random_bool(0.25),
+            purpose: *purposes.choose(random).unwrap_or(&ComparisonPurpose::Answer),
+        }
+    }
+
+    fn request(&self) -> ComparisonRequest {
+        let environment = [(SPEED.to_owned(), self.difference.speed().to_string())].into();
+        let side = |name: &str, setup| Subject::on(name.to_owned(), Machine::Host, setup);
+        let sides = [side("old", Setup::default()), side("new", Setup { environment, ..Setup::default() })];
+        ComparisonRequest { sides, level: 0.95, margin: self.margin, once: self.once, purpose: self.purpose }
+    }
+}
+
+fn request(kind: &Kind, machine: &Machine, random: &mut ChaCha8Rng) -> Request {
+    let is_comparison = matches!(kind, Kind::Comparison(_) | Kind::Check);
     let mut names = ["spin", "shuffle:near", "shuffle:far", "assemble"];
     names.shuffle(random);
     let count = random.random_range(1..=2);
@@ -161,7 +267,13 @@ fn request(is_comparison: bool, machine: &Machine, random: &mut ChaCha8Rng) -> R
         workloads: names[..count].iter().map(|&name| name.to_owned()).collect(),
         cpus: Some(cpus),
         repeats: Some(repeats),
-        budget_ms: random.random_bool(0.3).then(|| random.random_range(block_ms.max(500)..20_000)),
+        budget_ms: match kind {
+            Kind::Check => Some(random.random_range(10_000..30_000)),
+            Kind::Search(_) => None,
+            Kind::Run | Kind::Comparison(_) => {
+                random.random_bool(0.3).then(|| random.random_range(block_ms.max(500)..20_000))
+            }
+        },
         limit_ms: random.random_bool(0.3).then(|| random.random_range(3_000..60_000)),
         warmup_ms: Some(warmup_ms),
         window_ms: Some(window_ms),

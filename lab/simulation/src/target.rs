@@ -1,7 +1,9 @@
 //! The simulated machine: executes workloads that are plain data, in simulated time, with faults.
 
 use crate::death::Moment;
+use crate::fault::Fault;
 use crate::guest::SimulatedGuest;
+use crate::history::History;
 use crate::scenario::BOOT;
 use crate::script::Script;
 use crate::workload::{self, EXECUTION, SPEED};
@@ -16,6 +18,7 @@ use faultline_targets::qemu::{BareRequest, MachineRequest};
 use faultline_targets::{Ending, Execution, StopFlag, Target, TargetError};
 use rand::Rng;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -118,10 +121,29 @@ impl SimulatedTarget {
     fn script(&self, info: &WorkloadInfo, execution: &Execution) -> Script {
         let world = &self.world;
         let number = world.ledger.borrow().next();
-        let script = world.draw(|random| workload::script(info, execution, number, random));
+        if let Some(history) = world.scenario.history() {
+            return self.script_of_search(info, execution, number, history);
+        }
+        let script = world.draw(|random| workload::script(info, execution, (number, 1.0), random));
         let speed_is_set = execution.environment.iter().any(|(name, _)| name == SPEED);
         match world.fault(speed_is_set) {
             Some(fault) => world.draw(|random| fault.bend(script, execution.limit, random)),
+            None => script,
+        }
+    }
+
+    /// The same in a search. It depends on the item alone, unless the system is left changed, after which the item is repeated.
+    fn script_of_search(&self, info: &WorkloadInfo, execution: &Execution, number: u64, history: &History) -> Script {
+        let world = &self.world;
+        let mut random = world.scenario.random_of_item(world.ledger.borrow().item().unwrap_or_default());
+        let directory = execution.directory.as_deref().unwrap_or(Path::new("/"));
+        let script = workload::script(info, execution, (number, history.speed(directory)), &mut random);
+        let befalls = world.scenario.fault_in_search(&mut random);
+        if world.leaves_changed() {
+            return Fault::LeftChanged.bend(script, execution.limit, &mut random);
+        }
+        match history.fault(directory).or(befalls) {
+            Some(fault) => fault.bend(script, execution.limit, &mut random),
             None => script,
         }
     }

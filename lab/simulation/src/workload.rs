@@ -29,7 +29,7 @@ const SET_UP: Duration = Duration::from_millis(20);
 /// How long a workload that runs once takes.
 const ONCE_S: f64 = 0.5;
 
-/// The workloads: two loops, and one that runs once.
+/// The workloads: two loops, one that runs once, and the one that runs a given command.
 pub(crate) fn all() -> Vec<WorkloadInfo> {
     let variant = |name: &str, modes: &[TaskMode]| VariantInfo {
         name: name.to_owned(),
@@ -60,8 +60,10 @@ pub(crate) fn all() -> Vec<WorkloadInfo> {
         window_ms: 0,
         ..looping("assemble", vec![variant("plain", &both)])
     };
+    let given = WorkloadInfo { name: "program".to_owned(), variants: vec![variant("given", &both)], ..once.clone() };
     vec![
         once,
+        given,
         looping("shuffle", vec![variant("near", &both), variant("far", &[TaskMode::Thread])]),
         looping("spin", vec![variant("plain", &both)]),
     ]
@@ -90,16 +92,22 @@ impl<'a> Call<'a> {
         self.option(name)?.parse().ok()
     }
 
+    /// What the environment makes of a rate.
     fn speed(&self) -> f64 {
         let set = self.execution.environment.iter().find(|(name, _)| name == SPEED);
         set.and_then(|(_, value)| value.parse().ok()).unwrap_or(1.0)
     }
 }
 
-/// A successful execution. `number` identifies it.
-pub(crate) fn script(info: &WorkloadInfo, execution: &Execution, number: u64, random: &mut ChaCha8Rng) -> Script {
+/// A successful execution. `number` identifies it, `speed` is a factor of its rate.
+pub(crate) fn script(
+    info: &WorkloadInfo,
+    execution: &Execution,
+    (number, speed): (u64, f64),
+    random: &mut ChaCha8Rng,
+) -> Script {
     let call = Call::new(execution);
-    let rate = RATE * call.speed() * noisy(random);
+    let rate = RATE * speed * call.speed() * noisy(random);
     let mut lines = header(info, &call, number);
     let mut at = SET_UP;
     lines.push(Line { takes: SET_UP, ..Line::new(format!("ready {}", at.as_nanos())) });

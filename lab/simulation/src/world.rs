@@ -21,6 +21,9 @@ use std::time::Duration;
 /// The wall clock is changed by up to a day.
 const LONGEST_JUMP_MS: i64 = 86_400_000;
 
+/// Share of a search's executions that leave the system changed, in a life in which they may.
+const CHANGED: f64 = 0.002;
+
 /// The events of a life, by the number of the moment at which they happen.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Troubles {
@@ -32,6 +35,10 @@ pub(crate) struct Troubles {
     pub(crate) clock_set_at: Option<u32>,
     /// Faults may leave the system changed.
     pub(crate) may_leave_changed: bool,
+    /// The disk for builds is full.
+    pub(crate) disk_is_full: bool,
+    /// The compiler is another one.
+    pub(crate) has_other_tools: bool,
 }
 
 /// One seed's world.
@@ -133,6 +140,21 @@ impl World {
         let share = if speed_is_set { self.scenario.fault_share_b } else { self.scenario.fault_share };
         let may_leave_changed = self.troubles.get().may_leave_changed;
         self.draw(|random| random.random_bool(share).then(|| Fault::any(may_leave_changed, random)))
+    }
+
+    /// Whether an execution of a search leaves the system changed.
+    pub(crate) fn leaves_changed(&self) -> bool {
+        self.troubles.get().may_leave_changed && self.draw(|random| random.random_bool(CHANGED))
+    }
+
+    /// Whether there is no room for a build.
+    pub(crate) fn is_disk_full(&self) -> bool {
+        self.troubles.get().disk_is_full
+    }
+
+    /// The version of the tools that build commits.
+    pub(crate) fn tools(&self) -> u32 {
+        if self.troubles.get().has_other_tools { 13 } else { 12 }
     }
 
     /// The name of the current boot.

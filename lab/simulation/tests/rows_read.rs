@@ -1,6 +1,7 @@
 //! How much an experiment reads of what it has saved. The database counts: rows that queries return, and steps of its virtual machine, which also count
 //! the rows that a query passes over.
 
+use faultline_experiment::{Concluded, Conclusion};
 use faultline_simulation::calm;
 use rusqlite::auto_extension::register_auto_extension;
 use rusqlite::ffi;
@@ -45,28 +46,42 @@ unsafe extern "C" fn attach(
     unsafe { ffi::sqlite3_trace_v2(database, events, Some(count), std::ptr::null_mut()) }
 }
 
-/// What `experiment` reads.
-fn read_by(experiment: impl FnOnce() -> Result<(), String>) -> Read {
+/// What `experiment` reads, and its conclusion.
+fn read_by(experiment: impl FnOnce() -> Result<Box<Conclusion>, String>) -> (Read, Concluded) {
     static ATTACHED: Once = Once::new();
     // SAFETY: `attach` opens and closes no database.
     ATTACHED.call_once(|| unsafe { register_auto_extension(attach).unwrap() });
     READ.take();
-    experiment().unwrap();
-    READ.take()
+    let conclusion = experiment().unwrap();
+    (READ.take(), conclusion.what)
 }
 
-/// Checks that an experiment of twice the length reads twice as much, apart from what each reads at its start and end.
-fn assert_linear([short, long, longest]: [Read; 3]) {
+/// Checks that what is read in addition grows as the executions do.
+fn assert_linear(read: [(u32, Read); 3]) {
+    let [short, long, longest] = read;
     for count in [|read: Read| read.rows, |read: Read| read.steps] {
-        let (first, second) = (count(long) - count(short), count(longest) - count(long));
-        // The second difference is of twice as much as the first.
-        assert!(second < 2 * first + first / 4, "{short:?}, {long:?}, {longest:?}");
+        let by_execution = |(few, less): (u32, Read), (many, more): (u32, Read)| {
+            (count(more) - count(less)) as f64 / f64::from(many - few)
+        };
+        let (first, second) = (by_execution(short, long), by_execution(long, longest));
+        assert!(second < 1.1 * first, "{first} for each execution, and then {second}: {read:?}");
     }
 }
 
 #[test]
 fn the_looks_of_a_comparison_read_each_row_once() {
-    let read = [60, 120, 240].map(|blocks| read_by(|| calm::comparison(blocks)));
-    println!("comparisons of 60, 120 and 240 blocks: {read:?}");
+    let read = [60, 120, 240].map(|blocks| (2 * blocks, read_by(|| calm::comparison(blocks)).0));
+    println!("comparisons, by executions: {read:?}");
+    assert_linear(read);
+}
+
+#[test]
+fn the_steps_of_a_search_read_each_row_once() {
+    let read = [40, 80, 160].map(|commits| {
+        let (read, Concluded::Drill(found)) = read_by(|| calm::search(commits)) else { panic!() };
+        assert!(found.steps.len() as u32 >= commits / 10 - 1, "{found:?}");
+        (found.executions, read)
+    });
+    println!("searches, by executions: {read:?}");
     assert_linear(read);
 }

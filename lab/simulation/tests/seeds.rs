@@ -1,6 +1,6 @@
 //! A thousand experiments and two hundred lens runs, each from a seed, with every kind of trouble. A failing seed is printed with the command that repeats it.
 
-use faultline_simulation::{Account, Difference, LensAccount, simulate, simulate_lens};
+use faultline_simulation::{Account, Difference, LensAccount, Searched, simulate, simulate_lens};
 use std::collections::HashSet;
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,6 +35,7 @@ fn what_is_saved_and_concluded_holds_whatever_befalls_it() {
     let accounts = without_failures(simulate_all(first, count, simulate));
     println!("{}; {:.1} s", words(first, &accounts), began.elapsed().as_secs_f64());
     check_answers(&accounts);
+    check_searches(&accounts);
     if (first, count) == (FIRST_SEED, SEEDS) {
         check_that_much_befell(&accounts);
     }
@@ -123,7 +124,7 @@ fn one<A>(seed: u64, simulate: fn(u64) -> Result<A, String>) -> Result<A, String
 fn words(first: u64, accounts: &[Account]) -> String {
     let sum = |count: fn(&Account) -> u32| accounts.iter().map(count).sum::<u32>();
     format!(
-        "{} seeds from {first}: {} lives, {} killed ({} within a write), {} stopped, {} refused by the database, {} left changed; {} attempts at {} items",
+        "{} seeds from {first}: {} lives, {} killed ({} within a write), {} stopped, {} refused by the database, {} left changed, {} with other tools, {} with full disks; {} attempts at {} items",
         accounts.len(),
         sum(|account| account.lives),
         sum(|account| account.killed),
@@ -131,6 +132,8 @@ fn words(first: u64, accounts: &[Account]) -> String {
         sum(|account| account.stopped),
         sum(|account| account.refused),
         sum(|account| account.left_changed),
+        sum(|account| account.other_tools),
+        sum(|account| account.full_disks),
         accounts.iter().map(|account| account.attempts).sum::<usize>(),
         accounts.iter().map(|account| account.items).sum::<usize>(),
     )
@@ -155,6 +158,24 @@ fn check_answers(accounts: &[Account]) {
     assert!((falsely as f64) <= allowed, "{falsely} of {equal} comparisons of equal sides found a difference");
 }
 
+/// Checks that searches name no more wrong commits than they say that they may, as far as this number of searches can show.
+fn check_searches(accounts: &[Account]) {
+    let searched: Vec<Searched> = accounts.iter().filter_map(|account| account.searched).collect();
+    let sum = |count: fn(&Searched) -> u32| f64::from(searched.iter().map(count).sum::<u32>());
+    let (said, wrong, doubt) =
+        (sum(|one| one.said), sum(|one| one.wrong), searched.iter().map(|one| one.doubt).sum::<f64>());
+    let (planted, found, missed) = (sum(|one| one.planted), sum(|one| one.found), sum(|one| one.missed));
+    println!(
+        "{} searches found {said} steps, {wrong} of them wrong (they say {doubt:.4}); of {planted} that are there, {found} were found, and {missed} missed without a word",
+        searched.len()
+    );
+    let allowed =
+        |probability: f64, cases: f64| probability * cases + 4.0 * (probability * (1.0 - probability) * cases).sqrt();
+    let wrong_searches = searched.iter().filter(|one| one.wrong > 0).count() as f64;
+    assert!(wrong_searches <= allowed(0.05, searched.len() as f64), "{wrong_searches} searches name a wrong commit");
+    assert!(missed <= allowed(0.2, planted), "{missed} of {planted} steps were missed, though they could be detected");
+}
+
 /// A simulation with few events shows little.
 fn check_that_much_befell(accounts: &[Account]) {
     let sum = |count: fn(&Account) -> u32| accounts.iter().map(count).sum::<u32>();
@@ -164,8 +185,18 @@ fn check_that_much_befell(accounts: &[Account]) {
         ("stops", sum(|account| account.stopped)),
         ("refusals", sum(|account| account.refused)),
         ("systems left changed", sum(|account| account.left_changed)),
+        ("searches", sum(|account| account.searched.is_some().into())),
+        ("checks of the machine", sum(|account| account.is_check.into())),
+        ("open gates", sum(|account| (account.is_open == Some(true)).into())),
+        ("closed gates", sum(|account| (account.is_open == Some(false)).into())),
     ] {
         assert!(count >= 20, "only {count} {what}");
+    }
+    for (what, count) in [
+        ("searches refused with other tools", sum(|account| account.other_tools)),
+        ("full disks", sum(|account| account.full_disks)),
+    ] {
+        assert!(count >= 3, "only {count} {what}");
     }
     let outcomes: HashSet<_> = accounts.iter().flat_map(|account| &account.outcomes).collect();
     assert_eq!(outcomes.len(), OUTCOMES, "kinds of outcomes that were recorded");

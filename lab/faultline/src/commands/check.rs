@@ -15,6 +15,7 @@ pub(crate) fn check(arguments: &Check, db: Option<&Path>) -> Result<ExitCode, Fa
         time: arguments.time,
         limit_ms: conduct.limit_ms(),
         machine: arguments.machine.on.clone().unwrap_or_default(),
+        seed: None,
     };
     let places = places::for_measuring(conduct, db)?;
     let concluded = measuring::conduct(conduct, &places, |lab| faultline_experiment::check(&request, lab))?;

@@ -1,0 +1,56 @@
+//! The commits of the world's history, as a search gets them: builds take time, and are killed, stopped, or find no room.
+
+use crate::death::Moment;
+use crate::history::History;
+use crate::world::World;
+use faultline_experiment::{Error, Lab};
+use faultline_history::Commits;
+use faultline_history::build::Build;
+use faultline_model::commit::{CommitInfo, CommitLine};
+use faultline_model::recipe::{BuildTools, Recipe};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// How long a build takes.
+const BUILD: Duration = Duration::from_secs(20);
+
+/// The problem of a disk that is full.
+pub(crate) const FULL: &str = "the simulated disk is full";
+
+/// The commits of a world.
+pub(crate) struct SimulatedCommits(pub(crate) Rc<World>);
+
+impl SimulatedCommits {
+    fn history(&self) -> Result<&History, Error> {
+        let history = self.0.scenario.history();
+        history.ok_or_else(|| Error::failed("this experiment has no history", "search one that has"))
+    }
+}
+
+impl Commits for SimulatedCommits {
+    fn line(&self, _: &str, _: &str, _: &Lab<'_>) -> Result<CommitLine, Error> {
+        Ok(self.history()?.line())
+    }
+
+    fn tools(&self, _: &Recipe, _: &Lab<'_>) -> Result<BuildTools, Error> {
+        self.0.moment(Moment::Writing);
+        let version = self.0.tools();
+        let versions = [("cc --version".to_owned(), format!("cc {version}"))].into();
+        Ok(BuildTools { digest: version.to_string(), versions })
+    }
+
+    fn build(&self, commit: &CommitInfo, _: &Recipe, _: &BuildTools, lab: &Lab<'_>) -> Result<Build, Error> {
+        let world = &self.0;
+        world.ledger.borrow_mut().build_begins(&commit.id);
+        world.moment(Moment::Between);
+        world.clock.pass(BUILD);
+        if lab.stop.is_set() {
+            return Err(Error::stopped());
+        }
+        if world.is_disk_full() {
+            return Err(Error::failed(FULL, "make room"));
+        }
+        world.moment(Moment::Between);
+        Ok(self.history()?.build(commit))
+    }
+}
