@@ -39,9 +39,9 @@ impl Commits for SimulatedCommits {
         Ok(BuildTools { digest: version.to_string(), versions })
     }
 
-    fn build(&self, commit: &CommitInfo, _: &Recipe, _: &BuildTools, lab: &Lab<'_>) -> Result<Build, Error> {
+    fn build(&self, commit: &CommitInfo, _: &Recipe, tools: &BuildTools, lab: &Lab<'_>) -> Result<Build, Error> {
         let world = &self.0;
-        world.ledger.borrow_mut().build_begins(&commit.id);
+        world.ledger.borrow_mut().build_begins(&commit.id, &tools.digest);
         world.moment(Moment::Between);
         world.clock.pass(BUILD);
         if lab.stop.is_set() {

@@ -42,6 +42,8 @@ pub(crate) struct Ledger {
     is_measuring: bool,
     /// Commits whose builds are saved with the run, or were asked for in this life.
     built: BTreeSet<String>,
+    /// The tools of the first build.
+    tools: Option<String>,
     /// Violations, in words.
     violations: Vec<String>,
 }
@@ -53,10 +55,14 @@ impl Ledger {
         self.item = None;
     }
 
-    /// A build of a commit is asked for.
-    pub(crate) fn build_begins(&mut self, commit: &str) {
+    /// A build of a commit is asked for, with these tools.
+    pub(crate) fn build_begins(&mut self, commit: &str, tools: &str) {
         if !self.built.insert(commit.to_owned()) {
             self.violation(format!("commit {commit} is built again"));
+        }
+        let first = self.tools.get_or_insert_with(|| tools.to_owned());
+        if first != tools {
+            self.violation(format!("commit {commit} is built with other tools than the first one"));
         }
     }
 
