@@ -62,11 +62,11 @@ const NAMES: &[(&str, &str)] = &[
     ("load.busy_cpus", "CPUs busy at the start"),
     ("load.one_minute", "load average of one minute"),
     ("load.runnable_others", "other runnable tasks"),
-    ("measured.atomic", "atomic operation, measured"),
-    ("measured.call", "call of the kernel, measured"),
-    ("measured.contended", "atomic operation of two CPUs on one line, measured"),
-    ("measured.interrupt", "interrupt of another CPU, measured"),
-    ("measured.wake", "waking a thread, measured"),
+    ("measured.atomic_ns", "atomic operation, measured"),
+    ("measured.call_ns", "call of the kernel, measured"),
+    ("measured.contended_ns", "atomic operation of two CPUs on one line, measured"),
+    ("measured.interrupt_ns", "interrupt of another CPU, measured"),
+    ("measured.wake_ns", "waking a thread, measured"),
     ("memory.available_bytes", "memory available"),
     ("memory.overcommit", "memory overcommit"),
     ("memory.page_bytes", "page size"),
@@ -145,7 +145,10 @@ fn of_family(key: &str) -> Option<String> {
         ("mitigation", "") => Some(separate(member)),
         ("workload", "sha256") => Some(one_line(member)),
         ("host", _) if rest.contains('.') => Some(format!("host: {}", name(rest))),
-        ("pair", "") => member.split_once('-').map(|(one, other)| format!("CPUs {one} and {other}")),
+        ("pair", "hand_over_ns") => {
+            let (one, other) = member.split_once('-')?;
+            Some(format!("hand-over between CPUs {} and {}", one_line(one), one_line(other)))
+        }
         _ => None,
     }
 }
@@ -225,7 +228,7 @@ mod tests {
             ("workload.zero_fill.sha256", "zero_fill"),
             ("host.cpu.model", "host: CPU model"),
             ("host.name", "host name"),
-            ("pair.0-12", "CPUs 0 and 12"),
+            ("pair.0-12.hand_over_ns", "hand-over between CPUs 0 and 12"),
             ("asv.free_memory_bytes", "asv free memory"),
             ("odd", "odd"),
             ("two\nlines.key", "two lines key"),

@@ -34,7 +34,7 @@ pub use drill::{drill, drill_gate};
 pub use facts::facts;
 pub use format::{Format, UnknownFormat};
 pub use imported::imported;
-pub use lens::{budget_table, folded, lens_compare_table, lens_types_table};
+pub use lens::{budget_table, folded, lens_calibration, lens_compare_table, lens_types_table};
 pub use page::{comparison_html, html};
 pub use run::run_table;
 pub use runs::runs;

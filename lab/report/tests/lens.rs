@@ -3,14 +3,18 @@
 mod lens_differences;
 mod lens_fixture;
 
+use faultline_model::lens::calibration::{Calibration, Delays, Nearness, Pair, Probe, Time};
 use faultline_model::lens::comparison::LensComparison;
 use faultline_model::lens::gate::GateReport;
+use faultline_model::lens::settings::{CostTimes, DelaySettings};
 use faultline_model::machine::Machine;
 use faultline_model::plan::{RunKind, Settings};
 use faultline_model::record::{RunHead, Session};
 use faultline_model::subject::Subject;
 use faultline_model::summary::RunSummary;
-use faultline_report::{Format, Style, budget_table, folded, html, lens_compare_table, lens_types_table, run_table};
+use faultline_report::{
+    Format, Style, budget_table, folded, html, lens_calibration, lens_compare_table, lens_types_table, run_table,
+};
 use insta::assert_snapshot;
 
 const WIDE: Style = Style { width: Some(140), colour: false, unicode: true };
@@ -45,6 +49,49 @@ fn a_run_in_every_format() {
     assert_snapshot!("lens_folded", folded(&lens_fixture::typical()).unwrap());
     assert_eq!(folded(&lens_fixture::empty()), None);
     assert_snapshot!("lens_empty", run_table(&lens_fixture::empty(), Format::Table, &WIDE));
+}
+
+#[test]
+fn a_calibration_in_every_format() {
+    let time = |median_ns: f64| Time { median_ns, quartiles_ns: (median_ns * 0.9, median_ns * 1.25) };
+    let pair = |one, other, nearness, ns| Pair { one, other, nearness, hand_over: time(ns) };
+    let calibration = Calibration {
+        machine: "bench".to_owned(),
+        measured: Probe {
+            instruction_ps: 251.3,
+            pairs: vec![
+                pair(0, 1, Nearness::SameCache, 48.0),
+                pair(0, 2, Nearness::OtherSocket, 220.5),
+                pair(1, 2, Nearness::Unknown, 221.25),
+            ],
+            delays: Delays {
+                atomic: time(4.5),
+                contended: time(8.25),
+                wake: time(41_000.0),
+                interrupt: time(1_510.0),
+                call: time(62.0),
+            },
+        },
+        costs: CostTimes {
+            instruction_ps: 251,
+            same_cache_ns: 28,
+            same_socket_ns: 28,
+            other_socket_ns: 127,
+            memory_ns: 100,
+            delays: Some(DelaySettings {
+                is_measured: true,
+                atomic_ps: 4249,
+                request_percent: 73,
+                wake_ns: 41_000,
+                interrupt_ns: 1510,
+                entry_ns: 37,
+            }),
+        },
+    };
+    for format in Format::ALL {
+        assert_snapshot!(format!("lens_calibration_{format}"), lens_calibration(&calibration, format, &WIDE));
+    }
+    assert_snapshot!("lens_calibration_narrow", lens_calibration(&calibration, Format::Table, &NARROW));
 }
 
 #[test]

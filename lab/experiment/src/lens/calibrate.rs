@@ -1,61 +1,29 @@
 //! Measures the cost of a transfer between this machine's CPUs.
 
-use super::costs::{self, Kept, MEASURED};
 use crate::error::Error;
 use crate::places::Places;
 use crate::target::or_stopped;
-use crate::whole_file;
-use faultline_coherence::{CostTable, DelayTimes};
-use faultline_targets::host::ping_pong::{Delays, Nearness, Probe, Rounds, probe};
+use faultline_coherence::CostTable;
+use faultline_model::lens::calibration::{Calibration, Delays, Nearness, Probe};
+use faultline_model::lens::settings::{CostTimes, DelaySettings};
+use faultline_targets::host::ping_pong::{Rounds, hand_over_ns, probe};
 use faultline_targets::{StopFlag, Target};
-use std::path::PathBuf;
-
-/// The result of the measurement.
-#[derive(Debug, Clone)]
-pub struct Calibration {
-    /// Every pair of CPUs.
-    pub probe: Probe,
-    /// The table of costs that follows from it.
-    pub table: CostTable,
-    /// The machine's name.
-    machine: String,
-}
 
 /// Measures every pair of this machine's CPUs. Fails with fewer than two usable CPUs, at the time limit, and on a stop.
 pub fn calibrate(places: &Places, stop: &StopFlag) -> Result<Calibration, Error> {
     let host = places.bare_host();
-    let probe = probe(host.cpus(), Rounds::default(), stop).map_err(|error| or_stopped(error, stop))?;
-    let table = table(&probe);
+    let measured = probe(host.cpus(), Rounds::default(), stop).map_err(|error| or_stopped(error, stop))?;
     let machine = host.facts().0.get("host.name").map_or_else(String::new, ToString::to_string);
-    Ok(Calibration { probe, table, machine })
-}
-
-impl Calibration {
-    /// Saves the costs for runs with [`MEASURED`] costs, and returns the file, which is beside the database. Fails if it cannot be written.
-    pub fn keep(&self, places: &Places) -> Result<PathBuf, Error> {
-        let path = costs::file(places)?;
-        let kept = Kept::new(&self.table, format!("measured on {}", self.machine));
-        let text = serde_json::to_string_pretty(&kept).unwrap_or_default();
-        if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-            std::fs::create_dir_all(directory).map_err(|error| {
-                Error::failed(
-                    format!("cannot make {}: {error}", directory.display()),
-                    "`--db FILE` names a database in a directory that can be written; the costs are kept beside it",
-                )
-            })?;
-        }
-        whole_file::write(&path, &text)?;
-        Ok(path)
-    }
+    Ok(Calibration { machine, costs: costs(&measured), measured })
 }
 
 /// The times for the model. A distance that this machine does not have costs as much as the next closer one. Memory is not
 /// measured; its time comes from the default table.
 ///
 /// Of a hand-over, a request passes until the line is taken from the one that waits. That one requests it again at once, so a transfer follows.
-fn table(probe: &Probe) -> CostTable {
+fn costs(probe: &Probe) -> CostTimes {
     let default = CostTable::default();
-    let measured = |nearness| Some(probe.median_ns(nearness)? / (1.0 + request_share(&probe.delays)));
+    let measured = |nearness| Some(hand_over_ns(probe, nearness)? / (1.0 + request_share(&probe.delays)));
     let near = measured(Nearness::SameCache).or(measured(Nearness::SameCore)).or(measured(Nearness::Unknown));
     let socket = measured(Nearness::SameSocket);
     let other = measured(Nearness::OtherSocket);
@@ -63,9 +31,7 @@ fn table(probe: &Probe) -> CostTable {
     let same_socket = socket.unwrap_or(same_cache).max(same_cache);
     let other_socket = other.unwrap_or(same_socket).max(same_socket);
     let whole = |value: f64| value.round().clamp(1.0, 1e6) as u32;
-    CostTable {
-        name: MEASURED.into(),
-        source: "measured".into(),
+    CostTimes {
         instruction_ps: whole(probe.instruction_ps),
         same_cache_ns: whole(same_cache),
         same_socket_ns: whole(same_socket),
@@ -88,10 +54,11 @@ fn request_share(measured: &Delays) -> f64 {
     together / (2.0 * together - alone)
 }
 
-fn delays(measured: &Delays, instruction_ps: f64) -> DelayTimes {
+fn delays(measured: &Delays, instruction_ps: f64) -> DelaySettings {
     let Delays { atomic, wake, interrupt, call, .. } = measured;
     let whole = |value: f64| value.round().clamp(0.0, 1e9) as u32;
-    DelayTimes {
+    DelaySettings {
+        is_measured: true,
         atomic_ps: whole(atomic.median_ns * 1000.0 - instruction_ps),
         request_percent: whole(100.0 * request_share(measured)).clamp(1, 100),
         wake_ns: whole(wake.median_ns),
@@ -103,7 +70,7 @@ fn delays(measured: &Delays, instruction_ps: f64) -> DelayTimes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_targets::host::ping_pong::{Pair, Time};
+    use faultline_model::lens::calibration::{Pair, Time};
 
     fn measured(atomic_ns: f64, contended_ns: f64) -> Delays {
         let time = |median_ns| Time { median_ns, quartiles_ns: (median_ns, median_ns) };
@@ -129,11 +96,11 @@ mod tests {
 
     #[test]
     fn a_hand_over_is_a_request_and_a_transfer() {
-        let pair =
-            Pair { one: 0, other: 1, nearness: Nearness::SameCache, median_ns: 35.0, quartiles_ns: (30.0, 40.0) };
+        let hand_over = Time { median_ns: 35.0, quartiles_ns: (30.0, 40.0) };
+        let pair = Pair { one: 0, other: 1, nearness: Nearness::SameCache, hand_over };
         let probe = Probe { instruction_ps: 250.0, pairs: vec![pair], delays: measured(5.0, 7.5) };
-        let table = table(&probe);
-        assert_eq!((table.same_cache_ns, table.same_socket_ns, table.other_socket_ns), (20, 20, 20));
-        assert_eq!(table.delays.map(|delays| delays.request_percent), Some(75));
+        let costs = costs(&probe);
+        assert_eq!((costs.same_cache_ns, costs.same_socket_ns, costs.other_socket_ns), (20, 20, 20));
+        assert_eq!(costs.delays.map(|delays| delays.request_percent), Some(75));
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn under_lens(run: RunId, places: &Places) -> Result<RunRecord, Error
 
 /// A lens run to compare with, which has counts. Fails if it does not exist, if it measured time, or if no execution of the run was counted to its
 /// end.
-pub fn counted(run: RunId, places: &Places) -> Result<RunRecord, Error> {
+pub(super) fn counted(run: RunId, places: &Places) -> Result<RunRecord, Error> {
     let record = under_lens(run, places)?;
     match has_counts(&record) {
         true => Ok(record),

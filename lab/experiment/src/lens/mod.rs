@@ -2,11 +2,12 @@
 
 mod builds;
 mod calibrate;
-mod costs;
+mod compare;
 mod gates;
 mod guest;
 mod kernel;
 mod machine;
+mod measured_costs;
 mod model;
 mod program;
 mod request;
@@ -17,12 +18,12 @@ mod types;
 
 pub(crate) use builds::LensOfBuilds;
 pub use builds::{BuildsRequest, settings_of_builds};
-pub use calibrate::{Calibration, calibrate};
-pub use costs::MEASURED;
+pub use calibrate::calibrate;
+pub use compare::compare;
 pub use faultline_targets::program_files::With;
-pub use gates::counted;
 pub use kernel::kernel;
 pub use machine::machine;
+pub use measured_costs::{MEASURED, keep_costs};
 pub use program::program;
 pub use request::{
     Gates, GuestRequest, LensKernelRequest, LensMachineRequest, LensProgramRequest, ModelRequest, Module, USUAL_SEED,

@@ -1,6 +1,6 @@
 //! The modelled machine, from a request.
 
-use super::costs;
+use super::measured_costs::{self, MEASURED};
 use super::request::{Gates, ModelRequest};
 use crate::error::Error;
 use crate::places::Places;
@@ -20,7 +20,7 @@ const PLUGIN_ENTRY: &[u8] = b"qemu_plugin_install\0";
 
 /// The machine, except for its number of CPUs. Fails if it is impossible.
 pub(super) fn machine(model: &ModelRequest, places: &Places) -> Result<MachineModel, Error> {
-    let costs = costs::named(&model.costs, places)?;
+    let costs = costs(&model.costs, places)?;
     let delays = model.predicts.then(|| costs.delays.unwrap_or(DelayTimes::USUAL));
     let costs = CostTable { delays, ..costs };
     if let Some(caches) = model.caches {
@@ -52,6 +52,20 @@ pub(super) fn machine(model: &ModelRequest, places: &Places) -> Result<MachineMo
         costs,
         caches: model.caches,
         quanta,
+    })
+}
+
+/// The table of costs with that name. Fails if there is none, or if the measured one cannot be read.
+fn costs(name: &str, places: &Places) -> Result<CostTable, Error> {
+    if name == MEASURED {
+        return measured_costs::read(places);
+    }
+    CostTable::by_name(name).cloned().ok_or_else(|| {
+        let names: Vec<&str> = CostTable::presets().iter().map(|table| table.name.as_ref()).collect();
+        Error::usage(
+            format!("there is no cost table '{name}'"),
+            format!("choose one of {}, {MEASURED}", names.join(", ")),
+        )
     })
 }
 
@@ -127,7 +141,7 @@ pub(super) fn again(settings: &LensSettings, again: &LensAgain) -> MachineModel 
 /// What tables hold are orders of magnitude, unless they were measured here.
 fn delay_settings(times: DelayTimes, table: &str) -> DelaySettings {
     let DelayTimes { atomic_ps, request_percent, wake_ns, interrupt_ns, entry_ns } = times;
-    let is_measured = table == costs::MEASURED && times != DelayTimes::USUAL;
+    let is_measured = table == MEASURED && times != DelayTimes::USUAL;
     DelaySettings { is_measured, atomic_ps, request_percent, wake_ns, interrupt_ns, entry_ns }
 }
 

@@ -1,8 +1,9 @@
-//! What the lens counts: the plugin's report as it arrives, and as it is saved, with names for code and data.
+//! What the lens counts: the plugin's report as it arrives, and as it is saved, with names for code and data. Beside it, the machine's calibration.
 //!
 //! `symbols` finds the names. `stats` interprets the figures.
 
 pub mod by_type;
+pub mod calibration;
 pub mod callers;
 pub mod comparison;
 pub mod data;

@@ -1,5 +1,6 @@
-//! A lens run's figures, comparisons and gates in the four formats.
+//! A lens run's figures, comparisons and gates, and calibrations, in the four formats.
 
+mod calibration;
 pub(crate) mod callers;
 mod compare;
 mod gate;
@@ -14,6 +15,7 @@ mod text;
 pub(crate) mod types;
 pub(crate) mod words;
 
+pub use calibration::lens_calibration;
 pub use callers::folded;
 pub use compare::lens_compare_table;
 pub use gate::budget_table;

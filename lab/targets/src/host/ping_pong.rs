@@ -6,11 +6,10 @@ mod delays;
 mod instruction;
 mod nearness;
 
-pub use nearness::Nearness;
-
 use crate::system_files::OwnFiles;
 use crate::{StopFlag, TargetError};
 use bounce::Failure;
+use faultline_model::lens::calibration::{Nearness, Pair, Probe, Time};
 use std::time::{Duration, Instant};
 
 /// How much to measure.
@@ -30,63 +29,10 @@ impl Default for Rounds {
     }
 }
 
-/// Two CPUs and the time of a line between them.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pair {
-    /// One CPU's number.
-    pub one: u32,
-    /// The other's.
-    pub other: u32,
-    /// How near they are to each other.
-    pub nearness: Nearness,
-    /// Time of a hand-over between them, in nanoseconds: one takes the line to write, and the other one, which waits for that, reads it. Median over the samples.
-    pub median_ns: f64,
-    /// First and third quartile of the same.
-    pub quartiles_ns: (f64, f64),
-}
-
-/// What was measured.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Probe {
-    /// Time of one arithmetic operation that depends on the one before, in picoseconds. That is one instruction, if a CPU executes one
-    /// per cycle.
-    pub instruction_ps: f64,
-    /// Every pair once, by numbers of CPUs.
-    pub pairs: Vec<Pair>,
-    /// What else takes time, between the first two CPUs.
-    pub delays: Delays,
-}
-
-/// Times of what CPUs do besides instructions and hand-overs.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Delays {
-    /// An atomic addition to a line that the CPU has.
-    pub atomic: Time,
-    /// The same if two CPUs add to one line: of all additions together.
-    pub contended: Time,
-    /// From a thread that wakes another one to that one's first instruction.
-    pub wake: Time,
-    /// By how much longer a page is protected if another CPU has to be interrupted for it.
-    pub interrupt: Time,
-    /// A call of the kernel.
-    pub call: Time,
-}
-
-/// A time over some samples, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Time {
-    /// The median.
-    pub median_ns: f64,
-    /// First and third quartile.
-    pub quartiles_ns: (f64, f64),
-}
-
-impl Probe {
-    /// Median over all pairs at that distance, in nanoseconds; `None` if there is no such pair.
-    pub fn median_ns(&self, nearness: Nearness) -> Option<f64> {
-        let near = self.pairs.iter().filter(|pair| pair.nearness == nearness);
-        quartiles(near.map(|pair| pair.median_ns).collect()).map(|[_, median, _]| median)
-    }
+/// Median of the hand-overs over all pairs at that distance, in nanoseconds; `None` if there is no such pair.
+pub fn hand_over_ns(probe: &Probe, nearness: Nearness) -> Option<f64> {
+    let near = probe.pairs.iter().filter(|pair| pair.nearness == nearness);
+    quartiles(near.map(|pair| pair.hand_over.median_ns).collect()).map(|[_, median, _]| median)
 }
 
 /// Measures every pair of `cpus`, one after the other. Nothing else should run on them.
@@ -114,7 +60,8 @@ pub fn probe(cpus: &[u32], rounds: Rounds, stop: &StopFlag) -> Result<Probe, Tar
                 bounce::measure([one, other], rounds, deadline, stop).map_err(|failure| in_words(failure, rounds))?;
             let Some([lower, median_ns, upper]) = quartiles(times) else { continue };
             let nearness = nearness::between(&OwnFiles, one, other);
-            pairs.push(Pair { one, other, nearness, median_ns, quartiles_ns: (lower, upper) });
+            let hand_over = Time { median_ns, quartiles_ns: (lower, upper) };
+            pairs.push(Pair { one, other, nearness, hand_over });
         }
     }
     let instruction_ps = quartiles(instruction::samples_ps()).map_or(f64::NAN, |[_, median, _]| median);
@@ -149,6 +96,7 @@ fn quartiles(mut values: Vec<f64>) -> Option<[f64; 3]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use faultline_model::lens::calibration::Delays;
 
     const FEW: Rounds = Rounds { round_trips: 100, samples: 5, limit: Duration::from_secs(60) };
 
@@ -179,12 +127,11 @@ mod tests {
         let probe = probe(cpus, FEW, &StopFlag::default()).unwrap();
         assert_eq!(probe.pairs.len(), cpus.len() * (cpus.len() - 1) / 2);
         for pair in &probe.pairs {
-            assert!(
-                pair.one < pair.other && pair.quartiles_ns.0 <= pair.median_ns && pair.median_ns <= pair.quartiles_ns.1
-            );
+            let Time { median_ns, quartiles_ns: (low, high) } = pair.hand_over;
+            assert!(pair.one < pair.other && low <= median_ns && median_ns <= high);
             // No line is faster than light across a chip. There is no upper bound, because other work may delay it.
-            assert!(pair.median_ns > 0.1, "{pair:?}");
-            assert!(probe.median_ns(pair.nearness).is_some());
+            assert!(median_ns > 0.1, "{pair:?}");
+            assert!(hand_over_ns(&probe, pair.nearness).is_some());
         }
         assert!(probe.instruction_ps > 10.0, "{}", probe.instruction_ps);
         let Delays { atomic, contended, wake, interrupt, call } = probe.delays;

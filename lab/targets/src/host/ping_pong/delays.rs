@@ -1,8 +1,9 @@
 //! What takes time besides instructions and transfers: atomic operations, alone and contended; waking a thread; interrupting a CPU; a call of the kernel.
 
 use super::bounce::{Failure, tie_to};
-use super::{Delays, Time, quartiles};
+use super::quartiles;
 use crate::StopFlag;
+use faultline_model::lens::calibration::{Delays, Time};
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::thread;

@@ -2,21 +2,7 @@
 
 use crate::linux_facts::place;
 use crate::system_files::SystemFiles;
-
-/// What two CPUs share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Nearness {
-    /// A core: they are two hardware threads of it.
-    SameCore,
-    /// The last-level cache.
-    SameCache,
-    /// Only the socket.
-    SameSocket,
-    /// None of these.
-    OtherSocket,
-    /// The system does not say.
-    Unknown,
-}
+use faultline_model::lens::calibration::Nearness;
 
 /// The nearness of two CPUs, from the system's files.
 pub(super) fn between(files: &dyn SystemFiles, one: u32, other: u32) -> Nearness {

@@ -1,8 +1,11 @@
-//! Tables of costs: those of the model, and the one that was measured here.
+//! The costs that were measured on this machine, in a file beside the database.
 
 use crate::error::Error;
 use crate::places::Places;
+use crate::whole_file;
 use faultline_coherence::{CostTable, DelayTimes};
+use faultline_model::lens::calibration::Calibration;
+use faultline_model::lens::settings::{CostTimes, DelaySettings};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -17,7 +20,7 @@ const FILE: &str = "costs.json";
 
 /// The measured table in its saved form.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Kept {
+struct Kept {
     format: String,
     /// Machine and moment.
     source: String,
@@ -41,22 +44,8 @@ struct KeptDelays {
     entry_ns: u32,
 }
 
-/// The table with that name. Fails if there is none, or if the measured one cannot be read.
-pub(super) fn named(name: &str, places: &Places) -> Result<CostTable, Error> {
-    if name == MEASURED {
-        return measured(places);
-    }
-    CostTable::by_name(name).cloned().ok_or_else(|| {
-        let names: Vec<&str> = CostTable::presets().iter().map(|table| table.name.as_ref()).collect();
-        Error::usage(
-            format!("there is no cost table '{name}'"),
-            format!("choose one of {}, {MEASURED}", names.join(", ")),
-        )
-    })
-}
-
 /// The file of the measured table: beside the database. Fails if there is none.
-pub(super) fn file(places: &Places) -> Result<PathBuf, Error> {
+fn file(places: &Places) -> Result<PathBuf, Error> {
     Ok(places.database()?.with_file_name(FILE))
 }
 
@@ -69,7 +58,8 @@ fn file_to_read(places: &Places) -> Result<PathBuf, Error> {
     }
 }
 
-fn measured(places: &Places) -> Result<CostTable, Error> {
+/// The measured table. Fails if there is none, or if it cannot be read.
+pub(super) fn read(places: &Places) -> Result<CostTable, Error> {
     let path = file_to_read(places)?;
     let text = std::fs::read_to_string(&path).map_err(|_| {
         Error::usage("the costs of this machine have not been measured", "`faultline lens calibrate` measures them")
@@ -98,19 +88,37 @@ fn measured(places: &Places) -> Result<CostTable, Error> {
     })
 }
 
+/// Saves the costs of a calibration for runs with [`MEASURED`] costs, and returns the file. Fails if it cannot be written.
+pub fn keep_costs(calibration: &Calibration, places: &Places) -> Result<PathBuf, Error> {
+    let path = file(places)?;
+    let text = serde_json::to_string_pretty(&Kept::new(calibration)).unwrap_or_default();
+    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        std::fs::create_dir_all(directory).map_err(|error| {
+            Error::failed(
+                format!("cannot make {}: {error}", directory.display()),
+                "`--db FILE` names a database in a directory that can be written; the costs are kept beside it",
+            )
+        })?;
+    }
+    whole_file::write(&path, &text)?;
+    Ok(path)
+}
+
 impl Kept {
-    /// A table in its saved form.
-    pub(super) fn new(table: &CostTable, source: String) -> Self {
+    /// The costs in their saved form.
+    fn new(calibration: &Calibration) -> Self {
+        let CostTimes { instruction_ps, same_cache_ns, same_socket_ns, other_socket_ns, memory_ns, delays } =
+            calibration.costs;
         Kept {
             format: FORMAT.to_owned(),
-            source,
-            instruction_ps: table.instruction_ps,
-            same_cache_ns: table.same_cache_ns,
-            same_socket_ns: table.same_socket_ns,
-            other_socket_ns: table.other_socket_ns,
-            memory_ns: table.memory_ns,
-            delays: table.delays.map(|times| {
-                let DelayTimes { atomic_ps, request_percent, wake_ns, interrupt_ns, entry_ns } = times;
+            source: format!("measured on {}", calibration.machine),
+            instruction_ps,
+            same_cache_ns,
+            same_socket_ns,
+            other_socket_ns,
+            memory_ns,
+            delays: delays.map(|times| {
+                let DelaySettings { atomic_ps, request_percent, wake_ns, interrupt_ns, entry_ns, .. } = times;
                 KeptDelays { atomic_ps, request_percent, wake_ns, interrupt_ns, entry_ns }
             }),
         }
@@ -120,6 +128,7 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use faultline_model::lens::calibration::{Delays, Probe, Time};
     use std::path::Path;
 
     fn places(database: &Path, data: &Path) -> Places {
@@ -127,9 +136,18 @@ mod tests {
     }
 
     fn keep(places: &Places, same_cache_ns: u32) {
-        let table = CostTable { same_cache_ns, ..CostTable::default() };
-        let kept = serde_json::to_string(&Kept::new(&table, "measured".to_owned())).unwrap();
-        std::fs::write(file(places).unwrap(), kept).unwrap();
+        let time = Time { median_ns: 1.0, quartiles_ns: (1.0, 1.0) };
+        let delays = Delays { atomic: time, contended: time, wake: time, interrupt: time, call: time };
+        let costs = CostTimes {
+            instruction_ps: 250,
+            same_cache_ns,
+            same_socket_ns: 80,
+            other_socket_ns: 90,
+            memory_ns: 100,
+            delays: None,
+        };
+        let measured = Probe { instruction_ps: 250.0, pairs: Vec::new(), delays };
+        keep_costs(&Calibration { machine: "here".to_owned(), measured, costs }, places).unwrap();
     }
 
     #[test]
@@ -139,12 +157,12 @@ mod tests {
         [&own, &usual].into_iter().for_each(|directory| std::fs::create_dir(directory).unwrap());
         let with_db = places(&own.join("db.sqlite"), &usual);
         let without = places(&usual.join("faultline.sqlite"), &usual);
-        assert!(named(MEASURED, &with_db).unwrap_err().problem.contains("have not been measured"));
+        assert!(read(&with_db).unwrap_err().problem.contains("have not been measured"));
         keep(&without, 71);
-        assert_eq!(named(MEASURED, &with_db).unwrap().same_cache_ns, 71);
+        assert_eq!(read(&with_db).unwrap().same_cache_ns, 71);
         keep(&with_db, 72);
-        assert_eq!(named(MEASURED, &with_db).unwrap().same_cache_ns, 72);
-        assert_eq!(named(MEASURED, &without).unwrap().same_cache_ns, 71);
+        assert_eq!(read(&with_db).unwrap().same_cache_ns, 72);
+        assert_eq!(read(&without).unwrap().same_cache_ns, 71);
         assert_eq!(file(&places(Path::new("db.sqlite"), &usual)).unwrap(), Path::new("costs.json"));
     }
 }
