@@ -1,5 +1,6 @@
 //! The words of a comparison that may be command lines: which of them name results, and which are programs to run.
 
+use crate::command_words::words;
 use crate::error::Error;
 use crate::operand;
 use crate::places::Places;
@@ -58,7 +59,7 @@ fn word(text: &str, places: &Places) -> Result<Word, Error> {
     if operand::names_something(text, places)? {
         return Ok(Word::Result);
     }
-    let words = shell_words::split(text).unwrap_or_default();
+    let words = words("the command", text).unwrap_or_default();
     let Some(first) = words.first() else { return Ok(Word::Result) };
     Ok(match program_file(first, Path::new("."), None) {
         Ok(_) => Word::Command(words),

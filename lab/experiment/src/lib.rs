@@ -6,6 +6,7 @@
 
 mod check;
 mod command_lines;
+mod command_words;
 mod comparison;
 mod conclusion;
 mod database;
@@ -33,6 +34,7 @@ pub mod whole_file;
 
 pub use check::{CheckRequest, check};
 pub use command_lines::{Compared, compared};
+pub use command_words::command_words;
 pub use comparison::{LiveComparisonRequest, USUAL_LEVEL, compare};
 pub use conclusion::{Concluded, Conclusion, HeldTo, Measured};
 pub use database::check_writable;

@@ -1,5 +1,6 @@
 //! A run: from a request to a plan that is saved, measured and concluded.
 
+use crate::command_words::command_words;
 use crate::conclusion::Measured;
 use crate::database::MeasuringStore;
 use crate::error::Error;
@@ -100,12 +101,7 @@ fn given_tree(tree: &TreeRequest, machine: &Machine) -> Result<GivenTree, Error>
             "rename it; the name is saved with the run as text",
         ));
     };
-    let words = shell_words::split(command).map_err(|error| {
-        Error::usage(format!("cannot split the command '{command}' into words: {error}"), "quote it as for a shell")
-    })?;
-    if words.is_empty() {
-        return Err(Error::usage("the command is empty", "for example `--command 'make -j{jobs}'`"));
-    }
+    let words = command_words(command, "for example `--command 'make -j{jobs}'`")?;
     if !words[0].contains('{') {
         program_file(&words[0], &whole, None).map_err(Error::target_as_usage)?;
     }

@@ -2,6 +2,7 @@
 //!
 //! The code that prepares the sides finds out whether the machine supports it.
 
+use crate::command_words::{command_words, words};
 use crate::error::Error;
 use faultline_model::machine::Machine;
 use faultline_model::role::Role;
@@ -62,9 +63,7 @@ impl Variants {
     /// The subject that `text` describes, on a machine that is not determined yet: a command, or declared names and `KEY=VALUE` words, where later
     /// words override earlier ones. Fails if a word is none of these.
     pub fn setup(&self, text: &str) -> Result<Subject, Error> {
-        let words = shell_words::split(text).map_err(|error| {
-            Error::usage(format!("cannot split the variant '{text}' into words: {error}"), "quote it as for a shell")
-        })?;
+        let words = words("the variant", text)?;
         let mut setup = Setup::default();
         if self.is_command(&words)? {
             setup.command = words;
@@ -117,7 +116,7 @@ impl Variants {
             ("on", "") => setup.on = Some(machine(&value)?),
             ("kernel", "") => setup.kernel = Some(value),
             ("workload", "") => setup.workload = Some(value),
-            ("command", "") => setup.command = command(&value)?,
+            ("command", "") => setup.command = command_words(&value, "for example `--a \"command='sleep 1'\"`")?,
             ("directory", "") => setup.directory = Some(value),
             ("partner", role) if !role.is_empty() => {
                 let (role, machine) = partner(role, &value)?;
@@ -151,17 +150,6 @@ fn read_most(file: &Path) -> std::io::Result<String> {
     let mut text = String::new();
     std::fs::File::open(file)?.take(MOST_BYTES).read_to_string(&mut text)?;
     Ok(text)
-}
-
-fn command(text: &str) -> Result<Vec<String>, Error> {
-    match shell_words::split(text) {
-        Ok(words) if !words.is_empty() => Ok(words),
-        Ok(_) => Err(Error::usage("the command is empty", "for example `--a \"command='sleep 1'\"`")),
-        Err(error) => Err(Error::usage(
-            format!("cannot split the command '{text}' into words: {error}"),
-            "quote it as for a shell",
-        )),
-    }
 }
 
 fn partner(role: &str, machine: &str) -> Result<(Role, Machine), Error> {

@@ -2,10 +2,12 @@
 
 use crate::arguments::building::Building;
 use crate::failure::Failure;
+use faultline_experiment::command_words;
 use faultline_model::recipe::Recipe;
 
-/// The recipe. Fails if the command cannot be split into words.
+/// The recipe. Fails if the command is empty, or cannot be split into words.
 pub(super) fn recipe(building: &Building) -> Result<Recipe, Failure> {
+    let words = |command: &str| command_words(command, "leave out `--build` if nothing has to be built");
     Ok(Recipe {
         command: building.build.as_deref().map_or(Ok(Vec::new()), words)?,
         environment: Vec::new(),
@@ -13,17 +15,4 @@ pub(super) fn recipe(building: &Building) -> Result<Recipe, Failure> {
         kept: building.keep.clone(),
         is_clean: building.clean,
     })
-}
-
-fn words(command: &str) -> Result<Vec<String>, Failure> {
-    match shell_words::split(command) {
-        Ok(words) if !words.is_empty() => Ok(words),
-        Ok(_) => {
-            Err(Failure::usage("the command that builds is empty", "leave out `--build` if nothing has to be built"))
-        }
-        Err(error) => Err(Failure::usage(
-            format!("cannot split the command '{command}' into words: {error}"),
-            "quote it as for a shell",
-        )),
-    }
 }
