@@ -158,7 +158,7 @@ fn follow(
         let (items, later): (Vec<_>, Vec<_>) = missing.into_iter().partition(|item| item.block < blocks);
         missing = later;
         let planned = PlannedRun {
-            targets: Targets::new(targets),
+            targets: Targets::by_subject(targets, &items)?,
             settings: &record.settings,
             subjects: &record.subjects,
             workloads: &record.workloads,

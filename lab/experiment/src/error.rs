@@ -1,7 +1,7 @@
 //! Why an experiment is impossible: one line that says what, a hint that says what to do, and a kind that a front end maps to an exit status.
 
 use faultline_model::journal::JournalError;
-use faultline_runner::RequestError;
+use faultline_runner::{NoTarget, RequestError};
 use faultline_store::{StoreError, StoreErrorKind};
 use faultline_targets::TargetError;
 
@@ -53,6 +53,12 @@ impl Error {
 impl From<RequestError> for Error {
     fn from(error: RequestError) -> Self {
         Error::usage(error.problem, error.hint)
+    }
+}
+
+impl From<NoTarget> for Error {
+    fn from(error: NoTarget) -> Self {
+        Error::failed(error.to_string(), "its database was changed by hand; start a new run")
     }
 }
 

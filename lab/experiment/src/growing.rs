@@ -233,9 +233,9 @@ fn stretch(
     (items, limit_ms): (&[PlanItem], Option<u64>),
     lab: &mut Lab<'_>,
 ) -> Result<Gone, Error> {
-    let targets = [SubjectTargets::alone(target)];
+    let targets = SubjectTargets::alone(target);
     let planned = PlannedRun {
-        targets: Targets::new(&targets),
+        targets: Targets::shared(&targets),
         settings: &head.settings,
         subjects: &head.subjects,
         workloads: &head.workloads,

@@ -84,7 +84,7 @@ pub(crate) fn to_the_end(
     let head = store.load_head(run)?;
     let items = store.missing_items(run)?;
     let planned = PlannedRun {
-        targets: Targets::new(std::slice::from_ref(targets)),
+        targets: Targets::by_subject(std::slice::from_ref(targets), &items)?,
         settings: &head.settings,
         subjects: &head.subjects,
         workloads: &head.workloads,

@@ -27,7 +27,7 @@ pub use comparison::{ComparisonRequest, SideMachine, plan_comparison};
 pub use completion::Completion;
 pub use observer::{Observer, RunProgress, Stage};
 pub use plan::{Plan, block_of_commands, plan};
-pub use planned::{PlannedRun, SubjectTargets, Targets};
+pub use planned::{NoTarget, PlannedRun, SubjectTargets, Targets};
 pub use request::{Request, RequestError};
 pub use run::run;
 pub use suite::Suite;

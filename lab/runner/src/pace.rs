@@ -152,8 +152,8 @@ mod tests {
 
     fn left_with(jobs: NonZeroUsize, count: usize, budget: Option<Duration>) -> u128 {
         let (items, clock) = (items(), Hand::default());
-        let targets = [SubjectTargets::alone(&Machine)];
-        let mut pace = Pace::new(&items, Targets::new(&targets), jobs, budget, &clock);
+        let targets = SubjectTargets::alone(&Machine);
+        let mut pace = Pace::new(&items, Targets::shared(&targets), jobs, budget, &clock);
         for item in &items[..count] {
             let began = pace.begins();
             let took_ms = item.timing.map_or(9000, |_| plan::expected_ms(item, 0));

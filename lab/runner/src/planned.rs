@@ -4,7 +4,7 @@ use crate::lens::Naming;
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::plan::{PlanItem, Settings};
 use faultline_model::role::Role;
-use faultline_model::subject::{Subject, SubjectKind};
+use faultline_model::subject::{Subject, SubjectIndex, SubjectKind};
 use faultline_targets::Target;
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -31,22 +31,43 @@ impl<'a> SubjectTargets<'a> {
     }
 }
 
-/// The targets of each subject, in the order of the subjects; subjects may share targets.
+/// An item's subject has no target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("item {ordinal} is of subject {subject}, which is measured nowhere")]
+pub struct NoTarget {
+    /// The item.
+    pub ordinal: u32,
+    /// Its subject.
+    pub subject: SubjectIndex,
+}
+
+/// The targets of the subjects of some items.
 #[derive(Clone, Copy)]
-pub struct Targets<'a>(&'a [SubjectTargets<'a>]);
+pub struct Targets<'a>(Where<'a>);
+
+#[derive(Clone, Copy)]
+enum Where<'a> {
+    /// All subjects are measured there.
+    Shared(&'a SubjectTargets<'a>),
+    /// By subject; every item's subject is among them.
+    BySubject(&'a [SubjectTargets<'a>]),
+}
 
 impl<'a> Targets<'a> {
-    /// The targets by subject.
-    ///
-    /// # Panics
-    ///
-    /// Without any target.
-    pub fn new(by_subject: &'a [SubjectTargets<'a>]) -> Self {
-        assert!(!by_subject.is_empty(), "items run somewhere");
-        Targets(by_subject)
+    /// All subjects are measured there.
+    pub fn shared(targets: &'a SubjectTargets<'a>) -> Self {
+        Targets(Where::Shared(targets))
     }
 
-    /// The target of the item's subject, or the last target if there are fewer.
+    /// The targets by subject, in the order of the subjects, for these items. Fails if the subject of an item is not among them.
+    pub fn by_subject(by_subject: &'a [SubjectTargets<'a>], items: &[PlanItem]) -> Result<Self, NoTarget> {
+        match items.iter().find(|item| item.subject.at() >= by_subject.len()) {
+            None => Ok(Targets(Where::BySubject(by_subject))),
+            Some(item) => Err(NoTarget { ordinal: item.ordinal, subject: item.subject }),
+        }
+    }
+
+    /// The target of the item's subject.
     pub(crate) fn of(&self, item: &PlanItem) -> &'a dyn Target {
         self.subject(item).measured
     }
@@ -57,7 +78,10 @@ impl<'a> Targets<'a> {
     }
 
     fn subject(&self, item: &PlanItem) -> &'a SubjectTargets<'a> {
-        &self.0[item.subject.at().min(self.0.len() - 1)]
+        match self.0 {
+            Where::Shared(targets) => targets,
+            Where::BySubject(by_subject) => &by_subject[item.subject.at()],
+        }
     }
 
     /// Time of an execution of `item` in addition to the workload's own.
@@ -96,5 +120,50 @@ pub(crate) fn program<'a>(run: &PlannedRun<'a>, item: &PlanItem) -> Option<&'a [
         SubjectKind::Program { argv } if run.settings.counting().is_some() => Some(argv),
         SubjectKind::Machine { .. } => Some(&[]),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faultline_model::cell::{Case, Cell, TaskMode};
+    use faultline_model::facts::Facts;
+    use faultline_targets::{Ending, Execution, StopFlag, TargetError};
+    use std::ops::ControlFlow;
+
+    struct Nowhere;
+
+    impl Target for Nowhere {
+        fn facts(&self) -> Facts {
+            Facts::default()
+        }
+
+        fn workloads(&self) -> Result<Vec<WorkloadInfo>, TargetError> {
+            Ok(Vec::new())
+        }
+
+        fn cpus(&self) -> &[u32] {
+            &[0]
+        }
+
+        fn execute(&self, _: &Execution, _: &mut (dyn FnMut(&[u8]) -> ControlFlow<()> + '_), _: &StopFlag) -> Ending {
+            Ending::Stopped
+        }
+    }
+
+    #[test]
+    fn an_item_of_a_subject_without_a_target_is_refused() {
+        let item = |subject| PlanItem {
+            ordinal: 7,
+            block: 0,
+            subject: SubjectIndex(subject),
+            cell: Cell { case: Case { workload: "x".into(), variant: "y".into(), mode: TaskMode::Thread }, tasks: 1 },
+            timing: None,
+            seed: None,
+        };
+        let both = [SubjectTargets::alone(&Nowhere), SubjectTargets::alone(&Nowhere)];
+        assert!(Targets::by_subject(&both, &[item(0), item(1)]).is_ok());
+        let refused = Targets::by_subject(&both, &[item(0), item(2)]).err().unwrap();
+        assert_eq!(refused.to_string(), "item 7 is of subject C, which is measured nowhere");
     }
 }

@@ -142,9 +142,9 @@ mod tests {
         let request = Request { workloads: vec!["zero_fill:base".to_owned()], repeats: Some(5), ..Request::default() };
         let plan = plan(&request, &workloads(), 1, 1).unwrap();
         let machine = Machine::default();
-        let targets = [SubjectTargets::alone(&machine)];
+        let targets = SubjectTargets::alone(&machine);
         let planned = PlannedRun {
-            targets: Targets::new(&targets),
+            targets: Targets::shared(&targets),
             settings: &plan.settings,
             subjects: &[Subject::as_is(faultline_model::machine::Machine::Host)],
             workloads: &workloads(),

@@ -156,9 +156,9 @@ fn sent(
     let request = Request { workloads: vec!["send".to_owned()], warmup_ms: Some(0), ..request };
     let plan = plan(&request, &workloads(), 1, 1).unwrap();
     let partners = vec![("receiver".parse().unwrap(), receiver), ("forwarder".parse().unwrap(), forwarder)];
-    let targets = [SubjectTargets { measured, partners }];
+    let targets = SubjectTargets { measured, partners };
     let planned = PlannedRun {
-        targets: Targets::new(&targets),
+        targets: Targets::shared(&targets),
         settings: &plan.settings,
         subjects: &[Subject::as_is(Machine::Host)],
         workloads: &workloads(),

@@ -183,9 +183,9 @@ impl Database {
         let mut store = self.open();
         let (head, items, naming) = (store.load_head(id).unwrap(), store.missing_items(id).unwrap(), naming());
         let target = OnlyCounts(kernel);
-        let targets = [SubjectTargets::alone(&target)];
+        let targets = SubjectTargets::alone(&target);
         let planned = PlannedRun {
-            targets: Targets::new(&targets),
+            targets: Targets::shared(&targets),
             settings: &head.settings,
             subjects: &head.subjects,
             workloads: &head.workloads,
