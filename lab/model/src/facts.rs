@@ -31,6 +31,29 @@ impl fmt::Display for FactValue {
     }
 }
 
+/// How long a fact stays as it is, if nobody changes the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Persistence {
+    /// It changes by itself.
+    Moment,
+    /// It is another one after each boot.
+    Boot,
+    /// It stays.
+    Lasting,
+}
+
+/// Facts that do not last, by the beginnings of their keys.
+const PASSING: [(&str, Persistence); 3] =
+    [("load.", Persistence::Moment), ("memory.available_bytes", Persistence::Moment), ("boot.id", Persistence::Boot)];
+
+impl Persistence {
+    /// That of the fact with this key.
+    pub fn of(key: &str) -> Self {
+        let passing = PASSING.iter().find(|(beginning, _)| key.starts_with(beginning));
+        passing.map_or(Persistence::Lasting, |(_, persistence)| *persistence)
+    }
+}
+
 /// Facts by key. A key is dotted, and its first part is the section: `cpu.model`, `kernel.release`. Unknown facts are left out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -83,6 +106,24 @@ impl Facts {
         match self.0.get(key) {
             Some(FactValue::Text(text)) => Some(text),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_last_unless_they_are_of_a_boot_or_a_moment() {
+        for (key, persistence) in [
+            ("load.one_minute", Persistence::Moment),
+            ("memory.available_bytes", Persistence::Moment),
+            ("memory.total_bytes", Persistence::Lasting),
+            ("boot.id", Persistence::Boot),
+            ("kernel.release", Persistence::Lasting),
+        ] {
+            assert_eq!(Persistence::of(key), persistence, "{key}");
         }
     }
 }

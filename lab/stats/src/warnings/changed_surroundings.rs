@@ -1,12 +1,9 @@
 //! Sessions of one run on different machines, or on a machine whose state changed.
 
 use super::Findings;
-use faultline_model::facts::{FactValue, Facts};
+use faultline_model::facts::{FactValue, Facts, Persistence};
 use faultline_model::warning::{Warning, WarningKind};
 use std::collections::BTreeSet;
-
-/// Facts that change by themselves, by the beginning of their keys. All others must stay the same.
-const MOMENTARY: [&str; 2] = ["load.", "memory.available_bytes"];
 
 /// The machine, its kernel, its boot or its workloads changed between sessions.
 pub(super) fn changed_surroundings(findings: &Findings<'_>) -> Option<Warning> {
@@ -23,10 +20,10 @@ pub(super) fn changed_surroundings(findings: &Findings<'_>) -> Option<Warning> {
     Some(Warning { kind: WarningKind::ChangedSurroundings { sessions, keys }, cells: Vec::new() })
 }
 
-/// Keys of lasting facts whose values differ.
+/// Keys of facts that do not change by themselves, but differ.
 fn differing<'a>(first: &'a Facts, later: &'a Facts) -> impl Iterator<Item = &'a str> {
     let keys: BTreeSet<&str> = first.0.keys().chain(later.0.keys()).map(String::as_str).collect();
-    let steady = |key: &&str| !MOMENTARY.iter().any(|momentary| key.starts_with(momentary));
+    let steady = |key: &&str| Persistence::of(key) != Persistence::Moment;
     keys.into_iter().filter(steady).filter(|key| !same(first.0.get(*key), later.0.get(*key)))
 }
 
