@@ -54,6 +54,9 @@ pub struct LayoutRow {
     pub path: String,
     /// Its type as it is written; empty for holes and padding.
     pub of: String,
+    /// How the structure or union is declared whose members follow; `None` for arrays and everything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keyword: Option<Keyword>,
     /// Bytes from the beginning of the type.
     pub offset: u64,
     /// Bytes.

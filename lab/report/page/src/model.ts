@@ -490,6 +490,8 @@ name: string | null,
 path: string,
 /** Its type as it is written; empty for holes and padding. */
 of: string,
+/** How the structure or union is declared whose members follow; `None` for arrays and everything else. */
+keyword?: Keyword | null,
 /** Bytes from the beginning of the type. */
 offset: number,
 /** Bytes. */

@@ -1,6 +1,7 @@
 //! The rows of a cache line as they are shown: of an expanded union only what was accessed, and members that are alone in a
 //! structure in one row with it.
 
+use faultline_model::lens::layout::Keyword;
 use faultline_model::lens::types::{LayoutRow, RowKind};
 
 /// A row with those of its members.
@@ -42,8 +43,7 @@ fn nodes<'a>(rows: &mut std::iter::Peekable<std::slice::Iter<'a, LayoutRow>>, de
 
 fn simplified(node: Node<'_>) -> Node<'_> {
     let mut inner: Vec<Node<'_>> = node.inner.into_iter().map(simplified).collect();
-    let is_union = node.row.of == "union" || node.row.of.starts_with("union ");
-    if is_union && inner.iter().any(is_used) {
+    if node.row.keyword == Some(Keyword::Union) && inner.iter().any(is_used) {
         inner.retain(is_used);
     }
     Node { row: node.row, inner }

@@ -27,6 +27,7 @@ fn row(depth: u32, path: &str, of: &str, offset: u64, size: u64) -> LayoutRow {
         name: Some(path.rsplit('.').next().unwrap_or(path).into()).filter(|name: &String| !name.is_empty()),
         path: path.into(),
         of: of.into(),
+        keyword: None,
         offset,
         size,
         bits: None,
@@ -45,8 +46,8 @@ fn gap(kind: RowKind, offset: u64, size: u64) -> LayoutRow {
     LayoutRow { kind, name: None, ..row(0, "", "", offset, size) }
 }
 
-fn outer(row: LayoutRow) -> LayoutRow {
-    LayoutRow { kind: RowKind::Outer, ..row }
+fn outer(keyword: Keyword, row: LayoutRow) -> LayoutRow {
+    LayoutRow { kind: RowKind::Outer, keyword: Some(keyword), ..row }
 }
 
 fn continued(row: LayoutRow) -> LayoutRow {
@@ -59,15 +60,15 @@ fn line(number: u32, from: i64, moved: Moved, members: u32, rows: Vec<LayoutRow>
 
 /// A structure whose lock shares its line with what is read without it.
 fn mm_struct() -> TypeFigures {
-    let lock = || outer(row(0, "mmap_lock", "struct rw_semaphore", 120, 40));
+    let lock = || outer(Keyword::Struct, row(0, "mmap_lock", "struct rw_semaphore", 120, 40));
     let first = vec![
-        outer(row(0, "mm_users", "atomic_t", 64, 4)),
+        outer(Keyword::Struct, row(0, "mm_users", "atomic_t", 64, 4)),
         hot(row(1, "mm_users.counter", "int", 64, 4), moved(0.25, 0.0, 1.0), 0.0, &[("get_task_mm", 1.0)]),
         LayoutRow { bits: Some(Bits { first: 3, count: 2 }), ..row(0, "dumpable", "unsigned int", 68, 1) },
         gap(RowKind::Hole, 69, 3),
         row(0, "mmap", "struct vm_area_struct *", 72, 48),
         lock(),
-        outer(row(1, "mmap_lock.count", "atomic_long_t", 120, 8)),
+        outer(Keyword::Struct, row(1, "mmap_lock.count", "atomic_long_t", 120, 8)),
         hot(
             row(2, "mmap_lock.count.counter", "long", 120, 8),
             moved(0.5, 2.0, 0.1),
@@ -75,7 +76,7 @@ fn mm_struct() -> TypeFigures {
             &[("down_write", 0.6), ("up_write", 0.4)],
         ),
     ];
-    let union = || outer(row(1, "mmap_lock.wait_lock", "union", 136, 4));
+    let union = || outer(Keyword::Union, row(1, "mmap_lock.wait_lock", "union", 136, 4));
     let second = vec![
         continued(lock()),
         hot(row(1, "mmap_lock.owner", "long", 128, 8), moved(1.5, 0.25, 0.0), 0.75, &[("rwsem_spin_on_owner", 1.0)]),

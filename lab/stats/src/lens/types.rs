@@ -300,6 +300,8 @@ mod tests {
         let page = TypeReading { layout, begins: Vec::new(), accesses: vec![access(0, 4, 0)] };
         let of = only(&record(vec![page], Vec::new()), &[]);
         assert_eq!((row(&of, "lru").moved.reads, row(&of, "index").moved.reads), (0.004, 0.0));
+        let keywords: Vec<_> = of.lines[0].rows.iter().map(|row| row.keyword).collect();
+        assert_eq!(keywords, [Some(Keyword::Union), None, None]);
     }
 
     #[test]
