@@ -147,7 +147,7 @@ impl Reduction {
         for series in &mut self.dataset.series {
             if !kept(series) {
                 let before = series.points.len();
-                series.points.retain(|point| !matches!(point.measured, Measured::Missing(_)));
+                series.points.retain(|point| !point.measured.values().is_empty());
                 gone += before - series.points.len();
             }
         }
@@ -377,8 +377,8 @@ fn replace<T: PartialEq>(place: &mut T, value: T) -> bool {
 
 fn join(into: &mut Measured, from: Measured) {
     match (&mut *into, from) {
-        (_, Measured::Missing(_)) => {}
-        (Measured::Missing(_), from) => *into = from,
+        (_, Measured::Missing(_) | Measured::Failed(_)) => {}
+        (Measured::Missing(_) | Measured::Failed(_), from) => *into = from,
         (Measured::Values(values), from) => values.extend(from.values()),
         (Measured::Summary(summed), from) => {
             let mut values = vec![summed.value];

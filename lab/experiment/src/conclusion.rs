@@ -1,7 +1,7 @@
 //! The conclusion of a run: figures, a comparison of two sides, or whether the machine is fit. It is computed once, from the saved record
 //! alone, and every front end shows the same value. For a finished run it is saved in the database until the record or the method changes.
 
-use crate::error::Error;
+use crate::error::{Because, Error};
 use faultline_model::comparison::{Comparison, Fit, Fitness};
 use faultline_model::drill::Drill;
 use faultline_model::drill::gate::DrillGate;
@@ -12,7 +12,7 @@ use faultline_model::plan::{ComparisonPurpose, LineSearch, RunKind};
 use faultline_model::record::{RunHead, RunId, RunRecord, RunState};
 use faultline_model::summary::RunSummary;
 use faultline_stats::METHOD_VERSION;
-use faultline_stats::comparison::Settings;
+use faultline_stats::comparison::{ComparisonError, Settings};
 use faultline_stats::drill::conclude_record;
 use faultline_stats::sequential::concluded;
 use faultline_store::Store;
@@ -205,19 +205,26 @@ fn not_a_search(run: RunId) -> Error {
 /// The comparison of a run with two sides. Fails if nothing can be compared.
 fn compared(record: &RunRecord) -> Result<Comparison, Error> {
     concluded(record, &Settings::default()).map_err(|error| {
-        let why = failed_first(record).map_or_else(String::new, |why| format!("; {why}"));
-        Error::failed(
-            format!("run {} can't be compared: {error}{why}", record.id),
-            "give each side what it needs here, and compare again",
-        )
+        let left_out = first_unmatched(&error);
+        let problem = format!("run {} can't be compared: {error}", record.id);
+        Error::failed(problem, "give each side what it needs here, and compare again")
+            .because(left_out.into_iter().chain(failed_first(record)))
     })
 }
 
 /// The first failure, with its side.
-fn failed_first(record: &RunRecord) -> Option<String> {
+fn failed_first(record: &RunRecord) -> Option<Because> {
     record.attempts.iter().find_map(|attempt| {
-        let outcome = attempt.outcome.as_ref().filter(|outcome| **outcome != Outcome::Done)?;
+        let outcome = attempt.outcome.clone().filter(|outcome| *outcome != Outcome::Done)?;
         let item = record.plan.iter().find(|item| item.ordinal == attempt.ordinal)?;
-        Some(format!("{} on side {}: {outcome}", item.cell, item.subject))
+        Some(Because::Ended { cell: item.cell.clone(), side: item.subject, outcome })
     })
+}
+
+/// The first of what two sides do not have in common.
+pub(crate) fn first_unmatched(error: &ComparisonError) -> Option<Because> {
+    match error {
+        ComparisonError::NothingInCommon { unmatched } => unmatched.first().cloned().map(Because::Unmatched),
+        _ => None,
+    }
 }

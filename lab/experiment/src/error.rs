@@ -1,12 +1,16 @@
 //! Why an experiment is impossible: one line that says what, a hint that says what to do, and a kind that a front end maps to an exit status.
 
+use faultline_model::cell::Cell;
 use faultline_model::journal::JournalError;
+use faultline_model::outcome::Outcome;
+use faultline_model::subject::SubjectIndex;
+use faultline_model::unmatched::Unmatched;
 use faultline_runner::{NoTarget, RequestError};
 use faultline_store::{StoreError, StoreErrorKind};
 use faultline_targets::TargetError;
 
 /// Why a request cannot be met.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{problem}")]
 pub struct Error {
     /// One line for people.
@@ -15,6 +19,24 @@ pub struct Error {
     pub hint: Option<String>,
     /// The kind of failure.
     pub kind: ErrorKind,
+    /// Recorded results that explain it. The front end adds their words to the problem.
+    pub because: Vec<Because>,
+}
+
+/// A recorded result that explains an error.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Because {
+    /// This is not compared.
+    Unmatched(Unmatched),
+    /// This execution of a side did not succeed.
+    Ended {
+        /// What was executed.
+        cell: Cell,
+        /// The side.
+        side: SubjectIndex,
+        /// How it ended.
+        outcome: Outcome,
+    },
 }
 
 /// The kind of failure.
@@ -31,12 +53,17 @@ pub enum ErrorKind {
 impl Error {
     /// Something failed.
     pub fn failed(problem: impl Into<String>, hint: impl Into<String>) -> Self {
-        Error { problem: problem.into(), hint: Some(hint.into()), kind: ErrorKind::Failed }
+        Error { problem: problem.into(), hint: Some(hint.into()), kind: ErrorKind::Failed, because: Vec::new() }
     }
 
     /// The request is invalid.
     pub fn usage(problem: impl Into<String>, hint: impl Into<String>) -> Self {
-        Error { problem: problem.into(), hint: Some(hint.into()), kind: ErrorKind::Usage }
+        Error { problem: problem.into(), hint: Some(hint.into()), kind: ErrorKind::Usage, because: Vec::new() }
+    }
+
+    /// The same, explained by recorded results.
+    pub(crate) fn because(self, because: impl IntoIterator<Item = Because>) -> Self {
+        Error { because: because.into_iter().collect(), ..self }
     }
 
     /// An error of a target that the user named.
@@ -46,7 +73,7 @@ impl Error {
 
     /// The user stopped it before there was anything to save.
     pub fn stopped() -> Self {
-        Error { problem: "stopped".to_owned(), hint: None, kind: ErrorKind::Stopped }
+        Error { problem: "stopped".to_owned(), hint: None, kind: ErrorKind::Stopped, because: Vec::new() }
     }
 }
 
@@ -74,12 +101,12 @@ impl From<StoreError> for Error {
             StoreErrorKind::NoSuchRun | StoreErrorKind::Unusable => ErrorKind::Usage,
             StoreErrorKind::Failed => ErrorKind::Failed,
         };
-        Error { problem: error.problem, hint: error.hint, kind }
+        Error { problem: error.problem, hint: error.hint, kind, because: Vec::new() }
     }
 }
 
 impl From<JournalError> for Error {
     fn from(error: JournalError) -> Self {
-        Error { problem: error.problem, hint: error.hint, kind: ErrorKind::Failed }
+        Error { problem: error.problem, hint: error.hint, kind: ErrorKind::Failed, because: Vec::new() }
     }
 }

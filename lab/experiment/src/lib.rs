@@ -39,7 +39,7 @@ pub use comparison::{LiveComparisonRequest, USUAL_LEVEL, compare};
 pub use conclusion::{Concluded, Conclusion, HeldTo, Measured};
 pub use database::check_writable;
 pub use delete::delete;
-pub use error::{Error, ErrorKind};
+pub use error::{Because, Error, ErrorKind};
 pub use growing::{Gone, GrowingRequest, GrowingRun};
 pub use imports::{ImportRequest, Imported, import};
 pub use lab::Lab;

@@ -1,7 +1,7 @@
 //! Compares what was measured before: runs, files, imports, commits of either.
 
 use crate::comparison::USUAL_LEVEL;
-use crate::conclusion::Concluded;
+use crate::conclusion::{Concluded, first_unmatched};
 use crate::error::Error;
 use crate::operand::{self, Operand, Source, benchmarks};
 use crate::places::Places;
@@ -96,7 +96,9 @@ fn of_two(a: &Operand, b: &Operand, request: &StoredComparisonRequest) -> Result
             compare_datasets([&a.name, &b.name], &first, &second, &settings)
         }
     };
-    compared.map_err(|error| Error::usage(format!("{} and {}: {error}", a.name, b.name), hint(&error)))
+    compared.map_err(|error| {
+        Error::usage(format!("{} and {}: {error}", a.name, b.name), hint(&error)).because(first_unmatched(&error))
+    })
 }
 
 fn hint(error: &ComparisonError) -> &'static str {

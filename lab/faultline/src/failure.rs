@@ -5,7 +5,8 @@
 use crate::arguments::Arguments;
 use clap::CommandFactory;
 use clap::error::ErrorKind;
-use faultline_experiment::{self as experiment, Error};
+use faultline_experiment::{self as experiment, Because, Error};
+use faultline_report::{outcome_words, unmatched_words};
 use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
@@ -134,6 +135,15 @@ impl From<Error> for Failure {
             experiment::ErrorKind::Failed => FAILED,
             experiment::ErrorKind::Stopped => STOPPED,
         };
-        Failure { problem: error.problem, hint: error.hint, status }
+        let because = error.because.iter().map(because).collect::<String>();
+        Failure { problem: error.problem + &because, hint: error.hint, status }
+    }
+}
+
+/// A result that explains an error, as a continuation of its sentence.
+fn because(because: &Because) -> String {
+    match because {
+        Because::Unmatched(unmatched) => format!(": {}", unmatched_words(unmatched)),
+        Because::Ended { cell, side, outcome } => format!("; {cell} on side {side}: {}", outcome_words(outcome)),
     }
 }

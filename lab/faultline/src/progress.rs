@@ -88,7 +88,7 @@ fn is_dumb() -> bool {
 
 /// What comes from a workload may hold anything; a terminal must not obey it.
 fn plain(outcome: &Outcome) -> String {
-    outcome.to_string().chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
+    faultline_report::outcome_words(outcome).chars().map(|c| if c.is_control() { '\u{FFFD}' } else { c }).collect()
 }
 
 /// Minutes and hours as people say them, no finer than the estimate is: `45 s`, `2 min 10 s`, `1 h 5 min`.

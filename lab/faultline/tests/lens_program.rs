@@ -4,10 +4,11 @@
 
 mod lab;
 
+use faultline_model::failure::FailureCause;
 use faultline_model::lens::comparison::{Difference, LensComparison};
 use faultline_model::lens::raw::{Machine, Scope};
 use faultline_model::lens::reading::Reading;
-use faultline_model::outcome::Outcome;
+use faultline_model::outcome::{Outcome, Uncounted};
 use faultline_model::record::RunState;
 use lab::lens::{assert_status, compiled, curve, line_of, plugin, point, points, transfers};
 use lab::{Lab, assert_refused, lens, stderr, stdout};
@@ -193,8 +194,11 @@ fn marks_are_kept_to_unless_told_otherwise() {
     let unmarked = program(&lab, &json, &[&endings, "unmarked"]);
     assert_status(&unmarked, 1);
     let failures = point(&unmarked).failures;
-    let text = "not counted: the program executed no begin mark, so nothing was counted; `--whole` counts all of a run";
-    assert_eq!(failures.iter().map(|failure| failure.cause.to_string()).collect::<Vec<_>>(), [text]);
+    let why = Uncounted::NoMark;
+    let cause = FailureCause::Ended { outcome: Outcome::NotCounted { why } };
+    assert_eq!(failures.iter().map(|failure| failure.cause.clone()).collect::<Vec<_>>(), [cause]);
+    let hint = "`lens program --whole` counts all of a run";
+    assert!(failures[0].text.as_ref().is_some_and(|text| text.ends_with(hint)), "{failures:?}");
     let instructions = |output: &Output| point(output).instructions.unwrap().median;
     let between = instructions(&program(&lab, &json, &[&endings, ""]));
     assert!((3000.0..10_000.0).contains(&between), "{between}");

@@ -83,7 +83,7 @@ fn however_a_program_ends_it_is_said_with_what_was_counted() {
     assert_eq!((outcome, &point.problems[..]), (Outcome::Done, &[][..]));
     let (outcome, point) = ended("orphan");
     assert_eq!(outcome, Outcome::Done);
-    assert_eq!(point.problems[0].kind, "left_processes", "{point:?}");
+    assert_eq!(point.problems[0].kind(), "left_processes", "{point:?}");
 }
 
 /// A program for 32-bit x86, which needs no C library for it.

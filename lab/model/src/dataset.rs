@@ -4,6 +4,7 @@
 
 use crate::direction::Direction;
 use crate::facts::Facts;
+use crate::failure::Failure;
 use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -97,8 +98,10 @@ pub enum Measured {
     Values(Vec<f64>),
     /// Only a figure that summarises the values; the values themselves are not known.
     Summary(Summed),
-    /// No value, and the reason in words: it failed, or was left out.
+    /// No value, and the reason in another tool's words: it failed, or was left out.
     Missing(String),
+    /// An execution of ours that gave no value.
+    Failed(Failure),
 }
 
 /// A figure that was computed from several values.
@@ -122,7 +125,7 @@ impl Measured {
         match self {
             Measured::Values(values) => values,
             Measured::Summary(summed) => std::slice::from_ref(&summed.value),
-            Measured::Missing(_) => &[],
+            Measured::Missing(_) | Measured::Failed(_) => &[],
         }
     }
 }

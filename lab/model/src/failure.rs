@@ -2,7 +2,6 @@
 
 use crate::outcome::Outcome;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// An execution without a figure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,42 +37,16 @@ pub enum FailureCause {
     },
 }
 
-/// One line for people: `repeat 2: no end within its limit of 4.0 s; killed`.
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.block {
-            Some(block) => write!(f, "repeat {}: {}", u64::from(block) + 1, self.cause),
-            None => self.cause.fmt(f),
-        }
-    }
-}
-
-/// One line for people, without the block.
-impl fmt::Display for FailureCause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FailureCause::Ended { outcome } => outcome.fmt(f),
-            FailureCause::NoFigure => f.write_str("done, but without a usable figure"),
-            FailureCause::NoOperation => f.write_str("done, but without any operation"),
-            FailureCause::NoReport => f.write_str("done, but the lens left no report"),
-            FailureCause::Told { words } => f.write_str(words),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_has_its_outcome_in_json_and_its_repeat_in_words() {
+    fn a_failure_has_its_outcome_in_json() {
         let cause = FailureCause::Ended { outcome: Outcome::TimedOut { limit_ms: 1500 } };
         let failure = Failure { block: Some(0), cause };
-        assert_eq!(failure.to_string(), "repeat 1: no end within its limit of 1.5 s; killed");
         let json = serde_json::to_string(&failure).unwrap();
         assert_eq!(json, r#"{"block":0,"cause":"ended","outcome":{"kind":"timed_out","limit_ms":1500}}"#);
         assert_eq!(serde_json::from_str::<Failure>(&json).unwrap(), failure);
-        let told = Failure { block: None, cause: FailureCause::Told { words: "hung".to_owned() } };
-        assert_eq!(told.to_string(), "hung");
     }
 }

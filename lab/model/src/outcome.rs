@@ -2,7 +2,6 @@
 
 use crate::role::Role;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use strum::VariantArray;
 
 /// How an attempt ended.
@@ -75,8 +74,9 @@ pub enum Outcome {
     },
     /// It succeeded, but nothing was counted.
     NotCounted {
-        /// Why, in words.
-        text: String,
+        /// Why.
+        #[serde(flatten)]
+        why: Uncounted,
     },
     /// A partner failed before the measured execution ended. The measured execution was then stopped, or never started.
     PartnerFailed {
@@ -87,6 +87,29 @@ pub enum Outcome {
     },
     /// The run was stopped, or its process killed, during this attempt. Its samples do not count.
     Interrupted,
+}
+
+/// Why nothing was counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[serde(tag = "why", rename_all = "kebab-case")]
+pub enum Uncounted {
+    /// It did no operation.
+    NoOperation,
+    /// It executed no begin mark.
+    NoMark,
+    /// The lens's report is missing, or cannot be used.
+    NoReport {
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Recorded by an older version, as a sentence.
+    #[serde(untagged)]
+    #[cfg_attr(feature = "typescript", ts(untagged, type = "{ text: string }"))]
+    Older {
+        /// The sentence.
+        text: String,
+    },
 }
 
 /// How a guest can fail.
@@ -134,32 +157,18 @@ pub struct OutcomeCounts {
     pub interrupted: u32,
 }
 
-/// One line for people, without the name of the cell.
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Outcome::Done => f.write_str("done"),
-            Outcome::Failed { step, text, .. } => write!(f, "{step}: {text}"),
-            Outcome::Unsupported { step, text } => write!(f, "unsupported here: {step}: {text}"),
-            Outcome::TimedOut { limit_ms } => {
-                write!(f, "no end within its limit of {:.1} s; killed", *limit_ms as f64 / 1000.0)
-            }
-            Outcome::Crashed { signal, stderr } => write!(f, "ended by signal {signal}{}", said(stderr)),
-            Outcome::Exited { status, stderr } => write!(f, "exit status {status}{}", said(stderr)),
-            Outcome::Rubbish { line, problem } => write!(f, "unreadable output, line {line}: {problem}"),
-            Outcome::NotStarted { text } => write!(f, "could not be started: {text}"),
-            Outcome::LeftChanged { text } | Outcome::GuestFailed { text, .. } => f.write_str(text),
-            Outcome::NotCounted { text } => write!(f, "not counted: {text}"),
-            Outcome::PartnerFailed { role, outcome } => write!(f, "partner {role} failed: {outcome}"),
-            Outcome::Interrupted => f.write_str("interrupted"),
-        }
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The first non-empty line of a standard error, appended to a message: the error comes before hints.
-fn said(stderr: &str) -> String {
-    match stderr.lines().find(|line| !line.trim().is_empty()) {
-        Some(line) => format!(": {}", line.trim()),
-        None => String::new(),
+    #[test]
+    fn why_nothing_was_counted_is_data_and_the_sentence_of_an_older_version_is_read() {
+        let read = |json: &str| serde_json::from_str::<Outcome>(json).unwrap();
+        let outcome = Outcome::NotCounted { why: Uncounted::NoMark };
+        let json = serde_json::to_string(&outcome).unwrap();
+        assert_eq!(json, r#"{"kind":"not_counted","why":"no-mark"}"#);
+        assert_eq!(read(&json), outcome);
+        let why = Uncounted::Older { text: "it did no operation".to_owned() };
+        assert_eq!(read(r#"{"kind":"not_counted","text":"it did no operation"}"#), Outcome::NotCounted { why });
     }
 }

@@ -38,6 +38,8 @@ pub use lens::{budget_table, folded, lens_calibration, lens_compare_table, lens_
 pub use page::{comparison_html, html};
 pub use run::run_table;
 pub use runs::runs;
-pub use sentences::{caution as caution_words, worded_cautions};
+pub use sentences::{
+    caution as caution_words, outcome as outcome_words, unmatched as unmatched_words, worded_cautions, worded_dataset,
+};
 pub use style::Style;
 pub use workloads::workloads;

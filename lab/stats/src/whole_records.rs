@@ -7,6 +7,7 @@ use faultline_model::describe::Style;
 use faultline_model::direction::Direction;
 use faultline_model::estimate::Estimate;
 use faultline_model::facts::{FactValue, Facts};
+use faultline_model::failure::{Failure, FailureCause};
 use faultline_model::journal::AttemptId;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{PlanItem, Timing};
@@ -263,7 +264,8 @@ fn when_the_base_fails_the_next_number_of_tasks_is_the_base() {
     let summary = summarise(&record);
     let curve = &summary.curves[0];
     assert_eq!((curve.base_tasks, curve.verdict.verdict), (Some(2), Verdict::Scales));
-    assert_eq!(curve.points[0].failures[2].to_string(), "repeat 3: ended by signal 11");
+    let outcome = Outcome::Crashed { signal: 11, stderr: String::new() };
+    assert_eq!(*curve.points[0].failures[2], Failure { block: Some(2), cause: FailureCause::Ended { outcome } });
     assert_eq!(curve.points[2].speedup.map(|speedup| speedup.median), Some(2.0));
     assert_eq!(curve.points[2].efficiency.map(|efficiency| efficiency.median), Some(1.0));
 }

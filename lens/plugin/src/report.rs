@@ -143,10 +143,10 @@ fn sites(report: &Report) -> Vec<Value> {
     report.sites.iter().take(MOST_LISTED).map(site).collect()
 }
 
-/// Reasons why the counts fall short of what was requested: a word for programs, a sentence for people.
+/// Reasons why the counts fall short of what was requested.
 fn problems(facts: &Facts<'_>) -> Vec<Value> {
     match facts.regions {
-        0 => vec![json!({"kind": "no_mark", "text": "the program executed no begin mark, so nothing was counted"})],
+        0 => vec![json!({"kind": "no_mark"})],
         _ => Vec::new(),
     }
 }

@@ -338,7 +338,8 @@ fn results(text: &mut String, runs: &[Runs<'_>]) {
         let (mut pairs, mut status) = (String::new(), None);
         for (_, series, points) in &going {
             match &points[run].measured {
-                Measured::Missing(why) => status = Some(if why == SKIPPED { "SKIP" } else { "FAIL" }),
+                Measured::Missing(why) if why == SKIPPED => status = Some("SKIP"),
+                Measured::Missing(_) | Measured::Failed(_) => status = Some("FAIL"),
                 measured => pairs.extend(measured.values().iter().map(|value| format!("\t{value} {}", unit(series)))),
             }
         }

@@ -123,7 +123,7 @@ fn not_below_zero(point: &mut DataPoint) {
     match &mut point.measured {
         Measured::Values(values) => values.iter_mut().for_each(|value| *value = value.abs()),
         Measured::Summary(summed) => summed.value = summed.value.abs(),
-        Measured::Missing(_) => {}
+        Measured::Missing(_) | Measured::Failed(_) => {}
     }
 }
 

@@ -30,7 +30,7 @@ fn list(arguments: &Import, places: &Places) -> Result<ExitCode, Failure> {
 
 pub(crate) fn export(arguments: &Export, db: Option<&Path>) -> Result<ExitCode, Failure> {
     let operand = operand::resolve(&arguments.what, arguments.from.from, &places::found(db)?)?;
-    let written = faultline_exchange::write(&operand.dataset(), arguments.to)
+    let written = faultline_exchange::write(&faultline_report::worded_dataset(operand.dataset()), arguments.to)
         .map_err(|error| Failure::usage(format!("{}: {}", operand.name, error), error.hint))?;
     put(&written, arguments.output.as_deref())?;
     for loss in &written.losses {

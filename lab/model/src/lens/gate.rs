@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::lens::comparison::{Difference, WhyUnmatched};
 use crate::lens::place::Place;
-use crate::lens::raw::Problem;
+use crate::lens::problem::Problem;
 use crate::lens::summary::LineFigures;
 use crate::lens::types::TypeFigures;
 use crate::lens::untyped::Untyped;
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_reason_survives_json_with_its_words() {
-        let problem = Problem { kind: "stall".to_owned(), text: "CPU 1 stood still".to_owned() };
+        let problem = Problem::LeftProcesses;
         let standing = Standing::from(NoFigure::CountedTooLittle { problem });
         let json = serde_json::to_string(&standing).unwrap();
         assert!(json.starts_with(r#"{"kind":"no_figure","reason":"counted-too-little","problem":{"#), "{json}");

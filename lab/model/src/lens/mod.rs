@@ -12,6 +12,7 @@ pub mod kernel_symbol;
 pub mod layout;
 pub mod memory;
 pub mod place;
+pub mod problem;
 pub mod raw;
 pub mod reading;
 pub mod settings;

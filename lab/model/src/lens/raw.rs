@@ -5,6 +5,7 @@ mod samples;
 
 pub use samples::{RawSample, RawSamples, Registers, Stack};
 
+use crate::lens::problem::Problem;
 use serde::{Deserialize, Serialize};
 
 /// Name of the format.
@@ -116,16 +117,6 @@ pub struct Machine {
     pub cache_lines: Option<u64>,
     /// Lines that a cache holds per set; `None` if caches have no bound.
     pub cache_ways: Option<u64>,
-}
-
-/// A reason why the counts are less than was asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub struct Problem {
-    /// A word for programs: `no_mark`, `left_processes`, `no_mappings`.
-    pub kind: String,
-    /// A sentence for people.
-    pub text: String,
 }
 
 /// Transfers by cause.

@@ -3,9 +3,8 @@
 use crate::lens::by_type::ByType;
 use crate::lens::callers::Callers;
 use crate::lens::data::{Code, Data};
-use crate::lens::raw::{
-    CpuTotals, CpuTransfers, LensMode, Machine, Problem, Scope, Site, SiteTransfers, Space, Spent, Totals,
-};
+use crate::lens::problem::Problem;
+use crate::lens::raw::{CpuTotals, CpuTransfers, LensMode, Machine, Scope, Site, SiteTransfers, Space, Spent, Totals};
 use crate::lens::untyped::Untyped;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -6,7 +6,8 @@ use crate::estimate::Estimate;
 use crate::failure::Failure;
 use crate::lens::callers::CallersFigures;
 use crate::lens::place::Place;
-use crate::lens::raw::{ByDistance, CpuTransfers, Problem};
+use crate::lens::problem::Problem;
+use crate::lens::raw::{ByDistance, CpuTransfers};
 use crate::lens::settings::LensSettings;
 use crate::lens::types::TypesFigures;
 use crate::lens::untyped::Untyped;
@@ -142,7 +143,7 @@ pub struct LensPoint {
     #[serde(default)]
     pub callers: Option<CallersFigures>,
     /// Reasons why counts are less than was asked for, each once.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<Said<Problem>>,
     /// Why what the kernel allocated has no names among the lines above; `None` if it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untyped: Option<Untyped>,

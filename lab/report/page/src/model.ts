@@ -572,7 +572,7 @@ types: TypesFigures | null,
 /** The callers of a sample of its transfers, at the greatest number of CPUs that has them. `None` at the others, and in runs of older versions. */
 callers: CallersFigures | null,
 /** Reasons why counts are less than was asked for, each once. */
-problems: Array<Problem>,
+problems: Array<Said<Problem>>,
 /** Why what the kernel allocated has no names among the lines above; `None` if it has. */
 untyped?: Untyped | null,
 /** Attempts that did not succeed, or gave no reading, by block. */
@@ -720,9 +720,9 @@ how: GuestFailure,
 /** What was observed, in words. */
 text: string,
 /** The last output of the guest's kernel and of the emulator. */
-console: string, } | { "kind": "not_counted",
-/** Why, in words. */
-text: string, } | { "kind": "partner_failed",
+console: string, } | { "kind": "not_counted", } & ({ "why": "no-operation" } | { "why": "no-mark" } | { "why": "no-report",
+/** What is wrong with it. */
+problem: string, } | { text: string }) | { "kind": "partner_failed",
 /** The partner's role. */
 role: Role,
 /** How the partner ended. */
@@ -782,11 +782,9 @@ counters: Array<[string, number]>,
 failures: Array<Said<Failure>>, };
 
 /** A reason why the counts are less than was asked for. */
-export type Problem = {
-/** A word for programs: `no_mark`, `left_processes`, `no_mappings`. */
-kind: string,
-/** A sentence for people. */
-text: string, };
+export type Problem = { "kind": "no_mark" } | { "kind": "left_processes" } | { "kind": "no_mappings",
+/** Why not, in the agent's words. */
+reason: string, } | { kind: string, words: string };
 
 /** How much of the plan is there. */
 export type Progress = {

@@ -5,6 +5,7 @@ use super::change::{Change, level};
 use super::legend::levels_differ;
 use super::words;
 use crate::one_line::one_line;
+use crate::sentences;
 use crate::style::{Signs, UNICODE};
 use crate::table::{self, Form, Table};
 use faultline_model::comparison::{ComparedWorkload, Comparison, Details};
@@ -137,7 +138,7 @@ fn columns<'a>(compared: &Comparison) -> Vec<Column<'a>> {
         Column::csv_only("b_failures", |row| row.failures(1)),
         Column::csv_only("failure_texts", |row| {
             let failures = row.details.iter().flat_map(|details| details.failures.iter().flatten());
-            let texts = failures.map(|failure| one_line(&failure.to_string()));
+            let texts = failures.map(|failure| one_line(&sentences::failure(failure)));
             texts.collect::<Vec<_>>().join("; ")
         }),
     ]

@@ -3,6 +3,7 @@
 
 use super::words;
 use crate::one_line::one_line;
+use crate::sentences;
 use crate::sheet::Sheet;
 use crate::style::{Signs, Style, Tone};
 use faultline_model::comparison::ComparedWorkload;
@@ -56,7 +57,7 @@ fn line(found: &Finding<'_>, signs: &Signs) -> String {
             let power = (!has_it).then(|| format!("; {}", words::power(comparison)));
             format!("{}{}", answer(workload, signs), power.unwrap_or_default())
         }
-        Finding::Unmatched(unmatched) => format!("not compared: {}", one_line(&unmatched.to_string())),
+        Finding::Unmatched(unmatched) => format!("not compared: {}", one_line(&sentences::unmatched(unmatched))),
     }
 }
 

@@ -4,6 +4,7 @@ use super::{cautions, columns, counters, legend, scaling, sequential, words};
 use crate::fact_words;
 use crate::grid::escape_markdown;
 use crate::one_line::one_line;
+use crate::sentences;
 use crate::style::{Signs, UNICODE};
 use crate::table::{self, Form, Table};
 use faultline_model::comparison::{Comparison, FactDifference};
@@ -134,7 +135,7 @@ fn fact_value(key: &str, value: Option<&FactValue>, signs: &Signs) -> String {
 pub(super) fn failures(compared: &Comparison) -> String {
     let mut text = String::new();
     let failures = words::failures(compared, &UNICODE);
-    let unmatched = compared.unmatched.iter().map(|unmatched| unmatched.to_string()).collect();
+    let unmatched = compared.unmatched.iter().map(|unmatched| sentences::unmatched(unmatched)).collect();
     for (heading, lines) in [("Failed, and left out", failures), ("Not compared", unmatched)] {
         if !lines.is_empty() {
             text.push_str(&format!("\n{heading}:\n\n"));

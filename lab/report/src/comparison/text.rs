@@ -4,6 +4,7 @@ use super::{cautions, columns, counters, legend, scaling, sequential, words};
 use crate::fact_words;
 use crate::grid::Grid;
 use crate::one_line::one_line;
+use crate::sentences;
 use crate::sheet::Sheet;
 use crate::style::{Style, Tone};
 use crate::table::Form;
@@ -170,7 +171,7 @@ fn facts(sheet: &mut Sheet<'_>, compared: &Comparison) {
 
 pub(super) fn failures(sheet: &mut Sheet<'_>, compared: &Comparison) {
     let failures = words::failures(compared, sheet.style.signs());
-    let unmatched = compared.unmatched.iter().map(|unmatched| one_line(&unmatched.to_string())).collect();
+    let unmatched = compared.unmatched.iter().map(|unmatched| one_line(&sentences::unmatched(unmatched))).collect();
     for (heading, tone, lines) in
         [("Failed, and left out", Tone::Bad, failures), ("Not compared", Tone::Quiet, unmatched)]
     {

@@ -4,6 +4,7 @@
 use crate::figure;
 use crate::lens::words;
 use crate::moment;
+use crate::sentences;
 use crate::style::Signs;
 use crate::table::{self, Form, Table, number};
 use faultline_model::estimate::Estimate;
@@ -86,10 +87,10 @@ fn columns<'a>() -> Vec<Column<'a>> {
             row.point.seeds.iter().map(seed).collect::<Vec<_>>().join(";")
         }),
         Column::csv_only("problems", |row| {
-            row.point.problems.iter().map(|problem| problem.kind.as_str()).collect::<Vec<_>>().join(";")
+            row.point.problems.iter().map(|problem| problem.kind()).collect::<Vec<_>>().join(";")
         }),
         Column::csv_only("failures", |row| {
-            row.point.failures.iter().map(|failure| failure.cause.to_string()).collect::<Vec<_>>().join("; ")
+            row.point.failures.iter().map(|failure| sentences::cause(&failure.cause)).collect::<Vec<_>>().join("; ")
         }),
         Column::csv_only("verdict", |row| row.curve.verdict.words().to_owned()),
         Column::right("n", |row, _| row.figure(|transfers| transfers.n.to_string())),

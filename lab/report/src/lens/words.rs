@@ -148,19 +148,25 @@ pub(crate) fn shown_point(curve: &LensCurve) -> Option<&LensPoint> {
 pub(crate) fn amiss(point: &LensPoint) -> Vec<String> {
     let mut amiss = Vec::new();
     let failures =
-        point.failures.iter().map(|failure| one_line(&failure.cause.to_string())).collect::<Vec<_>>().join("; ");
+        point.failures.iter().map(|failure| one_line(&sentences::cause(&failure.cause))).collect::<Vec<_>>().join("; ");
     match (point.transfers.is_some(), failures.is_empty()) {
         (true, true) => {}
         (true, false) => amiss.push(format!("failed, not counted: {failures}")),
         (false, true) => {
-            let endings =
-                point.cut_short.iter().map(|cut| one_line(&cut.ending.to_string())).collect::<Vec<_>>().join("; ");
+            let endings = point
+                .cut_short
+                .iter()
+                .map(|cut| one_line(&sentences::outcome(&cut.ending)))
+                .collect::<Vec<_>>()
+                .join("; ");
             amiss.push(format!("no figure: {}", if endings.is_empty() { "not run" } else { &endings }));
         }
         (false, false) => amiss.push(format!("no figure: {failures}")),
     }
     amiss.extend(point.cut_short.iter().map(counted_until_then));
-    amiss.extend(point.problems.iter().map(|problem| format!("incomplete count: {}", one_line(&problem.text))));
+    amiss.extend(
+        point.problems.iter().map(|problem| format!("incomplete count: {}", one_line(&sentences::problem(problem)))),
+    );
     amiss.extend(point.untyped.iter().map(no_names));
     amiss
 }

@@ -5,6 +5,7 @@ use crate::figure::{self, Scale};
 use crate::introduction;
 use crate::moment;
 use crate::run::words;
+use crate::sentences;
 use crate::style::Signs;
 use crate::table::{self, Form, Table, number};
 use faultline_model::estimate::Estimate;
@@ -88,7 +89,7 @@ fn columns<'a>() -> Vec<Column<'a>> {
         Column::csv_only("repeats", |row| row.point.repeats.iter().map(f64::to_string).collect::<Vec<_>>().join(";")),
         Column::csv_only("failures", |row| row.point.failures.len().to_string()),
         Column::csv_only("failure_texts", |row| {
-            row.point.failures.iter().map(|failure| failure.to_string()).collect::<Vec<_>>().join("; ")
+            row.point.failures.iter().map(|failure| sentences::failure(failure)).collect::<Vec<_>>().join("; ")
         }),
         Column::right("n", |row, _| row.n()),
         Column::left("verdict", |row, signs| row.verdict(signs)).on(&[Form::Markdown]).csv("verdict", |row| {

@@ -62,7 +62,7 @@ fn attempts(count: usize) -> String {
 /// Failures, equal ones once with their count, in the order in which they first came.
 pub(crate) fn counted(failures: &[Said<Failure>], signs: &Signs) -> Vec<String> {
     let mut counted: Vec<(String, usize)> = Vec::new();
-    for failure in failures.iter().map(|failure| failure.to_string()) {
+    for failure in failures.iter().map(|failure| sentences::failure(failure)) {
         match counted.iter_mut().find(|(text, _)| *text == failure) {
             Some((_, count)) => *count += 1,
             None => counted.push((failure, 1)),

@@ -1,8 +1,8 @@
 //! Advice about a machine: what was found, and what to do about it.
 
-use super::percent;
+use super::unmatched::unmatched_reason;
+use super::{failure, percent};
 use faultline_model::advice::{Advice, BoostSwitch, NamedWorkload};
-use faultline_model::unmatched::UnmatchedReason;
 use faultline_model::warning::Virtualisation;
 use serde::Serialize;
 
@@ -23,17 +23,17 @@ pub(crate) fn advice(advice: &Advice) -> AdviceWords {
 fn finding(advice: &Advice) -> String {
     match advice {
         Advice::Unmeasured { workload, why } => {
-            let why = why.as_ref().map_or_else(|| "it has no value".to_owned(), UnmatchedReason::to_string);
+            let why = why.as_ref().map_or_else(|| "it has no value".to_owned(), unmatched_reason);
             format!("{} could not be measured: {why}", name(workload))
         }
         Advice::Unanswered { workload, times, first } => {
-            format!("{}, and has no answer: {first}", failed(workload, *times))
+            format!("{}, and has no answer: {}", failed(workload, *times), failure(first))
         }
         Advice::FewValues { workload } => format!("{} has too few values for an answer", name(workload)),
         Advice::Differs { workload, difference } => {
             format!("{} differs from itself by {}", name(workload), percent(*difference))
         }
-        Advice::Failed { workload, times, first } => format!("{}: {first}", failed(workload, *times)),
+        Advice::Failed { workload, times, first } => format!("{}: {}", failed(workload, *times), failure(first)),
         Advice::Others { cpus, worst } => {
             format!("other processes or kernel threads used up to {cpus:.2} of a CPU while {worst} was measured")
         }
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use faultline_model::failure::{Failure, FailureCause};
     use faultline_model::outcome::Outcome;
-    use faultline_model::unmatched::Letter;
+    use faultline_model::unmatched::{Letter, UnmatchedReason};
 
     fn load() -> NamedWorkload {
         NamedWorkload { name: "load:base".to_owned(), tasks: Some(2) }

@@ -1,5 +1,6 @@
 //! Why a gate has no figure to check.
 
+use super::{cause, problem};
 use crate::lens::words::no_names;
 use faultline_model::failure::Failure;
 use faultline_model::lens::comparison::WhyUnmatched;
@@ -16,7 +17,7 @@ pub(crate) fn no_figure(reason: &NoFigure) -> String {
         NoFigure::AllFailed { failures } => causes(failures),
         NoFigure::SomeFailed { failures } => format!("an attempt failed: {}", causes(failures)),
         NoFigure::Unlike { why } => unmatched_by_lens(why),
-        NoFigure::CountedTooLittle { problem } => problem.text.clone(),
+        NoFigure::CountedTooLittle { problem: reason } => problem(reason),
     }
 }
 
@@ -34,7 +35,7 @@ pub(crate) fn unmatched_by_lens(why: &WhyUnmatched) -> String {
 }
 
 fn causes(failures: &[Failure]) -> String {
-    failures.iter().map(|failure| failure.cause.to_string()).collect::<Vec<_>>().join("; ")
+    failures.iter().map(|failure| cause(&failure.cause)).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

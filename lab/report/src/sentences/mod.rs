@@ -1,11 +1,15 @@
-//! What is said in words of what `stats` found: the last step, and the one place where these words stand. They are the same in tables, in Markdown,
-//! on the page, and beside the data in JSON.
+//! Sentences about results: one file for each kind of statement that `model` has as data (warnings, cautions, verdicts without an answer, failures,
+//! what is not compared). Tables, Markdown, the page and JSON take them from here, so all say the same.
 
 mod advice;
 mod caution;
 mod change_caution;
+mod failure;
 mod gate;
 mod inconclusive;
+mod outcome;
+mod problem;
+mod unmatched;
 mod warning;
 mod withheld;
 mod worded;
@@ -13,11 +17,15 @@ mod worded;
 pub(crate) use advice::advice;
 pub use caution::caution;
 pub(crate) use change_caution::change_caution;
+pub(crate) use failure::{cause, failure};
 pub(crate) use gate::{no_figure, unmatched_by_lens};
 pub(crate) use inconclusive::inconclusive;
+pub use outcome::outcome;
+pub(crate) use problem::problem;
+pub use unmatched::unmatched;
 pub(crate) use warning::warning;
 pub(crate) use withheld::withheld;
-pub use worded::worded_cautions;
+pub use worded::{worded_cautions, worded_dataset};
 pub(crate) use worded::{worded_comparison, worded_fitness, worded_gate, worded_run};
 
 use crate::fact_words;

@@ -1,11 +1,11 @@
 //! What is written for programs, with its words: JSON, and the data in the page.
 
 use super::advice::AdviceWords;
-use super::{advice, caution, inconclusive, no_figure, warning, withheld};
+use super::{advice, cause, caution, failure, inconclusive, no_figure, problem, unmatched, warning, withheld};
 use crate::style::UNICODE;
 use faultline_model::advice::Advice;
 use faultline_model::comparison::{Comparison, Fit, Fitness};
-use faultline_model::failure::Failure;
+use faultline_model::dataset::{Dataset, Measured};
 use faultline_model::lens::gate::{GateReport, Standing};
 use faultline_model::said::Said;
 use faultline_model::summary::RunSummary;
@@ -20,10 +20,11 @@ pub(crate) fn worded_run(summary: &RunSummary) -> RunSummary {
         each(std::slice::from_mut(reason), |reason| inconclusive(reason, &UNICODE));
     }
     for point in worded.curves.iter_mut().flat_map(|curve| &mut curve.points) {
-        each(&mut point.failures, Failure::to_string);
+        each(&mut point.failures, failure);
     }
     for point in worded.lens.iter_mut().flat_map(|lens| &mut lens.curves).flat_map(|curve| &mut curve.points) {
-        each(&mut point.failures, |failure| failure.cause.to_string());
+        each(&mut point.failures, |failure| cause(&failure.cause));
+        each(&mut point.problems, problem);
         each(point.withheld.as_mut_slice(), withheld);
     }
     worded
@@ -34,9 +35,9 @@ pub(crate) fn worded_comparison(compared: &Comparison) -> Comparison {
     let mut worded = compared.clone();
     for workload in &mut worded.workloads {
         each(&mut workload.comparison.cautions, caution);
-        workload.details.failures.iter_mut().for_each(|side| each(side, Failure::to_string));
+        workload.details.failures.iter_mut().for_each(|side| each(side, failure));
     }
-    each(&mut worded.unmatched, ToString::to_string);
+    each(&mut worded.unmatched, unmatched);
     worded
 }
 
@@ -49,6 +50,16 @@ pub(crate) fn worded_gate(report: &GateReport) -> GateReport {
         }
     }
     worded
+}
+
+/// A run's values for other tools: what failed has its reason in words.
+pub fn worded_dataset(mut dataset: Dataset) -> Dataset {
+    for point in dataset.series.iter_mut().flat_map(|series| &mut series.points) {
+        if let Measured::Failed(reason) = &point.measured {
+            point.measured = Measured::Missing(failure(reason));
+        }
+    }
+    dataset
 }
 
 /// Cautions with their words.

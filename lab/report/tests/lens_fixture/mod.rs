@@ -7,7 +7,8 @@ use faultline_model::cell::{Case, TaskMode};
 use faultline_model::estimate::Estimate;
 use faultline_model::failure::{Failure, FailureCause};
 use faultline_model::lens::place::Place;
-use faultline_model::lens::raw::{ByDistance, CpuTransfers, Problem};
+use faultline_model::lens::problem::Problem;
+use faultline_model::lens::raw::{ByDistance, CpuTransfers};
 use faultline_model::lens::settings::LensSettings;
 use faultline_model::lens::summary::{
     AgainstOne, CpuClock, CutShort, Growth, Held, InterruptFigures, LensCurve, LensPoint, LensSummary, LensVerdict,
@@ -228,7 +229,7 @@ pub fn typical() -> RunSummary {
     points[3].callers = Some(callers::callers());
     points[4].cut_short = vec![cut_short(Outcome::NotStarted { text: "guest hung\nafter boot".into() })];
     let stall = "CPU 3 stood at clock 123 for 10 s; from then on CPUs were not kept in step";
-    points[3].problems.push(Problem { kind: "stall".into(), text: stall.into() });
+    points[3].problems.push(Problem::Older { kind: "stall".into(), words: stall.into() }.into());
     let reach = Reach { from_cpus: 2, from: 4.8, to_cpus: 32, to: 9.7, per_doubling: 1.225 };
     let grows = LensCurve {
         case: shared.clone(),
@@ -300,7 +301,7 @@ pub fn hostile() -> RunSummary {
     point.code[0].inlined_into = Some(attack.into());
     point.callers = Some(callers::callers());
     point.callers.as_mut().unwrap().frames[0].name = Some(attack.into());
-    point.problems.push(Problem { kind: "x".into(), text: attack.into() });
+    point.problems.push(Problem::Older { kind: attack.into(), words: attack.into() }.into());
     curve.points[4].failures = vec![told(attack)];
     curve.points[4].cut_short[0].lines[0].name = attack.into();
     curve.points[4].cut_short[0].code[0].name = attack.into();

@@ -6,7 +6,7 @@ use crate::planned::{PlannedRun, program};
 use faultline_model::journal::{AttemptId, Journal, JournalError};
 use faultline_model::lens::raw::RawReport;
 use faultline_model::lens::reading::Reading;
-use faultline_model::outcome::Outcome;
+use faultline_model::outcome::{Outcome, Uncounted};
 use faultline_model::plan::PlanItem;
 use faultline_symbols::name_reading;
 use faultline_targets::counting::{AtEnd, Counted, Counting};
@@ -41,10 +41,11 @@ pub(super) fn save_reading(
     attempt: AttemptId,
     journal: &mut dyn Journal,
 ) -> Result<Attempted, JournalError> {
-    let report = report.and_then(|report| match nothing_counted(&report) {
-        Some(text) => Err(text),
-        None => Ok(report),
-    });
+    let report = match report {
+        Ok(report) if report.regions == 0 => Err(Uncounted::NoMark),
+        Ok(report) => Ok(report),
+        Err(problem) => Err(Uncounted::NoReport { problem }),
+    };
     let without = |outcome| Ok(Attempted { outcome, value: None });
     let named = |report: RawReport, operations| {
         let (names, untyped) = naming.names(&report, end);
@@ -56,8 +57,8 @@ pub(super) fn save_reading(
             journal.record_reading(attempt, &reading)?;
             Ok(Attempted { outcome: Outcome::Done, value: Some(transfers_per_operation(&reading)) })
         }
-        (Ok(_), None, Outcome::Done) => without(Outcome::NotCounted { text: "it did no operation".to_owned() }),
-        (Err(text), _, Outcome::Done) => without(Outcome::NotCounted { text }),
+        (Ok(_), None, Outcome::Done) => without(Outcome::NotCounted { why: Uncounted::NoOperation }),
+        (Err(why), _, Outcome::Done) => without(Outcome::NotCounted { why }),
         (Ok(report), _, outcome) => {
             let reading = named(report, NonZeroU64::MIN);
             journal.record_reading(attempt, &Reading { is_partial: true, ..reading })?;
@@ -69,12 +70,6 @@ pub(super) fn save_reading(
 
 fn transfers_per_operation(reading: &Reading) -> f64 {
     reading.per_operation(reading.totals.transfers)
-}
-
-/// Why a report is empty, according to its problems.
-fn nothing_counted(report: &RawReport) -> Option<String> {
-    let problem = || report.problems.first().map(|problem| problem.text.clone());
-    (report.regions == 0).then(|| problem().unwrap_or_else(|| "nothing was counted".to_owned()))
 }
 
 /// Operations of a program: per thread as the user said, or one in all. `None` for a workload, which counts its own.

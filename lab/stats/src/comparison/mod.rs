@@ -35,7 +35,7 @@ pub struct Settings {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ComparisonError {
     /// No series of one side goes with one of the other.
-    #[error("the sides have nothing in common that can be compared{}", first(.unmatched))]
+    #[error("the sides have nothing in common that can be compared")]
     NothingInCommon {
         /// What there is, and why it isn't compared.
         unmatched: Vec<Unmatched>,
@@ -49,9 +49,4 @@ pub enum ComparisonError {
     /// The comparison itself refuses.
     #[error(transparent)]
     Compare(#[from] TwoSampleError),
-}
-
-/// The first thing that isn't compared, and why, put behind a message.
-fn first(unmatched: &[Unmatched]) -> String {
-    unmatched.first().map_or_else(String::new, |first| format!(": {first}"))
 }

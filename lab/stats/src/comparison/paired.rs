@@ -15,7 +15,7 @@ pub(crate) fn samples(
     conditions: Conditions,
     block: impl Fn(usize) -> Option<u32>,
 ) -> Samples {
-    let with_values = |(_, point): &(usize, &DataPoint)| !matches!(point.measured, Measured::Missing(_));
+    let with_values = |(_, point): &(usize, &DataPoint)| !point.measured.values().is_empty();
     let run = |(index, point): (usize, &DataPoint)| {
         let intervals = point.measured.values().to_vec();
         (point.boot.clone(), Run { order: point.order, block: block(index), intervals })

@@ -108,6 +108,7 @@ mod tests {
     use super::*;
     use crate::comparison::recorded::Plain;
     use faultline_model::dataset::{DataPoint, Measured};
+    use faultline_model::failure::FailureCause;
 
     fn series(name: &str, tasks: u32, unit: &str) -> Series {
         Series {
@@ -128,8 +129,14 @@ mod tests {
         pairs(a, b, &Plain([a, b]), direction)
     }
 
-    fn words(found: &Pairs) -> Vec<String> {
-        found.unmatched.iter().map(ToString::to_string).collect()
+    /// Names with tasks, and why they are not compared.
+    fn left_out(found: &Pairs) -> Vec<(String, UnmatchedReason)> {
+        let named = |one: &Unmatched| (format!("{}×{}", one.name, one.tasks.unwrap()), one.reason.clone());
+        found.unmatched.iter().map(named).collect()
+    }
+
+    fn only_on(side: Letter, name: &str) -> (String, UnmatchedReason) {
+        (name.to_owned(), UnmatchedReason::OneSideOnly { side })
     }
 
     fn places(found: &Pairs) -> Vec<(usize, usize)> {
@@ -143,35 +150,37 @@ mod tests {
             vec![series("z", 1, "s"), series("x", 2, "s"), series("x", 1, "s")],
         );
         assert_eq!(places(&found), [(0, 2), (1, 1)]);
-        assert_eq!(words(&found), ["y×1: on the first side only", "z×1: on the second side only"]);
+        assert_eq!(left_out(&found), [only_on(Letter::A, "y×1"), only_on(Letter::B, "z×1")]);
     }
 
     #[test]
     fn one_case_on_each_side_goes_together_by_tasks() {
         let found = of(vec![series("x", 1, "s"), series("x", 2, "s")], vec![series("y", 2, "s"), series("y", 4, "s")]);
         assert_eq!((places(&found), found.pairs[0].name.as_str()), (vec![(1, 0)], "x → y"));
-        assert_eq!(words(&found), ["x×1: on the first side only", "y×4: on the second side only"]);
+        assert_eq!(left_out(&found), [only_on(Letter::A, "x×1"), only_on(Letter::B, "y×4")]);
     }
 
     #[test]
     fn what_cannot_be_laid_side_by_side_is_told() {
-        let reason = |b: Series| of(vec![series("x", 1, "s")], vec![b]);
-        let reason = |b: Series| words(&reason(b));
-        assert_eq!(reason(series("x", 1, "")), ["x×1: the units differ: 's' and unknown"]);
+        let reason = |b: Series| left_out(&of(vec![series("x", 1, "s")], vec![b])).remove(0).1;
+        let units = ["s".to_owned(), String::new()];
+        assert_eq!(reason(series("x", 1, "")), UnmatchedReason::UnitsDiffer { units });
         let other_way = Series { direction: Some(Direction::Higher), ..series("x", 1, "s") };
-        assert_eq!(reason(other_way), ["x×1: the sides disagree on which direction is better"]);
+        assert_eq!(reason(other_way), UnmatchedReason::DirectionsDiffer);
+        let (side, least, greatest) = (Letter::B, 1e-150, 1e150);
         let zero = Series { points: vec![DataPoint::of(Measured::Values(vec![2.0, 0.0]))], ..series("x", 1, "s") };
-        assert_eq!(reason(zero), ["x×1: the second side has the value 0: ratios need finite values above 0"]);
+        assert_eq!(reason(zero), UnmatchedReason::NoRatio { side, value: 0.0, least, greatest });
         let hung = Series { points: vec![DataPoint::of(Measured::Missing("hung".into()))], ..series("x", 1, "s") };
-        assert_eq!(reason(hung), ["x×1: the second side has no value (hung)"]);
+        let failure = Some(Failure { block: None, cause: FailureCause::Told { words: "hung".into() } });
+        assert_eq!(reason(hung), UnmatchedReason::NoValue { side, failure });
         let vast = Series { points: vec![DataPoint::of(Measured::Values(vec![1e308]))], ..series("x", 1, "s") };
-        assert_eq!(reason(vast), ["x×1: the second side has the value 1e308: ratios need values from 1e-150 to 1e150"]);
+        assert_eq!(reason(vast), UnmatchedReason::NoRatio { side, value: 1e308, least, greatest });
     }
 
     #[test]
     fn a_direction_given_stands_in_for_one_unknown() {
         let blank = || Dataset::of(vec![Series { direction: None, ..series("x", 1, "s") }]);
-        assert_eq!(words(&told(&blank(), &blank(), None)), ["x×1: it is unknown which direction is better"]);
+        assert_eq!(left_out(&told(&blank(), &blank(), None))[0].1, UnmatchedReason::DirectionUnknown);
         assert_eq!(told(&blank(), &blank(), Some(Direction::Higher)).pairs[0].direction, Direction::Higher);
         let known = Dataset::of(vec![series("x", 1, "s")]);
         assert_eq!(told(&blank(), &known, Some(Direction::Higher)).pairs[0].direction, Direction::Lower);

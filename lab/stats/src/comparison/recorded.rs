@@ -31,6 +31,7 @@ impl Recorded for Plain<'_> {
             Measured::Missing(words) => {
                 Some(Failure { block: None, cause: FailureCause::Told { words: words.clone() } })
             }
+            Measured::Failed(failure) => Some(failure.clone()),
             Measured::Values(_) | Measured::Summary(_) => None,
         };
         self.0[side].series[series].points.iter().filter_map(|point| told(&point.measured)).collect()

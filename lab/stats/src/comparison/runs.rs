@@ -176,6 +176,7 @@ mod tests {
     use faultline_model::describe::Style;
     use faultline_model::direction::Direction;
     use faultline_model::protocol::Measure;
+    use faultline_model::unmatched::UnmatchedReason;
     use faultline_model::workload_comparison::{Answer, Caution, CautionCode, Inconclusive, Unit};
 
     fn noisy(_: u32, block: u32) -> u64 {
@@ -333,7 +334,7 @@ mod tests {
         assert_eq!((one.answer, one.independent, one.a.units, one.b.units), (Answer::Faster, Unit::Run, 11, 11));
         assert_eq!((one.a.runs, one.a.boots, two.a.units), (12, 2, 12), "told as measured");
         let [split] = found.unmatched.as_slice() else { panic!("{found:?}") };
-        assert_eq!(split.to_string(), "load:base×1, block 6: its two runs belong to different boots");
+        assert_eq!((split.name.as_str(), &split.reason), ("load:base", &UnmatchedReason::SplitBlock { block: 5 }));
     }
 
     fn inconclusive(compared: &Comparison) -> Vec<Option<Inconclusive>> {

@@ -174,8 +174,8 @@ fn points(
         order: run.order,
         measured: Measured::Values(coarse.values(&case.cell(cell.tasks), &run.repeat)),
     };
-    let missing = failures(case, cell).into_iter().map(|failure| DataPoint::of(Measured::Missing(failure.to_string())));
-    runs.iter().map(point).chain(missing).collect()
+    let failed = failures(case, cell).into_iter().map(|failure| DataPoint::of(Measured::Failed(failure)));
+    runs.iter().map(point).chain(failed).collect()
 }
 
 /// What gave no value, by block.
@@ -252,8 +252,8 @@ mod tests {
         assert_eq!(series.direction, Some(Direction::Higher));
         assert_eq!(series.points[1].measured.values()[1..4], [2_000_006.0, 1_200_000.0, 2_000_006.0]);
         assert_eq!((series.points[1].order, series.points[1].time), (Some(2_001), Some(UnixMillis(2_001))));
-        let text = "repeat 3: no end within its limit of 1.5 s; killed";
-        assert_eq!(series.points[2].measured, Measured::Missing(text.to_owned()));
+        let cause = FailureCause::Ended { outcome: Outcome::TimedOut { limit_ms: 1500 } };
+        assert_eq!(series.points[2].measured, Measured::Failed(Failure { block: Some(2), cause }));
         assert_eq!(dataset.facts.get_text("kernel.release"), Some("6.1.0"));
     }
 
@@ -273,7 +273,7 @@ mod tests {
         let record = example::Run::new(&["load"]).tasks(&[1]).repeats(3).rate(still).record();
         let points = dataset(&record).series.remove(0).points;
         assert_eq!((points[0].measured.values(), points[1].measured.values()), (&[1e6][..], &[1e6][..]));
-        assert_eq!(points[2].measured, Measured::Missing("repeat 2: done, but without any operation".to_owned()));
+        assert_eq!(points[2].measured, Measured::Failed(Failure { block: Some(1), cause: FailureCause::NoOperation }));
     }
 
     #[test]

@@ -296,7 +296,7 @@ mod tests {
     use crate::lens::example::{self, access, member, mm_struct};
     use faultline_model::failure::{Failure, FailureCause};
     use faultline_model::lens::by_type::{ByType, TypeReading};
-    use faultline_model::lens::raw::Problem;
+    use faultline_model::lens::problem::Problem;
     use faultline_model::lens::untyped::Untyped;
     use faultline_model::outcome::Outcome;
 
@@ -373,7 +373,7 @@ mod tests {
         let outcome = Outcome::TimedOut { limit_ms: 1000 };
         record.attempts[1].outcome = Some(outcome.clone());
         record.attempts.pop();
-        let stall = Problem { kind: "stall".into(), text: "CPU 1 stood still".into() };
+        let stall = Problem::LeftProcesses;
         record.attempts[2].reading.as_mut().unwrap().problems.push(stall.clone());
         let reason = |text: &str| match standing(text, &record) {
             Standing::NoFigure(reason) => reason.what,

@@ -10,7 +10,8 @@ use crate::lens::types;
 use crate::median::median;
 use crate::progress::Standing;
 use crate::thresholds::LENS_SHOWN;
-use faultline_model::lens::raw::{Problem, Totals};
+use faultline_model::lens::problem::Problem;
+use faultline_model::lens::raw::Totals;
 use faultline_model::lens::reading::Reading;
 use faultline_model::lens::settings::{CostTimes, LensSettings};
 use faultline_model::lens::summary::{
@@ -97,7 +98,7 @@ fn point(cell: &CellReadings<'_>, times: Option<&CostTimes>) -> LensPoint {
         code: typical.map(|reading| figures::code(Counts::of_operation(reading), LENS_SHOWN)).unwrap_or_default(),
         types: typical.and_then(|reading| types::first(reading, TYPES_SHOWN)),
         callers: typical.and_then(callers::figures),
-        problems: problems(cell),
+        problems: problems(cell).into_iter().map(Said::from).collect(),
         untyped: typical.and_then(|reading| reading.untyped.clone()),
         failures: cell.failures.iter().cloned().map(Said::from).collect(),
         cut_short: cell.cut_short.iter().map(|(ending, reading)| cut_short(ending, reading)).collect(),
@@ -237,7 +238,8 @@ mod tests {
         record.attempts[2].reading = None;
         let summary = summarise(&record);
         let points = &summary.lens.as_ref().unwrap().curves[0].points;
-        assert_eq!(points[1].failures[0].cause.to_string(), "no end within its limit of 1.0 s; killed");
+        let outcome = Outcome::TimedOut { limit_ms: 1000 };
+        assert_eq!(points[1].failures[0].cause, FailureCause::Ended { outcome });
         assert_eq!(points[2].failures[0].cause, FailureCause::NoReport);
         assert!(points.iter().all(|point| point.cut_short.is_empty()), "none of the readings is partial");
         assert!(points[1].transfers.is_none() && points[1].lines.is_empty());

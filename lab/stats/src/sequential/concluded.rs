@@ -103,8 +103,10 @@ fn whole_blocks(record: &RunRecord) -> u32 {
 mod tests {
     use super::*;
     use crate::example;
+    use faultline_model::failure::{Failure, FailureCause};
     use faultline_model::outcome::Outcome;
     use faultline_model::plan::RunKind;
+    use faultline_model::unmatched::{Letter, UnmatchedReason};
     use faultline_model::workload_comparison::{Answer, Caution, Method};
 
     /// The two sides of 60 blocks at most: about alike, or the second one `faster` by the half.
@@ -216,8 +218,10 @@ mod tests {
         };
         let (compared, sequential) = failing(60);
         assert_eq!((sequential.taken, sequential.ended, compared.workloads.len()), (1, Ended::Settled, 1));
-        let told: Vec<String> = compared.unmatched.iter().map(|unmatched| unmatched.to_string()).collect();
-        assert_eq!(told, ["other:base×1: the second side has no value (repeat 1: exit status 3)"]);
+        let [other] = &compared.unmatched[..] else { panic!("{:?}", compared.unmatched) };
+        let cause = FailureCause::Ended { outcome: Outcome::Exited { status: 3, stderr: String::new() } };
+        let failure = Some(Failure { block: Some(0), cause });
+        assert_eq!(other.reason, UnmatchedReason::NoValue { side: Letter::B, failure });
         let (compared, sequential) = failing(sequential.looks[0].blocks - 1);
         assert!(sequential.taken > 1, "one that came back is waited for: {sequential:?}");
         assert!(compared.workloads.iter().all(|workload| workload.comparison.answer == Answer::Faster));

@@ -118,12 +118,14 @@ pub enum TwoSampleError {
         side: Letter,
     },
     /// A value that no ratio can be made of.
-    #[error("{name}: {reason}")]
+    #[error("{name}: no ratio can be made of the value {value} of the {} side", .side.ordinal())]
     NoRatio {
         /// Workload.
         name: String,
-        /// The value, and what ratios need.
-        reason: UnmatchedReason,
+        /// The side.
+        side: Letter,
+        /// The value.
+        value: f64,
     },
     /// A level that is none.
     #[error("the level {0} is not between 0.5 and 1")]
@@ -149,8 +151,8 @@ impl Samples {
         if self.boots.is_empty() || self.boots.iter().any(hollow) {
             return Err(TwoSampleError::Empty { name: name.to_owned(), side });
         }
-        match self.runs().flat_map(|run| &run.intervals).find_map(|&value| no_ratio(side, value)) {
-            Some(reason) => Err(TwoSampleError::NoRatio { name: name.to_owned(), reason }),
+        match self.runs().flat_map(|run| &run.intervals).find(|&&value| no_ratio(side, value).is_some()) {
+            Some(&value) => Err(TwoSampleError::NoRatio { name: name.to_owned(), side, value }),
             None => Ok(()),
         }
     }

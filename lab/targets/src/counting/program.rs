@@ -3,7 +3,8 @@
 use crate::program_files::ProgramFiles;
 use crate::qemu::{ProgramRun, Told};
 use crate::{Execution, Plugin};
-use faultline_model::lens::raw::{Problem, RawReport};
+use faultline_model::lens::problem::Problem;
+use faultline_model::lens::raw::RawReport;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -45,25 +46,12 @@ impl CountedProgram {
     }
 }
 
-/// Adds what the plugin does not know, and what people should know.
+/// Adds what the plugin does not know.
 pub(super) fn with_what_was_told(mut report: RawReport, told: Told) -> RawReport {
-    add_hint_at_marks(&mut report);
-    let mut add = |kind: &str, text: String| report.problems.push(Problem { kind: kind.to_owned(), text });
-    if told.has_left_processes {
-        add("left_processes", "processes that the program started went on after it; they were killed".to_owned());
-    }
-    if let Some(reason) = told.no_mappings {
-        add("no_mappings", format!("names may be missing: {reason}"));
-    }
+    report.problems.extend(told.has_left_processes.then_some(Problem::LeftProcesses));
+    report.problems.extend(told.no_mappings.map(|reason| Problem::NoMappings { reason }));
     report.forks = told.processes.saturating_sub(1);
     report.mappings = told.mappings;
     report.generated = told.generated;
     report
-}
-
-/// If the program passed no mark, says how it can be counted.
-fn add_hint_at_marks(report: &mut RawReport) {
-    for problem in report.problems.iter_mut().filter(|problem| problem.kind == "no_mark") {
-        problem.text.push_str("; `--whole` counts all of a run");
-    }
 }

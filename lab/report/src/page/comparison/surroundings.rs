@@ -6,6 +6,7 @@ use crate::fact_words;
 use crate::one_line::one_line;
 use crate::page::document::table;
 use crate::page::value;
+use crate::sentences;
 use crate::style::UNICODE;
 use faultline_model::comparison::Comparison;
 use faultline_model::facts::FactValue;
@@ -110,7 +111,7 @@ pub(super) fn unmatched(compared: &Comparison) -> Markup {
         @if !compared.unmatched.is_empty() {
             section #unmatched aria-labelledby="unmatched-title" {
                 h2 #unmatched-title { "Not compared" }
-                ul.shortfalls { @for unmatched in &compared.unmatched { li { (one_line(&unmatched.to_string())) } } }
+                ul.shortfalls { @for unmatched in &compared.unmatched { li { (one_line(&sentences::unmatched(unmatched))) } } }
             }
         }
     }
