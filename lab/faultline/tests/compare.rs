@@ -462,7 +462,7 @@ fn a_series_of_a_few_points_is_too_short_to_search() {
     let lab = Lab::new();
     let file = commits(&lab, "few.csv", 11, |i| format!("2026-01-{:02}", 1 + i));
     let shown = lab::stdout(&lab.run(&["changes", &file]));
-    assert!(shown.contains("11 points are too short to search: it takes 12") && !shown.contains("0 steps"), "{shown}");
+    assert!(shown.contains("11 points are too few to search: at least 12 are needed") && !shown.contains("0 steps"), "{shown}");
 }
 
 #[test]

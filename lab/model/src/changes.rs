@@ -1,6 +1,9 @@
 //! Changes found in a series: segments in which the level is constant or drifts, and the steps between them. Computed by `stats`, shown by `report`.
 
+use crate::dataset::{Dataset, Series};
 use crate::direction::Direction;
+use crate::json::not_a_number_when_null;
+use crate::said::Said;
 use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
 
@@ -125,17 +128,55 @@ pub struct ChangesFound {
     /// The series, in the order given.
     pub series: Vec<SeriesChanges>,
     /// Series that were not searched, and why.
-    pub left_out: Vec<String>,
+    pub left_out: Vec<Said<SeriesLeftOut>>,
 }
 
 impl ChangesFound {
     /// Value of `format`.
-    pub const FORMAT: &'static str = "faultline-changes-found/1";
+    pub const FORMAT: &'static str = "faultline-changes-found/2";
+
+    /// The series that were searched, with their values in the dataset of which they are.
+    pub fn with_values<'a>(&'a self, dataset: &'a Dataset) -> Vec<(&'a Series, &'a SeriesChanges)> {
+        self.series.iter().filter_map(|found| Some((dataset.series.get(found.index)?, found))).collect()
+    }
+}
+
+/// A series that was not searched.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeriesLeftOut {
+    /// Name, measure and number of tasks.
+    pub name: String,
+    /// Why not.
+    #[serde(flatten)]
+    pub why: WhyLeftOut,
+}
+
+/// Why a series is not searched.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+pub enum WhyLeftOut {
+    /// A value is not finite.
+    NotFinite {
+        /// Its position.
+        position: u64,
+        /// The value; `null` in JSON.
+        #[serde(deserialize_with = "not_a_number_when_null")]
+        value: f64,
+    },
+    /// It has too few points.
+    TooShort {
+        /// How many it has.
+        points: u32,
+        /// How many a search needs.
+        needed: u32,
+    },
 }
 
 /// A series' steps, with the names of its positions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SeriesChanges {
+    /// Its place among the series of the dataset, from 0.
+    pub index: usize,
     /// Name, measure and number of tasks.
     pub name: String,
     /// Unit of its values.

@@ -4,7 +4,7 @@ use crate::figure::Scale;
 use crate::format::Format;
 use crate::json::json;
 use crate::moment;
-use crate::sentences::change_caution;
+use crate::sentences::{change_caution, series_left_out, worded_changes};
 use crate::style::{Signs, Style, UNICODE};
 use crate::table::{self, Form, Table};
 use faultline_model::changes::{ChangeCaution, ChangesFound, Effect, SeriesChanges, Status, Step};
@@ -13,7 +13,7 @@ use std::mem::discriminant;
 /// Letters of a commit that are shown.
 const COMMIT_LETTERS: usize = 12;
 
-/// The steps of every series. JSON is what was found as it is.
+/// The steps of every series. JSON is what was found, with its words.
 pub fn changes(found: &ChangesFound, format: Format, style: &Style) -> String {
     match format {
         Format::Table => table(found).text(style) + &sentences(found).map(wrapped(style)).collect::<String>(),
@@ -21,7 +21,7 @@ pub fn changes(found: &ChangesFound, format: Format, style: &Style) -> String {
             let lines: String = sentences(found).map(|sentence| format!("{sentence}  \n")).collect();
             format!("{}\n{lines}", table(found).markdown(&UNICODE))
         }
-        Format::Json => json(found),
+        Format::Json => json(&worded_changes(found)),
         Format::Csv => table(found).csv(),
     }
 }
@@ -143,7 +143,7 @@ fn sentences(found: &ChangesFound) -> impl Iterator<Item = String> + '_ {
     let unknown = found.series.iter().any(|series| series.direction.is_none());
     let unknown = unknown
         .then(|| "Where it isn't known which way is better, the table says up or down: `--better` tells.".to_owned());
-    let left_out = found.left_out.iter().map(|what| format!("Left out: {what}."));
+    let left_out = found.left_out.iter().map(|series| format!("Left out: {}.", series_left_out(series)));
     [head].into_iter().chain(range).chain(smaller).chain(cautions(found)).chain(unknown).chain(left_out)
 }
 
@@ -182,7 +182,7 @@ fn word<T: serde::Serialize>(value: &T) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::changes::{Changes, Place};
+    use faultline_model::changes::{Changes, Place, SeriesLeftOut, WhyLeftOut};
     use faultline_model::direction::Direction;
 
     fn found(direction: Option<Direction>) -> ChangesFound {
@@ -208,7 +208,9 @@ mod tests {
             steps: vec![step],
         };
         let place = |position| Place { position, commit: Some(format!("{position}abcdef0123456789")), time: None };
+        let why = WhyLeftOut::NotFinite { position: 0, value: f64::NAN };
         let series = SeriesChanges {
+            index: 0,
             name: "sort".to_owned(),
             unit: "s".to_owned(),
             direction,
@@ -219,7 +221,7 @@ mod tests {
         ChangesFound {
             format: ChangesFound::FORMAT.to_owned(),
             series: vec![series],
-            left_out: vec!["heap: the value at position 0 is NaN".to_owned()],
+            left_out: vec![SeriesLeftOut { name: "heap".to_owned(), why }.into()],
         }
     }
 
@@ -236,7 +238,7 @@ mod tests {
         assert!(told.contains("10.0 % of series without a step, 2.0 % for confirmed steps."), "{told}");
         assert!(told.contains("2 steps of less than 1 % left out"), "{told}");
         assert!(told.contains("Part of the noise moves slowly in sort:"), "{told}");
-        assert!(told.ends_with("Left out: heap: the value at position 0 is NaN."), "{told}");
+        assert!(told.ends_with("Left out: heap: the value at position 0 is NaN: it has to be finite."), "{told}");
     }
 
     #[test]

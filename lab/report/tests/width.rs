@@ -161,6 +161,7 @@ fn steps() -> ChangesFound {
     };
     let place = |position| Place { position, commit: Some(format!("{position}abcdef0123456789")), time: None };
     let series = SeriesChanges {
+        index: 0,
         name: "benchmarks.algorithms.sort.large_inputs_of_integers".to_owned(),
         unit: "ns/iteration".to_owned(),
         direction: None,

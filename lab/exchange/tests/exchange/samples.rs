@@ -219,7 +219,7 @@ fn with_a_step(points: Vec<DataPoint>, places: [Place; 4]) -> (Series, SeriesCha
         steps: vec![step],
     };
     let (name, unit, direction) = (series.to_string(), series.unit.clone(), series.direction);
-    let found = SeriesChanges { name, unit, direction, missing: 0, places: places.into(), changes };
+    let found = SeriesChanges { index: 0, name, unit, direction, missing: 0, places: places.into(), changes };
     (series, found)
 }
 

@@ -6,7 +6,7 @@ use crate::{output, places};
 use faultline_exchange::{Format as Foreign, write_changes};
 use faultline_experiment::operand;
 use faultline_model::changes::ChangesFound;
-use faultline_model::dataset::{Dataset, Series};
+use faultline_model::dataset::Dataset;
 use faultline_stats::changes::changes_found;
 use std::path::Path;
 use std::process::ExitCode;
@@ -24,9 +24,8 @@ pub(crate) fn changes(arguments: &Changes, db: Option<&Path>) -> Result<ExitCode
 }
 
 fn written(dataset: &Dataset, found: &ChangesFound, format: Foreign) -> Result<String, Failure> {
-    let searched = |series: &Series| found.series.iter().find(|one| one.name == series.to_string());
-    let pairs: Vec<_> = dataset.series.iter().filter_map(|series| Some((series, searched(series)?))).collect();
-    let written = write_changes(&pairs, format).map_err(|error| Failure::usage(error.to_string(), error.hint))?;
+    let written = write_changes(&found.with_values(dataset), format)
+        .map_err(|error| Failure::usage(error.to_string(), error.hint))?;
     for loss in &written.losses {
         failure::warn(&format!("left out: {loss}"));
     }

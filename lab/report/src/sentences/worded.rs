@@ -1,9 +1,12 @@
 //! What is written for programs, with its words: JSON, and the data in the page.
 
 use super::advice::AdviceWords;
-use super::{advice, cause, caution, failure, inconclusive, no_figure, problem, unmatched, warning, withheld};
+use super::{
+    advice, cause, caution, failure, inconclusive, no_figure, problem, series_left_out, unmatched, warning, withheld,
+};
 use crate::style::UNICODE;
 use faultline_model::advice::Advice;
+use faultline_model::changes::ChangesFound;
 use faultline_model::comparison::{Comparison, Fit, Fitness};
 use faultline_model::dataset::{Dataset, Measured};
 use faultline_model::lens::gate::{GateReport, Standing};
@@ -49,6 +52,13 @@ pub(crate) fn worded_gate(report: &GateReport) -> GateReport {
             each(std::slice::from_mut(reason), no_figure);
         }
     }
+    worded
+}
+
+/// Steps of series with their words.
+pub(crate) fn worded_changes(found: &ChangesFound) -> ChangesFound {
+    let mut worded = found.clone();
+    each(&mut worded.left_out, series_left_out);
     worded
 }
 

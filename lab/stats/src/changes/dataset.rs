@@ -1,13 +1,14 @@
 //! Steps in every series of a dataset, with the commits and times between which they are.
 
 use super::positions::positions;
+use super::series::SHORTEST;
 use super::{Observation, SeriesError, Settings, changes};
 use crate::median::median;
-use faultline_model::changes::{ChangesFound, Place, SeriesChanges};
+use faultline_model::changes::{ChangesFound, Place, SeriesChanges, SeriesLeftOut, WhyLeftOut};
 use faultline_model::dataset::{DataPoint, Dataset, Series};
 use faultline_model::direction::Direction;
 
-/// Searches every series. `direction` is used for series that have none. A series whose values cannot be searched is left out, with the reason in words.
+/// Searches every series. `direction` is used for series that have none. A series whose values cannot be searched is left out, with the reason.
 ///
 /// # Errors
 /// A false-positive rate or a minimum change out of range.
@@ -18,16 +19,27 @@ pub fn changes_found(
     direction: Option<Direction>,
 ) -> Result<ChangesFound, SeriesError> {
     let mut found = ChangesFound { format: ChangesFound::FORMAT.to_owned(), series: Vec::new(), left_out: Vec::new() };
-    for series in &dataset.series {
+    for (index, series) in dataset.series.iter().enumerate() {
         let direction = series.direction.or(direction);
         let settings = Settings { direction: direction.unwrap_or(Direction::Higher), false_alarms, least_change };
         match searched(series, &settings) {
-            Ok(one) => found.series.push(SeriesChanges { direction, ..one }),
-            Err(error @ (SeriesError::FalseAlarms(_) | SeriesError::LeastChange(_))) => return Err(error),
-            Err(error) => found.left_out.push(format!("{series}: {error}")),
+            Ok(one) => found.series.push(SeriesChanges { index, direction, ..one }),
+            Err(error) => {
+                let why = why_left_out(error)?;
+                found.left_out.push(SeriesLeftOut { name: series.to_string(), why }.into());
+            }
         }
     }
     Ok(found)
+}
+
+/// Why a series is left out. Fails with the error if it is one of the request.
+fn why_left_out(error: SeriesError) -> Result<WhyLeftOut, SeriesError> {
+    match error {
+        SeriesError::NotFinite { position, value } => Ok(WhyLeftOut::NotFinite { position, value }),
+        SeriesError::TooShort { points } => Ok(WhyLeftOut::TooShort { points: points as u32, needed: SHORTEST as u32 }),
+        SeriesError::FalseAlarms(_) | SeriesError::LeastChange(_) => Err(error),
+    }
 }
 
 fn searched(series: &Series, settings: &Settings) -> Result<SeriesChanges, SeriesError> {
@@ -44,6 +56,7 @@ fn searched(series: &Series, settings: &Settings) -> Result<SeriesChanges, Serie
     places.sort_by_key(|place| place.position);
     places.dedup_by_key(|place| place.position);
     Ok(SeriesChanges {
+        index: 0,
         name: series.to_string(),
         unit: series.unit.clone(),
         direction: series.direction,
@@ -132,14 +145,22 @@ mod tests {
     fn a_short_series_is_left_out() {
         let points = (0..11).map(|index| point(index, Measured::Values(vec![value(index)]))).collect();
         let found = changes_found(&series(points), 0.1, 0.0, None).unwrap();
-        assert_eq!(found.left_out, ["sort: 11 points are too short to search: it takes 12"]);
+        let [left_out] = &found.left_out[..] else { panic!("{found:?}") };
+        assert_eq!((left_out.name.as_str(), left_out.why), ("sort", WhyLeftOut::TooShort { points: 11, needed: 12 }));
     }
 
     #[test]
     fn what_is_no_number_is_left_out_and_a_wrong_rate_is_refused() {
         let points = vec![point(0, Measured::Values(vec![f64::NAN]))];
-        let found = changes_found(&series(points.clone()), 0.1, 0.0, None).unwrap();
-        assert!(found.series.is_empty() && found.left_out[0].starts_with("sort: the value at position 0"), "{found:?}");
+        let mut dataset = series(points.clone());
+        dataset
+            .series
+            .push(series((0..12).map(|index| point(index, Measured::Values(vec![1.0]))).collect()).series.remove(0));
+        let found = changes_found(&dataset, 0.1, 0.0, None).unwrap();
+        let why = found.left_out[0].why;
+        assert!(matches!(why, WhyLeftOut::NotFinite { position: 0, value } if value.is_nan()), "{found:?}");
+        let [(values, searched)] = &found.with_values(&dataset)[..] else { panic!("{found:?}") };
+        assert_eq!((values.points.len(), searched.index), (12, 1), "the one that was searched");
         assert_eq!(changes_found(&series(points), 0.5, 0.0, None), Err(SeriesError::FalseAlarms(0.5)));
     }
 }
