@@ -47,7 +47,7 @@ fn compared(lab: &Lab, a: &str, b: &str) -> LensComparison {
 }
 
 fn names(differences: &[Difference]) -> BTreeSet<&str> {
-    differences.iter().map(|difference| difference.name.as_str()).collect()
+    differences.iter().map(|difference| difference.of.text.as_deref().expect("JSON has the name")).collect()
 }
 
 const FOUR: &[&str] = &["--threads-from", "4", "--ops", "500"];
@@ -147,8 +147,8 @@ fn a_lock_that_was_split_is_named_and_nothing_else() {
     // A ticket lock with n at it: n + 1.
     assert!((cell.transfers.0.median - 5.0).abs() < 0.2 && (cell.transfers.1.median - 3.0).abs() < 0.2, "{cell:?}");
     let waits = format!("take bank.c:{} in member", line_of("bank.c", "!= mine"));
-    assert_eq!(cell.code[0].name, waits, "{cell:?}");
-    assert!(cell.code.iter().all(|code| code.name.contains(" bank.c:")), "{cell:?}");
+    assert_eq!(cell.code[0].of.text.as_ref(), Some(&waits), "{cell:?}");
+    assert!(names(&cell.code).iter().all(|name| name.contains(" bank.c:")), "{cell:?}");
 }
 
 #[test]

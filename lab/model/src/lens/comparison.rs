@@ -2,7 +2,9 @@
 
 use crate::cell::Case;
 use crate::estimate::Estimate;
+use crate::lens::key::Key;
 use crate::record::RunId;
+use crate::said::Said;
 use serde::{Deserialize, Serialize};
 
 /// A figure per operation on one side: the median and the range of the repeats.
@@ -50,8 +52,8 @@ impl Change {
 /// Data or code whose transfers per operation differ.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
-    /// Its name; data without a name is named by the code that moves it.
-    pub name: String,
+    /// What it is.
+    pub of: Said<Key>,
     /// What happened.
     pub change: Change,
     /// Transfers per operation in the first run.
@@ -60,10 +62,10 @@ pub struct Difference {
     pub b: Spread,
     /// Their difference, as for all transfers of the cell.
     pub difference: f64,
-    /// Names of the data that shared a line with it in the first run.
-    pub beside_a: Vec<String>,
+    /// The data that shared a line with it in the first run.
+    pub beside_a: Vec<Said<Key>>,
     /// In the second.
-    pub beside_b: Vec<String>,
+    pub beside_b: Vec<Said<Key>>,
 }
 
 /// A seed that both runs have, with the counts per operation that it repeats exactly.
@@ -249,5 +251,5 @@ pub struct LensComparison {
 
 impl LensComparison {
     /// Value of `format`.
-    pub const FORMAT: &'static str = "faultline-lens-comparison/2";
+    pub const FORMAT: &'static str = "faultline-lens-comparison/3";
 }

@@ -119,7 +119,7 @@ pub struct GateReport {
 
 impl GateReport {
     /// Value of `format`.
-    pub const FORMAT: &'static str = "faultline-lens-gate/2";
+    pub const FORMAT: &'static str = "faultline-lens-gate/3";
 
     /// Whether there is at least one limit, and every one is met.
     pub fn passed(&self) -> bool {

@@ -9,6 +9,7 @@ pub mod comparison;
 pub mod data;
 pub mod gate;
 pub mod kernel_symbol;
+pub mod key;
 pub mod layout;
 pub mod memory;
 pub mod place;

@@ -9,20 +9,22 @@ use crate::lens::seeds;
 use crate::lens::tables;
 use crate::lens::words::cpus;
 use crate::one_line::one_line;
-use crate::sentences::unmatched_by_lens as unmatched;
+use crate::sentences::{key, unmatched_by_lens as unmatched, worded_lens_comparison};
 use crate::sheet::Sheet;
 use crate::style::{Signs, Style, Tone, UNICODE};
 use crate::table::{self, Form, Table};
 use faultline_model::lens::comparison::{
     Basis, CellComparison, Difference, LensComparison, Spread, Surrounding, Unmatched,
 };
+use faultline_model::lens::key::Key;
+use faultline_model::said::Said;
 
-/// What differs between two lens runs. JSON is the comparison as it is; CSV has a record per figure that differs, and for each cell one of all
+/// What differs between two lens runs. JSON is the comparison with its words; CSV has a record per figure that differs, and for each cell one of all
 /// transfers and one of instructions.
 pub fn lens_compare_table(comparison: &LensComparison, format: Format, style: &Style) -> String {
     match format {
         Format::Table => text(comparison, style),
-        Format::Json => json(comparison),
+        Format::Json => json(&worded_lens_comparison(comparison)),
         Format::Csv => figures(comparison).csv(),
         Format::Markdown => markdown(comparison),
     }
@@ -76,8 +78,8 @@ fn difference_columns<'a>(kind: &'static str) -> Vec<DifferenceColumn<'a>> {
             .on(ROOMY),
         DifferenceColumn::left(kind, |difference, _| {
             one_line(&match beside(difference).as_str() {
-                "" => difference.name.clone(),
-                beside => format!("{} ({beside})", difference.name),
+                "" => key(&difference.of),
+                beside => format!("{} ({beside})", key(&difference.of)),
             })
         }),
     ]
@@ -85,10 +87,12 @@ fn difference_columns<'a>(kind: &'static str) -> Vec<DifferenceColumn<'a>> {
 
 /// What shared a line with it before, and does after.
 fn beside(difference: &Difference) -> String {
-    let of = |when: &str, names: &[String]| match names.len() {
+    let of = |when: &str, keys: &[Said<Key>]| match keys.len() {
         0 => None,
-        1 | 2 => Some(format!("{when} on a line with {}", names.join(", "))),
-        more => Some(format!("{when} on a line with {} and {} more", names[0], more - 1)),
+        1 | 2 => {
+            Some(format!("{when} on a line with {}", keys.iter().map(|one| key(one)).collect::<Vec<_>>().join(", ")))
+        }
+        more => Some(format!("{when} on a line with {} and {} more", key(&keys[0]), more - 1)),
     };
     if difference.beside_a == difference.beside_b {
         return of("", &difference.beside_a).unwrap_or_default().trim_start().to_owned();
@@ -238,7 +242,7 @@ struct Figure<'a> {
     comparison: &'a LensComparison,
     cell: &'a CellComparison,
     kind: &'static str,
-    name: &'a str,
+    name: String,
     change: &'static str,
     difference: f64,
     a: &'a Spread,
@@ -252,11 +256,23 @@ fn figures<'a>(comparison: &'a LensComparison) -> Table<Figure<'a>> {
             |kind, name, change, difference, (a, b)| Figure { comparison, cell, kind, name, change, difference, a, b };
         let (transfers, instructions) = (&cell.transfers, &cell.instructions);
         let change = cell.transfers_change.word();
-        figures.push(figure("transfers", "", change, cell.transfers_difference, (&transfers.0, &transfers.1)));
-        figures.push(figure("instructions", "", "", cell.instructions_difference, (&instructions.0, &instructions.1)));
+        figures.push(figure(
+            "transfers",
+            String::new(),
+            change,
+            cell.transfers_difference,
+            (&transfers.0, &transfers.1),
+        ));
+        figures.push(figure(
+            "instructions",
+            String::new(),
+            "",
+            cell.instructions_difference,
+            (&instructions.0, &instructions.1),
+        ));
         for (kind, all) in [("data", &cell.data), ("code", &cell.code)] {
             let one =
-                |one: &'a Difference| figure(kind, &one.name, one.change.word(), one.difference, (&one.a, &one.b));
+                |one: &'a Difference| figure(kind, key(&one.of), one.change.word(), one.difference, (&one.a, &one.b));
             figures.extend(all.iter().map(one));
         }
     }
@@ -275,7 +291,7 @@ fn figure_columns<'a>() -> Vec<FigureColumn<'a>> {
         FigureColumn::csv_only("mode", |figure| figure.cell.case.mode.word().to_owned()),
         FigureColumn::csv_only("cpus", |figure| figure.cell.cpus.to_string()),
         FigureColumn::csv_only("kind", |figure| figure.kind.to_owned()),
-        FigureColumn::csv_only("name", |figure| figure.name.to_owned()),
+        FigureColumn::csv_only("name", |figure| figure.name.clone()),
         FigureColumn::csv_only("change", |figure| figure.change.to_owned()),
         FigureColumn::csv_only("difference", |figure| figure.difference.to_string()),
         FigureColumn::csv_only("seeds", |figure| seeds::joined(&seeds::in_common(figure.cell).unwrap_or_default())),

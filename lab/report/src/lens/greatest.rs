@@ -25,11 +25,12 @@ pub(super) fn of_all(all: &[Difference]) -> Option<String> {
 mod tests {
     use super::*;
     use faultline_model::lens::comparison::{Change, Spread};
+    use faultline_model::lens::key::Key;
 
     fn of(differences: &[f64]) -> Vec<Difference> {
         let spread = Spread { median: 0.0, low: 0.0, high: 0.0, n: 1 };
         let one = |&difference: &f64| Difference {
-            name: "lock".into(),
+            of: Key::Named { name: "lock".into() }.into(),
             change: Change::More,
             a: spread,
             b: spread,

@@ -7,6 +7,7 @@ mod change_caution;
 mod failure;
 mod gate;
 mod inconclusive;
+mod key;
 mod left_out;
 mod outcome;
 mod problem;
@@ -21,6 +22,7 @@ pub(crate) use change_caution::change_caution;
 pub(crate) use failure::{cause, failure};
 pub(crate) use gate::{no_figure, unmatched_by_lens};
 pub(crate) use inconclusive::inconclusive;
+pub(crate) use key::key;
 pub(crate) use left_out::series_left_out;
 pub use outcome::outcome;
 pub(crate) use problem::problem;
@@ -28,7 +30,9 @@ pub use unmatched::unmatched;
 pub(crate) use warning::warning;
 pub(crate) use withheld::withheld;
 pub use worded::{worded_cautions, worded_dataset};
-pub(crate) use worded::{worded_changes, worded_comparison, worded_fitness, worded_gate, worded_run};
+pub(crate) use worded::{
+    worded_changes, worded_comparison, worded_fitness, worded_gate, worded_lens_comparison, worded_run,
+};
 
 use crate::fact_words;
 

@@ -2,13 +2,15 @@
 
 use super::advice::AdviceWords;
 use super::{
-    advice, cause, caution, failure, inconclusive, no_figure, problem, series_left_out, unmatched, warning, withheld,
+    advice, cause, caution, failure, inconclusive, key, no_figure, problem, series_left_out, unmatched, warning,
+    withheld,
 };
 use crate::style::UNICODE;
 use faultline_model::advice::Advice;
 use faultline_model::changes::ChangesFound;
 use faultline_model::comparison::{Comparison, Fit, Fitness};
 use faultline_model::dataset::{Dataset, Measured};
+use faultline_model::lens::comparison::{Difference, LensComparison};
 use faultline_model::lens::gate::{GateReport, Standing};
 use faultline_model::said::Said;
 use faultline_model::summary::RunSummary;
@@ -51,8 +53,21 @@ pub(crate) fn worded_gate(report: &GateReport) -> GateReport {
         if let Standing::NoFigure(reason) = &mut check.standing {
             each(std::slice::from_mut(reason), no_figure);
         }
+        check.differences.iter_mut().for_each(word_difference);
     }
     worded
+}
+
+/// A comparison of two lens runs with its words.
+pub(crate) fn worded_lens_comparison(compared: &LensComparison) -> LensComparison {
+    let mut worded = compared.clone();
+    worded.cells.iter_mut().flat_map(|cell| cell.data.iter_mut().chain(&mut cell.code)).for_each(word_difference);
+    worded
+}
+
+fn word_difference(difference: &mut Difference) {
+    let Difference { of, beside_a, beside_b, .. } = difference;
+    [std::slice::from_mut(of), beside_a, beside_b].into_iter().for_each(|keys| each(keys, key));
 }
 
 /// Steps of series with their words.

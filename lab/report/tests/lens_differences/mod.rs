@@ -9,6 +9,7 @@ use faultline_model::lens::comparison::{
     WhyUnmatched,
 };
 use faultline_model::lens::gate::{Check, GateReport, NoFigure, Standing};
+use faultline_model::lens::key::{CodePlace, Key, Unnamed};
 use faultline_model::lens::untyped::Untyped;
 use faultline_model::record::RunId;
 
@@ -17,9 +18,17 @@ fn spread(median: f64, n: u32) -> Spread {
     Spread { median, low: median * (1.0 - width), high: median * (1.0 + width), n }
 }
 
-fn difference(name: &str, change: Change, a: f64, b: f64, n: u32) -> Difference {
+fn named(name: &str) -> Key {
+    Key::Named { name: name.into() }
+}
+
+fn place(function: &str, source: &str) -> Option<CodePlace> {
+    Some(CodePlace { function: function.into(), source: Some(source.into()), inlined_into: None })
+}
+
+fn difference(of: Key, change: Change, a: f64, b: f64, n: u32) -> Difference {
     Difference {
-        name: name.into(),
+        of: of.into(),
         change,
         a: spread(a, n),
         b: spread(b, n),
@@ -32,8 +41,8 @@ fn difference(name: &str, change: Change, a: f64, b: f64, n: u32) -> Difference 
 /// A lock was split: what it did, in two cells; a third is in one run only.
 pub fn comparison() -> LensComparison {
     let shared = case("fault_existing", "shared", TaskMode::Process);
-    let mut hits = difference("counters.hits", Change::Less, 1.6, 0.4, 3);
-    hits.beside_a = vec!["counters.misses".into()];
+    let mut hits = difference(named("counters.hits"), Change::Less, 1.6, 0.4, 3);
+    hits.beside_a = vec![named("counters.misses").into()];
     let cell = |cpus, data, code| CellComparison {
         case: shared.clone(),
         cpus,
@@ -46,11 +55,14 @@ pub fn comparison() -> LensComparison {
         data,
         code,
     };
+    let moved_by = vec![place("do_fault", "memory.c:12"), place("unlock", "spinlock.h:9")];
+    let unnamed = Key::Unnamed { what: Unnamed::KernelPage, moved_by };
+    let code = Key::Code { place: place("do_anonymous_page", "memory.c:4071") };
     let data = vec![
-        difference("zone.lock", Change::Went, 3.46, 0.0, 3),
+        difference(named("zone.lock"), Change::Went, 3.46, 0.0, 3),
         hits,
-        difference("zone.locks[1]", Change::Came, 0.0, 0.3, 3),
-        difference("kernel memory moved by do_fault memory.c:12 + unlock spinlock.h:9", Change::More, 0.1, 0.2, 3),
+        difference(named("zone.locks[1]"), Change::Came, 0.0, 0.3, 3),
+        difference(unnamed, Change::More, 0.1, 0.2, 3),
     ];
     let mut same = cell(2, Vec::new(), Vec::new());
     same.transfers_change = Change::Same;
@@ -60,10 +72,7 @@ pub fn comparison() -> LensComparison {
         b: RunId(15),
         differing: vec![Surrounding::Emulator, Surrounding::Plugin, Surrounding::Memory],
         same_subject: false,
-        cells: vec![
-            same,
-            cell(8, data, vec![difference("do_anonymous_page memory.c:4071", Change::Less, 4.0, 0.6, 3)]),
-        ],
+        cells: vec![same, cell(8, data, vec![difference(code, Change::Less, 4.0, 0.6, 3)])],
         unmatched: vec![
             Unmatched { case: shared.clone(), cpus: 64, why: WhyUnmatched::NoCounts { missing_in: RunId(15) } },
             Unmatched {
@@ -107,7 +116,7 @@ pub fn by_seed() -> LensComparison {
             instructions_difference: added,
             data: match added.abs() < 0.2 {
                 true => Vec::new(),
-                false => vec![difference("zone.lock", Change::More, 3.46, 3.46 + added, n)],
+                false => vec![difference(named("zone.lock"), Change::More, 3.46, 3.46 + added, n)],
             },
             code: Vec::new(),
             ..cell.clone()

@@ -80,6 +80,7 @@ fn grown(differences: &[Difference]) -> Vec<Difference> {
 mod tests {
     use super::*;
     use crate::lens::example::{record, seeded};
+    use faultline_model::lens::key::Key;
 
     fn passed(current: &[(u32, f64)], baseline: &[(u32, f64)]) -> bool {
         against(&record(current), &record(baseline), Tolerance::default()).passed()
@@ -138,7 +139,7 @@ mod tests {
     fn what_grew_is_named() {
         let report = against(&record(&[(8, 2.0)]), &record(&[(8, 1.0)]), Tolerance::default());
         assert_eq!((report.checks[0].limit, report.checks[0].cell.as_str()), (Some(1.03), "load:base at 8"));
-        assert_eq!(report.checks[0].differences[0].name, "counter");
+        assert_eq!(*report.checks[0].differences[0].of, Key::Named { name: "counter".to_owned() });
         assert!(matches!(&report.checks[0].standing, Standing::Exceeded { lines, .. } if lines[0].name == "counter"));
     }
 }

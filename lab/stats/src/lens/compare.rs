@@ -9,9 +9,11 @@ use crate::lens::surroundings::{differing, is_same_subject};
 use crate::progress::standings;
 use faultline_model::cell::Case;
 use faultline_model::lens::comparison::{CellComparison, Change, Difference, LensComparison, Unmatched, WhyUnmatched};
+use faultline_model::lens::key::Key;
 use faultline_model::lens::raw::LensMode;
 use faultline_model::lens::reading::Reading;
 use faultline_model::record::{RunId, RunRecord};
+use faultline_model::said::Said;
 use faultline_model::subject::{Subject, SubjectKind};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,13 +41,13 @@ pub fn compare(case: &Case, cpus: u32, a: &[&Reading], b: &[&Reading]) -> Option
 }
 
 /// Code in the form of data; no other code shares its line.
-fn code(reading: &Reading) -> BTreeMap<String, Moved> {
+fn code(reading: &Reading) -> ByKey {
     let moved = |transfers| Moved { transfers, beside: BTreeSet::new() };
     key::code(reading).into_iter().map(|(key, transfers)| (key, moved(transfers))).collect()
 }
 
-/// What moved in a reading, by name.
-type ByName = BTreeMap<String, Moved>;
+/// What moved in a reading.
+type ByKey = BTreeMap<Key, Moved>;
 
 /// Transfers per operation of the saved line that has the fewest, if there are lines that are not saved; otherwise 0. What is missing may have up to that many.
 fn least_line(reading: &Reading) -> f64 {
@@ -63,41 +65,40 @@ fn least(reading: &Reading, moved: u64, saved: impl ExactSizeIterator<Item = u64
 }
 
 /// The differences, the greatest first, without those that may come from what is not saved. `least`: the most that something not saved has.
-fn differences(sides: &Sides<'_>, of: fn(&Reading) -> ByName, least: fn(&Reading) -> f64) -> Vec<Difference> {
+fn differences(sides: &Sides<'_>, of: fn(&Reading) -> ByKey, least: fn(&Reading) -> f64) -> Vec<Difference> {
     let all = |readings: &[&Reading]| readings.iter().map(|reading| of(reading)).collect::<Vec<_>>();
     let (a, b) = (all(&sides.a), all(&sides.b));
     let unknown = sides.a.iter().chain(&sides.b).map(|reading| least(reading)).fold(0.0, f64::max);
-    let names: BTreeSet<&String> = a.iter().chain(&b).flat_map(BTreeMap::keys).collect();
-    let one = |name: &String| difference(name, &a, &b, sides.are_paired());
+    let keys: BTreeSet<&Key> = a.iter().chain(&b).flat_map(BTreeMap::keys).collect();
+    let one = |key: &Key| difference(key, &a, &b, sides.are_paired());
     let mut differences: Vec<Difference> =
-        names.into_iter().filter_map(one).filter(|one| one.difference.abs() > unknown).collect();
-    differences.sort_by(|x, y| by_size(x.difference, &x.name).cmp(&by_size(y.difference, &y.name)));
+        keys.into_iter().filter_map(one).filter(|one| one.difference.abs() > unknown).collect();
+    differences.sort_by(|x, y| by_size(x.difference, &x.of).cmp(&by_size(y.difference, &y.of)));
     differences
 }
 
-fn difference(name: &str, a: &[ByName], b: &[ByName], are_pairs: bool) -> Option<Difference> {
-    let contrast = contrast(&values(name, a), &values(name, b), are_pairs)?;
+fn difference(key: &Key, a: &[ByKey], b: &[ByKey], are_pairs: bool) -> Option<Difference> {
+    let contrast = contrast(&values(key, a), &values(key, b), are_pairs)?;
     let Contrast { a: side_a, b: side_b, difference, change } = contrast;
     (change != Change::Same).then(|| Difference {
-        name: name.to_owned(),
+        of: key.clone().into(),
         change,
         a: side_a,
         b: side_b,
         difference,
-        beside_a: beside(name, a),
-        beside_b: beside(name, b),
+        beside_a: beside(key, a),
+        beside_b: beside(key, b),
     })
 }
 
 /// The figure of each reading; 0 for one that does not have it.
-fn values(name: &str, readings: &[ByName]) -> Vec<f64> {
-    readings.iter().map(|moved| moved.get(name).map_or(0.0, |moved| moved.transfers)).collect()
+fn values(key: &Key, readings: &[ByKey]) -> Vec<f64> {
+    readings.iter().map(|moved| moved.get(key).map_or(0.0, |moved| moved.transfers)).collect()
 }
 
-fn beside(name: &str, readings: &[ByName]) -> Vec<String> {
-    let names: BTreeSet<&String> =
-        readings.iter().filter_map(|moved| moved.get(name)).flat_map(|m| &m.beside).collect();
-    names.into_iter().cloned().collect()
+fn beside(key: &Key, readings: &[ByKey]) -> Vec<Said<Key>> {
+    let keys: BTreeSet<&Key> = readings.iter().filter_map(|moved| moved.get(key)).flat_map(|m| &m.beside).collect();
+    keys.into_iter().cloned().map(Said::from).collect()
 }
 
 /// Compares two runs, cell by cell. Cells are paired by case and number of CPUs; if each run is of one program, by the number alone, so that two
@@ -191,8 +192,13 @@ mod tests {
         compare(&example::case(), 2, &a.iter().collect::<Vec<_>>(), &b.iter().collect::<Vec<_>>()).unwrap()
     }
 
+    fn name(key: &Key) -> &str {
+        let Key::Named { name } = key else { panic!("{key:?}") };
+        name
+    }
+
     fn told(comparison: &CellComparison) -> Vec<(&str, Change)> {
-        comparison.data.iter().map(|difference| (difference.name.as_str(), difference.change)).collect()
+        comparison.data.iter().map(|difference| (name(&difference.of), difference.change)).collect()
     }
 
     #[test]
@@ -215,7 +221,7 @@ mod tests {
         together.parts.push(example::part(8, 100, example::named("misses")));
         let comparison = compared(&[reading(2, 100, vec![together])], &[reading(2, 100, vec![])]);
         assert_eq!(told(&comparison), [("hits", Change::Went), ("misses", Change::Went)]);
-        assert_eq!(comparison.data[0].beside_a, ["misses"]);
+        assert_eq!(comparison.data[0].beside_a.iter().map(|key| name(key)).collect::<Vec<_>>(), ["misses"]);
         assert!(comparison.data[0].beside_b.is_empty());
     }
 

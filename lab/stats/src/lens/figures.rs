@@ -1,5 +1,6 @@
 //! A reading's lines and code in the form in which they are shown: per operation, with shares, all instructions of one place together.
 
+use faultline_model::lens::key::Key;
 use faultline_model::lens::place::Place;
 use faultline_model::lens::raw::{Site, SiteTransfers, Totals};
 use faultline_model::lens::reading::{Line, Reading};
@@ -141,7 +142,7 @@ pub(crate) fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// By size, the greatest first, then by name: an order that does not depend on the input's order.
-pub(crate) fn by_size(size: f64, name: &str) -> (Reverse<u64>, &str) {
-    (Reverse(size.abs().to_bits()), name)
+/// By size, the greatest first, then by key: an order that does not depend on the input's order.
+pub(crate) fn by_size(size: f64, key: &Key) -> (Reverse<u64>, &Key) {
+    (Reverse(size.abs().to_bits()), key)
 }

@@ -1,8 +1,8 @@
-//! The names of data and code across runs. Addresses change between builds and runs, so they are never part of a key. The key of data is
-//! its name, or the code that moves it if it has no name.
+//! The transfers of data and code by keys, which identify them across runs.
 
 use crate::thresholds::LENS_CODE_SHARE;
 use faultline_model::lens::data::Data;
+use faultline_model::lens::key::{CodePlace, Key, Unnamed};
 use faultline_model::lens::reading::{Line, Reading};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +12,13 @@ pub(crate) struct Moved {
     /// Transfers per operation.
     pub(crate) transfers: f64,
     /// Keys of the data that shared a line with it.
-    pub(crate) beside: BTreeSet<String>,
+    pub(crate) beside: BTreeSet<Key>,
 }
 
 /// Transfers of all data in the saved lines. A line's transfers are divided by the data at which their accesses began. Transfers for which the report has no
 /// byte go to the data that the line is named by.
-pub(crate) fn data(reading: &Reading) -> BTreeMap<String, Moved> {
-    let mut moved: BTreeMap<String, Moved> = BTreeMap::new();
+pub(crate) fn data(reading: &Reading) -> BTreeMap<Key, Moved> {
+    let mut moved: BTreeMap<Key, Moved> = BTreeMap::new();
     for line in &reading.lines {
         let parts = parts(reading, line);
         for (key, transfers) in &parts {
@@ -31,16 +31,17 @@ pub(crate) fn data(reading: &Reading) -> BTreeMap<String, Moved> {
 }
 
 /// Transfers of all code in the saved sites, by place.
-pub(crate) fn code(reading: &Reading) -> BTreeMap<String, f64> {
-    let mut moved: BTreeMap<String, f64> = BTreeMap::new();
+pub(crate) fn code(reading: &Reading) -> BTreeMap<Key, f64> {
+    let mut moved: BTreeMap<Key, f64> = BTreeMap::new();
     for site in &reading.sites {
-        *moved.entry(place(reading, site.address)).or_default() += reading.per_operation(site.transfers);
+        let key = Key::Code { place: place(reading, site.address) };
+        *moved.entry(key).or_default() += reading.per_operation(site.transfers);
     }
     moved
 }
 
-fn parts(reading: &Reading, line: &Line) -> BTreeMap<String, u64> {
-    let mut parts: BTreeMap<String, u64> = BTreeMap::new();
+fn parts(reading: &Reading, line: &Line) -> BTreeMap<Key, u64> {
+    let mut parts: BTreeMap<Key, u64> = BTreeMap::new();
     let told: u64 = line.parts.iter().map(|part| part.transfers).sum();
     for part in &line.parts {
         *parts.entry(key(reading, line, &part.data)).or_default() += part.transfers;
@@ -51,56 +52,55 @@ fn parts(reading: &Reading, line: &Line) -> BTreeMap<String, u64> {
     parts
 }
 
-fn key(reading: &Reading, line: &Line, data: &Data) -> String {
-    data.name().unwrap_or_else(|| format!("{} moved by {}", kind(data), movers(reading, line)))
+fn key(reading: &Reading, line: &Line, data: &Data) -> Key {
+    match data.name() {
+        Some(name) => Key::Named { name },
+        None => Key::Unnamed { what: unnamed(data), moved_by: movers(reading, line) },
+    }
 }
 
 /// The kind of data without a name.
-fn kind(data: &Data) -> &str {
+fn unnamed(data: &Data) -> Unnamed {
     match data {
-        Data::Allocated { cache, .. } => cache,
-        Data::FreePage { .. } => "free page",
-        Data::PerCpu { .. } => "memory of each CPU",
-        Data::Page { .. } => "kernel memory",
-        Data::Vmalloc { .. } => "kernel stack or vmalloc",
-        Data::Heap { .. } | Data::Allocation { .. } => "heap",
-        Data::Mapped { .. } => "stack or mapping",
+        Data::Allocated { cache, .. } => Unnamed::Cache { cache: cache.clone() },
+        Data::FreePage { .. } => Unnamed::FreePage,
+        Data::PerCpu { .. } => Unnamed::PerCpu,
+        Data::Page { .. } => Unnamed::KernelPage,
+        Data::Vmalloc { .. } => Unnamed::Vmalloc,
+        Data::Heap { .. } | Data::Allocation { .. } => Unnamed::Heap,
+        Data::Mapped { .. } => Unnamed::Mapped,
         Data::Symbol { .. }
         | Data::StructPage { .. }
         | Data::Object { .. }
         | Data::PageTable { .. }
         | Data::TaskStack { .. }
-        | Data::Unknown { .. } => "memory",
+        | Data::Unknown { .. } => Unnamed::Unknown,
     }
 }
 
-/// The places in code that each cause at least [`LENS_CODE_SHARE`] of a line's transfers, in the order of their names.
-fn movers(reading: &Reading, line: &Line) -> String {
-    let mut places: BTreeMap<String, u64> = BTreeMap::new();
+/// The places in code that each cause at least [`LENS_CODE_SHARE`] of a line's transfers, in order.
+fn movers(reading: &Reading, line: &Line) -> Vec<Option<CodePlace>> {
+    let mut places: BTreeMap<Option<CodePlace>, u64> = BTreeMap::new();
     for site in &line.by_site {
         *places.entry(place(reading, site.address)).or_default() += site.transfers;
     }
     let enough = |transfers: u64| transfers as f64 >= LENS_CODE_SHARE * line.transfers as f64;
-    let named: Vec<&str> =
-        places.iter().filter(|&(_, &transfers)| enough(transfers)).map(|(name, _)| name.as_str()).collect();
-    if named.is_empty() { "many places".to_owned() } else { named.join(" + ") }
+    places.into_iter().filter(|&(_, transfers)| enough(transfers)).map(|(place, _)| place).collect()
 }
 
 /// Function and source line, with the function that it was inlined into.
-fn place(reading: &Reading, address: u64) -> String {
-    match reading.code.get(&address) {
-        Some(code) => match &code.inlined_into {
-            Some(outer) => format!("{code} in {outer}"),
-            None => code.to_string(),
-        },
-        None => "code without a name".to_owned(),
-    }
+fn place(reading: &Reading, address: u64) -> Option<CodePlace> {
+    reading.code.get(&address).map(CodePlace::from)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::lens::example::{self, line, named};
+
+    fn name(name: &str) -> Key {
+        Key::Named { name: name.to_owned() }
+    }
 
     #[test]
     fn a_lines_transfers_go_to_what_stood_where_they_began() {
@@ -109,9 +109,9 @@ mod tests {
         shared.parts[0].transfers = 50;
         let reading = example::reading(2, 100, vec![shared]);
         let moved = data(&reading);
-        assert_eq!(moved["hits"].transfers, 0.6, "50, and the 10 that the report doesn't tell of");
-        assert_eq!(moved["misses"].transfers, 0.3);
-        assert_eq!(moved["misses"].beside, BTreeSet::from(["hits".to_owned()]));
+        assert_eq!(moved[&name("hits")].transfers, 0.6, "50, and the 10 that the report doesn't tell of");
+        assert_eq!(moved[&name("misses")].transfers, 0.3);
+        assert_eq!(moved[&name("misses")].beside, BTreeSet::from([name("hits")]));
     }
 
     #[test]
@@ -124,6 +124,8 @@ mod tests {
         };
         let keys = |address| data(&example::reading(2, 100, vec![heap(address)])).into_keys().collect::<Vec<_>>();
         assert_eq!(keys(0x1000), keys(0x7000));
-        assert_eq!(keys(0x1000), ["heap moved by work main.c:10"]);
+        let [Key::Unnamed { what: Unnamed::Heap, moved_by }] = &keys(0x1000)[..] else { panic!("{:?}", keys(0x1000)) };
+        let work = CodePlace { function: "work".into(), source: Some("main.c:10".into()), inlined_into: None };
+        assert_eq!(moved_by[..], [Some(work)]);
     }
 }
