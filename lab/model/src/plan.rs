@@ -222,7 +222,7 @@ impl LineMeasure {
 }
 
 /// What the lens counts of each commit of a line. Each is executed once, with the same seed, so a commit's count is exact.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CountedSettings {
     /// Which count is compared.
     pub what: Count,

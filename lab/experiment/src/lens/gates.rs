@@ -5,11 +5,12 @@ use crate::error::Error;
 use crate::places::Places;
 use crate::stored;
 use faultline_model::cell::Case;
+use faultline_model::lens::budget::Budget;
 use faultline_model::lens::gate::GateReport;
 use faultline_model::record::{RunId, RunRecord};
 use faultline_runner::Plan;
 use faultline_runner::lens::Naming;
-use faultline_stats::lens::{Budget, Tolerance, against, check, has_counts};
+use faultline_stats::lens::{Tolerance, against, check, has_counts};
 use faultline_symbols::KernelTypes;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -47,12 +48,12 @@ pub(super) fn baseline(gates: &Gates, places: &Places) -> Result<Option<RunRecor
 
 /// Refuses budgets for numbers of CPUs that are not run.
 pub(super) fn check_counts(gates: &Gates, cpus: &[u32]) -> Result<(), Error> {
-    match gates.budgets.iter().find(|budget| !cpus.contains(&budget.cpus())) {
+    match gates.budgets.iter().find(|budget| !cpus.contains(&budget.cpus)) {
         None => Ok(()),
         Some(budget) => {
             let counts: Vec<String> = cpus.iter().map(u32::to_string).collect();
             Err(Error::usage(
-                format!("the budget '{budget}' is for {} CPUs, which are not run", budget.cpus()),
+                format!("the budget '{budget}' is for {} CPUs, which are not run", budget.cpus),
                 format!("the run has {}: change the number after '@', or the numbers of the run", counts.join(", ")),
             ))
         }
@@ -89,7 +90,7 @@ pub(super) fn check_types(gates: &Gates, workloads: &[String], image: &Path) -> 
                     "build it with CONFIG_DEBUG_INFO_BTF, or name a workload",
                 ));
             }
-            None if budget.says_type() => {}
+            None if budget.is_type => {}
             Some(types) => return Err(names_no_type(budget, of, types, workloads)),
             None => return Err(names_nothing(budget, workloads)),
         }

@@ -159,7 +159,7 @@ pub(super) fn settings(model: &ModelRequest, gates: &Gates, operations: Option<u
         operations_per_task: operations,
         quantum: model.quantum,
         private_quantum: model.private_quantum,
-        budgets: gates.budgets.iter().map(ToString::to_string).collect(),
+        budgets: gates.budgets.clone(),
         again: Some(Box::new(again)),
     }
 }

@@ -2,9 +2,9 @@
 
 use faultline_coherence::{Caches, CostTable};
 use faultline_model::cell::TaskMode;
+use faultline_model::lens::budget::Budget;
 use faultline_model::record::RunId;
 use faultline_model::subject::Commit;
-use faultline_stats::lens::Budget;
 use faultline_targets::program_files::With;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;

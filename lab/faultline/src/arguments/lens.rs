@@ -6,8 +6,8 @@ use crate::completing;
 use clap::{Args, Subcommand};
 use faultline_coherence::Caches;
 use faultline_experiment::lens::{Module, USUAL_SEED, With};
+use faultline_model::lens::budget::{Budget, BudgetError};
 use faultline_model::subject::Commit;
-use faultline_stats::lens::Budget;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -379,9 +379,7 @@ pub(crate) struct Calibrate {
 }
 
 fn budget(text: &str) -> Result<Budget, String> {
-    text.parse().map_err(|error: faultline_stats::lens::BudgetError| {
-        format!("{error}; it is written {}", faultline_stats::lens::BudgetError::HINT)
-    })
+    text.parse().map_err(|error: BudgetError| format!("{error}; it is written {}", BudgetError::HINT))
 }
 
 pub(super) fn with(text: &str) -> Result<With, String> {

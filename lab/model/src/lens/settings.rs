@@ -1,9 +1,10 @@
 //! Settings of a lens run, saved with the run's other settings, which hold the numbers of CPUs.
 
+use crate::lens::budget::Budget;
 use serde::{Deserialize, Serialize};
 
 /// Settings of a lens run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LensSettings {
     /// Sockets of the machine.
     pub sockets: u32,
@@ -17,8 +18,8 @@ pub struct LensSettings {
     pub quantum: Option<u64>,
     /// The same for a CPU whose last transfer is long ago.
     pub private_quantum: Option<u64>,
-    /// Budgets, as written by the user.
-    pub budgets: Vec<String>,
+    /// Budgets.
+    pub budgets: Vec<Budget>,
     /// What a resume needs to count on the same machine; `None` in runs of older versions, which cannot be resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<Box<LensAgain>>,

@@ -156,7 +156,7 @@ fn lens_rows(head: &RunHead, lens: &LensSettings, cpus: &str) -> Vec<(&'static s
         ("size", settings.size),
     ];
     rows.extend(counts.into_iter().filter_map(|(key, count)| Some((key, count?.to_string()))));
-    rows.extend(lens.budgets.iter().map(|budget| ("budget", budget.clone())));
+    rows.extend(lens.budgets.iter().map(|budget| ("budget", budget.to_string())));
     rows
 }
 

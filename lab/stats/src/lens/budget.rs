@@ -1,4 +1,4 @@
-//! Budgets: the maximum of a figure per operation at a number of CPUs, and whether a run meets them.
+//! Whether a run meets budgets.
 
 use crate::lens::cells::{CaseReadings, CellReadings, cases, instructions, transfers};
 use crate::lens::figures::{self, Counts};
@@ -9,136 +9,10 @@ use crate::lens::types;
 use crate::median::median;
 use crate::progress::standings;
 use crate::thresholds::LENS_GATE_SHOWN;
-use faultline_model::cell::Case;
+use faultline_model::lens::budget::{Budget, Limited, Metric, is_named};
 use faultline_model::lens::gate::{Check, GateReport, NoFigure, Standing};
 use faultline_model::lens::reading::Reading;
 use faultline_model::record::RunRecord;
-use std::fmt;
-use std::str::FromStr;
-
-/// What a budget limits, per operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Metric {
-    Transfers,
-    TrueSharing,
-    FalseSharing,
-    Instructions,
-}
-
-impl Metric {
-    const ALL: [Metric; 4] = [Metric::Transfers, Metric::TrueSharing, Metric::FalseSharing, Metric::Instructions];
-
-    fn word(self) -> &'static str {
-        match self {
-            Metric::Transfers => "transfers",
-            Metric::TrueSharing => "true_sharing",
-            Metric::FalseSharing => "false_sharing",
-            Metric::Instructions => "instructions",
-        }
-    }
-
-    fn of(self, reading: &Reading) -> f64 {
-        match self {
-            Metric::Transfers => transfers(reading),
-            Metric::TrueSharing => reading.per_operation(reading.totals.true_sharing),
-            Metric::FalseSharing => reading.per_operation(reading.totals.false_sharing),
-            Metric::Instructions => instructions(reading),
-        }
-    }
-
-    /// The figure of all objects of a type; 0 if nothing of it moved. Instructions are not counted by type.
-    fn of_type(self, reading: &Reading, of: &str) -> f64 {
-        let view = reading.by_type.as_ref().and_then(|by_type| TypeView::named(by_type, of));
-        let transfers = view.map(|view| view.transfers()).unwrap_or_default();
-        match self {
-            Metric::Transfers => reading.per_operation(transfers.total()),
-            Metric::TrueSharing => reading.per_operation(transfers.true_sharing),
-            Metric::FalseSharing => reading.per_operation(transfers.false_sharing),
-            Metric::Instructions => f64::NAN,
-        }
-    }
-}
-
-/// A limit: `[METRIC:]WHAT<=NUMBER@CPUS`, for example `fault_existing:shared<=1.5@8`, `instructions:path_stat<=9000@4` or `mm_struct<=2@8`.
-/// METRIC is `transfers` (the default), `true_sharing`, `false_sharing` or `instructions`, per operation.
-///
-/// WHAT is a case or a type. A case is `WORKLOAD:VARIANT`, or `WORKLOAD` for all its variants, each of which must meet the limit. A type is `TYPE` or
-/// `TYPE:CASE`: the limit is that of all its objects, also of those within other types, in each case or in this one. What names a case of the run is a
-/// case; with `type:` before it, it is always a type.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Budget {
-    metric: Metric,
-    /// Written with `type:`.
-    is_type: bool,
-    what: String,
-    limit: f64,
-    cpus: u32,
-    /// As the user wrote it.
-    written: String,
-}
-
-/// What a budget limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Subject<'a> {
-    /// Cases in whole.
-    Cases,
-    /// A type, in all cases or in those of that name.
-    Type { of: &'a str, case: Option<&'a str> },
-}
-
-/// A budget that cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{text}' is not a budget: {problem}")]
-pub struct BudgetError {
-    text: String,
-    problem: String,
-}
-
-impl BudgetError {
-    /// The syntax of a budget.
-    pub const HINT: &'static str = "[METRIC:]CASE<=NUMBER@CPUS, for example 'fault_existing:shared<=1.5@8', or [METRIC:]TYPE<=NUMBER@CPUS, for example \
-         'mm_struct<=2@8'; METRIC is transfers, true_sharing, false_sharing or instructions, per operation";
-}
-
-impl FromStr for Budget {
-    type Err = BudgetError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = |problem: &str| BudgetError { text: text.to_owned(), problem: problem.to_owned() };
-        let (what, limit) = text.split_once("<=").ok_or_else(|| wrong("it has no '<='"))?;
-        let (limit, cpus) = limit.split_once('@').ok_or_else(|| wrong("'@' with a number of CPUs is missing"))?;
-        let limit: f64 = limit.trim().parse().map_err(|_| wrong("the text after '<=' is not a number"))?;
-        if !limit.is_finite() || limit < 0.0 {
-            return Err(wrong("the limit must be a number from 0"));
-        }
-        let cpus: u32 = cpus.trim().parse().map_err(|_| wrong("the text after '@' is not a number of CPUs"))?;
-        if cpus == 0 {
-            return Err(wrong("the number of CPUs is 0"));
-        }
-        let what = what.trim();
-        let prefixed = what
-            .split_once(':')
-            .and_then(|(word, case)| Some((Metric::ALL.into_iter().find(|metric| metric.word() == word)?, case)));
-        let (metric, what) = prefixed.unwrap_or((Metric::Transfers, what));
-        let (is_type, what) = what.strip_prefix(TYPE).map_or((false, what), |of| (true, of));
-        if what.is_empty() {
-            return Err(wrong("it does not name a case or a type"));
-        }
-        if is_type && metric == Metric::Instructions {
-            return Err(wrong("instructions are not counted by type"));
-        }
-        Ok(Budget { metric, is_type, what: what.to_owned(), limit, cpus, written: text.to_owned() })
-    }
-}
-
-impl fmt::Display for Budget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.written)
-    }
-}
-
-/// Before what is always a type.
-const TYPE: &str = "type:";
 
 /// Compares a run with budgets: each limits the median of a cell's repeats, or of its seeds. A budget fails if it cannot be checked: a case or number of CPUs that the run does not have, a cell with a
 /// failed attempt, a reading that counted less than it should have.
@@ -149,120 +23,86 @@ pub fn check(budgets: &[Budget], record: &RunRecord) -> GateReport {
         format: GateReport::FORMAT.to_owned(),
         run: record.id,
         baseline: None,
-        checks: budgets.iter().flat_map(|budget| budget.checks(&cases)).collect(),
+        checks: budgets.iter().flat_map(|budget| checks(budget, &cases)).collect(),
     }
 }
 
-impl Budget {
-    /// The number of CPUs that it is about.
-    pub fn cpus(&self) -> u32 {
-        self.cpus
+/// Each limit of a budget.
+fn checks(budget: &Budget, cases: &[CaseReadings<'_>]) -> Vec<Check> {
+    let subject = budget.limited(&|name| cases.iter().any(|case| is_named(case.case, name)));
+    let name = match subject {
+        Limited::Cases => Some(budget.what.as_str()),
+        Limited::Type { case, .. } => case,
+    };
+    let is_limited = |case: &&CaseReadings<'_>| name.is_none_or(|name| is_named(case.case, name));
+    let cells = cases.iter().filter(is_limited).flat_map(|case| {
+        let at = case.cells.iter().filter(|cell| cell.cpus == budget.cpus);
+        at.map(move |cell| (case.case.to_string(), cell))
+    });
+    let checks: Vec<Check> = cells
+        .map(|(case, cell)| {
+            let (what, standing) = match subject {
+                Limited::Cases => (case, judge(cell, budget.limit, |reading| figure(budget.metric, reading))),
+                Limited::Type { of, .. } => (format!("{of} in {case}"), standing_of_type(budget, of, cell)),
+            };
+            limit(budget, &what, seeds_of(&cell.readings), standing)
+        })
+        .collect();
+    if checks.is_empty() {
+        return vec![limit(budget, &budget.what, Vec::new(), NoFigure::NoSuchCell.into())];
     }
+    checks
+}
 
-    /// The type that it limits in a run of these workloads, each given as `WORKLOAD` or `WORKLOAD:VARIANT`; `None` if it limits cases.
-    pub fn type_among(&self, workloads: &[String]) -> Option<&str> {
-        let workload = |name: &str| name.split(':').next().unwrap_or_default().to_owned();
-        let has_name = |given: &String, name: &str| {
-            given == name || workload(given) == name || !given.contains(':') && *given == workload(name)
-        };
-        self.limited_type(&|name| workloads.iter().any(|given| has_name(given, name)))
+/// Compares the transfers of all objects of a type with the limit.
+fn standing_of_type(budget: &Budget, of: &str, cell: &CellReadings<'_>) -> Standing {
+    if budget.metric == Metric::Instructions {
+        return NoFigure::NotOfTypes.into();
     }
-
-    /// The same in a run of these cases.
-    pub fn type_in<'a>(&self, mut cases: impl Iterator<Item = &'a Case> + Clone) -> Option<&str> {
-        let cases: Vec<&Case> = cases.by_ref().collect();
-        self.limited_type(&|name| cases.iter().any(|case| is_named(case, name)))
+    let without = cell.readings.iter().find(|reading| reading.by_type.is_none() || reading.untyped.is_some());
+    if let Some(reading) = without {
+        return NoFigure::NoTypes { why: reading.untyped.clone() }.into();
     }
-
-    /// It limits instructions, which are not counted by type.
-    pub fn is_of_instructions(&self) -> bool {
-        self.metric == Metric::Instructions
-    }
-
-    /// It was written with `type:`.
-    pub fn says_type(&self) -> bool {
-        self.is_type
-    }
-
-    fn limited_type(&self, is_case: &dyn Fn(&str) -> bool) -> Option<&str> {
-        match self.subject(is_case) {
-            Subject::Type { of, .. } => Some(of),
-            Subject::Cases => None,
+    match judge(cell, budget.limit, |reading| figure_of_type(budget.metric, reading, of)) {
+        Standing::Exceeded { value, lines, code, .. } => {
+            let figures = cell.typical().and_then(|reading| types::named(reading, of));
+            Standing::Exceeded { value, lines, code, of: figures.map(Box::new) }
         }
-    }
-
-    /// What it limits. `is_case`: whether a text names a case of the run.
-    fn subject(&self, is_case: &dyn Fn(&str) -> bool) -> Subject<'_> {
-        if !self.is_type && is_case(&self.what) {
-            return Subject::Cases;
-        }
-        let parts = self.what.match_indices(':').map(|(at, _)| (&self.what[..at], &self.what[at + 1..]));
-        let in_case = parts.into_iter().find(|(of, case)| !of.is_empty() && is_case(case));
-        match in_case {
-            Some((of, case)) => Subject::Type { of, case: Some(case) },
-            None => Subject::Type { of: &self.what, case: None },
-        }
-    }
-
-    fn checks(&self, cases: &[CaseReadings<'_>]) -> Vec<Check> {
-        let subject = self.subject(&|name| cases.iter().any(|case| is_named(case.case, name)));
-        let name = match subject {
-            Subject::Cases => Some(self.what.as_str()),
-            Subject::Type { case, .. } => case,
-        };
-        let is_limited = |case: &&CaseReadings<'_>| name.is_none_or(|name| is_named(case.case, name));
-        let cells = cases.iter().filter(is_limited).flat_map(|case| {
-            let at = case.cells.iter().filter(|cell| cell.cpus == self.cpus);
-            at.map(move |cell| (case.case.to_string(), cell))
-        });
-        let checks: Vec<Check> = cells
-            .map(|(case, cell)| {
-                let (what, standing) = match subject {
-                    Subject::Cases => (case, judge(cell, self.limit, |reading| self.metric.of(reading))),
-                    Subject::Type { of, .. } => (format!("{of} in {case}"), self.standing_of_type(of, cell)),
-                };
-                self.check(&what, seeds_of(&cell.readings), standing)
-            })
-            .collect();
-        if checks.is_empty() {
-            return vec![self.check(&self.what, Vec::new(), NoFigure::NoSuchCell.into())];
-        }
-        checks
-    }
-
-    /// Compares the transfers of all objects of a type with the limit.
-    fn standing_of_type(&self, of: &str, cell: &CellReadings<'_>) -> Standing {
-        if self.metric == Metric::Instructions {
-            return NoFigure::NotOfTypes.into();
-        }
-        let without = cell.readings.iter().find(|reading| reading.by_type.is_none() || reading.untyped.is_some());
-        if let Some(reading) = without {
-            return NoFigure::NoTypes { why: reading.untyped.clone() }.into();
-        }
-        match judge(cell, self.limit, |reading| self.metric.of_type(reading, of)) {
-            Standing::Exceeded { value, lines, code, .. } => {
-                let figures = cell.typical().and_then(|reading| types::named(reading, of));
-                Standing::Exceeded { value, lines, code, of: figures.map(Box::new) }
-            }
-            other => other,
-        }
-    }
-
-    fn check(&self, case: &str, seeds: Vec<u64>, standing: Standing) -> Check {
-        Check {
-            cell: format!("{case} at {}", self.cpus),
-            metric: self.metric.word().to_owned(),
-            limit: Some(self.limit),
-            seeds,
-            standing,
-            differences: Vec::new(),
-        }
+        other => other,
     }
 }
 
-/// Whether a text names a case, alone or with all variants of its workload.
-fn is_named(case: &Case, name: &str) -> bool {
-    case.workload == name || case.to_string() == name
+fn limit(budget: &Budget, case: &str, seeds: Vec<u64>, standing: Standing) -> Check {
+    Check {
+        cell: format!("{case} at {}", budget.cpus),
+        metric: budget.metric.word().to_owned(),
+        limit: Some(budget.limit),
+        seeds,
+        standing,
+        differences: Vec::new(),
+    }
+}
+
+/// The figure of a reading that a budget limits.
+fn figure(metric: Metric, reading: &Reading) -> f64 {
+    match metric {
+        Metric::Transfers => transfers(reading),
+        Metric::TrueSharing => reading.per_operation(reading.totals.true_sharing),
+        Metric::FalseSharing => reading.per_operation(reading.totals.false_sharing),
+        Metric::Instructions => instructions(reading),
+    }
+}
+
+/// The figure of all objects of a type; 0 if nothing of it moved. Instructions are not counted by type.
+fn figure_of_type(metric: Metric, reading: &Reading, of: &str) -> f64 {
+    let view = reading.by_type.as_ref().and_then(|by_type| TypeView::named(by_type, of));
+    let transfers = view.map(|view| view.transfers()).unwrap_or_default();
+    match metric {
+        Metric::Transfers => reading.per_operation(transfers.total()),
+        Metric::TrueSharing => reading.per_operation(transfers.true_sharing),
+        Metric::FalseSharing => reading.per_operation(transfers.false_sharing),
+        Metric::Instructions => f64::NAN,
+    }
 }
 
 /// Compares the median of a cell's figure with a limit. A figure whose counts are too low can exceed its limit, but not meet it.
@@ -309,34 +149,6 @@ mod tests {
         assert_eq!(report.checks.len(), 1);
         assert_eq!(report.passed(), matches!(report.checks[0].standing, Standing::Kept { .. }));
         report.checks[0].standing.clone()
-    }
-
-    #[test]
-    fn budgets_are_read() {
-        for written in
-            ["fault_existing:shared<=1.5@8", "transfers:type:zone<=2@8", "instructions:path_stat <= 9000 @ 4"]
-        {
-            assert_eq!(budget(written).to_string(), written);
-        }
-        let path_stat = budget("instructions:path_stat <= 9000 @ 4");
-        let parts = (path_stat.metric, path_stat.what.as_str(), path_stat.limit, path_stat.cpus);
-        assert_eq!(parts, (Metric::Instructions, "path_stat", 9000.0, 4));
-        assert_eq!(budget("false_sharing:prog:program<=0@2").metric, Metric::FalseSharing);
-    }
-
-    #[test]
-    fn what_is_no_budget_is_refused() {
-        let refused = |text: &str| text.parse::<Budget>().unwrap_err().problem;
-        assert_eq!(refused("fault"), "it has no '<='");
-        assert_eq!(refused("fault<=1"), "'@' with a number of CPUs is missing");
-        assert_eq!(refused("fault<=much@2"), "the text after '<=' is not a number");
-        for limit in ["-1", "NaN", "inf"] {
-            assert_eq!(refused(&format!("fault<={limit}@2")), "the limit must be a number from 0");
-        }
-        assert_eq!(refused("fault<=1@many"), "the text after '@' is not a number of CPUs");
-        assert_eq!(refused("fault<=1@0"), "the number of CPUs is 0");
-        assert_eq!(refused("<=1@2"), "it does not name a case or a type");
-        assert_eq!(refused("transfers:<=1@2"), "it does not name a case or a type");
     }
 
     #[test]
@@ -394,21 +206,6 @@ mod tests {
         let Standing::NoFigure(reason) = standing("load<=9@2", &record) else { panic!() };
         let NoFigure::SomeFailed { failures } = reason.what else { panic!() };
         assert_eq!(failures.iter().map(|failure| &failure.cause).collect::<Vec<_>>(), [&FailureCause::NoReport]);
-    }
-
-    #[test]
-    fn a_workload_s_name_comes_before_a_type_s() {
-        let names = ["load".to_owned(), "path_stat:own".to_owned()];
-        let of = |text: &str| budget(text).type_among(&names).map(str::to_owned);
-        let some = |name: &str| Some(name.to_owned());
-        assert_eq!([of("load<=1@2"), of("path_stat<=1@2"), of("load:base<=1@2")], [None, None, None]);
-        assert_eq!([of("mm_struct<=1@2"), of("false_sharing:mm_struct<=1@2")], [some("mm_struct"), some("mm_struct")]);
-        assert_eq!([of("type:load<=1@2"), of("mm_struct:load:base<=1@2")], [some("load"), some("mm_struct")]);
-        assert_eq!([of("ns::Pool<=1@2"), of("ns::Pool:load<=1@2")], [some("ns::Pool"), some("ns::Pool")]);
-        assert_eq!(budget("type:mm_struct<=1@2").to_string(), "type:mm_struct<=1@2");
-        let refused = |text: &str| text.parse::<Budget>().unwrap_err().problem;
-        assert_eq!(refused("instructions:type:mm_struct<=1@2"), "instructions are not counted by type");
-        assert_eq!(refused("type:<=1@2"), "it does not name a case or a type");
     }
 
     /// A run at 8 CPUs with that many transfers of members of `mm_struct` for each of its 1000 operations.

@@ -22,7 +22,7 @@ mod type_view;
 mod types;
 
 pub use baseline::{Tolerance, against};
-pub use budget::{Budget, BudgetError, check};
+pub use budget::check;
 pub use cells::has_counts;
 pub(crate) use cells::overlap;
 pub use compare::{compare, compare_runs};
