@@ -4,9 +4,11 @@ use crate::conclusion::{Concluded, Conclusion};
 use crate::database;
 use crate::error::Error;
 use crate::places::Places;
+use crate::run_names::find_run;
 use faultline_model::facts::Facts;
 use faultline_model::imported::ImportedLine;
 use faultline_model::record::{RunId, RunLine, RunRecord};
+use faultline_model::subject::SubjectIndex;
 use faultline_model::summary::RunSummary;
 use faultline_store::Store;
 
@@ -36,9 +38,39 @@ pub fn load(run: RunId, places: &Places) -> Result<RunRecord, Error> {
     Ok(database::existing(places)?.load_run(run)?)
 }
 
-/// The facts about the first subject's machine when a run began. Fails if there is no such run, or if the database cannot be read.
-pub fn facts(run: RunId, places: &Places) -> Result<Facts, Error> {
-    Ok(database::existing(places)?.load_head(run)?.facts().cloned().unwrap_or_default())
+/// The facts about a subject's machine when a run began.
+#[derive(Debug)]
+pub struct SubjectFacts {
+    /// The run.
+    pub run: RunId,
+    /// The facts.
+    pub facts: Facts,
+    /// Other subjects whose machines have facts of their own, if none was asked for.
+    pub others: Vec<SubjectIndex>,
+}
+
+/// The facts saved with a run, named by number, label or commit: those of the subject after an `@` (`12@b`), otherwise of the first. Fails if there is no such
+/// run or subject, or if the database cannot be read.
+pub fn facts(name: &str, places: &Places) -> Result<SubjectFacts, Error> {
+    let of_subject = name.rsplit_once('@').and_then(|(run, letter)| Some((run, SubjectIndex::from_letter(letter)?)));
+    let (run, asked) = match (find_run(name, places), of_subject) {
+        (Err(_), Some((run, subject))) => (find_run(run, places)?, Some(subject)),
+        (run, _) => (run?, None),
+    };
+    let head = database::existing(places)?.load_head(run)?;
+    let subject = asked.unwrap_or(SubjectIndex::A);
+    if subject.at() >= head.subjects.len() {
+        let last = SubjectIndex(head.subjects.len().saturating_sub(1) as u32);
+        return Err(Error::usage(
+            format!("run {run} has no subject {subject}"),
+            format!("its subjects are {} to {last}", SubjectIndex::A),
+        ));
+    }
+    let session = head.sessions.first();
+    let facts = session.and_then(|session| session.facts_of(subject)).cloned().unwrap_or_default();
+    let own = session.map_or(0, |session| session.facts.len() as u32);
+    let others = if asked.is_some() { Vec::new() } else { (1..own).map(SubjectIndex).collect() };
+    Ok(SubjectFacts { run, facts, others })
 }
 
 /// A line for each run, the newest first. Fails if the database cannot be read.

@@ -315,7 +315,7 @@ pub(crate) struct Workloads {
 
 #[derive(Debug, Args)]
 pub(crate) struct Facts {
-    /// Show the facts saved with this run (number, label or commit) instead of the machine's
+    /// Show the facts saved with this run (number, label or commit; RUN@b: side B) instead
     #[arg(value_name = "RUN", conflicts_with = "on", add = completing::run())]
     pub(crate) run: Option<String>,
 

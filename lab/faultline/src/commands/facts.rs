@@ -1,9 +1,9 @@
 //! `faultline facts`
 
 use crate::arguments::Facts;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::{output, places};
-use faultline_experiment::{find_run, stored};
+use faultline_experiment::stored::{self, SubjectFacts};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -14,8 +14,13 @@ pub(crate) fn facts(arguments: &Facts, db: Option<&Path>) -> Result<ExitCode, Fa
             faultline_experiment::facts(&arguments.machine.on.clone().unwrap_or_default(), &places)?
         }
         Some(run) => {
-            let places = places::found(db)?;
-            stored::facts(find_run(run, &places)?, &places)?
+            let SubjectFacts { run, facts, others } = stored::facts(run, &places::found(db)?)?;
+            for other in others {
+                failure::warn(&format!(
+                    "these are the facts of side A; `faultline facts {run}@{other}` shows those of side {other}"
+                ));
+            }
+            facts
         }
     };
     output::print(&faultline_report::facts(&facts, arguments.format.format, &output::style()))?;
