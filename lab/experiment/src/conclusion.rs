@@ -3,9 +3,8 @@
 
 use crate::error::{Because, Error};
 use faultline_model::comparison::{Comparison, Fit, Fitness};
-use faultline_model::drill::Drill;
-use faultline_model::drill::gate::DrillGate;
-use faultline_model::gate::Gate;
+use faultline_model::drill::{self, Drill};
+use faultline_model::gate::{self, Gate};
 use faultline_model::lens::gate::GateReport;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{ComparisonPurpose, LineSearch, RunKind};
@@ -15,7 +14,7 @@ use faultline_stats::METHOD_VERSION;
 use faultline_stats::comparison::{ComparisonError, Settings};
 use faultline_stats::drill::conclude_record;
 use faultline_stats::sequential::concluded;
-use faultline_store::Store;
+use faultline_store::{Kept, Store};
 use std::path::PathBuf;
 
 /// How measuring ended.
@@ -88,55 +87,34 @@ impl Conclusion {
     /// Concludes a run: takes the saved conclusion, or computes it from the record. Fails if the database cannot be read, or if the sides cannot be compared.
     pub(crate) fn of(store: &mut Store, run: RunId) -> Result<Self, Error> {
         let head = store.load_head(run)?;
-        let kept = match head.settings.kind {
-            RunKind::Comparison(ref settings) if settings.purpose == ComparisonPurpose::Check => {
-                store.load_conclusion(run, METHOD_VERSION)?.map(Box::new).map(Concluded::Fitness)
-            }
-            RunKind::Comparison(_) => {
-                store.load_conclusion(run, METHOD_VERSION)?.map(Box::new).map(Concluded::Comparison)
-            }
-            RunKind::Timed(_) | RunKind::Lens(_) => {
-                store.load_conclusion(run, METHOD_VERSION)?.map(Box::new).map(Concluded::Figures)
-            }
-            RunKind::Drill(_) => store.load_conclusion(run, METHOD_VERSION)?.map(Box::new).map(Concluded::Drill),
-        };
-        match kept {
-            Some(what) => Self::put_together(store, head, what),
-            None => Self::of_record(store, &store.load_run(run)?),
-        }
+        Self::conclude(store, head, None)
     }
 
     /// Concludes a run from its record, and saves the conclusion. If it cannot be saved, it is computed again when it is needed again. Fails if the
     /// sides cannot be compared, or the database cannot be read.
     pub(crate) fn of_record(store: &mut Store, record: &RunRecord) -> Result<Self, Error> {
-        let is_finished = record.state == RunState::Finished;
-        let what = match record.settings.kind {
-            RunKind::Comparison(ref settings) if settings.purpose == ComparisonPurpose::Check => {
-                let fitness = faultline_stats::fitness::fitness(compared(record)?, record);
-                let _ = is_finished.then(|| store.save_conclusion(record.id, METHOD_VERSION, &fitness));
-                Concluded::Fitness(Box::new(fitness))
-            }
-            RunKind::Comparison(_) => {
-                let comparison = compared(record)?;
-                let _ = is_finished.then(|| store.save_conclusion(record.id, METHOD_VERSION, &comparison));
-                Concluded::Comparison(Box::new(comparison))
-            }
-            RunKind::Timed(_) | RunKind::Lens(_) => {
-                let summary = faultline_stats::summarise(record);
-                let _ = is_finished.then(|| store.save_conclusion(record.id, METHOD_VERSION, &summary));
-                Concluded::Figures(Box::new(summary))
-            }
-            RunKind::Drill(_) => {
-                let drill = conclude_record(record).ok_or_else(|| not_a_search(record.id))?;
-                let _ = is_finished.then(|| store.save_conclusion(record.id, METHOD_VERSION, &drill));
-                Concluded::Drill(Box::new(drill))
-            }
-        };
-        Self::put_together(store, record.head.clone(), what)
+        Self::conclude(store, record.head.clone(), Some(record))
     }
 
-    fn put_together(store: &Store, head: RunHead, what: Concluded) -> Result<Self, Error> {
-        let failed = store.outcome_counts(head.id)?.iter().map(|ended| ended.failed).sum();
+    /// The conclusion of the run's kind. `record`: what to compute it from, whatever is saved.
+    fn conclude(store: &mut Store, head: RunHead, record: Option<&RunRecord>) -> Result<Self, Error> {
+        let run = head.id;
+        let what = match head.settings.kind {
+            RunKind::Comparison(ref settings) if settings.purpose == ComparisonPurpose::Check => {
+                let fitness = |record: &RunRecord| Ok(faultline_stats::fitness::fitness(compared(record)?, record));
+                Concluded::Fitness(kept_or_computed(store, run, record, fitness)?)
+            }
+            RunKind::Comparison(_) => Concluded::Comparison(kept_or_computed(store, run, record, compared)?),
+            RunKind::Timed(_) | RunKind::Lens(_) => {
+                let figures = |record: &RunRecord| Ok(faultline_stats::summarise(record));
+                Concluded::Figures(kept_or_computed(store, run, record, figures)?)
+            }
+            RunKind::Drill(_) => {
+                let found = |record: &RunRecord| conclude_record(record).ok_or_else(|| not_a_search(run));
+                Concluded::Drill(kept_or_computed(store, run, record, found)?)
+            }
+        };
+        let failed = store.outcome_counts(run)?.iter().map(|ended| ended.failed).sum();
         Ok(Conclusion { head, database: store.path().to_owned(), what, gates: Vec::new(), failed })
     }
 
@@ -150,12 +128,12 @@ impl Conclusion {
         match (&self.what, &self.head.settings.kind) {
             (Concluded::Comparison(comparison), RunKind::Comparison(settings)) => match settings.purpose {
                 ComparisonPurpose::Gate(when_inconclusive) => {
-                    Some(HeldTo::Comparison(Gate::of(comparison, when_inconclusive)))
+                    Some(HeldTo::Comparison(Gate::of_comparison(comparison, when_inconclusive)))
                 }
                 ComparisonPurpose::Answer | ComparisonPurpose::Check => None,
             },
             (Concluded::Drill(found), RunKind::Drill(search)) => {
-                let gate = DrillGate::of(found, &search.search, search.gate?);
+                let gate = Gate::of_search(found, &search.search, search.gate?);
                 Some(HeldTo::Search { gate, search })
             }
             _ => None,
@@ -174,15 +152,38 @@ impl Conclusion {
     }
 }
 
+/// The conclusion that this version of the method saved, unless a record is given. Otherwise it is computed, and saved if the run has ended.
+fn kept_or_computed<T: Kept>(
+    store: &mut Store,
+    run: RunId,
+    record: Option<&RunRecord>,
+    compute: impl FnOnce(&RunRecord) -> Result<T, Error>,
+) -> Result<Box<T>, Error> {
+    let loaded;
+    let record = match record {
+        Some(record) => record,
+        None => {
+            if let Some(kept) = store.load_conclusion(run, METHOD_VERSION)? {
+                return Ok(Box::new(kept));
+            }
+            loaded = store.load_run(run)?;
+            &loaded
+        }
+    };
+    let conclusion = compute(record)?;
+    let _ = (record.state == RunState::Finished).then(|| store.save_conclusion(run, METHOD_VERSION, &conclusion));
+    Ok(Box::new(conclusion))
+}
+
 /// What a gate found of a conclusion.
 #[derive(Debug)]
 pub enum HeldTo<'a> {
     /// Of a comparison.
-    Comparison(Gate<'a>),
+    Comparison(Gate<gate::Finding<'a>>),
     /// Of a search along a line of commits.
     Search {
         /// What it found.
-        gate: DrillGate<'a>,
+        gate: Gate<drill::gate::Finding<'a>>,
         /// What was searched.
         search: &'a LineSearch,
     },

@@ -5,7 +5,6 @@
 //! handles signals, or knows a terminal; notices and errors are data ([`Notice`], [`Error`]).
 
 mod check;
-mod command_lines;
 mod command_words;
 mod comparison;
 mod conclusion;
@@ -21,6 +20,7 @@ mod observer;
 pub mod operand;
 mod partners;
 mod places;
+mod results_or_commands;
 mod resumable;
 mod resume;
 mod run;
@@ -33,7 +33,6 @@ pub mod variants;
 pub mod whole_file;
 
 pub use check::{CheckRequest, check};
-pub use command_lines::{Compared, compared};
 pub use command_words::command_words;
 pub use comparison::{LiveComparisonRequest, USUAL_LEVEL, compare};
 pub use conclusion::{Concluded, Conclusion, HeldTo, Measured};
@@ -45,6 +44,7 @@ pub use imports::{ImportRequest, Imported, import};
 pub use lab::Lab;
 pub use observer::{Notice, Observer};
 pub use places::Places;
+pub use results_or_commands::{ResultsOrCommands, results_or_commands};
 pub use resume::{ResumeRequest, resume, run_to_resume};
 pub use run::{RunRequest, TreeRequest, run};
 pub use run_names::{find_run, find_the_run};

@@ -1,4 +1,5 @@
-//! All that is shown of a comparison: the answers, what stands behind them, and what else differs. Computed by `stats`, shown by `report`.
+//! A comparison of two sides: an answer for each workload, what it is based on (values, looks, laws of scaling), and how else the sides differ (facts,
+//! workloads that only one has). Computed by `stats`, shown by `report`.
 
 use crate::advice::Advice;
 use crate::direction::Direction;

@@ -7,16 +7,23 @@ use crate::said::Said;
 use crate::unmatched::{Unmatched, UnmatchedReason};
 use crate::workload_comparison::Answer;
 
-/// What a gate found of a comparison.
+/// What a gate found, of a comparison or of a search along a line of commits ([`crate::drill::gate`]).
 #[derive(Debug, Clone, PartialEq)]
-pub struct Gate<'a> {
+pub struct Gate<F> {
     /// What closes it; empty if it is open.
-    pub closed_by: Vec<Finding<'a>>,
+    pub closed_by: Vec<F>,
     /// What passes, and is worth knowing.
-    pub noted: Vec<Finding<'a>>,
+    pub noted: Vec<F>,
 }
 
-/// Something that a gate found.
+impl<F> Gate<F> {
+    /// Whether it lets the result pass.
+    pub fn is_open(&self) -> bool {
+        self.closed_by.is_empty()
+    }
+}
+
+/// Something that a gate found of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Finding<'a> {
     /// The second side is worse, and it isn't shown that it is so within the margin.
@@ -29,18 +36,13 @@ pub enum Finding<'a> {
     Unmatched(&'a Said<Unmatched>),
 }
 
-impl<'a> Gate<'a> {
+impl<'a> Gate<Finding<'a>> {
     /// Holds a comparison to it.
-    pub fn of(comparison: &'a Comparison, when_inconclusive: WhenInconclusive) -> Self {
+    pub fn of_comparison(comparison: &'a Comparison, when_inconclusive: WhenInconclusive) -> Self {
         let answers = comparison.workloads.iter().filter_map(finding);
         let unmatched = comparison.unmatched.iter().map(Finding::Unmatched);
         let (closed_by, noted) = answers.chain(unmatched).partition(|found| found.closes(when_inconclusive));
         Gate { closed_by, noted }
-    }
-
-    /// Whether it lets the comparison pass.
-    pub fn is_open(&self) -> bool {
-        self.closed_by.is_empty()
     }
 }
 
@@ -96,11 +98,11 @@ mod tests {
         let no_law = || UnmatchedReason::NoLaw { why: FitError::Unsettled };
         let one_side = UnmatchedReason::OneSideOnly { side: Letter::B };
         let compared = leaving_out(vec![no_law()]);
-        let gate = Gate::of(&compared, WhenInconclusive::Fail);
+        let gate = Gate::of_comparison(&compared, WhenInconclusive::Fail);
         assert!(gate.is_open());
         assert_eq!(gate.noted, [Finding::Unmatched(&compared.unmatched[0])]);
         let compared = leaving_out(vec![no_law(), one_side]);
-        let gate = Gate::of(&compared, WhenInconclusive::Pass);
+        let gate = Gate::of_comparison(&compared, WhenInconclusive::Pass);
         assert_eq!(gate.closed_by, [Finding::Unmatched(&compared.unmatched[1])]);
     }
 }

@@ -1,5 +1,5 @@
-//! A table: columns, each one descriptor of its heading and its cells, and the rows that they are given. Text, Markdown and CSV walk the
-//! same columns; which of them stand in which form is said with each. How cells are set and escaped is the grid's.
+//! A table of results. Each column is one descriptor: its heading, how it gets a cell from a row, and the forms that show it. Text, Markdown and CSV
+//! use the same list of columns. `grid` aligns and escapes the cells.
 
 use crate::grid::{Grid, Side, records};
 use crate::style::{Signs, Style};

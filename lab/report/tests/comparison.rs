@@ -38,12 +38,12 @@ fn runs_of_one_boot_one_after_the_other() {
 #[test]
 fn a_gate_names_what_closes_it_and_what_it_lets_pass() {
     let mut one = typical();
-    assert_snapshot!("gate_closed", comparison_gate(&Gate::of(&one, WhenInconclusive::Fail), &WIDE));
+    assert_snapshot!("gate_closed", comparison_gate(&Gate::of_comparison(&one, WhenInconclusive::Fail), &WIDE));
     one.unmatched.clear();
     one.workloads[1].comparison.within_margin = true;
-    assert_snapshot!("gate_open", comparison_gate(&Gate::of(&one, WhenInconclusive::Pass), &WIDE));
+    assert_snapshot!("gate_open", comparison_gate(&Gate::of_comparison(&one, WhenInconclusive::Pass), &WIDE));
     one.workloads.truncate(1);
-    let gate = Gate::of(&one, WhenInconclusive::Fail);
+    let gate = Gate::of_comparison(&one, WhenInconclusive::Fail);
     assert!(gate.is_open());
     assert_eq!(comparison_gate(&gate, &WIDE), "gate: open, nothing is slower by more than the margin\n");
 }

@@ -1,7 +1,7 @@
 //! What happens to an execution under the lens, and what is counted of it. It follows from the seed of the world and from what is executed, so it can be
 //! computed again from what is saved.
 
-use faultline_model::outcome::{GuestFailure, Outcome};
+use faultline_model::outcome::{GuestFailure, Outcome, Uncounted};
 use faultline_model::plan::PlanItem;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -68,7 +68,7 @@ impl Fate {
             End::Counted => Outcome::Done,
             End::Status => Outcome::Exited { status: Self::STATUS, stderr: text },
             End::Signal => Outcome::Crashed { signal: Self::SIGNAL, stderr: text },
-            End::NoReport => Outcome::NotCounted { text },
+            End::NoReport => Outcome::NotCounted { why: Uncounted::NoReport { problem: text } },
             End::GuestFailed => Outcome::GuestFailed { how: Self::FAILURE, text: text.clone(), console: text },
         };
         *outcome == expected

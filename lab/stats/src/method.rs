@@ -1,9 +1,10 @@
-//! The version of the method by which runs are concluded.
+//! The version of the method. The database keeps each conclusion with the version that made it. If a later version would conclude something else
+//! from the same record, the kept conclusion is out of date, and is computed again.
 
-/// The version of all that leads from a record to its summary or comparison. A conclusion that another version made is made again.
+/// The version of everything between a saved record and its conclusion (a summary, a comparison, a search).
 ///
-/// Raise it by one with every change after which a record of before is concluded otherwise: another figure, interval, verdict, warning or word, or another
-/// form of the conclusion in JSON. The tests of this file see it where their records show it, and say what to do.
+/// Raise it by one with each change that alters the conclusion of an older record: a figure, an interval, a verdict, a warning, or a field of the
+/// conclusion's JSON. The test below compares the conclusions of a few records with those of this version. It fails if they differ, and says what to do.
 pub const METHOD_VERSION: u32 = 13;
 
 #[cfg(test)]

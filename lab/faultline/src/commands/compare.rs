@@ -6,7 +6,8 @@ use crate::failure::{self, Failure};
 use crate::{output, places};
 use faultline_experiment::variants::Variants;
 use faultline_experiment::{
-    Compared, LiveComparisonRequest, Places, StoredComparisonRequest, USUAL_LEVEL, compare_stored, compared,
+    LiveComparisonRequest, Places, ResultsOrCommands, StoredComparisonRequest, USUAL_LEVEL, compare_stored,
+    results_or_commands,
 };
 use faultline_model::comparison::Comparison;
 use faultline_model::gate::Gate;
@@ -22,9 +23,9 @@ pub(crate) fn compare(arguments: &Compare, db: Option<&Path>) -> Result<ExitCode
     if arguments.a.is_some() || arguments.b.is_some() {
         return live(sides(arguments)?, &arguments.what, arguments, &places);
     }
-    match compared(&arguments.what, &places)? {
-        Compared::Results => stored(arguments, &places),
-        Compared::Commands(commands) => live(*commands, &[], arguments, &places),
+    match results_or_commands(&arguments.what, &places)? {
+        ResultsOrCommands::Results => stored(arguments, &places),
+        ResultsOrCommands::Commands(commands) => live(*commands, &[], arguments, &places),
     }
 }
 
@@ -82,7 +83,7 @@ fn is_refused(comparison: &Comparison, arguments: &Compare) -> bool {
     if !arguments.gate {
         return false;
     }
-    let gate = Gate::of(comparison, arguments.inconclusive.into());
+    let gate = Gate::of_comparison(comparison, arguments.inconclusive.into());
     failure::warn(&faultline_report::comparison_gate(&gate, &output::style()).trim_end());
     !gate.is_open()
 }

@@ -1,16 +1,8 @@
 //! What a gate makes of a search along a line: open, unless a commit made it slower, or the search cannot exclude that.
 
 use super::{Drill, DrillSettings, DrillStep, Slope};
+use crate::gate::Gate;
 use crate::plan::WhenInconclusive;
-
-/// What a gate found of a search.
-#[derive(Debug, Clone, PartialEq)]
-pub struct DrillGate<'a> {
-    /// What closes it; empty if it is open.
-    pub closed_by: Vec<Finding<'a>>,
-    /// What passes, and is worth knowing.
-    pub noted: Vec<Finding<'a>>,
-}
 
 /// Something that a gate found of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,21 +36,16 @@ pub enum Finding<'a> {
     },
 }
 
-impl<'a> DrillGate<'a> {
+impl<'a> Gate<Finding<'a>> {
     /// What a gate finds of a search with these settings.
-    pub fn of(found: &'a Drill, settings: &DrillSettings, when_inconclusive: WhenInconclusive) -> Self {
+    pub fn of_search(found: &'a Drill, settings: &DrillSettings, when_inconclusive: WhenInconclusive) -> Self {
         let steps = found.steps.iter().filter_map(|found| step(found, settings.level));
         let slopes = found.slopes.iter().filter(|slope| slope.ratio > 1.0).map(Finding::SlowerSlope);
         let (closed_by, noted) = steps
             .chain(slopes)
             .chain(unknown(found, settings))
             .partition(|finding| !finding.is_inconclusive() || when_inconclusive == WhenInconclusive::Fail);
-        DrillGate { closed_by, noted }
-    }
-
-    /// Whether it lets the search pass.
-    pub fn is_open(&self) -> bool {
-        self.closed_by.is_empty()
+        Gate { closed_by, noted }
     }
 }
 
@@ -150,7 +137,7 @@ mod tests {
 
     /// Whether a gate is open: by default, and if inconclusive searches pass.
     fn opens(found: &Drill) -> (bool, bool) {
-        let is_open = |when| DrillGate::of(found, &SETTINGS, when).is_open();
+        let is_open = |when| Gate::of_search(found, &SETTINGS, when).is_open();
         (is_open(WhenInconclusive::Fail), is_open(WhenInconclusive::Pass))
     }
 
@@ -192,7 +179,7 @@ mod tests {
         assert_eq!(opens(&Drill { finished: false, ..nothing() }), (false, false));
         let broken = Drill { unusable_end: Some(3), detectable: None, ..nothing() };
         assert_eq!(opens(&broken), (false, false));
-        let gate = DrillGate::of(&broken, &SETTINGS, WhenInconclusive::Fail);
+        let gate = Gate::of_search(&broken, &SETTINGS, WhenInconclusive::Fail);
         assert_eq!(gate.closed_by, [Finding::UnusableEnd { end: 3 }]);
     }
 

@@ -11,7 +11,7 @@ use faultline_model::gate::{Finding, Gate};
 use faultline_model::workload_comparison::Inconclusive;
 
 /// What a gate found, for people.
-pub fn comparison_gate(gate: &Gate<'_>, style: &Style) -> String {
+pub fn comparison_gate(gate: &Gate<Finding<'_>>, style: &Style) -> String {
     let signs = style.signs();
     let mut sheet = Sheet::new(style);
     if gate.is_open() {
@@ -29,7 +29,7 @@ pub fn comparison_gate(gate: &Gate<'_>, style: &Style) -> String {
 }
 
 /// What an open gate shows: less if inconclusive workloads pass.
-fn open(sheet: &mut Sheet<'_>, gate: &Gate<'_>) {
+fn open(sheet: &mut Sheet<'_>, gate: &Gate<Finding<'_>>) {
     let inconclusive = gate.noted.iter().filter(|found| matches!(found, Finding::Inconclusive(_))).count();
     if inconclusive == 0 {
         sheet.paragraph(Some(Tone::Good), "", "gate: open, nothing is slower by more than the margin");

@@ -8,15 +8,16 @@ use crate::sheet::Sheet;
 use crate::style::{Style, Tone};
 use faultline_model::commit::CommitLine;
 use faultline_model::drill::DrillStep;
-use faultline_model::drill::gate::{DrillGate, Finding};
+use faultline_model::drill::gate::Finding;
+use faultline_model::gate::Gate;
 use faultline_model::plan::LineSearch;
 
 /// What a gate found of a search, for people.
-pub fn drill_gate(gate: &DrillGate<'_>, search: &LineSearch, style: &Style) -> String {
+pub fn drill_gate(gate: &Gate<Finding<'_>>, search: &LineSearch, style: &Style) -> String {
     told(gate, &search.line, Quantity::of(search), style)
 }
 
-fn told(gate: &DrillGate<'_>, line: &CommitLine, quantity: Quantity, style: &Style) -> String {
+fn told(gate: &Gate<Finding<'_>>, line: &CommitLine, quantity: Quantity, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     let (tone, title) = match (gate.is_open(), gate.noted.is_empty()) {
         (false, _) => (Tone::Bad, "gate: closed".to_owned()),
@@ -144,7 +145,7 @@ mod tests {
             Finding::UnusableEnd { end: 3 },
             Finding::Unfinished,
         ];
-        let gate = DrillGate { closed_by, noted: Vec::new() };
+        let gate = Gate { closed_by, noted: Vec::new() };
         let lines = [
             "gate: closed",
             "  000000000000 (commit 2): slower by +10.0 % (+5.0 … +20.0)",
@@ -167,7 +168,7 @@ mod tests {
             let ratio = after / before;
             let change = (before > 0.0).then_some(Change { ratio, low: ratio, high: ratio, units: 1 });
             let more = DrillStep { values: Some(values), ..step(change) };
-            let gate = DrillGate { closed_by: vec![Finding::SlowerStep(&more)], noted: Vec::new() };
+            let gate = Gate { closed_by: vec![Finding::SlowerStep(&more)], noted: Vec::new() };
             told(&gate, &line(), Quantity::TRANSFERS, &Style::PLAIN)
         };
         let from_12 = told_of([12.0, 36.0]);
@@ -178,12 +179,12 @@ mod tests {
 
     #[test]
     fn an_open_gate_says_what_it_does_not_know() {
-        let open = DrillGate { closed_by: Vec::new(), noted: Vec::new() };
+        let open = Gate { closed_by: Vec::new(), noted: Vec::new() };
         assert_eq!(
             told(&open, &line(), Quantity::TIME, &Style::PLAIN),
             "gate: open, no commit is known to have made it slower\n"
         );
-        let noted = DrillGate { noted: vec![Finding::PerhapsMore { probability: 0.31, least: 0.02 }], ..open };
+        let noted = Gate { noted: vec![Finding::PerhapsMore { probability: 0.31, least: 0.02 }], ..open };
         let words = told(&noted, &line(), Quantity::TIME, &Style::PLAIN);
         assert!(words.starts_with("gate: open, but the search is inconclusive"), "{words}");
         assert!(

@@ -6,9 +6,8 @@ mod markdown;
 mod text;
 pub(crate) mod words;
 
-pub(crate) use crate::json::json;
-
 use crate::format::Format;
+use crate::json::json;
 use crate::lens;
 use crate::sentences::worded_run;
 use crate::style::Style;

@@ -1,4 +1,5 @@
-//! What is known of two datasets beside the values that they hold.
+//! What a comparison of two datasets needs besides their values: blocks, failures, and the conditions on the machine. Runs of ours recorded them; other
+//! tools' files have no more than the words of failures.
 
 use crate::two_sample::Conditions;
 use faultline_model::dataset::{Dataset, Measured};

@@ -1,4 +1,4 @@
-//! The words of a comparison that may be command lines: which of them name results, and which are programs to run.
+//! Finds out what the two words of a comparison are: names of existing results, or commands to be measured now.
 
 use crate::command_words::words;
 use crate::error::Error;
@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// The request in the words of a comparison.
 #[derive(Debug, PartialEq)]
-pub enum Compared {
+pub enum ResultsOrCommands {
     /// Existing results: runs, files, imports. Also unknown words; the code that looks for results reports them.
     Results,
     /// Two commands to be measured now.
@@ -28,11 +28,11 @@ enum Word {
 }
 
 /// What to compare: results take precedence over commands of the same name. Fails if one word is a command and the other is not.
-pub fn compared(what: &[String], places: &Places) -> Result<Compared, Error> {
-    let [a, b] = what else { return Ok(Compared::Results) };
+pub fn results_or_commands(what: &[String], places: &Places) -> Result<ResultsOrCommands, Error> {
+    let [a, b] = what else { return Ok(ResultsOrCommands::Results) };
     match (word(a, places)?, word(b, places)?) {
         (Word::Command(first), Word::Command(second)) => {
-            Ok(Compared::Commands(Box::new([side(a, first), side(b, second)])))
+            Ok(ResultsOrCommands::Commands(Box::new([side(a, first), side(b, second)])))
         }
         (Word::Command(_), Word::Result) => Err(mixed(a, b)),
         (Word::Result, Word::Command(_)) => Err(mixed(b, a)),
@@ -40,7 +40,7 @@ pub fn compared(what: &[String], places: &Places) -> Result<Compared, Error> {
         (Word::Unknown(why), Word::Command(_)) => Err(neither(a, why)),
         (Word::Unknown(why), _) if looks_like_command(a) => Err(neither(a, why)),
         (_, Word::Unknown(why)) if looks_like_command(b) => Err(neither(b, why)),
-        _ => Ok(Compared::Results),
+        _ => Ok(ResultsOrCommands::Results),
     }
 }
 
