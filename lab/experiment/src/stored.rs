@@ -45,7 +45,7 @@ pub struct SubjectFacts {
     pub run: RunId,
     /// The facts.
     pub facts: Facts,
-    /// Other subjects whose machines have facts of their own, if none was asked for.
+    /// Other subjects of which other facts are saved, if none was asked for.
     pub others: Vec<SubjectIndex>,
 }
 
@@ -67,9 +67,11 @@ pub fn facts(name: &str, places: &Places) -> Result<SubjectFacts, Error> {
         ));
     }
     let session = head.sessions.first();
-    let facts = session.and_then(|session| session.facts_of(subject)).cloned().unwrap_or_default();
-    let own = session.map_or(0, |session| session.facts.len() as u32);
-    let others = if asked.is_some() { Vec::new() } else { (1..own).map(SubjectIndex).collect() };
+    let of = |subject: SubjectIndex| session.and_then(|session| session.facts_of(subject));
+    let facts = of(subject).cloned().unwrap_or_default();
+    let all = (0..head.subjects.len() as u32).map(SubjectIndex);
+    let differs = |other: &SubjectIndex| of(*other).is_some_and(|other| *other != facts);
+    let others = if asked.is_some() { Vec::new() } else { all.filter(differs).collect() };
     Ok(SubjectFacts { run, facts, others })
 }
 

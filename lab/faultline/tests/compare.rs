@@ -118,6 +118,26 @@ fn a_side_that_can_not_run_ends_it_soon_with_the_reason() {
     assert!(listed.contains(",120,6,3,114,"), "three blocks of 60 were run: {listed}");
 }
 
+#[test]
+fn the_facts_of_each_side_are_shown() {
+    let lab = Lab::new();
+    add_load(&lab);
+    assert!(compare(&lab, &["load", "--b", "env.X=1"]).status.code().is_some());
+    let facts = |name: &str| {
+        let output = lab.run(&["facts", name]);
+        (lab::stdout(&output), lab::stderr(&output))
+    };
+    assert_eq!(facts("1"), facts("1@b"), "one machine");
+    let connection = rusqlite::Connection::open(lab.db()).unwrap();
+    connection.execute("UPDATE session_facts SET facts = '{\"host.name\":\"other\"}' WHERE subject = 1", []).unwrap();
+    drop(connection);
+    let (first, told) = facts("1");
+    assert!(told.contains("`faultline facts 1@B` shows those of side B") && !first.contains("other"), "{told}");
+    let (second, told) = facts("1@b");
+    assert!(second.contains("other") && told.is_empty(), "{second} {told}");
+    lab::assert_refused(&lab.run(&["facts", "1@c"]), 2, "run 1 has no subject C");
+}
+
 /// Items that have ended; none before the run is saved.
 fn ended(lab: &Lab) -> u32 {
     let listed = lab::stdout(&lab.faked(&["list", "--format", "csv"]).output().unwrap());
@@ -462,7 +482,10 @@ fn a_series_of_a_few_points_is_too_short_to_search() {
     let lab = Lab::new();
     let file = commits(&lab, "few.csv", 11, |i| format!("2026-01-{:02}", 1 + i));
     let shown = lab::stdout(&lab.run(&["changes", &file]));
-    assert!(shown.contains("11 points are too few to search: at least 12 are needed") && !shown.contains("0 steps"), "{shown}");
+    assert!(
+        shown.contains("11 points are too few to search: at least 12 are needed") && !shown.contains("0 steps"),
+        "{shown}"
+    );
 }
 
 #[test]
