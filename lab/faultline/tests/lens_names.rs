@@ -9,7 +9,7 @@ use lab::{Lab, assert_refused};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const TURNS: u64 = 2000;
+const TURNS: u64 = 10_000;
 
 /// Splits a library into what runs and its debug information, and returns the directory to search for the latter.
 fn separated(library: &str) -> PathBuf {

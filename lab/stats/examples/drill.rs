@@ -62,7 +62,7 @@ fn searched(world: &World, kind: &str) -> Value {
     let settings = DrillSettings { thorough: several, layouts: if several { noisy().layouts } else { 0 }, ..noisy() };
     let (_, drill) = search(world, &settings);
     let mut score = Score::default();
-    score.add(world, &drill);
+    score.add(world, &drill, &settings);
     let found: Vec<Value> = drill
         .steps
         .iter()

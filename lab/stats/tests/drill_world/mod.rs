@@ -2,10 +2,10 @@
 //! and outliers. A value depends on the seed, the build and the block alone.
 #![allow(dead_code, reason = "each file uses some of it")]
 
-use faultline_model::drill::gate::DrillGate;
 use faultline_model::drill::{
     Build, Drill, DrillSettings, DrillStep, Evidence, Measured, Next, Noise, StepLabel, Trial, TrialResult, Unusable,
 };
+use faultline_model::gate::Gate;
 use faultline_model::plan::WhenInconclusive;
 use faultline_stats::drill::{concluded, next};
 use rand_chacha::ChaCha8Rng;
@@ -281,7 +281,7 @@ impl Score {
         self.blocks += drill.blocks;
         self.executions += drill.executions;
         self.costly += u32::from(f64::from(drill.trials) > allowed);
-        self.open_gates += u32::from(DrillGate::of(drill, settings, WhenInconclusive::Fail).is_open());
+        self.open_gates += u32::from(Gate::of_search(drill, settings, WhenInconclusive::Fail).is_open());
     }
 }
 
