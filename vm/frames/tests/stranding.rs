@@ -96,6 +96,7 @@ fn busy_cpus_keep_two_magazines_at_most() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "many calls of one thread")]
 fn stocks_shrink_with_age_and_grow_with_use() {
     let machine = Machine::flat(0, 64 * 512, 2).with_policy(Policy { stock_most: 4, zeroed_most: 0 });
     let mut metadata = machine.metadata();
@@ -112,6 +113,7 @@ fn stocks_shrink_with_age_and_grow_with_use() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "many calls of one thread")]
 fn a_stock_has_no_more_than_it_may() {
     let machine = Machine::flat(0, 64 * 512, 2);
     let mut metadata = machine.metadata();
