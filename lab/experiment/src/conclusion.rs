@@ -1,4 +1,4 @@
-//! The conclusion of a run: figures, a comparison of two sides, or whether the machine is fit. It is computed once, from the saved record
+//! The conclusion of a run: figures, a comparison of two sides, whether the machine is fit, or which commits made a change. It is computed once, from the saved record
 //! alone, and every front end shows the same value. For a finished run it is saved in the database until the record or the method changes.
 
 use crate::error::{Because, Error};
@@ -61,7 +61,7 @@ pub enum Concluded {
     Comparison(Box<Comparison>),
     /// Whether the machine is fit to measure on.
     Fitness(Box<Fitness>),
-    /// Which commits of a line changed the time of a program.
+    /// Which commits of a line changed a program's time or counts.
     Drill(Box<Drill>),
 }
 

@@ -1,4 +1,4 @@
-//! Starts, resumes, evaluates and concludes measurements: runs, live comparisons, checks, runs under the lens. All front ends use it.
+//! Starts, resumes, evaluates and concludes measurements: runs, live comparisons, checks, searches along commits, runs under the lens. All front ends use it.
 //!
 //! A front end makes a request from its user's input, and passes a [`Lab`]: paths ([`Places`]), a way to make machines ready ([`Machines`]),
 //! a clock, a stop flag, and an [`Observer`]. It gets back one conclusion ([`Measured`], [`Conclusion`]) and shows it. Nothing here prints,

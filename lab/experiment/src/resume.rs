@@ -41,7 +41,7 @@ fn meant(request: &ResumeRequest, store: &Store) -> Result<RunHead, Error> {
     Ok(store.load_head(run)?)
 }
 
-/// Resumes a run and concludes it. A finished run is only concluded. Fails if there is no such run, if its machine, workloads or settings are not
+/// Resumes a run and concludes it. A finished run is only concluded, and held to its gates. Fails if there is no such run, if its machine, workloads or settings are not
 /// available, or if the database cannot be written.
 pub fn resume(request: &ResumeRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let mut database = MeasuringStore::open_existing(lab.places)?;
@@ -50,7 +50,11 @@ pub fn resume(request: &ResumeRequest, lab: &mut Lab<'_>) -> Result<Measured, Er
     let run = head.id;
     if head.state == RunState::Finished {
         lab.observer.notice(&Notice::FinishedAlready { run });
-        return Ok(Measured::Concluded(Box::new(Conclusion::of(store, run)?)));
+        let mut conclusion = Conclusion::of(store, run)?;
+        if let RunKind::Lens(settings) = &head.settings.kind {
+            conclusion.gates = lens::hold_again(store, run, settings, lab.places)?;
+        }
+        return Ok(Measured::Concluded(Box::new(conclusion)));
     }
     match &head.settings.kind {
         RunKind::Lens(settings) => lens::go_on(store, &head, settings, request.jobs, request.limit_ms, lab),

@@ -102,8 +102,10 @@ fn assert_is_shown_in_every_format(lab: &Lab, table: &str) {
     assert_status(&lab.run(&["report", "2", "-o", page.to_str().unwrap()]), 0);
     assert!(fs::read_to_string(page).unwrap().contains("counters"));
     let resumed = lab.run(&["resume", "2", "--quiet"]);
-    assert_status(&resumed, 0);
-    assert!(stderr(&resumed).contains("run 2 is already finished"), "{}", stderr(&resumed));
+    assert_status(&resumed, 1);
+    let said = stderr(&resumed);
+    assert!(said.contains("run 2 is already finished") && said.contains("1 of 2 budgets kept"), "{said}");
+    assert!(said.contains("Run 2 against the baseline, run 1: limit exceeded"), "{said}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a gate makes of a comparison: open, unless a workload is slower by more than the margin, was not compared, or is inconclusive. Scaling laws close
+//! What a gate found. Of a comparison: it is open, unless a workload is slower by more than the margin, was not compared, or is inconclusive. Scaling laws close
 //! no gate.
 
 use crate::comparison::{ComparedWorkload, Comparison};

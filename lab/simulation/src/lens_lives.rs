@@ -8,7 +8,9 @@ use crate::target::SimulatedMachines;
 use crate::world::{Troubles, World};
 use crate::{ending, record};
 use faultline_experiment::lens::{Gates, LensKernelRequest, ModelRequest, UnderLens, kernel};
-use faultline_experiment::{Error, ErrorKind, Lab, Measured, Notice, Places, ResumeRequest, resume, stored};
+use faultline_experiment::{
+    Conclusion, Error, ErrorKind, Lab, Measured, Notice, Places, ResumeRequest, resume, stored,
+};
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
 use faultline_model::record::{Attempt, RunHead, RunId, RunRecord};
@@ -24,6 +26,9 @@ use std::rc::Rc;
 
 /// Operations of each task.
 const OPERATIONS: u64 = 64;
+
+/// A gate that about half of the runs pass, unless an execution fails.
+const BUDGET: &str = "spin<=390@2";
 
 /// The maximum number of moments of a life: later events have no effect.
 const MOMENTS: u32 = 30;
@@ -45,6 +50,10 @@ pub struct LensAccount {
     pub items: usize,
     /// Attempts at them.
     pub attempts: usize,
+    /// Runs that kept their budget.
+    pub open_gates: u32,
+    /// Runs that did not.
+    pub closed_gates: u32,
     /// The kinds of outcomes that were recorded.
     pub outcomes: HashSet<Discriminant<Outcome>>,
 }
@@ -102,6 +111,7 @@ impl LensLives {
                     if format!("{:?}", conclusion.what) != format!("{:?}", again.what) {
                         return Err("the conclusion from the database is another".to_owned());
                     }
+                    self.check_gates(&conclusion)?;
                     return self.finished();
                 }
                 Some(Ok(Measured::Stopped { .. })) if self.world.is_stopped() => self.account.stopped += 1,
@@ -113,6 +123,23 @@ impl LensLives {
             }
         }
         Err("it ended early, and nothing befell it".to_owned())
+    }
+
+    /// Checks that the finished run is held to the same gates when it is resumed.
+    fn check_gates(&mut self, conclusion: &Conclusion) -> Result<(), String> {
+        let resumed = match self.live(Troubles::default()) {
+            Some(Ok(Measured::Concluded(resumed))) => resumed,
+            other => return Err(format!("the finished run is resumed: {other:?}")),
+        };
+        if conclusion.gates.len() != 1 || conclusion.gates != resumed.gates || conclusion.is_well() != resumed.is_well()
+        {
+            return Err(format!("its gates found {:?}, and after a resume {:?}", conclusion.gates, resumed.gates));
+        }
+        match conclusion.gates[0].passed() {
+            true => self.account.open_gates += 1,
+            false => self.account.closed_gates += 1,
+        }
+        Ok(())
     }
 
     fn troubles(&self) -> Troubles {
@@ -156,7 +183,7 @@ impl LensLives {
             size: None,
             under: UnderLens {
                 model: ModelRequest::default(),
-                gates: Gates::default(),
+                gates: Gates { budgets: vec![BUDGET.parse().expect("a budget")], baseline: None },
                 repeats: 2,
                 seed: self.world.seed,
                 operations: Some(OPERATIONS),

@@ -47,8 +47,9 @@ fn a_lens_run_has_the_counts_that_were_made_whatever_befalls_it() {
     let accounts: Vec<LensAccount> = without_failures(simulate_all(first, count, simulate_lens));
     let sum = |count: fn(&LensAccount) -> u32| accounts.iter().map(count).sum::<u32>();
     let (killed, stopped) = (sum(|account| account.killed), sum(|account| account.stopped));
+    let (open, closed) = (sum(|account| account.open_gates), sum(|account| account.closed_gates));
     println!(
-        "{} lens runs from {first}: {} lives, {killed} killed, {stopped} stopped; {} attempts at {} items",
+        "{} lens runs from {first}: {} lives, {killed} killed, {stopped} stopped; {} attempts at {} items; {open} gates open, {closed} closed",
         accounts.len(),
         sum(|account| account.lives),
         accounts.iter().map(|account| account.attempts).sum::<usize>(),
@@ -56,6 +57,7 @@ fn a_lens_run_has_the_counts_that_were_made_whatever_befalls_it() {
     );
     if (first, count) == (FIRST_SEED, LENS_SEEDS) {
         assert!(killed >= 20 && stopped >= 20, "only {killed} kills and {stopped} stops");
+        assert!(open >= 10 && closed >= 10, "only {open} gates are open and {closed} closed");
         let outcomes: HashSet<_> = accounts.iter().flat_map(|account| &account.outcomes).collect();
         assert_eq!(outcomes.len(), LENS_OUTCOMES, "kinds of outcomes that were recorded");
     }

@@ -200,7 +200,12 @@ pub(super) fn hold(
             format!("run {run} is saved; `faultline lens types {run}` lists its types", run = record.id),
         ));
     }
+    Ok(reports(gates, baseline, record))
+}
+
+/// What the gates find of `record`.
+pub(super) fn reports(gates: &Gates, baseline: Option<&RunRecord>, record: &RunRecord) -> Vec<GateReport> {
     let budgets = (!gates.budgets.is_empty()).then(|| check(&gates.budgets, record));
     let against = baseline.map(|baseline| against(record, baseline, Tolerance::default()));
-    Ok(budgets.into_iter().chain(against).collect())
+    budgets.into_iter().chain(against).collect()
 }

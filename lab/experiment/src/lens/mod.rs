@@ -29,5 +29,5 @@ pub use request::{
     Gates, GuestRequest, LensKernelRequest, LensMachineRequest, LensProgramRequest, ModelRequest, Module, USUAL_SEED,
     UnderLens,
 };
-pub(crate) use resume::go_on;
+pub(crate) use resume::{go_on, hold_again};
 pub use types::types;

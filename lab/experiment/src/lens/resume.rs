@@ -8,7 +8,9 @@ use super::{gates, kernel, machine, model, program};
 use crate::conclusion::Measured;
 use crate::error::Error;
 use crate::lab::Lab;
+use crate::places::Places;
 use crate::{measure, resumable};
+use faultline_model::lens::gate::GateReport;
 use faultline_model::lens::settings::{LensAgain, LensSettings};
 use faultline_model::record::{RunHead, RunId};
 use faultline_model::subject::{SubjectIndex, SubjectKind};
@@ -36,7 +38,7 @@ pub(crate) fn go_on(
         )
     })?;
     check_emulator(head, lab)?;
-    let gates = gates_of(settings, again);
+    let gates = gates_of(settings);
     let baseline = gates::baseline(&gates, lab.places)?;
     let (target, naming) = counting(head, settings, again, lab)?;
     resumable::check_workloads_of_lens(head, &store.missing_items(run)?, target.as_ref())?;
@@ -105,9 +107,26 @@ fn counting(
     }
 }
 
+/// What the gates of a finished run find of what is saved. A budget of a type that is not in the counts is not kept, because the types that a kernel has are
+/// not saved. Fails if the database cannot be read, or if the baseline does not exist any more.
+pub(crate) fn hold_again(
+    store: &Store,
+    run: RunId,
+    settings: &LensSettings,
+    places: &Places,
+) -> Result<Vec<GateReport>, Error> {
+    let gates = gates_of(settings);
+    if gates.budgets.is_empty() && gates.baseline.is_none() {
+        return Ok(Vec::new());
+    }
+    let baseline = gates::baseline(&gates, places)?;
+    Ok(gates::reports(&gates, baseline.as_ref(), &store.load_run(run)?))
+}
+
 /// The gates of the run.
-fn gates_of(settings: &LensSettings, again: &LensAgain) -> Gates {
-    Gates { budgets: settings.budgets.clone(), baseline: again.baseline.map(RunId) }
+fn gates_of(settings: &LensSettings) -> Gates {
+    let baseline = settings.again.as_deref().and_then(|again| again.baseline);
+    Gates { budgets: settings.budgets.clone(), baseline: baseline.map(RunId) }
 }
 
 #[cfg(test)]

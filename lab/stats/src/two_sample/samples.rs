@@ -118,7 +118,7 @@ pub enum TwoSampleError {
         side: Letter,
     },
     /// A value that no ratio can be made of.
-    #[error("{name}: no ratio can be made of the value {value} of the {} side", .side.ordinal())]
+    #[error("{name}: no ratio can be made of the value {value:?} of the {} side", .side.ordinal())]
     NoRatio {
         /// Workload.
         name: String,

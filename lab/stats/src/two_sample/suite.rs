@@ -442,13 +442,10 @@ mod tests {
     #[test]
     fn what_is_no_number_above_nought_is_refused_by_name() {
         let error = compare(&[workload(Direction::Lower, &A, &[1.0, 0.0])], &Settings::default()).unwrap_err();
-        assert_eq!(error.to_string(), "load: the second side has the value 0: ratios need finite values above 0");
+        assert_eq!(error.to_string(), "load: no ratio can be made of the value 0.0 of the second side");
         assert_eq!(compare(&[], &Settings::default()), Err(TwoSampleError::Nothing));
         let vast = compare(&[workload(Direction::Lower, &[1.0, 1e308], &A)], &Settings::default()).unwrap_err();
-        assert_eq!(
-            vast.to_string(),
-            "load: the first side has the value 1e308: ratios need values from 1e-150 to 1e150"
-        );
+        assert_eq!(vast.to_string(), "load: no ratio can be made of the value 1e308 of the first side");
         let hollow = workload(Direction::Lower, &A, &[]);
         assert!(matches!(compare(&[hollow], &Settings::default()), Err(TwoSampleError::Empty { side: Letter::B, .. })));
     }
