@@ -105,7 +105,7 @@ fn given_tree(tree: &TreeRequest, machine: &Machine) -> Result<GivenTree, Error>
     if !words[0].contains('{') {
         program_file(&words[0], &whole, None).map_err(Error::target_as_usage)?;
     }
-    if machine.guest().is_some() {
+    if !machine.is_host() {
         return Err(Error::usage(
             format!("the tree {} is not in a guest", directory.display()),
             "build it on this host, without `--on`",

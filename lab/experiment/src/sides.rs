@@ -90,7 +90,7 @@ fn places_alike(a: &Subject, b: &Subject) -> bool {
 }
 
 fn host_settings(sides: &[Subject; 2]) -> Vec<String> {
-    let on_host = sides.iter().filter(|side| side.machine.guest().is_none());
+    let on_host = sides.iter().filter(|side| side.machine.is_host());
     let files = on_host.flat_map(|side| side.setup.system_files()).map(|(path, _)| path);
     files.collect::<BTreeSet<String>>().into_iter().collect()
 }
@@ -98,11 +98,11 @@ fn host_settings(sides: &[Subject; 2]) -> Vec<String> {
 /// Determines a side's machine. Fails if its setup is impossible there.
 fn checked_machine(side: &mut Subject) -> Result<(), Error> {
     side.machine = machine(&mut side.setup, &side.machine)?;
-    check(&side.setup, side.machine.guest().is_some())
+    check(&side.setup, !side.machine.is_host())
 }
 
 fn ready(side: &mut Subject, lab: &mut Lab<'_>, built: &mut Vec<TempDir>) -> Result<ReadyTarget, Error> {
-    let is_guest = side.machine.guest().is_some();
+    let is_guest = !side.machine.is_host();
     let mut places = lab.places.clone();
     if let Some(directory) = &mut side.setup.directory {
         *directory = absolute(Path::new(directory), "the command's directory")?.to_string_lossy().into_owned();

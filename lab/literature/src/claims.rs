@@ -157,11 +157,11 @@ fn claim_of_2011(subject: &Subject) -> Option<Claim> {
         copies: u32,
         improvement_percent: String,
     }
-    let copies = if subject.load.ends_with(", 4 copies") { 4 } else { 1 };
     records::<Row>(DRAGONFLY_2011_CSV)
         .into_iter()
         .find(|row| {
-            (&row.test, &row.machine, row.jobs, row.copies) == (&subject.test, &subject.machine, subject.tasks, copies)
+            (&row.test, &row.machine, row.jobs, row.copies)
+                == (&subject.test, &subject.machine, subject.tasks, subject.copies)
         })
         .map(|row| Claim::exact(&row.improvement_percent, Definition::Saved))
 }

@@ -68,6 +68,8 @@ pub(crate) struct Subject {
     pub tasks: u32,
     /// That number in words, with the rest of the load: `-j 40, 4 copies`.
     pub load: String,
+    /// Builds at the same time.
+    pub copies: u32,
     /// The author's note.
     pub note: String,
 }
@@ -155,6 +157,7 @@ impl TimesRow {
             machine: self.machine,
             tasks: self.jobs,
             load: load_of_build(self.jobs, self.copies),
+            copies: self.copies,
             note: String::new(),
         };
         push_times(all, &subject, side, &self.kernel, [self.real_s, self.user_s, self.system_s]);
@@ -190,6 +193,7 @@ impl FigureRow {
             machine: self.machine,
             tasks: self.tasks,
             load,
+            copies: 1,
             note: String::new(),
         };
         push(all, &subject, (metric, unit), side, &self.release, self.value);
@@ -218,6 +222,7 @@ impl DesignRow {
             machine: if apple { "apple-m2-pro" } else { "ampere-80" }.to_owned(),
             tasks: self.cpus,
             load: format!("{} CPUs", self.cpus),
+            copies: 1,
             note: if apple { String::new() } else { self.note },
         };
         push_times(all, &subject, side, &self.design, [self.real_s, self.user_s, self.system_s]);

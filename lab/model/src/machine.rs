@@ -80,6 +80,11 @@ impl Machine {
         }
     }
 
+    /// Whether it is this host, with its files and system settings.
+    pub fn is_host(&self) -> bool {
+        *self == Machine::Host
+    }
+
     /// Whether each execution is a boot of its own.
     pub fn boots_for_each_execution(&self) -> bool {
         self.guest().is_some()

@@ -150,13 +150,13 @@ pub struct Subject {
 impl Subject {
     /// The subject that runs on `machine` with `setup`: the setup's command, a guest's kernel, or the system there.
     pub fn on(name: String, machine: Machine, setup: Setup) -> Self {
-        let what = match machine.guest() {
+        let what = match &machine {
             _ if !setup.command.is_empty() => SubjectKind::Program { argv: setup.command.clone() },
-            Some(guest) => SubjectKind::Kernel {
+            Machine::Qemu(guest) => SubjectKind::Kernel {
                 image: guest.kernel.as_ref().map_or_else(String::new, |kernel| kernel.to_string_lossy().into_owned()),
                 command_line: guest.parameters.join(" "),
             },
-            None => SubjectKind::System,
+            Machine::Host => SubjectKind::System,
         };
         Subject { name, what, commit: None, build: None, setup, machine }
     }

@@ -8,6 +8,7 @@ use crate::json::json;
 use crate::lens::layout::{self, known, layout, objects, type_name};
 use crate::lens::{tables, words};
 use crate::one_line::one_line;
+use crate::sentences;
 use crate::sheet::Sheet;
 use crate::style::{Style, Tone, UNICODE};
 use crate::table::{self, Form, Table};
@@ -55,7 +56,7 @@ fn text(types: &LensTypes, style: &Style) -> String {
                 sheet.paragraph(Some(Tone::Quiet), "    ", &note);
             }
         }
-        for note in cell.untyped.iter().map(words::no_names) {
+        for note in cell.untyped.iter().map(sentences::no_names) {
             sheet.paragraph(Some(Tone::Bad), "  ", &note);
         }
     }

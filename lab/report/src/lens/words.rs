@@ -9,7 +9,6 @@ use faultline_model::lens::place::Place;
 use faultline_model::lens::summary::{
     AgainstOne, CutShort, Growth, InterruptFigures, LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures, Loss,
 };
-use faultline_model::lens::untyped::Untyped;
 use faultline_model::subject::SubjectKind;
 
 /// Lines and places in code that are named in a sentence.
@@ -167,13 +166,8 @@ pub(crate) fn amiss(point: &LensPoint) -> Vec<String> {
     amiss.extend(
         point.problems.iter().map(|problem| format!("incomplete count: {}", one_line(&sentences::problem(problem)))),
     );
-    amiss.extend(point.untyped.iter().map(no_names));
+    amiss.extend(point.untyped.iter().map(sentences::no_names));
     amiss
-}
-
-/// That what a kernel allocated has no names, and why.
-pub(crate) fn no_names(why: &Untyped) -> String {
-    format!("allocated structures have no names: {}", untyped(why))
 }
 
 /// What was counted until an attempt was cut short: how much, the positions of the CPUs' clocks, and what moved most.
@@ -254,16 +248,3 @@ const LEGEND: [&str; 4] = [
     "predicted: operations per second of all CPUs by the modelled costs, without bandwidth or prefetching; speed-up: predicted rate divided by that of the smallest number of CPUs.",
     "true sharing: the CPUs use the same bytes; false sharing: neighbouring bytes of one line, which padding would separate.",
 ];
-/// Why what a kernel allocated has no names.
-fn untyped(why: &Untyped) -> String {
-    match why {
-        Untyped::NotRead => "the guest's memory was not read at the end of the counted part".to_owned(),
-        Untyped::KernelNotFound => {
-            "the kernel is not where its symbols say (is nokaslr overridden, or are there five levels of page tables?)"
-                .to_owned()
-        }
-        Untyped::NoTypes => "the kernel has no BTF; build it with CONFIG_DEBUG_INFO_BTF".to_owned(),
-        Untyped::BadTypes { problem } => format!("the kernel's BTF cannot be read: {}", one_line(problem)),
-        Untyped::OtherLayout => "the kernel's records of pages have an unknown form".to_owned(),
-    }
-}

@@ -1,7 +1,6 @@
 //! Why a gate has no figure to check.
 
-use super::{cause, problem};
-use crate::lens::words::no_names;
+use super::{cause, no_names, problem};
 use faultline_model::failure::Failure;
 use faultline_model::lens::comparison::WhyUnmatched;
 use faultline_model::lens::gate::NoFigure;

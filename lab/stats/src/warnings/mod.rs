@@ -44,33 +44,51 @@ pub(crate) struct Findings<'a> {
 /// Looks for one kind of reason.
 type Check = fn(&Findings<'_>) -> Option<Warning>;
 
-/// All of them, in the order of the codes.
-const CHECKS: &[Check] = &[
-    load::at_start,
-    load::under_way,
-    steal::steal,
-    frequency::frequency_scaling,
-    virtualised::virtualised,
-    cpus::quota,
-    cpus::one_cpu,
-    cpus::oversubscribed,
-    cpus::shared_cores,
-    warm_up::unsettled,
-    spread::few_repeats,
-    coarse_count::coarse_count,
-    spread::noisy,
-    incomplete::incomplete,
-    changed_surroundings::changed_surroundings,
-];
-
-/// Every warning, in the order of the codes.
-pub(crate) fn warnings(findings: &Findings<'_>) -> Vec<Warning> {
-    CHECKS.iter().filter_map(|check| check(findings)).collect()
+/// Which runs a reason matters to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Runs {
+    /// Those that take time: what disturbs clocks does not disturb counts.
+    Timed,
+    /// Those under the lens, which counts.
+    Counted,
+    /// All.
+    Every,
 }
 
-/// Warnings of a run under the lens, which counts and takes no time: what disturbs clocks doesn't disturb it.
+/// All of them, in the order of the codes.
+const CHECKS: &[(Runs, Check)] = &[
+    (Runs::Timed, load::at_start),
+    (Runs::Timed, load::under_way),
+    (Runs::Timed, steal::steal),
+    (Runs::Timed, frequency::frequency_scaling),
+    (Runs::Timed, virtualised::virtualised),
+    (Runs::Timed, cpus::quota),
+    (Runs::Timed, cpus::one_cpu),
+    (Runs::Timed, cpus::oversubscribed),
+    (Runs::Timed, cpus::shared_cores),
+    (Runs::Timed, warm_up::unsettled),
+    (Runs::Timed, spread::few_repeats),
+    (Runs::Timed, coarse_count::coarse_count),
+    (Runs::Timed, spread::noisy),
+    (Runs::Every, incomplete::incomplete),
+    (Runs::Timed, changed_surroundings::changed_surroundings),
+    (Runs::Counted, little_overlap::little_overlap),
+];
+
+/// The warnings of a run that takes time.
+pub(crate) fn warnings(findings: &Findings<'_>) -> Vec<Warning> {
+    found(Runs::Timed, findings)
+}
+
+/// The warnings of a run under the lens.
 pub(crate) fn warnings_of_lens(findings: &Findings<'_>) -> Vec<Warning> {
-    [incomplete::incomplete, little_overlap::little_overlap].into_iter().filter_map(|check| check(findings)).collect()
+    found(Runs::Counted, findings)
+}
+
+/// In the order of the codes.
+fn found(of: Runs, findings: &Findings<'_>) -> Vec<Warning> {
+    let matters = |runs: Runs| runs == of || runs == Runs::Every;
+    CHECKS.iter().filter(|(runs, _)| matters(*runs)).filter_map(|(_, check)| check(findings)).collect()
 }
 
 #[cfg(test)]
