@@ -7,7 +7,7 @@ use crate::workshop::{Workshop, absolute};
 use faultline_experiment::lens::{BuildsRequest, USUAL_SEED, settings_of_builds};
 use faultline_experiment::{Error, Gone, GrowingRequest, GrowingRun, Lab, Measured, Notice};
 use faultline_model::commit::{CommitInfo, CommitLine};
-use faultline_model::drill::{self, DrillSettings, Next};
+use faultline_model::drill::{self, DrillSettings, Next, Noise};
 use faultline_model::machine::Machine;
 use faultline_model::plan::{
     Count, CountedSettings, LineMeasure, LineSearch, PinPolicy, TimedSettings, WhenInconclusive,
@@ -48,6 +48,20 @@ pub struct BisectRequest {
     pub gate: Option<WhenInconclusive>,
 }
 
+/// How sure a search is to be, and of what.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted {
+    /// The probability with which all that is said to be found is right: 0…1.
+    pub level: f64,
+    /// The smallest change to search for, as a share.
+    pub least: f64,
+    /// Whether stretches with equal ends are searched too.
+    pub thorough: bool,
+}
+
+/// Maximum number of executions of a commit, unless another is asked for.
+const USUAL_REPEATS: u32 = 60;
+
 /// What is measured of each commit.
 #[derive(Debug, Clone)]
 pub enum MeasureRequest {
@@ -68,6 +82,17 @@ pub enum MeasureRequest {
 }
 
 impl MeasureRequest {
+    /// How a line is searched by it: times are noisy, counts are exact. Programs are not linked anew, so there are no random layouts. `repeats`: the maximum
+    /// number of executions of a commit.
+    pub fn search(&self, wanted: Wanted, repeats: Option<u32>) -> DrillSettings {
+        let Wanted { level, least, thorough } = wanted;
+        let noise = match self {
+            MeasureRequest::Time { .. } => Noise::Any,
+            MeasureRequest::Count { .. } => Noise::None,
+        };
+        DrillSettings { noise, level, least, most_blocks: repeats.unwrap_or(USUAL_REPEATS), layouts: 0, thorough }
+    }
+
     /// As it is saved. Fails if the lens cannot be used here.
     fn settings(&self, lab: &Lab<'_>) -> Result<LineMeasure, Error> {
         Ok(match self {

@@ -6,8 +6,7 @@ use crate::arguments::bisect::{Bisect, Measure};
 use crate::failure::Failure;
 use crate::places;
 use faultline_experiment::lens::BuildsRequest;
-use faultline_history::bisect::{BisectRequest, MeasureRequest};
-use faultline_model::drill::{DrillSettings, Noise};
+use faultline_history::bisect::{BisectRequest, MeasureRequest, Wanted};
 use faultline_model::plan::{Count, PinPolicy};
 use std::path::Path;
 use std::process::ExitCode;
@@ -23,10 +22,9 @@ pub(crate) fn bisect(arguments: &Bisect, db: Option<&Path>) -> Result<ExitCode, 
     Ok(measuring::status(concluded.as_ref()))
 }
 
-/// Maximum number of executions of a commit in a search by time.
-const REPEATS: u32 = 60;
-
 fn request(arguments: &Bisect) -> Result<BisectRequest, Failure> {
+    let measure = measure(arguments)?;
+    let wanted = Wanted { level: arguments.level, least: arguments.least, thorough: arguments.thorough };
     Ok(BisectRequest {
         repository: arguments.building.repository.clone(),
         work: arguments.building.work.clone(),
@@ -34,15 +32,8 @@ fn request(arguments: &Bisect) -> Result<BisectRequest, Failure> {
         new: arguments.new.clone(),
         recipe: building::recipe(&arguments.building)?,
         command: arguments.command.clone(),
-        search: DrillSettings {
-            noise: if arguments.measure == Measure::Time { Noise::Any } else { Noise::None },
-            level: arguments.level,
-            least: arguments.least,
-            most_blocks: arguments.repeats.unwrap_or(REPEATS),
-            layouts: 0,
-            thorough: arguments.thorough,
-        },
-        measure: measure(arguments)?,
+        search: measure.search(wanted, arguments.repeats),
+        measure,
         limit_ms: arguments.conduct.limit_ms(),
         seed: arguments.seed,
         label: arguments.label.clone(),
