@@ -124,13 +124,13 @@ fn lens_emulator(places: &Places) -> Result<Emulator, Error> {
 }
 
 /// Facts about a machine; a guest is booted for this. Fails if the machine is not available.
-pub fn facts(machine: &Machine, places: &Places) -> Result<Facts, Error> {
-    Ok(LocalMachines.ready(machine, places, &StopFlag::default())?.target.facts())
+pub fn facts(machine: &Machine, machines: &dyn Machines, places: &Places) -> Result<Facts, Error> {
+    Ok(machines.ready(machine, places, &StopFlag::default())?.target.facts())
 }
 
 /// The workloads of a machine, as they describe themselves. Fails if the machine is not available, or has none.
-pub fn workloads(machine: &Machine, places: &Places) -> Result<Vec<WorkloadInfo>, Error> {
-    let ready = LocalMachines.ready(machine, places, &StopFlag::default())?;
+pub fn workloads(machine: &Machine, machines: &dyn Machines, places: &Places) -> Result<Vec<WorkloadInfo>, Error> {
+    let ready = machines.ready(machine, places, &StopFlag::default())?;
     ready.target.workloads().map_err(Error::target_as_usage)
 }
 

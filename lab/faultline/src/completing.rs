@@ -4,7 +4,7 @@
 use clap_complete::engine::{
     ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
-use faultline_experiment::{Places, stored};
+use faultline_experiment::{LocalMachines, Places, stored};
 use faultline_model::machine::Machine;
 use faultline_model::record::RunLine;
 use std::collections::BTreeSet;
@@ -34,7 +34,7 @@ pub(crate) fn anything() -> ArgValueCompleter {
 
 fn workloads() -> Vec<CompletionCandidate> {
     let Some(places) = named_places() else { return Vec::new() };
-    let infos = faultline_experiment::workloads(&Machine::Host, &places).unwrap_or_default();
+    let infos = faultline_experiment::workloads(&Machine::Host, &LocalMachines, &places).unwrap_or_default();
     let candidate = |name: String, help: &str| CompletionCandidate::new(name).help(Some(help.to_owned().into()));
     let of_one = infos.iter().flat_map(|info| {
         let variants =

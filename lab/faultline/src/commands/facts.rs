@@ -3,6 +3,7 @@
 use crate::arguments::Facts;
 use crate::failure::{self, Failure};
 use crate::{output, places};
+use faultline_experiment::LocalMachines;
 use faultline_experiment::stored::{self, SubjectFacts};
 use std::path::Path;
 use std::process::ExitCode;
@@ -11,7 +12,7 @@ pub(crate) fn facts(arguments: &Facts, db: Option<&Path>) -> Result<ExitCode, Fa
     let facts = match &arguments.run {
         None => {
             let places = places::with_programs(&arguments.place, db)?;
-            faultline_experiment::facts(&arguments.machine.on.clone().unwrap_or_default(), &places)?
+            faultline_experiment::facts(&arguments.machine.on.clone().unwrap_or_default(), &LocalMachines, &places)?
         }
         Some(run) => {
             let SubjectFacts { run, facts, others } = stored::facts(run, &places::found(db)?)?;
