@@ -1,6 +1,7 @@
 //! The result of a gate: figures compared with budgets or with another run, and where to look if one is exceeded.
 
 use crate::failure::Failure;
+use crate::lens::budget::Metric;
 use crate::lens::comparison::{Difference, WhyUnmatched};
 use crate::lens::place::Place;
 use crate::lens::problem::Problem;
@@ -82,10 +83,15 @@ impl From<NoFigure> for Standing {
 /// One limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Check {
-    /// The cell, or what names it in the budget: `fault_existing:shared at 8`.
-    pub cell: String,
-    /// The metric that is checked: `transfers`, `instructions`.
-    pub metric: String,
+    /// The type that is limited; `None` for a limit of whole cases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+    /// The case, or what the budget names if the run has no such case.
+    pub case: String,
+    /// The number of CPUs.
+    pub cpus: u32,
+    /// What is checked.
+    pub metric: Metric,
     /// The greatest allowed figure, per operation; `None` if there is nothing to compare with.
     pub limit: Option<f64>,
     /// The seeds of the readings that were checked, ascending; empty if one of them does not repeat exactly.

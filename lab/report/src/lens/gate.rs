@@ -89,25 +89,34 @@ fn columns<'a>() -> Vec<Column<'a>> {
         Column::left("", |(_, check), _| word(&check.standing).to_owned()),
         Column::csv_only("run", |(report, _)| report.run.to_string()),
         Column::csv_only("baseline", |(report, _)| report.baseline.map_or_else(String::new, |run| run.to_string())),
-        Column::csv_only("cell", |(_, check)| check.cell.clone()),
+        Column::csv_only("cell", |(_, check)| cell(check)),
         Column::csv_only("seeds", |(_, check)| joined(&check.seeds)),
-        Column::csv_only("metric", |(_, check)| check.metric.clone()),
+        Column::csv_only("metric", |(_, check)| check.metric.word().to_owned()),
         Column::right("figure", |(_, check), signs| transfers(value(&check.standing), signs))
             .csv("value", |(_, check)| number(value(&check.standing))),
         Column::right("limit", |(_, check), signs| transfers(check.limit, signs))
             .csv("limit", |(_, check)| number(check.limit)),
         Column::csv_only("standing", |(_, check)| word(&check.standing).to_owned()),
         Column::csv_only("reason", |(_, check)| reason(&check.standing).unwrap_or_default()),
-        Column::left("per operation", |(_, check), _| check.metric.clone()),
+        Column::left("per operation", |(_, check), _| check.metric.word().to_owned()),
         Column::left("cell", |(_, check), signs| {
             let exact = match check.seeds.is_empty() {
                 true => String::new(),
                 false => format!(" ({})", seeds::exact(&check.seeds, signs)),
             };
             let reason = reason(&check.standing).map_or_else(String::new, |reason| format!(": {reason}"));
-            one_line(&format!("{}{exact}{reason}", check.cell))
+            one_line(&format!("{}{exact}{reason}", cell(check)))
         }),
     ]
+}
+
+/// What is limited: `fault_existing:shared at 8`, `mm_struct in fault_existing:shared at 8`.
+fn cell(check: &Check) -> String {
+    let Check { of, case, cpus, .. } = check;
+    match of {
+        Some(of) => format!("{of} in {case} at {cpus}"),
+        None => format!("{case} at {cpus}"),
+    }
 }
 
 fn transfers(value: Option<f64>, signs: &Signs) -> String {
@@ -117,7 +126,7 @@ fn transfers(value: Option<f64>, signs: &Signs) -> String {
 /// The evidence for an exceeded limit: a heading and a grid each.
 fn evidence(check: &Check, form: Form, signs: &Signs) -> Vec<(String, Grid)> {
     let Standing::Exceeded { lines, code, of, .. } = &check.standing else { return Vec::new() };
-    let cell = one_line(&check.cell);
+    let cell = one_line(&cell(check));
     let mut evidence = Vec::new();
     if let Some(of) = of {
         let heading = layout::heading(of, "operation");

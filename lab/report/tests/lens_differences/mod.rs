@@ -4,6 +4,7 @@ use crate::lens_fixture::types::types;
 use crate::lens_fixture::{case, code, lines};
 use faultline_model::cell::TaskMode;
 use faultline_model::estimate::Estimate;
+use faultline_model::lens::budget::Metric;
 use faultline_model::lens::comparison::{
     Basis, CellComparison, Change, Difference, InGeneral, LensComparison, SeedPair, Spread, Surrounding, Unmatched,
     WhyUnmatched,
@@ -143,9 +144,11 @@ pub fn by_seed() -> LensComparison {
 
 /// One limit of each standing.
 pub fn budgets() -> GateReport {
-    let check = |cell: &str, limit: f64, seeds: &[u64], standing| Check {
-        cell: cell.into(),
-        metric: "transfers".into(),
+    let check = |(of, case): (Option<&str>, &str), limit: f64, seeds: &[u64], standing| Check {
+        of: of.map(str::to_owned),
+        case: case.into(),
+        cpus: 8,
+        metric: Metric::Transfers,
         limit: Some(limit),
         seeds: seeds.to_vec(),
         standing,
@@ -159,11 +162,16 @@ pub fn budgets() -> GateReport {
         run: RunId(12),
         baseline: None,
         checks: vec![
-            check("counters:program at 8", 0.01, &[], Standing::Kept { value: 0.0006 }),
-            check("fault_existing:shared at 8", 1.5, &[1, 2, 3], exceeded),
-            check("fault_existing:own at 8", 1.5, &[], NoFigure::NoSuchCell.into()),
-            check("mm_struct in fault_existing:shared at 8", 2.0, &[1, 2, 3], exceeded_of_type),
-            check("zone in counters:program at 8", 2.0, &[], NoFigure::NoTypes { why: Some(Untyped::NoTypes) }.into()),
+            check((None, "counters:program"), 0.01, &[], Standing::Kept { value: 0.0006 }),
+            check((None, "fault_existing:shared"), 1.5, &[1, 2, 3], exceeded),
+            check((None, "fault_existing:own"), 1.5, &[], NoFigure::NoSuchCell.into()),
+            check((Some("mm_struct"), "fault_existing:shared"), 2.0, &[1, 2, 3], exceeded_of_type),
+            check(
+                (Some("zone"), "counters:program"),
+                2.0,
+                &[],
+                NoFigure::NoTypes { why: Some(Untyped::NoTypes) }.into(),
+            ),
         ],
     }
 }

@@ -7,6 +7,7 @@ use crate::lens::seeds::{Sides, in_common};
 use crate::lens::spread::{noise, spread};
 use crate::progress::standings;
 use crate::thresholds::{LENS_CHANGE_SHARE, LENS_CHANGE_TRANSFERS};
+use faultline_model::lens::budget::Metric;
 use faultline_model::lens::comparison::{Change, Difference, LensComparison};
 use faultline_model::lens::gate::{Check, GateReport, NoFigure, Standing};
 use faultline_model::record::RunRecord;
@@ -66,8 +67,8 @@ fn check(then: Side<'_, '_>, now: Option<Side<'_, '_>>, comparison: &LensCompari
     let compared = comparison.cells.iter().find(|cell| cell.case == *case && cell.cpus == then.cpus);
     let differences = compared.filter(|_| exceeded).map(|cell| grown(&cell.data)).unwrap_or_default();
     let seeds = now.map(|now| Sides::of(&then.readings, &now.readings).seeds).unwrap_or_default();
-    let (cell, metric) = (format!("{case} at {}", then.cpus), "transfers".to_owned());
-    Check { cell, metric, limit, seeds, standing, differences }
+    let (case, cpus, metric) = (case.to_string(), then.cpus, Metric::Transfers);
+    Check { of: None, case, cpus, metric, limit, seeds, standing, differences }
 }
 
 /// The differences that are increases.
@@ -138,7 +139,10 @@ mod tests {
     #[test]
     fn what_grew_is_named() {
         let report = against(&record(&[(8, 2.0)]), &record(&[(8, 1.0)]), Tolerance::default());
-        assert_eq!((report.checks[0].limit, report.checks[0].cell.as_str()), (Some(1.03), "load:base at 8"));
+        assert_eq!(
+            (report.checks[0].limit, report.checks[0].case.as_str(), report.checks[0].cpus),
+            (Some(1.03), "load:base", 8)
+        );
         assert_eq!(*report.checks[0].differences[0].of, Key::Named { name: "counter".to_owned() });
         assert!(matches!(&report.checks[0].standing, Standing::Exceeded { lines, .. } if lines[0].name == "counter"));
     }

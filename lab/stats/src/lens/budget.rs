@@ -41,15 +41,16 @@ fn checks(budget: &Budget, cases: &[CaseReadings<'_>]) -> Vec<Check> {
     });
     let checks: Vec<Check> = cells
         .map(|(case, cell)| {
-            let (what, standing) = match subject {
-                Limited::Cases => (case, judge(cell, budget.limit, |reading| figure(budget.metric, reading))),
-                Limited::Type { of, .. } => (format!("{of} in {case}"), standing_of_type(budget, of, cell)),
+            let (of, standing) = match subject {
+                Limited::Cases => (None, judge(cell, budget.limit, |reading| figure(budget.metric, reading))),
+                Limited::Type { of, .. } => (Some(of.to_owned()), standing_of_type(budget, of, cell)),
             };
-            limit(budget, &what, seeds_of(&cell.readings), standing)
+            let seeds = seeds_of(&cell.readings);
+            Check { of, seeds, ..limit(budget, case, standing) }
         })
         .collect();
     if checks.is_empty() {
-        return vec![limit(budget, &budget.what, Vec::new(), NoFigure::NoSuchCell.into())];
+        return vec![limit(budget, budget.what.clone(), NoFigure::NoSuchCell.into())];
     }
     checks
 }
@@ -72,12 +73,15 @@ fn standing_of_type(budget: &Budget, of: &str, cell: &CellReadings<'_>) -> Stand
     }
 }
 
-fn limit(budget: &Budget, case: &str, seeds: Vec<u64>, standing: Standing) -> Check {
+/// A limit of whole cases, without readings.
+fn limit(budget: &Budget, case: String, standing: Standing) -> Check {
     Check {
-        cell: format!("{case} at {}", budget.cpus),
-        metric: budget.metric.word().to_owned(),
+        of: None,
+        case,
+        cpus: budget.cpus,
+        metric: budget.metric,
         limit: Some(budget.limit),
-        seeds,
+        seeds: Vec::new(),
         standing,
         differences: Vec::new(),
     }
@@ -238,8 +242,9 @@ mod tests {
         assert_eq!(standing("true_sharing:rw_semaphore:load:base<=2@8", &record), Standing::Kept { value: 1.5 });
         assert_eq!(standing("false_sharing:mm_struct<=0@8", &record), Standing::Kept { value: 0.0 });
         assert_eq!(standing("zone<=0@8", &record), Standing::Kept { value: 0.0 }, "nothing of it moved");
-        let cell = check(&[budget("rw_semaphore<=1@8")], &record).checks[0].cell.clone();
-        assert_eq!(cell, "rw_semaphore in load:base at 8");
+        let report = check(&[budget("rw_semaphore<=1@8")], &record);
+        let Check { of, case, cpus, .. } = &report.checks[0];
+        assert_eq!((of.as_deref(), case.as_str(), *cpus), (Some("rw_semaphore"), "load:base", 8));
     }
 
     #[test]
