@@ -3,6 +3,7 @@
 
 use crate::block::BlockWord;
 use crate::counters::Event;
+use crate::error::GetError;
 use crate::frame::{Block, FRAMES_PER_BLOCK, Offset, WORDS_PER_BLOCK};
 use crate::layers::{Layers, Local};
 use crate::pressure::Urgency;
@@ -17,7 +18,14 @@ pub(crate) struct Scan {
     is_in_others: bool,
     next: u32,
     /// A min watermark has forbidden to take free frames.
-    pub(crate) is_kept: bool,
+    is_kept: bool,
+}
+
+impl Scan {
+    /// Why it found nothing.
+    pub(crate) fn error(&self) -> GetError {
+        if self.is_kept { GetError::AtMinimum } else { GetError::Exhausted }
+    }
 }
 
 impl<'m> Layers<'m> {

@@ -70,7 +70,7 @@ pub(crate) struct Search {
     /// The order of the runs that a block must have.
     order: u8,
     /// A min watermark has forbidden to take from a domain.
-    pub(crate) is_kept: bool,
+    is_kept: bool,
 }
 
 impl Search {
