@@ -30,7 +30,8 @@ pub(crate) struct Cache {
     reserved: AtomicU32,
     /// \[c] The next word of the reserved block to look at.
     cursor: AtomicU32,
-    /// \[c] The huge frame that this CPU has put last, as its block plus 1; 0: none. A hint, which may be old.
+    /// \[c] The last huge frame of its own domain that this CPU has put, as its block plus 1; 0: none. A hint: somebody may
+    /// have it.
     huge: AtomicU32,
     /// \[c] Frames went back to the range layer since the last refill.
     overflowed: AtomicBool,
@@ -193,7 +194,7 @@ impl Cache {
         }
     }
 
-    /// Takes the hint: the block of the huge frame that this CPU has put last.
+    /// Takes the hint: the block of the last huge frame of its own domain that this CPU has put.
     #[inline]
     pub(crate) fn take_huge_hint(&self) -> Option<Block> {
         let block = self.huge.load(Relaxed).checked_sub(1)?;

@@ -13,7 +13,7 @@ use crate::state::{ALL_LANES, State, StateWord, Word, lane_of};
 use faultline_numbers::HugeFrame;
 
 impl<'m> Layers<'m> {
-    /// A step of a get of a huge frame: first the one that this CPU has put last, if it is still there.
+    /// A step of a get of a huge frame: first tries the last one of its own domain that this CPU has put.
     pub(crate) fn get_huge(&self, local: &Local<'m>, urgency: Urgency, search: &mut Search) -> Step<Offset> {
         if let Some(block) = local.cache.take_huge_hint()
             && self.may_take_huge(local, block, urgency)
@@ -46,9 +46,11 @@ impl<'m> Layers<'m> {
     /// Takes a huge frame back.
     pub(crate) fn put_huge(&self, local: &Local<'m>, frame: HugeFrame) -> Result<(), PutError> {
         let block = self.range.put_whole(frame)?;
-        local.cache.set_huge_hint(block);
-        if let Some(word) = self.range.block(block) {
-            self.note_free(local, word.glance().domain(), i64::from(FRAMES_PER_BLOCK));
+        if let Some(domain) = self.range.block(block).map(|word| word.glance().domain()) {
+            self.note_free(local, domain, i64::from(FRAMES_PER_BLOCK));
+            if domain == local.cache.domain {
+                local.cache.set_huge_hint(block);
+            }
         }
         local.count(Event::HugePut, 1);
         Ok(())

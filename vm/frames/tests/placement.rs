@@ -31,6 +31,21 @@ fn local_comes_before_remote() {
     assert!(frames[3].counters_of(CpuNumber(3)).unwrap().of(Event::RemoteFrame) > 0);
 }
 
+/// A CPU tries the huge frame that it has put last, but not before its own domain's.
+#[test]
+fn a_local_huge_frame_comes_before_a_remote_one_that_was_just_put() {
+    let memory = vec![area(0, 2 * HUGE_FRAMES, 0), area(2 * HUGE_FRAMES, 2 * HUGE_FRAMES, 1)];
+    let machine = Machine { memory, cpus: [0, 1].map(DomainId).to_vec(), ..Machine::flat(0, 1, 1) };
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata);
+    let (local, remote) = (frames[0].get_huge().unwrap(), frames[1].get_huge().unwrap());
+    assert_eq!((local, remote), (HugeFrame(1), HugeFrame(3)));
+    frames[0].put_huge(local).unwrap();
+    frames[0].put_huge(remote).unwrap();
+    let got: Vec<HugeFrame> = std::iter::from_fn(|| frames[0].get_huge().ok()).collect();
+    assert_eq!(got, [1, 0, 3, 2].map(HugeFrame));
+}
+
 #[test]
 fn huge_frames_are_kept_whole_where_others_are_broken() {
     let machine = Machine::flat(0, 16 * HUGE_FRAMES, 2);
