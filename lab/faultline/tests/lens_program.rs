@@ -363,6 +363,9 @@ fn what_is_missing_is_named_before_anything_is_run() {
     refused("FAULTLINE_LENS_PLUGIN", "/nowhere/lens.so", "there is no plugin /nowhere/");
     refused("FAULTLINE_LENS_PLUGIN", &counters, "/counters is not a QEMU plugin");
     refused("FAULTLINE_LENS_PLUGIN", "/", "there is no plugin /");
+    let older = lab.path("older.so");
+    fs::write(&older, b"\0qemu_plugin_install\0faultline_lens_interface_1\0").unwrap();
+    refused("FAULTLINE_LENS_PLUGIN", older.to_str().unwrap(), "/older.so was built for another version of Faultline");
     refused("FAULTLINE_QEMU", "/nowhere/qemu", "there is no program /nowhere/qemu");
     refused("FAULTLINE_KERNEL", "/nowhere/kernel", "cannot read the kernel image /nowhere/kernel");
     assert!(!lab.db().exists());

@@ -34,7 +34,7 @@ const BUDGET: &str = "spin<=390@2";
 const MOMENTS: u32 = 30;
 
 /// A file that is taken for the plugin, and one that is taken for a kernel.
-const PLUGIN: &[u8] = b"qemu_plugin_install\0";
+const PLUGIN: &[u8] = b"qemu_plugin_install\0faultline_lens_interface_2\0";
 const KERNEL: &[u8] = b"\x7fELF";
 
 /// The result of a seed.

@@ -33,15 +33,14 @@ impl Costs {
     }
 }
 
-/// What takes time besides instructions and transfers, in clocks. It decides how fast a program is, and which CPU is first. Without it, and with
-/// CPUs that never keep a line, counts are those that can be derived on paper.
+/// What takes time besides instructions and transfers, in clocks. It is for predictions: counts without it can be derived on paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Delays {
     /// An atomic read-modify-write, also of a line that the CPU has.
     pub atomic: u64,
-    /// How much of a transfer's cost passes until the request reaches the CPU that has the line, in percent. 0: this is not modelled.
+    /// The part of a transfer's cost until the request reaches the CPU that has the line, in percent; 0 if requests are not modelled.
     pub request_percent: u64,
-    /// From a halted CPU's interrupt to its first instruction.
+    /// Waking a halted CPU: from the interrupt to its first instruction.
     pub wake: u64,
     /// An interrupt: from its cause to its handler.
     pub interrupt: u64,
@@ -54,7 +53,7 @@ pub struct Delays {
 pub struct DelayTimes {
     /// An atomic read-modify-write of a line that the CPU has, in picoseconds.
     pub atomic_ps: u32,
-    /// How much of a transfer's time passes until the request reaches the CPU that has the line, in percent: 1 to 100.
+    /// The part of a transfer's time until the request reaches the CPU that has the line, in percent: 1 to 100.
     pub request_percent: u32,
     /// Waking a halted CPU, in nanoseconds.
     pub wake_ns: u32,
@@ -65,14 +64,14 @@ pub struct DelayTimes {
 }
 
 impl Delays {
-    /// The clocks of a transfer's cost that pass until the request reaches the CPU that has the line; 0 if this is not modelled.
+    /// The clocks of a transfer's cost until the request reaches the CPU that has the line; 0 if requests are not modelled.
     pub fn request_time(&self, cost: u64) -> u64 {
         cost.saturating_mul(self.request_percent.min(100)) / 100
     }
 }
 
 impl DelayTimes {
-    /// Orders of magnitude, for tables without measured times.
+    /// Orders of magnitude, not measured on any machine: for tables without measured times.
     pub const USUAL: DelayTimes =
         DelayTimes { atomic_ps: 5000, request_percent: 75, wake_ns: 5000, interrupt_ns: 1000, entry_ns: 50 };
 

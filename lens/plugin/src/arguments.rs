@@ -2,6 +2,7 @@
 //! Parses and checks the plugin's arguments, each `key=value`. Does nothing else.
 
 use crate::address::Addresses;
+use crate::ownership::MOST_CPUS;
 use crate::region_end::RegionEnd;
 use crate::selection::{CodeRange, Selection};
 use crate::turns::Quanta;
@@ -79,6 +80,8 @@ pub(crate) enum ArgumentError {
     HalfAnEnd,
     #[error("atomic_ps, request_percent, wake_ns, interrupt_ns and entry_ns: all of them, or none")]
     SomeDelays,
+    #[error("cpus={0}: with request_percent at most {MOST_CPUS} are possible")]
+    Cpus(u32),
     #[error("instruction_ps=0: an instruction takes some time")]
     NoTime,
     #[error(transparent)]
@@ -152,6 +155,9 @@ impl Arguments {
         let quantum = |key| number::<u64>(key, given(key));
         let selection = selection(given("agent"), switch("kernel_too", given("kernel_too"))?)?;
         let (costs, delays) = (costs(count)?, delays(count)?);
+        if delays.is_some() && cpus > MOST_CPUS.into() {
+            return Err(ArgumentError::Cpus(cpus));
+        }
         let usual = if selection.is_program() { program_quanta(&costs, delays.as_ref()) } else { KERNEL_QUANTA };
         let output = given("output").filter(|path| !path.is_empty());
         Ok(Arguments {
@@ -297,6 +303,8 @@ fn selection(agent: Option<&str>, kernel_too: bool) -> Result<Selection, Argumen
 mod tests {
     use super::*;
 
+    const DELAYS: [&str; 5] = ["atomic_ps=250", "request_percent=70", "wake_ns=3", "interrupt_ns=4", "entry_ns=5"];
+
     #[test]
     fn what_is_not_given_has_a_default() {
         let kernel = |more: &[&str]| Arguments::parse([&["cpus=8", "output=r.json"], more].concat()).unwrap();
@@ -326,8 +334,7 @@ mod tests {
         assert_eq!(kernel(&["cache_lines=unbounded"]).caches, None);
         assert_eq!((arguments.most_samples, kernel(&["samples=0"]).most_samples), (4096, 0));
         assert_eq!(arguments.delays(), Delays::default());
-        let all =
-            ["atomic_ps=250", "request_percent=70", "wake_ns=3", "interrupt_ns=4", "entry_ns=5", "instruction_ps=500"];
+        let all = ["instruction_ps=500"].into_iter().chain(DELAYS).collect::<Vec<_>>();
         let clocks = Delays { atomic: 1, request_percent: 70, wake: 6, interrupt: 8, entry: 10 };
         assert_eq!(kernel(&all).delays(), clocks);
         let agent = ["agent=1000-2000", "same_cache_ns=20", "same_socket_ns=20"];
@@ -369,6 +376,10 @@ mod tests {
             refused(&["cpus=2", "output=r", "request_percent=70"]),
             "atomic_ps, request_percent, wake_ns, interrupt_ns and entry_ns: all of them, or none"
         );
+        let with_cpus =
+            |cpus| Arguments::parse([cpus, "output=r"].into_iter().chain(DELAYS)).map_err(|error| error.to_string());
+        assert_eq!(with_cpus("cpus=257").unwrap_err(), "cpus=257: with request_percent at most 256 are possible");
+        assert!(with_cpus("cpus=256").is_ok() && Arguments::parse(["cpus=257", "output=r"]).is_ok());
         assert!(refused(&["cpus=2", "output=r", "instruction_ps=0"]).starts_with("instruction_ps=0: "));
         assert!(refused(&["cpu=8"]).starts_with("cpu: no such argument; there are cpus, "));
     }

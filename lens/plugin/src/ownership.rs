@@ -2,31 +2,35 @@
 //! When a CPU gets a line that another one has. Knows nothing of QEMU.
 //!
 //! A request takes a part of a transfer's time to reach the CPU that has the line. Until then that CPU uses the line as its own, and may
-//! execute several operations on it. Only then is the line on its way. So a line that two CPUs want all the time does not move with each
-//! operation, and a CPU that has just got it does not have to give it back at once.
+//! execute several operations on it. Then the line leaves. So a line that two CPUs want all the time moves less than once per operation.
 
 use std::collections::HashMap;
 
 /// No CPU.
 const NOBODY: usize = usize::MAX;
 
-/// Some of the CPUs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Some256([u64; 4]);
+/// The largest number of CPUs between which lines can move in this way.
+pub(crate) const MOST_CPUS: u16 = 256;
 
-impl Some256 {
+/// A set of CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct CpuSet([u64; MOST_CPUS as usize / 64]);
+
+impl CpuSet {
+    const EMPTY: CpuSet = CpuSet([0; MOST_CPUS as usize / 64]);
+
     fn only(cpu: usize) -> Self {
-        let mut only = Self::default();
+        let mut only = Self::EMPTY;
         only.add(cpu);
         only
     }
 
     fn add(&mut self, cpu: usize) {
-        self.0[cpu / 64 % 4] |= 1 << (cpu % 64);
+        self.0[cpu / 64] |= 1 << (cpu % 64);
     }
 
     fn has(&self, cpu: usize) -> bool {
-        self.0[cpu / 64 % 4] & 1 << (cpu % 64) != 0
+        self.0[cpu / 64] & 1 << (cpu % 64) != 0
     }
 }
 
@@ -40,17 +44,18 @@ struct Owned {
     /// When the last CPU since then got it to read.
     read: u64,
     /// The CPUs that have it.
-    holders: Some256,
-    /// The CPUs that lost it when it was written last, and when they did.
-    losers: Some256,
+    holders: CpuSet,
+    /// The CPUs that lost it when it was written last.
+    losers: CpuSet,
+    /// When they lost it.
     left: u64,
 }
 
 impl Owned {
     const UNUSED: Owned =
-        Owned { cpu: NOBODY, used: 0, read: 0, holders: Some256([0; 4]), losers: Some256([0; 4]), left: 0 };
+        Owned { cpu: NOBODY, used: 0, read: 0, holders: CpuSet::EMPTY, losers: CpuSet::EMPTY, left: 0 };
 
-    /// Until when others use it.
+    /// Until when other CPUs than `cpu` use it.
     fn in_use_until(&self, cpu: usize, writes: bool) -> u64 {
         let used = if self.cpu == cpu { 0 } else { self.used };
         if writes { used.max(self.read) } else { used }
@@ -64,11 +69,13 @@ pub(crate) struct Request {
     pub(crate) cpu: usize,
     /// The CPU's clock.
     pub(crate) at: u64,
-    /// The CPU has looked at the line again and again since this clock, if it had it.
+    /// The CPU has been polling since this clock; `None` if it has not. If it had the line, it polled the line.
     pub(crate) waits_from: Option<u64>,
-    /// Time of the whole transfer, and of the part until the request reaches the CPU that has the line.
+    /// Time of the whole transfer.
     pub(crate) cost: u64,
+    /// Time until the request reaches the CPU that has the line: a part of `cost`.
     pub(crate) request_time: u64,
+    /// Whether the line is requested to write.
     pub(crate) writes: bool,
 }
 
@@ -107,7 +114,7 @@ impl Ownership {
         let arrived = left.saturating_add(cost.saturating_sub(request_time));
         if writes {
             let losers = owned.holders;
-            *owned = Owned { cpu, used: arrived, read: 0, holders: Some256::only(cpu), losers, left };
+            *owned = Owned { cpu, used: arrived, read: 0, holders: CpuSet::only(cpu), losers, left };
         } else {
             owned.read = owned.read.max(arrived);
             owned.holders.add(cpu);
@@ -115,7 +122,7 @@ impl Ownership {
         Move { requested, arrived }
     }
 
-    /// A CPU uses a line that it has. Noted if it got the line last.
+    /// A CPU uses a line that it has. This matters only if no other CPU got the line to write since.
     pub(crate) fn note_use(&mut self, line: u64, cpu: usize, clock: u64) {
         if let Some(owned) = self.lines.get_mut(&line).filter(|owned| owned.cpu == cpu) {
             owned.used = owned.used.max(clock);

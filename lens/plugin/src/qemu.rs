@@ -68,6 +68,13 @@ const LOADS_AND_STORES: c_int = 3;
 #[allow(non_upper_case_globals)]
 pub static qemu_plugin_version: AtomicI32 = AtomicI32::new(1);
 
+/// Names the interface to the command that starts QEMU: the arguments, the report, and the message at the end of a region. The command
+/// looks for this name in the plugin's file (`lab/experiment/src/lens/plugin.rs`), and refuses a plugin without it. Raise the number in both
+/// places when an older plugin would not do for the command, or a newer one for an older command.
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals)]
+pub static faultline_lens_interface_2: u8 = 0;
+
 /// Runs when the plugin is loaded, before QEMU reads [`qemu_plugin_version`].
 #[used]
 #[unsafe(link_section = ".init_array")]

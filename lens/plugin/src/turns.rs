@@ -24,9 +24,9 @@
 //!
 //! When all CPUs are idle, nothing happens until the next timer. The virtual time then skips ahead to it.
 //!
-//! With [`Delays`] the clocks follow hardware more closely. A line moves when a request for it has arrived ([`Ownership`]). Until then, whatever others do, a CPU
-//! that got a line may go on: by so much it may run ahead of the slowest. A CPU that waits sees that a line was taken from it when that
-//! happened. Atomic operations, interrupts, entries into the kernel, and waking up take time.
+//! With [`Delays`] the clocks follow hardware more closely. A line moves when a request for it has arrived ([`Ownership`]). A CPU that got a
+//! line may run ahead of the slowest by the time of a request, because nothing that another CPU does next reaches it earlier. A CPU
+//! that pauses in a loop notices at once that it lost a line. Atomic operations, interrupts, entries into the kernel, and waking up take time.
 
 use crate::overlap::Overlap;
 use crate::ownership::{Move, Ownership, Request};
@@ -84,13 +84,13 @@ pub(crate) struct Turns {
     is_told_at_once: bool,
     /// It pauses or halts, and has not begun another block since.
     is_waiting: bool,
-    /// It halts, likewise.
+    /// It halts, and has not begun another block since.
     is_halting: bool,
     /// Number of turns so far.
     turns: u64,
     virtual_time: u64,
     cpus: Box<[Stand]>,
-    /// It waited before this turn from this clock on, and no line has moved to it since.
+    /// The clock from which on it paused before this turn; `None` if it did not pause, or if a line has moved to it since.
     waited_from: Option<u64>,
     delays: Delays,
     ownership: Ownership,
@@ -108,12 +108,17 @@ pub(crate) struct Spent {
     pub(crate) transfers: u64,
     /// Waiting for a line that another CPU still uses.
     pub(crate) holds: u64,
+    /// Atomic operations.
     pub(crate) atomics: u64,
+    /// Waking halted CPUs.
     pub(crate) wakes: u64,
+    /// Delivering interrupts.
     pub(crate) interrupts: u64,
+    /// Entering the kernel and returning from it.
     pub(crate) entries: u64,
-    /// How often a halted CPU was woken, and how often an interrupt was begun, if interrupts are recognised.
+    /// How often a halted CPU was woken.
     pub(crate) times_woken: u64,
+    /// How often an interrupt began; 0 if interrupts are not recognised.
     pub(crate) times_interrupted: u64,
 }
 
@@ -257,7 +262,7 @@ impl Turns {
             self.limit = match request_time {
                 0 => self.limit.min(self.slowest_other),
                 _ if self.slowest_other == u64::MAX => self.limit,
-                // Whatever the slowest does next, its request takes as long.
+                // The slowest may request the line next, and its request takes as long.
                 _ => self.slowest_other.saturating_add(quanta.contended.max(request_time)),
             };
             self.private_from = self.clock.saturating_add(quanta.private);
@@ -595,7 +600,7 @@ mod tests {
     const REQUESTS: Delays = Delays { atomic: 0, request_percent: 75, wake: 0, interrupt: 0, entry: 0 };
 
     #[test]
-    fn two_that_want_a_line_all_the_time_use_it_while_the_request_of_the_other_is_on_its_way() {
+    fn a_cpu_uses_a_contended_line_until_the_other_cpus_request_arrives() {
         let quanta = Quanta { contended: 75, private: 200 };
         let mut turns = Turns::new(2, Grain::Fine(quanta)).with(REQUESTS);
         turns.begin();
@@ -613,7 +618,8 @@ mod tests {
                 }
             }
         }
-        // It arrives 100 clocks after its CPU's request, and leaves 75 clocks after the request of the other, which comes when the line has left that one: 25 clocks earlier.
+        // A CPU requests the line again when it loses it. The other CPU gets it 25 clocks later, and loses it when the request arrives, after 75. So a CPU has the
+        // line for 50 clocks, which are ten writes, and the line moves every 75.
         let each = writes as f64 / moves as f64;
         assert!((9.0..=12.0).contains(&each), "{each} writes for each transfer");
         let time = turns.clock(0).max(turns.clock(1)) as f64 / moves as f64;
@@ -622,7 +628,7 @@ mod tests {
     }
 
     #[test]
-    fn two_that_pass_a_turn_to_each_other_take_the_line_and_read_it_meanwhile() {
+    fn passing_a_turn_takes_a_request_and_a_transfer() {
         let mut turns = Turns::new(2, Grain::Fine(Quanta { contended: 75, private: 200 })).with(REQUESTS);
         turns.begin();
         // A word that says whose turn it is. Each CPU reads it and pauses, or writes it.
@@ -644,11 +650,11 @@ mod tests {
             }
         }
         let each = turns.clock(0).max(turns.clock(1)) / passed;
-        // The line leaves the one that waits after 75 clocks. That one requests it again at once, and has it after another 100.
+        // The line leaves the waiting CPU after 75 clocks. That CPU requests it again at once, and has it after another 100.
         assert!((170..=185).contains(&each), "{each} clocks for each pass");
     }
 
-    /// Two CPUs that acquire and release a ticket lock, in steps of one block.
+    /// A ticket lock that two CPUs acquire and release, a block of instructions at a time.
     struct TicketLock {
         turns: Turns,
         cpus: [faultline_coherence::Cpu<'static>; 2],
@@ -670,7 +676,7 @@ mod tests {
             self.turns.pay(cost, line, kind != Kind::Read);
         }
 
-        /// A block of a CPU that waits for its ticket, or has none. Returns the ticket that it waits for then, and whether it released the lock.
+        /// A block of a CPU that has this ticket, or none. Returns the ticket that it has after it, and whether it released the lock.
         fn block(&mut self, cpu: usize, ticket: Option<u64>) -> (Option<u64>, bool) {
             let Some(ticket) = ticket else {
                 self.access(cpu, Self::NEXT, Kind::Atomic);
@@ -710,8 +716,8 @@ mod tests {
                 }
             }
         }
-        // The one takes the line of the word on which the other waits, which takes a request, and the other reads it, which takes a transfer. The line of the
-        // tickets moves meanwhile.
+        // One CPU takes the line of the word on which the other waits: a request of 75 clocks. The other reads it: a transfer of 100. The line of the tickets
+        // moves meanwhile.
         let each = lock.turns.clock(0).max(lock.turns.clock(1)) / released;
         assert!((150..=200).contains(&each), "{each} clocks for each acquisition");
     }

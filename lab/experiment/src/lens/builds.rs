@@ -1,13 +1,13 @@
 //! Programs that are built while a run goes on, one for each commit: all are counted in guests of one kind.
 
 use super::guest::{guest, image, machine_request};
-use super::model;
 use super::program::{
     DEFAULT_THREADS, counted_in, environment, has_marks, kernel_symbols, shapes, with_again, with_as_saved,
 };
 use super::request::{Gates, ModelRequest};
 use super::resume::check_emulator;
 use super::saved_file::{found_again, saved};
+use super::{model, plugin};
 use crate::error::Error;
 use crate::lab::Lab;
 use crate::target::GuestRuns;
@@ -63,7 +63,7 @@ pub fn settings_of_builds(request: &BuildsRequest, lab: &Lab<'_>) -> Result<Lens
     machine.check(&[machine.cpus_for_threads(request.threads())]).map_err(Error::target_as_usage)?;
     lab.machines.lens_emulator(lab.places)?;
     let kernel = image(request.kernel.as_deref())?;
-    let plugin = model::plugin(lab.places)?;
+    let plugin = plugin::find(lab.places)?;
     let again = LensAgain {
         whole: request.whole,
         memory_mib: request.memory_mib,
@@ -108,7 +108,7 @@ impl LensOfBuilds {
         let (again, guest) = parts(settings).ok_or_else(unknown)?;
         let threads = head.settings.cpus.first().copied().ok_or_else(unknown)?;
         check_emulator(head, lab)?;
-        let plugin = found_again(&again.plugin, "the plugin", head.id)?;
+        let plugin = plugin::find_again(&again.plugin, head.id)?;
         let kernel = found_again(&guest.kernel, "the kernel image", head.id)?;
         Self::open(settings, again, guest, (plugin, kernel), threads, lab)
     }

@@ -4,7 +4,7 @@ use super::guest::{guest, image, machine_request, shapes, symbols_failed};
 use super::request::LensKernelRequest;
 use super::run::{self, LensRun};
 use super::saved_file::{found_again, saved, subject_again};
-use super::{gates, model};
+use super::{gates, model, plugin};
 use crate::conclusion::Measured;
 use crate::error::Error;
 use crate::lab::Lab;
@@ -36,7 +36,7 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
     let image = image(request.kernel.as_deref())?;
     gates::check_types(&under.gates, &request.workloads, &image.path)?;
     let vmlinux = request.vmlinux.as_deref().map(|path| vmlinux(path, &image, lab.observer)).transpose()?;
-    let plugin = model::plugin(lab.places)?;
+    let plugin = plugin::find(lab.places)?;
     let baseline = gates::baseline(&under.gates, lab.places)?;
     let again = LensAgain {
         vmlinux: request.vmlinux.as_deref().map(saved).transpose()?,

@@ -4,7 +4,7 @@ use super::guest::{shapes, symbols_failed};
 use super::request::{LensMachineRequest, Module};
 use super::run::{self, LensRun};
 use super::saved_file::{found_again, saved, subject_again};
-use super::{gates, model};
+use super::{gates, model, plugin};
 use crate::conclusion::Measured;
 use crate::error::Error;
 use crate::lab::Lab;
@@ -33,7 +33,7 @@ pub fn machine(request: &LensMachineRequest, lab: &mut Lab<'_>) -> Result<Measur
     let kernel = saved(&request.kernel)?;
     let files = files(request)?;
     let images = images(&files, lab)?;
-    let plugin = model::plugin(lab.places)?;
+    let plugin = plugin::find(lab.places)?;
     let baseline = gates::baseline(&under.gates, lab.places)?;
     let parameters = request.parameters.clone();
     let what =

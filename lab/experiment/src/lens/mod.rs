@@ -9,6 +9,7 @@ mod kernel;
 mod machine;
 mod measured_costs;
 mod model;
+mod plugin;
 mod program;
 mod request;
 mod resume;

@@ -7,16 +7,12 @@ use crate::places::Places;
 use faultline_coherence::{Caches, CostTable, DelayTimes, Machine, Topology};
 use faultline_model::lens::settings::{CacheBounds, CostTimes, DelaySettings, LensAgain, LensSettings, SavedFile};
 use faultline_targets::counting::{MachineModel, Quanta};
-use std::path::PathBuf;
 
 /// Much more than any workload needs to notice another CPU's progress.
 const MOST_QUANTUM: u64 = 1 << 40;
 
 /// See the plugin's README. The plugin would refuse a smaller one too, but only after a machine has been started.
 const LEAST_QUANTUM_OF_TURNS: u64 = 500;
-
-/// The function through which QEMU loads a plugin, in its symbol table.
-const PLUGIN_ENTRY: &[u8] = b"qemu_plugin_install\0";
 
 /// The machine, except for its number of CPUs. Fails if it is impossible.
 pub(super) fn machine(model: &ModelRequest, places: &Places) -> Result<MachineModel, Error> {
@@ -162,27 +158,4 @@ pub(super) fn settings(model: &ModelRequest, gates: &Gates, operations: Option<u
         budgets: gates.budgets.clone(),
         again: Some(Box::new(again)),
     }
-}
-
-/// The plugin's file. Fails if it does not exist, or is not a plugin.
-pub(super) fn plugin(places: &Places) -> Result<PathBuf, Error> {
-    let file = places.plugin.as_ref().ok_or_else(|| {
-        Error::usage("the lens's plugin is not beside the command", "`make lens` builds it; `--plugin FILE` names it")
-    })?;
-    if !file.is_file() {
-        return Err(Error::usage(
-            format!("there is no plugin {}", file.display()),
-            "`make lens` builds it; `--plugin FILE` names it",
-        ));
-    }
-    // Otherwise every execution would fail, and these failures would be final.
-    if !std::fs::read(file).is_ok_and(|bytes| memchr::memmem::find(&bytes, PLUGIN_ENTRY).is_some()) {
-        return Err(Error::usage(
-            format!("{} is not a QEMU plugin", file.display()),
-            "`make lens` builds the right one; `--plugin FILE` names it",
-        ));
-    }
-    // The emulator may run in another directory, and a resumed run shows the same path.
-    file.canonicalize()
-        .map_err(|error| Error::failed(format!("cannot find {}: {error}", file.display()), "name it by its full path"))
 }

@@ -4,7 +4,7 @@ use super::guest::{each_once, guest, image, machine_request, symbols_failed};
 use super::request::LensProgramRequest;
 use super::run::{self, LensRun};
 use super::saved_file::{found_again, saved, subject_again};
-use super::{gates, model};
+use super::{gates, model, plugin};
 use crate::conclusion::Measured;
 use crate::error::Error;
 use crate::lab::Lab;
@@ -49,7 +49,7 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
     lab.machines.lens_emulator(lab.places)?;
     let kernel = image(wanted.kernel.as_deref())?;
     let has_marks = look_into(files.program(), lab)?;
-    let plugin = model::plugin(lab.places)?;
+    let plugin = plugin::find(lab.places)?;
     let baseline = gates::baseline(&under.gates, lab.places)?;
     let is_whole = request.whole || !has_marks;
     let again = LensAgain {

@@ -3,8 +3,7 @@
 
 use super::request::Gates;
 use super::run::ToTheGates;
-use super::saved_file::found_again;
-use super::{gates, kernel, machine, model, program};
+use super::{gates, kernel, machine, model, plugin, program};
 use crate::conclusion::Measured;
 use crate::error::Error;
 use crate::lab::Lab;
@@ -93,7 +92,7 @@ fn counting(
             format!("its counts are kept (`faultline show {run}`); start a new run for the rest"),
         ));
     }
-    let plugin = found_again(&again.plugin, "the plugin", run)?;
+    let plugin = plugin::find_again(&again.plugin, run)?;
     let lens = Lens { plugin, model: model::again(settings, again), scratch: lab.places.scratch.clone() };
     let cpus = &head.settings.cpus;
     match (&subject.what, subject.machine.guest()) {
