@@ -36,6 +36,8 @@ pub enum Notice {
         position: u32,
         /// The last place.
         last: u32,
+        /// Number of commits that were tried before it.
+        tried: usize,
     },
     /// A side of a comparison is being built.
     BuildingSide {

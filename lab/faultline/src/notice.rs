@@ -1,6 +1,7 @@
 //! The text of notices, for users, during an experiment.
 
 use faultline_experiment::Notice;
+use faultline_model::commit::short_name;
 
 /// One line.
 pub(crate) fn words(notice: &Notice) -> String {
@@ -9,7 +10,12 @@ pub(crate) fn words(notice: &Notice) -> String {
             format!("restored a setting that a killed comparison had left changed: {setting}")
         }
         Notice::BuildingWorkloads { compiler } => format!("building the workloads with {compiler}"),
-        Notice::BuildingCommit { commit, position, last } => format!("building commit {position} of {last}: {commit}"),
+        Notice::BuildingCommit { commit, position, last, tried } => format!(
+            "building commit {} ({} of {} from the old end; {tried} tried so far)",
+            short_name(commit),
+            position + 1,
+            last + 1
+        ),
         Notice::BuildingSide { side } => format!("building {side}"),
         Notice::FinishedAlready { run } => format!("run {run} is already finished"),
         Notice::NoSymbols { program } => {

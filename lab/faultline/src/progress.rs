@@ -1,6 +1,7 @@
 //! Experiments while they are under way: a bar with the current figure and the time left on a terminal, plain lines elsewhere.
 
 use faultline_experiment::Notice;
+use faultline_model::commit::short_name;
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
@@ -35,7 +36,7 @@ impl faultline_experiment::Observer for Shown {
         let words = Words {
             workloads: run.workloads.clone(),
             under_lens: run.settings.counting().is_some(),
-            sides: run.settings.comparison().is_some(),
+            extent: Extent::of(run),
         };
         self.run = if self.quiet {
             None
@@ -101,6 +102,11 @@ fn length(length: Duration) -> String {
     }
 }
 
+/// The parts that there are, in one line.
+fn joined<const N: usize>(parts: [Option<String>; N]) -> String {
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
 /// Where a workload in a guest is.
 fn word(stage: Stage) -> &'static str {
     match stage {
@@ -116,14 +122,51 @@ struct Words {
     workloads: Vec<WorkloadInfo>,
     /// Figures are transfers per operation, whatever the unit of the rate.
     under_lens: bool,
-    /// It is a comparison: each item measures a side, and it may end at the next look.
-    sides: bool,
+    extent: Extent,
+}
+
+/// How much there is to measure, as far as that is known.
+enum Extent {
+    /// The whole plan.
+    Plan,
+    /// Of a comparison: each item measures a side, and it may end at the next look.
+    NextLook,
+    /// Of a search: what is measured decides what is measured next.
+    Search {
+        /// The commits that were tried, by the numbers of their subjects.
+        commits: Vec<String>,
+    },
+}
+
+impl Extent {
+    fn of(run: &RunHead) -> Self {
+        if run.settings.drill().is_some() {
+            return Extent::Search { commits: run.subjects.iter().map(|subject| short_name(&subject.name).to_owned()).collect() };
+        }
+        if run.settings.comparison().is_some() { Extent::NextLook } else { Extent::Plan }
+    }
 }
 
 impl Words {
-    /// What runs: with the side, `A `, in a comparison.
+    /// What runs: in a comparison with the side, `A `; in a search the commit.
     fn what(&self, item: &PlanItem) -> String {
-        if self.sides { format!("{} {}", item.subject, item.cell) } else { item.cell.to_string() }
+        match &self.extent {
+            Extent::Plan => item.cell.to_string(),
+            Extent::NextLook => format!("{} {}", item.subject, item.cell),
+            Extent::Search { commits } => commits.get(item.subject.at()).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// How far it is: `3/240`; in a search `execution 13, 5 commits tried`.
+    fn place(&self, item: &PlanItem, progress: &RunProgress) -> String {
+        match &self.extent {
+            Extent::Plan | Extent::NextLook => format!("{}/{}", progress.ended, progress.total),
+            Extent::Search { commits } => {
+                let tried = commits.len();
+                let things = if tried == 1 { "commit" } else { "commits" };
+                format!("execution {}, {tried} {things} tried", item.ordinal + 1)
+            }
+        }
     }
 
     fn figure(&self, item: &PlanItem, value: f64) -> String {
@@ -136,11 +179,20 @@ impl Words {
         figure::quantity(value, &unit, &UNICODE)
     }
 
-    /// `2 min 10 s left`; before anything has ended, only what was expected is known.
-    fn left(&self, progress: &RunProgress) -> String {
+    /// `2 min 10 s left`; before anything has ended, only what was expected is known. `None` for a search, whose end nobody knows.
+    fn left(&self, progress: &RunProgress) -> Option<String> {
+        let until = match self.extent {
+            Extent::Plan => "left",
+            Extent::NextLook => "to the next look",
+            Extent::Search { .. } => return None,
+        };
         let about = if progress.ended == 0 { "about " } else { "" };
-        let until = if self.sides { "to the next look" } else { "left" };
-        format!("{about}{} {until}", length(progress.left))
+        Some(format!("{about}{} {until}", length(progress.left)))
+    }
+
+    /// The line of an item that has ended.
+    fn ended(&self, item: &PlanItem, result: String, progress: &RunProgress) -> String {
+        joined([Some(self.place(item, progress)), Some(self.what(item)), Some(result), self.left(progress)])
     }
 }
 
@@ -156,21 +208,21 @@ impl Observer for Lines {
 
     fn item_ends(&mut self, item: &PlanItem, outcome: &Outcome, value: Option<f64>, progress: &RunProgress) {
         let result = value.map_or_else(|| plain(outcome), |value| self.words.figure(item, value));
-        let (what, left) = (self.words.what(item), self.words.left(progress));
-        warn(&format!("{}/{} · {what} · {result} · {left}", progress.ended, progress.total));
+        warn(&self.words.ended(item, result, progress));
     }
 }
 
 /// Columns of a terminal from which on there is room for a bar beside the words.
 const ROOM_FOR_BAR: u16 = 100;
 
-/// A line that is redrawn: counter, what runs with its figure, time left. If several items run at the same time, each has a line of its own below
+/// A line that is redrawn: how far it is, what runs with its figure, time left. If several items run at the same time, each has a line of its own below
 /// it. What doesn't fit is cut off at the end.
 struct Bar {
     lines: MultiProgress,
     bar: ProgressBar,
     words: Words,
-    left: String,
+    place: String,
+    left: Option<String>,
     under_way: Vec<UnderWay>,
 }
 
@@ -188,16 +240,18 @@ impl Bar {
         let lines = MultiProgress::new();
         let bar = lines.add(ProgressBar::no_length());
         let has_room = terminal_size_of(std::io::stderr()).is_some_and(|(width, _)| width.0 >= ROOM_FOR_BAR);
-        let template = if has_room { "{bar:20} {pos}/{len} · {wide_msg}" } else { "{pos}/{len} · {wide_msg}" };
+        let has_end = !matches!(words.extent, Extent::Search { .. });
+        let template = if has_room && has_end { "{bar:20} {wide_msg}" } else { "{wide_msg}" };
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        Bar { lines, bar, words, left: String::new(), under_way: Vec::new() }
+        Bar { lines, bar, words, place: String::new(), left: None, under_way: Vec::new() }
     }
 
-    fn update(&mut self, progress: &RunProgress) {
+    fn update(&mut self, item: &PlanItem, progress: &RunProgress) {
         self.bar.set_length(progress.total as u64);
         self.bar.set_position(progress.ended as u64);
+        self.place = self.words.place(item, progress);
         self.left = self.words.left(progress);
     }
 
@@ -211,9 +265,10 @@ impl Bar {
     }
 
     fn show(&mut self) {
+        let (place, left) = (Some(self.place.clone()), self.left.clone());
         if let [only] = &mut self.under_way[..] {
             only.line.take().inspect(ProgressBar::finish_and_clear);
-            self.bar.set_message(format!("{} · {}", only.what, self.left));
+            self.bar.set_message(joined([place, Some(only.what.clone()), left]));
             return;
         }
         for item in &mut self.under_way {
@@ -226,13 +281,13 @@ impl Bar {
             });
             line.set_message(item.what.clone());
         }
-        self.bar.set_message(self.left.clone());
+        self.bar.set_message(joined([place, left]));
     }
 }
 
 impl Observer for Bar {
     fn item_begins(&mut self, item: &PlanItem, progress: &RunProgress) {
-        self.update(progress);
+        self.update(item, progress);
         self.under_way.push(UnderWay { ordinal: item.ordinal, what: self.words.what(item), line: None });
         self.show();
     }
@@ -250,7 +305,7 @@ impl Observer for Bar {
     }
 
     fn item_ends(&mut self, item: &PlanItem, outcome: &Outcome, _: Option<f64>, progress: &RunProgress) {
-        self.update(progress);
+        self.update(item, progress);
         let ended = self.under_way.extract_if(.., |running| running.ordinal == item.ordinal);
         ended.filter_map(|ended| ended.line).for_each(|line| line.finish_and_clear());
         if *outcome != Outcome::Done {
@@ -274,10 +329,10 @@ mod tests {
     use faultline_model::describe;
     use faultline_model::subject::SubjectIndex;
 
-    fn words(sides: bool) -> Words {
+    fn words(extent: Extent) -> Words {
         let map_churn = "faultline-describe 1 map_churn\nsummary maps\noperation map\nunit map/s\ndirection higher\nstyle loop\n\
             window_ms 200\nvariant private process base\nend\n";
-        Words { workloads: vec![describe::parse(map_churn).unwrap()], under_lens: false, sides }
+        Words { workloads: vec![describe::parse(map_churn).unwrap()], under_lens: false, extent }
     }
 
     fn item() -> PlanItem {
@@ -294,33 +349,39 @@ mod tests {
 
     #[test]
     fn a_figure_is_written_as_in_tables() {
-        assert_eq!(words(false).figure(&item(), 323_580.0), "323.6 k map/s");
-        let lens = Words { under_lens: true, ..words(false) };
+        assert_eq!(words(Extent::Plan).figure(&item(), 323_580.0), "323.6 k map/s");
+        let lens = Words { under_lens: true, ..words(Extent::Plan) };
         assert_eq!(lens.figure(&item(), 3.2), "3.200 transfers/map");
     }
 
     #[test]
     fn time_left_has_one_form() {
         let left = |words: Words, ended, seconds| {
-            words.left(&RunProgress { ended, total: 9, left: Duration::from_secs_f64(seconds) })
+            words.left(&RunProgress { ended, total: 9, left: Duration::from_secs_f64(seconds) }).unwrap()
         };
-        assert_eq!(left(words(false), 1, 44.2), "45 s left");
-        assert_eq!(left(words(false), 0, 130.0), "about 2 min 10 s left");
-        assert_eq!(left(words(false), 3, 3900.0), "1 h 5 min left");
-        assert_eq!(left(words(true), 3, 60.0), "1 min 0 s to the next look");
+        assert_eq!(left(words(Extent::Plan), 1, 44.2), "45 s left");
+        assert_eq!(left(words(Extent::Plan), 0, 130.0), "about 2 min 10 s left");
+        assert_eq!(left(words(Extent::Plan), 3, 3900.0), "1 h 5 min left");
+        assert_eq!(left(words(Extent::NextLook), 3, 60.0), "1 min 0 s to the next look");
+    }
+
+    #[test]
+    fn a_search_counts_executions_and_commits_and_names_no_end() {
+        let commits = vec!["aaaaaaaaaaaa".to_owned(), "bbbbbbbbbbbb".to_owned()];
+        let words = words(Extent::Search { commits });
+        let progress = RunProgress { ended: 4, total: 4, left: Duration::ZERO };
+        let item = PlanItem { ordinal: 12, ..item() };
+        assert_eq!(
+            words.ended(&item, "1.2 s".to_owned(), &progress),
+            "execution 13, 2 commits tried · bbbbbbbbbbbb · 1.2 s"
+        );
     }
 
     #[test]
     fn a_line_fits_eighty_columns() {
-        let words = words(true);
-        let line = format!(
-            "{}/{} · {} · {} · {}",
-            "1000",
-            "1000",
-            words.what(&item()),
-            words.figure(&item(), 323_580.0),
-            words.left(&RunProgress { ended: 1, total: 9, left: Duration::from_secs(3599) })
-        );
+        let words = words(Extent::NextLook);
+        let progress = RunProgress { ended: 1000, total: 1000, left: Duration::from_secs(3599) };
+        let line = words.ended(&item(), words.figure(&item(), 323_580.0), &progress);
         assert!(line.chars().count() <= 80, "{line}");
     }
 }

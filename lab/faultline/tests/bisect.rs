@@ -2,7 +2,8 @@
 
 mod lab;
 
-use lab::{Lab, assert_refused, await_that, kill};
+use lab::repository::git;
+use lab::{Lab, assert_refused, await_that, kill, repository};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -18,20 +19,12 @@ struct Repository {
 impl Repository {
     fn new() -> Self {
         let repository = Repository { lab: Lab::new(), commits: Vec::new() };
-        fs::create_dir(repository.path()).unwrap();
-        repository.git(&["init", "--quiet", "--initial-branch=main"]);
+        repository::create(&repository.path());
         repository
     }
 
     fn path(&self) -> PathBuf {
         self.lab.path("repository")
-    }
-
-    fn git(&self, arguments: &[&str]) -> String {
-        let named = ["-c", "user.name=A. Uthor", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
-        let output = Command::new("git").current_dir(self.path()).args(named).args(arguments).output().unwrap();
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
     /// A commit in which the program sleeps for so many milliseconds. It is made by the build, if `builds`.
@@ -46,9 +39,7 @@ impl Repository {
             fs::write(&file, text).unwrap();
             fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
         }
-        self.git(&["add", "--all"]);
-        self.git(&["commit", "--quiet", "--message", subject]);
-        self.commits.push(self.git(&["rev-parse", "HEAD"]));
+        self.commits.push(repository::commit(&self.path(), subject));
     }
 
     fn bisect(&self, arguments: &[&str]) -> Command {
@@ -100,7 +91,7 @@ fn the_commit_that_made_it_slower_is_named_and_broken_ones_are_skipped() {
     assert!((1.5..3.5).contains(&ratio), "{ratio}");
     assert!(step["probability"].as_f64().unwrap() > 0.95 && step["confirmed"] == true, "{step:#}");
     assert!(found["trials"].as_u64().unwrap() <= 10, "{found:#}");
-    assert!(repository.git(&["status", "--porcelain", "--ignored"]).is_empty(), "the user's checkout is not touched");
+    assert!(git(&repository.path(), &["status", "--porcelain", "--ignored"]).is_empty(), "the user's checkout is not touched");
 
     // What is stored says the same, in words that harm nothing.
     let shown = repository.lab.run(&["show"]);

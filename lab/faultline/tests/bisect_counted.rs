@@ -4,7 +4,8 @@
 mod lab;
 
 use lab::lens::assert_status;
-use lab::{Lab, assert_refused, await_boot, kill, lens, stderr, stdout};
+use lab::repository::git;
+use lab::{Lab, assert_refused, await_boot, kill, lens, repository, stderr, stdout};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
@@ -52,8 +53,7 @@ impl Repository {
     /// Ten commits.
     fn new() -> Self {
         let mut repository = Repository { lab: Lab::new(), commits: Vec::new() };
-        fs::create_dir(repository.path()).unwrap();
-        repository.git(&["init", "--quiet", "--initial-branch=main"]);
+        repository::create(&repository.path());
         for number in 0..10 {
             repository.commit(number);
         }
@@ -62,13 +62,6 @@ impl Repository {
 
     fn path(&self) -> PathBuf {
         self.lab.path("repository")
-    }
-
-    fn git(&self, arguments: &[&str]) -> String {
-        let named = ["-c", "user.name=A. Uthor", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
-        let output = Command::new("git").current_dir(self.path()).args(named).args(arguments).output().unwrap();
-        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
-        stdout(&output).trim().to_owned()
     }
 
     fn commit(&mut self, number: usize) {
@@ -80,9 +73,7 @@ impl Repository {
         for (name, text) in files {
             fs::write(self.path().join(name), text).unwrap();
         }
-        self.git(&["add", "--all"]);
-        self.git(&["commit", "--quiet", "--message", &format!("commit {number}")]);
-        self.commits.push(self.git(&["rev-parse", "HEAD"]));
+        self.commits.push(repository::commit(&self.path(), &format!("commit {number}")));
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -130,7 +121,7 @@ fn transfers_name_the_commit_that_put_two_counters_on_one_line() {
         found["executions"].as_u64().unwrap(),
         found["trials"].as_u64().unwrap() - found["unusable"].as_u64().unwrap()
     );
-    assert!(repository.git(&["status", "--porcelain", "--ignored"]).is_empty(), "the user's checkout is not touched");
+    assert!(git(&repository.path(), &["status", "--porcelain", "--ignored"]).is_empty(), "the user's checkout is not touched");
 
     // What is stored says the same.
     let shown = stdout(&repository.lab.run(&["show"])).split_whitespace().collect::<Vec<_>>().join(" ");

@@ -3,7 +3,8 @@
 mod lab;
 
 use faultline_model::subject::SubjectIndex;
-use lab::{Lab, assert_refused, stderr, stdout};
+use lab::repository::git;
+use lab::{Lab, assert_refused, repository, stderr, stdout};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -22,8 +23,7 @@ impl Repository {
     /// One commit, whose program sleeps for 30 ms.
     fn new() -> Self {
         let repository = Repository { lab: Lab::new() };
-        fs::create_dir(repository.path()).unwrap();
-        repository.git(&["init", "--quiet", "--initial-branch=main"]);
+        repository::create(&repository.path());
         repository.commit(30, "a slow program");
         repository
     }
@@ -32,26 +32,18 @@ impl Repository {
         self.lab.path("repository")
     }
 
-    fn git(&self, arguments: &[&str]) -> String {
-        let named = ["-c", "user.name=A. Uthor", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
-        let output = Command::new("git").current_dir(self.path()).args(named).args(arguments).output().unwrap();
-        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
-        stdout(&output)
-    }
-
     fn commit(&self, sleep_ms: u32, subject: &str) {
         let file = self.path().join("source");
         fs::write(&file, program(sleep_ms)).unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
-        self.git(&["add", "--all"]);
-        self.git(&["commit", "--quiet", "--message", subject]);
+        repository::commit(&self.path(), subject);
     }
 
     /// A mail with a change of the time, which the repository does not have.
     fn patch(&self, sleep_ms: u32, subject: &str) -> String {
         self.commit(sleep_ms, subject);
-        let mail = self.git(&["format-patch", "--stdout", "HEAD~1"]);
-        self.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+        let mail = git(&self.path(), &["format-patch", "--stdout", "HEAD~1"]);
+        git(&self.path(), &["reset", "--quiet", "--hard", "HEAD~1"]);
         self.file("change.patch", &mail)
     }
 
@@ -91,12 +83,12 @@ fn a_patch_is_compared_with_what_it_changes_and_the_answer_is_markdown() {
     // A busy host makes each side slower, but never faster than its sleep.
     let [without, with] = [0, 1].map(|side| repository.values_s(side));
     assert!(without.iter().any(|&value| value < 0.9) && with.iter().all(|&value| value >= 0.9), "{without:?} {with:?}");
-    assert!(repository.git(&["status", "--porcelain", "--ignored"]).is_empty(), "the user's checkout is not touched");
+    assert!(git(&repository.path(), &["status", "--porcelain", "--ignored"]).is_empty(), "the user's checkout is not touched");
     assert_eq!(fs::read_to_string(repository.path().join("source")).unwrap(), program(30));
 
     // What is stored says the same, and knows the commit of one side.
     assert_eq!(stdout(&repository.lab.run(&["show", "--format", "markdown"])), answer);
-    let head = repository.git(&["rev-parse", "HEAD"]);
+    let head = git(&repository.path(), &["rev-parse", "HEAD"]);
     let subjects = repository.lab.record(1).head.subjects.clone();
     assert_eq!(subjects[0].commit.as_ref().map(|commit| commit.id.as_str()), Some(head.trim()));
     assert_eq!(subjects[1].commit, None);

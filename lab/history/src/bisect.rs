@@ -221,7 +221,12 @@ fn try_commit(
     let commit = &search.line.commits[position as usize];
     let tools = commits.tools(&search.recipe, lab)?;
     tools_again::check(search.tools.as_ref(), &tools, run.record().id)?;
-    lab.observer.notice(&Notice::BuildingCommit { commit: commit.id.clone(), position, last: search.line.last() });
+    lab.observer.notice(&Notice::BuildingCommit {
+        commit: commit.id.clone(),
+        position,
+        last: search.line.last(),
+        tried: run.record().subjects.len(),
+    });
     let build = commits.build(commit, &search.recipe, &tools, lab)?;
     let subject = subject(commit, search, build, run)?;
     run.add_subject(&subject)

@@ -5,7 +5,7 @@ use crate::commits::Commits;
 use crate::repository::Patch;
 use crate::workshop::{Workshop, absolute};
 use faultline_experiment::{Error, Lab, LiveComparisonRequest, Measured, Notice, compare};
-use faultline_model::commit::CommitInfo;
+use faultline_model::commit::{CommitInfo, short_name};
 use faultline_model::machine::Machine;
 use faultline_model::plan::ComparisonPurpose;
 use faultline_model::recipe::Recipe;
@@ -13,9 +13,6 @@ use faultline_model::setup::Setup;
 use faultline_model::subject::{BuildResult, Commit, Subject};
 use faultline_runner::{ComparisonRequest, Request};
 use std::path::{Path, PathBuf};
-
-/// Digits of a commit in the names of sides.
-const SHOWN_DIGITS: usize = 12;
 
 /// The request to try patches.
 #[derive(Debug, Clone)]
@@ -54,12 +51,12 @@ pub fn try_patches(request: &TryRequest, lab: &mut Lab<'_>) -> Result<Measured, 
     let workshop = Workshop::open(&request.repository, request.work.as_deref(), lab)?;
     let base = workshop.repository.commit(&request.on, lab)?;
     let patched = workshop.repository.with_patches(&base, &request.patches, lab)?;
-    let id: String = base.id.chars().take(SHOWN_DIGITS).collect();
+    let id = short_name(&base.id);
     let without = built(&base, &format!("{id} without the patches"), request, &workshop, lab)?;
     let with = built(&patched.commit, &format!("{id} with the patches"), request, &workshop, lab)?;
     let commit = Commit { id: base.id.clone(), repository: Some(absolute(&request.repository)?) };
     let name = format!("{id} with {}", titles(&patched.patches));
-    let sides = [side(id, Some(commit), &without, request), side(name, None, &with, request)];
+    let sides = [side(id.to_owned(), Some(commit), &without, request), side(name, None, &with, request)];
     let comparison = ComparisonRequest {
         sides,
         level: request.level,

@@ -2,6 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Digits of a commit's name that are shown where few must do.
+const SHOWN_DIGITS: usize = 12;
+
+/// The beginning of a commit's name, for people.
+pub fn short_name(id: &str) -> &str {
+    id.char_indices().nth(SHOWN_DIGITS).map_or(id, |(end, _)| &id[..end])
+}
+
 /// A commit, as its repository describes it. All its texts come from outside: they may hold any character.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitInfo {
@@ -35,5 +43,17 @@ impl CommitLine {
     /// The last position.
     pub fn last(&self) -> u32 {
         self.commits.len().saturating_sub(1) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_name_has_twelve_digits_or_all_that_there_are() {
+        assert_eq!(short_name(&"0123456789abcdef".repeat(2)), "0123456789ab");
+        assert_eq!(short_name("0123456"), "0123456");
+        assert_eq!(short_name("ééééééééééééé"), "éééééééééééé");
     }
 }

@@ -137,11 +137,6 @@ impl Outcome {
     pub fn is_final(&self) -> bool {
         !matches!(self, Outcome::Interrupted | Outcome::LeftChanged { .. })
     }
-
-    /// Whether it failed: it ended, did not succeed, and is supported by this machine.
-    pub fn is_failure(&self) -> bool {
-        !matches!(self, Outcome::Done | Outcome::Unsupported { .. } | Outcome::Interrupted)
-    }
 }
 
 /// How many attempts ended in which way. Running attempts are not counted.
@@ -151,7 +146,7 @@ pub struct OutcomeCounts {
     pub done: u32,
     /// The machine does not support what was asked for.
     pub unsupported: u32,
-    /// [`Outcome::is_failure`].
+    /// The machine supports it, it ended, and it did not succeed.
     pub failed: u32,
     /// The run was stopped, or its process killed.
     pub interrupted: u32,

@@ -10,9 +10,6 @@ use crate::table::{self, Form, Table};
 use faultline_model::changes::{ChangeCaution, ChangesFound, Effect, SeriesChanges, Status, Step};
 use std::mem::discriminant;
 
-/// Letters of a commit that are shown.
-const COMMIT_LETTERS: usize = 12;
-
 /// The steps of every series. JSON is what was found, with its words.
 pub fn changes(found: &ChangesFound, format: Format, style: &Style) -> String {
     match format {
@@ -95,7 +92,7 @@ fn place(series: &SeriesChanges, position: u64) -> String {
     let commit = place.and_then(|place| place.commit.as_deref());
     let time = place.and_then(|place| place.time);
     match (commit, time) {
-        (Some(commit), _) => commit.chars().take(COMMIT_LETTERS).collect(),
+        (Some(commit), _) => short_name(commit).to_owned(),
         (None, Some(time)) => moment::words(time),
         (None, None) => format!("run {}", position + 1),
     }

@@ -18,9 +18,6 @@ use faultline_model::subject::{BuildResult, Subject};
 use quantity::Quantity;
 use serde::Serialize;
 
-/// Letters of a commit that are shown.
-const COMMIT_LETTERS: usize = 12;
-
 /// Letters of a commit's subject that are shown in a table.
 const SUBJECT_LETTERS: usize = 50;
 
@@ -116,7 +113,7 @@ fn at(line: &CommitLine, position: u32) -> Option<&CommitInfo> {
 }
 
 fn short(line: &CommitLine, position: u32) -> String {
-    at(line, position).map_or_else(String::new, |commit| commit.id.chars().take(COMMIT_LETTERS).collect())
+    at(line, position).map_or_else(String::new, |commit| short_name(&commit.id).to_owned())
 }
 
 fn commit_words(step: &DrillStep, line: &CommitLine) -> String {

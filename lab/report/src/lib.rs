@@ -12,6 +12,7 @@ mod fact_words;
 mod facts;
 pub mod figure;
 mod format;
+mod gate;
 pub mod grid;
 mod imported;
 mod introduction;

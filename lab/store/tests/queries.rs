@@ -158,10 +158,7 @@ fn counts_of(record: &RunRecord) -> Vec<OutcomeCounts> {
             Outcome::Done => counts.done += 1,
             Outcome::Unsupported { .. } => counts.unsupported += 1,
             Outcome::Interrupted => counts.interrupted += 1,
-            outcome => {
-                assert!(outcome.is_failure());
-                counts.failed += 1;
-            }
+            _ => counts.failed += 1,
         }
     }
     counts

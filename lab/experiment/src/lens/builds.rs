@@ -125,7 +125,7 @@ impl LensOfBuilds {
         let lens = Lens { plugin, model: model::again(settings, again), scratch: lab.places.scratch.clone() };
         let shape = MachineShape::new(lens.model.cpus_for_threads(threads), lens.model.sockets, again.memory_mib)
             .map_err(|error| Error::usage(error.problem, error.hint))?;
-        let guest = guest(shape, &kernel, &[]);
+        let guest = guest(shape, &kernel.path, &[]);
         let request = machine_request(guest.clone(), kernel);
         let first = lab.machines.ready_guest(request, GuestRuns::Programs, lab.places, lab.stop)?;
         let symbols = kernel_symbols(first.as_ref(), saved.kernel_too, lab)?;

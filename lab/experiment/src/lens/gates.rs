@@ -23,7 +23,7 @@ pub(super) fn under_lens(run: RunId, places: &Places) -> Result<RunRecord, Error
     }
     Err(Error::usage(
         format!("run {} measured time, not transfers", record.id),
-        "name a run of `faultline lens kernel` or `faultline lens program`",
+        "name a run of `faultline lens kernel`, `program` or `machine`",
     ))
 }
 

@@ -1,8 +1,12 @@
-//! Guests under the lens, as far as workloads and users' programs need them alike: the kernel, and the machines.
+//! What runs under the lens have in common: the kernel's image, and the machines.
 
+use super::request::UnderLens;
+use super::{gates, model};
 use crate::error::Error;
+use crate::places::Places;
 use faultline_model::machine::{Accelerator, Guest, MachineShape, usual_boot_limit};
 use faultline_symbols::SymbolError;
+use faultline_targets::counting::MachineModel;
 use faultline_targets::qemu::{KernelImage, MachineRequest, Named};
 use std::path::Path;
 
@@ -34,11 +38,27 @@ pub(super) fn shapes(cpus: &[u32], sockets: u32, memory_mib: Option<u64>) -> Res
         .map_err(|error| Error::usage(error.problem, error.hint))
 }
 
-/// The smallest machine, as it is saved.
-pub(super) fn guest(shape: MachineShape, image: &KernelImage, parameters: &[String]) -> Guest {
+/// The modelled machine, and a machine for each number of CPUs. CPUs take turns. Fails if the modelled machine is impossible, or if a budget is for another
+/// number of CPUs.
+pub(super) fn modelled(
+    under: &UnderLens,
+    cpus: &[u32],
+    memory_mib: Option<u64>,
+    places: &Places,
+) -> Result<(MachineModel, Vec<MachineShape>), Error> {
+    model::check_turns(&under.model)?;
+    let machine = model::machine(&under.model, places)?;
+    machine.check(cpus).map_err(Error::target_as_usage)?;
+    let shapes = shapes(cpus, under.model.sockets, memory_mib)?;
+    gates::check_counts(&under.gates, cpus)?;
+    Ok((machine, shapes))
+}
+
+/// The machine of a shape, as it is saved. `kernel`: the file of its kernel.
+pub(super) fn guest(shape: MachineShape, kernel: &Path, parameters: &[String]) -> Guest {
     Guest {
         shape,
-        kernel: Some(image.path.clone()),
+        kernel: Some(kernel.to_owned()),
         accelerator: Accelerator::Tcg,
         boot_limit: usual_boot_limit(shape.cpus()),
         parameters: parameters.to_vec(),

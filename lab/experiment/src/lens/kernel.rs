@@ -1,6 +1,6 @@
 //! Workloads in a guest under the lens.
 
-use super::guest::{guest, image, machine_request, shapes, symbols_failed};
+use super::guest::{guest, image, machine_request, modelled, shapes, symbols_failed};
 use super::request::LensKernelRequest;
 use super::run::{self, LensRun};
 use super::saved_file::{found_again, saved, subject_again};
@@ -26,11 +26,7 @@ use std::path::Path;
 /// not boot, or the database cannot be written.
 pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let under = &request.under;
-    model::check_turns(&under.model)?;
-    let machine = model::machine(&under.model, lab.places)?;
-    machine.check(&request.cpus).map_err(Error::target_as_usage)?;
-    let shapes = shapes(&request.cpus, under.model.sockets, request.memory_mib)?;
-    gates::check_counts(&under.gates, &request.cpus)?;
+    let (machine, shapes) = modelled(under, &request.cpus, request.memory_mib, lab.places)?;
     gates::check_workloads(&under.gates, &request.workloads)?;
     lab.machines.lens_emulator(lab.places)?;
     let image = image(request.kernel.as_deref())?;
@@ -43,7 +39,7 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
         memory_mib: request.memory_mib,
         ..model::to_count_again(&machine, Some(saved(&image.path)?), saved(&plugin)?, &under.gates)
     };
-    let guest = guest(shapes[0], &image, &request.parameters);
+    let guest = guest(shapes[0], &image.path, &request.parameters);
     let subject = Subject { commit: under.commit.clone(), ..Subject::as_is(Machine::Qemu(guest.clone())) };
     let first = boot(guest, image, lab)?;
     let asked = LensRequest {
@@ -84,7 +80,7 @@ pub(super) fn again(
     let vmlinux = again.vmlinux.as_ref().map(|file| found_again(file, "the file", run)).transpose()?;
     let vmlinux = vmlinux.map(|path| Image::read(&path).map_err(symbols_failed)).transpose()?;
     let shapes = shapes(cpus, lens.model.sockets, again.memory_mib)?;
-    let first = boot(guest(shapes[0], &image, parameters), image, lab)?;
+    let first = boot(guest(shapes[0], &image.path, parameters), image, lab)?;
     counting(first.as_ref(), &shapes, lens, vmlinux, lab)
 }
 

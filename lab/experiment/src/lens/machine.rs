@@ -1,6 +1,6 @@
 //! A machine of any kind under the lens: a kernel that the emulator starts by itself, with what runs in it.
 
-use super::guest::{shapes, symbols_failed};
+use super::guest::{guest, modelled, shapes, symbols_failed};
 use super::request::{LensMachineRequest, Module};
 use super::run::{self, LensRun};
 use super::saved_file::{found_again, saved, subject_again};
@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::lab::Lab;
 use crate::observer::Notice;
 use faultline_model::lens::settings::{LensAgain, MachineFiles, SavedFile};
-use faultline_model::machine::{Accelerator, Guest, Machine, MachineShape, usual_boot_limit};
+use faultline_model::machine::{Guest, Machine, MachineShape};
 use faultline_model::record::RunId;
 use faultline_model::subject::{Subject, SubjectKind};
 use faultline_runner::lens::{Naming, plan_machine};
@@ -25,27 +25,19 @@ use std::rc::Rc;
 /// database cannot be written.
 pub fn machine(request: &LensMachineRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let under = &request.under;
-    model::check_turns(&under.model)?;
-    let machine = model::machine(&under.model, lab.places)?;
-    machine.check(&request.cpus).map_err(Error::target_as_usage)?;
-    let shapes = shapes(&request.cpus, under.model.sockets, request.memory_mib)?;
-    gates::check_counts(&under.gates, &request.cpus)?;
+    let (machine, shapes) = modelled(under, &request.cpus, request.memory_mib, lab.places)?;
     let kernel = saved(&request.kernel)?;
     let files = files(request)?;
     let images = images(&files, lab)?;
     let plugin = plugin::find(lab.places)?;
     let baseline = gates::baseline(&under.gates, lab.places)?;
-    let parameters = request.parameters.clone();
-    let what =
-        SubjectKind::Machine { image: kernel.path.clone(), command_line: parameters.join(" "), modules: words(&files) };
-    let kernel_path = PathBuf::from(&kernel.path);
-    let guest = Guest {
-        shape: shapes[0],
-        kernel: Some(kernel_path.clone()),
-        accelerator: Accelerator::Tcg,
-        boot_limit: usual_boot_limit(shapes[0].cpus()),
-        parameters,
+    let what = SubjectKind::Machine {
+        image: kernel.path.clone(),
+        command_line: request.parameters.join(" "),
+        modules: words(&files),
     };
+    let kernel_path = PathBuf::from(&kernel.path);
+    let guest = guest(shapes[0], &kernel_path, &request.parameters);
     let again = LensAgain {
         memory_mib: request.memory_mib,
         machine: Some(files),

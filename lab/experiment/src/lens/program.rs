@@ -70,7 +70,7 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
         }),
         ..model::to_count_again(&machine, Some(saved(files.program())?), saved(&plugin)?, &under.gates)
     };
-    let guest = guest(shapes[0], &kernel, &wanted.parameters);
+    let guest = guest(shapes[0], &kernel.path, &wanted.parameters);
     let what = SubjectKind::Program { argv: argv.clone() };
     let subject = Subject { what, commit: under.commit.clone(), ..Subject::as_is(Machine::Qemu(guest.clone())) };
     let asked = run::request(under, threads, again);

@@ -5,6 +5,7 @@
 
 pub mod guest;
 pub mod lens;
+pub mod repository;
 
 use faultline_model::record::{RunId, RunRecord};
 use faultline_store::Store;

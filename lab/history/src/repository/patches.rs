@@ -5,12 +5,9 @@
 
 use super::{Repository, unwritable};
 use faultline_experiment::{Error, Lab};
-use faultline_model::commit::CommitInfo;
+use faultline_model::commit::{CommitInfo, short_name};
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// Digits of a commit in messages.
-const SHOWN_DIGITS: usize = 12;
 
 /// Modes of git's objects that are no plain file: a symbolic link, and the commit of a submodule.
 const LINK: &str = "120000";
@@ -46,7 +43,7 @@ impl Repository {
         let tree = bench.tree(lab)?;
         if tree == base.tree {
             return Err(Error::usage(
-                format!("the patches do not change {}", short(base)),
+                format!("the patches do not change {}", short_name(&base.id)),
                 "`--on COMMIT` names a commit that does not have them yet",
             ));
         }
@@ -193,7 +190,7 @@ impl<'a> Bench<'a> {
         let git = self.repository.git.with(&[("GIT_INDEX_FILE", &self.index)]);
         let refused = |said: &str| {
             Error::usage(
-                format!("{} does not apply to {}: {said}", name.escape_debug(), short(self.base)),
+                format!("{} does not apply to {}: {said}", name.escape_debug(), short_name(&self.base.id)),
                 "`--on COMMIT` names the commit that it was made for",
             )
         };
@@ -224,10 +221,6 @@ fn no_patch(name: &str) -> Error {
         format!("there is no patch in {}", name.escape_debug()),
         "name files as `git format-patch` or `git diff` writes them",
     )
-}
-
-fn short(commit: &CommitInfo) -> String {
-    commit.id.chars().take(SHOWN_DIGITS).collect()
 }
 
 #[cfg(test)]

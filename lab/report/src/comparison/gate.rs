@@ -1,10 +1,9 @@
-//! What a gate found of a comparison, in words: whether it is open, then a line for each thing that closes it or is worth knowing. No line is folded:
-//! logs of CI are searched line by line.
+//! What a gate found of a comparison, in words.
 
 use super::words;
+use crate::gate;
 use crate::one_line::one_line;
 use crate::sentences;
-use crate::sheet::Sheet;
 use crate::style::{Signs, Style, Tone};
 use faultline_model::comparison::ComparedWorkload;
 use faultline_model::gate::{Finding, Gate};
@@ -12,39 +11,18 @@ use faultline_model::workload_comparison::Inconclusive;
 
 /// What a gate found, for people.
 pub fn comparison_gate(gate: &Gate<Finding<'_>>, style: &Style) -> String {
-    let signs = style.signs();
-    let mut sheet = Sheet::new(style);
-    if gate.is_open() {
-        open(&mut sheet, gate);
-    } else {
-        sheet.paragraph(Some(Tone::Bad), "", "gate: closed");
-    }
-    for found in &gate.closed_by {
-        sheet.line(&format!("  {}", line(found, signs)));
-    }
-    for found in &gate.noted {
-        sheet.line(&format!("  passes: {}", line(found, signs)));
-    }
-    sheet.text
+    let (tone, text) = open(gate);
+    gate::told(gate, (tone, &text), |found| line(found, style.signs()), style)
 }
 
 /// What an open gate shows: less if inconclusive workloads pass.
-fn open(sheet: &mut Sheet<'_>, gate: &Gate<Finding<'_>>) {
-    let inconclusive = gate.noted.iter().filter(|found| matches!(found, Finding::Inconclusive(_))).count();
-    if inconclusive == 0 {
-        sheet.paragraph(Some(Tone::Good), "", "gate: open, nothing is slower by more than the margin");
-        return;
-    }
-    let workloads = if inconclusive == 1 {
-        "1 inconclusive workload".to_owned()
-    } else {
-        format!("{inconclusive} inconclusive workloads")
+fn open(gate: &Gate<Finding<'_>>) -> (Tone, String) {
+    let workloads = match gate.noted.iter().filter(|found| matches!(found, Finding::Inconclusive(_))).count() {
+        0 => return (Tone::Good, "nothing is slower by more than the margin".to_owned()),
+        1 => "1 inconclusive workload".to_owned(),
+        count => format!("{count} inconclusive workloads"),
     };
-    sheet.paragraph(
-        Some(Tone::Middling),
-        "",
-        &format!("gate: open, but {workloads} may be slower by more than the margin"),
-    );
+    (Tone::Middling, format!("but {workloads} may be slower by more than the margin"))
 }
 
 fn line(found: &Finding<'_>, signs: &Signs) -> String {

@@ -1,10 +1,9 @@
-//! What a gate found of a search along a line, in words: whether it is open, then a line for each thing that closes it or is worth knowing. No line is
-//! folded: logs of CI are searched line by line.
+//! What a gate found of a search along a line of commits, in words.
 
 use super::quantity::Quantity;
 use super::{at, commit_words, probability, short, step_change};
+use crate::gate;
 use crate::one_line::one_line;
-use crate::sheet::Sheet;
 use crate::style::{Style, Tone};
 use faultline_model::commit::CommitLine;
 use faultline_model::drill::DrillStep;
@@ -18,23 +17,14 @@ pub fn drill_gate(gate: &Gate<Finding<'_>>, search: &LineSearch, style: &Style) 
 }
 
 fn told(gate: &Gate<Finding<'_>>, line: &CommitLine, quantity: Quantity, style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
-    let (tone, title) = match (gate.is_open(), gate.noted.is_empty()) {
-        (false, _) => (Tone::Bad, "gate: closed".to_owned()),
-        (true, true) => (Tone::Good, format!("gate: open, no commit is known {}", quantity.to_worsen())),
-        (true, false) => (
+    let (tone, text) = match gate.noted.as_slice() {
+        [] => (Tone::Good, format!("no commit is known {}", quantity.to_worsen())),
+        _ => (
             Tone::Middling,
-            format!("gate: open, but the search is inconclusive: a commit cannot be excluded {}", quantity.to_worsen()),
+            format!("but the search is inconclusive: a commit cannot be excluded {}", quantity.to_worsen()),
         ),
     };
-    sheet.paragraph(Some(tone), "", &title);
-    for found in &gate.closed_by {
-        sheet.line(&format!("  {}", words(found, line, quantity)));
-    }
-    for found in &gate.noted {
-        sheet.line(&format!("  passes: {}", words(found, line, quantity)));
-    }
-    sheet.text
+    gate::told(gate, (tone, &text), |found| words(found, line, quantity), style)
 }
 
 fn words(found: &Finding<'_>, line: &CommitLine, quantity: Quantity) -> String {
