@@ -60,11 +60,11 @@ pub fn facts(name: &str, places: &Places) -> Result<SubjectFacts, Error> {
     let head = database::existing(places)?.load_head(run)?;
     let subject = asked.unwrap_or(SubjectIndex::A);
     if subject.at() >= head.subjects.len() {
-        let last = SubjectIndex(head.subjects.len().saturating_sub(1) as u32);
-        return Err(Error::usage(
-            format!("run {run} has no subject {subject}"),
-            format!("its subjects are {} to {last}", SubjectIndex::A),
-        ));
+        let hint = match head.subjects.len() {
+            0 | 1 => format!("its only subject is {}", SubjectIndex::A),
+            count => format!("its subjects are {} to {}", SubjectIndex::A, SubjectIndex(count as u32 - 1)),
+        };
+        return Err(Error::usage(format!("run {run} has no subject {subject}"), hint));
     }
     let session = head.sessions.first();
     let of = |subject: SubjectIndex| session.and_then(|session| session.facts_of(subject));

@@ -168,9 +168,11 @@ fn label(label: StepLabel) -> &'static str {
 
 fn sentences(found: &Drill, head: &RunHead, search: &LineSearch) -> Vec<String> {
     let (line, quantity) = (&search.line, Quantity::of(search));
-    let mut sentences = vec![summary(found, search)];
+    let mut sentences = vec![match found.unusable_end {
+        Some(end) => not_searched(end, head, search),
+        None => summary(found, search),
+    }];
     sentences.extend(found.steps.iter().filter(|step| step.candidates.len() > 1).map(|step| candidates(step, line)));
-    sentences.extend(found.unusable_end.map(|end| unusable_end(end, head, search)));
     sentences.extend(found.slopes.iter().map(|slope| {
         format!(
             "From {} to {} {} changed by {:+.1} %, but no step was found there: many small changes{}.",
@@ -240,16 +242,20 @@ fn candidates(step: &DrillStep, line: &CommitLine) -> String {
     )
 }
 
-fn unusable_end(end: u32, head: &RunHead, search: &LineSearch) -> String {
-    let id = short(&search.line, end);
-    match subject_at(head, search, end).and_then(|subject| subject.build.as_ref()) {
+/// Why nothing was searched: an end of the line cannot be measured.
+fn not_searched(end: u32, head: &RunHead, search: &LineSearch) -> String {
+    let line = &search.line;
+    let commits = format!("{} commits after {} up to {}", line.last(), short(line, 0), short(line, line.last()));
+    let which = if end == 0 { "first" } else { "last" };
+    let why = match subject_at(head, search, end).and_then(|subject| subject.build.as_ref()) {
         Some(BuildResult::Failed { how, output }) => {
             let output = one_line(output);
             let cited = if output.is_empty() { String::new() } else { format!(": {output}") };
-            format!("{id} is an end of the line and does not build, so nothing can be said: {}{cited}", one_line(how))
+            format!("cannot be built or started: {}{cited}", one_line(how))
         }
-        _ => format!("{id} is an end of the line and does not run, so nothing can be said."),
-    }
+        _ => "does not run".to_owned(),
+    };
+    format!("Not searched: {commits}. {}, the {which} commit, {why}", short(line, end))
 }
 
 fn subject_at<'a>(head: &'a RunHead, search: &LineSearch, position: u32) -> Option<&'a Subject> {

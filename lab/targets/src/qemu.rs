@@ -28,6 +28,6 @@ pub use bare::{BareMachine, BareRequest};
 pub use emulator::{Emulator, PROGRAM as EMULATOR_PROGRAM};
 pub use execution::{GuestExecuted, GuestExecution, ProgramRun, Told};
 pub use facts::EMULATOR_VERSION;
-pub use kernel_image::KernelImage;
+pub use kernel_image::{KernelImage, check_startable};
 pub use machine::QemuMachine;
 pub use request::{GuestPaths, MachineRequest, Named};

@@ -17,7 +17,7 @@ use faultline_runner::lens::{Naming, plan_machine};
 use faultline_symbols::Image;
 use faultline_targets::Target;
 use faultline_targets::counting::Lens;
-use faultline_targets::qemu::BareRequest;
+use faultline_targets::qemu::{BareRequest, check_startable};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -27,6 +27,7 @@ pub fn machine(request: &LensMachineRequest, lab: &mut Lab<'_>) -> Result<Measur
     let under = &request.under;
     let (machine, shapes) = modelled(under, &request.cpus, request.memory_mib, lab.places)?;
     let kernel = saved(&request.kernel)?;
+    check_startable(&request.kernel).map_err(Error::target_as_usage)?;
     let files = files(request)?;
     let images = images(&files, lab)?;
     let plugin = plugin::find(lab.places)?;

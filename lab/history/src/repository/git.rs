@@ -186,5 +186,5 @@ fn cleared() -> impl Iterator<Item = OsString> {
 
 fn first_line(stderr: &str) -> String {
     let line = stderr.lines().find(|line| !line.trim().is_empty()).unwrap_or("it fails without a message");
-    line.trim().trim_start_matches("fatal: ").trim_start_matches("error: ").escape_debug().to_string()
+    line.trim().trim_start_matches("fatal: ").trim_start_matches("error: ").replace(char::is_control, "\u{fffd}")
 }

@@ -30,7 +30,9 @@ fn guest(text: &str) -> Result<Guest, String> {
     let (mut kernel, mut accelerator, mut parameters) = (None, Accelerator::default(), Vec::new());
     let mut seen = Vec::new();
     for part in parts(text) {
-        let (key, value) = part.split_once('=').ok_or_else(|| format!("'{part}' is not KEY=VALUE"))?;
+        let (key, value) = part
+            .split_once('=')
+            .ok_or_else(|| format!("'{part}' is not KEY=VALUE; write a comma within a value twice"))?;
         if key != "append" && seen.iter().any(|earlier| earlier == key) {
             return Err(format!("'{key}' is given twice"));
         }

@@ -48,6 +48,25 @@ impl KernelImage {
     }
 }
 
+/// Bytes at the beginning of a file among which a Multiboot header lies (Multiboot Specification 0.6.96, §3.1).
+const MULTIBOOT_BYTES: usize = 8192;
+
+/// The first word of a Multiboot header, which is aligned.
+const MULTIBOOT_MAGIC: [u8; 4] = 0x1BAD_B002_u32.to_le_bytes();
+
+/// Fails if the emulator cannot start a file as a kernel: it is no Linux image, no ELF file, and has no Multiboot header.
+pub fn check_startable(path: &Path) -> Result<(), TargetError> {
+    let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
+    let beginning = &bytes[..bytes.len().min(MULTIBOOT_BYTES)];
+    match is_kernel(&bytes) || beginning.chunks_exact(4).any(|word| word == MULTIBOOT_MAGIC) {
+        true => Ok(()),
+        false => Err(TargetError {
+            problem: format!("{} is not a kernel that the emulator starts", path.display()),
+            hint: "name a bzImage, an ELF file or a file with a Multiboot header".to_owned(),
+        }),
+    }
+}
+
 /// Whether it begins like a bzImage (Linux, Documentation/arch/x86/boot.rst) or is an ELF file, which newer emulators boot too.
 fn is_kernel(bytes: &[u8]) -> bool {
     bytes.get(0x202..0x206) == Some(b"HdrS") || bytes.starts_with(b"\x7fELF")
@@ -120,6 +139,22 @@ mod tests {
         image[0x202..].copy_from_slice(b"HdrS");
         assert!(is_kernel(&image));
         assert!(!is_kernel(b"no kernel"));
+    }
+
+    #[test]
+    fn other_kernels_are_known_by_their_multiboot_header() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let with_word = |at: usize| {
+            let mut bytes = vec![0; 3 * MULTIBOOT_BYTES];
+            bytes[at..at + 4].copy_from_slice(&MULTIBOOT_MAGIC);
+            std::fs::write(file.path(), bytes).unwrap();
+            check_startable(file.path())
+        };
+        assert!(with_word(4096).is_ok());
+        for elsewhere in [4097, MULTIBOOT_BYTES] {
+            let error = with_word(elsewhere).unwrap_err();
+            assert!(error.problem.ends_with("is not a kernel that the emulator starts"), "{error}");
+        }
     }
 
     #[test]
