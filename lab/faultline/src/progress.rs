@@ -141,7 +141,9 @@ enum Extent {
 impl Extent {
     fn of(run: &RunHead) -> Self {
         if run.settings.drill().is_some() {
-            return Extent::Search { commits: run.subjects.iter().map(|subject| short_name(&subject.name).to_owned()).collect() };
+            return Extent::Search {
+                commits: run.subjects.iter().map(|subject| short_name(&subject.name).to_owned()).collect(),
+            };
         }
         if run.settings.comparison().is_some() { Extent::NextLook } else { Extent::Plan }
     }

@@ -91,7 +91,10 @@ fn the_commit_that_made_it_slower_is_named_and_broken_ones_are_skipped() {
     assert!((1.5..3.5).contains(&ratio), "{ratio}");
     assert!(step["probability"].as_f64().unwrap() > 0.95 && step["confirmed"] == true, "{step:#}");
     assert!(found["trials"].as_u64().unwrap() <= 10, "{found:#}");
-    assert!(git(&repository.path(), &["status", "--porcelain", "--ignored"]).is_empty(), "the user's checkout is not touched");
+    assert!(
+        git(&repository.path(), &["status", "--porcelain", "--ignored"]).is_empty(),
+        "the user's checkout is not touched"
+    );
 
     // What is stored says the same, in words that harm nothing.
     let shown = repository.lab.run(&["show"]);

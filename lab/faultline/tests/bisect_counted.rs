@@ -121,7 +121,10 @@ fn transfers_name_the_commit_that_put_two_counters_on_one_line() {
         found["executions"].as_u64().unwrap(),
         found["trials"].as_u64().unwrap() - found["unusable"].as_u64().unwrap()
     );
-    assert!(git(&repository.path(), &["status", "--porcelain", "--ignored"]).is_empty(), "the user's checkout is not touched");
+    assert!(
+        git(&repository.path(), &["status", "--porcelain", "--ignored"]).is_empty(),
+        "the user's checkout is not touched"
+    );
 
     // What is stored says the same.
     let shown = stdout(&repository.lab.run(&["show"])).split_whitespace().collect::<Vec<_>>().join(" ");

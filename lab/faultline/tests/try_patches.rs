@@ -8,7 +8,7 @@ use lab::{Lab, assert_refused, repository, stderr, stdout};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::Output;
 
 /// A program that sleeps for so many milliseconds.
 fn program(sleep_ms: u32) -> String {
@@ -83,7 +83,10 @@ fn a_patch_is_compared_with_what_it_changes_and_the_answer_is_markdown() {
     // A busy host makes each side slower, but never faster than its sleep.
     let [without, with] = [0, 1].map(|side| repository.values_s(side));
     assert!(without.iter().any(|&value| value < 0.9) && with.iter().all(|&value| value >= 0.9), "{without:?} {with:?}");
-    assert!(git(&repository.path(), &["status", "--porcelain", "--ignored"]).is_empty(), "the user's checkout is not touched");
+    assert!(
+        git(&repository.path(), &["status", "--porcelain", "--ignored"]).is_empty(),
+        "the user's checkout is not touched"
+    );
     assert_eq!(fs::read_to_string(repository.path().join("source")).unwrap(), program(30));
 
     // What is stored says the same, and knows the commit of one side.

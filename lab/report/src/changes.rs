@@ -8,6 +8,7 @@ use crate::sentences::{change_caution, series_left_out, worded_changes};
 use crate::style::{Signs, Style, UNICODE};
 use crate::table::{self, Form, Table};
 use faultline_model::changes::{ChangeCaution, ChangesFound, Effect, SeriesChanges, Status, Step};
+use faultline_model::commit::short_name;
 use std::mem::discriminant;
 
 /// The steps of every series. JSON is what was found, with its words.

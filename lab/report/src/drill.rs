@@ -10,7 +10,7 @@ use crate::json::json;
 use crate::one_line::one_line;
 use crate::style::{Style, UNICODE};
 use crate::table::{self, Form, Table};
-use faultline_model::commit::{CommitInfo, CommitLine};
+use faultline_model::commit::{CommitInfo, CommitLine, short_name};
 use faultline_model::drill::{Change, Drill, DrillStep, StepLabel};
 use faultline_model::plan::LineSearch;
 use faultline_model::record::RunHead;
