@@ -114,7 +114,7 @@ impl Conclusion {
                 Concluded::Drill(kept_or_computed(store, run, record, found)?)
             }
         };
-        let failed = store.outcome_counts(run)?.iter().map(|ended| ended.failed).sum();
+        let failed = store.failed_attempts(run)?;
         Ok(Conclusion { head, database: store.path().to_owned(), what, gates: Vec::new(), failed })
     }
 
@@ -123,18 +123,18 @@ impl Conclusion {
         self.head.id
     }
 
-    /// The gate that a comparison or a search was asked to pass, held to the conclusion; `None` if it was asked for none.
-    pub fn gate(&self) -> Option<HeldTo<'_>> {
+    /// The gate of a comparison or a search with what it found of the conclusion; `None` if it was asked for none.
+    pub fn gate(&self) -> Option<AppliedGate<'_>> {
         match (&self.what, &self.head.settings.kind) {
             (Concluded::Comparison(comparison), RunKind::Comparison(settings)) => match settings.purpose {
                 ComparisonPurpose::Gate(when_inconclusive) => {
-                    Some(HeldTo::Comparison(Gate::of_comparison(comparison, when_inconclusive)))
+                    Some(AppliedGate::Comparison(Gate::of_comparison(comparison, when_inconclusive)))
                 }
                 ComparisonPurpose::Answer | ComparisonPurpose::Check => None,
             },
             (Concluded::Drill(found), RunKind::Drill(search)) => {
                 let gate = Gate::of_search(found, &search.search, search.gate?);
-                Some(HeldTo::Search { gate, search })
+                Some(AppliedGate::Search { gate, search })
             }
             _ => None,
         }
@@ -177,7 +177,7 @@ fn kept_or_computed<T: Kept>(
 
 /// What a gate found of a conclusion.
 #[derive(Debug)]
-pub enum HeldTo<'a> {
+pub enum AppliedGate<'a> {
     /// Of a comparison.
     Comparison(Gate<gate::Finding<'a>>),
     /// Of a search along a line of commits.
@@ -189,12 +189,12 @@ pub enum HeldTo<'a> {
     },
 }
 
-impl HeldTo<'_> {
+impl AppliedGate<'_> {
     /// Whether it passes.
     pub fn is_open(&self) -> bool {
         match self {
-            HeldTo::Comparison(gate) => gate.is_open(),
-            HeldTo::Search { gate, .. } => gate.is_open(),
+            AppliedGate::Comparison(gate) => gate.is_open(),
+            AppliedGate::Search { gate, .. } => gate.is_open(),
         }
     }
 }

@@ -35,7 +35,7 @@ pub mod whole_file;
 pub use check::{CheckRequest, check};
 pub use command_words::command_words;
 pub use comparison::{LiveComparisonRequest, USUAL_LEVEL, compare};
-pub use conclusion::{Concluded, Conclusion, HeldTo, Measured};
+pub use conclusion::{AppliedGate, Concluded, Conclusion, Measured};
 pub use database::check_writable;
 pub use delete::delete;
 pub use error::{Because, Error, ErrorKind};

@@ -41,7 +41,7 @@ fn meant(request: &ResumeRequest, store: &Store) -> Result<RunHead, Error> {
     Ok(store.load_head(run)?)
 }
 
-/// Resumes a run and concludes it. A finished run is only concluded, and held to its gates. Fails if there is no such run, if its machine, workloads or settings are not
+/// Resumes a run and concludes it. A finished run is only concluded, and its gates are applied. Fails if there is no such run, if its machine, workloads or settings are not
 /// available, or if the database cannot be written.
 pub fn resume(request: &ResumeRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let mut database = MeasuringStore::open_existing(lab.places)?;

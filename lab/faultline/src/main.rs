@@ -30,7 +30,8 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let db = arguments.db.as_deref();
+    let database = arguments.database();
+    let db = database.as_deref();
     match &arguments.command {
         Command::Run(run) => commands::run::run(run, db),
         Command::Resume(resume) => commands::resume::resume(resume, db),

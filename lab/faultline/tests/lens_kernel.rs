@@ -52,7 +52,7 @@ fn transfers_of_shared_faults_are_counted_and_named() {
     assert!(code.iter().all(|name| !name.starts_with("0x")), "{code:?}");
     let names = held(point);
     assert!(names.iter().any(|name| name.starts_with("struct page._refcount")), "{names:?}");
-    // Both sides of the budget: what it is held to, and what to look at.
+    // Both sides of the budget: the limit, and what to look at.
     let said = stderr(&output);
     assert!(said.contains("budget exceeded") && code.iter().any(|name| said.contains(name)), "{said}");
     assert!(fs::read_to_string(page).unwrap().contains("fault_existing"));

@@ -333,7 +333,7 @@ fn a_run_that_is_killed_goes_on_with_the_same_machine_and_program_alone() {
     // Measured anew in between: the run keeps those that it began with.
     keep_costs(&lab, 977);
     let last = resume().output().unwrap();
-    // Held to its gates, of which one is not kept.
+    // Its gates are applied, and one is closed.
     assert_status(&last, 1);
     assert!(stderr(&last).contains("1 of 2 budgets kept"), "{}", stderr(&last));
     let record = lab.record(1);

@@ -139,19 +139,6 @@ impl Outcome {
     }
 }
 
-/// How many attempts ended in which way. Running attempts are not counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct OutcomeCounts {
-    /// All planned samples are there.
-    pub done: u32,
-    /// The machine does not support what was asked for.
-    pub unsupported: u32,
-    /// The machine supports it, it ended, and it did not succeed.
-    pub failed: u32,
-    /// The run was stopped, or its process killed.
-    pub interrupted: u32,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

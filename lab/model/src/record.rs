@@ -3,12 +3,11 @@
 use crate::describe::WorkloadInfo;
 use crate::facts::Facts;
 use crate::journal::AttemptId;
-use crate::lens::raw::LensMode;
 use crate::lens::reading::Reading;
 use crate::outcome::Outcome;
 use crate::plan::{KindOfRun, PlanItem, Settings};
 use crate::protocol::{Interval, Measure, Usage};
-use crate::subject::{Subject, SubjectIndex};
+use crate::subject::{Subject, SubjectClass, SubjectIndex};
 use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -200,9 +199,8 @@ pub struct RunLine {
     /// Names of the two sides of a comparison; empty for any other run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sides: Vec<String>,
-    /// What ran under the lens; `None` for a run that measured time.
-    #[serde(default)]
-    pub lens: Option<LensMode>,
+    /// What was measured, of the first subject; `None` while a search has not built its first commit.
+    pub subject: Option<SubjectClass>,
     /// Numbers of tasks.
     pub cpus: Vec<u32>,
     /// Items planned.

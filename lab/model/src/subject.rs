@@ -76,7 +76,47 @@ pub enum SubjectKind {
     },
 }
 
+/// What a subject is, without its values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SubjectClass {
+    /// [`SubjectKind::System`]
+    System,
+    /// [`SubjectKind::Program`]
+    Program,
+    /// [`SubjectKind::Kernel`]
+    Kernel,
+    /// [`SubjectKind::Machine`]
+    Machine,
+}
+
+impl SubjectClass {
+    /// All of them.
+    pub const ALL: [SubjectClass; 4] =
+        [SubjectClass::System, SubjectClass::Program, SubjectClass::Kernel, SubjectClass::Machine];
+
+    /// As it is written and saved.
+    pub fn word(self) -> &'static str {
+        match self {
+            SubjectClass::System => "system",
+            SubjectClass::Program => "program",
+            SubjectClass::Kernel => "kernel",
+            SubjectClass::Machine => "machine",
+        }
+    }
+}
+
 impl SubjectKind {
+    /// It without its values.
+    pub fn class(&self) -> SubjectClass {
+        match self {
+            SubjectKind::System => SubjectClass::System,
+            SubjectKind::Program { .. } => SubjectClass::Program,
+            SubjectKind::Kernel { .. } => SubjectClass::Kernel,
+            SubjectKind::Machine { .. } => SubjectClass::Machine,
+        }
+    }
+
     /// How the lens counts it.
     pub fn lens_mode(&self) -> LensMode {
         match self {

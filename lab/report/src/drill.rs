@@ -219,15 +219,18 @@ fn summary(found: &Drill, search: &LineSearch) -> String {
         1 => "1 step was found".to_owned(),
         several => format!("{several} steps were found"),
     };
+    let tried = match found.trials {
+        1 => "1 commit was tried".to_owned(),
+        several => format!("{several} commits were tried"),
+    };
     let unfinished = if found.finished { "" } else { " so far; the search is not over" };
     format!(
-        "{steps}{unfinished} in {} commits after {} up to {}: {} of `{}`. {} commits were tried, {} of them cannot be measured; {} executions.",
+        "{steps}{unfinished} in {} commits after {} up to {}: {} of `{}`. {tried}, {} of them cannot be measured; {} executions.",
         line.last(),
         short(line, 0),
         short(line, line.last()),
         Quantity::of(search).name(),
         one_line(&search.command.join(" ")),
-        found.trials,
         found.unusable,
         found.executions,
     )

@@ -6,9 +6,9 @@ use crate::json::json;
 use crate::moment;
 use crate::style::{Signs, Style};
 use crate::table::{self, Form, Table};
-use faultline_model::lens::raw::LensMode;
 use faultline_model::plan::KindOfRun;
 use faultline_model::record::RunLine;
+use faultline_model::subject::SubjectClass;
 
 /// The list of runs. JSON is the lines as they are.
 pub fn runs(lines: &[RunLine], format: Format, style: &Style) -> String {
@@ -50,7 +50,7 @@ fn columns<'a>() -> Vec<Column<'a>> {
             .csv("machine", |line| line.machine.clone()),
         Column::left("label", |line, _| line.label.clone().unwrap_or_default()),
         Column::csv_only("sides", |line| line.sides.join("; ")),
-        Column::csv_only("lens", |line| line.lens.map_or_else(String::new, |lens| lens.word().to_owned())),
+        Column::csv_only("lens", |line| under_lens(line).unwrap_or_default().to_owned()),
         Column::csv_only("kind", |line| line.kind.word().to_owned()),
     ]
 }
@@ -62,10 +62,21 @@ const NAMED: usize = 2;
 fn what(line: &RunLine, signs: &Signs) -> String {
     match line.kind {
         KindOfRun::Comparison => format!("comparison: {}", line.sides.join(" | ")),
-        KindOfRun::Lens => format!("lens, {}", line.lens.map_or(signs.none, LensMode::word)),
+        KindOfRun::Lens => format!("lens, {}", under_lens(line).unwrap_or(signs.none)),
         KindOfRun::Drill => "search along commits".to_owned(),
         KindOfRun::Timed => line.suite.clone().unwrap_or_else(|| chosen(&line.workloads, signs)),
     }
+}
+
+/// What ran under the lens; `None` for any other run.
+fn under_lens(line: &RunLine) -> Option<&'static str> {
+    let subject = line.subject.filter(|_| line.kind == KindOfRun::Lens)?;
+    Some(match subject {
+        SubjectClass::Program => "program",
+        // Workloads are counted with the kernel that runs them.
+        SubjectClass::System | SubjectClass::Kernel => "kernel",
+        SubjectClass::Machine => "machine",
+    })
 }
 
 fn chosen(workloads: &[String], signs: &Signs) -> String {

@@ -4,9 +4,9 @@ mod fixture;
 
 use faultline_model::cell::TaskMode;
 use faultline_model::describe::{self, WorkloadInfo};
-use faultline_model::lens::raw::LensMode;
 use faultline_model::plan::KindOfRun;
 use faultline_model::record::{RunId, RunLine, RunState};
+use faultline_model::subject::SubjectClass;
 use faultline_model::summary::RunSummary;
 use faultline_model::time::UnixMillis;
 use faultline_model::verdict::VerdictBasis;
@@ -36,7 +36,7 @@ fn lines() -> Vec<RunLine> {
         suite: Some("quick".into()),
         workloads: vec!["zero_fill".into(), "tree_build".into()],
         sides: Vec::new(),
-        lens: None,
+        subject: Some(SubjectClass::System),
         cpus: vec![1, 2, 4, 8],
         planned: 96,
         ended: 96,
@@ -46,8 +46,13 @@ fn lines() -> Vec<RunLine> {
     };
     let open =
         RunLine { id: RunId(7), label: None, suite: None, state: RunState::Open, ended: 40, failed: 0, ..line.clone() };
-    let lens =
-        RunLine { id: RunId(5), suite: None, kind: KindOfRun::Lens, lens: Some(LensMode::Kernel), ..open.clone() };
+    let lens = RunLine {
+        id: RunId(5),
+        suite: None,
+        kind: KindOfRun::Lens,
+        subject: Some(SubjectClass::Kernel),
+        ..open.clone()
+    };
     let sides = vec!["./old 1".to_owned(), "./new 1".to_owned()];
     let comparison =
         RunLine { id: RunId(4), suite: None, kind: KindOfRun::Comparison, sides, cpus: vec![1], ..line.clone() };

@@ -11,9 +11,9 @@ use faultline_model::comparison::Fit;
 use faultline_model::describe::{self, WorkloadInfo};
 use faultline_model::facts::Facts;
 use faultline_model::imported::ImportedLine;
-use faultline_model::lens::raw::LensMode;
 use faultline_model::plan::KindOfRun;
 use faultline_model::record::{RunId, RunLine, RunState};
+use faultline_model::subject::SubjectClass;
 use faultline_model::time::UnixMillis;
 use faultline_report::{
     Format, Style, budget_table, changes, comparison, facts, fitness, imported, lens_compare_table, lens_types_table,
@@ -98,7 +98,7 @@ fn listed() -> Vec<RunLine> {
         suite: Some("quick".into()),
         workloads: vec!["zero_fill".into()],
         sides: Vec::new(),
-        lens: None,
+        subject: Some(SubjectClass::System),
         cpus: vec![1, 2, 4, 8, 16, 32],
         planned: 1296,
         ended: 1296,
@@ -113,7 +113,7 @@ fn listed() -> Vec<RunLine> {
         id: RunId(5),
         suite: None,
         kind: KindOfRun::Lens,
-        lens: Some(LensMode::Kernel),
+        subject: Some(SubjectClass::Kernel),
         label: None,
         ..line.clone()
     };

@@ -113,7 +113,7 @@ pub struct PlannedRun<'a> {
     pub jobs: NonZeroUsize,
 }
 
-/// Path and arguments of what runs, if it is not a workload. A machine that starts by itself is told nothing, so it has none.
+/// Path and arguments of what runs, if it is not a workload. A machine that starts by itself has none.
 pub(crate) fn program<'a>(run: &PlannedRun<'a>, item: &PlanItem) -> Option<&'a [String]> {
     match &run.subjects.get(item.subject.at())?.what {
         // If time is measured, a workload runs the program.

@@ -1,4 +1,4 @@
-//! Experiments that nothing befalls, for tests of what an experiment costs.
+//! Experiments without events, for tests of what an experiment costs.
 
 use crate::commits::SimulatedCommits;
 use crate::files::{self, in_words};
@@ -27,7 +27,7 @@ fn conclude(scenario: Scenario) -> Result<Box<Conclusion>, String> {
     untroubled(scenario, ChaCha8Rng::seed_from_u64(1), root.path())
 }
 
-/// The conclusion of an experiment that nothing befalls, but what its scenario has. Fails if it fails, or does not end.
+/// The conclusion of an experiment without events. Its executions have the faults of its scenario. Fails if it fails, or does not end.
 pub(crate) fn untroubled(scenario: Scenario, random: ChaCha8Rng, root: &Path) -> Result<Box<Conclusion>, String> {
     let world = Rc::new(World::of(1, scenario, random, root).map_err(in_words)?);
     let (places, machines, commits) =

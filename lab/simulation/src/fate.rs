@@ -6,7 +6,7 @@ use faultline_model::plan::PlanItem;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// The share of executions that something befalls.
+/// The share of executions with a fault.
 const FAULTS: f64 = 0.3;
 
 /// How an execution ends.
@@ -37,7 +37,7 @@ impl Fate {
     pub(crate) const STATUS: i32 = 3;
     /// The signal.
     pub(crate) const SIGNAL: i32 = 11;
-    /// What is told of every end.
+    /// The text of every failure.
     pub(crate) const TEXT: &'static str = "it was to be";
     /// How guests fail.
     pub(crate) const FAILURE: GuestFailure = GuestFailure::ALL[0];

@@ -120,7 +120,7 @@ impl Counting for Counter {
     }
 }
 
-/// Prints the lines, or the first half of them if something befalls the workload.
+/// Prints the lines, or the first half of them if the workload does not end well.
 fn play(script: Script, end: End, sink: &mut Sink<'_>, stop: &StopFlag) -> Ending {
     let is_whole = matches!(end, End::Counted | End::NoReport);
     let count = if is_whole { script.lines.len() } else { script.lines.len() / 2 };

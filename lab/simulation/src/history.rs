@@ -122,7 +122,7 @@ impl History {
         self.built_in(directory).map_or(1.0, |truth| 1.0 / truth.factor)
     }
 
-    /// What befalls every execution of what is built in a directory.
+    /// The fault of every execution of what is built in a directory.
     pub(crate) fn fault(&self, directory: &Path) -> Option<Fault> {
         match self.built_in(directory)?.fate {
             Fate::Works | Fate::DoesNotBuild => None,

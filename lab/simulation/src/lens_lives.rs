@@ -122,10 +122,10 @@ impl LensLives {
                 Some(Err(error)) => return Err(format!("it failed: {}", error.problem)),
             }
         }
-        Err("it ended early, and nothing befell it".to_owned())
+        Err("it ended early without an event".to_owned())
     }
 
-    /// Checks that the finished run is held to the same gates when it is resumed.
+    /// Checks that resuming the finished run applies the same gates.
     fn check_gates(&mut self, conclusion: &Conclusion) -> Result<(), String> {
         let resumed = match self.live(Troubles::default()) {
             Some(Ok(Measured::Concluded(resumed))) => resumed,
@@ -227,7 +227,7 @@ impl LensLives {
         Ok(())
     }
 
-    /// Checks that an attempt that has ended says what befell it, and has the counts that were made.
+    /// Checks that an attempt that has ended says how it ended, and has the counts that were made.
     fn check_attempt(&self, saved: &RunRecord, attempt: &Attempt) -> Result<(), String> {
         let Some(outcome) = attempt.outcome.as_ref().filter(|_| record::has_ended(attempt)) else { return Ok(()) };
         let item = saved.plan.iter().find(|item| item.ordinal == attempt.ordinal).ok_or("an attempt of no item")?;

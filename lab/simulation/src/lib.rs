@@ -5,7 +5,7 @@
 //! database or killed several times, and resumed each time, while its workloads crash, hang and print garbage, and its commits do not build. The same
 //! seed always does the same. The invariants are checked after each of the experiment's lives (`ledger`, `record`) and at its end (`ending`, `searched`).
 //! A seed is also a lens run ([`simulate_lens`]), whose executions are counted on several threads: what is counted follows from the seed, the
-//! order in which executions end does not. [`calm`] has experiments that nothing befalls. The product does not use this crate.
+//! order in which executions end does not. [`calm`] has experiments without events. The product does not use this crate.
 
 pub mod calm;
 mod clock;

@@ -110,7 +110,7 @@ impl Lives {
                 End::Early => {}
             }
         }
-        Err("it ended early, and nothing befell it".to_owned())
+        Err("it ended early without an event".to_owned())
     }
 
     /// A life in which an event happens.
@@ -269,7 +269,7 @@ impl Lives {
         Ok(self.account)
     }
 
-    /// What a search said. It is what the same search says if nothing befalls it.
+    /// What a search said. The same search without events must say the same.
     fn searched(&self, conclusion: &Conclusion) -> Result<Option<Searched>, String> {
         let scenario = &self.world.scenario;
         let Some(history) = scenario.history() else { return Ok(None) };
@@ -280,7 +280,7 @@ impl Lives {
             let root = files::root().map_err(in_words)?;
             let random = ChaCha8Rng::seed_from_u64(0);
             let whole = calm::untroubled(scenario.clone(), random, root.path())?;
-            check_same(conclusion, &whole, "from a search that nothing befell")?;
+            check_same(conclusion, &whole, "from a search without events")?;
         }
         searched(found, history).map(Some)
     }
@@ -307,14 +307,14 @@ impl Lives {
 }
 
 /// Checks that two conclusions of one experiment are the same, with their gates.
-fn check_same(one: &Conclusion, other: &Conclusion, whence: &str) -> Result<(), String> {
+fn check_same(one: &Conclusion, other: &Conclusion, source: &str) -> Result<(), String> {
     let (first, second) = (format!("{:?}", one.what), format!("{:?}", other.what));
     if first != second {
-        return Err(format!("concluded was {first}, and {whence} comes {second}"));
+        return Err(format!("concluded was {first}, and {source} comes {second}"));
     }
     let is_open = |conclusion: &Conclusion| conclusion.gate().map(|gate| gate.is_open());
     if is_open(one) != is_open(other) || one.is_well() != other.is_well() {
-        return Err(format!("its gate was {:?}, and {whence} it is {:?}", is_open(one), is_open(other)));
+        return Err(format!("its gate was {:?}, and {source} it is {:?}", is_open(one), is_open(other)));
     }
     Ok(())
 }

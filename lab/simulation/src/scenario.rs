@@ -66,13 +66,13 @@ pub(crate) struct Scenario {
     machine: Machine,
     seed: u64,
     kind: Kind,
-    /// Share of the executions that something befalls.
+    /// Share of the executions with a fault.
     pub(crate) fault_share: f64,
     /// The same of a comparison's second side.
     pub(crate) fault_share_b: f64,
     /// The database is there already.
     pub(crate) has_database: bool,
-    /// Lives that something may befall.
+    /// Number of lives in which an event may happen.
     pub(crate) troubled_lives: u32,
 }
 
@@ -103,7 +103,7 @@ impl Scenario {
         }
     }
 
-    /// A comparison of two equal sides in that many blocks that no look settles, and that nothing befalls.
+    /// A comparison of two equal sides in that many blocks that no look settles, without events and faults.
     pub(crate) fn calm_comparison(blocks: u32) -> Self {
         let request = Request {
             workloads: vec!["spin".to_owned()],
@@ -118,7 +118,7 @@ impl Scenario {
         Self::calm(Kind::Comparison(Compared { difference, margin: 0.0, once: false, purpose }), request)
     }
 
-    /// A search of that many commits, of which every tenth is slower than the one before, that nothing befalls.
+    /// A search of that many commits, of which every tenth is slower than the one before, without events and faults.
     pub(crate) fn calm_search(commits: u32) -> Self {
         Self::calm(Kind::Search(History::calm(commits)), Request::default())
     }

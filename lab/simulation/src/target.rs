@@ -138,11 +138,11 @@ impl SimulatedTarget {
         let mut random = world.scenario.random_of_item(world.ledger.borrow().item().unwrap_or_default());
         let directory = execution.directory.as_deref().unwrap_or(Path::new("/"));
         let script = workload::script(info, execution, (number, history.speed(directory)), &mut random);
-        let befalls = world.scenario.fault_in_search(&mut random);
+        let injected = world.scenario.fault_in_search(&mut random);
         if world.leaves_changed() {
             return Fault::LeftChanged.bend(script, execution.limit, &mut random);
         }
-        match history.fault(directory).or(befalls) {
+        match history.fault(directory).or(injected) {
             Some(fault) => fault.bend(script, execution.limit, &mut random),
             None => script,
         }

@@ -29,7 +29,7 @@ const SEEDS_VARIABLE: &str = "FAULTLINE_SEEDS";
 const SEED_VARIABLE: &str = "FAULTLINE_SEED";
 
 #[test]
-fn what_is_saved_and_concluded_holds_whatever_befalls_it() {
+fn what_is_saved_and_concluded_holds_whatever_fails() {
     let (first, count) = seeds(SEEDS);
     let began = Instant::now();
     let accounts = without_failures(simulate_all(first, count, simulate));
@@ -37,12 +37,12 @@ fn what_is_saved_and_concluded_holds_whatever_befalls_it() {
     check_answers(&accounts);
     check_searches(&accounts);
     if (first, count) == (FIRST_SEED, SEEDS) {
-        check_that_much_befell(&accounts);
+        check_that_much_happened(&accounts);
     }
 }
 
 #[test]
-fn a_lens_run_has_the_counts_that_were_made_whatever_befalls_it() {
+fn a_lens_run_has_the_counts_that_were_made_whatever_fails() {
     let (first, count) = seeds(LENS_SEEDS);
     let accounts: Vec<LensAccount> = without_failures(simulate_all(first, count, simulate_lens));
     let sum = |count: fn(&LensAccount) -> u32| accounts.iter().map(count).sum::<u32>();
@@ -179,7 +179,7 @@ fn check_searches(accounts: &[Account]) {
 }
 
 /// A simulation with few events shows little.
-fn check_that_much_befell(accounts: &[Account]) {
+fn check_that_much_happened(accounts: &[Account]) {
     let sum = |count: fn(&Account) -> u32| accounts.iter().map(count).sum::<u32>();
     for (what, count) in [
         ("kills", sum(|account| account.killed)),

@@ -2,12 +2,12 @@
 
 use crate::load::{from_json, state};
 use crate::{Store, StoreError};
-use faultline_model::lens::raw::LensMode;
 use faultline_model::plan::KindOfRun;
 use faultline_model::record::{RunId, RunLine};
+use faultline_model::subject::SubjectClass;
 use faultline_model::time::UnixMillis;
 use rusqlite::types::Type;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, params};
 
 impl Store {
     /// Every run, the newest first. Fails if the database cannot be read.
@@ -19,9 +19,7 @@ impl Store {
 fn read_lines(connection: &Connection) -> rusqlite::Result<Vec<RunLine>> {
     let query = r#"
         SELECT run.id, run.label, run.finished, session.started_ms, run.kind, run.suite, run.cpus, run.machine,
-               CASE WHEN run.kind = 'lens' THEN
-                   (SELECT json_extract(what, '$.kind') FROM subject WHERE run_id = run.id AND number = 0)
-               END,
+               (SELECT kind FROM subject WHERE run_id = run.id AND number = 0),
                (SELECT count(*) FROM item WHERE run_id = run.id),
                (SELECT count(*) FROM attempt WHERE run_id = run.id AND final = 1),
                (SELECT count(*) FROM attempt WHERE run_id = run.id AND final = 1
@@ -36,19 +34,19 @@ fn read_lines(connection: &Connection) -> rusqlite::Result<Vec<RunLine>> {
         ORDER BY run.id DESC"#;
     let mut statement = connection.prepare(query)?;
     let lines = statement.query_map(params![], |row| {
-        let is_program = row.get::<_, Option<String>>(8)?.as_deref() == Some("program");
-        let lens_mode = if is_program { LensMode::Program } else { LensMode::Kernel };
-        let kind = kind(row, 4)?;
         Ok(RunLine {
             id: RunId(row.get(0)?),
             label: row.get(1)?,
             started: UnixMillis(row.get(3)?),
             state: state(row.get(2)?),
-            kind,
+            kind: named(4, row.get(4)?, KindOfRun::ALL, KindOfRun::word)?,
             suite: row.get(5)?,
             workloads: from_json(row, 14)?,
             sides: from_json(row, 13)?,
-            lens: (kind == KindOfRun::Lens).then_some(lens_mode),
+            subject: row
+                .get::<_, Option<String>>(8)?
+                .map(|word| named(8, word, SubjectClass::ALL, SubjectClass::word))
+                .transpose()?,
             cpus: from_json(row, 6)?,
             planned: row.get(9)?,
             ended: row.get(10)?,
@@ -60,12 +58,16 @@ fn read_lines(connection: &Connection) -> rusqlite::Result<Vec<RunLine>> {
     lines.collect()
 }
 
-/// The kind of run in a column.
-fn kind(row: &Row<'_>, column: usize) -> rusqlite::Result<KindOfRun> {
-    let word: String = row.get(column)?;
+/// The value whose word is saved in a column.
+fn named<T: Copy>(
+    column: usize,
+    saved: String,
+    all: impl IntoIterator<Item = T>,
+    word: fn(T) -> &'static str,
+) -> rusqlite::Result<T> {
     let unknown = || {
-        let problem = format!("a newer version saved a run of the kind {word}");
+        let problem = format!("a newer version saved {saved}");
         rusqlite::Error::FromSqlConversionFailure(column, Type::Text, problem.into())
     };
-    KindOfRun::ALL.into_iter().find(|kind| kind.word() == word).ok_or_else(unknown)
+    all.into_iter().find(|&value| word(value) == saved).ok_or_else(unknown)
 }

@@ -1,8 +1,7 @@
-//! Answers about a run from its rows, without its samples: what is missing, how attempts ended.
+//! Answers about a run from its rows, without its samples: what is missing, and how many attempts failed.
 
 use crate::load::{item, rows};
 use crate::{Store, StoreError};
-use faultline_model::outcome::OutcomeCounts;
 use faultline_model::plan::PlanItem;
 use faultline_model::record::RunId;
 
@@ -18,29 +17,10 @@ impl Store {
         rows(&self.connection, query, [run.0], item).map_err(self.failed("read a run from"))
     }
 
-    /// How the attempts of a run ended: one entry for each subject, even without attempts. Fails if the database cannot be read.
-    pub fn outcome_counts(&self, run: RunId) -> Result<Vec<OutcomeCounts>, StoreError> {
-        // From attempts to items, which are found by their ordinals. No index leads from an item to all of its attempts.
-        let query = "WITH ended AS (
-                         SELECT item.subject AS subject,
-                                count(*) FILTER (WHERE outcome_kind = 'done') AS done,
-                                count(*) FILTER (WHERE outcome_kind = 'unsupported') AS unsupported,
-                                count(*) FILTER (WHERE outcome_kind NOT IN ('done', 'unsupported', 'interrupted')) AS failed,
-                                count(*) FILTER (WHERE outcome_kind = 'interrupted') AS interrupted
-                         FROM attempt CROSS JOIN item ON item.run_id = attempt.run_id AND item.ordinal = attempt.ordinal
-                         WHERE attempt.run_id = ?1 GROUP BY item.subject
-                     )
-                     SELECT coalesce(done, 0), coalesce(unsupported, 0), coalesce(failed, 0), coalesce(interrupted, 0)
-                     FROM subject LEFT JOIN ended ON ended.subject = subject.number
-                     WHERE subject.run_id = ?1 ORDER BY subject.number";
-        let counts = rows(&self.connection, query, [run.0], |row| {
-            Ok(OutcomeCounts {
-                done: row.get(0)?,
-                unsupported: row.get(1)?,
-                failed: row.get(2)?,
-                interrupted: row.get(3)?,
-            })
-        });
-        counts.map_err(self.failed("read a run from"))
+    /// The number of attempts of a run that ended, did not succeed, and are supported by the machine. Fails if the database cannot be read.
+    pub fn failed_attempts(&self, run: RunId) -> Result<u32, StoreError> {
+        let query = "SELECT count(*) FROM attempt
+                     WHERE run_id = ?1 AND outcome_kind NOT IN ('done', 'unsupported', 'interrupted')";
+        self.connection.query_row(query, [run.0], |row| row.get(0)).map_err(self.failed("read a run from"))
     }
 }

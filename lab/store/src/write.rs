@@ -122,8 +122,8 @@ pub(crate) fn json<T: Serialize + ?Sized>(value: &T) -> String {
 
 fn insert_subject(transaction: &Transaction<'_>, run: RunId, number: i64, subject: &Subject) -> rusqlite::Result<()> {
     transaction.execute(
-        "INSERT INTO subject (run_id, number, name, what, commit_id, repository, setup, machine, build)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        "INSERT INTO subject (run_id, number, name, what, commit_id, repository, setup, machine, build, kind)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         params![
             run.0,
             number,
@@ -134,6 +134,7 @@ fn insert_subject(transaction: &Transaction<'_>, run: RunId, number: i64, subjec
             json(&subject.setup),
             json(&subject.machine),
             subject.build.as_ref().map(json),
+            subject.what.class().word(),
         ],
     )?;
     Ok(())

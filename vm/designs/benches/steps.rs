@@ -1,5 +1,5 @@
 //! How long calls of our own allocator take on much memory, and how long they keep their caller pinned: with one CPU and a
-//! terabyte that is all taken, so every call fails. CPU time, so that other processes do not count. Also the set-up.
+//! terabyte that is all taken, so every call fails. Times are CPU times, which leave other processes out. Also the set-up.
 //!
 //! `cargo bench -p faultline-frame-designs --bench steps`
 

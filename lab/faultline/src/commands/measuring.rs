@@ -6,7 +6,7 @@ use crate::arguments::measuring::Measuring;
 use crate::failure::{self, Failure};
 use crate::progress::Shown;
 use crate::{output, signals};
-use faultline_experiment::{Conclusion, Error, HeldTo, Lab, LocalMachines, Measured, Places};
+use faultline_experiment::{AppliedGate, Conclusion, Error, Lab, LocalMachines, Measured, Places};
 use faultline_report::Format;
 use faultline_runner::{Request, SystemClock};
 use std::process::ExitCode;
@@ -76,10 +76,10 @@ fn show(conclusion: &Conclusion, conduct: &Conduct) -> Result<(), Failure> {
         failure::warn(&faultline_report::budget_table(report, Format::Table, &output::style()).trim_end());
     }
     match conclusion.gate() {
-        Some(HeldTo::Comparison(gate)) => {
+        Some(AppliedGate::Comparison(gate)) => {
             failure::warn(&faultline_report::comparison_gate(&gate, &output::style()).trim_end());
         }
-        Some(HeldTo::Search { gate, search }) => {
+        Some(AppliedGate::Search { gate, search }) => {
             failure::warn(&faultline_report::drill_gate(&gate, search, &output::style()).trim_end());
         }
         None => {}

@@ -176,7 +176,7 @@ pub fn budgets() -> GateReport {
     }
 }
 
-/// A run held to another, with what grew.
+/// The growth of a run against another.
 pub fn baseline() -> GateReport {
     let mut report = budgets();
     report.baseline = Some(RunId(7));
