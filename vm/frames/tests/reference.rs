@@ -429,8 +429,17 @@ impl Run<'_> {
     }
 }
 
+fn config() -> ProptestConfig {
+    // Files of failed cases need the current directory, which Miri's isolation does not give.
+    if cfg!(miri) {
+        ProptestConfig { cases: 2, failure_persistence: None, ..ProptestConfig::default() }
+    } else {
+        ProptestConfig { cases: 400, ..ProptestConfig::default() }
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 2 } else { 400 }, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
     #[test]
     fn every_frame_is_somebodys_and_one_bodys(
         steps in prop::collection::vec((0..3_usize, step()), 1..if cfg!(miri) { 12 } else { 60 }),
