@@ -38,20 +38,12 @@ Examples:
   faultline report 3 -o run3.html         a run as a page that opens offline"
 )]
 pub(crate) struct Arguments {
-    /// Database file [env: FAULTLINE_DB] [default: faultline/faultline.sqlite in the user's data directory]
-    #[arg(long, global = true, display_order = 998, value_name = "FILE")]
-    db: Option<PathBuf>,
+    /// Database file [default: faultline/faultline.sqlite in the user's data directory]
+    #[arg(long, global = true, display_order = 998, value_name = "FILE", env = "FAULTLINE_DB", hide_env_values = true)]
+    pub(crate) db: Option<PathBuf>,
 
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-impl Arguments {
-    /// The database that the user named: by the option, or by the variable, which counts as not set if it is empty.
-    pub(crate) fn database(&self) -> Option<PathBuf> {
-        let from_environment = || std::env::var_os("FAULTLINE_DB").filter(|name| !name.is_empty());
-        self.db.clone().or_else(|| from_environment().map(PathBuf::from))
-    }
 }
 
 #[derive(Debug, Subcommand)]

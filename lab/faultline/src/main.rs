@@ -30,8 +30,7 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let database = arguments.database();
-    let db = database.as_deref();
+    let db = arguments.db.as_deref();
     match &arguments.command {
         Command::Run(run) => commands::run::run(run, db),
         Command::Resume(resume) => commands::resume::resume(resume, db),

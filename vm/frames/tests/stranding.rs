@@ -24,6 +24,7 @@ fn held(frames: &[Frames<'_, FixedCpu>]) -> Vec<u64> {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "many calls of one thread")]
 fn idle_cpus_keep_a_magazine() {
     let machine = Machine::flat(0, 64 * 512, 16);
     let mut metadata = machine.metadata();
@@ -41,6 +42,7 @@ fn idle_cpus_keep_a_magazine() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "many calls of one thread")]
 fn a_cpu_that_goes_idle_or_offline_keeps_nothing() {
     let machine = Machine::flat(0, 64 * 512, 4);
     let mut metadata = machine.metadata();
