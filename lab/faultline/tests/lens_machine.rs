@@ -98,8 +98,13 @@ fn a_kernel_that_is_not_linux_is_counted_by_physical_addresses() {
 fn files_that_are_missing_are_refused_before_anything_starts() {
     let lab = Lab::new();
     let kernel = lab.path("kernel");
-    std::fs::write(&kernel, "no kernel").unwrap();
+    // The header of Multiboot.
+    std::fs::write(&kernel, [0x02, 0xb0, 0xad, 0x1b]).unwrap();
     let kernel = kernel.to_str().unwrap();
+    let text = lab.path("text");
+    std::fs::write(&text, "no kernel").unwrap();
+    let started = lens::command(&lab, &["lens", "machine", "--kernel", text.to_str().unwrap()]).output().unwrap();
+    assert_refused(&started, 2, "/text is not a kernel that the emulator starts");
     let refused = |words: &[&str], problem: &str| {
         let words = [&["lens", "machine", "--kernel", kernel], words].concat();
         assert_refused(&lens::command(&lab, &words).output().unwrap(), 2, problem);
