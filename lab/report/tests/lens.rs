@@ -92,6 +92,15 @@ fn a_calibration_in_every_format() {
         assert_snapshot!(format!("lens_calibration_{format}"), lens_calibration(&calibration, format, &WIDE));
     }
     assert_snapshot!("lens_calibration_narrow", lens_calibration(&calibration, Format::Table, &NARROW));
+    assert!(!lens_calibration(&calibration, Format::Table, &WIDE).contains("moved"));
+    let moved = |pair: &Pair| Pair { hand_over: Time { quartiles_ns: (25.0, 220.0), ..pair.hand_over }, ..*pair };
+    let pairs = calibration.measured.pairs.iter().map(moved).collect();
+    let moved = Calibration { measured: Probe { pairs, ..calibration.measured.clone() }, ..calibration };
+    let table = lens_calibration(&moved, Format::Table, &WIDE);
+    let note =
+        "The hand-overs between CPUs 0 and 1 took 25.0 … 220.0 ns, and those of 2 more: a hypervisor moved the CPUs";
+    assert!(table.split_whitespace().collect::<Vec<_>>().join(" ").contains(note), "{table}");
+    assert!(lens_calibration(&moved, Format::Markdown, &WIDE).contains("a hypervisor moved the CPUs"));
 }
 
 #[test]

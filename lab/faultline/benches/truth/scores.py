@@ -9,6 +9,7 @@ NEAR = 2.0
 LEAST_NEAR = 0.8
 # Withholding predictions must not look like success.
 MOST_WITHHELD = 1 / 3
+MOST_UNMEASURED = 1 / 5
 
 
 def ranks(values):
@@ -57,5 +58,6 @@ def misses(score):
         (score["wrong_side"] == 0, "a prediction is on the wrong side of 1 by more than 20 %"),
         (score["near_share"] >= LEAST_NEAR, "fewer than four of five predictions are within a factor of 2"),
         (score["withheld"] <= MOST_WITHHELD * score["cases"], "more than a third of the predictions were withheld"),
+        (score["unmeasured"] <= MOST_UNMEASURED * (score["unmeasured"] + score["cases"]), "more than a fifth of the cases could not be measured"),
     ]
     return [words for is_met, words in checks if not is_met]

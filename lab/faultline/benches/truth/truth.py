@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 
+import distance
 import hardware
 import predictions
 import scores
@@ -46,15 +47,20 @@ def said(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def measured(call, program, chosen, workloads, numbers):
+def measured(call, program, chosen, workloads, numbers, apart):
     rows = []
     for kind in chosen:
         said(f"measuring {kind}")
-        rows.append(hardware.of_program(program, kind, numbers))
-    if workloads:
-        said("measuring workloads")
-        rows += hardware.of_workloads(call, workloads, numbers)
+        rows.append(hardware.of_program(program, kind, numbers, apart))
+    for case in workloads:
+        said(f"measuring {case}")
+        rows.append(hardware.of_workload(call, case, numbers, apart))
     return rows
+
+
+def has_speedups(row, numbers):
+    """Whether a case was measured at all numbers of tasks, at the distance of the calibration."""
+    return all(tasks in row["measured"] for tasks in numbers)
 
 
 def predict(call, program, rows, workloads, numbers):
@@ -100,8 +106,8 @@ def show(costs, table):
         print(f"| `{row['name']}` | {row['tasks']} | {spread} | {transfers} | {row['measured']:.3g} | {predicted} | {remark} |")
 
 
-def concluded(costs, table):
-    score = scores.scores(table)
+def concluded(costs, table, unmeasured):
+    score = {**scores.scores(table), "unmeasured": unmeasured}
     missed = scores.misses(score)
     given = score["cases"] - score["withheld"]
     print(f"\ncosts {costs}: {given} of {score['cases']} predicted, {score['withheld']} withheld; Spearman {score['spearman']:.2f}; ", end="")
@@ -120,14 +126,21 @@ def main():
         sys.exit("one CPU: nothing can be compared")
     workloads = cases(call) if not chosen or "workloads" in chosen else []
     kinds = [kind for kind in PROGRAMS if not chosen or kind in chosen]
-    print(call(["lens", "calibrate"]), end="")
-    rows = measured(call, program, kinds, workloads, numbers)
-    predict(call, program, rows, workloads, numbers)
-    result = {"machine": subprocess.run(["lscpu"], stdout=subprocess.PIPE, text=True, check=False).stdout, "rows": rows, "scores": {}}
+    apart = distance.Distance(lambda kind, tasks, turns: hardware.once(program, kind, tasks, turns))
+    print(apart.calibrate(lambda: call(["lens", "calibrate"])), end="")
+    said(f"hand-overs take {apart.hand_over_ns:.3g} ns")
+    every = measured(call, program, kinds, workloads, numbers, apart)
+    rows = [row for row in every if has_speedups(row, numbers)]
+    unmeasured = [row["name"] for row in every if not has_speedups(row, numbers)]
+    predict(call, program, rows, [row["name"] for row in rows if row["of"] == "workload"], numbers)
+    if unmeasured:
+        print(f"\nnot measured, because the CPUs were at another distance or other work interrupted: {', '.join(unmeasured)}")
+    machine = subprocess.run(["lscpu"], stdout=subprocess.PIPE, text=True, check=False).stdout
+    result = {"hand_over_ns": apart.hand_over_ns, "unmeasured": unmeasured, "machine": machine, "rows": rows, "scores": {}}
     for costs in COSTS:
         table = compared(rows, costs)
         show(costs, table)
-        result["scores"][costs] = concluded(costs, table)
+        result["scores"][costs] = concluded(costs, table, len(unmeasured) * (len(numbers) - 1))
     with open(os.path.join(directory, "truth.json"), "w", encoding="utf-8") as file:
         json.dump(result, file, indent=1)
     sys.exit(1 if result["scores"]["measured"]["missed"] else 0)

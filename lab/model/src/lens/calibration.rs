@@ -54,6 +54,17 @@ pub struct Pair {
     pub hand_over: Time,
 }
 
+impl Pair {
+    /// The quartiles of a pair that stays where it is are nearer to each other.
+    const STEADY: f64 = 2.0;
+
+    /// Whether its hand-overs take about the same time throughout. If not, a hypervisor may have moved the CPUs meanwhile, or other work delayed them.
+    pub fn is_steady(&self) -> bool {
+        let (low, high) = self.hand_over.quartiles_ns;
+        high <= Self::STEADY * low
+    }
+}
+
 /// Times of what CPUs do besides instructions and hand-overs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Delays {

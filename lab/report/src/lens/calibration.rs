@@ -14,11 +14,33 @@ use faultline_model::lens::settings::{CostTimes, DelaySettings};
 pub fn lens_calibration(calibration: &Calibration, format: Format, style: &Style) -> String {
     let table = Table::new(columns(), rows(calibration));
     match format {
-        Format::Table => table.text(style),
-        Format::Markdown => table.markdown(style.signs()),
+        Format::Table => {
+            let wrapped = |note: String| style.wrap(&note, "", "").join("\n") + "\n";
+            table.text(style) + &unsteady(calibration, style.signs()).map(wrapped).unwrap_or_default()
+        }
+        Format::Markdown => {
+            let note = unsteady(calibration, style.signs()).map_or_else(String::new, |note| format!("\n{note}\n"));
+            table.markdown(style.signs()) + &note
+        }
         Format::Json => json(calibration),
         Format::Csv => table.csv(),
     }
+}
+
+/// Which pairs of CPUs have no distance of their own: their times changed during the measurement.
+fn unsteady(calibration: &Calibration, signs: &Signs) -> Option<String> {
+    let mut pairs = calibration.measured.pairs.iter().filter(|pair| !pair.is_steady());
+    let first = pairs.next()?;
+    let (low, high) = first.hand_over.quartiles_ns;
+    let span = Scale::of(high / 1e9, "s", signs).span(low / 1e9, high / 1e9, signs);
+    let others = match pairs.count() {
+        0 => String::new(),
+        others => format!(", and those of {others} more"),
+    };
+    Some(format!(
+        "The hand-overs between CPUs {} and {} took {span}{others}: a hypervisor moved the CPUs meanwhile, or other work delayed them. Costs from such times say little; calibrate again.",
+        first.one, first.other
+    ))
 }
 
 /// A time that was measured, or a cost.

@@ -1,0 +1,48 @@
+"""How far apart this machine's CPUs are, by the time in which two tasks pass a word to each other.
+
+A hypervisor moves virtual CPUs: from minute to minute a line takes 25 or 220 ns. What was measured at one distance says nothing about a prediction for another,
+so measurements count only if the distance before and after them is that of the calibration.
+"""
+
+import statistics
+
+PROBE = "turn_spinning"
+TURNS = 512
+SAMPLES = 3
+# Distances that differ by less are one distance.
+SAME = 1.5
+# A calibration is repeated that often until the distance stays.
+CALIBRATIONS = 10
+
+
+class Distance:
+    """The distance of the calibration. `once` runs a program: kind, tasks, turns; it returns nanoseconds and preemptions."""
+
+    def __init__(self, once):
+        self.once = once
+        self.hand_over_ns = None
+
+    def now_ns(self):
+        """The time of a hand-over now; None if other work interrupted all samples."""
+        samples = (self.once(PROBE, 2, TURNS) for _ in range(SAMPLES))
+        times = [nanoseconds / (2 * TURNS) for nanoseconds, preempted in samples if not preempted]
+        return statistics.median(times) if times else None
+
+    def calibrate(self, measure):
+        """Calls `measure` until the distance before and after it is the same, and returns what it returned then. Fails if it never is."""
+        for _ in range(CALIBRATIONS):
+            before = self.now_ns()
+            result = measure()
+            after = self.now_ns()
+            if are_same(before, after):
+                self.hand_over_ns = statistics.mean((before, after))
+                return result
+        raise RuntimeError("the distance between the CPUs changed during each calibration, or other work interrupted it")
+
+    def is_calibrated(self):
+        """Whether the CPUs are as far apart as at the calibration."""
+        return are_same(self.now_ns(), self.hand_over_ns)
+
+
+def are_same(one, other):
+    return one is not None and other is not None and max(one, other) <= SAME * min(one, other)
