@@ -17,6 +17,7 @@ static sigset_t waiting_mask;
 static struct sigaction original_ending[ENDING_SIGNALS];
 static struct sigaction original_pipe;
 static volatile sig_atomic_t ending_signal;
+static volatile sig_atomic_t child_ended;
 
 static void note_ending(int signal_number)
 {
@@ -25,7 +26,8 @@ static void note_ending(int signal_number)
 
 static void note_child(int signal_number)
 {
-    (void)signal_number; /* its only purpose is to end the wait */
+    (void)signal_number;
+    child_ended = 1;
 }
 
 void signals_block(void)
@@ -95,4 +97,12 @@ void signals_wait(uint64_t deadline_ns, int fd)
     pselect(fd + 1, fd >= 0 ? &readable : NULL, NULL, NULL, &rest, &waiting_mask);
     if (ending_signal != 0)
         die_of(ending_signal);
+}
+
+bool signals_child_ended(void)
+{
+    /* No signal comes in between: SIGCHLD is blocked outside of waits. */
+    bool ended = child_ended != 0;
+    child_ended = 0;
+    return ended;
 }

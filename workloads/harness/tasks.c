@@ -303,27 +303,39 @@ static _Noreturn void fail_by_status(unsigned index, int status)
     failure_os_text("task", ECHILD, "task %u ended early with status %d", index, WEXITSTATUS(status));
 }
 
+/* A host has ended. See reap(). */
+static void note_end(unsigned index, int status, const struct rusage *resources, bool ends_expected)
+{
+    hosts[index].reaped = true;
+    reaped_count++;
+    reaped_usage = usage_sum(reaped_usage, usage_from(resources));
+    bool became = plan->workload->become != NULL;
+    bool killed_by_us = ends_expected && became && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    bool ended_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    bool may_end = ends_expected || (became && plan->operations > 0);
+    if (!killed_by_us && !(ended_well && may_end))
+        fail_by_status(index, status);
+}
+
 /*
- * Reaps the children that have ended. Before the tasks were told to stop, an end is a failure. The exception is a task
- * that has become another program and exits with 0 after a fixed number of operations.
+ * Reaps the children that have ended, including adopted ones. Before the tasks were told to stop, the end of a host is a
+ * failure. The exception is a task that has become another program and exits with 0 after a fixed number of operations.
+ *
+ * Asks the kernel only if a signal told of an end during the last wait, and then not for each host: this runs after each
+ * report of a task, within the region of interest, so otherwise the work would grow with the square of the tasks.
  */
 static void reap(bool ends_expected)
 {
-    for (unsigned i = 0; i < host_count; i++) {
-        struct host *host = &hosts[i];
-        int status;
-        struct rusage resources;
-        if (host->reaped || wait4(host->pid, &status, WNOHANG, &resources) != host->pid)
-            continue;
-        host->reaped = true;
-        reaped_count++;
-        reaped_usage = usage_sum(reaped_usage, usage_from(&resources));
-        bool became = plan->workload->become != NULL;
-        bool killed_by_us = ends_expected && became && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-        bool ended_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-        bool may_end = ends_expected || (became && plan->operations > 0);
-        if (!killed_by_us && !(ended_well && may_end))
-            fail_by_status(i, status);
+    if (!signals_child_ended())
+        return;
+    pid_t pid;
+    int status;
+    struct rusage resources;
+    while ((pid = wait4(-1, &status, WNOHANG, &resources)) > 0) {
+        for (unsigned i = 0; i < host_count; i++) {
+            if (hosts[i].pid == pid && !hosts[i].reaped)
+                note_end(i, status, &resources, ends_expected);
+        }
     }
 }
 
@@ -445,12 +457,10 @@ void tasks_operations(uint64_t *operations)
 
 void tasks_wait_until(uint64_t deadline_ns)
 {
-    for (;;) {
-        reap(false);
-        if (clock_now_ns() >= deadline_ns)
-            return;
+    do {
         signals_wait(deadline_ns, -1);
-    }
+        reap(false);
+    } while (clock_now_ns() < deadline_ns);
 }
 
 void tasks_wait_finished(void)
@@ -467,10 +477,11 @@ void tasks_stop(void)
             if (!hosts[i].reaped)
                 kill(hosts[i].pid, SIGKILL);
     uint64_t deadline_ns = clock_now_ns() + STOP_LIMIT_NS;
-    for (reap(true); reaped_count < host_count; reap(true)) {
+    while (reaped_count < host_count) {
         if (clock_now_ns() >= deadline_ns)
             failure_os_text("stop", ETIMEDOUT, "a task did not stop within %" PRIu64 " s", STOP_LIMIT_NS / NS_PER_S);
         signals_wait(clock_now_ns() + WATCH_NS, -1);
+        reap(true);
     }
 }
 
