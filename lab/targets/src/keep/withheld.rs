@@ -17,20 +17,13 @@ const AWAY: Duration = Duration::from_secs(1);
 pub(crate) struct Withheld {
     keeper: u32,
     looked: Instant,
-    threads: BTreeMap<PathBuf, Times>,
-}
-
-/// How long a thread ran, and how long it waited for a CPU.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Times {
-    ran: Duration,
-    waited: Duration,
+    account: Account<PathBuf>,
 }
 
 impl Withheld {
     /// For the processes of a keeper that has just started.
     pub(crate) fn new(keeper: u32) -> Self {
-        Withheld { keeper, looked: Instant::now(), threads: BTreeMap::new() }
+        Withheld { keeper, looked: Instant::now(), account: Account::default() }
     }
 
     /// The time withheld since the last call; zero if that was only just now.
@@ -40,23 +33,91 @@ impl Withheld {
             return Duration::ZERO;
         }
         self.looked = Instant::now();
-        let before = std::mem::replace(&mut self.threads, threads_below(self.keeper));
+        let threads = threads_below(self.keeper);
         if passed > AWAY {
+            self.account.restart(threads);
             return Duration::ZERO;
         }
-        let since = self.threads.iter().map(|(thread, now)| now.since(before.get(thread).copied().unwrap_or_default()));
-        withheld(passed, since)
+        self.account.note(passed, threads)
     }
 }
 
-/// A program that keeps one CPU busy or more has all the time. Otherwise it lacks what the thread that waited longest would have had.
-fn withheld(passed: Duration, threads: impl Iterator<Item = Times>) -> Duration {
-    let (mut ran, mut waited) = (Duration::ZERO, Duration::ZERO);
-    for thread in threads {
-        ran += thread.ran;
-        waited = waited.max(thread.waited);
+/// What is known of a program's threads, and the time that was withheld from it so far.
+///
+/// The kernel counts a wait when it is over. While a busy host lets a thread wait for several intervals, nothing changes, and then all of it
+/// is told at once.
+#[derive(Debug)]
+struct Account<Name> {
+    threads: BTreeMap<Name, Thread>,
+    now: Moment,
+    withheld: Duration,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Thread {
+    times: Times,
+    /// The beginning of the last interval in which it ran or had waited.
+    active: Moment,
+}
+
+/// A moment of a program's life: the time that had passed, and for how long its threads had run.
+#[derive(Debug, Clone, Copy, Default)]
+struct Moment {
+    passed: Duration,
+    ran: Duration,
+}
+
+/// How long a thread ran, and how long it waited for a CPU.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Times {
+    ran: Duration,
+    waited: Duration,
+}
+
+impl<Name> Default for Account<Name> {
+    fn default() -> Self {
+        Account { threads: BTreeMap::new(), now: Moment::default(), withheld: Duration::ZERO }
     }
-    passed.saturating_sub(ran).min(waited)
+}
+
+impl<Name: Ord> Account<Name> {
+    /// Notes the threads after some time. Returns the time that was withheld from the program.
+    ///
+    /// A program that keeps one CPU busy or more has all the time. Otherwise it lacks what the thread that waited longest would have had.
+    fn note(&mut self, passed: Duration, threads: BTreeMap<Name, Times>) -> Duration {
+        let (before, began) = (std::mem::take(&mut self.threads), self.now);
+        let times_before = |name: &Name| before.get(name).map(|thread| thread.times).unwrap_or_default();
+        self.now.passed += passed;
+        self.now.ran += threads.iter().map(|(name, times)| times.since(times_before(name)).ran).sum::<Duration>();
+        let mut longest = Duration::ZERO;
+        for (name, times) in threads {
+            let since = times.since(times_before(&name));
+            let last = before.get(&name).map_or(began, |thread| thread.active);
+            let is_active = since != Times::default();
+            if is_active {
+                longest = longest.max(since.waited.min(self.now.idle().saturating_sub(last.idle())));
+            }
+            self.threads.insert(name, Thread { times, active: if is_active { began } else { last } });
+        }
+        // Waits of several threads that were told one after the other may have been at the same time.
+        let withheld = longest.min(self.now.idle().saturating_sub(self.withheld));
+        self.withheld += withheld;
+        withheld
+    }
+
+    /// Begins anew with these threads.
+    fn restart(&mut self, threads: BTreeMap<Name, Times>) {
+        let active = Moment::default();
+        let threads = threads.into_iter().map(|(name, times)| (name, Thread { times, active })).collect();
+        *self = Account { threads, ..Account::default() };
+    }
+}
+
+impl Moment {
+    /// The time in which no thread ran, if at most one did at a time.
+    fn idle(self) -> Duration {
+        self.passed.saturating_sub(self.ran)
+    }
 }
 
 impl Times {
@@ -101,22 +162,47 @@ mod tests {
         Times { ran: Duration::from_millis(ran_ms), waited: Duration::from_millis(waited_ms) }
     }
 
-    #[track_caller]
-    fn assert_withheld(threads: &[Times], expected_ms: u64) {
-        let found = withheld(Duration::from_millis(100), threads.iter().copied());
-        assert_eq!(found, Duration::from_millis(expected_ms), "{threads:?}");
+    /// After each interval of 100 ms the threads have these times in all. Returns what was withheld, in milliseconds.
+    fn withheld(intervals: &[&[Times]]) -> Vec<u128> {
+        let mut account = Account::default();
+        let note = |threads: &&[Times]| {
+            account.note(Duration::from_millis(100), threads.iter().copied().enumerate().collect())
+        };
+        intervals.iter().map(note).map(|time| time.as_millis()).collect()
     }
 
     #[test]
     fn only_time_in_which_it_wanted_to_run_is_withheld() {
-        assert_withheld(&[], 0);
+        assert_eq!(withheld(&[&[]]), [0]);
         // It sleeps, runs alone, shares the CPU with others.
-        assert_withheld(&[times(0, 0)], 0);
-        assert_withheld(&[times(100, 0)], 0);
-        assert_withheld(&[times(20, 80)], 80);
-        assert_withheld(&[times(20, 30), times(10, 60)], 60);
+        assert_eq!(withheld(&[&[times(0, 0)]]), [0]);
+        assert_eq!(withheld(&[&[times(100, 0)]]), [0]);
+        assert_eq!(withheld(&[&[times(20, 80)]]), [80]);
+        assert_eq!(withheld(&[&[times(20, 30), times(10, 60)]]), [60]);
         // Its own threads are the others.
-        assert_withheld(&[times(50, 50), times(50, 50), times(50, 50)], 0);
+        assert_eq!(withheld(&[&[times(50, 50), times(50, 50), times(50, 50)]]), [0]);
+    }
+
+    #[test]
+    fn a_wait_of_several_intervals_is_told_at_its_end() {
+        let waits = times(3, 0);
+        assert_eq!(withheld(&[&[waits], &[waits], &[waits], &[times(6, 390)], &[times(6, 390)]]), [0, 0, 0, 390, 0]);
+        // Another thread runs now and then, which takes nothing from this one but that time.
+        let beside = |ran| [waits, times(ran, 0)];
+        assert_eq!(withheld(&[&beside(1), &beside(2), &beside(3), &[times(6, 350), times(3, 0)]]), [0, 0, 0, 350]);
+    }
+
+    #[test]
+    fn no_more_is_withheld_than_has_passed() {
+        // Two waits at the same time, told one after the other.
+        let intervals = [[times(0, 0), times(0, 0)], [times(1, 199), times(0, 0)], [times(1, 199), times(1, 299)]];
+        let found = withheld(&intervals.each_ref().map(|threads| &threads[..]));
+        assert!(found[1] == 199 && found[2] <= 100, "{found:?}");
+        // It slept, and then its threads kept each other waiting.
+        let mut intervals = vec![[times(0, 0); 3]; 50];
+        intervals.extend((1..50).map(|n| [times(50 * n, 50 * n); 3]));
+        let intervals: Vec<_> = intervals.iter().map(|threads| &threads[..]).collect();
+        assert!(withheld(&intervals).iter().sum::<u128>() <= 50);
     }
 
     #[test]
