@@ -44,6 +44,8 @@ pub struct Attempt {
     pub id: AttemptId,
     /// The item's ordinal.
     pub ordinal: u32,
+    /// The session in which it began, by its place in [`RunHead::sessions`]. The times do not tell: somebody may set the clock back.
+    pub session: u32,
     /// When it began.
     pub started: UnixMillis,
     /// How it ended; `None` while it is running, or if it was killed with the run.
@@ -68,11 +70,12 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// An attempt that has only begun.
-    pub fn begun(id: AttemptId, ordinal: u32, started: UnixMillis) -> Self {
+    /// An attempt that has only begun, in that session.
+    pub fn begun(id: AttemptId, ordinal: u32, session: u32, started: UnixMillis) -> Self {
         Attempt {
             id,
             ordinal,
+            session,
             started,
             outcome: None,
             bytes_per_operation: None,

@@ -21,7 +21,7 @@ pub(crate) const INTERVALS: u64 = 6;
 
 /// An attempt that ended well, every task having done `operations` in each interval.
 pub(crate) fn attempt(tasks: u32, operations: u64) -> Attempt {
-    let mut attempt = Attempt::begun(AttemptId(0), 0, UnixMillis(0));
+    let mut attempt = Attempt::begun(AttemptId(0), 0, 0, UnixMillis(0));
     attempt.outcome = Some(Outcome::Done);
     attempt.window = (0..INTERVALS).map(|second| interval(second, &vec![operations; tasks as usize])).collect();
     attempt

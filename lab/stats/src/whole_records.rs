@@ -83,7 +83,7 @@ fn attempt() -> impl Strategy<Value = Attempt> {
             usage,
             counters,
             measures,
-            ..Attempt::begun(AttemptId(0), 0, UnixMillis(0))
+            ..Attempt::begun(AttemptId(0), 0, 0, UnixMillis(0))
         })
 }
 

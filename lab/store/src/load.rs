@@ -220,14 +220,14 @@ struct Attempts<'a> {
 
 /// The attempts after that id.
 fn read_attempts(connection: &Connection, run: RunId, after: i64) -> rusqlite::Result<Vec<Attempt>> {
-    let query = "SELECT id, ordinal, started_ms, outcome, bytes_per_operation FROM attempt
+    let query = "SELECT id, ordinal, session, started_ms, outcome, bytes_per_operation FROM attempt
                  WHERE run_id = ?1 AND id > ?2 ORDER BY id";
     let attempts = rows(connection, query, params![run.0, after], |row| {
-        let mut attempt = Attempt::begun(AttemptId(row.get(0)?), row.get(1)?, UnixMillis(row.get(2)?));
-        if row.get::<_, Option<String>>(3)?.is_some() {
-            attempt.outcome = Some(from_json(row, 3)?);
+        let mut attempt = Attempt::begun(AttemptId(row.get(0)?), row.get(1)?, row.get(2)?, UnixMillis(row.get(3)?));
+        if row.get::<_, Option<String>>(4)?.is_some() {
+            attempt.outcome = Some(from_json(row, 4)?);
         }
-        attempt.bytes_per_operation = row.get::<_, Option<i64>>(4)?.map(|bytes| bytes as u64);
+        attempt.bytes_per_operation = row.get::<_, Option<i64>>(5)?.map(|bytes| bytes as u64);
         Ok((attempt.id.0, attempt))
     })?;
     let mut attempts = Attempts { connection, run, after, by_id: attempts.into_iter().collect() };

@@ -80,9 +80,11 @@ impl RunJournal<'_> {
 impl Journal for RunJournal<'_> {
     fn begin_attempt(&mut self, ordinal: u32, started: UnixMillis) -> Result<AttemptId, JournalError> {
         let run = self.run.0;
-        self.save("INSERT INTO attempt (run_id, ordinal, started_ms) VALUES (?1, ?2, ?3)", |statement| {
-            statement.execute(params![run, ordinal, started.0])
-        })?;
+        self.save(
+            "INSERT INTO attempt (run_id, ordinal, started_ms, session)
+             VALUES (?1, ?2, ?3, (SELECT coalesce(max(number), 0) FROM session WHERE run_id = ?1))",
+            |statement| statement.execute(params![run, ordinal, started.0]),
+        )?;
         Ok(AttemptId(self.store.connection.last_insert_rowid()))
     }
 

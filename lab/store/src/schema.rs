@@ -31,7 +31,7 @@ fn steps() -> Vec<M<'static>> {
         M::up(include_str!("schema/0008_builds.sql")),
         M::up(include_str!("schema/0009_machines.sql")),
         M::up(include_str!("schema/0010_skipped.sql")),
-        M::up(include_str!("schema/0011_kinds_of_subjects.sql")),
+        M::up(include_str!("schema/0011_kinds_and_sessions.sql")),
     ]
 }
 

@@ -245,6 +245,7 @@ fn a_resume_closes_what_was_under_way_and_keeps_its_samples() {
     assert_eq!(record.attempts[0].outcome, Some(Outcome::Interrupted));
     assert_eq!(record.attempts[0].window.len(), 2);
     assert_eq!(record.final_attempt(0).unwrap().id, record.attempts[1].id);
+    assert_eq!([0, 1].map(|index| record.attempts[index].session), [0, 1]);
     assert_eq!((record.skipped.as_slice(), record.sessions.len(), record.state), (&[1][..], 2, RunState::Finished));
 }
 

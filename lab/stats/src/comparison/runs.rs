@@ -325,9 +325,10 @@ mod tests {
         let mut record = live();
         let mut facts = example::quiet_facts();
         facts.text("boot.id", "second");
-        // After the first run of the sixth block: each holds four.
-        let started = faultline_model::time::UnixMillis(2_000 + 4 * 5 + 1);
+        let started = faultline_model::time::UnixMillis(3_000);
         record.head.sessions.push(faultline_model::record::Session { started, facts: vec![facts; 2] });
+        // After the first run of the sixth block: each holds four.
+        record.attempts.iter_mut().filter(|attempt| attempt.ordinal > 4 * 5).for_each(|attempt| attempt.session = 1);
         let found = compare_sides(&record, &Settings::default(), None).unwrap();
         let [one, two] = found.workloads.as_slice() else { panic!("{found:?}") };
         let (one, two) = (&one.comparison, &two.comparison);

@@ -14,7 +14,7 @@ use faultline_model::describe::{Style, WorkloadInfo};
 use faultline_model::facts::Facts;
 use faultline_model::failure::{Failure, FailureCause};
 use faultline_model::protocol::Interval;
-use faultline_model::record::{Attempt, RunRecord, Session};
+use faultline_model::record::{Attempt, RunRecord};
 use faultline_model::subject::SubjectIndex;
 use std::collections::BTreeSet;
 
@@ -192,8 +192,7 @@ pub(crate) fn boot(record: &RunRecord, subject: SubjectIndex, attempt: &Attempt)
     if record.subject(subject).is_some_and(|subject| subject.machine.boots_for_each_execution()) {
         return Some(format!("run {} attempt {}", record.id, attempt.id.0));
     }
-    let begun = |session: &&Session| session.started <= attempt.started;
-    let session = record.sessions.iter().rfind(begun).or(record.sessions.first())?;
+    let session = record.sessions.get(attempt.session as usize)?;
     session.facts_of(subject)?.get_text("boot.id").map(str::to_owned)
 }
 
@@ -235,6 +234,7 @@ mod tests {
     use faultline_model::direction::Direction;
     use faultline_model::outcome::Outcome;
     use faultline_model::protocol::Measure;
+    use faultline_model::record::Session;
     use faultline_model::time::UnixMillis;
 
     fn boots(series: &Series) -> Vec<Option<&str>> {
@@ -291,7 +291,9 @@ mod tests {
         let mut record = example::Run::new(&["load"]).tasks(&[1]).repeats(2).record();
         let mut facts = example::quiet_facts();
         facts.text("boot.id", "second");
-        record.head.sessions.push(Session { started: UnixMillis(2_001), facts: vec![facts] });
+        // The clock was set back by an hour meanwhile.
+        record.head.sessions.push(Session { started: UnixMillis(-3_600_000), facts: vec![facts] });
+        record.attempts[1].session = 1;
         assert_eq!(boots(&dataset(&record).series[0]), [Some("first"), Some("second")]);
         record.head.subjects[0].machine = "qemu:cpus=2".parse().unwrap();
         assert_eq!(boots(&dataset(&record).series[0]), [Some("run 1 attempt 0"), Some("run 1 attempt 1")]);

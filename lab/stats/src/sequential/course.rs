@@ -4,8 +4,7 @@ use super::concluded::concluded;
 use crate::comparison::Settings;
 use crate::progress::{Standing, standings};
 use faultline_model::comparison::Ended;
-use faultline_model::record::RunRecord;
-use faultline_model::time::UnixMillis;
+use faultline_model::record::{RunRecord, Session};
 
 /// Whether each workload has its answer. A workload that cannot be compared does not end the comparison, because the next blocks may provide what is missing.
 pub fn is_settled(record: &RunRecord) -> bool {
@@ -23,15 +22,14 @@ pub fn is_hopeless(record: &RunRecord) -> bool {
 }
 
 /// Milliseconds from the start of each session to its last attempt, in total. The duration of that last attempt is not known, and not included.
+/// If the clock was set back within a session, it is the time to its latest attempt before that.
 pub fn spent_ms(record: &RunRecord) -> u64 {
-    let starts = record.sessions.iter().map(|session| session.started);
-    let ends = starts.clone().skip(1).map(Some).chain([None]);
-    let session_ms = |(start, end): (UnixMillis, Option<UnixMillis>)| {
-        let within = |at: &UnixMillis| *at >= start && end.is_none_or(|end| *at < end);
-        let last = record.attempts.iter().map(|attempt| attempt.started).filter(within).max();
-        last.map_or(0, |last| last.0.abs_diff(start.0))
+    let session_ms = |(number, session): (usize, &Session)| {
+        let own = record.attempts.iter().filter(|attempt| attempt.session as usize == number);
+        let last = own.map(|attempt| attempt.started).filter(|&at| at >= session.started).max();
+        last.map_or(0, |last| last.0.abs_diff(session.started.0))
     };
-    starts.zip(ends).map(session_ms).sum()
+    record.sessions.iter().enumerate().map(session_ms).sum()
 }
 
 #[cfg(test)]
@@ -39,8 +37,8 @@ mod tests {
     use super::*;
     use crate::example;
     use faultline_model::outcome::Outcome;
-    use faultline_model::record::Session;
     use faultline_model::subject::SubjectIndex;
+    use faultline_model::time::UnixMillis;
 
     /// Two sides in three blocks.
     fn record() -> RunRecord {
@@ -69,7 +67,10 @@ mod tests {
         let began = [1_500, 3_000, 100_200, 100_900, 101_000, 102_500];
         record.head.sessions =
             [1_000, 100_000, 200_000].map(|at| Session { started: UnixMillis(at), facts: Vec::new() }).into();
-        record.attempts.iter_mut().zip(began).for_each(|(attempt, at)| attempt.started = UnixMillis(at));
+        let sessions = [0, 0, 1, 1, 1, 1];
+        record.attempts.iter_mut().zip(began).zip(sessions).for_each(|((attempt, at), session)| {
+            (attempt.started, attempt.session) = (UnixMillis(at), session);
+        });
         assert_eq!(record.attempts.len(), began.len());
         assert_eq!(spent_ms(&record), 2_000 + 2_500);
         record.attempts.clear();
