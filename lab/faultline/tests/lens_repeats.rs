@@ -6,7 +6,7 @@
 
 mod lab;
 
-use faultline_coherence::CostTable;
+use faultline_coherence::{Caches, CostTable};
 use faultline_model::describe::{SizeMemory, Style, VariantInfo, WorkloadInfo};
 use faultline_model::lens::memory::PhysicalMemory;
 use faultline_model::machine::{MachineShape, counted_boot_limit};
@@ -168,9 +168,11 @@ fn hash(memory: &dyn PhysicalMemory) -> u64 {
     hasher.finish()
 }
 
+/// The model that `lens kernel` has by default. Without bounds of the caches, each line of a page that another CPU had before would move, and the report of
+/// all workloads would have hundreds of megabytes.
 fn plugin(cpus: u32, report: &Path) -> Plugin {
-    let costs = CostTable::default();
-    let model = MachineModel { sockets: 1, cpus_per_cache: None, costs, caches: None, quanta: Quanta::default() };
+    let (costs, caches) = (CostTable::default(), Some(Caches::DEFAULT));
+    let model = MachineModel { sockets: 1, cpus_per_cache: None, costs, caches, quanta: Quanta::default() };
     model.plugin(&lab::lens::plugin(), cpus, report.to_str().unwrap(), false)
 }
 
