@@ -135,7 +135,7 @@ test-guest: needs-guest guest lens
 
 # Small machines under the lens repeat themselves exactly, also on a busy host. Takes two minutes.
 test-repeats: needs-guest guest lens
-	$(CARGO) test --locked -p faultline --test lens_repeats -- --include-ignored small
+	$(CARGO) test --workspace --locked --test lens_repeats -- --include-ignored small
 
 # Boots a kernel under the lens in the newest QEMU that the distribution has, unpacked with its libraries. Downloads 50 MB, once.
 test-newest-emulator: needs-guest guest lens

@@ -7,7 +7,7 @@ use crate::lens::reading::Reading;
 use crate::outcome::Outcome;
 use crate::plan::{KindOfRun, PlanItem, Settings};
 use crate::protocol::{Interval, Measure, Usage};
-use crate::subject::{Subject, SubjectClass, SubjectIndex};
+use crate::subject::{KindOfSubject, Subject, SubjectIndex};
 use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -203,7 +203,7 @@ pub struct RunLine {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sides: Vec<String>,
     /// What was measured, of the first subject; `None` while a search has not built its first commit.
-    pub subject: Option<SubjectClass>,
+    pub subject: Option<KindOfSubject>,
     /// Numbers of tasks.
     pub cpus: Vec<u32>,
     /// Items planned.

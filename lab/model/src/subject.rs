@@ -76,10 +76,10 @@ pub enum SubjectKind {
     },
 }
 
-/// What a subject is, without its values.
+/// The kind of a subject: what it is, without values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum SubjectClass {
+pub enum KindOfSubject {
     /// [`SubjectKind::System`]
     System,
     /// [`SubjectKind::Program`]
@@ -90,30 +90,30 @@ pub enum SubjectClass {
     Machine,
 }
 
-impl SubjectClass {
+impl KindOfSubject {
     /// All of them.
-    pub const ALL: [SubjectClass; 4] =
-        [SubjectClass::System, SubjectClass::Program, SubjectClass::Kernel, SubjectClass::Machine];
+    pub const ALL: [KindOfSubject; 4] =
+        [KindOfSubject::System, KindOfSubject::Program, KindOfSubject::Kernel, KindOfSubject::Machine];
 
     /// As it is written and saved.
     pub fn word(self) -> &'static str {
         match self {
-            SubjectClass::System => "system",
-            SubjectClass::Program => "program",
-            SubjectClass::Kernel => "kernel",
-            SubjectClass::Machine => "machine",
+            KindOfSubject::System => "system",
+            KindOfSubject::Program => "program",
+            KindOfSubject::Kernel => "kernel",
+            KindOfSubject::Machine => "machine",
         }
     }
 }
 
 impl SubjectKind {
-    /// It without its values.
-    pub fn class(&self) -> SubjectClass {
+    /// Its kind, without values.
+    pub fn kind(&self) -> KindOfSubject {
         match self {
-            SubjectKind::System => SubjectClass::System,
-            SubjectKind::Program { .. } => SubjectClass::Program,
-            SubjectKind::Kernel { .. } => SubjectClass::Kernel,
-            SubjectKind::Machine { .. } => SubjectClass::Machine,
+            SubjectKind::System => KindOfSubject::System,
+            SubjectKind::Program { .. } => KindOfSubject::Program,
+            SubjectKind::Kernel { .. } => KindOfSubject::Kernel,
+            SubjectKind::Machine { .. } => KindOfSubject::Machine,
         }
     }
 

@@ -32,7 +32,7 @@ pub fn drill(found: &Drill, head: &RunHead, format: Format, style: &Style) -> St
         Format::Markdown => {
             let lines: String =
                 sentences(found, head, search).iter().map(|sentence| format!("{}  \n", plain(sentence))).collect();
-            format!("{}\n{lines}", table(found, search).markdown(&UNICODE))
+            if found.steps.is_empty() { lines } else { format!("{}\n{lines}", table(found, search).markdown(&UNICODE)) }
         }
         Format::Json => json(&Shown::of(found, head, search)),
         Format::Csv => table(found, search).csv(),
@@ -195,12 +195,16 @@ fn sentences(found: &Drill, head: &RunHead, search: &LineSearch) -> Vec<String> 
                 100.0 * least
             ),
         }));
-        if found.longest_unseen > 0 {
-            sentences.push(format!(
-                "Changes that cancel each other within up to {} commits with equal ends cannot be seen.",
-                found.longest_unseen
-            ));
-        }
+        let within = match found.longest_unseen {
+            0 => None,
+            1 => Some("1 commit".to_owned()),
+            several => Some(format!("up to {several} commits")),
+        };
+        sentences.extend(
+            within.map(|within| {
+                format!("Changes that cancel each other within {within} with equal ends cannot be seen.")
+            }),
+        );
     }
     if found.steps.iter().any(|step| step.label == StepLabel::Undecided) {
         sentences.push(

@@ -8,7 +8,7 @@ use crate::style::{Signs, Style};
 use crate::table::{self, Form, Table};
 use faultline_model::plan::KindOfRun;
 use faultline_model::record::RunLine;
-use faultline_model::subject::SubjectClass;
+use faultline_model::subject::KindOfSubject;
 
 /// The list of runs. JSON is the lines as they are.
 pub fn runs(lines: &[RunLine], format: Format, style: &Style) -> String {
@@ -72,10 +72,10 @@ fn what(line: &RunLine, signs: &Signs) -> String {
 fn under_lens(line: &RunLine) -> Option<&'static str> {
     let subject = line.subject.filter(|_| line.kind == KindOfRun::Lens)?;
     Some(match subject {
-        SubjectClass::Program => "program",
+        KindOfSubject::Program => "program",
         // Workloads are counted with the kernel that runs them.
-        SubjectClass::System | SubjectClass::Kernel => "kernel",
-        SubjectClass::Machine => "machine",
+        KindOfSubject::System | KindOfSubject::Kernel => "kernel",
+        KindOfSubject::Machine => "machine",
     })
 }
 

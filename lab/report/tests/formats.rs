@@ -6,7 +6,7 @@ use faultline_model::cell::TaskMode;
 use faultline_model::describe::{self, WorkloadInfo};
 use faultline_model::plan::KindOfRun;
 use faultline_model::record::{RunId, RunLine, RunState};
-use faultline_model::subject::SubjectClass;
+use faultline_model::subject::KindOfSubject;
 use faultline_model::summary::RunSummary;
 use faultline_model::time::UnixMillis;
 use faultline_model::verdict::VerdictBasis;
@@ -36,7 +36,7 @@ fn lines() -> Vec<RunLine> {
         suite: Some("quick".into()),
         workloads: vec!["zero_fill".into(), "tree_build".into()],
         sides: Vec::new(),
-        subject: Some(SubjectClass::System),
+        subject: Some(KindOfSubject::System),
         cpus: vec![1, 2, 4, 8],
         planned: 96,
         ended: 96,
@@ -50,7 +50,7 @@ fn lines() -> Vec<RunLine> {
         id: RunId(5),
         suite: None,
         kind: KindOfRun::Lens,
-        subject: Some(SubjectClass::Kernel),
+        subject: Some(KindOfSubject::Kernel),
         ..open.clone()
     };
     let sides = vec!["./old 1".to_owned(), "./new 1".to_owned()];

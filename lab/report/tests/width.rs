@@ -13,7 +13,7 @@ use faultline_model::facts::Facts;
 use faultline_model::imported::ImportedLine;
 use faultline_model::plan::KindOfRun;
 use faultline_model::record::{RunId, RunLine, RunState};
-use faultline_model::subject::SubjectClass;
+use faultline_model::subject::KindOfSubject;
 use faultline_model::time::UnixMillis;
 use faultline_report::{
     Format, Style, budget_table, changes, comparison, facts, fitness, imported, lens_compare_table, lens_types_table,
@@ -98,7 +98,7 @@ fn listed() -> Vec<RunLine> {
         suite: Some("quick".into()),
         workloads: vec!["zero_fill".into()],
         sides: Vec::new(),
-        subject: Some(SubjectClass::System),
+        subject: Some(KindOfSubject::System),
         cpus: vec![1, 2, 4, 8, 16, 32],
         planned: 1296,
         ended: 1296,
@@ -113,7 +113,7 @@ fn listed() -> Vec<RunLine> {
         id: RunId(5),
         suite: None,
         kind: KindOfRun::Lens,
-        subject: Some(SubjectClass::Kernel),
+        subject: Some(KindOfSubject::Kernel),
         label: None,
         ..line.clone()
     };

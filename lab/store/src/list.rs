@@ -4,7 +4,7 @@ use crate::load::{from_json, state};
 use crate::{Store, StoreError};
 use faultline_model::plan::KindOfRun;
 use faultline_model::record::{RunId, RunLine};
-use faultline_model::subject::SubjectClass;
+use faultline_model::subject::KindOfSubject;
 use faultline_model::time::UnixMillis;
 use rusqlite::types::Type;
 use rusqlite::{Connection, params};
@@ -45,7 +45,7 @@ fn read_lines(connection: &Connection) -> rusqlite::Result<Vec<RunLine>> {
             sides: from_json(row, 13)?,
             subject: row
                 .get::<_, Option<String>>(8)?
-                .map(|word| named(8, word, SubjectClass::ALL, SubjectClass::word))
+                .map(|word| named(8, word, KindOfSubject::ALL, KindOfSubject::word))
                 .transpose()?,
             cpus: from_json(row, 6)?,
             planned: row.get(9)?,

@@ -134,7 +134,7 @@ fn insert_subject(transaction: &Transaction<'_>, run: RunId, number: i64, subjec
             json(&subject.setup),
             json(&subject.machine),
             subject.build.as_ref().map(json),
-            subject.what.class().word(),
+            subject.what.kind().word(),
         ],
     )?;
     Ok(())

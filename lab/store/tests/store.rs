@@ -15,7 +15,7 @@ use faultline_model::plan::{
 use faultline_model::protocol::{Event, parse};
 use faultline_model::record::{RunId, RunState, Session};
 use faultline_model::setup::Setup;
-use faultline_model::subject::{Commit, Subject, SubjectIndex};
+use faultline_model::subject::{Commit, KindOfSubject, Subject, SubjectIndex};
 use faultline_model::time::UnixMillis;
 use faultline_store::{MeasuringLock, NewRun, Store};
 use std::collections::BTreeMap;
@@ -399,6 +399,9 @@ fn a_database_from_before_the_lens_is_brought_up_to_date_with_all_it_holds() {
         r#"INSERT INTO session VALUES (1, 0, 5, '{"kernel.release":"5.10"}');
            INSERT INTO item VALUES (1, 0, 0, 'zero_fill', 'base', 'process', 1, 10, 100, 50, 0);
            INSERT INTO attempt VALUES (1, 1, 0, 6, 7, '{"kind":"done"}', 1, NULL);
+           INSERT INTO session VALUES (1, 1, 20, '{"kernel.release":"5.10"}');
+           INSERT INTO item VALUES (1, 1, 0, 'zero_fill', 'base', 'process', 2, 10, 100, 50, 0);
+           INSERT INTO attempt VALUES (2, 1, 1, 21, 22, '{"kind":"done"}', 1, NULL);
            INSERT INTO sample VALUES (1, 'window', 0, 2, 4, '[5,6]'), (1, 'warmup', 0, 1, 2, '[9,9]');"#,
     )
     .unwrap();
@@ -409,7 +412,9 @@ fn a_database_from_before_the_lens_is_brought_up_to_date_with_all_it_holds() {
     assert_eq!((record.label.as_deref(), record.attempts[0].window.len()), (Some("old"), 1));
     assert_eq!((&record.settings, &record.attempts[0].reading), (&self::settings(), &None));
     assert_eq!(record.plan[0].seed, None);
+    assert_eq!([0, 1].map(|index| record.attempts[index].session), [0, 1], "by their times");
     assert_eq!(record.subjects, host());
+    assert_eq!(store.list_runs().unwrap()[0].subject, Some(KindOfSubject::System));
     assert_eq!(store.list_runs().unwrap()[0].machine, "5.10");
     let mut journal = store.journal(RunId(1));
     let new = journal.begin_attempt(0, UnixMillis(8)).unwrap();

@@ -186,5 +186,25 @@ fn cleared() -> impl Iterator<Item = OsString> {
 
 fn first_line(stderr: &str) -> String {
     let line = stderr.lines().find(|line| !line.trim().is_empty()).unwrap_or("it fails without a message");
-    line.trim().trim_start_matches("fatal: ").trim_start_matches("error: ").replace(char::is_control, "\u{fffd}")
+    line.trim().trim_start_matches("fatal: ").trim_start_matches("error: ").chars().map(shown).collect()
+}
+
+/// A character of git's messages. Quotes stay as they are; what does not print is escaped.
+fn shown(character: char) -> String {
+    match character {
+        '"' | '\'' => character.to_string(),
+        other => other.escape_debug().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_git_keep_their_quotes_and_write_nothing_that_a_terminal_obeys() {
+        let said = "\nfatal: ambiguous argument 'x\u{1b}[31m\u{202e}y': \"unknown\"\nmore\n";
+        assert_eq!(first_line(said), "ambiguous argument 'x\\u{1b}[31m\\u{202e}y': \"unknown\"");
+        assert_eq!(first_line(" \n"), "it fails without a message");
+    }
 }
