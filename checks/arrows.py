@@ -14,7 +14,7 @@ import sys
 ALLOWED = {
     "faultline": {"experiment", "history", "literature", "runner", "targets", "stats", "report", "exchange", "model", "coherence"},
     "faultline-experiment": {"runner", "targets", "symbols", "stats", "store", "exchange", "model", "coherence"},
-    "faultline-history": {"experiment", "runner", "targets", "stats", "model"},
+    "faultline-history": {"experiment", "runner", "targets", "symbols", "stats", "model"},
     "faultline-simulation": {"experiment", "history", "runner", "targets", "stats", "store", "model"},
     "faultline-runner": {"targets", "symbols", "model"},
     "faultline-targets": {"coherence", "model"},

@@ -9,6 +9,7 @@ use crate::lens::LensOfBuilds;
 use crate::measure::{self, Stretch};
 use crate::resumable;
 use crate::target::ReadyTarget;
+use faultline_model::explained::StepExplained;
 use faultline_model::machine::Machine;
 use faultline_model::plan::{LineMeasure, LineSearch, PlanItem, RunKind, Settings};
 use faultline_model::record::{RunHead, RunId, RunRecord, Session};
@@ -214,6 +215,13 @@ impl GrowingRun {
             }
         }
         Ok(Gone::ToTheEnd)
+    }
+
+    /// Saves what is known of the steps that were found, besides their values. Fails if the database cannot be written.
+    pub fn explain(&mut self, explained: &[StepExplained]) -> Result<(), Error> {
+        let store = &mut self.database.store;
+        store.save_explained(self.record.id, explained)?;
+        Ok(store.load_further(&mut self.record)?)
     }
 
     /// Ends the run and concludes it. Fails if the database cannot be written.

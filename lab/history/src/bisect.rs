@@ -2,6 +2,7 @@
 
 use crate::build::Build;
 use crate::commits::Commits;
+use crate::explain;
 use crate::tools_again;
 use crate::workshop::{Workshop, absolute};
 use faultline_experiment::lens::{BuildsRequest, USUAL_SEED, settings_of_builds};
@@ -192,7 +193,7 @@ fn follow(
             return Ok(Measured::Stopped { run: run.record().id });
         }
         match next_of_record(run.record()) {
-            None | Some(Next::Nothing) => return run.finish(),
+            None | Some(Next::Nothing) => return finish(run, search, commits, lab),
             Some(Next::Try { position, .. }) => match try_commit(&mut run, search, position, commits, lab) {
                 // Everything until now is saved.
                 Err(error) if error == Error::stopped() => return Ok(Measured::Stopped { run: run.record().id }),
@@ -206,6 +207,22 @@ fn follow(
                     .collect();
                 run.plan(&blocks)?;
             }
+        }
+    }
+}
+
+/// Explains the steps, and ends the run.
+fn finish(
+    mut run: GrowingRun,
+    search: &LineSearch,
+    commits: &dyn Commits,
+    lab: &mut Lab<'_>,
+) -> Result<Measured, Error> {
+    match explain::explained(run.record(), search, commits, lab) {
+        Err(error) if error == Error::stopped() => Ok(Measured::Stopped { run: run.record().id }),
+        explained => {
+            run.explain(&explained?)?;
+            run.finish()
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::build::Build;
 use faultline_experiment::{Error, Lab};
 use faultline_model::commit::{CommitInfo, CommitLine};
+use faultline_model::explained::FilesChanged;
 use faultline_model::recipe::{BuildTools, Recipe};
 
 /// Commits that can be built.
@@ -16,4 +17,7 @@ pub trait Commits {
     /// Builds a commit, unless its build by the same recipe and tools is kept. `tools`: those of the recipe now. Fails on a stop, or if there is no room; a
     /// commit that does not build is no error.
     fn build(&self, commit: &CommitInfo, recipe: &Recipe, tools: &BuildTools, lab: &Lab<'_>) -> Result<Build, Error>;
+
+    /// The files that differ between two commits. Fails on a stop, or if the repository cannot be read.
+    fn files(&self, from: &CommitInfo, to: &CommitInfo, lab: &Lab<'_>) -> Result<FilesChanged, Error>;
 }

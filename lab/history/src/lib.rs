@@ -6,6 +6,8 @@ pub mod bisect;
 pub mod build;
 mod commands;
 mod commits;
+mod explain;
+mod linked_files;
 pub mod repository;
 mod resume;
 mod room;

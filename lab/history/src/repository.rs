@@ -4,6 +4,7 @@
 //! our own repository has of the user's are objects (`objects/info/alternates`) and copies of references, so names mean what they mean to the user.
 
 mod checkout;
+mod files;
 mod git;
 mod line;
 mod patches;

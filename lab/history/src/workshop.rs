@@ -5,6 +5,7 @@ use crate::commits::Commits;
 use crate::repository::{Checkout, Repository, Theirs};
 use faultline_experiment::{Error, Lab};
 use faultline_model::commit::{CommitInfo, CommitLine};
+use faultline_model::explained::FilesChanged;
 use faultline_model::recipe::{BuildTools, Recipe};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, TryLockError};
@@ -77,6 +78,10 @@ impl Commits for Workshop {
 
     fn build(&self, commit: &CommitInfo, recipe: &Recipe, tools: &BuildTools, lab: &Lab<'_>) -> Result<Build, Error> {
         self.builds.build(commit, (recipe, tools), &self.repository, &self.checkout, lab)
+    }
+
+    fn files(&self, from: &CommitInfo, to: &CommitInfo, lab: &Lab<'_>) -> Result<FilesChanged, Error> {
+        self.repository.files(from, to, lab)
     }
 }
 

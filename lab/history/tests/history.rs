@@ -26,10 +26,11 @@ fn main() -> ExitCode {
 }
 
 fn tests() -> Vec<Trial> {
-    let all: [(&str, fn()); 17] = [
+    let all: [(&str, fn()); 18] = [
         ("a_line_has_every_commit_of_first_parents", a_line_has_every_commit_of_first_parents),
         ("names_that_lead_nowhere_are_refused", names_that_lead_nowhere_are_refused),
         ("hostile_names_harm_nothing", hostile_names_harm_nothing),
+        ("the_files_of_a_commit_are_counted", the_files_of_a_commit_are_counted),
         ("nothing_that_a_repository_configures_is_executed", nothing_that_a_repository_configures_is_executed),
         ("a_build_is_made_once_for_each_tree", a_build_is_made_once_for_each_tree),
         ("a_build_that_fails_is_a_result", a_build_that_fails_is_a_result),
@@ -214,6 +215,22 @@ fn hostile_names_harm_nothing() {
     let (directory, _) = built(&place, "main", &recipe("counted=$(ls -A | wc -l); echo $counted > counted"));
     assert_eq!(fs::read_to_string(directory.join("counted")).unwrap().trim(), "3");
     assert!(directory.join("-rf $(touch harm)\n\"'").is_file());
+    assert!(!find(place.root.path(), "harm"));
+}
+
+fn the_files_of_a_commit_are_counted() {
+    let place = Place::new();
+    let name = "-rf $(touch harm)\n\"'\t\u{1b}ü";
+    place.commit(name, "1\n2\n", "one");
+    fs::write(place.theirs().join("binary"), b"\0\x01\x02").unwrap();
+    place.commit(name, "1\n3\n4\n", "two");
+    place.with(|workshop, lab| {
+        let line = workshop.repository.line("HEAD~1", "HEAD", lab).unwrap();
+        let files = workshop.files(&line.commits[0], &line.commits[1], lab).unwrap();
+        assert_eq!((files.number, files.added, files.removed), (2, 2, 1));
+        assert_eq!(files.most[0].path, name);
+        assert_eq!((files.most[1].path.as_str(), files.most[1].lines), ("binary", None));
+    });
     assert!(!find(place.root.path(), "harm"));
 }
 

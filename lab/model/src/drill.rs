@@ -3,6 +3,7 @@
 
 pub mod gate;
 
+use crate::explained::StepExplained;
 use serde::{Deserialize, Serialize};
 
 /// A commit of the line, built in certain surroundings and with a certain layout.
@@ -207,6 +208,9 @@ pub struct DrillStep {
     pub of_surroundings: Option<Change>,
     /// The change between the commits in the same surroundings; only where their own differ.
     pub of_commits: Option<Change>,
+    /// What is known of the step besides its values; only of finished searches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explained: Option<StepExplained>,
 }
 
 /// A stretch whose ends differ although no step was found in it: many small changes, or noise.

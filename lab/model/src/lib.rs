@@ -13,6 +13,7 @@ pub mod describe;
 pub mod direction;
 pub mod drill;
 pub mod estimate;
+pub mod explained;
 pub mod facts;
 pub mod failure;
 pub mod gate;

@@ -1,6 +1,7 @@
 //! A run as it is saved: plan, facts, and every attempt with its whole output.
 
 use crate::describe::WorkloadInfo;
+use crate::explained::StepExplained;
 use crate::facts::Facts;
 use crate::journal::AttemptId;
 use crate::lens::reading::Reading;
@@ -162,6 +163,9 @@ pub struct RunRecord {
     pub skipped: Vec<u32>,
     /// Every attempt, in the order in which they began.
     pub attempts: Vec<Attempt>,
+    /// What is known of the steps that a finished search found, besides their values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub explained: Vec<StepExplained>,
 }
 
 impl Deref for RunRecord {

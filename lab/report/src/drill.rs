@@ -1,5 +1,6 @@
 //! What a search along a line of commits found: the commits, how much each changed, how sure that is, and what could not be seen.
 
+mod explained;
 mod gate;
 mod quantity;
 
@@ -27,12 +28,24 @@ pub fn drill(found: &Drill, head: &RunHead, format: Format, style: &Style) -> St
     match format {
         Format::Table => {
             let table = if found.steps.is_empty() { String::new() } else { table(found, search).text(style) };
-            table + &sentences(found, head, search).iter().map(|text| wrapped(style, text)).collect::<String>()
+            let sentences = sentences(found, head, search);
+            table
+                + &sentences.iter().map(|text| wrapped(style, text)).collect::<String>()
+                + &explained::text(found, search, style)
         }
         Format::Markdown => {
             let lines: String =
                 sentences(found, head, search).iter().map(|sentence| format!("{}  \n", plain(sentence))).collect();
-            if found.steps.is_empty() { lines } else { format!("{}\n{lines}", table(found, search).markdown(&UNICODE)) }
+            let explained = explained::markdown(found, search);
+            let table = match found.steps.is_empty() {
+                true => String::new(),
+                false => format!(
+                    "{}
+",
+                    table(found, search).markdown(&UNICODE)
+                ),
+            };
+            format!("{table}{lines}{explained}")
         }
         Format::Json => json(&Shown::of(found, head, search)),
         Format::Csv => table(found, search).csv(),

@@ -7,6 +7,7 @@ use faultline_experiment::{Error, Lab};
 use faultline_history::Commits;
 use faultline_history::build::Build;
 use faultline_model::commit::{CommitInfo, CommitLine};
+use faultline_model::explained::FilesChanged;
 use faultline_model::recipe::{BuildTools, Recipe};
 use std::rc::Rc;
 use std::time::Duration;
@@ -52,5 +53,13 @@ impl Commits for SimulatedCommits {
         }
         world.moment(Moment::Between);
         Ok(self.history()?.build(commit))
+    }
+
+    fn files(&self, from: &CommitInfo, to: &CommitInfo, lab: &Lab<'_>) -> Result<FilesChanged, Error> {
+        self.0.moment(Moment::Between);
+        if lab.stop.is_set() {
+            return Err(Error::stopped());
+        }
+        Ok(self.history()?.files(from, to))
     }
 }

@@ -4,6 +4,7 @@ use crate::fault::Fault;
 use faultline_history::build::Build;
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::drill::{DrillSettings, Noise};
+use faultline_model::explained::{FileChange, FilesChanged, LinesChanged};
 use faultline_model::plan::WhenInconclusive;
 use rand::Rng;
 use rand::seq::IndexedRandom;
@@ -108,6 +109,13 @@ impl History {
             }
             _ => Build::Failed { how: "it ends with status 2".to_owned(), output: "it was to be".to_owned() },
         }
+    }
+
+    /// What differs between two commits: a file, unless they have the same.
+    pub(crate) fn files(&self, from: &CommitInfo, to: &CommitInfo) -> FilesChanged {
+        let lines = Some(LinesChanged { added: 2, removed: 1 });
+        let file = FileChange { path: format!("file {}", to.tree), lines };
+        FilesChanged::of(if from.tree == to.tree { Vec::new() } else { vec![file] })
     }
 
     /// The positions at which the time changes, with the ratio.

@@ -31,6 +31,9 @@ pub(crate) fn searched(found: &Drill, history: &History) -> Result<Searched, Str
         if step.candidates.is_empty() || step.candidates.iter().any(|&at| at <= step.before || at > step.after) {
             return Err(format!("a step without a commit that could have made it: {step:?}"));
         }
+        if step.explained.as_ref().is_none_or(|explained| explained.commits.len() != step.candidates.len()) {
+            return Err(format!("a step whose commits are not explained: {step:?}"));
+        }
         searched.said += 1;
         searched.wrong += u32::from(!planted.iter().any(|(position, _)| step.candidates.contains(position)));
         searched.doubt += 1.0 - step.probability;

@@ -108,7 +108,7 @@ impl Run {
             sessions: vec![Session { started: UnixMillis(1_000), facts: vec![quiet_facts(); self.subjects().len()] }],
             subjects: self.subjects(),
         };
-        RunRecord { head, plan, skipped: Vec::new(), attempts }
+        RunRecord { head, plan, skipped: Vec::new(), attempts, explained: Vec::new() }
     }
 
     fn plan(&self) -> Vec<PlanItem> {

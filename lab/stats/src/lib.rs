@@ -16,6 +16,7 @@ mod gather;
 mod granule;
 mod interval;
 pub mod lens;
+mod linked_changes;
 mod machine;
 mod median;
 mod method;
@@ -42,5 +43,6 @@ mod example;
 #[cfg(test)]
 mod whole_records;
 
+pub use linked_changes::linked_changes;
 pub use method::METHOD_VERSION;
 pub use summarise::summarise;

@@ -151,7 +151,7 @@ prop_compose! {
             sessions: sessions.into_iter().map(|facts| Session { started: UnixMillis(1), facts: vec![facts] }).collect(),
             ..example::Run::new(&[]).record().head
         };
-        RunRecord { head, plan, attempts: attempts.into_iter().map(|(_, attempt)| attempt).collect(), skipped }
+        RunRecord { head, plan, attempts: attempts.into_iter().map(|(_, attempt)| attempt).collect(), skipped, explained: Vec::new() }
     }
 }
 

@@ -10,7 +10,7 @@ use rusqlite::{Transaction, params};
 const OF_ATTEMPTS: [&str; 6] = ["sample", "note", "usage", "counter", "measure", "reading"];
 
 /// Tables of a run, in an order in which no row refers to a deleted one.
-const OF_RUN: [&str; 6] = ["attempt", "item", "session_facts", "session", "subject", "conclusion"];
+const OF_RUN: [&str; 7] = ["attempt", "item", "session_facts", "session", "subject", "conclusion", "explained"];
 
 impl Store {
     /// Deletes all of these runs, or none. Fails if one of them does not exist, or if the database cannot be written.

@@ -3,6 +3,7 @@
 use crate::{Store, StoreError};
 use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::direction::Direction;
+use faultline_model::explained::StepExplained;
 use faultline_model::journal::AttemptId;
 use faultline_model::lens::reading::Reading;
 use faultline_model::plan::{PlanItem, Timing};
@@ -67,7 +68,8 @@ fn read_run(connection: &Connection, run: RunId) -> rusqlite::Result<Option<RunR
     // One snapshot for all queries, because a run may be writing at the same time.
     let snapshot = connection.unchecked_transaction()?;
     let Some(head) = empty_head(&snapshot, run)? else { return Ok(None) };
-    let mut record = RunRecord { head, plan: Vec::new(), skipped: Vec::new(), attempts: Vec::new() };
+    let mut record =
+        RunRecord { head, plan: Vec::new(), skipped: Vec::new(), attempts: Vec::new(), explained: Vec::new() };
     Further::of_record(&snapshot, &record)?.add_to(&mut record);
     Ok(Some(record))
 }
@@ -99,6 +101,8 @@ struct Further {
     /// Number of attempts at the beginning of the record that stay as they are.
     kept: usize,
     attempts: Vec<Attempt>,
+    /// All explanations of steps.
+    explained: Vec<StepExplained>,
 }
 
 impl Further {
@@ -117,6 +121,7 @@ impl Further {
             skipped: read_skipped(snapshot, run)?,
             kept,
             attempts: read_attempts(snapshot, run, after)?,
+            explained: read_explained(snapshot, run)?,
         })
     }
 
@@ -128,6 +133,7 @@ impl Further {
         record.skipped = self.skipped;
         record.attempts.truncate(self.kept);
         record.attempts.extend(self.attempts);
+        record.explained = self.explained;
     }
 }
 
@@ -162,6 +168,15 @@ fn read_subjects(connection: &Connection, run: RunId, from: usize) -> rusqlite::
         let (what, setup, machine) = (from_json(row, 1)?, from_json(row, 4)?, from_json(row, 5)?);
         Ok(Subject { name: row.get(0)?, what, commit, build, setup, machine })
     })
+}
+
+/// The explanations of a search's steps. Those that can no longer be read count as not saved.
+fn read_explained(connection: &Connection, run: RunId) -> rusqlite::Result<Vec<StepExplained>> {
+    let text = connection
+        .prepare_cached("SELECT json FROM explained WHERE run_id = ?1")?
+        .query_row([run.0], |row| row.get::<_, String>(0))
+        .optional()?;
+    Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
 }
 
 /// The sessions from that number on.

@@ -2,6 +2,7 @@
 
 use crate::{Store, StoreError};
 use faultline_model::describe::WorkloadInfo;
+use faultline_model::explained::StepExplained;
 use faultline_model::facts::{FactValue, Facts};
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{PlanItem, Settings};
@@ -91,6 +92,14 @@ impl Store {
                 )?;
             }
             Ok(())
+        })
+    }
+
+    /// Saves what is known of the steps that a search found, instead of what was saved before. Fails if the database cannot be written.
+    pub fn save_explained(&mut self, run: RunId, explained: &[StepExplained]) -> Result<(), StoreError> {
+        self.write("save the run in", |transaction| {
+            let insert = "INSERT OR REPLACE INTO explained (run_id, json) VALUES (?1, ?2)";
+            transaction.execute(insert, params![run.0, json(explained)]).map(drop)
         })
     }
 

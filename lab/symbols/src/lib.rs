@@ -4,6 +4,7 @@
 //! from a file. Nothing is executed, and no address is looked up in a running process. `stats` interprets the
 //! counts.
 
+mod artefact;
 mod by_type;
 mod callers;
 mod debug_file;
@@ -30,6 +31,7 @@ mod unwind;
 #[cfg(test)]
 mod written_btf;
 
+pub use artefact::Artefact;
 pub use debug_file::DebugDirectories;
 pub use error::SymbolError;
 pub use heaps::Heaps;

@@ -117,6 +117,7 @@ mod tests {
             under_layouts: None,
             of_surroundings: None,
             of_commits: None,
+            explained: None,
         }
     }
 

@@ -54,6 +54,7 @@ fn step(line: &Line, settings: &DrillSettings, known: &Known, gap: &Gap) -> Dril
         under_layouts: sides.under_layouts(),
         of_surroundings: sides.of_surroundings(),
         of_commits: sides.of_commits(),
+        explained: None,
     }
 }
 

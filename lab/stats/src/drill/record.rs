@@ -5,6 +5,7 @@ use crate::gather::about;
 use crate::progress::{Standing, standings};
 use crate::repeat::Repeat;
 use faultline_model::drill::{Build, Drill, Evidence, Measured, Next, Trial, TrialResult, Unusable};
+use faultline_model::explained::StepExplained;
 use faultline_model::outcome::{GuestFailure, Outcome};
 use faultline_model::plan::{LineMeasure, LineSearch, PlanItem};
 use faultline_model::record::{Attempt, RunRecord};
@@ -14,7 +15,12 @@ use std::collections::BTreeMap;
 /// What is concluded of a record so far; `None` of a run that searches no line.
 pub fn conclude_record(record: &RunRecord) -> Option<Drill> {
     let search = record.settings.drill()?;
-    Some(concluded(&evidence(record, search), &search.search))
+    let mut found = concluded(&evidence(record, search), &search.search);
+    for step in &mut found.steps {
+        let is_it = |explained: &&StepExplained| (explained.before, explained.after) == (step.before, step.after);
+        step.explained = record.explained.iter().find(is_it).cloned();
+    }
+    Some(found)
 }
 
 /// What to do next in a run, once all that was planned has ended; `None` of a run that searches no line.

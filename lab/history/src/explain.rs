@@ -1,0 +1,69 @@
+//! What is known of the steps that a search found, besides their values: read from the repository and from the builds on both sides of each step.
+
+use crate::commits::Commits;
+use crate::linked_files::linked_files;
+use faultline_experiment::{Error, Lab};
+use faultline_model::drill::DrillStep;
+use faultline_model::explained::{CommitChanges, LinkedChanges, StepExplained};
+use faultline_model::plan::LineSearch;
+use faultline_model::record::RunRecord;
+use faultline_model::subject::BuildResult;
+use faultline_stats::drill::conclude_record;
+use faultline_stats::linked_changes;
+use std::path::Path;
+
+/// Explains the steps that were found. What cannot be read is left out. Fails on a stop only.
+pub(crate) fn explained(
+    record: &RunRecord,
+    search: &LineSearch,
+    commits: &dyn Commits,
+    lab: &Lab<'_>,
+) -> Result<Vec<StepExplained>, Error> {
+    let found = conclude_record(record).map_or_else(Vec::new, |drill| drill.steps);
+    found.iter().map(|step| explain(step, record, search, commits, lab)).collect()
+}
+
+fn explain(
+    step: &DrillStep,
+    record: &RunRecord,
+    search: &LineSearch,
+    commits: &dyn Commits,
+    lab: &Lab<'_>,
+) -> Result<StepExplained, Error> {
+    let kept = step.candidates.len().saturating_sub(StepExplained::MOST_COMMITS);
+    let changes = |&position: &u32| changes(position, search, commits, lab);
+    Ok(StepExplained {
+        before: step.before,
+        after: step.after,
+        commits: step.candidates[kept..].iter().map(changes).collect::<Result<_, Error>>()?,
+        linked: linked(step, record, search),
+    })
+}
+
+/// What a commit changed, against the one before it on the line.
+fn changes(position: u32, search: &LineSearch, commits: &dyn Commits, lab: &Lab<'_>) -> Result<CommitChanges, Error> {
+    let line = &search.line.commits;
+    let (from, to) = (&line[position as usize - 1], &line[position as usize]);
+    let files = match commits.files(from, to, lab) {
+        Err(error) if error == Error::stopped() => return Err(error),
+        files => files.ok(),
+    };
+    Ok(CommitChanges { commit: to.id.clone(), files })
+}
+
+/// How the linked files of the builds on both sides differ.
+fn linked(step: &DrillStep, record: &RunRecord, search: &LineSearch) -> LinkedChanges {
+    let files = |position: u32| linked_files(Path::new(directory(position, record, search)?)).ok();
+    match (files(step.before), files(step.after)) {
+        (Some(before), Some(after)) => linked_changes(&before, &after),
+        _ => LinkedChanges::Gone,
+    }
+}
+
+/// Where the build of a commit is.
+fn directory<'a>(position: u32, record: &'a RunRecord, search: &LineSearch) -> Option<&'a str> {
+    let id = &search.line.commits.get(position as usize)?.id;
+    let built = record.subjects.iter().filter(|subject| subject.build == Some(BuildResult::Built));
+    let mut of_commit = built.filter(|subject| subject.commit.as_ref().is_some_and(|commit| commit.id == *id));
+    of_commit.next()?.setup.directory.as_deref()
+}

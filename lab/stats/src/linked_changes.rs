@@ -1,0 +1,136 @@
+//! How the programs and libraries of two builds differ: which files, by how much their sections and functions grew and shrank.
+
+use faultline_model::explained::{FunctionChanges, LinkedChange, LinkedChanges, LinkedFile, SizeChange, Sizes};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How the linked files of a build differ from those of the build before.
+pub fn linked_changes(before: &[LinkedFile], after: &[LinkedFile]) -> LinkedChanges {
+    if before.is_empty() && after.is_empty() {
+        return LinkedChanges::None;
+    }
+    let by_path = |files: &'_ [LinkedFile]| -> BTreeMap<String, LinkedFile> {
+        files.iter().map(|file| (file.path.clone(), file.clone())).collect()
+    };
+    let (before, after) = (by_path(before), by_path(after));
+    let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let mut same = 0;
+    let mut different = Vec::new();
+    for path in paths {
+        match (before.get(path), after.get(path)) {
+            (Some(old), Some(new)) if old.digest == new.digest => same += 1,
+            (old, new) => different.push(change(path, old, new)),
+        }
+    }
+    let left_out = different.len().saturating_sub(LinkedChanges::MOST_FILES) as u32;
+    different.sort_by_key(|change| Reverse(weight(change)));
+    different.truncate(LinkedChanges::MOST_FILES);
+    LinkedChanges::Compared { same, different, left_out }
+}
+
+fn change(path: &str, before: Option<&LinkedFile>, after: Option<&LinkedFile>) -> LinkedChange {
+    let bytes = |file: Option<&LinkedFile>| file.map(|file| file.bytes);
+    let file = SizeChange { name: path.to_owned(), before: bytes(before), after: bytes(after) };
+    let (Some(before), Some(after)) = (before, after) else {
+        return LinkedChange { file, sections: Vec::new(), functions: None };
+    };
+    let are_known = !before.functions.is_empty() && !after.functions.is_empty();
+    LinkedChange {
+        file,
+        sections: sizes(&before.sections, &after.sections),
+        functions: are_known.then(|| functions(&before.functions, &after.functions)),
+    }
+}
+
+/// By how many bytes a file's sections differ.
+fn weight(change: &LinkedChange) -> u64 {
+    change.sections.iter().map(SizeChange::difference).fold(change.file.difference(), u64::saturating_add)
+}
+
+/// Sizes that differ, the greatest difference first.
+fn sizes(before: &Sizes, after: &Sizes) -> Vec<SizeChange> {
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let change = |name: &String| SizeChange {
+        name: name.clone(),
+        before: before.get(name).copied(),
+        after: after.get(name).copied(),
+    };
+    let mut changes: Vec<SizeChange> =
+        names.into_iter().map(change).filter(|change| change.before != change.after).collect();
+    changes.sort_by_key(|change| Reverse(change.difference()));
+    changes
+}
+
+fn functions(before: &Sizes, after: &Sizes) -> FunctionChanges {
+    let mut most = sizes(before, after);
+    let number = |is_such: fn(u64, u64) -> bool| {
+        let both = most.iter().filter_map(|change| Some((change.before?, change.after?)));
+        both.filter(|(before, after)| is_such(*before, *after)).count() as u32
+    };
+    let (grew, shrank) = (number(|before, after| after > before), number(|before, after| after < before));
+    let came = most.iter().filter(|change| change.before.is_none()).count() as u32;
+    let went = most.iter().filter(|change| change.after.is_none()).count() as u32;
+    most.truncate(FunctionChanges::MOST);
+    FunctionChanges { came, went, grew, shrank, most }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, digest: &str, functions: &[(&str, u64)]) -> LinkedFile {
+        let functions: Sizes = functions.iter().map(|&(name, size)| (name.to_owned(), size)).collect();
+        let text = functions.values().sum();
+        LinkedFile {
+            path: path.to_owned(),
+            bytes: 1000 + text,
+            digest: digest.to_owned(),
+            sections: [(".text".to_owned(), text), (".data".to_owned(), 16)].into(),
+            functions,
+        }
+    }
+
+    #[test]
+    fn functions_come_go_grow_and_shrink() {
+        let before =
+            [file("prog", "a", &[("went", 8), ("grew", 8), ("shrank", 90), ("same", 5)]), file("lib.so", "l", &[])];
+        let after =
+            [file("prog", "b", &[("came", 30), ("grew", 12), ("shrank", 10), ("same", 5)]), file("lib.so", "l", &[])];
+        let LinkedChanges::Compared { same: 1, different, left_out: 0 } = linked_changes(&before, &after) else {
+            panic!("compared")
+        };
+        let [prog] = &different[..] else { panic!("{different:?}") };
+        let functions = prog.functions.as_ref().unwrap();
+        assert_eq!([functions.came, functions.went, functions.grew, functions.shrank], [1; 4]);
+        let names: Vec<&str> = functions.most.iter().map(|change| change.name.as_str()).collect();
+        assert_eq!(names, ["shrank", "came", "went", "grew"]);
+        let [text] = &prog.sections[..] else { panic!("{prog:?}") };
+        assert_eq!((text.name.as_str(), text.before, text.after), (".text", Some(111), Some(57)));
+    }
+
+    #[test]
+    fn a_file_that_only_one_build_has_is_different() {
+        let LinkedChanges::Compared { same: 0, different, .. } = linked_changes(&[], &[file("prog", "a", &[])]) else {
+            panic!("compared")
+        };
+        assert_eq!((different[0].file.before, different[0].file.after), (None, Some(1000)));
+        assert_eq!(linked_changes(&[], &[]), LinkedChanges::None);
+    }
+
+    #[test]
+    fn without_symbols_functions_are_unknown() {
+        let (before, after) = (file("prog", "a", &[("f", 8)]), file("prog", "b", &[]));
+        let LinkedChanges::Compared { different, .. } = linked_changes(&[before], &[after]) else { panic!("compared") };
+        assert_eq!(different[0].functions, None);
+    }
+
+    #[test]
+    fn many_files_are_counted_and_few_are_kept() {
+        let files: Vec<LinkedFile> =
+            (0..25).map(|number| file(&format!("prog{number}"), "a", &[("f", number)])).collect();
+        let LinkedChanges::Compared { different, left_out, .. } = linked_changes(&[], &files) else {
+            panic!("compared")
+        };
+        assert_eq!((different.len(), left_out, different[0].file.name.as_str()), (10, 15, "prog24"));
+    }
+}
