@@ -131,7 +131,7 @@ needs-guest: needs-build kernel
 test-guest: needs-guest guest lens
 	@checks/need.sh objcopy=binutils memcached=memcached libjemalloc2 libmimalloc2.0 libsqlite3-dev
 	$(CARGO) test --locked --no-fail-fast -p faultline -p faultline-frame-designs --bins --test guest --test lens_kernel --test lens_repeats --test lens_program \
-		--test bisect_counted --test lens_program_guest --test lens_callers --test lens_names --test lens_theory --test lens_real --test lens_machine --test lens -- --include-ignored --test-threads 1
+		--test bisect_counted --test bisect_layouts --test lens_program_guest --test lens_callers --test lens_names --test lens_theory --test lens_real --test lens_machine --test lens -- --include-ignored --test-threads 1
 
 # Small machines under the lens repeat themselves exactly, also on a busy host. Takes two minutes.
 test-repeats: needs-guest guest lens

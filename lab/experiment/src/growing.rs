@@ -150,6 +150,11 @@ impl GrowingRun {
         self.extend(std::slice::from_ref(subject), items)
     }
 
+    /// Saves another subject, of which nothing is planned yet. Fails if the database cannot be written.
+    pub fn add_unplanned(&mut self, subject: &Subject) -> Result<(), Error> {
+        self.extend(std::slice::from_ref(subject), Vec::new())
+    }
+
     /// Plans further blocks, each of which executes these subjects once, in random order. Fails if the database cannot be written.
     pub fn plan(&mut self, blocks: &[Vec<SubjectIndex>]) -> Result<(), Error> {
         let items = self.items(blocks);

@@ -39,6 +39,15 @@ pub enum Notice {
         /// Number of commits that were tried before it.
         tried: usize,
     },
+    /// The build of a commit is being linked with a random layout.
+    LinkingCommit {
+        /// The commit.
+        commit: String,
+        /// The layout, from 0.
+        layout: u32,
+        /// The greatest number of layouts.
+        most: u32,
+    },
     /// A side of a comparison is being built.
     BuildingSide {
         /// The side.

@@ -11,6 +11,7 @@ mod progress;
 mod signals;
 
 use clap::Parser;
+use faultline_history::linker;
 use faultline_targets::keeper;
 use std::process::ExitCode;
 
@@ -19,8 +20,10 @@ use failure::Failure;
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
-    if words.next().is_some_and(|first| first == keeper::ARGUMENT) {
-        return keeper::run(words);
+    match words.next() {
+        Some(first) if first == keeper::ARGUMENT => return keeper::run(words),
+        Some(first) if first == linker::ARGUMENT => return linker::run(words),
+        _ => {}
     }
     commands::completions::answer();
     match Arguments::try_parse() {

@@ -16,6 +16,9 @@ pub(crate) fn words(notice: &Notice) -> String {
             position + 1,
             last + 1
         ),
+        Notice::LinkingCommit { commit, layout, most } => {
+            format!("linking commit {} with layout {} of at most {most}", short_name(commit), layout + 1)
+        }
         Notice::BuildingSide { side } => format!("building {side}"),
         Notice::FinishedAlready { run } => format!("run {run} is already finished"),
         Notice::NoSymbols { program } => {

@@ -6,6 +6,7 @@ use faultline_model::describe::WorkloadInfo;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
 use faultline_model::record::RunHead;
+use faultline_model::subject::{BuildResult, Subject};
 use faultline_report::figure;
 use faultline_report::style::UNICODE;
 use faultline_runner::{Observer, RunProgress, Stage};
@@ -133,19 +134,34 @@ enum Extent {
     NextLook,
     /// Of a search: what is measured decides what is measured next.
     Search {
-        /// The commits that were tried, by the numbers of their subjects.
-        commits: Vec<String>,
+        /// Each subject: its commit, and its random layout.
+        subjects: Vec<String>,
+        /// Number of commits that were tried.
+        tried: usize,
     },
 }
 
 impl Extent {
     fn of(run: &RunHead) -> Self {
         if run.settings.drill().is_some() {
-            return Extent::Search {
-                commits: run.subjects.iter().map(|subject| short_name(&subject.name).to_owned()).collect(),
-            };
+            let own = run.subjects.iter().filter(|subject| layout(subject).is_none());
+            return Extent::Search { subjects: run.subjects.iter().map(subject_words).collect(), tried: own.count() };
         }
         if run.settings.comparison().is_some() { Extent::NextLook } else { Extent::Plan }
+    }
+}
+
+/// The commit of a search's subject, and its random layout.
+fn subject_words(subject: &Subject) -> String {
+    let commit = short_name(&subject.name);
+    layout(subject).map_or_else(|| commit.to_owned(), |layout| format!("{commit}, layout {}", layout + 1))
+}
+
+/// The random layout of a search's subject; `None` of a commit's own build.
+fn layout(subject: &Subject) -> Option<u32> {
+    match subject.build {
+        Some(BuildResult::Relinked { layout, .. }) => Some(layout),
+        _ => None,
     }
 }
 
@@ -155,7 +171,7 @@ impl Words {
         match &self.extent {
             Extent::Plan => item.cell.to_string(),
             Extent::NextLook => format!("{} {}", item.subject, item.cell),
-            Extent::Search { commits } => commits.get(item.subject.at()).cloned().unwrap_or_default(),
+            Extent::Search { subjects, .. } => subjects.get(item.subject.at()).cloned().unwrap_or_default(),
         }
     }
 
@@ -163,9 +179,8 @@ impl Words {
     fn place(&self, item: &PlanItem, progress: &RunProgress) -> String {
         match &self.extent {
             Extent::Plan | Extent::NextLook => format!("{}/{}", progress.ended, progress.total),
-            Extent::Search { commits } => {
-                let tried = commits.len();
-                let things = if tried == 1 { "commit" } else { "commits" };
+            Extent::Search { tried, .. } => {
+                let things = if *tried == 1 { "commit" } else { "commits" };
                 format!("execution {}, {tried} {things} tried", item.ordinal + 1)
             }
         }
@@ -369,13 +384,18 @@ mod tests {
 
     #[test]
     fn a_search_counts_executions_and_commits_and_names_no_end() {
-        let commits = vec!["aaaaaaaaaaaa".to_owned(), "bbbbbbbbbbbb".to_owned()];
-        let words = words(Extent::Search { commits });
+        let subjects = vec!["aaaaaaaaaaaa".to_owned(), "bbbbbbbbbbbb".to_owned(), "bbbbbbbbbbbb, layout 1".to_owned()];
+        let words = words(Extent::Search { subjects, tried: 2 });
         let progress = RunProgress { ended: 4, total: 4, left: Duration::ZERO };
         let item = PlanItem { ordinal: 12, ..item() };
         assert_eq!(
             words.ended(&item, "1.2 s".to_owned(), &progress),
             "execution 13, 2 commits tried · bbbbbbbbbbbb · 1.2 s"
+        );
+        let of_layout = PlanItem { subject: SubjectIndex(2), ..item };
+        assert_eq!(
+            words.ended(&of_layout, "1.2 s".to_owned(), &progress),
+            "execution 13, 2 commits tried · bbbbbbbbbbbb, layout 1 · 1.2 s"
         );
     }
 

@@ -3,6 +3,7 @@
 use crate::build::Build;
 use crate::commits::Commits;
 use crate::explain;
+use crate::relink::{Relink, Relinked};
 use crate::tools_again;
 use crate::workshop::{Workshop, absolute};
 use faultline_experiment::lens::{BuildsRequest, USUAL_SEED, settings_of_builds};
@@ -15,6 +16,7 @@ use faultline_model::plan::{
 };
 use faultline_model::recipe::Recipe;
 use faultline_model::record::{RunHead, RunId};
+use faultline_model::relink::{LayoutKind, RelinkResult};
 use faultline_model::setup::Setup;
 use faultline_model::subject::{BuildResult, Commit, Subject, SubjectIndex};
 use faultline_stats::drill::next_of_record;
@@ -37,6 +39,8 @@ pub struct BisectRequest {
     pub command: Vec<String>,
     /// How the line is searched.
     pub search: DrillSettings,
+    /// How random layouts are drawn.
+    pub layouts: LayoutKind,
     /// What is measured.
     pub measure: MeasureRequest,
     /// Time limit of each execution in milliseconds.
@@ -58,6 +62,8 @@ pub struct Wanted {
     pub least: f64,
     /// Whether stretches with equal ends are searched too.
     pub thorough: bool,
+    /// Number of random layouts of the commits on both sides of a step; 0 for none.
+    pub layouts: u32,
 }
 
 /// Maximum number of executions of a commit, unless another is asked for.
@@ -83,15 +89,14 @@ pub enum MeasureRequest {
 }
 
 impl MeasureRequest {
-    /// How a line is searched by it: times are noisy, counts are exact. Programs are not linked anew, so there are no random layouts. `repeats`: the maximum
-    /// number of executions of a commit.
+    /// How a line is searched by it: times are noisy, counts are exact. `repeats`: the maximum number of executions of a commit.
     pub fn search(&self, wanted: Wanted, repeats: Option<u32>) -> DrillSettings {
-        let Wanted { level, least, thorough } = wanted;
+        let Wanted { level, least, thorough, layouts } = wanted;
         let noise = match self {
             MeasureRequest::Time { .. } => Noise::Any,
             MeasureRequest::Count { .. } => Noise::None,
         };
-        DrillSettings { noise, level, least, most_blocks: repeats.unwrap_or(USUAL_REPEATS), layouts: 0, thorough }
+        DrillSettings { noise, level, least, most_blocks: repeats.unwrap_or(USUAL_REPEATS), layouts, thorough }
     }
 
     /// As it is saved. Fails if the lens cannot be used here.
@@ -148,6 +153,7 @@ pub fn search(request: &BisectRequest, commits: &dyn Commits, lab: &mut Lab<'_>)
             line,
             recipe: request.recipe.clone(),
             tools: Some(commits.tools(&request.recipe, lab)?),
+            layouts: request.layouts,
             command: request.command.clone(),
             gate: request.gate,
         },
@@ -199,6 +205,16 @@ fn follow(
                 Err(error) if error == Error::stopped() => return Ok(Measured::Stopped { run: run.record().id }),
                 tried => tried?,
             },
+            Some(Next::Relink { builds }) => {
+                for build in &builds {
+                    match relink(&mut run, search, build, commits, lab) {
+                        Err(error) if error == Error::stopped() => {
+                            return Ok(Measured::Stopped { run: run.record().id });
+                        }
+                        linked => linked?,
+                    }
+                }
+            }
             Some(Next::Measure { blocks }) => {
                 let subjects = &run.record().subjects;
                 let blocks: Vec<Vec<SubjectIndex>> = blocks
@@ -242,11 +258,16 @@ fn try_commit(
         commit: commit.id.clone(),
         position,
         last: search.line.last(),
-        tried: run.record().subjects.len(),
+        tried: run.record().subjects.iter().filter(|subject| !is_relinked(subject)).count(),
     });
     let build = commits.build(commit, &search.recipe, &tools, lab)?;
     let subject = subject(commit, search, build, run)?;
     run.add_subject(&subject)
+}
+
+/// Whether a subject is a random layout of a commit that was built before.
+fn is_relinked(subject: &Subject) -> bool {
+    matches!(subject.build, Some(BuildResult::Relinked { .. }))
 }
 
 /// What came of a build. Fails if its program cannot be put into a guest for a reason that is no fault of the commit.
@@ -258,20 +279,72 @@ fn subject(commit: &CommitInfo, search: &LineSearch, build: Build, run: &Growing
             Err(how) => (None, Machine::Host, BuildResult::Failed { how, output: String::new() }),
         },
     };
+    Ok(described(commit, search, (directory, machine), result))
+}
+
+/// The subject of a commit that was built in a directory, or failed to build.
+fn described(
+    commit: &CommitInfo,
+    search: &LineSearch,
+    (directory, machine): (Option<String>, Machine),
+    result: BuildResult,
+) -> Subject {
     let setup = Setup { command: search.command.clone(), directory, ..Setup::default() };
     let repository = Some(search.repository.clone());
-    Ok(Subject {
+    Subject {
         commit: Some(Commit { id: commit.id.clone(), repository }),
         build: Some(result),
         ..Subject::on(commit.id.clone(), machine, setup)
+    }
+}
+
+/// Links the build of a commit with a random layout, and saves what came of it. Fails if the tools are not those with which the search began.
+fn relink(
+    run: &mut GrowingRun,
+    search: &LineSearch,
+    build: &drill::Build,
+    commits: &dyn Commits,
+    lab: &mut Lab<'_>,
+) -> Result<(), Error> {
+    let commit = &search.line.commits[build.position as usize];
+    let tools = commits.tools(&search.recipe, lab)?;
+    tools_again::check(search.tools.as_ref(), &tools, run.record().id)?;
+    let layout = build.layout.unwrap_or_default();
+    let most = search.search.layouts;
+    lab.observer.notice(&Notice::LinkingCommit { commit: commit.id.clone(), layout, most });
+    let own = built(&run.record().subjects, search, &drill::Build { layout: None, ..*build });
+    let own = own.and_then(|index| run.record().subjects[index.at()].setup.directory.clone()).unwrap_or_default();
+    let program = search.command.first().map_or("", String::as_str);
+    let asked = Relink { commit, layout: search.layouts.with_seed(layout), own: Path::new(&own), program };
+    let linked = commits.relink(&asked, &search.recipe, &tools, lab)?;
+    let (directory, machine, result) = placed(linked, search, run)?;
+    let build = BuildResult::Relinked { layout, result };
+    run.add_unplanned(&described(commit, search, (directory, machine), build))
+}
+
+/// Where a layout is measured, and what came of it. Fails if its program cannot be put into a guest for a reason that is no fault of the layout.
+fn placed(
+    linked: Relinked,
+    search: &LineSearch,
+    run: &GrowingRun,
+) -> Result<(Option<String>, Machine, RelinkResult), Error> {
+    let Some(directory) = linked.directory else { return Ok((None, Machine::Host, linked.result)) };
+    Ok(match run.machine(&search.command, &directory)? {
+        Ok(machine) => (Some(directory.to_string_lossy().into_owned()), machine, linked.result),
+        Err(how) => (None, Machine::Host, RelinkResult::Failed { how, output: String::new() }),
     })
 }
 
 /// The subject of a build that is asked for.
 fn built(subjects: &[Subject], search: &LineSearch, build: &drill::Build) -> Option<SubjectIndex> {
     let id = &commit_at(&search.line, build.position)?.id;
+    let is_so = |result: &BuildResult| match (build.layout, result) {
+        (None, BuildResult::Built) => true,
+        (Some(asked), BuildResult::Relinked { layout, result: RelinkResult::Placed { .. } }) => asked == *layout,
+        _ => false,
+    };
     let is_it = |subject: &Subject| {
-        subject.build == Some(BuildResult::Built) && subject.commit.as_ref().is_some_and(|commit| commit.id == *id)
+        subject.build.as_ref().is_some_and(is_so) && subject.commit.as_ref().is_some_and(|commit| commit.id == *id)
     };
     subjects.iter().position(is_it).map(|index| SubjectIndex(index as u32))
 }

@@ -1,7 +1,7 @@
 //! Builds a commit, and keeps what it built under a name made from its tree, the recipe and the versions of tools. What is kept is not built again.
 
 use crate::commands::runner;
-use crate::repository::{Checkout, Repository};
+use crate::repository::{Checkout, Repository, Surroundings};
 use crate::room;
 use crate::surroundings::{self, Words};
 use faultline_experiment::{Error, Lab};
@@ -78,22 +78,47 @@ impl Builds {
         checkout: &Checkout,
         lab: &Lab<'_>,
     ) -> Result<Build, Error> {
-        let directory = self.directory.join(name(commit, recipe, tools));
+        let directory = self.path(commit, recipe, tools, "");
         if directory.is_dir() {
             return Ok(Build::Built { directory, is_old: true });
         }
         if recipe.is_clean {
             checkout.clear()?;
         }
-        checkout.begin_build(&tools.digest)?;
+        let surroundings = Surroundings { tools: &tools.digest, layout: "" };
+        self.make(commit, recipe, (surroundings, &[]), (repository, checkout), &directory, lab)
+    }
+
+    /// Where the build of a commit is kept. `layout`: what its linker was told, nothing without a layout.
+    pub(crate) fn path(&self, commit: &CommitInfo, recipe: &Recipe, tools: &BuildTools, layout: &str) -> PathBuf {
+        self.directory.join(name(commit, recipe, tools, layout))
+    }
+
+    /// A directory of ours beside the builds.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.directory.with_file_name(name)
+    }
+
+    /// Builds a commit on what is in the checkout, and keeps it in `directory`. `variables`: of the command, in addition to those of the recipe. Fails like
+    /// [`Builds::build`].
+    pub(crate) fn make(
+        &self,
+        commit: &CommitInfo,
+        recipe: &Recipe,
+        (surroundings, variables): (Surroundings<'_>, &[(String, String)]),
+        (repository, checkout): (&Repository, &Checkout),
+        directory: &Path,
+        lab: &Lab<'_>,
+    ) -> Result<Build, Error> {
+        checkout.begin_build(surroundings)?;
         checkout.switch(repository, commit, lab)?;
-        let failed = run(commit, recipe, checkout, &self.log(), lab)?;
+        let failed = run(commit, recipe, variables, checkout, &self.log(), lab)?;
         if !failed.as_ref().is_some_and(|failed| failed.was_cut) {
-            checkout.end_build(&tools.digest)?;
+            checkout.end_build(surroundings)?;
         }
         match failed {
             Some(Failed { how, output, .. }) => Ok(Build::Failed { how, output }),
-            None => self.keep(recipe, checkout, &directory, lab),
+            None => self.keep(recipe, checkout, directory, lab),
         }
     }
 
@@ -118,8 +143,8 @@ impl Builds {
     }
 }
 
-/// The name of a build: the same for the same files, recipe and tools. The time limit does not belong to it.
-fn name(commit: &CommitInfo, recipe: &Recipe, tools: &BuildTools) -> String {
+/// The name of a build: the same for the same files, recipe, tools and layout. The time limit does not belong to it.
+fn name(commit: &CommitInfo, recipe: &Recipe, tools: &BuildTools, layout: &str) -> String {
     let mut words = Words::default();
     words.add(commit.tree.as_bytes());
     words.add(tools.digest.as_bytes());
@@ -129,6 +154,10 @@ fn name(commit: &CommitInfo, recipe: &Recipe, tools: &BuildTools) -> String {
     }
     if recipe.is_clean {
         words.add(b"clean");
+    }
+    if !layout.is_empty() {
+        words.add(b"layout");
+        words.add(layout.as_bytes());
     }
     words.digest()[..NAME_DIGITS].to_owned()
 }
@@ -147,6 +176,7 @@ struct Failed {
 fn run(
     commit: &CommitInfo,
     recipe: &Recipe,
+    variables: &[(String, String)],
     checkout: &Checkout,
     log: &Path,
     lab: &Lab<'_>,
@@ -155,7 +185,7 @@ fn run(
         return Ok(None);
     }
     let argv: Vec<OsString> = recipe.command.iter().map(OsString::from).collect();
-    let environment = [outer_make::undone(), recipe.environment.clone()].concat();
+    let environment = [outer_make::undone(), recipe.environment.clone(), variables.to_vec()].concat();
     let command = HostCommand {
         argv: &argv,
         directory: checkout.directory(),

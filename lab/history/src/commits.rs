@@ -1,6 +1,7 @@
 //! What a search needs of a repository: a line of commits, and their builds. A workshop has them of a real one.
 
 use crate::build::Build;
+use crate::relink::{Relink, Relinked};
 use faultline_experiment::{Error, Lab};
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::explained::FilesChanged;
@@ -17,6 +18,10 @@ pub trait Commits {
     /// Builds a commit, unless its build by the same recipe and tools is kept. `tools`: those of the recipe now. Fails on a stop, or if there is no room; a
     /// commit that does not build is no error.
     fn build(&self, commit: &CommitInfo, recipe: &Recipe, tools: &BuildTools, lab: &Lab<'_>) -> Result<Build, Error>;
+
+    /// Links the build of a commit with another layout, unless that is kept. Fails on a stop, or if there is no room; that it cannot be linked so is no error.
+    fn relink(&self, asked: &Relink<'_>, recipe: &Recipe, tools: &BuildTools, lab: &Lab<'_>)
+    -> Result<Relinked, Error>;
 
     /// The files that differ between two commits. Fails on a stop, or if the repository cannot be read.
     fn files(&self, from: &CommitInfo, to: &CommitInfo, lab: &Lab<'_>) -> Result<FilesChanged, Error>;

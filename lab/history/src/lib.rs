@@ -8,6 +8,8 @@ mod commands;
 mod commits;
 mod explain;
 mod linked_files;
+pub mod linker;
+mod relink;
 pub mod repository;
 mod resume;
 mod room;
@@ -17,5 +19,6 @@ pub mod try_patches;
 mod workshop;
 
 pub use commits::Commits;
+pub use relink::{Relink, Relinked};
 pub use resume::resume;
 pub use workshop::Workshop;

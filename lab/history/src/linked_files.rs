@@ -1,4 +1,4 @@
-//! The programs and libraries of a build that is kept, with the sizes of their sections and functions.
+//! The programs and libraries of a build that is kept: the sizes of their sections and functions, and the places of their code and data.
 
 use crate::surroundings::Words;
 use faultline_model::explained::LinkedFile;
@@ -39,6 +39,53 @@ fn begins_like_one(path: &Path) -> io::Result<bool> {
     Ok(Artefact::is_likely(&head))
 }
 
+/// Where the code and data of a build are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Places {
+    /// Each linked file: its path below the top of the build, whether it is a library, and a digest of its places.
+    files: Vec<(String, bool, String)>,
+}
+
+impl Places {
+    /// The places of all linked files below a directory. Fails if a file cannot be read.
+    pub(crate) fn of(directory: &Path) -> io::Result<Self> {
+        let mut files = Vec::new();
+        for path in paths(directory)? {
+            let content = fs::read(&path)?;
+            let Some(artefact) = Artefact::parse(&content) else { continue };
+            let mut words = Words::default();
+            words.add(&artefact.places());
+            files.push((below(directory, &path), artefact.is_library(), words.digest()));
+        }
+        Ok(Places { files })
+    }
+
+    /// Whether each file of another build is there.
+    pub(crate) fn has_all_of(&self, other: &Places) -> bool {
+        other.files.iter().all(|(path, ..)| self.files.iter().any(|(own, ..)| own == path))
+    }
+
+    /// A digest of the places that can matter to a command: those of its program and of all libraries; if its first word is no linked file of the build, those of all
+    /// linked files. `None` if there is no such file.
+    pub(crate) fn of_command(&self, word: &str) -> Option<String> {
+        let program = word.trim_start_matches("./");
+        let is_there = self.files.iter().any(|(path, ..)| path == program);
+        let those = self.files.iter().filter(|(path, is_library, _)| !is_there || *is_library || path == program);
+        let mut words = Words::default();
+        let mut number = 0;
+        for (path, _, digest) in those {
+            words.add(path.as_bytes());
+            words.add(digest.as_bytes());
+            number += 1;
+        }
+        (number > 0).then(|| words.digest())
+    }
+}
+
+fn below(directory: &Path, path: &Path) -> String {
+    path.strip_prefix(directory).unwrap_or(path).to_string_lossy().into_owned()
+}
+
 /// What a file has, if it is linked.
 fn read(directory: &Path, path: &Path) -> io::Result<Option<LinkedFile>> {
     if path.metadata()?.len() > MOST_BYTES {
@@ -49,7 +96,7 @@ fn read(directory: &Path, path: &Path) -> io::Result<Option<LinkedFile>> {
         let mut words = Words::default();
         words.add(&content);
         LinkedFile {
-            path: path.strip_prefix(directory).unwrap_or(path).to_string_lossy().into_owned(),
+            path: below(directory, path),
             bytes: content.len() as u64,
             digest: words.digest(),
             sections: artefact.sections(),

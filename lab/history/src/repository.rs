@@ -10,6 +10,7 @@ mod line;
 mod patches;
 
 pub use checkout::Checkout;
+pub(crate) use checkout::Surroundings;
 pub use patches::{Patch, Patched};
 
 use faultline_experiment::{Error, Lab};

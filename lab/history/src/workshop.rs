@@ -2,6 +2,7 @@
 
 use crate::build::{Build, Builds};
 use crate::commits::Commits;
+use crate::relink::{Relink, Relinked};
 use crate::repository::{Checkout, Repository, Theirs};
 use faultline_experiment::{Error, Lab};
 use faultline_model::commit::{CommitInfo, CommitLine};
@@ -78,6 +79,16 @@ impl Commits for Workshop {
 
     fn build(&self, commit: &CommitInfo, recipe: &Recipe, tools: &BuildTools, lab: &Lab<'_>) -> Result<Build, Error> {
         self.builds.build(commit, (recipe, tools), &self.repository, &self.checkout, lab)
+    }
+
+    fn relink(
+        &self,
+        asked: &Relink<'_>,
+        recipe: &Recipe,
+        tools: &BuildTools,
+        lab: &Lab<'_>,
+    ) -> Result<Relinked, Error> {
+        self.builds.relink(asked, (recipe, tools), (&self.repository, &self.checkout), lab)
     }
 
     fn files(&self, from: &CommitInfo, to: &CommitInfo, lab: &Lab<'_>) -> Result<FilesChanged, Error> {

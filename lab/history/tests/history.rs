@@ -3,11 +3,12 @@
 use faultline_experiment::{Error, Lab, LocalMachines, Notice, Observer, Places};
 use faultline_history::build::Build;
 use faultline_history::repository::Patched;
-use faultline_history::{Commits, Workshop};
+use faultline_history::{Commits, Relink, Relinked, Workshop, linker};
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::PlanItem;
 use faultline_model::recipe::Recipe;
 use faultline_model::record::RunHead;
+use faultline_model::relink::{LayoutKind, RelinkResult, SectionOrder, SectionSpacing};
 use faultline_runner::{RunProgress, SystemClock};
 use faultline_targets::{StopFlag, keeper};
 use libtest_mimic::{Arguments, Trial};
@@ -21,12 +22,13 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     match arguments.next() {
         Some(first) if first == keeper::ARGUMENT => keeper::run(arguments),
+        Some(first) if first == linker::ARGUMENT => linker::run(arguments),
         _ => libtest_mimic::run(&Arguments::from_args(), tests()).exit_code(),
     }
 }
 
 fn tests() -> Vec<Trial> {
-    let all: [(&str, fn()); 18] = [
+    let all: [(&str, fn()); 20] = [
         ("a_line_has_every_commit_of_first_parents", a_line_has_every_commit_of_first_parents),
         ("names_that_lead_nowhere_are_refused", names_that_lead_nowhere_are_refused),
         ("hostile_names_harm_nothing", hostile_names_harm_nothing),
@@ -36,6 +38,8 @@ fn tests() -> Vec<Trial> {
         ("a_build_that_fails_is_a_result", a_build_that_fails_is_a_result),
         ("objects_of_the_last_build_are_used_again", objects_of_the_last_build_are_used_again),
         ("another_compiler_makes_another_build", another_compiler_makes_another_build),
+        ("a_layout_moves_code_and_data_and_its_seed_repeats_it", a_layout_moves_code_and_data_and_its_seed_repeats_it),
+        ("links_that_take_no_layout_are_unchanged", links_that_take_no_layout_are_unchanged),
         ("a_full_disk_is_no_result_of_a_commit", a_full_disk_is_no_result_of_a_commit),
         ("a_build_that_was_cut_leaves_nothing_for_the_next", a_build_that_was_cut_leaves_nothing_for_the_next),
         ("worktrees_of_a_repository_share_its_builds", worktrees_of_a_repository_share_its_builds),
@@ -352,6 +356,100 @@ fn another_compiler_makes_another_build() {
     assert_eq!((object(&first).as_str(), object(&second).as_str()), ("first\n", "second\n"), "no old object is used");
     release("first");
     assert_eq!(built(&place, "HEAD", &recipe), (first, true), "both are kept");
+}
+
+/// A program of three files, which prints the order of two functions.
+fn linked_program(place: &Place) {
+    let main =
+        "#include <stdio.h>\nint f(int), g(int);\nint main(void) { printf(\"%d\\n\", f(1) + g(1)); return 0; }\n";
+    fs::write(place.theirs().join("main.c"), main).unwrap();
+    fs::write(place.theirs().join("f.c"), "int counter;\nint f(int x) { return x + counter; }\n").unwrap();
+    fs::write(place.theirs().join("g.c"), "int other = 4;\nint g(int x) { return x * other; }\n").unwrap();
+    let makefile = "prog: main.o f.o g.o\n\tcc -o $@ $^ $(LINK)\n\techo linked >> links\n";
+    place.commit("Makefile", makefile, "a program");
+}
+
+fn make(link: &str) -> Recipe {
+    Recipe { command: vec!["make".to_owned(), format!("LINK={link}")], kept: vec!["prog".to_owned()], ..recipe("") }
+}
+
+/// What comes of a layout of HEAD.
+fn relinked(place: &Place, recipe: &Recipe, kind: LayoutKind, seed: u32) -> Relinked {
+    let (own, _) = built(place, "HEAD", recipe);
+    place.with(|workshop, lab| {
+        let commit = workshop.repository.commit("HEAD", lab).unwrap();
+        let asked = Relink { commit: &commit, layout: kind.with_seed(seed), own: &own, program: "./prog" };
+        workshop.relink(&asked, recipe, &workshop.tools(recipe, lab).unwrap(), lab).unwrap()
+    })
+}
+
+fn places(relinked: &Relinked) -> &str {
+    match &relinked.result {
+        RelinkResult::Placed { places } => places,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn a_layout_moves_code_and_data_and_its_seed_repeats_it() {
+    let place = Place::new();
+    linked_program(&place);
+    let recipe = make("");
+    let kind = LayoutKind::default();
+    let first = relinked(&place, &recipe, kind, 1);
+    let directory = first.directory.clone().unwrap();
+    let run = Command::new(directory.join("prog")).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&run.stdout), "5\n");
+    let checkout = directory.parent().unwrap().with_file_name("tree");
+    assert!(!checkout.with_file_name("linker").exists(), "the stand-in is gone");
+
+    // The same seed gives the same bytes again, and another seed other places.
+    let bytes = fs::read(directory.join("prog")).unwrap();
+    fs::remove_dir_all(&directory).unwrap();
+    let again = relinked(&place, &recipe, kind, 1);
+    assert!(places(&again) == places(&first) && fs::read(directory.join("prog")).unwrap() == bytes);
+    assert_ne!(places(&relinked(&place, &recipe, kind, 2)), places(&first));
+
+    // Every order and spacing that draws something moves something.
+    for order in [SectionOrder::Keep, SectionOrder::Random, SectionOrder::Sort] {
+        for spacing in [SectionSpacing::None, SectionSpacing::Gap, SectionSpacing::Align] {
+            let kind = LayoutKind { order, spacing };
+            if kind.is_random() {
+                let all = [1, 2, 3, 4].map(|seed| relinked(&place, &recipe, kind, seed).result);
+                assert!(all.iter().any(|result| matches!(result, RelinkResult::Placed { .. })), "{kind:?}: {all:?}");
+            }
+        }
+    }
+
+    // A build without a layout is not made of what a layout left, and objects are compiled once.
+    let (own, _) = built(&place, "HEAD", &recipe);
+    let own = fs::read(own.join("prog")).unwrap();
+    place.commit("NEWS", "1", "the same program");
+    let (next, _) = built(&place, "HEAD", &recipe);
+    assert!(fs::read(next.join("prog")).unwrap() == own);
+    let objects = fs::metadata(checkout.join("f.o")).unwrap().modified().unwrap();
+    relinked(&place, &recipe, kind, 1);
+    assert_eq!(fs::metadata(checkout.join("f.o")).unwrap().modified().unwrap(), objects);
+}
+
+fn links_that_take_no_layout_are_unchanged() {
+    let place = Place::new();
+    linked_program(&place);
+    for link in ["-Wl,-Ttext-segment=0x800000", "-B/nowhere -fuse-ld=gold"] {
+        let recipe = make(link);
+        let Build::Built { .. } = build(&place, "HEAD", &recipe) else { continue };
+        let unchanged = relinked(&place, &recipe, LayoutKind::default(), 1);
+        assert_eq!(unchanged, Relinked { directory: None, result: RelinkResult::Unchanged }, "{link}");
+    }
+    // A build that fails only with a layout is a result of the layout.
+    let recipe = Recipe {
+        command: ["sh", "-c", "case $COMPILER_PATH in *linker*) exit 3;; esac; make"].map(str::to_owned).into(),
+        ..make("")
+    };
+    let failed = relinked(&place, &recipe, LayoutKind::default(), 1);
+    assert!(
+        matches!(failed.result, RelinkResult::Failed { ref how, .. } if how == "it ends with status 3"),
+        "{failed:?}"
+    );
 }
 
 fn a_full_disk_is_no_result_of_a_commit() {

@@ -72,6 +72,32 @@ pub struct Trial {
     pub result: TrialResult,
 }
 
+/// What came of linking a build with a random layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum LayoutResult {
+    /// It can be measured, and its places are those of no other layout of the build.
+    Placed,
+    /// Its places are those of another layout of the build.
+    SameAs {
+        /// The other layout, which was tried before.
+        layout: u32,
+    },
+    /// Its places are those that the build has by itself.
+    Unchanged,
+    /// It cannot be linked so, or does not run.
+    Failed,
+}
+
+/// A random layout of a build that was tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LayoutTrial {
+    /// The build, with its layout.
+    pub build: Build,
+    /// What came of it.
+    pub result: LayoutResult,
+}
+
 /// One execution of a build.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
@@ -92,6 +118,9 @@ pub struct Evidence {
     pub quirks: Vec<u32>,
     /// What was tried, in that order.
     pub trials: Vec<Trial>,
+    /// Random layouts that were tried, in that order.
+    #[serde(default)]
+    pub layouts: Vec<LayoutTrial>,
     /// What was measured, in any order.
     pub measured: Vec<Measured>,
 }
@@ -99,7 +128,7 @@ pub struct Evidence {
 impl Evidence {
     /// A line of which nothing is known, with positions 0 to `last`.
     pub fn new(last: u32, quirks: Vec<u32>) -> Self {
-        Evidence { last, quirks, trials: Vec::new(), measured: Vec::new() }
+        Evidence { last, quirks, trials: Vec::new(), layouts: Vec::new(), measured: Vec::new() }
     }
 
     /// The surroundings of the commit itself.
@@ -112,7 +141,7 @@ impl Evidence {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Noise {
-    /// Each execution of a build has the same value, whatever its layout: instructions, transfers under the lens.
+    /// Each execution of a build has the same value: instructions, transfers under the lens.
     None,
     /// Values differ between executions: time.
     Any,
@@ -129,7 +158,7 @@ pub struct DrillSettings {
     pub least: f64,
     /// Maximum number of blocks in which a position is measured during the search, and the same again to confirm a step at it.
     pub most_blocks: u32,
-    /// Number of random layouts of a commit; 0 if there is no means to make one.
+    /// Number of random layouts of a commit; 0 if none are made.
     pub layouts: u32,
     /// Whether stretches with equal ends are searched too, as long as the builds allowed for the steps found so far last.
     pub thorough: bool,
@@ -145,6 +174,11 @@ pub enum Next {
         position: u32,
         /// The surroundings.
         surroundings: u32,
+    },
+    /// Link these builds with their random layouts.
+    Relink {
+        /// The builds.
+        builds: Vec<Build>,
     },
     /// Execute these builds, each once, block after block.
     Measure {
@@ -182,6 +216,23 @@ pub enum StepLabel {
     Undecided,
 }
 
+/// What came of random layouts of the commits on both sides of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LayoutsTried {
+    /// Layouts that were tried for both commits.
+    pub tried: u32,
+    /// Those of them that gave both commits places that no other layout gave both. Only they are measured.
+    pub distinct: u32,
+    /// Those that changed nothing in at least one of the commits.
+    pub unchanged: u32,
+    /// Those with which at least one of the commits cannot be linked or does not run.
+    pub failed: u32,
+    /// Standard deviation between layouts of one commit, as a share; `None` with fewer than two layouts.
+    pub between: Option<f64>,
+    /// Standard deviation between executions of one layout within a block, as a share; 0 of exact values, `None` of too few executions.
+    pub within: Option<f64>,
+}
+
 /// A step of the line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DrillStep {
@@ -204,6 +255,9 @@ pub struct DrillStep {
     pub label: StepLabel,
     /// The change under random layouts, in the same surroundings.
     pub under_layouts: Option<Change>,
+    /// What came of random layouts; `None` if none were tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layouts: Option<LayoutsTried>,
     /// The change of one commit between the surroundings before and after; only where they differ.
     pub of_surroundings: Option<Change>,
     /// The change between the commits in the same surroundings; only where their own differ.

@@ -27,6 +27,7 @@ pub mod plan;
 pub mod protocol;
 pub mod recipe;
 pub mod record;
+pub mod relink;
 pub mod role;
 pub mod said;
 pub mod scaling;

@@ -8,6 +8,7 @@ use crate::drill::DrillSettings;
 use crate::lens::raw::Totals;
 use crate::lens::settings::LensSettings;
 use crate::recipe::{BuildTools, Recipe};
+use crate::relink::LayoutKind;
 use crate::subject::SubjectIndex;
 use serde::{Deserialize, Serialize};
 
@@ -186,6 +187,9 @@ pub struct LineSearch {
     /// The tools with which its commits are built; `None` in searches of older versions.
     #[serde(default)]
     pub tools: Option<BuildTools>,
+    /// How random layouts are drawn, if the search has any.
+    #[serde(default)]
+    pub layouts: LayoutKind,
     /// Words of the command that is measured, in the directory of a build.
     pub command: Vec<String>,
     /// What an inconclusive search does to the gate that the search has to pass; `None` if it has none.

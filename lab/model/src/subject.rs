@@ -4,6 +4,7 @@
 
 use crate::lens::raw::LensMode;
 use crate::machine::Machine;
+use crate::relink::RelinkResult;
 use crate::setup::Setup;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -163,6 +164,13 @@ pub enum BuildResult {
         how: String,
         /// The last lines of its output.
         output: String,
+    },
+    /// The commit was built before, and was linked again with a random layout.
+    Relinked {
+        /// The seed of the layout.
+        layout: u32,
+        /// What came of it.
+        result: RelinkResult,
     },
 }
 

@@ -2,6 +2,7 @@
 
 mod explained;
 mod gate;
+mod layouts;
 mod quantity;
 
 pub use gate::drill_gate;
@@ -74,11 +75,14 @@ type Row<'a> = (&'a DrillStep, &'a CommitLine);
 type Column<'a> = table::Column<Row<'a>>;
 
 fn table<'a>(found: &'a Drill, search: &'a LineSearch) -> Table<Row<'a>> {
-    Table::new(columns(Quantity::of(search)), found.steps.iter().map(|step| (step, &search.line)))
+    Table::new(
+        columns(Quantity::of(search), search.search.layouts > 0),
+        found.steps.iter().map(|step| (step, &search.line)),
+    )
 }
 
 /// Of exact counts nothing is uncertain, so only the CSV has the columns that say how certain a step is.
-fn columns<'a>(quantity: Quantity) -> Vec<Column<'a>> {
+fn columns<'a>(quantity: Quantity, has_layouts: bool) -> Vec<Column<'a>> {
     let is_noisy = !quantity.is_exact();
     const ROOMY: &[Form] = &[Form::Wide, Form::Markdown];
     vec![
@@ -105,8 +109,13 @@ fn columns<'a>(quantity: Quantity) -> Vec<Column<'a>> {
             .when(is_noisy)
             .csv("confirmed", |(step, _)| step.confirmed.to_string()),
         Column::left("what", |(step, _), _| label(step.label).to_owned())
-            .when(is_noisy)
+            .when(is_noisy || has_layouts)
             .csv("what", |(step, _)| label(step.label).to_owned()),
+        Column::csv_only("layouts", |(step, _)| {
+            step.layouts.map_or_else(String::new, |tried| tried.distinct.to_string())
+        }),
+        Column::csv_only("layouts_ratio_low", |(step, _)| table::number(step.under_layouts.map(|change| change.low))),
+        Column::csv_only("layouts_ratio_high", |(step, _)| table::number(step.under_layouts.map(|change| change.high))),
         Column::left("author", |(step, line), _| {
             at(line, step.after).map_or_else(String::new, |commit| one_line(&commit.author))
         })
@@ -219,14 +228,21 @@ fn sentences(found: &Drill, head: &RunHead, search: &LineSearch) -> Vec<String> 
             }),
         );
     }
+    sentences.extend(found.steps.iter().filter_map(|step| layouts::sentence(step, line)));
     if found.steps.iter().any(|step| step.label == StepLabel::Undecided) {
-        sentences.push(
-            "code or layout: places of code and data in memory change with every build, and can make a step too. \
-             Read the commit before you blame it."
-                .to_owned(),
-        );
+        sentences.push(undecided(search.search.layouts).to_owned());
     }
     sentences
+}
+
+/// What a step that is not labelled may be. `layouts`: the number of random layouts that were asked for.
+fn undecided(layouts: u32) -> &'static str {
+    if layouts == 0 {
+        "code or layout: places of code and data in memory change with every build, and can make a step too. \
+         `--layouts 12` measures both commits in random layouts. Read the commit before you blame it."
+    } else {
+        "code or layout: the random layouts do not tell which. Read the commit before you blame it."
+    }
 }
 
 fn summary(found: &Drill, search: &LineSearch) -> String {

@@ -4,8 +4,8 @@ use crate::death::Moment;
 use crate::history::History;
 use crate::world::World;
 use faultline_experiment::{Error, Lab};
-use faultline_history::Commits;
 use faultline_history::build::Build;
+use faultline_history::{Commits, Relink, Relinked};
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::explained::FilesChanged;
 use faultline_model::recipe::{BuildTools, Recipe};
@@ -53,6 +53,21 @@ impl Commits for SimulatedCommits {
         }
         world.moment(Moment::Between);
         Ok(self.history()?.build(commit))
+    }
+
+    fn relink(&self, asked: &Relink<'_>, _: &Recipe, tools: &BuildTools, lab: &Lab<'_>) -> Result<Relinked, Error> {
+        let world = &self.0;
+        let name = format!("{} in layout {}", asked.commit.id, asked.layout.seed);
+        world.ledger.borrow_mut().build_begins(&name, &tools.digest);
+        world.moment(Moment::Between);
+        world.clock.pass(BUILD);
+        if lab.stop.is_set() {
+            return Err(Error::stopped());
+        }
+        if world.is_disk_full() {
+            return Err(Error::failed(FULL, "make room"));
+        }
+        Ok(self.history()?.relink(asked))
     }
 
     fn files(&self, from: &CommitInfo, to: &CommitInfo, lab: &Lab<'_>) -> Result<FilesChanged, Error> {

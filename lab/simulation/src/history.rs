@@ -2,10 +2,12 @@
 
 use crate::fault::Fault;
 use faultline_history::build::Build;
+use faultline_history::{Relink, Relinked};
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::drill::{DrillSettings, Noise};
 use faultline_model::explained::{FileChange, FilesChanged, LinesChanged};
 use faultline_model::plan::WhenInconclusive;
+use faultline_model::relink::RelinkResult;
 use rand::Rng;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
@@ -23,6 +25,8 @@ struct Truth {
     fate: Fate,
     /// Its time, as a multiple of the first commit's.
     factor: f64,
+    /// The same in random layouts: without the changes that come from the layout alone.
+    code: f64,
 }
 
 /// How a commit can be measured.
@@ -42,6 +46,8 @@ enum Fate {
 #[derive(Debug, Clone)]
 pub(crate) struct History {
     commits: Vec<Truth>,
+    /// Whether random layouts reach the program.
+    is_movable: bool,
     pub(crate) settings: DrillSettings,
     pub(crate) gate: Option<WhenInconclusive>,
 }
@@ -52,7 +58,7 @@ impl History {
         let length = random.random_range(2..=16);
         let broken = *[0.0, 0.0, 0.1, 0.3].choose(random).unwrap_or(&0.0);
         let mut steps = *[0, 0, 1, 1, 1, 2].choose(random).unwrap_or(&0);
-        let mut commits = vec![Truth { tree: 0, fate: Fate::Works, factor: 1.0 }];
+        let mut commits = vec![Truth { tree: 0, fate: Fate::Works, factor: 1.0, code: 1.0 }];
         while commits.len() < length {
             let last = commits[commits.len() - 1];
             let is_step =
@@ -63,16 +69,19 @@ impl History {
             }
             steps -= u32::from(is_step);
             let size = if is_step { *[0.7, 0.95, 1.05, 1.2, 1.5].choose(random).unwrap_or(&1.5) } else { 1.0 };
-            commits.push(Truth { tree: last.tree + 1, fate: fate(broken, random), factor: last.factor * size });
+            let of_code = if random.random_bool(0.3) { 1.0 } else { size };
+            let fate = fate(broken, random);
+            commits.push(Truth { tree: last.tree + 1, fate, factor: last.factor * size, code: last.code * of_code });
         }
         History {
             commits,
+            is_movable: random.random_bool(0.8),
             settings: DrillSettings {
                 noise: Noise::Any,
                 level: 0.95,
                 least: *[0.01, 0.02, 0.1].choose(random).unwrap_or(&0.02),
                 most_blocks: random.random_range(8..=16),
-                layouts: 0,
+                layouts: *[0, 0, 8].choose(random).unwrap_or(&0),
                 thorough: random.random_bool(0.3),
             },
             gate: [None, Some(WhenInconclusive::Fail), Some(WhenInconclusive::Pass)].choose(random).copied().flatten(),
@@ -81,10 +90,13 @@ impl History {
 
     /// A line of that many commits that work, in which every tenth is slower than the one before.
     pub(crate) fn calm(length: u32) -> Self {
-        let commit = |tree| Truth { tree, fate: Fate::Works, factor: 1.1_f64.powi((tree / 10) as i32) };
+        let commit = |tree| {
+            let factor = 1.1_f64.powi((tree / 10) as i32);
+            Truth { tree, fate: Fate::Works, factor, code: factor }
+        };
         let noise = Noise::Any;
         let settings = DrillSettings { noise, level: 0.95, least: 0.02, most_blocks: 60, layouts: 0, thorough: true };
-        History { commits: (0..length).map(commit).collect(), settings, gate: None }
+        History { commits: (0..length).map(commit).collect(), is_movable: false, settings, gate: None }
     }
 
     /// The line, as a repository describes it.
@@ -105,10 +117,33 @@ impl History {
         let position = usize::from_str_radix(&commit.id, 16).ok();
         match position.and_then(|position| self.commits.get(position)) {
             Some(truth) if truth.fate != Fate::DoesNotBuild => {
-                Build::Built { directory: directory(truth.tree), is_old: false }
+                Build::Built { directory: directory(truth.tree, None), is_old: false }
             }
             _ => Build::Failed { how: "it ends with status 2".to_owned(), output: "it was to be".to_owned() },
         }
+    }
+
+    /// What comes of a commit's build with another layout.
+    pub(crate) fn relink(&self, asked: &Relink<'_>) -> Relinked {
+        let position = usize::from_str_radix(&asked.commit.id, 16).ok();
+        match position.and_then(|position| self.commits.get(position)) {
+            Some(truth) if self.is_movable => Relinked {
+                directory: Some(directory(truth.tree, Some(asked.layout.seed))),
+                result: RelinkResult::Placed { places: asked.layout.seed.to_string() },
+            },
+            _ => Relinked { directory: None, result: RelinkResult::Unchanged },
+        }
+    }
+
+    /// Whether random layouts reach the program.
+    pub(crate) fn is_movable(&self) -> bool {
+        self.is_movable
+    }
+
+    /// Whether the code changed at a position, and not only the layout.
+    pub(crate) fn is_code(&self, position: u32) -> bool {
+        let position = position as usize;
+        position > 0 && self.commits.get(position).is_some_and(|truth| truth.code != self.commits[position - 1].code)
     }
 
     /// What differs between two commits: a file, unless they have the same.
@@ -127,7 +162,11 @@ impl History {
 
     /// The speed of what is built in a directory, as a multiple of the first commit's; 1 of any other directory.
     pub(crate) fn speed(&self, directory: &Path) -> f64 {
-        self.built_in(directory).map_or(1.0, |truth| 1.0 / truth.factor)
+        let Some(truth) = self.built_in(directory) else { return 1.0 };
+        match layout(directory) {
+            None => 1.0 / truth.factor,
+            Some(layout) => (1.0 + 0.004 * f64::from((layout * 7 + truth.tree * 3) % 5)) / truth.code,
+        }
     }
 
     /// The fault of every execution of what is built in a directory.
@@ -140,7 +179,8 @@ impl History {
     }
 
     fn built_in(&self, directory: &Path) -> Option<&Truth> {
-        self.commits.iter().find(|truth| self::directory(truth.tree) == directory)
+        let layout = layout(directory);
+        self.commits.iter().find(|truth| self::directory(truth.tree, layout) == directory)
     }
 }
 
@@ -151,7 +191,12 @@ fn fate(broken: f64, random: &mut ChaCha8Rng) -> Fate {
     *[Fate::DoesNotBuild, Fate::Fails, Fate::Hangs].choose(random).unwrap_or(&Fate::Fails)
 }
 
-/// All paths have the same length.
-fn directory(tree: u32) -> PathBuf {
-    Path::new(BUILDS).join(format!("{tree:08}"))
+/// The directory of a build, perhaps with a layout. All paths have the same length.
+fn directory(tree: u32, layout: Option<u32>) -> PathBuf {
+    Path::new(BUILDS).join(format!("{tree:04}{:04}", layout.map_or(0, |layout| layout + 1)))
+}
+
+/// The layout of what is built in a directory; `None` of its own.
+fn layout(directory: &Path) -> Option<u32> {
+    directory.file_name()?.to_str()?.get(4..)?.parse::<u32>().ok()?.checked_sub(1)
 }

@@ -6,6 +6,7 @@ use crate::workload::EXECUTION;
 use faultline_model::outcome::Outcome;
 use faultline_model::protocol::Interval;
 use faultline_model::record::{Attempt, RunRecord};
+use faultline_model::subject::{BuildResult, Subject};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -68,8 +69,14 @@ impl Ledger {
 
     /// The commits whose builds a life left in the record.
     pub(crate) fn saved_builds(&mut self, record: &RunRecord) {
-        let names = record.subjects.iter().filter_map(|subject| subject.commit.as_ref());
-        self.built = names.map(|commit| commit.id.clone()).collect();
+        let name = |subject: &Subject| {
+            let id = &subject.commit.as_ref()?.id;
+            Some(match &subject.build {
+                Some(BuildResult::Relinked { layout, .. }) => format!("{id} in layout {layout}"),
+                _ => id.clone(),
+            })
+        };
+        self.built = record.subjects.iter().filter_map(name).collect();
     }
 
     /// The item that is measured.

@@ -9,6 +9,7 @@ use faultline_history::bisect::{BisectRequest, MeasureRequest, search};
 use faultline_model::machine::Machine;
 use faultline_model::plan::{ComparisonPurpose, PinPolicy, WhenInconclusive};
 use faultline_model::recipe::Recipe;
+use faultline_model::relink::LayoutKind;
 use faultline_model::setup::Setup;
 use faultline_model::subject::Subject;
 use faultline_runner::{ComparisonRequest, Request};
@@ -174,6 +175,7 @@ impl Scenario {
             },
             command: vec!["./program".to_owned()],
             search: history.settings,
+            layouts: LayoutKind::default(),
             measure: MeasureRequest::Time { pin: PinPolicy::None, tasks: 1 },
             limit_ms: Some(5_000),
             seed: Some(self.seed),

@@ -173,6 +173,9 @@ fn check_searches(accounts: &[Account]) {
     );
     let allowed =
         |probability: f64, cases: f64| probability * cases + 4.0 * (probability * (1.0 - probability) * cases).sqrt();
+    let (labelled, mislabelled) = (sum(|one| one.labelled), sum(|one| one.mislabelled));
+    println!("{labelled} steps are labelled, {mislabelled} of them wrongly");
+    assert!(mislabelled <= allowed(0.02, labelled), "{mislabelled} of {labelled} steps have a wrong label");
     let wrong_searches = searched.iter().filter(|one| one.wrong > 0).count() as f64;
     assert!(wrong_searches <= allowed(0.05, searched.len() as f64), "{wrong_searches} searches name a wrong commit");
     assert!(missed <= allowed(0.2, planted), "{missed} of {planted} steps were missed, though they could be detected");

@@ -4,7 +4,8 @@ mod drill_world;
 
 use drill_world::{TrueStep, World, exact, noisy, search};
 use faultline_model::drill::{
-    Build, Drill, DrillSettings, Evidence, Measured, Next, StepLabel, Trial, TrialResult, Unusable,
+    Build, Drill, DrillSettings, Evidence, LayoutResult, LayoutTrial, Measured, Next, StepLabel, Trial, TrialResult,
+    Unusable,
 };
 use faultline_stats::drill::{concluded, next};
 
@@ -55,6 +56,10 @@ fn with_shared_artefacts(settings: &DrillSettings, failing: u32) -> (Evidence, D
                 let result = same.map_or(TrialResult::Usable, same_as);
                 evidence.trials.push(Trial { position, surroundings, result });
             }
+            Next::Relink { builds } => {
+                let placed = |build| LayoutTrial { build, result: LayoutResult::Placed };
+                evidence.layouts.extend(builds.into_iter().map(placed));
+            }
             Next::Measure { blocks: asked } => {
                 for builds in asked {
                     for build in builds {
@@ -104,6 +109,7 @@ fn counts(at: u32, before: f64, after: f64) -> Drill {
             Next::Try { position, surroundings } => {
                 evidence.trials.push(Trial { position, surroundings, result: TrialResult::Usable });
             }
+            Next::Relink { builds } => panic!("no layouts were asked for: {builds:?}"),
             Next::Measure { blocks } => {
                 let value = |build: &Build| Some(if build.position < at { before } else { after });
                 let block = evidence.measured.len() as u32;
@@ -179,6 +185,7 @@ fn a_commit_that_cannot_be_built_in_other_surroundings_is_undecided() {
                 let result = if is_own { TrialResult::Usable } else { TrialResult::Unusable { why } };
                 evidence.trials.push(Trial { position, surroundings, result });
             }
+            Next::Relink { builds } => panic!("no layouts were asked for: {builds:?}"),
             Next::Measure { blocks: asked } => {
                 for builds in asked {
                     let measured = |build| Measured { build, block: blocks, value: Some(world.value(build, blocks)) };

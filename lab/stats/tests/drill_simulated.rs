@@ -71,6 +71,54 @@ fn the_test_bed_is_told_apart() {
     assert!(score.right == 3 && score.wrong_labels == 0 && score.costly == 0, "{score}");
 }
 
+/// Layouts that do not reach the program label nothing, and cost two tries.
+#[test]
+fn nothing_is_labelled_if_layouts_change_nothing() {
+    for seed in FEW.take(5) {
+        let world = World { is_movable: false, ..one_step(seed, 0.01) };
+        let (evidence, drill) = search(&world, &noisy());
+        assert!(drill.finished && evidence.measured.iter().all(|measured| measured.build.layout.is_none()));
+        for step in &drill.steps {
+            let layouts = step.layouts.unwrap();
+            assert_eq!((layouts.tried, layouts.distinct, layouts.unchanged), (2, 0, 2), "{layouts:?}");
+            assert_eq!((step.label, step.under_layouts), (StepLabel::Undecided, None));
+        }
+    }
+}
+
+/// A dozen layouts tell code from layout, and how much layouts and executions vary.
+#[test]
+fn a_dozen_layouts_tell_code_from_layout() {
+    let settings = DrillSettings { layouts: 12, ..noisy() };
+    for seed in FEW.take(6) {
+        let label = if seed % 2 == 0 { StepLabel::Code } else { StepLabel::Layout };
+        let world = World::equal(seed, 100, 0.02, 0.0).with_steps(&[(label, 0.15, 0.30)]);
+        let (_, drill) = search(&world, &settings);
+        let [step] = &drill.steps[..] else { panic!("seed {seed}: {:?}", drill.steps) };
+        assert_eq!(step.label, label, "seed {seed}: {step:?}");
+        let layouts = step.layouts.unwrap();
+        assert_eq!((layouts.tried, layouts.distinct), (12, 12));
+        let (between, within) = (layouts.between.unwrap(), layouts.within.unwrap());
+        assert!(between < 4.0 * world.between_layouts && (0.01..0.08).contains(&within), "seed {seed}: {layouts:?}");
+    }
+}
+
+/// Exact values too: they have no noise, but places of data decide which variables share a line.
+#[test]
+fn exact_steps_are_told_apart_by_layouts() {
+    let settings = DrillSettings { layouts: 8, ..exact() };
+    for label in [StepLabel::Code, StepLabel::Layout] {
+        let world = World::equal(3, 100, 0.0, 0.0).with_steps(&[(label, 0.15, 0.30)]);
+        let (evidence, drill) = search(&world, &settings);
+        let [step] = &drill.steps[..] else { panic!("{:?}", drill.steps) };
+        assert_eq!((step.label, step.layouts.map(|layouts| layouts.within)), (label, Some(Some(0.0))), "{step:?}");
+        let executions = evidence.measured.iter().filter(|measured| measured.build.layout.is_some()).count();
+        assert_eq!(executions, 2 * 8, "each layout of both commits once");
+        let unmovable = World { is_movable: false, ..world };
+        assert_eq!(search(&unmovable, &settings).1.steps[0].label, StepLabel::Undecided);
+    }
+}
+
 fn thorough() -> DrillSettings {
     DrillSettings { thorough: true, ..noisy() }
 }

@@ -38,8 +38,9 @@ impl Store {
     pub fn runs_of_commit(&self, name: &str) -> Result<Vec<CommitRun>, StoreError> {
         let Some(Commit { id: name, .. }) = Commit::named(name) else { return Ok(Vec::new()) };
         // "g" comes after all hexadecimal digits. So names that begin with this one are between the bounds, and the index finds them.
+        // A random layout of a commit is no run of the commit.
         let query = "SELECT run_id, number, commit_id FROM subject WHERE commit_id >= ?1 AND commit_id < ?1 || 'g'
-                     ORDER BY run_id DESC, number";
+                     AND coalesce(json_extract(build, '$.kind'), '') <> 'relinked' ORDER BY run_id DESC, number";
         let mut found = self.found(query, [&name], |row| {
             Ok(CommitRun { run: RunId(row.get(0)?), subject: SubjectIndex(row.get(1)?), commit: row.get(2)? })
         })?;

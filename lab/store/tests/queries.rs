@@ -2,6 +2,7 @@
 
 use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::direction::Direction;
+use faultline_model::explained::{LinkedChanges, StepExplained};
 use faultline_model::facts::Facts;
 use faultline_model::journal::{AttemptId, Journal};
 use faultline_model::machine::Machine;
@@ -11,8 +12,9 @@ use faultline_model::plan::{
 };
 use faultline_model::protocol::{Event, Interval, Measure};
 use faultline_model::record::{Attempt, RunId, RunRecord, Session};
+use faultline_model::relink::RelinkResult;
 use faultline_model::setup::Setup;
-use faultline_model::subject::{Commit, Subject, SubjectIndex};
+use faultline_model::subject::{BuildResult, Commit, Subject, SubjectIndex};
 use faultline_model::time::UnixMillis;
 use faultline_store::{NewRun, Store};
 use proptest::collection::vec;
@@ -358,4 +360,32 @@ fn runs_are_found_by_label_and_commit() {
     }
     let problem = store.runs_of_commit("1f3a9c2").unwrap_err().problem;
     assert_eq!(problem, "several commits begin with '1f3a9c2': 1f3a9c2d7e, 1f3a9c2e00");
+}
+
+#[test]
+fn explanations_of_steps_are_replaced_read_further_and_deleted() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(&directory.path().join("db.sqlite")).unwrap();
+    let [run, other] = ["one", "other"].map(|name| begin(&mut store, None, &[side(name, None)], 1, &[(0, 0, 1)]));
+    let mut record = store.load_run(run).unwrap();
+    let explained = |after| StepExplained { before: 1, after, commits: Vec::new(), linked: LinkedChanges::None };
+    store.save_explained(run, &[explained(2), explained(7)]).unwrap();
+    store.save_explained(run, &[explained(3)]).unwrap();
+    store.load_further(&mut record).unwrap();
+    assert_eq!(record.explained, [explained(3)]);
+    assert_eq!(store.load_run(run).unwrap(), record);
+    assert_eq!(store.load_run(other).unwrap().explained, []);
+    store.delete_runs(&[run]).unwrap();
+    assert!(store.load_run(run).is_err());
+}
+
+#[test]
+fn a_layout_of_a_commit_is_no_run_of_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(&directory.path().join("db.sqlite")).unwrap();
+    let of = |build| Subject { build: Some(build), ..side("s", Some("1f3a9c2d7e")) };
+    let relinked = BuildResult::Relinked { layout: 0, result: RelinkResult::Unchanged };
+    let run = begin(&mut store, None, &[of(relinked.clone()), of(BuildResult::Built), of(relinked)], 1, &[]);
+    let found = store.runs_of_commit("1f3a9c2").unwrap();
+    assert_eq!(found.iter().map(|one| (one.run, one.subject.0)).collect::<Vec<_>>(), [(run, 1)]);
 }

@@ -1,8 +1,8 @@
-//! A program or library as it was linked: the sizes of its sections and functions.
+//! A program or library as it was linked: the sizes of its sections and functions, and the places of its code and data.
 
 use crate::demangle::demangle;
 use faultline_model::explained::Sizes;
-use object::{Object, ObjectKind, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind, elf};
+use object::{Object, ObjectKind, ObjectSection, ObjectSymbol, SectionFlags, SectionKind, SymbolKind, elf};
 
 /// A linked ELF file: a program or a shared library.
 #[derive(Debug)]
@@ -47,6 +47,34 @@ impl<'a> Artefact<'a> {
         sum(functions
             .map(|symbol| (demangle(&String::from_utf8_lossy(symbol.name_bytes().unwrap_or_default())), symbol.size())))
     }
+
+    /// Whether it is a library: a shared object that asks for no interpreter.
+    pub fn is_library(&self) -> bool {
+        self.0.kind() == ObjectKind::Dynamic && self.0.section_by_name(".interp").is_none()
+    }
+
+    /// Where its code and data are, as text: the addresses of its functions and variables. Without symbols, the addresses, sizes and contents of its sections of code.
+    /// Two files with the same text have the same layout.
+    pub fn places(&self) -> Vec<u8> {
+        let is_placed = |symbol: &object::Symbol<'_, '_>| {
+            matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Data) && symbol.is_definition()
+        };
+        let symbols = self.0.symbols().filter(is_placed);
+        let mut places: Vec<Vec<u8>> = symbols
+            .map(|symbol| {
+                [symbol.name_bytes().unwrap_or_default(), format!(" {:x}\n", symbol.address()).as_bytes()].concat()
+            })
+            .collect();
+        if places.is_empty() {
+            let code = self.0.sections().filter(|section| section.kind() == SectionKind::Text);
+            places.extend(code.map(|section| {
+                let place = format!("{:x} {:x}\n", section.address(), section.size());
+                [place.as_bytes(), section.data().unwrap_or_default()].concat()
+            }));
+        }
+        places.sort();
+        places.concat()
+    }
 }
 
 fn sum(sizes: impl Iterator<Item = (String, u64)>) -> Sizes {
@@ -68,6 +96,7 @@ mod tests {
         assert!(Artefact::is_likely(&bytes[..Artefact::HEAD_BYTES]));
         let artefact = Artefact::parse(&bytes).unwrap();
         assert!(artefact.sections()[".text"] > 1000 && !artefact.sections().contains_key(".symtab"));
+        assert!(!artefact.is_library() && artefact.places().len() > 1000);
         assert!(artefact.functions().keys().any(|name| name.contains("this_test_is_a_program_with_functions")));
     }
 

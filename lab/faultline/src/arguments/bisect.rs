@@ -7,6 +7,7 @@ use super::measuring::Pin;
 use super::{Conduct, count, label, seed};
 use clap::{Args, ValueEnum};
 use faultline_experiment::lens::With;
+use faultline_model::relink::{SectionOrder, SectionSpacing};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -16,6 +17,7 @@ Examples:
   faultline bisect v1.4 main -- python3 bench.py                  nothing has to be built
   faultline bisect HEAD~50 HEAD --build 'cargo build --release' --keep target/release/bench -- target/release/bench
   faultline bisect v1.4 HEAD --build make --gate -- ./prog        exit status 1 if a commit made it slower
+  faultline bisect v1.4 HEAD --layouts 12 --build make -- ./prog  did the code change, or only its places in memory?
   faultline bisect v1.4 HEAD --measure transfers --threads 4 --build make -- ./prog {threads}
                                                                   which commit made cache lines move between CPUs?
 Commits are checked out and built in a directory of ours; the repository and its checkout are only read. A commit that does
@@ -58,6 +60,19 @@ pub(crate) struct Bisect {
     #[arg(long)]
     pub(crate) thorough: bool,
 
+    /// Link the commits on both sides of each step again in N random layouts, and tell changes of the code from changes of the layout. For programs that GNU ld
+    /// links [default: no layouts]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(8..=1000))]
+    pub(crate) layouts: Option<u32>,
+
+    /// Order of sections of code and data in these layouts
+    #[arg(long, value_enum, value_name = "ORDER", default_value = "random", requires = "layouts")]
+    pub(crate) layout_order: Order,
+
+    /// Space between sections in these layouts
+    #[arg(long, value_enum, value_name = "SPACING", default_value = "gap", requires = "layouts")]
+    pub(crate) layout_spacing: Spacing,
+
     /// Copies of the command that run at once. Only for time [default: 1]
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) tasks: Option<u32>,
@@ -90,6 +105,48 @@ pub(crate) struct Bisect {
 
     #[command(flatten)]
     pub(crate) model: Model,
+}
+
+/// The order of sections in a layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Order {
+    /// That which the linker has by itself
+    Keep,
+    /// Random
+    Random,
+    /// By name
+    Sort,
+}
+
+impl From<Order> for SectionOrder {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Keep => SectionOrder::Keep,
+            Order::Random => SectionOrder::Random,
+            Order::Sort => SectionOrder::Sort,
+        }
+    }
+}
+
+/// The space between sections in a layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Spacing {
+    /// No more than they need
+    None,
+    /// Random gaps of up to 4 KiB
+    Gap,
+    /// Each begins at a multiple of 64 bytes
+    Align,
+}
+
+impl From<Spacing> for SectionSpacing {
+    fn from(spacing: Spacing) -> Self {
+        match spacing {
+            Spacing::None => SectionSpacing::None,
+            Spacing::Gap => SectionSpacing::Gap,
+            Spacing::Align => SectionSpacing::Align,
+        }
+    }
 }
 
 /// What a search compares.

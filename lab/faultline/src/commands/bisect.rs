@@ -8,6 +8,7 @@ use crate::places;
 use faultline_experiment::lens::BuildsRequest;
 use faultline_history::bisect::{BisectRequest, MeasureRequest, Wanted};
 use faultline_model::plan::{Count, PinPolicy};
+use faultline_model::relink::LayoutKind;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -24,7 +25,12 @@ pub(crate) fn bisect(arguments: &Bisect, db: Option<&Path>) -> Result<ExitCode, 
 
 fn request(arguments: &Bisect) -> Result<BisectRequest, Failure> {
     let measure = measure(arguments)?;
-    let wanted = Wanted { level: arguments.level, least: arguments.least, thorough: arguments.thorough };
+    let wanted = Wanted {
+        level: arguments.level,
+        least: arguments.least,
+        thorough: arguments.thorough,
+        layouts: arguments.layouts.unwrap_or(0),
+    };
     Ok(BisectRequest {
         repository: arguments.building.repository.clone(),
         work: arguments.building.work.clone(),
@@ -33,12 +39,29 @@ fn request(arguments: &Bisect) -> Result<BisectRequest, Failure> {
         recipe: building::recipe(&arguments.building)?,
         command: arguments.command.clone(),
         search: measure.search(wanted, arguments.repeats),
+        layouts: layout_kind(arguments)?,
         measure,
         limit_ms: arguments.conduct.limit_ms(),
         seed: arguments.seed,
         label: arguments.label.clone(),
         gate: arguments.gate.then(|| arguments.inconclusive.into()),
     })
+}
+
+/// How random layouts are drawn. Fails if nothing about them is random.
+fn layout_kind(arguments: &Bisect) -> Result<LayoutKind, Failure> {
+    let kind = LayoutKind { order: arguments.layout_order.into(), spacing: arguments.layout_spacing.into() };
+    if kind.is_random() {
+        return Ok(kind);
+    }
+    Err(Failure::usage(
+        format!(
+            "layouts with the order '{}' and the spacing '{}' are all the same",
+            kind.order.word(),
+            kind.spacing.word()
+        ),
+        "add `--layout-order random` or `--layout-spacing gap`",
+    ))
 }
 
 /// What is measured. Fails if options are given that do not apply to it.

@@ -1,6 +1,7 @@
 //! Files of a commit, in a directory of ours.
 
 use super::{Repository, unwritable};
+use crate::linked_files;
 use faultline_experiment::{Error, Lab};
 use faultline_model::commit::CommitInfo;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,26 @@ pub struct Checkout {
     index: PathBuf,
     /// A file with the surroundings in which the files there were built. It does not exist during a build, so it is missing after one that did not end.
     built_in: PathBuf,
+}
+
+/// What a build depends on besides the files of its commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Surroundings<'a> {
+    /// A digest of its tools.
+    pub(crate) tools: &'a str,
+    /// What its linker was told of the layout; empty without one.
+    pub(crate) layout: &'a str,
+}
+
+impl<'a> Surroundings<'a> {
+    fn text(&self) -> String {
+        if self.layout.is_empty() { self.tools.to_owned() } else { format!("{}\n{}", self.tools, self.layout) }
+    }
+
+    fn read(text: &'a str) -> Self {
+        let (tools, layout) = text.split_once('\n').unwrap_or((text, ""));
+        Surroundings { tools, layout }
+    }
 }
 
 impl Checkout {
@@ -34,11 +55,15 @@ impl Checkout {
         &self.directory
     }
 
-    /// Prepares for a build. All files are removed if the build before did not end, or was made in other surroundings: its objects may be half written, or of
-    /// another compiler, and look up to date to make. Fails if a file cannot be removed.
-    pub(crate) fn begin_build(&self, surroundings: &str) -> Result<(), Error> {
-        if fs::read_to_string(&self.built_in).ok().as_deref() != Some(surroundings) {
-            self.clear()?;
+    /// Prepares for a build. All files are removed if the build before did not end, or was made by other tools: its objects may be half written, or of
+    /// another compiler, and look up to date to make. If only the layout was another, what was linked is removed, so that it is linked again. Fails if a file
+    /// cannot be removed.
+    pub(crate) fn begin_build(&self, surroundings: Surroundings<'_>) -> Result<(), Error> {
+        let before = fs::read_to_string(&self.built_in).ok();
+        match before.as_deref().map(Surroundings::read) {
+            Some(before) if before == surroundings => {}
+            Some(before) if before.tools == surroundings.tools => self.remove_linked()?,
+            _ => self.clear()?,
         }
         match fs::remove_file(&self.built_in) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unwritable(&self.built_in, &error)),
@@ -47,8 +72,15 @@ impl Checkout {
     }
 
     /// Records that a build in these surroundings ended by itself. Fails if that cannot be written.
-    pub(crate) fn end_build(&self, surroundings: &str) -> Result<(), Error> {
-        fs::write(&self.built_in, surroundings).map_err(|error| unwritable(&self.built_in, &error))
+    pub(crate) fn end_build(&self, surroundings: Surroundings<'_>) -> Result<(), Error> {
+        fs::write(&self.built_in, surroundings.text()).map_err(|error| unwritable(&self.built_in, &error))
+    }
+
+    /// Removes programs and libraries. A checkout restores those that belong to the commit.
+    fn remove_linked(&self) -> Result<(), Error> {
+        linked_files::paths(&self.directory)
+            .and_then(|paths| paths.iter().try_for_each(fs::remove_file))
+            .map_err(|error| unwritable(&self.directory, &error))
     }
 
     /// Makes the files those of a commit. Files that were changed there are replaced, and only files whose content differs are written. Fails if they

@@ -130,6 +130,7 @@ mod tests {
             values: None,
             label: StepLabel::Undecided,
             under_layouts: None,
+            layouts: None,
             of_surroundings: None,
             of_commits: None,
             explained: None,

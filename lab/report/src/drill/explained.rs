@@ -254,6 +254,7 @@ mod tests {
             values: None,
             label,
             under_layouts: None,
+            layouts: None,
             of_surroundings: None,
             of_commits: None,
             explained,

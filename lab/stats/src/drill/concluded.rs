@@ -52,6 +52,7 @@ fn step(line: &Line, settings: &DrillSettings, known: &Known, gap: &Gap) -> Dril
         values: sides.exact_values(),
         label: sides.label(),
         under_layouts: sides.under_layouts(),
+        layouts: sides.layouts_tried(),
         of_surroundings: sides.of_surroundings(),
         of_commits: sides.of_commits(),
         explained: None,

@@ -1,6 +1,6 @@
 //! What is recorded of a line, by position and by build.
 
-use faultline_model::drill::{Build, Evidence, Noise, TrialResult};
+use faultline_model::drill::{Build, Evidence, LayoutResult, Noise, TrialResult};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Executions of a build without any value after which it counts as unusable.
@@ -24,6 +24,7 @@ pub(super) type Execution = (u32, Option<f64>);
 pub(super) struct Line<'a> {
     pub(super) evidence: &'a Evidence,
     trials: BTreeMap<(u32, u32), TrialResult>,
+    layouts: BTreeMap<Build, LayoutResult>,
     executions: BTreeMap<Build, Vec<Execution>>,
     positions_by_block: BTreeMap<u32, BTreeSet<u32>>,
 }
@@ -43,7 +44,8 @@ impl<'a> Line<'a> {
         for executions in executions.values_mut() {
             executions.sort_by(|x, y| x.0.cmp(&y.0).then(x.1.partial_cmp(&y.1).expect("logarithms of finite values")));
         }
-        Line { evidence, trials, executions, positions_by_block }
+        let layouts = evidence.layouts.iter().map(|trial| (trial.build, trial.result)).collect();
+        Line { evidence, trials, layouts, executions, positions_by_block }
     }
 
     /// All positions.
@@ -73,6 +75,11 @@ impl<'a> Line<'a> {
         if has_failed { State::Broken } else { State::Usable(build) }
     }
 
+    /// What came of a build's random layout; `None` if it was not tried.
+    pub(super) fn layout(&self, build: Build) -> Option<LayoutResult> {
+        self.layouts.get(&build).copied()
+    }
+
     /// All executions of a build, by block.
     pub(super) fn executions(&self, build: Build) -> &[Execution] {
         self.executions.get(&build).map_or(&[], Vec::as_slice)
@@ -83,7 +90,7 @@ impl<'a> Line<'a> {
         self.executions(build).iter().any(|(_, value)| value.is_some())
     }
 
-    /// A build's first value as it was measured.
+    /// A build's first value as it was measured, without a logarithm.
     pub(super) fn value(&self, build: Build) -> Option<f64> {
         self.evidence.measured.iter().filter(|measured| measured.build == build).find_map(|measured| measured.value)
     }

@@ -6,6 +6,7 @@
 
 mod concluded;
 mod gaps;
+mod layouts;
 mod levels;
 mod line;
 mod next;

@@ -100,6 +100,10 @@ fn for_sides(line: &Line, known: &Known, settings: &DrillSettings) -> Option<Nex
         if let Some((position, surroundings)) = sides.to_try() {
             return Some(Next::Try { position, surroundings });
         }
+        let builds = sides.to_relink();
+        if !builds.is_empty() {
+            return Some(Next::Relink { builds });
+        }
         let blocks = sides.blocks_needed();
         (!blocks.is_empty()).then_some(Next::Measure { blocks })
     })

@@ -4,11 +4,14 @@ use super::{concluded, next};
 use crate::gather::about;
 use crate::progress::{Standing, standings};
 use crate::repeat::Repeat;
-use faultline_model::drill::{Build, Drill, Evidence, Measured, Next, Trial, TrialResult, Unusable};
+use faultline_model::drill::{
+    Build, Drill, Evidence, LayoutResult, LayoutTrial, Measured, Next, Trial, TrialResult, Unusable,
+};
 use faultline_model::explained::StepExplained;
 use faultline_model::outcome::{GuestFailure, Outcome};
 use faultline_model::plan::{LineMeasure, LineSearch, PlanItem};
 use faultline_model::record::{Attempt, RunRecord};
+use faultline_model::relink::RelinkResult;
 use faultline_model::subject::{BuildResult, Subject, SubjectIndex};
 use std::collections::BTreeMap;
 
@@ -34,10 +37,20 @@ fn evidence(record: &RunRecord, search: &LineSearch) -> Evidence {
     let mut evidence = Evidence::new(search.line.last(), Vec::new());
     let standings = standings(record);
     let mut first_by_directory: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut places = Places::new();
     for (number, subject) in record.subjects.iter().enumerate() {
         let index = SubjectIndex(number as u32);
         let Some(position) = position(search, subject) else { continue };
         let own = standings.iter().filter(|(item, _)| item.subject == index);
+        if let Some(BuildResult::Relinked { layout, result }) = &subject.build {
+            let build = Build::plain(position, 0).with_layout(*layout);
+            let result = relinked(&mut places, position, *layout, result, own.clone().map(|(_, standing)| standing));
+            evidence.layouts.push(LayoutTrial { build, result });
+            evidence
+                .measured
+                .extend(own.filter_map(|(item, standing)| measured(record, search, build, item, standing)));
+            continue;
+        }
         let same = subject.setup.directory.as_deref().and_then(|directory| {
             let first = *first_by_directory.entry(directory).or_insert(position);
             (first != position).then_some(first)
@@ -47,9 +60,34 @@ fn evidence(record: &RunRecord, search: &LineSearch) -> Evidence {
             (_, result) => result,
         };
         evidence.trials.push(Trial { position, surroundings: 0, result });
-        evidence.measured.extend(own.filter_map(|(item, standing)| measured(record, search, position, item, standing)));
+        let build = Build::plain(position, 0);
+        evidence.measured.extend(own.filter_map(|(item, standing)| measured(record, search, build, item, standing)));
     }
     evidence
+}
+
+/// The first layout of each commit with the places of that digest.
+type Places<'a> = BTreeMap<(u32, &'a str), u32>;
+
+/// What came of a random layout, given the states of its executions.
+fn relinked<'a, 'b>(
+    places: &mut Places<'a>,
+    position: u32,
+    layout: u32,
+    result: &'a RelinkResult,
+    mut own: impl Iterator<Item = &'b Standing<'b>> + Clone,
+) -> LayoutResult {
+    let has_failed = own.clone().any(|standing| matches!(standing, Standing::Failed(_)));
+    let has_succeeded = own.any(|standing| matches!(standing, Standing::Done(_)));
+    match result {
+        RelinkResult::Failed { .. } => LayoutResult::Failed,
+        RelinkResult::Placed { .. } if has_failed && !has_succeeded => LayoutResult::Failed,
+        RelinkResult::Unchanged => LayoutResult::Unchanged,
+        RelinkResult::Placed { places: digest } => match *places.entry((position, digest)).or_insert(layout) {
+            first if first == layout => LayoutResult::Placed,
+            layout => LayoutResult::SameAs { layout },
+        },
+    }
 }
 
 fn position(search: &LineSearch, subject: &Subject) -> Option<u32> {
@@ -84,7 +122,7 @@ fn why(attempt: &Attempt) -> Unusable {
 fn measured(
     record: &RunRecord,
     search: &LineSearch,
-    position: u32,
+    build: Build,
     item: &PlanItem,
     standing: &Standing<'_>,
 ) -> Option<Measured> {
@@ -100,7 +138,7 @@ fn measured(
         Standing::Failed(_) => None,
         Standing::Skipped | Standing::Left => return None,
     };
-    Some(Measured { build: Build::plain(position, 0), block: item.block, value })
+    Some(Measured { build, block: item.block, value })
 }
 
 #[cfg(test)]
@@ -111,6 +149,7 @@ mod tests {
     use faultline_model::drill::{DrillSettings, Noise};
     use faultline_model::plan::{Count, CountedSettings, RunKind};
     use faultline_model::recipe::Recipe;
+    use faultline_model::relink::LayoutKind;
     use faultline_model::subject::Commit;
 
     /// A line of five commits, of which some were tried, in that order: positions, and transfers per operation.
@@ -148,6 +187,7 @@ mod tests {
                 is_clean: false,
             },
             tools: None,
+            layouts: LayoutKind::default(),
             command: vec!["./load".to_owned()],
             gate: None,
         }));
@@ -177,6 +217,25 @@ mod tests {
         let found = conclude_record(&record).unwrap();
         assert_eq!((found.steps.len(), found.executions), (1, 4), "{found:?}");
         assert_eq!((found.steps[0].candidates.as_slice(), found.steps[0].values), (&[3][..], Some([1.0, 9.0])));
+    }
+
+    #[test]
+    fn builds_that_were_linked_again_are_layouts_of_their_commit() {
+        let mut record = searched(Count::Transfers, &[(0, 1.0), (4, 9.0), (4, 8.0), (4, 7.0), (4, 6.0), (4, 5.0)]);
+        let placed = |places: &str| RelinkResult::Placed { places: places.to_owned() };
+        let failed = RelinkResult::Failed { how: String::new(), output: String::new() };
+        let results = [placed("a"), placed("a"), RelinkResult::Unchanged, failed];
+        for (layout, (subject, result)) in (0..).zip(record.head.subjects[2..].iter_mut().zip(results)) {
+            subject.build = Some(BuildResult::Relinked { layout, result });
+        }
+        let evidence = evidence(&record, record.settings.drill().unwrap());
+        assert_eq!(evidence.trials.len(), 2, "a layout is no trial of its commit");
+        let results: Vec<_> = evidence.layouts.iter().map(|trial| (trial.build.position, trial.result)).collect();
+        let expected =
+            [LayoutResult::Placed, LayoutResult::SameAs { layout: 0 }, LayoutResult::Unchanged, LayoutResult::Failed];
+        assert_eq!(results, expected.map(|result| (4, result)));
+        let of_layouts = evidence.measured.iter().filter(|measured| measured.build.layout == Some(1));
+        assert_eq!(of_layouts.map(|measured| measured.value).collect::<Vec<_>>(), [Some(7.0)]);
     }
 
     #[test]

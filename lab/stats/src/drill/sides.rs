@@ -5,9 +5,10 @@
 //! layouts are drawn per block; differences of blocks with the same layouts are averaged first, so that layouts are the sample.
 
 use super::gaps::{Gap, Known};
+use super::layouts::Layouts;
 use super::line::{Line, State};
 use crate::two_sample::sign_shift;
-use faultline_model::drill::{Build, Change, DrillSettings, Noise, StepLabel};
+use faultline_model::drill::{Build, Change, DrillSettings, LayoutsTried, Noise, StepLabel};
 use std::collections::BTreeMap;
 
 /// Fewest blocks that confirm a step.
@@ -100,32 +101,65 @@ impl<'a> Sides<'a> {
         if self.bridging().is_empty() { Some(self.plain) } else { self.bridge().map(|bridge| bridge.commits) }
     }
 
+    /// The builds to link with random layouts before anything else is measured.
+    pub(super) fn to_relink(&self) -> Vec<Build> {
+        let wanted = match self.settings.noise {
+            Noise::None => self.settings.layouts,
+            Noise::Any => self.settings.layouts.min(self.target() as u32),
+        };
+        self.layouts().map_or_else(Vec::new, |layouts| layouts.to_relink(self.line, wanted))
+    }
+
+    /// The random layouts of both commits; `None` if there are to be none.
+    fn layouts(&self) -> Option<Layouts> {
+        if self.settings.layouts == 0 {
+            None
+        } else {
+            Some(Layouts::new(self.line, self.commits()?, self.settings.layouts))
+        }
+    }
+
     /// The further blocks that the sides need.
     pub(super) fn blocks_needed(&self) -> Vec<Vec<Build>> {
-        let target = self.target();
-        let block = |i: usize| {
-            let mut builds = self.plain.to_vec();
-            builds.extend(self.bridge().iter().flat_map(|bridge| bridge.ends));
-            if self.settings.layouts > 0 && self.settings.noise == Noise::Any {
-                let layout = (i % self.settings.layouts as usize) as u32;
-                builds.extend(self.commits().into_iter().flatten().map(|build| build.with_layout(layout)));
-            }
+        let layouts = self.layouts();
+        match self.settings.noise {
+            Noise::None => self.exact_blocks(layouts.as_ref()),
+            Noise::Any => (self.blocks..self.target()).map(|i| self.block(i, layouts.as_ref())).collect(),
+        }
+    }
+
+    /// A block of noisy values: both sides, and both with the next layout.
+    fn block(&self, number: usize, layouts: Option<&Layouts>) -> Vec<Build> {
+        let mut builds = self.plain.to_vec();
+        builds.extend(self.bridge().iter().flat_map(|bridge| bridge.ends));
+        if let Some(layouts) = layouts.filter(|layouts| !layouts.distinct.is_empty()) {
+            builds.extend(layouts.builds(layouts.distinct[number % layouts.distinct.len()]));
+        }
+        builds.sort();
+        builds.dedup();
+        builds
+    }
+
+    /// Blocks of exact values: what was not executed yet. The first has both sides, with the bridge between their surroundings.
+    fn exact_blocks(&self, layouts: Option<&Layouts>) -> Vec<Vec<Build>> {
+        let is_new = |builds: &[Build; 2]| builds.iter().any(|build| self.line.executions(*build).is_empty());
+        let bridge = self.bridge().filter(|bridge| self.blocks == 0 && self.change(bridge.ends, 1.0).is_none());
+        let with_bridge = bridge.map(|bridge| {
+            let mut builds = [self.plain, bridge.ends].concat();
             builds.sort();
             builds.dedup();
             builds
-        };
-        (self.blocks..target).map(block).collect()
+        });
+        let all = layouts.into_iter().flat_map(|layouts| layouts.distinct.iter().map(|layout| layouts.builds(*layout)));
+        with_bridge.into_iter().chain(all.filter(is_new).map(|builds| builds.to_vec())).collect()
     }
 
-    /// The number of blocks that are measured in all, as far as is known now.
+    /// The number of blocks of noisy values that are measured in all, as far as is known now.
     fn target(&self) -> usize {
-        if self.settings.noise == Noise::None {
-            return usize::from(self.bridge().is_some_and(|bridge| self.change(bridge.ends, 1.0).is_none()));
-        }
         let most = self.settings.most_blocks as usize;
         let needed = 2.0 * (CONFIRMING_DEVIATIONS * self.noise / self.searched).powi(2);
         let confirming = (needed.min(f64::from(self.settings.most_blocks)).ceil() as usize).max(CONFIRMING_BLOCKS);
-        let can_label = self.settings.layouts > 0 || self.bridge().is_some();
+        let can_label = self.layouts().is_some_and(|layouts| layouts.can_be_had()) || self.bridge().is_some();
         let fewest = if can_label { confirming.max(LABEL_BLOCKS) } else { confirming };
         let is_known = self.is_confirmed() && (!can_label || self.label() != StepLabel::Undecided);
         let mut look = fewest;
@@ -163,7 +197,7 @@ impl<'a> Sides<'a> {
     /// The change under random layouts, with the error `error`.
     fn under_layouts_at(&self, error: f64) -> Option<Change> {
         let differences = self.by_layout(self.commits()?);
-        shift(differences, error)
+        if differences.iter().all(|difference| difference.is_finite()) { shift(differences, error) } else { None }
     }
 
     /// The change under random layouts.
@@ -191,13 +225,68 @@ impl<'a> Sides<'a> {
         match (in_surroundings, self.settings.noise) {
             (Part::Little, _) => StepLabel::Quirk,
             (Part::Unknown, _) => StepLabel::Undecided,
-            (Part::Most, Noise::None) => StepLabel::Code,
-            (Part::Most, Noise::Any) => match self.part(self.under_layouts_at(LABEL_ERROR)) {
-                Part::Most => StepLabel::Code,
-                Part::Little => StepLabel::Layout,
-                Part::Unknown => StepLabel::Undecided,
-            },
+            (Part::Most, Noise::None) if self.settings.layouts == 0 => StepLabel::Code,
+            (Part::Most, Noise::None) => code_or_layout(self.exact_part()),
+            (Part::Most, Noise::Any) => code_or_layout(self.part(self.under_layouts_at(LABEL_ERROR))),
         }
+    }
+
+    /// Whether most of a change of exact values is there with random layouts too. A value may be 0, so differences are compared, not ratios.
+    fn exact_part(&self) -> Part {
+        let (Some(layouts), Some([from, to])) = (self.layouts(), self.commits()) else { return Part::Unknown };
+        let difference = |[from, to]: [Build; 2]| Some(self.line.value(to)? - self.line.value(from)?);
+        let Some(whole) = difference([from, to]).filter(|whole| *whole != 0.0) else { return Part::Unknown };
+        let mut shares: Vec<f64> =
+            layouts.distinct.iter().filter_map(|layout| Some(difference(layouts.builds(*layout))? / whole)).collect();
+        shares.sort_by(f64::total_cmp);
+        match sign_shift(&shares, LABEL_ERROR) {
+            Some((_, low, _)) if low > MOST_OF_IT => Part::Most,
+            Some((_, _, high)) if high < MOST_OF_IT => Part::Little,
+            _ => Part::Unknown,
+        }
+    }
+
+    /// What came of random layouts; `None` if none were tried.
+    pub(super) fn layouts_tried(&self) -> Option<LayoutsTried> {
+        let layouts = self.layouts().filter(|layouts| layouts.tried > 0)?;
+        let [between, within] = match self.settings.noise {
+            Noise::None => [layouts.exact_spread(self.line), Some(0.0)],
+            Noise::Any => {
+                let within = self.within_layouts(&layouts);
+                [within.and_then(|within| self.between_layouts(&layouts, within)), within]
+            }
+        };
+        let Layouts { tried, unchanged, failed, .. } = layouts;
+        Some(LayoutsTried { tried, distinct: layouts.distinct.len() as u32, unchanged, failed, between, within })
+    }
+
+    /// Standard deviation of executions of one layout within a block: from the differences between the sides in blocks with the same layout.
+    fn within_layouts(&self, layouts: &Layouts) -> Option<f64> {
+        let pairs = std::iter::once(self.plain).chain(layouts.distinct.iter().map(|layout| layouts.builds(*layout)));
+        let (mut squares, mut free) = (0.0, 0.0);
+        for [from, to] in pairs {
+            let differences: Vec<f64> = self.differences(from, to).into_values().collect();
+            squares += sum_of_squares(&differences);
+            free += (differences.len() as f64 - 1.0).max(0.0);
+        }
+        // A difference has the variance of two executions.
+        (free > 0.0).then(|| (squares / free / 2.0).sqrt())
+    }
+
+    /// Standard deviation between layouts of one commit: that of their mean differences from the commit's own layout in the same blocks, less what executions of one
+    /// layout differ by.
+    fn between_layouts(&self, layouts: &Layouts, within: f64) -> Option<f64> {
+        let of_side = |side: usize| {
+            let own = self.commits()?[side];
+            let of = |layout: &u32| self.differences(own, own.with_layout(*layout)).into_values().collect::<Vec<f64>>();
+            let groups: Vec<Vec<f64>> = layouts.distinct.iter().map(of).filter(|group| !group.is_empty()).collect();
+            let number = groups.len() as f64;
+            let means: Vec<f64> = groups.iter().map(|group| group.iter().sum::<f64>() / group.len() as f64).collect();
+            let noise = groups.iter().map(|group| 2.0 * within.powi(2) / group.len() as f64).sum::<f64>() / number;
+            (groups.len() > 1).then(|| sum_of_squares(&means) / (number - 1.0) - noise)
+        };
+        let variance = (of_side(0)? + of_side(1)?) / 2.0;
+        Some(variance.max(0.0).sqrt())
     }
 
     /// Whether `change` is most of the whole change.
@@ -239,8 +328,23 @@ impl<'a> Sides<'a> {
             let number = differences.len() as f64;
             (number > 0.0).then(|| differences.values().sum::<f64>() / number)
         };
-        (0..self.settings.layouts).filter_map(of).collect()
+        self.layouts().map_or_else(Vec::new, |layouts| layouts.distinct.into_iter().filter_map(of).collect())
     }
+}
+
+/// What a step is, by the part of its change that remains under random layouts.
+fn code_or_layout(remains: Part) -> StepLabel {
+    match remains {
+        Part::Most => StepLabel::Code,
+        Part::Little => StepLabel::Layout,
+        Part::Unknown => StepLabel::Undecided,
+    }
+}
+
+/// The sum of squared deviations from the mean; 0 of none.
+fn sum_of_squares(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+    values.iter().map(|value| (value - mean).powi(2)).sum()
 }
 
 /// A difference of logarithms of exact values as a ratio; `None` if that is no number, because the value before was 0.

@@ -3,7 +3,8 @@
 #![allow(dead_code, reason = "each file uses some of it")]
 
 use faultline_model::drill::{
-    Build, Drill, DrillSettings, DrillStep, Evidence, Measured, Next, Noise, StepLabel, Trial, TrialResult, Unusable,
+    Build, Drill, DrillSettings, DrillStep, Evidence, LayoutResult, LayoutTrial, Measured, Next, Noise, StepLabel,
+    Trial, TrialResult, Unusable,
 };
 use faultline_model::gate::Gate;
 use faultline_model::plan::WhenInconclusive;
@@ -77,6 +78,8 @@ pub struct World {
     pub between_builds: f64,
     /// Standard deviation between random layouts.
     pub between_layouts: f64,
+    /// Whether random layouts reach the program.
+    pub is_movable: bool,
     /// Shift of the machine over the time of the search.
     pub drift: f64,
 }
@@ -93,7 +96,9 @@ impl World {
             }
         }
         let between_builds = if noise > 0.0 { random.between(0.001, 0.005) } else { 0.0 };
-        World { seed, last, steps: Vec::new(), unusable, noise, between_builds, between_layouts: 0.015, drift: 0.05 }
+        let steps = Vec::new();
+        let is_movable = true;
+        World { seed, last, steps, unusable, noise, between_builds, between_layouts: 0.015, is_movable, drift: 0.05 }
     }
 
     /// The same with steps at random places, at least four commits apart.
@@ -134,6 +139,11 @@ impl World {
     /// How a trial ends.
     pub fn tried(&self, position: u32) -> TrialResult {
         self.unusable[position as usize].map_or(TrialResult::Usable, |why| TrialResult::Unusable { why })
+    }
+
+    /// What comes of a random layout.
+    pub fn linked(&self, _: Build) -> LayoutResult {
+        if self.is_movable { LayoutResult::Placed } else { LayoutResult::Unchanged }
     }
 
     /// The value of an execution.
@@ -213,6 +223,13 @@ pub fn search_from(world: &World, settings: &DrillSettings, mut evidence: Eviden
                 let trial = Trial { position, surroundings, result: world.tried(position) };
                 assert!(!evidence.trials.contains(&trial), "{trial:?} was tried before");
                 evidence.trials.push(trial);
+            }
+            Next::Relink { builds } => {
+                assert!(!builds.is_empty());
+                for build in builds {
+                    assert!(evidence.layouts.iter().all(|trial| trial.build != build), "{build:?} was linked before");
+                    evidence.layouts.push(LayoutTrial { build, result: world.linked(build) });
+                }
             }
             Next::Measure { blocks } => {
                 assert!(!blocks.is_empty() && blocks.iter().all(|builds| !builds.is_empty()));

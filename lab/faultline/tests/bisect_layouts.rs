@@ -1,0 +1,206 @@
+//! `faultline bisect --layouts` with programs that the linker of this machine links: steps of the code and of the layout, and programs that no layout reaches. Programs
+//! sleep, because a busy host changes the length of a sleep less than the time of a computation. The test with guests needs what the tests of `lens_program` need.
+
+mod lab;
+
+use lab::{Lab, assert_refused, await_boot, kill, lens, repository, stderr, stdout};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+const MAKEFILE: &str =
+    "CFLAGS = -O1 -pthread\nprog: main.o first.o between.o second.o\n\tcc -pthread -o $@ $^ $(LINK)\n";
+
+/// A program whose time depends on the distance of two variables of different files: on the layout alone.
+const MAIN: &str = "
+#include <unistd.h>
+extern char first[8], second[8];
+int main(void)
+{
+    long distance = (long)second - (long)first;
+    usleep(@SLEEP@ * 1000);
+    if (-64 < distance && distance < 64)
+        usleep(60 * 1000);
+    return 0;
+}
+";
+
+struct Repository {
+    lab: Lab,
+    commits: Vec<String>,
+}
+
+impl Repository {
+    fn new() -> Self {
+        let repository = Repository { lab: Lab::new(), commits: Vec::new() };
+        repository::create(&repository.path());
+        repository
+    }
+
+    fn path(&self) -> PathBuf {
+        self.lab.path("repository")
+    }
+
+    /// A commit in which the program sleeps for so many milliseconds, and so many bytes are between both variables.
+    fn commit(&mut self, sleep_ms: u32, between: u32) {
+        self.commit_with(MAIN.replace("@SLEEP@", &sleep_ms.to_string()), between);
+    }
+
+    /// A commit of a program with so many bytes between both variables.
+    fn commit_with(&mut self, main: String, between: u32) {
+        let files = [
+            ("Makefile", MAKEFILE.to_owned()),
+            ("main.c", main),
+            ("first.c", "char first[8];\n".to_owned()),
+            ("between.c", format!("char between[{between}];\n")),
+            ("second.c", "char second[8];\n".to_owned()),
+            ("NEWS", format!("{}\n", self.commits.len())),
+        ];
+        for (name, text) in files {
+            fs::write(self.path().join(name), text).unwrap();
+        }
+        let subject = format!("commit {}", self.commits.len());
+        self.commits.push(repository::commit(&self.path(), &subject));
+    }
+
+    fn bisect(&self, build: &str, arguments: &[&str]) -> Command {
+        let mut command = self.lab.command(&["bisect"]);
+        let path = self.path();
+        command.args(["--repository", path.to_str().unwrap(), "--build", build, "--quiet", "--seed", "1"]);
+        command.args(["--repeats", "24", "--layouts", "12"]).args(arguments).args(["--", "./prog"]);
+        command.env("XDG_CACHE_HOME", self.lab.path("cache"));
+        command
+    }
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}{}", stdout(output), stderr(output)))
+}
+
+/// The label of each step, by the commit that made it.
+fn labels(found: &Value) -> Vec<(String, String)> {
+    let of = |(step, commits): (&Value, &Value)| {
+        let [commit] = &commits["candidates"].as_array().unwrap()[..] else { panic!("{found:#}") };
+        (commit["id"].as_str().unwrap().to_owned(), step["label"].as_str().unwrap().to_owned())
+    };
+    found["steps"].as_array().unwrap().iter().zip(found["commits"].as_array().unwrap()).map(of).collect()
+}
+
+#[test]
+fn a_step_of_the_layout_and_one_of_the_code_are_told_apart_also_after_a_kill() {
+    let mut repository = Repository::new();
+    for number in 0..6 {
+        // The third commit moves one variable beside the other; the fifth does more.
+        repository.commit(if number < 4 { 20 } else { 220 }, if number < 2 { 256 } else { 8 });
+    }
+    let mut bisect = repository.bisect("make", &["HEAD~5", "HEAD"]);
+    let child = bisect.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let builds = repository.lab.path("cache/faultline/history");
+    await_boot("the first builds with layouts", || kept_builds(&builds) > 8);
+    kill(child);
+    let mut resume = repository.lab.command(&["resume", "--quiet", "--format", "json"]);
+    let output = resume.env("XDG_CACHE_HOME", repository.lab.path("cache")).output().unwrap();
+    let found = json(&output);
+    let expected =
+        [(repository.commits[2].clone(), "layout".to_owned()), (repository.commits[4].clone(), "code".to_owned())];
+    assert_eq!(labels(&found), expected, "{found:#}");
+    for step in found["steps"].as_array().unwrap() {
+        assert_eq!((&step["layouts"]["tried"], &step["layouts"]["distinct"]), (&12.into(), &12.into()), "{step:#}");
+        assert!(step["layouts"]["within"].is_number() && step["layouts"]["between"].is_number(), "{step:#}");
+    }
+    let shown = stdout(&repository.lab.run(&["show"])).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        shown.contains("in 12 random layouts the change is ") && shown.contains("the step is labelled layout"),
+        "{shown}"
+    );
+
+    // Each layout is linked once, and is no other run of its commit.
+    let record = repository.lab.record(1);
+    let builds: Vec<String> =
+        record.subjects.iter().map(|subject| format!("{} {:?}", subject.name, subject.build)).collect();
+    assert_eq!(builds.iter().collect::<BTreeSet<_>>().len(), builds.len(), "nothing was linked twice");
+    let compared = repository.lab.run(&["compare", &repository.commits[1], &repository.commits[2]]);
+    assert!(compared.status.success(), "{}", stderr(&compared));
+    repository.lab.assert_nothing_left();
+}
+
+/// The number of builds that are kept below a directory of all repositories.
+fn kept_builds(all: &std::path::Path) -> usize {
+    let Ok(repositories) = fs::read_dir(all) else { return 0 };
+    let kept = repositories.filter_map(|entry| fs::read_dir(entry.ok()?.path().join("builds")).ok());
+    kept.map(Iterator::count).sum()
+}
+
+#[test]
+fn a_linker_that_takes_no_layout_is_told_and_nothing_is_claimed() {
+    let mut repository = Repository::new();
+    for number in 0..3 {
+        repository.commit(if number < 2 { 10 } else { 60 }, 256);
+    }
+    let output = repository
+        .bisect("make LINK=-Wl,-Ttext-segment=0x800000", &["--format", "json", "HEAD~2", "HEAD"])
+        .output()
+        .unwrap();
+    let found = json(&output);
+    assert_eq!(labels(&found), [(repository.commits[2].clone(), "undecided".to_owned())], "{found:#}");
+    let layouts = &found["steps"][0]["layouts"];
+    assert_eq!((&layouts["tried"], &layouts["distinct"], &layouts["unchanged"]), (&2.into(), &0.into(), &2.into()));
+    let shown = stdout(&repository.lab.run(&["show"])).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("with 2 of 2 layouts the linker's output had the same places of code and data"), "{shown}");
+    repository.lab.assert_nothing_left();
+}
+
+/// Two threads, each of which adds to a variable of its own.
+const COUNTING: &str = "
+#include <pthread.h>
+extern char first[8], second[8];
+static void *work(void *counter)
+{
+    for (int i = 0; i < 20000; i++)
+        ++*(volatile long *)counter;
+    return 0;
+}
+int main(void)
+{
+    pthread_t threads[2];
+    pthread_create(&threads[0], 0, work, first);
+    pthread_create(&threads[1], 0, work, second);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], 0);
+    return 0;
+}
+";
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn transfers_of_two_variables_that_came_to_share_a_line_are_of_the_layout() {
+    let mut repository = Repository::new();
+    for between in [256, 8] {
+        repository.commit_with(COUNTING.to_owned(), between);
+    }
+    let mut command = lens::command(&repository.lab, &["bisect", "HEAD~1", "HEAD", "--build", "make", "--quiet"]);
+    command.args(["--measure", "transfers", "--threads", "2", "--layouts", "8", "--keep", "prog", "--format", "json"]);
+    command.args(["--repository", repository.path().to_str().unwrap(), "--", "./prog"]);
+    let found = json(&command.env("XDG_CACHE_HOME", repository.lab.path("cache")).output().unwrap());
+    assert_eq!(labels(&found), [(repository.commits[1].clone(), "layout".to_owned())], "{found:#}");
+    let step = &found["steps"][0];
+    assert!(step["values"][1].as_f64() > step["values"][0].as_f64().map(|before| 10.0 * before), "{step:#}");
+    assert_eq!((&step["layouts"]["distinct"], &step["layouts"]["within"]), (&8.into(), &0.0.into()), "{step:#}");
+    // Both ends once, and each layout of both once.
+    assert_eq!(found["executions"], 2 + 2 * 8);
+    repository.lab.assert_nothing_left();
+}
+
+#[test]
+fn layouts_that_are_all_the_same_are_refused() {
+    let lab = Lab::new();
+    let refused = |options: &[&str], problem: &str| {
+        assert_refused(&lab.run(&[&["bisect", "HEAD~1", "HEAD"], options, &["--", "./x"]].concat()), 2, problem);
+    };
+    let same = ["--layouts", "8", "--layout-order", "sort", "--layout-spacing", "align"];
+    refused(&same, "layouts with the order 'sort' and the spacing 'align' are all the same");
+    assert!(!lab.db().exists());
+}

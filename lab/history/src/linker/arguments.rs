@@ -1,0 +1,149 @@
+//! Arguments of a linker: files with further arguments, which files it is given, and which options choose its script.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+/// How deep files with arguments may name others.
+const DEPTH: u32 = 8;
+
+/// Options with which the linker uses another script than its own, or links no program.
+const OTHER_SCRIPT: [&str; 9] =
+    ["-r", "-i", "-Ur", "--relocatable", "--script", "--default-script", "--mri-script", "-c", "-dT"];
+
+/// Options of one word that choose among the linker's own scripts.
+const CHOOSING: [&str; 14] = [
+    "-shared",
+    "--shared",
+    "-Bshareable",
+    "-pie",
+    "--pie",
+    "--pic-executable",
+    "-no-pie",
+    "--no-pie",
+    "-n",
+    "--nmagic",
+    "-N",
+    "--omagic",
+    "-z",
+    "-m",
+];
+
+/// All arguments, with those that files hold (`@FILE`). A file that cannot be read stays a word, as the linker itself takes it.
+pub(super) fn expanded(words: Vec<OsString>) -> Vec<OsString> {
+    fn add(word: OsString, depth: u32, all: &mut Vec<OsString>) {
+        let file = word.as_bytes().strip_prefix(b"@").filter(|_| depth < DEPTH);
+        match file.and_then(|file| fs::read(Path::new(OsStr::from_bytes(file))).ok()) {
+            Some(text) => split(&text).into_iter().for_each(|word| add(word, depth + 1, all)),
+            None => all.push(word),
+        }
+    }
+    let mut all = Vec::new();
+    words.into_iter().for_each(|word| add(word, 0, &mut all));
+    all
+}
+
+/// The words of a file with arguments: between blanks, with quotes and backslashes.
+fn split(text: &[u8]) -> Vec<OsString> {
+    let (mut words, mut word, mut quote): (Vec<OsString>, Option<Vec<u8>>, Option<u8>) = (Vec::new(), None, None);
+    let mut rest = text.iter().copied();
+    while let Some(byte) = rest.next() {
+        match (byte, quote) {
+            (b'\\', _) => word.get_or_insert_default().extend(rest.next()),
+            (b'"' | b'\'', None) => {
+                quote = Some(byte);
+                word.get_or_insert_default();
+            }
+            (_, Some(open)) if byte == open => quote = None,
+            (_, None) if byte.is_ascii_whitespace() => words.extend(word.take().map(OsString::from_vec)),
+            _ => word.get_or_insert_default().push(byte),
+        }
+    }
+    words.extend(word.map(OsString::from_vec));
+    words
+}
+
+/// Whether the linker links a program or a library by a script of its own. `words` have no files with arguments.
+pub(super) fn uses_own_script(words: &[OsString]) -> bool {
+    words.iter().map(|word| word.to_string_lossy()).all(|word| {
+        let is_other = OTHER_SCRIPT.iter().any(|option| word == *option || word.starts_with(&format!("{option}=")));
+        !is_other && !word.starts_with("-T")
+    })
+}
+
+/// The options that choose among the linker's own scripts.
+pub(super) fn choosing(words: &[OsString]) -> Vec<OsString> {
+    let mut chosen = Vec::new();
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        let text = word.to_string_lossy();
+        if CHOOSING.contains(&&*text) {
+            chosen.push(word.clone());
+            if ["-z", "-m"].contains(&&*text) {
+                chosen.extend(rest.next().cloned());
+            }
+        } else if text.starts_with("-m") && !text.starts_with("-map") || text.starts_with("-z") {
+            chosen.push(word.clone());
+        }
+    }
+    chosen
+}
+
+/// The words that may be files which the linker reads, each once. Some are no files.
+pub(super) fn files(words: &[OsString]) -> Vec<&OsString> {
+    let mut files: Vec<&OsString> = Vec::new();
+    let mut before: &OsStr = OsStr::new("");
+    for word in words {
+        if before != "-o" && !word.as_bytes().starts_with(b"-") && !files.contains(&word) {
+            files.push(word);
+        }
+        before = word;
+    }
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<OsString> {
+        split(text.as_bytes())
+    }
+
+    #[test]
+    fn files_with_arguments_are_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let inner = directory.path().join("inner");
+        fs::write(&inner, "b.o 'c d.o' \"e\\\"f.o\" g\\ h.o\n").unwrap();
+        let outer = directory.path().join("outer");
+        fs::write(&outer, format!("-o prog @{}\n@missing", inner.display())).unwrap();
+        let all = expanded(vec!["a.o".into(), format!("@{}", outer.display()).into()]);
+        assert_eq!(all, ["a.o", "-o", "prog", "b.o", "c d.o", "e\"f.o", "g h.o", "@missing"]);
+        // A file that names itself ends.
+        fs::write(&inner, format!("@{}", inner.display())).unwrap();
+        assert_eq!(expanded(vec![format!("@{}", inner.display()).into()]).len(), 1);
+    }
+
+    #[test]
+    fn links_with_a_script_of_their_own_are_left_alone() {
+        assert!(uses_own_script(&words("-pie -o prog a.o -lc -z relro --version-script=v")));
+        for option in ["-r", "-T x.ld", "-Tx.ld", "--script=x.ld", "-Ttext=0x100", "--relocatable", "-Ur"] {
+            assert!(!uses_own_script(&words(&format!("-o prog {option} a.o"))), "{option}");
+        }
+    }
+
+    #[test]
+    fn what_chooses_a_script_is_passed_on() {
+        let chosen = choosing(&words(
+            "-plugin p.so -m elf_x86_64 -melf_i386 -pie -z now -znorelro -o -Map=x a.o --hash-style=gnu -lm",
+        ));
+        assert_eq!(chosen, ["-m", "elf_x86_64", "-melf_i386", "-pie", "-z", "now", "-znorelro"]);
+    }
+
+    #[test]
+    fn the_output_is_no_input() {
+        let words = words("-o prog.o a.o -L lib liba.a a.o -lc");
+        assert_eq!(files(&words), ["a.o", "lib", "liba.a"]);
+    }
+}

@@ -1,0 +1,203 @@
+//! A script for GNU ld that puts sections of code and data in the order of a layout: the linker's own script, with a list of sections before its general rules.
+//! What the list does not name stays where it was.
+
+use crate::surroundings::Words;
+use faultline_model::relink::{LinkLayout, SectionOrder, SectionSpacing};
+use std::collections::BTreeSet;
+
+/// The kinds of sections that are moved: the beginning of their names, and how the general rule for them begins in the linker's own script.
+const KINDS: [(&str, &str); 3] = [(".text", "*(.text .stub"), (".data", "*(.data .data.*"), (".bss", "*(.bss .bss.*")];
+
+/// Alignment of gaps in bytes: that of functions.
+const GAP_UNIT: u64 = 16;
+
+/// Longest gap in bytes.
+const LONGEST_GAP: u64 = 4096;
+
+/// Longest sum of all gaps between sections of a kind, in bytes, unless there are more than 4096 of them.
+const LONGEST_GAPS: u64 = 64 << 10;
+
+/// A section of an input of the linker.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Part {
+    /// The section's name.
+    pub(super) section: String,
+    /// Its file: the same for each build of the same sources.
+    pub(super) label: String,
+    /// The pattern by which a script names the file.
+    pub(super) pattern: String,
+    /// The file belongs to an archive, from which the linker takes what it needs, in an order of its own.
+    pub(super) is_in_archive: bool,
+}
+
+/// The script with the parts in the layout's order; `None` if the linker's own script has no rule for any of them.
+pub(super) fn script(own: &str, parts: &[Part], layout: LinkLayout) -> Option<String> {
+    let mut script = own.to_owned();
+    for (kind, rule) in KINDS {
+        let list = list(of_kind(parts, kind, layout), layout);
+        if let (Some(at), false) = (script.find(rule), list.is_empty()) {
+            script.insert_str(at, &list);
+        }
+    }
+    (script != own).then_some(script)
+}
+
+/// Whether sections of that name are moved.
+pub(super) fn is_moved(section: &str) -> bool {
+    KINDS.iter().any(|(kind, _)| is_of_kind(section, kind))
+}
+
+fn is_of_kind(section: &str, kind: &str) -> bool {
+    section.strip_prefix(kind).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// The parts of a kind, each once, in the layout's order. In the linker's own order there are none of archives, because that order is not known before it links.
+fn of_kind<'a>(parts: &'a [Part], kind: &str, layout: LinkLayout) -> Vec<&'a Part> {
+    let mut seen = BTreeSet::new();
+    let is_kept = layout.kind.order == SectionOrder::Keep;
+    let those = parts.iter().filter(|part| is_of_kind(&part.section, kind) && !(is_kept && part.is_in_archive));
+    let mut those: Vec<&Part> = those.filter(|part| seen.insert((&part.section, &part.pattern))).collect();
+    match layout.kind.order {
+        SectionOrder::Keep => {}
+        SectionOrder::Random => those.sort_by_cached_key(|part| draw(part, "order", layout.seed)),
+        SectionOrder::Sort => those.sort(),
+    }
+    those
+}
+
+/// A list of parts as rules of a script, with the space between them.
+fn list(parts: Vec<&Part>, layout: LinkLayout) -> String {
+    // A power of two, so that one part more or less changes no gap of the others, except where the number of parts doubles.
+    let longest = (LONGEST_GAPS / (parts.len() as u64).next_power_of_two()).clamp(GAP_UNIT, LONGEST_GAP);
+    let rule = |part: &Part| {
+        let space = match layout.kind.spacing {
+            SectionSpacing::None => String::new(),
+            SectionSpacing::Gap => format!(". += {};\n    ", gap(part, longest, layout.seed)),
+            SectionSpacing::Align => ". = ALIGN(64);\n    ".to_owned(),
+        };
+        format!("{space}\"{}\"({})\n    ", part.pattern, part.section)
+    };
+    parts.into_iter().map(rule).collect()
+}
+
+/// A gap of at most `longest` bytes.
+fn gap(part: &Part, longest: u64, seed: u32) -> u64 {
+    let drawn = u64::from_str_radix(&draw(part, "gap", seed)[..12], 16).unwrap_or(0);
+    GAP_UNIT * (drawn % (longest / GAP_UNIT + 1))
+}
+
+/// A random text that depends on the seed, on the part, and on what it is for. So a part that two builds have is drawn alike in both.
+fn draw(part: &Part, purpose: &str, seed: u32) -> String {
+    let mut words = Words::default();
+    [purpose, &seed.to_string(), &part.label, &part.section].iter().for_each(|word| words.add(word.as_bytes()));
+    words.digest()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faultline_model::relink::LayoutKind;
+
+    const OWN: &str = "SECTIONS {
+  .text : {
+    *(.text.hot .text.hot.*)
+    *(.text .stub .text.* .gnu.linkonce.t.*)
+  }
+  .data : {
+    *(.data .data.* .gnu.linkonce.d.*)
+  }
+  .bss : {
+    *(.dynbss)
+    *(.bss .bss.* .gnu.linkonce.b.*)
+    *(COMMON)
+  }
+}
+";
+
+    fn parts(number: usize) -> Vec<Part> {
+        let part = |i: usize, section: &str, is_in_archive| Part {
+            section: section.to_owned(),
+            label: format!("{i:02}.o"),
+            pattern: format!("build/{i:02}.o"),
+            is_in_archive,
+        };
+        let of_object =
+            |i| [part(i, ".text", false), part(i, ".text.f", false), part(i, ".bss", false), part(i, ".rodata", false)];
+        (0..number).flat_map(of_object).chain([part(99, ".text", true)]).collect()
+    }
+
+    fn layout(order: SectionOrder, spacing: SectionSpacing, seed: u32) -> LinkLayout {
+        LayoutKind { order, spacing }.with_seed(seed)
+    }
+
+    /// The rules of the list, in their order.
+    fn rules(script: &str) -> Vec<&str> {
+        script.lines().map(str::trim).filter(|line| line.starts_with('"')).collect()
+    }
+
+    #[test]
+    fn a_seed_always_gives_the_same_script_and_another_seed_another() {
+        let of = |seed| script(OWN, &parts(8), layout(SectionOrder::Random, SectionSpacing::Gap, seed)).unwrap();
+        assert_eq!(of(1), of(1));
+        assert_ne!(of(1), of(2));
+    }
+
+    #[test]
+    fn each_section_is_named_once_before_the_general_rule() {
+        for order in [SectionOrder::Random, SectionOrder::Sort] {
+            let twice = [parts(8), parts(8)].concat();
+            let script = script(OWN, &twice, layout(order, SectionSpacing::None, 1)).unwrap();
+            let mut found = rules(&script);
+            assert_eq!(found.len(), 8 * 3 + 1);
+            found.sort_unstable();
+            found.dedup();
+            assert_eq!(found.len(), 8 * 3 + 1);
+            let last = script.rfind("(.text)").unwrap();
+            assert!(script.find("*(.text.hot").unwrap() < script.find("\"build/").unwrap());
+            assert!(last < script.find("*(.text .stub").unwrap() && !script.contains("\"build/00.o\"(.rodata)"));
+        }
+    }
+
+    #[test]
+    fn orders_are_what_their_names_say() {
+        let of = |order| {
+            let script = script(OWN, &parts(8), layout(order, SectionSpacing::None, 3)).unwrap();
+            rules(&script).into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let (kept, sorted, random) = (of(SectionOrder::Keep), of(SectionOrder::Sort), of(SectionOrder::Random));
+        assert_eq!(kept[..3], ["\"build/00.o\"(.text)", "\"build/00.o\"(.text.f)", "\"build/01.o\"(.text)"]);
+        assert_eq!(sorted[..2], ["\"build/00.o\"(.text)", "\"build/01.o\"(.text)"]);
+        assert!(!kept.iter().any(|rule| rule.contains("99")) && random.iter().any(|rule| rule.contains("99")));
+        assert!(random != kept && random != sorted);
+    }
+
+    #[test]
+    fn a_part_of_two_builds_has_the_same_gap_in_both() {
+        let gaps = |parts: &[Part]| {
+            let script = script(OWN, parts, layout(SectionOrder::Random, SectionSpacing::Gap, 5)).unwrap();
+            let rules =
+                script.split(". += ").skip(1).map(|rule| rule.lines().take(2).map(str::trim).collect::<String>());
+            rules.collect::<BTreeSet<_>>()
+        };
+        let (few, more) = (gaps(&parts(4)), gaps(&parts(5)));
+        assert!(few.len() == 4 * 3 + 1 && few.is_subset(&more), "{few:?} {more:?}");
+    }
+
+    #[test]
+    fn gaps_stay_small_in_sum() {
+        for number in [1, 10, 1000] {
+            let script = script(OWN, &parts(number), layout(SectionOrder::Keep, SectionSpacing::Gap, 1)).unwrap();
+            let gaps: Vec<u64> =
+                script.split(". += ").skip(1).map(|rest| rest.split(';').next().unwrap().parse().unwrap()).collect();
+            assert!(gaps.iter().all(|gap| gap % GAP_UNIT == 0 && *gap <= LONGEST_GAP));
+            assert!(gaps.iter().sum::<u64>() <= 2 * LONGEST_GAPS + 4096, "{number}: {}", gaps.iter().sum::<u64>());
+        }
+    }
+
+    #[test]
+    fn a_script_without_the_rules_is_left_alone() {
+        let layout = layout(SectionOrder::Random, SectionSpacing::Gap, 1);
+        assert_eq!(script("SECTIONS { .text : { *(.mine) } }", &parts(3), layout), None);
+        assert_eq!(script(OWN, &[], layout), None);
+    }
+}
