@@ -16,12 +16,11 @@ use faultline_numbers::DomainId;
 
 /// Words of the index that one step reads: 4,096 blocks, which is 8 GiB. Some microseconds if no word is in a cache.
 pub(crate) const STEP_WORDS: u32 = 64;
-/// A block of another CPU with at least this many free frames (a quarter) is preferred to a whole block of this CPU's
-/// share. With fewer, the frames that its last home still has out would all come back as foreign frames, for little
-/// gain.
-const WORTH_TAKING_OVER: u32 = FRAMES_PER_BLOCK / 4;
-/// Number of partly free blocks that are searched for the fullest one at each reservation, so that emptier ones can
-/// become whole. More would keep slightly more memory whole, at two cache lines each.
+/// A CPU refills from its own share while the share has a partly free block with at most this many free frames (three
+/// quarters). Emptier ones are left alone as long as any CPU's share has a fuller one, so that they can become whole.
+const WORTH_FILLING: u32 = FRAMES_PER_BLOCK / 4 * 3;
+/// Number of partly free blocks, from the lowest one on, that are searched for the fullest one at each reservation. More
+/// would keep no more memory whole, at two cache lines each.
 const LOOKS: usize = 32;
 /// Blocks that a step tries to get before it ends, if other CPUs are faster each time.
 const TRIES: u32 = 8;
@@ -31,8 +30,8 @@ const TRIES: u32 = 8;
 enum Look {
     /// Partly free: some frames free, not all.
     Open,
-    /// Partly free, with at least a quarter of the frames free.
-    Roomy,
+    /// Partly free, with at most [`WORTH_FILLING`] frames free.
+    Fuller,
     /// Whole: all frames free.
     Whole,
 }
@@ -131,14 +130,13 @@ impl<'m> Layers<'m> {
         }
         let (share, all) = (local.cache.share.0..local.cache.share.1, self.domains.extent(own));
         Some(match number {
-            0 => (own, share, Look::Open),
-            1 => (own, all, Look::Roomy),
+            0 => (own, share, Look::Fuller),
+            1 => (own, all, Look::Open),
             2 => (own, share, Look::Whole),
             3 => (own, all, Look::Whole),
-            4 => (own, all, Look::Open),
             _ => {
-                let domain = self.domains.others(own).nth((number as usize - 5) / 2)?;
-                let look = if number % 2 == 1 { Look::Open } else { Look::Whole };
+                let domain = self.domains.others(own).nth((number as usize - 4) / 2)?;
+                let look = if number % 2 == 0 { Look::Open } else { Look::Whole };
                 (domain, self.domains.extent(domain), look)
             }
         })
@@ -236,8 +234,8 @@ impl RangeLayer<'_> {
     fn choose(&self, domain: DomainId, within: Range<u32>, look: Look, order: u8) -> Result<Block, u32> {
         match look {
             Look::Whole => self.candidates(domain, within.clone(), look).next().ok_or(within.end),
-            Look::Open => self.fullest(domain, within, look, 0, order),
-            Look::Roomy => self.fullest(domain, within, look, WORTH_TAKING_OVER, order),
+            Look::Open => self.fullest(domain, within, look, FRAMES_PER_BLOCK, order),
+            Look::Fuller => self.fullest(domain, within, look, WORTH_FILLING, order),
         }
     }
 
@@ -245,7 +243,7 @@ impl RangeLayer<'_> {
         let mut from = within.start;
         core::iter::from_fn(move || {
             let block = match look {
-                Look::Open | Look::Roomy => self.open.first(from..within.end, Some(self.whole)),
+                Look::Open | Look::Fuller => self.open.first(from..within.end, Some(self.whole)),
                 Look::Whole => self.whole.first(from..within.end, None),
             }?;
             from = block.0 + 1;
@@ -254,18 +252,18 @@ impl RangeLayer<'_> {
         .filter(move |&block| self.is_in(block, domain))
     }
 
-    fn fullest(&self, domain: DomainId, within: Range<u32>, look: Look, least: u32, order: u8) -> Result<Block, u32> {
+    fn fullest(&self, domain: DomainId, within: Range<u32>, look: Look, most: u32, order: u8) -> Result<Block, u32> {
         let (mut looks, mut behind) = (0, within.start);
         let fullest = self
             .candidates(domain, within.clone(), look)
             .take(LOOKS)
             .inspect(|block| (looks, behind) = (looks + 1, block.0 + 1))
             .map(|block| (self.free_in_block(block), block))
-            .filter(|&(free, block)| free >= least && (order == 0 || self.has_run(block, order)))
+            .filter(|&(free, block)| free <= most && (order == 0 || self.has_run(block, order)))
             .min();
         match fullest {
             Some((_, block)) => Ok(block),
-            // Roomy blocks are only preferred, but one with a run may be the only one.
+            // Fuller blocks are only preferred, but one with a run may be the only one.
             None if order > 0 && look == Look::Open && looks == LOOKS => Err(behind),
             None => Err(within.end),
         }

@@ -63,6 +63,32 @@ fn huge_frames_are_kept_whole_where_others_are_broken() {
     assert_eq!(frames[1].get_huge().map(|frame| frame.0 < 2), Ok(true), "what came back is whole again");
 }
 
+/// A CPU fills the fullest block of its share, but before one that is nearly empty, it fills those of other shares.
+#[test]
+fn whole_blocks_are_broken_when_no_other_has_free_frames() {
+    let machine = Machine::flat(0, 8 * HUGE_FRAMES, 2);
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata);
+    let block = |frame: FrameNumber| frame.0 / HUGE_FRAMES;
+    let got: Vec<FrameNumber> = (0..300).map(|_| frames[1].get().unwrap()).collect();
+    frames[1].drain_own();
+    assert!(got.iter().all(|frame| block(*frame) == 4), "in the share of CPU 1");
+    assert!((0..212).all(|_| block(frames[0].get().unwrap()) == 4));
+    assert_eq!(frames[0].census().whole_blocks, 7);
+    let own: Vec<FrameNumber> = (0..412).map(|_| frames[0].get().unwrap()).collect();
+    assert!(own.iter().all(|frame| block(*frame) == 0), "then in the share of CPU 0");
+    frames[0].drain_own();
+    frames[0].put_batch(&got[..50]).unwrap();
+    assert_eq!([0, 1].map(|cpu| block(frames[cpu].get().unwrap())), [0, 4], "100 frames are free in 0, and 50 in 4");
+    frames.iter().for_each(|cpu| assert!(cpu.drain_own() > 0));
+    frames[0].put_batch(&own).unwrap();
+    assert_eq!(
+        [0, 1].map(|cpu| block(frames[cpu].get().unwrap())),
+        [4, 0],
+        "511 are free in 0, and 4 is reserved then"
+    );
+}
+
 #[test]
 fn a_huge_frame_can_be_had_though_caches_hold_parts_of_it() {
     let machine = Machine::flat(0, HUGE_FRAMES, 2);
@@ -84,7 +110,7 @@ fn mistakes_are_errors_and_change_nothing() {
     let put = |number| frames[1].put(FrameNumber(number)).unwrap_err();
     assert_eq!([0, 511, u64::MAX].map(put), [PutError::OutOfRange; 3]);
     assert_eq!([1536, 2047, 2148].map(put), [PutError::Absent; 3]);
-    assert_eq!([2048, one.0 + 1].map(put), [PutError::AlreadyFree; 2]);
+    assert_eq!([2147, one.0 + 1].map(put), [PutError::AlreadyFree; 2]);
     assert_eq!([huge.first().0, huge.first().0 + 511].map(put), [PutError::WrongOrder; 2]);
     let put_huge = |number| frames[0].put_huge(FrameNumber(number).huge()).unwrap_err();
     assert_eq!(put_huge(one.0), PutError::WrongOrder);
