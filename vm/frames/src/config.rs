@@ -54,6 +54,12 @@ pub struct Watermarks {
     pub min: u64,
 }
 
+impl Watermarks {
+    pub(crate) fn check(self) -> Result<(), ConfigError> {
+        if self.min <= self.low { Ok(()) } else { Err(ConfigError::Marks) }
+    }
+}
+
 /// The configuration of a machine: [`Config::new`], and what differs from it.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -108,9 +114,7 @@ impl<'a> Config<'a> {
         if self.policy.stock_most > MOST_STOCK {
             return Err(ConfigError::Stock);
         }
-        if self.marks.iter().any(|marks| marks.min > marks.low) {
-            return Err(ConfigError::Marks);
-        }
+        self.marks.iter().try_for_each(|marks| marks.check())?;
         let areas = self.memory.iter().chain(self.offline);
         let domains = areas.clone().map(|area| area.domain).chain(self.cpus.iter().copied());
         let domains = domains.map(|domain| usize::from(domain.0) + 1).max().unwrap_or(0);

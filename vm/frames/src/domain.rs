@@ -3,7 +3,7 @@
 use crate::config::{Config, MOST_DOMAINS, Watermarks};
 use core::num::NonZeroU64;
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use faultline_numbers::DomainId;
 
 /// Maximum number of frames on a CPU's account: two huge frames, so that getting and putting one writes no shared line.
@@ -82,7 +82,8 @@ impl Fallback {
     }
 }
 
-/// Fields: \[a] atomic; written by all CPUs, but seldom; \[I] immutable, and on lines of their own.
+/// Fields: \[a] atomic; written by all CPUs, but seldom; \[m] on lines of their own: immutable but for the watermarks, which
+/// an embedder may change at run time.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub(crate) struct Domain {
@@ -90,46 +91,63 @@ pub(crate) struct Domain {
     free: AtomicI64,
     /// \[a] The hook has been called, and the free frames have not reached the low watermark since.
     pub(crate) below_low: AtomicBool,
-    /// \[I]
+    /// \[m]
     limits: Limits,
 }
 
-/// What never changes of a domain, and is read with each refill.
+/// What seldom or never changes of a domain, and is read with each refill.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Limits {
-    marks: Watermarks,
+    low: AtomicU64,
+    min: AtomicU64,
+    /// Number of frames that a CPU may have on account. All CPUs together hide at most a quarter of the low watermark.
+    account_most: AtomicI64,
     extent: Extent,
     fallback: Fallback,
     /// Number of CPUs of all domains.
     cpus: NonZeroU64,
-    /// Number of frames that a CPU may have on account. All CPUs together hide at most a quarter of the low watermark.
-    account_most: i64,
+}
+
+/// The number of frames that each of some CPUs may have on account if a domain has this low watermark.
+fn account_most(low: u64, cpus: NonZeroU64) -> i64 {
+    let quarter = i64::try_from(low / 4 / cpus).unwrap_or(i64::MAX);
+    if low == 0 { ACCOUNT_MOST } else { quarter.clamp(ACCOUNT_LEAST, ACCOUNT_MOST) }
 }
 
 impl Domain {
     pub(crate) fn new(extent: Extent, free: u64, marks: Watermarks, fallback: Fallback, cpus: usize) -> Self {
         let cpus = NonZeroU64::new(cpus as u64).unwrap_or(NonZeroU64::MIN);
-        let quarter = i64::try_from(marks.low / 4 / cpus).unwrap_or(i64::MAX);
-        let account_most = if marks.low == 0 { ACCOUNT_MOST } else { quarter.clamp(ACCOUNT_LEAST, ACCOUNT_MOST) };
-        Self {
-            free: AtomicI64::new(free as i64),
-            below_low: AtomicBool::new(false),
-            limits: Limits { marks, extent, fallback, cpus, account_most },
-        }
+        let limits = Limits {
+            low: AtomicU64::new(marks.low),
+            min: AtomicU64::new(marks.min),
+            account_most: AtomicI64::new(account_most(marks.low, cpus)),
+            extent,
+            fallback,
+            cpus,
+        };
+        Self { free: AtomicI64::new(free as i64), below_low: AtomicBool::new(false), limits }
     }
 
     pub(crate) fn extent(&self) -> Extent {
         self.limits.extent
     }
 
+    // Orderings of the watermarks: all relaxed. A caller that still sees an old one acts as if it had come a moment earlier;
+    // no claim on a frame depends on them.
     pub(crate) fn marks(&self) -> Watermarks {
-        self.limits.marks
+        Watermarks { low: self.limits.low.load(Relaxed), min: self.limits.min.load(Relaxed) }
+    }
+
+    pub(crate) fn set_marks(&self, marks: Watermarks) {
+        self.limits.low.store(marks.low, Relaxed);
+        self.limits.min.store(marks.min, Relaxed);
+        self.limits.account_most.store(account_most(marks.low, self.limits.cpus), Relaxed);
     }
 
     #[inline(always)]
     pub(crate) fn account_most(&self) -> i64 {
-        self.limits.account_most
+        self.limits.account_most.load(Relaxed)
     }
 
     /// Free frames without those on account: no more than there are.
@@ -141,7 +159,7 @@ impl Domain {
     /// How many frames a CPU moves to its account beyond those that it needs now: fewer close to the low watermark, so
     /// that all CPUs together do not cross it by that.
     fn advance(&self) -> i64 {
-        let room = u64::try_from(self.least()).unwrap_or(0).saturating_sub(self.limits.marks.low);
+        let room = u64::try_from(self.least()).unwrap_or(0).saturating_sub(self.marks().low);
         i64::try_from(room / self.limits.cpus / 2).unwrap_or(i64::MAX).min(self.account_most() / 2)
     }
 

@@ -6,6 +6,7 @@
 //! plus its own account is a number of free frames that are surely there, without a look at the other CPUs' accounts. The
 //! exact number, for which all accounts are read, is needed only if that is below a watermark.
 
+use crate::config::Watermarks;
 use crate::counters::Event;
 use crate::domain::Domain;
 use crate::layers::{Layers, Local};
@@ -107,11 +108,19 @@ impl<'m> Layers<'m> {
         if urgency == Urgency::Reserve { most.max(1) } else { most }
     }
 
+    /// Changes a domain's watermarks. Returns false if there is no such domain.
+    pub(crate) fn set_marks(&self, local: &Local<'m>, domain: DomainId, marks: Watermarks) -> bool {
+        let Some(state) = self.domains.get(domain) else { return false };
+        state.set_marks(marks);
+        self.watch(local, domain);
+        true
+    }
+
     /// Notes when a domain falls below its low watermark, and when it reaches it again.
     fn watch(&self, local: &Local<'m>, domain: DomainId) {
         let low = self.domains.marks(domain).low;
-        let Some(state) = self.domains.get(domain).filter(|_| low > 0) else { return };
-        let is_below = self.free_near(local, domain, low) < low;
+        let Some(state) = self.domains.get(domain) else { return };
+        let is_below = low > 0 && self.free_near(local, domain, low) < low;
         if is_below != state.below_low.load(Relaxed) && state.below_low.swap(is_below, Relaxed) != is_below {
             let crossed = if is_below { &local.fallen } else { &local.recovered };
             crossed.set(crossed.get() | 1 << domain.0);

@@ -3,8 +3,8 @@
 mod machine;
 
 use faultline_frames::{
-    DomainId, Event, FixedCpu, FrameNumber, Frames, GetError, HUGE_FRAMES, LowMemory, Policy, RangeRequest, Urgency,
-    Watermarks,
+    ConfigError, DomainId, Event, FixedCpu, FrameNumber, Frames, GetError, HUGE_FRAMES, LowMemory, Policy,
+    RangeRequest, Urgency, Watermarks,
 };
 use machine::{Machine, area};
 use std::sync::Mutex;
@@ -46,6 +46,37 @@ fn the_hook_is_called_once_until_memory_was_back_at_the_mark() {
     assert!(matches!(calls.1.lock().unwrap()[..], [free] if free >= 1000), "it is enough again, and that is said once");
     got.extend(std::iter::from_fn(|| (frames.free_in(DomainId(0)) >= 900).then(|| frames.get().unwrap())));
     assert_eq!(calls.0.lock().unwrap().len(), 2, "again once it was back");
+}
+
+/// New watermarks hold from the next call on, and the hook says when they make memory scarce, or enough again.
+#[test]
+fn watermarks_change_at_run_time() {
+    let machine = Machine::flat(0, 2048, 2);
+    let mut metadata = machine.metadata();
+    let calls = Calls::default();
+    let mut handles = machine.boot(&mut metadata);
+    let (other, frames) = (handles.remove(1).with_hook(&calls), handles.remove(0).with_hook(&calls));
+    let set = |low, min| frames.set_marks(DomainId(0), Watermarks { low, min });
+    let got: Vec<FrameNumber> = (0..1024).map(|_| other.get().unwrap()).collect();
+    assert_eq!(set(1500, 1024), Ok(()));
+    assert_eq!(*calls.0.lock().unwrap(), [(DomainId(0), 1024)], "less than the new low watermark is free");
+    assert_eq!(other.get_huge(), Err(GetError::AtMinimum));
+    assert_eq!(other.get(), Err(GetError::AtMinimum), "no frame is cached, and the others are reserved");
+    assert_eq!(set(1500, 1501), Err(ConfigError::Marks));
+    assert_eq!(frames.set_marks(DomainId(1), Watermarks::default()), Err(ConfigError::Domains));
+    assert_eq!(frames.marks(DomainId(0)), Some(Watermarks { low: 1500, min: 1024 }), "a refusal changes nothing");
+    assert_eq!(frames.marks(DomainId(1)), None);
+    assert_eq!(set(1000, 512), Ok(()));
+    assert_eq!(*calls.1.lock().unwrap(), [1024]);
+    assert_eq!(std::iter::from_fn(|| other.get().ok()).count(), 512, "down to the new min watermark");
+    assert_eq!(set(0, 0), Ok(()));
+    assert_eq!(
+        calls.0.lock().unwrap().len(),
+        calls.1.lock().unwrap().len(),
+        "without watermarks there is always enough"
+    );
+    assert_eq!(std::iter::from_fn(|| other.get().ok()).count(), 512);
+    other.put_batch(&got).unwrap();
 }
 
 #[test]

@@ -1,12 +1,12 @@
-//! Drains of caches, and the size of stocks.
+//! Drains of caches; what can be tuned at run time: the size of stocks, and watermarks.
 
 use super::Frames;
-use crate::config::MOST_STOCK;
+use crate::config::{MOST_STOCK, Watermarks};
 use crate::cpu::CurrentCpu;
 use crate::drain::{CPUS_PER_STEP, Drain};
 use crate::error::{ConfigError, GetError};
 use crate::search::Search;
-use faultline_numbers::{CpuNumber, FrameNumber};
+use faultline_numbers::{CpuNumber, DomainId, FrameNumber};
 
 impl<'m, C: CurrentCpu> Frames<'m, C> {
     /// Empties all CPUs' stocks, this CPU's current magazine and the slots of zeroed frames into the range layer. Each
@@ -44,6 +44,22 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         let cache = self.layers.cache(cpu).ok_or(ConfigError::Cpus)?;
         cache.set_stock_most(most);
         Ok(())
+    }
+
+    /// Sets a domain's watermarks. Calls the hook if the domain is below the new low watermark and was not below the old one,
+    /// or the other way round. Other calls that are under way may still respect the old ones. A CPU that has more frames on
+    /// account than the new low watermark allows keeps them until its next change of the account. Fails with
+    /// [`ConfigError::Marks`] if `min` is above `low`, and with [`ConfigError::Domains`] if there is no such domain; then
+    /// nothing has changed. Fails with [`ConfigError::Cpus`] if the caller's CPU is not in the configuration.
+    pub fn set_marks(&self, domain: DomainId, marks: Watermarks) -> Result<(), ConfigError> {
+        marks.check()?;
+        let is_set = self.held(|layers, local| layers.set_marks(local, domain, marks)).ok_or(ConfigError::Cpus)?;
+        if is_set { Ok(()) } else { Err(ConfigError::Domains) }
+    }
+
+    /// A domain's watermarks. None if there is no such domain.
+    pub fn marks(&self, domain: DomainId) -> Option<Watermarks> {
+        self.layers.domains.get(domain).map(|state| state.marks())
     }
 
     /// Lowers the stock limit of CPUs that have not refilled since the last call. For the page daemon, about once per
