@@ -115,4 +115,43 @@ fn main() {
         show("2 frames, every second frame of half taken", &pins, || frames.get_range(&RangeRequest::of(2)));
     assert_eq!(checkerboard, Err(GetError::Exhausted));
     show("a census, which is not pinned", &pins, || frames.census());
+    show_puts(&frames, &pins, blocks);
+    show_large_ranges(&frames, &pins);
+}
+
+/// Calls that free frames, at their worst: each frame is of another block, and so on lines that are in no cache. The
+/// blocks from 1024 on belong to us as huge frames, and every second frame of the last half of memory.
+fn show_puts(frames: &Frames<'_, &Pins>, pins: &Pins, blocks: u64) {
+    let spread = |count: u64| (0..count).map(move |number| blocks / 2 + blocks / 2 / count * number);
+    let batch: Vec<FrameNumber> = spread(64).map(|block| FrameNumber(block * HUGE_FRAMES)).collect();
+    show("a put_batch of 64 frames of 64 blocks", pins, || frames.put_batch(&batch)).expect("they are ours");
+    let first = FrameNumber(1024 * HUGE_FRAMES);
+    for block in 1024..1024 + 64 {
+        frames.split_huge(FrameNumber(block * HUGE_FRAMES).huge()).expect("it is ours");
+    }
+    show("a put_range of 64 blocks", pins, || frames.put_range(first, 64 * HUGE_FRAMES)).expect("it is ours");
+    while frames.get_huge().is_ok() {}
+    // One free frame in each of many blocks, then got and put: they are in the cache.
+    for block in 1024..1024 + 96 {
+        let huge = FrameNumber(block * HUGE_FRAMES).huge();
+        frames.split_huge(huge).expect("it is ours");
+        frames.put_batch(&[huge.first()]).expect("it is ours");
+    }
+    let single: Vec<FrameNumber> = (0..96).map(|_| frames.get().expect("96 are free")).collect();
+    single.iter().for_each(|frame| frames.put(*frame).expect("it is ours"));
+    show("a drain of 96 frames of as many blocks", pins, || frames.drain());
+}
+
+/// A range is parked and taken in one step, whatever its length. The first 1024 blocks belong to us as huge frames.
+fn show_large_ranges(frames: &Frames<'_, &Pins>, pins: &Pins) {
+    for (what, length) in [("a get of 1 GiB", 512), ("a get of 1 GiB, words made before", 512)] {
+        for block in 0..length {
+            frames.put_huge(FrameNumber(block * HUGE_FRAMES).huge()).expect("it is ours");
+        }
+        let first = show(what, pins, || frames.get_range(&RangeRequest::of(length * HUGE_FRAMES)));
+        assert_eq!(first, Ok(FrameNumber(0)));
+        for block in 0..length {
+            frames.join_huge(FrameNumber(block * HUGE_FRAMES).huge()).expect("it is ours");
+        }
+    }
 }

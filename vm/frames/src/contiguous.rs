@@ -2,8 +2,9 @@
 //! the way.
 //!
 //! The search reads the words of memory in order, in steps of [`STEP_WORDS`] words, between which the caller's CPU may do
-//! something else. It breaks a whole block only if no other range fits. A place that seems to fit is checked, parked and
-//! taken within one step, whatever its length.
+//! something else. It breaks a whole block only if no other range fits. A place of up to [`PIECE`] frames that seems to fit
+//! is parked and taken within the step that found it. A longer one is checked, parked and taken piece by piece, each in a
+//! step of its own.
 
 use crate::block::BlockWord;
 use crate::config::MOST_DOMAINS;
@@ -21,8 +22,8 @@ use faultline_numbers::FrameNumber;
 
 /// Words that a step reads before it ends: those of 64 blocks, 128 MiB of memory. Some microseconds if none is in a cache.
 const STEP_WORDS: u32 = 1024;
-/// Number of frames of a range that are put in one step.
-pub(crate) const PUT_STEP: u64 = 64 * BLOCK_FRAMES;
+/// Number of frames of a range that are checked, parked, taken or put in one step.
+pub(crate) const PIECE: u64 = 64 * BLOCK_FRAMES;
 /// Blocks behind a place that the min watermark forbids that are searched for the end of the domain.
 const BLOCKS_BEHIND: u64 = 64;
 
@@ -83,6 +84,16 @@ impl RangeSearch {
         self.request.frames
     }
 
+    /// Whether what a step finds is only the place of a range, which is then claimed piece by piece.
+    pub(crate) fn is_long(&self) -> bool {
+        self.request.frames > PIECE
+    }
+
+    /// A claim has failed at this frame: goes on behind it.
+    pub(crate) fn lost(&mut self, frame: FrameNumber) {
+        self.next = self.next.max(frame.0.saturating_add(1));
+    }
+
     /// Why it found nothing.
     pub(crate) fn error(&self, otherwise: GetError) -> GetError {
         if self.is_kept { GetError::AtMinimum } else { otherwise }
@@ -90,16 +101,8 @@ impl RangeSearch {
 }
 
 impl<'m> Layers<'m> {
-    /// A step of a get of a range.
-    pub(crate) fn get_range(&self, local: &Local<'m>, urgency: Urgency, search: &mut RangeSearch) -> Step<Offset> {
-        let step = self.range_step(local, urgency, search);
-        if let Step::Found(_) = step {
-            local.count(Event::RangeGet, search.frames());
-        }
-        step
-    }
-
-    /// A step of a search for a range: takes the lowest one that fits.
+    /// A step of a search for a range: takes the lowest one that fits. Of a long one, it returns the place of the lowest one
+    /// that may fit, as far as it has looked.
     pub(crate) fn range_step(&self, local: &Local<'m>, urgency: Urgency, search: &mut RangeSearch) -> Step<Offset> {
         let request = search.request;
         let spans = &self.range.spans;
@@ -123,15 +126,20 @@ impl<'m> Layers<'m> {
             }
             let offset = |number: u64| span.first + (number - span.base);
             let range = offset(place)..offset(end);
-            let blocked = if let Some(blocked) = self.range.blocked(range.clone(), search.spares_whole, &mut left) {
+            let last = range.end.saturating_sub(PIECE).max(range.start)..range.end;
+            let blocked = if let Some(blocked) = self.range.blocked(last, search.spares_whole, &mut left) {
                 blocked
             } else if let Some(last) = self.kept_back(local, urgency, &range) {
                 search.is_kept = true;
                 last
+            } else if search.is_long() {
+                search.next = place;
+                return Step::Found(range.start as Offset);
             } else if let Err(lost) = self.park_range(local, range.clone()) {
                 lost
             } else {
                 self.take_range(local, range.clone());
+                local.count(Event::RangeGet, request.frames);
                 return Step::Found(range.start as Offset);
             };
             search.next = span.number_until_end(blocked + 1);
@@ -176,19 +184,23 @@ impl<'m> Layers<'m> {
     pub(crate) fn park_range(&self, local: &Local<'m>, range: Range<u64>) -> Result<(), u64> {
         for (first, lanes) in words_of(range.clone()) {
             if let Err(missing) = self.range.park_lanes(first, lanes) {
-                for (first, lanes) in words_of(range.start..u64::from(first).max(range.start)) {
-                    // Nothing had been subtracted from the count.
-                    match self.range.free_parked_lanes(first, lanes) {
-                        Some(freed) if freed.is_reserved => local.cache.turn_back(freed.block, freed.word),
-                        _ => {}
-                    }
-                }
+                self.unpark_range(local, range.start..u64::from(first).max(range.start));
                 // This block may have been broken in vain.
                 self.range.publish(Block::of(first));
                 return Err(u64::from(first + (63 - missing.leading_zeros()) / 2));
             }
         }
         Ok(())
+    }
+
+    /// Frees a parked range again. Nothing had been subtracted from the count.
+    pub(crate) fn unpark_range(&self, local: &Local<'m>, range: Range<u64>) {
+        for (first, lanes) in words_of(range) {
+            match self.range.free_parked_lanes(first, lanes) {
+                Some(freed) if freed.is_reserved => local.cache.turn_back(freed.block, freed.word),
+                _ => {}
+            }
+        }
     }
 
     /// Turns a parked range into a taken one, and updates the index for the blocks that it broke.
@@ -207,7 +219,7 @@ impl<'m> Layers<'m> {
         }
     }
 
-    /// Takes back those frames of a range that are taken; at most [`PUT_STEP`] frames, all in one span or all in none.
+    /// Takes back those frames of a range that are taken; at most [`PIECE`] frames, all in one span or all in none.
     pub(crate) fn put_range(&self, local: &Local<'m>, first: FrameNumber, frames: u64, refused: &mut Refused) {
         let Some(offset) = self.range.offset(first) else {
             return refused.add(frames, first, PutError::OutOfRange);
@@ -218,6 +230,13 @@ impl<'m> Layers<'m> {
         }
         local.count(Event::RangePut, done);
     }
+}
+
+/// The pieces of a long range, in ascending order.
+pub(crate) fn pieces_of(range: &Range<u64>) -> impl DoubleEndedIterator<Item = Range<u64>> + use<> {
+    let (first, end) = (range.start, range.end);
+    let piece = move |number: u64| (number * PIECE).max(first)..(number * PIECE + PIECE).min(end);
+    (first / PIECE..end.div_ceil(PIECE)).map(piece)
 }
 
 /// The blocks that a range touches.
@@ -243,7 +262,7 @@ impl RangeLayer<'_> {
     /// A frame that prevents the range from being taken, such that all ranges that begin behind the first place and up to
     /// it have one too; the last such frame if it can be told. None if the range seems free. Subtracts the words that it
     /// reads from `left`.
-    fn blocked(&self, range: Range<u64>, spares_whole: bool, left: &mut u32) -> Option<u64> {
+    pub(crate) fn blocked(&self, range: Range<u64>, spares_whole: bool, left: &mut u32) -> Option<u64> {
         blocks_of(&range).rev().find_map(|block| {
             let part = part_of(block, &range);
             let last = u64::from(block.first()) + BLOCK_FRAMES - 1;
@@ -286,6 +305,12 @@ mod tests {
         assert_eq!(covered, [(0, 2), (32, 32), (64, 32), (96, 1)]);
         assert_eq!(words_of(3..5).next(), Some((0, 1 << 6 | 1 << 8)));
         assert_eq!(words_of(64..64).next(), None);
+    }
+
+    #[test]
+    fn pieces_cover_a_range_once() {
+        let pieces: std::vec::Vec<_> = pieces_of(&(PIECE - 5..3 * PIECE + 1)).collect();
+        assert_eq!(pieces, [PIECE - 5..PIECE, PIECE..2 * PIECE, 2 * PIECE..3 * PIECE, 3 * PIECE..3 * PIECE + 1]);
     }
 
     #[test]

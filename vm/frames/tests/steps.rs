@@ -4,7 +4,7 @@
 mod machine;
 
 use faultline_frames::{
-    Config, CpuNumber, CurrentCpu, DomainId, Event, FrameNumber, Frames, GetError, HUGE_FRAMES, RangeRequest,
+    Config, CpuNumber, CurrentCpu, DomainId, Event, FrameNumber, Frames, GetError, HUGE_FRAMES, Order, RangeRequest,
     RangeSearch, Urgency,
 };
 use machine::{Machine, area};
@@ -62,6 +62,71 @@ fn a_call_that_finds_nothing_goes_in_steps() {
         let (error, steps) = took(&|| frames.try_get_range(&RangeRequest::of(2), Urgency::Normal).err());
         assert_eq!((error, steps), (Some(GetError::NotAtHand), 1));
     });
+}
+
+/// Calls that work on what they are given go in steps of so much of it.
+#[test]
+fn a_call_on_frames_goes_in_steps() {
+    let (blocks, cpus) = (if cfg!(miri) { 4 } else { 200 }, 40);
+    let machine = Machine::flat(0, blocks * HUGE_FRAMES, cpus);
+    let mut metadata = machine.metadata();
+    let pins = Cell::new(0);
+    let frames = Frames::new(&machine.config(), &mut metadata, Pins(&pins)).unwrap();
+    let took = |call: &dyn Fn() -> bool| {
+        let before = pins.get();
+        assert!(call());
+        pins.get() - before
+    };
+    let single = frames.get().unwrap();
+    let huge = frames.get_huge().unwrap();
+    let calls: [&dyn Fn() -> bool; 9] = [
+        &|| frames.split_huge(huge).is_ok(),
+        &|| frames.join_huge(huge).is_ok(),
+        &|| frames.put_offline(huge).is_ok(),
+        &|| frames.put_online(huge).is_ok(),
+        &|| frames.get_huge() == Ok(huge),
+        &|| frames.put_huge(huge).is_ok(),
+        &|| frames.put(single).is_ok(),
+        &|| frames.drain_own() > 0,
+        &|| frames.set_stock_most(CpuNumber(0), 1).is_ok() && frames.try_get_run(Order(8), Urgency::Normal).is_ok(),
+    ];
+    // The first three use nothing of their CPU's, so they need not be pinned.
+    assert_eq!(calls.map(took), [0, 0, 0, 1, 1, 1, 1, 1, 1]);
+    let got: Vec<FrameNumber> = (0..150).map(|_| frames.get().unwrap()).collect();
+    assert_eq!(took(&|| frames.put_batch(&got).is_ok()), 3, "64 frames each");
+    let range = RangeRequest { alignment: HUGE_FRAMES, ..RangeRequest::of((blocks - 3) * HUGE_FRAMES) };
+    let first = frames.get_range(&range).unwrap();
+    assert_eq!(took(&|| frames.put_range(first, range.frames).is_ok()), (blocks - 3).div_ceil(64), "64 blocks each");
+    // Of 8 CPUs each, one that finds no more, and for a drain one of its own magazine.
+    assert_eq!([took(&|| frames.age() == 0), took(&|| frames.drain() > 0)], [6, 7]);
+}
+
+/// A long range is claimed in steps, and given back if one of its frames is taken.
+#[test]
+#[cfg_attr(miri, ignore = "many frames")]
+fn a_long_range_goes_in_steps() {
+    let machine = Machine::flat(0, 300 * HUGE_FRAMES, 1);
+    let mut metadata = machine.metadata();
+    let pins = Cell::new(0);
+    let frames = Frames::new(&machine.config(), &mut metadata, Pins(&pins)).unwrap();
+    let low = frames.get().unwrap();
+    frames.drain_own();
+    assert!(low.0 < HUGE_FRAMES);
+    let before = pins.get();
+    let first = frames.try_get_range(&RangeRequest::of(200 * HUGE_FRAMES), Urgency::Normal);
+    assert_eq!(first, Err(GetError::NotAtHand), "the lowest place may fit, but for the frame that was got");
+    assert_eq!(pins.get() - before, 1 + 4, "the search, and checks of 64 blocks each, from the end");
+    assert_eq!(frames.census().whole_blocks, 299, "nothing was broken");
+    let before = pins.get();
+    let first = frames.get_range(&RangeRequest::of(200 * HUGE_FRAMES)).unwrap();
+    assert_eq!(first.0, low.0 + 1);
+    assert_eq!(frames.census().taken, 200 * HUGE_FRAMES + 1);
+    // The same, then a second search, the checks, the steps that park and take, and one that counts.
+    assert_eq!(pins.get() - before, 1 + 4 + 1 + 3 * 4 + 1);
+    frames.put_range(first, 200 * HUGE_FRAMES).unwrap();
+    frames.put(low).unwrap();
+    frames.drain_own();
+    assert_eq!(frames.census().whole_blocks, 300);
 }
 
 /// Every second frame is taken: no range of two. A search reads 64 blocks in each step.

@@ -1,11 +1,11 @@
 //! Runs and contiguous ranges.
 
 use super::Frames;
-use crate::contiguous::{PUT_STEP, RangeSearch};
+use crate::contiguous::{PIECE, RangeSearch, pieces_of};
 use crate::counters::Event;
 use crate::cpu::CurrentCpu;
 use crate::error::{BatchError, GetError, PutError, Refused};
-use crate::frame::{BLOCK_FRAMES, RangeRequest};
+use crate::frame::{BLOCK_FRAMES, Offset, RangeRequest};
 use crate::pressure::Urgency;
 use crate::runs::MOST_ORDER;
 use crate::search::{Search, Step};
@@ -65,7 +65,53 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
     }
 
     fn range_by_steps(&self, search: &mut RangeSearch, urgency: Urgency) -> Result<Option<FrameNumber>, GetError> {
-        self.by_steps(|layers, local| layers.get_range(local, urgency, search))
+        loop {
+            match self.range_step(search, urgency)? {
+                Step::Found(offset) => return Ok(Some(self.number(offset))),
+                Step::More => {}
+                Step::Nothing => return Ok(None),
+            }
+        }
+    }
+
+    /// A step of the search. If it finds the place of a long range, claims that, in further steps.
+    fn range_step(&self, search: &mut RangeSearch, urgency: Urgency) -> Result<Step<Offset>, GetError> {
+        let step = self.held(|layers, local| layers.range_step(local, urgency, search)).ok_or(GetError::NoSuchCpu)?;
+        let Step::Found(offset) = step else { return Ok(step) };
+        if search.is_long()
+            && let Some(lost) = self.claim_range(offset, search.frames()).ok_or(GetError::NoSuchCpu)?
+        {
+            search.lost(self.number(lost));
+            return Ok(Step::More);
+        }
+        Ok(step)
+    }
+
+    /// Checks, parks and takes a long range, each in steps of a piece: first all of it is checked, so that whole blocks are
+    /// seldom broken in vain. Between two steps its frames are parked for this call. Returns the offset of a frame that was
+    /// not free, if there is one; then nothing is taken. None: no such CPU.
+    fn claim_range(&self, first: Offset, frames: u64) -> Option<Option<Offset>> {
+        let range = u64::from(first)..u64::from(first) + frames;
+        for piece in pieces_of(&range).rev() {
+            let mut left = u32::MAX;
+            if let Some(lost) = self.held(|layers, _| layers.range.blocked(piece, false, &mut left))? {
+                return Some(Some(lost as Offset));
+            }
+        }
+        for piece in pieces_of(&range) {
+            let begin = piece.start;
+            if let Err(lost) = self.held(|layers, local| layers.park_range(local, piece))? {
+                for piece in pieces_of(&(range.start..begin)) {
+                    self.held(|layers, local| layers.unpark_range(local, piece))?;
+                }
+                return Some(Some(lost as Offset));
+            }
+        }
+        for piece in pieces_of(&range) {
+            self.held(|layers, local| layers.take_range(local, piece))?;
+        }
+        self.held(|_, local| local.count(Event::RangeGet, frames))?;
+        Some(None)
     }
 
     /// As [`get_range_as`](Self::get_range_as), but drains nothing and makes only the first step of the search.
@@ -78,12 +124,11 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         }
     }
 
-    /// Makes one step of a search for a range: reads the words of 64 blocks, and those of one place that fits. Returns
-    /// none if the search can be continued. Fails with [`GetError::NotAtHand`] or [`GetError::AtMinimum`] when it has
+    /// Makes one step of a search for a range: reads the words of 64 blocks. A place of more than 64 blocks that may fit is
+    /// then checked, parked and taken, in three steps for each 64 blocks. Returns none if the search can be continued. Fails with [`GetError::NotAtHand`] or [`GetError::AtMinimum`] when it has
     /// searched everything; frames in caches may be what was missing.
     pub fn continue_range(&self, search: &mut RangeSearch, urgency: Urgency) -> Result<Option<FrameNumber>, GetError> {
-        let step = self.held(|layers, local| layers.get_range(local, urgency, search));
-        match step.ok_or(GetError::NoSuchCpu)? {
+        match self.range_step(search, urgency)? {
             Step::Found(offset) => Ok(Some(self.number(offset))),
             Step::More => Ok(None),
             Step::Nothing => Err(search.error(GetError::NotAtHand)),
@@ -115,7 +160,7 @@ impl<'m, C: CurrentCpu> Frames<'m, C> {
         match self.layers.range.spans.at_or_after(first.0) {
             None => u64::MAX,
             Some(span) if first.0 < span.base => span.base - first.0,
-            Some(span) => (PUT_STEP - first.0 % BLOCK_FRAMES).min(span.end() - first.0),
+            Some(span) => (PIECE - first.0 % BLOCK_FRAMES).min(span.end() - first.0),
         }
     }
 }
