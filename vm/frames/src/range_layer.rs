@@ -181,11 +181,11 @@ impl<'m> RangeLayer<'m> {
     }
 
     /// taken → free, for those frames of the word of `first` that are taken. Returns the previous word (closed, if there
-    /// is none), which frames were freed, and what to account for.
+    /// is none), which frames were freed, and what to account for. `is_near`: see [`StateWord::free_taken`].
     #[inline]
-    pub(crate) fn free_taken(&self, first: Offset, lanes: Lanes) -> (Word, Lanes, Option<Freed>) {
+    pub(crate) fn free_taken(&self, first: Offset, lanes: Lanes, is_near: bool) -> (Word, Lanes, Option<Freed>) {
         let Some(word) = self.word(first) else { return (Word::CLOSED, 0, None) };
-        let (before, freed) = word.free_taken(lanes);
+        let (before, freed) = word.free_taken(lanes, is_near);
         if freed == 0 {
             return (before, 0, None);
         }

@@ -144,7 +144,7 @@ impl<'m> Layers<'m> {
         if !is_full && is_home {
             return self.put_home(local, offset);
         }
-        self.put_free(local, offset)?;
+        self.put_free(local, offset, is_home)?;
         local.count(Event::PutMiss, u64::from(is_home));
         local.count(Event::ForeignPut, u64::from(!is_home));
         local.cache.note_overflow(is_home);
@@ -173,9 +173,9 @@ impl<'m> Layers<'m> {
 
     /// Into the range layer.
     #[inline]
-    fn put_free(&self, local: &Local<'m>, offset: Offset) -> Result<(), PutError> {
+    fn put_free(&self, local: &Local<'m>, offset: Offset, is_home: bool) -> Result<(), PutError> {
         let lane = lane_of(offset);
-        match self.range.free_taken(offset, lane) {
+        match self.range.free_taken(offset, lane, is_home) {
             (_, _, Some(freed)) => {
                 self.account(local, freed);
                 Ok(())
@@ -240,7 +240,7 @@ impl<'m> Layers<'m> {
 
     /// taken → free, for frames of a word that the caller claims to own. Returns how many were freed.
     pub(crate) fn free_lanes(&self, local: &Local<'m>, first: Offset, lanes: Lanes, refused: &mut Refused) -> u64 {
-        let (before, done, freed) = self.range.free_taken(first, lanes);
+        let (before, done, freed) = self.range.free_taken(first, lanes, false);
         if let Some(freed) = freed {
             self.account(local, freed);
         }

@@ -218,12 +218,14 @@ impl StateWord {
         }
     }
 
-    /// taken → free, for those of `lanes` that are taken. Returns the previous word, and which frames were freed.
+    /// taken → free, for those of `lanes` that are taken. Returns the previous word, and which frames were freed. `is_near`:
+    /// this CPU's cache probably has the line.
     #[inline(always)]
-    pub(crate) fn free_taken(&self, lanes: Lanes) -> (Word, Lanes) {
-        // A guess: that all frames of the word are taken. A wrong guess costs a second try on a line that has arrived
+    pub(crate) fn free_taken(&self, lanes: Lanes, is_near: bool) -> (Word, Lanes) {
+        // Else a guess: that all frames of the word are taken. A wrong guess costs a second try on a line that has arrived
         // by then. Reading first would fetch a line that another CPU wrote twice: once to read it and once to write it.
-        let mut old = ALL_LANES;
+        // Relaxed: the compare-and-swap checks it.
+        let mut old = if is_near { self.0.load(Relaxed) } else { ALL_LANES };
         loop {
             let taken = Word(old).taken() & lanes;
             if taken == 0 {
@@ -323,7 +325,7 @@ mod tests {
         let word = StateWord::new(Word(0));
         let lane = lane_of(5);
         assert_eq!(word.park_taken(lane), Err(State::Free));
-        assert_eq!(word.free_taken(lane).1, 0);
+        assert_eq!([true, false].map(|is_near| word.free_taken(lane, is_near).1), [0, 0]);
         assert_eq!(word.park_all(lane), Ok(()));
         assert_eq!(word.park_all(lane | 1), Err(lane));
         assert_eq!(word.park_taken(lane), Err(State::Parked));
@@ -331,7 +333,7 @@ mod tests {
         assert_eq!(word.load().taken(), lane);
         assert_eq!(word.park_taken(lane), Ok(()));
         word.take_parked(lane);
-        assert_eq!(word.free_taken(lane).1, lane);
+        assert_eq!([true, false].map(|is_near| word.free_taken(lane, is_near).1), [lane, 0]);
         assert!(word.load().is_all_free());
         assert!(word.close());
         assert!(!word.close());

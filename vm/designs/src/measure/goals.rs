@@ -32,6 +32,7 @@ const GOALS: &[Goal] = &[
     Goal { words: "repeat", metrics: &[Metric::Repeat], threads: 2, peer: BUDDY, most: 0.25 },
     beside_llfree("bulk get and put", BULK, 1, 0.35),
     beside_llfree("bulk get and put", BULK, 2, 0.35),
+    beside_llfree("rand put", &[Metric::RandPut], 1, 0.65),
     beside_llfree("rand put", &[Metric::RandPut], 2, 0.65),
     beside_llfree("fault", &[Metric::Fault], 1, 0.35),
     beside_llfree("fault", &[Metric::Fault], 2, 0.35),
