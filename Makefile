@@ -26,7 +26,7 @@ FAULTLINE := target/release/faultline
 PAGE := lab/report/page
 FUZZ_SECONDS := 60
 
-.PHONY: build guest emulator kernel kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-miri test-simulated test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
+.PHONY: build guest emulator kernel kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-miri test-mutants test-simulated test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
 	needs-rust needs-build needs-test needs-lens needs-emulator needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
@@ -158,6 +158,10 @@ test-miri: needs-build
 	MIRIFLAGS="-Zmiri-many-seeds=0..16" $(CARGO) +nightly miri test --locked -p faultline-frames --lib --target-dir target/miri late
 	$(CARGO) +nightly miri test --locked -p faultline-frames --target-dir target/miri
 
+# Do the tests of the three above fail on mistakes? Each is made in a copy of the tree, in target/mutants. Needs the nightly toolchain, too.
+test-mutants: needs-build
+	checks/mutants.py vm/frames/mutants.toml
+
 # Error rates and power of the statistics over thousands of simulated comparisons, curves and series; experiments with faults from many more seeds.
 # The Turing series are not part of this repository: without FAULTLINE_TCPD, a clone of them, their test is left out.
 test-simulated: needs-build
@@ -171,7 +175,7 @@ SUITE := bookworm
 test-fresh:
 	checks/fresh/run.sh $(SUITE)
 
-test-all: test fuzz test-loom test-mixes test-miri test-simulated test-guest test-newest-emulator
+test-all: test fuzz test-loom test-mixes test-miri test-mutants test-simulated test-guest test-newest-emulator
 	vm/frames/embedding/check.sh target/embedding
 	@# In a directory of its own: cargo keeps the packages of an earlier one, and takes them again while the version is the same.
 	packages=$$(mktemp -d target/publish.XXXXXX) && trap 'rm -rf "$$packages"' EXIT && \

@@ -10,6 +10,7 @@ import arrows
 import circles
 import licences
 import links
+import mutants
 
 
 def package(name, *dependencies):
@@ -119,6 +120,20 @@ class Links(unittest.TestCase):
             (root / "a.md").write_text(text)
             found = links.dead(root / "a.md", text, root)
             self.assertEqual(found, ["a.md: c.md is not there", "a.md: b.md#small has no such heading"])
+
+
+class Mutants(unittest.TestCase):
+    def test_a_mistake_is_made_in_one_place(self):
+        self.assertEqual(mutants.mutated("a b c", "b", "d"), "a d c")
+        for text, old, new in [("a b b", "b", "d"), ("a", "b", "d"), ("a b", "b", "b")]:
+            self.assertRaises(ValueError, mutants.mutated, text, old, new)
+
+    def test_only_a_test_that_ran_and_failed_has_caught_it(self):
+        verdict = lambda output: mutants.verdict(output, "room::a_test")[1]
+        self.assertTrue(verdict("running 1 test\ntest room::a_test ... FAILED\n"))
+        self.assertTrue(verdict("test room::a_test ... error: Undefined Behavior: Data race detected"))
+        for output in [None, "test room::a_test ... ok\n", "error[E0308]: mismatched types", "test room::a_test_2 ... FAILED", ""]:
+            self.assertFalse(verdict(output), output)
 
 
 if __name__ == "__main__":
