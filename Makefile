@@ -130,7 +130,7 @@ needs-guest: needs-build kernel
 # Boots guests in full emulation, one after the other; takes some minutes. Downloads 4 MB once: a kernel that isn't Linux.
 test-guest: needs-guest guest lens
 	@checks/need.sh objcopy=binutils memcached=memcached libjemalloc2 libmimalloc2.0 libsqlite3-dev
-	$(CARGO) test --locked --no-fail-fast -p faultline -p faultline-frame-designs --bins --test guest --test lens_kernel --test lens_repeats --test lens_program \
+	$(CARGO) test --workspace --locked --no-fail-fast --bins --test guest --test lens_kernel --test lens_repeats --test lens_program \
 		--test bisect_counted --test bisect_layouts --test lens_program_guest --test lens_callers --test lens_names --test lens_theory --test lens_real --test lens_machine --test lens -- --include-ignored --test-threads 1
 
 # Small machines under the lens repeat themselves exactly, also on a busy host. Takes two minutes.
@@ -139,7 +139,7 @@ test-repeats: needs-guest guest lens
 
 # Boots a kernel under the lens in the newest QEMU that the distribution has, unpacked with its libraries. Downloads 50 MB, once.
 test-newest-emulator: needs-guest guest lens
-	qemu=$$(packages/newest-emulator.sh) && FAULTLINE_QEMU=$$qemu $(CARGO) test --locked -p faultline --test lens_kernel -- --include-ignored --test-threads 1 transfers_of_shared_faults
+	qemu=$$(packages/newest-emulator.sh) && FAULTLINE_QEMU=$$qemu $(CARGO) test --workspace --locked --test lens_kernel -- --include-ignored --test-threads 1 transfers_of_shared_faults
 
 # Explores every order in which two or three CPUs can access a line's word, or the page-frame allocator's, with up to three preemptions.
 test-loom: needs-build
