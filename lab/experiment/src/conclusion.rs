@@ -5,6 +5,7 @@ use crate::error::{Because, Error};
 use faultline_model::comparison::{Comparison, Fit, Fitness};
 use faultline_model::drill::{self, Drill};
 use faultline_model::gate::{self, Gate};
+use faultline_model::history::HistoryResults;
 use faultline_model::lens::gate::GateReport;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{ComparisonPurpose, LineSearch, RunKind};
@@ -13,6 +14,7 @@ use faultline_model::summary::RunSummary;
 use faultline_stats::METHOD_VERSION;
 use faultline_stats::comparison::{ComparisonError, Settings};
 use faultline_stats::drill::conclude_record;
+use faultline_stats::history::results_of_record;
 use faultline_stats::sequential::concluded;
 use faultline_store::{Kept, Store};
 use std::path::PathBuf;
@@ -63,6 +65,8 @@ pub enum Concluded {
     Fitness(Box<Fitness>),
     /// Which commits of a line changed a program's time or counts.
     Drill(Box<Drill>),
+    /// The results of commits of a history.
+    History(Box<HistoryResults>),
 }
 
 impl Measured {
@@ -110,8 +114,12 @@ impl Conclusion {
                 Concluded::Figures(kept_or_computed(store, run, record, figures)?)
             }
             RunKind::Drill(_) => {
-                let found = |record: &RunRecord| conclude_record(record).ok_or_else(|| not_a_search(run));
+                let found = |record: &RunRecord| conclude_record(record).ok_or_else(|| says_no_commits(run));
                 Concluded::Drill(kept_or_computed(store, run, record, found)?)
+            }
+            RunKind::History(_) => {
+                let results = |record: &RunRecord| results_of_record(record).ok_or_else(|| says_no_commits(run));
+                Concluded::History(kept_or_computed(store, run, record, results)?)
             }
         };
         let failed = store.failed_attempts(run)?;
@@ -147,6 +155,8 @@ impl Conclusion {
             Concluded::Figures(_) | Concluded::Comparison(_) => self.failed == 0,
             Concluded::Fitness(fitness) => fitness.fit != Fit::Unfit,
             Concluded::Drill(drill) => drill.unusable_end.is_none(),
+            // A commit that cannot be measured is a result.
+            Concluded::History(_) => true,
         };
         succeeded && self.gates.iter().all(GateReport::passed) && self.gate().is_none_or(|gate| gate.is_open())
     }
@@ -199,8 +209,11 @@ impl AppliedGate<'_> {
     }
 }
 
-fn not_a_search(run: RunId) -> Error {
-    Error::failed(format!("run {run} searches no line of commits"), "its database was changed by hand; start a new run")
+fn says_no_commits(run: RunId) -> Error {
+    Error::failed(
+        format!("run {run} does not say which commits it measures"),
+        "its database was changed by hand; start a new run",
+    )
 }
 
 /// The comparison of a run with two sides. Fails if nothing can be compared.

@@ -1,5 +1,5 @@
-//! A run whose plan grows while it goes on: a search along a line of commits, in which what was measured decides what is measured next. Time is measured on
-//! this host; what the lens counts, in guests.
+//! A run whose plan grows while it goes on, because commits are built for it: a search along a line of commits, or a history. What was built and measured decides
+//! what is done next. Time is measured on this host; what the lens counts, in guests.
 
 use crate::conclusion::{Ended, Measured};
 use crate::database::MeasuringStore;
@@ -11,7 +11,7 @@ use crate::resumable;
 use crate::target::ReadyTarget;
 use faultline_model::explained::StepExplained;
 use faultline_model::machine::Machine;
-use faultline_model::plan::{LineMeasure, LineSearch, PlanItem, RunKind, Settings};
+use faultline_model::plan::{MeasuredLine, PlanItem, RunKind, Settings};
 use faultline_model::record::{RunHead, RunId, RunRecord, Session};
 use faultline_model::subject::{BuildResult, Subject, SubjectIndex};
 use faultline_runner::lens::{Naming, block_of_programs};
@@ -24,8 +24,10 @@ use std::path::Path;
 /// The request for such a run.
 #[derive(Debug, Clone)]
 pub struct GrowingRequest {
-    /// What is searched, and how.
-    pub search: LineSearch,
+    /// What is measured, and how: a kind of run that builds commits.
+    pub kind: RunKind,
+    /// Maximum number of blocks in which a commit is executed.
+    pub repeats: u32,
     /// Copies of the command that run at once; under the lens, threads of the command, for which the guest has CPUs.
     pub tasks: u32,
     /// Time limit of each execution in milliseconds.
@@ -78,23 +80,23 @@ impl GrowingRun {
     /// Starts a run without any subject or item. Fails if the machine is not available, or if the database cannot be written.
     pub fn begin(request: &GrowingRequest, lab: &mut Lab<'_>) -> Result<Self, Error> {
         lab.put_back_leftovers()?;
-        let (bench, workloads) = match &request.search.measure {
-            LineMeasure::Timed(_) => {
+        let settings = Settings {
+            cpus: vec![request.tasks],
+            repeats: request.repeats,
+            seed: request.seed.unwrap_or_else(measure::any_seed),
+            limit_ms: request.limit_ms,
+            size: None,
+            kind: request.kind.clone(),
+        };
+        let (bench, workloads) = match settings.measured_line().and_then(|line| line.measure.counted()) {
+            None => {
                 let ready = lab.machines.ready(&Machine::Host, lab.places, lab.stop)?;
                 let workloads = ready.target.workloads().map_err(Error::target_as_usage)?;
                 (Bench::Host(ready), workloads)
             }
-            LineMeasure::Counted(counted) => {
+            Some(counted) => {
                 (Bench::Guests(Box::new(LensOfBuilds::begin(&counted.lens, request.tasks, lab)?)), Vec::new())
             }
-        };
-        let settings = Settings {
-            cpus: vec![request.tasks],
-            repeats: request.search.search.most_blocks,
-            seed: request.seed.unwrap_or_else(measure::any_seed),
-            limit_ms: request.limit_ms,
-            size: None,
-            kind: RunKind::Drill(Box::new(request.search.clone())),
         };
         let mut database = MeasuringStore::open_or_create(lab.places)?;
         let session = bench.session(lab.clock);
@@ -117,11 +119,9 @@ impl GrowingRun {
         lab.put_back_leftovers()?;
         let mut database = MeasuringStore::open_existing(lab.places)?;
         let head = database.store.load_head(run)?;
-        let bench = match head.settings.drill().map(|search| &search.measure) {
-            Some(LineMeasure::Counted(counted)) => {
-                Bench::Guests(Box::new(LensOfBuilds::resume(&head, &counted.lens, lab)?))
-            }
-            _ => Bench::Host(lab.machines.ready(&Machine::Host, lab.places, lab.stop)?),
+        let bench = match head.settings.measured_line().and_then(|line| line.measure.counted()) {
+            Some(counted) => Bench::Guests(Box::new(LensOfBuilds::resume(&head, &counted.lens, lab)?)),
+            None => Bench::Host(lab.machines.ready(&Machine::Host, lab.places, lab.stop)?),
         };
         database.store.resume_run(run, &bench.session(lab.clock))?;
         let (record, missing) = (database.store.load_run(run)?, database.store.missing_items(run)?);
@@ -172,7 +172,7 @@ impl GrowingRun {
             items.extend(match &self.bench {
                 Bench::Host(_) => block_of_commands(subjects, tasks, block, ordinal, settings.seed),
                 Bench::Guests(_) => {
-                    let name = settings.drill().map_or("", LineSearch::program_name);
+                    let name = settings.measured_line().map_or("", MeasuredLine::program_name);
                     block_of_programs(subjects, (name, tasks), (block, ordinal), settings.seed)
                 }
             });

@@ -48,6 +48,20 @@ pub enum Notice {
         /// The greatest number of layouts.
         most: u32,
     },
+    /// A commit of a history is being built.
+    BuildingCommitOfHistory {
+        /// The commit.
+        commit: String,
+        /// Its place among those that the run measures, from 1.
+        number: usize,
+        /// How many the run measures.
+        of: usize,
+    },
+    /// A run of the same history that was stopped goes on before a new one begins.
+    ContinuingHistory {
+        /// The run.
+        run: RunId,
+    },
     /// A side of a comparison is being built.
     BuildingSide {
         /// The side.

@@ -62,8 +62,8 @@ pub fn resume(request: &ResumeRequest, lab: &mut Lab<'_>) -> Result<Measured, Er
             lab.put_back_leftovers()?;
             comparison::go_on(store, &head, request.limit_ms, lab)
         }
-        RunKind::Drill(_) => Err(Error::usage(
-            format!("run {run} searches a line of commits, which takes their builds"),
+        RunKind::Drill(_) | RunKind::History(_) => Err(Error::usage(
+            format!("run {run} measures commits, which takes their builds"),
             format!("`faultline resume {run}` continues it"),
         )),
         RunKind::Timed(_) => {

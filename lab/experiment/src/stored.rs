@@ -6,9 +6,10 @@ use crate::error::Error;
 use crate::places::Places;
 use crate::run_names::find_run;
 use faultline_model::facts::Facts;
+use faultline_model::history::HistoryResults;
 use faultline_model::imported::ImportedLine;
-use faultline_model::record::{RunId, RunLine, RunRecord};
-use faultline_model::subject::SubjectIndex;
+use faultline_model::record::{RunHead, RunId, RunLine, RunRecord};
+use faultline_model::subject::{Subject, SubjectIndex};
 use faultline_model::summary::RunSummary;
 use faultline_store::Store;
 
@@ -73,6 +74,42 @@ pub fn facts(name: &str, places: &Places) -> Result<SubjectFacts, Error> {
     let differs = |other: &SubjectIndex| of(*other).is_some_and(|other| *other != facts);
     let others = if asked.is_some() { Vec::new() } else { all.filter(differs).collect() };
     Ok(SubjectFacts { run, facts, others })
+}
+
+/// A run that measured commits of a history.
+#[derive(Debug)]
+pub struct StoredHistory {
+    /// The run.
+    pub head: RunHead,
+    /// Its results; of a run that is not finished, those so far.
+    pub results: HistoryResults,
+}
+
+impl StoredHistory {
+    /// The directory of the build of a commit; `None` if the run did not build it.
+    pub fn build_of(&self, commit: &str) -> Option<&str> {
+        let is_it = |subject: &&Subject| subject.commit.as_ref().is_some_and(|own| own.id == commit);
+        self.head.subjects.iter().find(is_it)?.setup.directory.as_deref()
+    }
+}
+
+/// The runs that measured a subject of a history with so many tasks, the newest first; none if there is no database. `repository`: the directory, as it is
+/// saved. Fails if the database cannot be read.
+pub fn histories(subject: &str, repository: &str, tasks: u32, places: &Places) -> Result<Vec<StoredHistory>, Error> {
+    if !places.database()?.exists() {
+        return Ok(Vec::new());
+    }
+    let mut store = database::existing(places)?;
+    let mut found = Vec::new();
+    for run in store.runs_of_history(subject, repository)? {
+        let conclusion = Conclusion::of(&mut store, run)?;
+        if let Concluded::History(results) = conclusion.what
+            && conclusion.head.settings.cpus == [tasks]
+        {
+            found.push(StoredHistory { head: conclusion.head, results: *results });
+        }
+    }
+    Ok(found)
 }
 
 /// A line for each run, the newest first. Fails if the database cannot be read.

@@ -68,7 +68,7 @@ fn again(name: &str, request: &StoredComparisonRequest, places: &Places) -> Resu
     match stored::conclusion(Some(head.id), places)?.what {
         Concluded::Comparison(comparison) => Ok(*comparison),
         Concluded::Fitness(fitness) => Ok(fitness.compared),
-        Concluded::Figures(_) | Concluded::Drill(_) => Err(one_only(&name)),
+        Concluded::Figures(_) | Concluded::Drill(_) | Concluded::History(_) => Err(one_only(&name)),
     }
 }
 

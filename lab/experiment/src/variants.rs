@@ -4,21 +4,16 @@
 
 use crate::command_words::{command_words, words};
 use crate::error::Error;
+use crate::settings_file::{self, USUAL_FILE};
 use faultline_model::machine::Machine;
 use faultline_model::role::Role;
 use faultline_model::setup::Setup;
 use faultline_model::subject::Subject;
 use faultline_targets::search_path::{is_executable, program_file};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-
-/// The default file.
-const USUAL_FILE: &str = "faultline.toml";
-
-/// Maximum number of bytes that are read from it.
-const MOST_BYTES: u64 = 1 << 20;
 
 /// The keys that words on the command line may set.
 const KEYS: &str = "env.NAME, sysctl.NAME, /sys/FILE, programs, compiler, sources, on, kernel, workload, command, directory or partner.ROLE";
@@ -32,6 +27,9 @@ const BASELINE: &str = "baseline";
 struct File {
     #[serde(default)]
     variant: BTreeMap<String, Setup>,
+    /// Subjects of histories, which another reader checks.
+    #[serde(default, rename = "subject")]
+    _subjects: Option<IgnoredAny>,
 }
 
 /// Declared variants.
@@ -46,7 +44,7 @@ impl Variants {
     /// Reads the named file, or `faultline.toml` if it exists. Fails if it cannot be read, or declares something impossible.
     pub fn read(named: Option<&Path>) -> Result<Self, Error> {
         let file = named.unwrap_or(Path::new(USUAL_FILE));
-        let text = match read_most(file) {
+        let text = match settings_file::read(file) {
             Ok(text) => text,
             Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(error) => {
@@ -145,13 +143,6 @@ impl Variants {
     }
 }
 
-/// A file's text, up to more bytes than anyone needs.
-fn read_most(file: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
-    std::fs::File::open(file)?.take(MOST_BYTES).read_to_string(&mut text)?;
-    Ok(text)
-}
-
 fn partner(role: &str, machine: &str) -> Result<(Role, Machine), Error> {
     let refused = |problem: String| {
         Error::usage(format!("partner.{role}={machine}: {problem}"), "for example `partner.receiver=qemu:cpus=2`")
@@ -195,14 +186,8 @@ fn merge(setup: &mut Setup, over: &Setup) {
 
 /// Parses a file's text. Paths in it are relative to its own directory.
 fn parse(text: &str, file: &Path, directory: &Path) -> Result<BTreeMap<String, Setup>, Error> {
-    let parsed: File = toml::from_str(text).map_err(|error| {
-        let line = error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
-        let message = error.message().lines().next().unwrap_or_default().to_owned();
-        Error::usage(
-            format!("{}:{line}: {message}", file.display()),
-            "a variant is a table: `[variant.NAME]` with environment, sysctl, sysfs, programs, compiler, sources, on, kernel, workload, command, directory or partners",
-        )
-    })?;
+    let hint = "a variant is a table: `[variant.NAME]` with environment, sysctl, sysfs, programs, compiler, sources, on, kernel, workload, command, directory or partners";
+    let parsed: File = settings_file::parse(text, file, hint)?;
     let mut declared = parsed.variant;
     for setup in declared.values_mut() {
         let Setup { programs, sources, kernel, directory: command_directory, .. } = setup;

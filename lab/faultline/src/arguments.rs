@@ -4,6 +4,7 @@ pub(crate) mod bisect;
 pub(crate) mod building;
 pub(crate) mod compare;
 pub(crate) mod exchange;
+pub(crate) mod history;
 pub(crate) mod lens;
 pub(crate) mod measuring;
 pub(crate) mod try_patches;
@@ -65,6 +66,11 @@ pub(crate) enum Command {
     Bisect(Box<bisect::Bisect>),
     /// Try patches: does a program become faster or slower by them?
     Try(Box<try_patches::Try>),
+    /// Measure a program over the commits of its repository: results, and the steps between them
+    #[command(subcommand)]
+    History(history::History),
+    /// Write an example of faultline.toml, which declares what `history` measures
+    Init(history::Init),
     /// Check whether this machine is fit to measure on
     Check(compare::Check),
     /// Find steps in series of results over commits, with a stated false-positive rate

@@ -41,6 +41,8 @@ fn dispatch(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Command::List(list) => commands::list::list(list, db),
         Command::Show(show) => commands::show::show(show, db),
         Command::Compare(compare) => commands::compare::compare(compare, db),
+        Command::Init(init) => commands::init::init(init),
+        Command::History(history) => commands::history::history(history, db),
         Command::Bisect(bisect) => commands::bisect::bisect(bisect, db),
         Command::Try(arguments) => commands::try_patches::try_patches(arguments, db),
         Command::Check(check) => commands::check::check(check, db),

@@ -19,6 +19,10 @@ pub(crate) fn words(notice: &Notice) -> String {
         Notice::LinkingCommit { commit, layout, most } => {
             format!("linking commit {} with layout {} of at most {most}", short_name(commit), layout + 1)
         }
+        Notice::BuildingCommitOfHistory { commit, number, of } => {
+            format!("building commit {} ({number} of {of})", short_name(commit))
+        }
+        Notice::ContinuingHistory { run } => format!("run {run} was not finished; it goes on first"),
         Notice::BuildingSide { side } => format!("building {side}"),
         Notice::FinishedAlready { run } => format!("run {run} is already finished"),
         Notice::NoSymbols { program } => {

@@ -53,7 +53,10 @@ impl faultline_experiment::Observer for Shown {
     }
 
     fn notice(&mut self, notice: &Notice) {
-        warn(&notice::words(notice));
+        let is_progress = matches!(notice, Notice::BuildingCommitOfHistory { .. });
+        if !(self.quiet && is_progress) {
+            warn(&notice::words(notice));
+        }
     }
 }
 
@@ -139,6 +142,11 @@ enum Extent {
         /// Number of commits that were tried.
         tried: usize,
     },
+    /// Of a history: the whole plan, in which each item measures a commit.
+    History {
+        /// Each subject: its commit.
+        subjects: Vec<String>,
+    },
 }
 
 impl Extent {
@@ -147,11 +155,14 @@ impl Extent {
             let own = run.subjects.iter().filter(|subject| layout(subject).is_none());
             return Extent::Search { subjects: run.subjects.iter().map(subject_words).collect(), tried: own.count() };
         }
+        if run.settings.history().is_some() {
+            return Extent::History { subjects: run.subjects.iter().map(subject_words).collect() };
+        }
         if run.settings.comparison().is_some() { Extent::NextLook } else { Extent::Plan }
     }
 }
 
-/// The commit of a search's subject, and its random layout.
+/// The commit of a subject, and its random layout.
 fn subject_words(subject: &Subject) -> String {
     let commit = short_name(&subject.name);
     layout(subject).map_or_else(|| commit.to_owned(), |layout| format!("{commit}, layout {}", layout + 1))
@@ -166,19 +177,23 @@ fn layout(subject: &Subject) -> Option<u32> {
 }
 
 impl Words {
-    /// What runs: in a comparison with the side, `A `; in a search the commit.
+    /// What runs: in a comparison with the side, `A `; in a search or a history the commit.
     fn what(&self, item: &PlanItem) -> String {
         match &self.extent {
             Extent::Plan => item.cell.to_string(),
             Extent::NextLook => format!("{} {}", item.subject, item.cell),
-            Extent::Search { subjects, .. } => subjects.get(item.subject.at()).cloned().unwrap_or_default(),
+            Extent::Search { subjects, .. } | Extent::History { subjects } => {
+                subjects.get(item.subject.at()).cloned().unwrap_or_default()
+            }
         }
     }
 
     /// How far it is: `3/240`; in a search `execution 13, 5 commits tried`.
     fn place(&self, item: &PlanItem, progress: &RunProgress) -> String {
         match &self.extent {
-            Extent::Plan | Extent::NextLook => format!("{}/{}", progress.ended, progress.total),
+            Extent::Plan | Extent::NextLook | Extent::History { .. } => {
+                format!("{}/{}", progress.ended, progress.total)
+            }
             Extent::Search { tried, .. } => {
                 let things = if *tried == 1 { "commit" } else { "commits" };
                 format!("execution {}, {tried} {things} tried", item.ordinal + 1)
@@ -199,7 +214,7 @@ impl Words {
     /// `2 min 10 s left`; before anything has ended, only what was expected is known. `None` for a search, whose end nobody knows.
     fn left(&self, progress: &RunProgress) -> Option<String> {
         let until = match self.extent {
-            Extent::Plan => "left",
+            Extent::Plan | Extent::History { .. } => "left",
             Extent::NextLook => "to the next look",
             Extent::Search { .. } => return None,
         };

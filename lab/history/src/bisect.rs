@@ -1,9 +1,9 @@
 //! `bisect`: which commits between two changed the time of a program, or what the lens counts of it? Builds and measures what `stats::drill` asks for, until it asks for nothing more.
 
-use crate::build::Build;
 use crate::commits::Commits;
 use crate::explain;
 use crate::relink::{Relink, Relinked};
+use crate::subject::{described, subject};
 use crate::tools_again;
 use crate::workshop::{Workshop, absolute};
 use faultline_experiment::lens::{BuildsRequest, USUAL_SEED, settings_of_builds};
@@ -12,13 +12,13 @@ use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::drill::{self, DrillSettings, Next, Noise};
 use faultline_model::machine::Machine;
 use faultline_model::plan::{
-    Count, CountedSettings, LineMeasure, LineSearch, PinPolicy, TimedSettings, WhenInconclusive,
+    Count, CountedSettings, KnownCommit, LineMeasure, LineSearch, MeasuredLine, PinPolicy, RunKind, TimedSettings,
+    WhenInconclusive,
 };
 use faultline_model::recipe::Recipe;
 use faultline_model::record::{RunHead, RunId};
 use faultline_model::relink::{LayoutKind, RelinkResult};
-use faultline_model::setup::Setup;
-use faultline_model::subject::{BuildResult, Commit, Subject, SubjectIndex};
+use faultline_model::subject::{BuildResult, Subject, SubjectIndex};
 use faultline_stats::drill::next_of_record;
 use std::path::{Path, PathBuf};
 
@@ -100,7 +100,7 @@ impl MeasureRequest {
     }
 
     /// As it is saved. Fails if the lens cannot be used here.
-    fn settings(&self, lab: &Lab<'_>) -> Result<LineMeasure, Error> {
+    pub(crate) fn settings(&self, lab: &Lab<'_>) -> Result<LineMeasure, Error> {
         Ok(match self {
             MeasureRequest::Time { pin, .. } => LineMeasure::Timed(TimedSettings {
                 suite: None,
@@ -117,8 +117,16 @@ impl MeasureRequest {
         })
     }
 
+    /// What is counted; `None` if time is measured.
+    pub(crate) fn count(&self) -> Option<Count> {
+        match self {
+            MeasureRequest::Time { .. } => None,
+            MeasureRequest::Count { what, .. } => Some(*what),
+        }
+    }
+
     /// Copies of the command, or its threads.
-    fn tasks(&self) -> u32 {
+    pub fn tasks(&self) -> u32 {
         match self {
             MeasureRequest::Time { tasks, .. } => *tasks,
             MeasureRequest::Count { request, .. } => request.threads(),
@@ -126,7 +134,7 @@ impl MeasureRequest {
     }
 
     /// The seed that holds if none is asked for; `None` for a random one.
-    fn usual_seed(&self) -> Option<u64> {
+    pub(crate) fn usual_seed(&self) -> Option<u64> {
         match self {
             MeasureRequest::Time { .. } => None,
             MeasureRequest::Count { .. } => Some(USUAL_SEED),
@@ -143,27 +151,38 @@ pub fn bisect(request: &BisectRequest, lab: &mut Lab<'_>) -> Result<Measured, Er
 
 /// The same, with commits from anywhere.
 pub fn search(request: &BisectRequest, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+    search_with(request, |_| Vec::new(), commits, lab)
+}
+
+/// The same, with what earlier runs say of commits of the line.
+pub(crate) fn search_with(
+    request: &BisectRequest,
+    known: impl FnOnce(&CommitLine) -> Vec<KnownCommit>,
+    commits: &dyn Commits,
+    lab: &mut Lab<'_>,
+) -> Result<Measured, Error> {
     let line = commits.line(&request.old, &request.new, lab)?;
+    let known = known(&line);
+    let measured = MeasuredLine {
+        measure: request.measure.settings(lab)?,
+        repository: absolute(&request.repository)?,
+        work: request.work.as_deref().map(absolute).transpose()?,
+        line,
+        recipe: request.recipe.clone(),
+        tools: Some(commits.tools(&request.recipe, lab)?),
+        command: request.command.clone(),
+    };
+    let search = LineSearch { measured, search: request.search, layouts: request.layouts, gate: request.gate, known };
     let growing = GrowingRequest {
-        search: LineSearch {
-            measure: request.measure.settings(lab)?,
-            search: request.search,
-            repository: absolute(&request.repository)?,
-            work: request.work.as_deref().map(absolute).transpose()?,
-            line,
-            recipe: request.recipe.clone(),
-            tools: Some(commits.tools(&request.recipe, lab)?),
-            layouts: request.layouts,
-            command: request.command.clone(),
-            gate: request.gate,
-        },
+        kind: RunKind::Drill(Box::new(search)),
+        repeats: request.search.most_blocks,
         tasks: request.measure.tasks(),
         limit_ms: request.limit_ms,
         seed: request.seed.or(request.measure.usual_seed()),
         label: request.label.clone(),
     };
     let run = GrowingRun::begin(&growing, lab)?;
-    follow(run, &growing.search, commits, lab)
+    go_along(run, commits, lab)
 }
 
 /// Continues a search that was stopped or killed. `limit_ms`: time limit of each execution instead of the run's own. Fails like [`bisect`], if the commits
@@ -176,7 +195,10 @@ pub fn resume(head: &RunHead, limit_ms: Option<u64>, lab: &mut Lab<'_>) -> Resul
 
 /// The same, with commits from anywhere.
 pub fn go_on(run: RunId, limit_ms: Option<u64>, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Measured, Error> {
-    let run = GrowingRun::resume(run, limit_ms, lab)?;
+    go_along(GrowingRun::resume(run, limit_ms, lab)?, commits, lab)
+}
+
+fn go_along(run: GrowingRun, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let search = search_of(run.record())?.clone();
     follow(run, &search, commits, lab)
 }
@@ -268,34 +290,6 @@ fn try_commit(
 /// Whether a subject is a random layout of a commit that was built before.
 fn is_relinked(subject: &Subject) -> bool {
     matches!(subject.build, Some(BuildResult::Relinked { .. }))
-}
-
-/// What came of a build. Fails if its program cannot be put into a guest for a reason that is no fault of the commit.
-fn subject(commit: &CommitInfo, search: &LineSearch, build: Build, run: &GrowingRun) -> Result<Subject, Error> {
-    let (directory, machine, result) = match build {
-        Build::Failed { how, output } => (None, Machine::Host, BuildResult::Failed { how, output }),
-        Build::Built { directory, .. } => match run.machine(&search.command, &directory)? {
-            Ok(machine) => (Some(directory.to_string_lossy().into_owned()), machine, BuildResult::Built),
-            Err(how) => (None, Machine::Host, BuildResult::Failed { how, output: String::new() }),
-        },
-    };
-    Ok(described(commit, search, (directory, machine), result))
-}
-
-/// The subject of a commit that was built in a directory, or failed to build.
-fn described(
-    commit: &CommitInfo,
-    search: &LineSearch,
-    (directory, machine): (Option<String>, Machine),
-    result: BuildResult,
-) -> Subject {
-    let setup = Setup { command: search.command.clone(), directory, ..Setup::default() };
-    let repository = Some(search.repository.clone());
-    Subject {
-        commit: Some(Commit { id: commit.id.clone(), repository }),
-        build: Some(result),
-        ..Subject::on(commit.id.clone(), machine, setup)
-    }
 }
 
 /// Links the build of a commit with a random layout, and saves what came of it. Fails if the tools are not those with which the search began.

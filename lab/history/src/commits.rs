@@ -1,16 +1,30 @@
-//! What a search needs of a repository: a line of commits, and their builds. A workshop has them of a real one.
+//! What a search or a history needs of a repository: commits in their order, and their builds. A workshop has them of a real one.
 
 use crate::build::Build;
+use crate::declared::Which;
 use crate::relink::{Relink, Relinked};
 use faultline_experiment::{Error, Lab};
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::explained::FilesChanged;
 use faultline_model::recipe::{BuildTools, Recipe};
+use std::collections::BTreeSet;
+
+/// Commits of which some are picked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Walked {
+    /// The commits, the oldest first.
+    pub commits: Vec<CommitInfo>,
+    /// Names of those that tags name.
+    pub tagged: BTreeSet<String>,
+}
 
 /// Commits that can be built.
 pub trait Commits {
     /// The commits from `old` to `new`, both included, along first parents. Fails if either is unknown, or if `old` is not on that line.
     fn line(&self, old: &str, new: &str, lab: &Lab<'_>) -> Result<CommitLine, Error>;
+
+    /// All commits of which a history picks some. Fails if a named one is unknown, or if there is none.
+    fn walk(&self, which: &Which, lab: &Lab<'_>) -> Result<Walked, Error>;
 
     /// What builds of a recipe depend on now, besides the files of their commits. Fails on a stop.
     fn tools(&self, recipe: &Recipe, lab: &Lab<'_>) -> Result<BuildTools, Error>;

@@ -1,5 +1,7 @@
 //! What is known of the steps that a search found, besides their values: read from the repository and from the builds on both sides of each step.
 
+pub mod history;
+
 use crate::commits::Commits;
 use crate::linked_files::linked_files;
 use faultline_experiment::{Error, Lab};
@@ -36,7 +38,7 @@ fn explain(
         before: step.before,
         after: step.after,
         commits: step.candidates[kept..].iter().map(changes).collect::<Result<_, Error>>()?,
-        linked: linked(step, record, search),
+        linked: linked(directory(step.before, record, search), directory(step.after, record, search)),
     })
 }
 
@@ -51,19 +53,20 @@ fn changes(position: u32, search: &LineSearch, commits: &dyn Commits, lab: &Lab<
     Ok(CommitChanges { commit: to.id.clone(), files })
 }
 
-/// How the linked files of the builds on both sides differ.
-fn linked(step: &DrillStep, record: &RunRecord, search: &LineSearch) -> LinkedChanges {
-    let files = |position: u32| linked_files(Path::new(directory(position, record, search)?)).ok();
-    match (files(step.before), files(step.after)) {
+/// How the linked files of two builds differ.
+fn linked(before: Option<&Path>, after: Option<&Path>) -> LinkedChanges {
+    let files = |directory: Option<&Path>| linked_files(directory?).ok();
+    match (files(before), files(after)) {
         (Some(before), Some(after)) => linked_changes(&before, &after),
         _ => LinkedChanges::Gone,
     }
 }
 
-/// Where the build of a commit is.
-fn directory<'a>(position: u32, record: &'a RunRecord, search: &LineSearch) -> Option<&'a str> {
+/// Where the build of a commit is: of this run, or of the earlier one that measured it.
+fn directory<'a>(position: u32, record: &'a RunRecord, search: &'a LineSearch) -> Option<&'a Path> {
     let id = &search.line.commits.get(position as usize)?.id;
     let built = record.subjects.iter().filter(|subject| subject.build == Some(BuildResult::Built));
     let mut of_commit = built.filter(|subject| subject.commit.as_ref().is_some_and(|commit| commit.id == *id));
-    of_commit.next()?.setup.directory.as_deref()
+    let own = of_commit.next().and_then(|subject| subject.setup.directory.as_deref());
+    own.or_else(|| search.known.iter().find(|known| known.position == position)?.build()).map(Path::new)
 }

@@ -3,12 +3,15 @@
 //! Git never runs with the user's configuration, or with that of the repository: hooks, filters and monitors that they name are not executed. What
 //! our own repository has of the user's are objects (`objects/info/alternates`) and copies of references, so names mean what they mean to the user.
 
+mod between;
 mod checkout;
 mod files;
 mod git;
 mod line;
 mod patches;
+mod walk;
 
+pub use between::CommitsBetween;
 pub use checkout::Checkout;
 pub(crate) use checkout::Surroundings;
 pub use patches::{Patch, Patched};

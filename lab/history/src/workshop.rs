@@ -1,7 +1,8 @@
 //! Our directory for one repository: a bare repository, a checkout, and builds. One command at a time uses it.
 
 use crate::build::{Build, Builds};
-use crate::commits::Commits;
+use crate::commits::{Commits, Walked};
+use crate::declared::Which;
 use crate::relink::{Relink, Relinked};
 use crate::repository::{Checkout, Repository, Theirs};
 use faultline_experiment::{Error, Lab};
@@ -71,6 +72,10 @@ impl Workshop {
 impl Commits for Workshop {
     fn line(&self, old: &str, new: &str, lab: &Lab<'_>) -> Result<CommitLine, Error> {
         self.repository.line(old, new, lab)
+    }
+
+    fn walk(&self, which: &Which, lab: &Lab<'_>) -> Result<Walked, Error> {
+        self.repository.walk(which, lab)
     }
 
     fn tools(&self, recipe: &Recipe, lab: &Lab<'_>) -> Result<BuildTools, Error> {

@@ -2,6 +2,7 @@
 
 use faultline_experiment::{Error, Lab, LocalMachines, Notice, Observer, Places};
 use faultline_history::build::Build;
+use faultline_history::declared::{Pick, Walk, Which};
 use faultline_history::repository::Patched;
 use faultline_history::{Commits, Relink, Relinked, Workshop, linker};
 use faultline_model::outcome::Outcome;
@@ -28,8 +29,9 @@ fn main() -> ExitCode {
 }
 
 fn tests() -> Vec<Trial> {
-    let all: [(&str, fn()); 20] = [
+    let all: [(&str, fn()); 21] = [
         ("a_line_has_every_commit_of_first_parents", a_line_has_every_commit_of_first_parents),
+        ("a_history_has_first_parents_all_ancestors_or_tags", a_history_has_first_parents_all_ancestors_or_tags),
         ("names_that_lead_nowhere_are_refused", names_that_lead_nowhere_are_refused),
         ("hostile_names_harm_nothing", hostile_names_harm_nothing),
         ("the_files_of_a_commit_are_counted", the_files_of_a_commit_are_counted),
@@ -182,6 +184,41 @@ fn a_line_has_every_commit_of_first_parents() {
     // A commit that is made later is found too.
     let last = place.commit("a", "3", "three");
     place.with(|workshop, lab| assert_eq!(workshop.repository.commit("HEAD", lab).unwrap().id, last));
+}
+
+fn a_history_has_first_parents_all_ancestors_or_tags() {
+    let place = Place::new();
+    let first = place.commit("a", "1\n", "one");
+    let second = place.commit("a", "2\n", "two");
+    place.git(&["tag", "light", &second]);
+    place.git(&["checkout", "--quiet", "-b", "side"]);
+    let aside = place.commit("b\n\t<b>", "1\n2\n", "aside");
+    place.git(&["tag", "--annotate", "--message", "x", "heavy", &aside]);
+    place.git(&["checkout", "--quiet", "main"]);
+    place.git(&["merge", "--quiet", "--no-ff", "--message", "merge", "side"]);
+    let merge = place.git(&["rev-parse", "HEAD"]);
+    let branch = |since: Option<&str>, walk| Which::Branch {
+        newest: "main".to_owned(),
+        since: since.map(str::to_owned),
+        pick: Pick::Every(1),
+        walk,
+    };
+    place.with(|workshop, lab| {
+        let walked = |which: &Which| workshop.walk(which, lab).unwrap();
+        let ids = |which: &Which| walked(which).commits.into_iter().map(|commit| commit.id).collect::<Vec<_>>();
+        let all = branch(None, Walk::FirstParent);
+        assert_eq!(ids(&all), [&first, &second, &merge].map(String::as_str));
+        assert!([&second, &aside].iter().all(|id| walked(&all).tagged.contains(*id)));
+        assert_eq!(ids(&branch(None, Walk::Full)), [&first, &second, &aside, &merge].map(String::as_str));
+        assert_eq!(ids(&branch(Some("light"), Walk::Full)), [&second, &aside, &merge].map(String::as_str));
+        let named = Which::Named(vec!["heavy".to_owned(), first.clone()]);
+        assert_eq!(ids(&named), [&aside, &first].map(String::as_str));
+        let error = workshop.walk(&branch(Some("nonsense"), Walk::Full), lab).unwrap_err();
+        assert_eq!(error.problem, "the repository has no commit 'nonsense'");
+        let between = workshop.repository.commits_between(&second, &merge, lab).unwrap();
+        assert_eq!((between.count, between.commits.len()), (2, 2));
+        assert_eq!(between.authors[0].commits, 2);
+    });
 }
 
 fn names_that_lead_nowhere_are_refused() {

@@ -303,12 +303,19 @@ pub struct Drill {
     pub longest_unseen: u32,
     /// Commits that were built, or failed to build.
     pub trials: u32,
-    /// Those of them that could not be measured.
+    /// Commits whose results of earlier runs were used again; they are not among those that were tried.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub known: u32,
+    /// Commits that could not be measured, those included of which that was known.
     pub unusable: u32,
     /// Blocks that were measured.
     pub blocks: u32,
     /// Executions.
     pub executions: u32,
+}
+
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Drill {

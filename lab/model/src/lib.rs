@@ -17,6 +17,7 @@ pub mod explained;
 pub mod facts;
 pub mod failure;
 pub mod gate;
+pub mod history;
 pub mod imported;
 pub mod journal;
 mod json;

@@ -4,13 +4,14 @@
 
 use crate::cell::Cell;
 use crate::commit::CommitLine;
-use crate::drill::DrillSettings;
+use crate::drill::{DrillSettings, Unusable};
 use crate::lens::raw::Totals;
 use crate::lens::settings::LensSettings;
 use crate::recipe::{BuildTools, Recipe};
 use crate::relink::LayoutKind;
 use crate::subject::SubjectIndex;
 use serde::{Deserialize, Serialize};
+use std::ops::Deref;
 
 /// Which CPUs the tasks run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +55,7 @@ impl Settings {
         match &self.kind {
             RunKind::Timed(timed) => Some(timed),
             RunKind::Comparison(comparison) => Some(&comparison.timed),
-            RunKind::Drill(drill) => match &drill.measure {
+            RunKind::Drill(_) | RunKind::History(_) => match &self.measured_line()?.measure {
                 LineMeasure::Timed(timed) => Some(timed),
                 LineMeasure::Counted(_) => None,
             },
@@ -62,11 +63,20 @@ impl Settings {
         }
     }
 
+    /// The commits that the run builds and measures; `None` of a run that builds none.
+    pub fn measured_line(&self) -> Option<&MeasuredLine> {
+        match &self.kind {
+            RunKind::Drill(drill) => Some(&drill.measured),
+            RunKind::History(history) => Some(&history.measured),
+            RunKind::Timed(_) | RunKind::Comparison(_) | RunKind::Lens(_) => None,
+        }
+    }
+
     /// What is asked of a live comparison; `None` of any other run.
     pub fn comparison(&self) -> Option<&ComparisonSettings> {
         match &self.kind {
             RunKind::Comparison(comparison) => Some(comparison),
-            RunKind::Timed(_) | RunKind::Lens(_) | RunKind::Drill(_) => None,
+            RunKind::Timed(_) | RunKind::Lens(_) | RunKind::Drill(_) | RunKind::History(_) => None,
         }
     }
 
@@ -74,15 +84,17 @@ impl Settings {
     pub fn lens(&self) -> Option<&LensSettings> {
         match &self.kind {
             RunKind::Lens(lens) => Some(lens),
-            RunKind::Timed(_) | RunKind::Comparison(_) | RunKind::Drill(_) => None,
+            RunKind::Timed(_) | RunKind::Comparison(_) | RunKind::Drill(_) | RunKind::History(_) => None,
         }
     }
 
-    /// How the lens counts, in any run whose executions it counts: a lens run, or a search along a line of commits by counts.
+    /// How the lens counts, in any run whose executions it counts: a lens run, or a search along a line of commits or a history by counts.
     pub fn counting(&self) -> Option<&LensSettings> {
         match &self.kind {
             RunKind::Lens(lens) => Some(lens),
-            RunKind::Drill(drill) => drill.measure.counted().map(|counted| &counted.lens),
+            RunKind::Drill(_) | RunKind::History(_) => {
+                self.measured_line()?.measure.counted().map(|counted| &counted.lens)
+            }
             RunKind::Timed(_) | RunKind::Comparison(_) => None,
         }
     }
@@ -91,7 +103,15 @@ impl Settings {
     pub fn drill(&self) -> Option<&LineSearch> {
         match &self.kind {
             RunKind::Drill(drill) => Some(drill),
-            RunKind::Timed(_) | RunKind::Comparison(_) | RunKind::Lens(_) => None,
+            RunKind::Timed(_) | RunKind::Comparison(_) | RunKind::Lens(_) | RunKind::History(_) => None,
+        }
+    }
+
+    /// What is asked of a run that measures commits of a history; `None` of any other run.
+    pub fn history(&self) -> Option<&HistorySettings> {
+        match &self.kind {
+            RunKind::History(history) => Some(history),
+            RunKind::Timed(_) | RunKind::Comparison(_) | RunKind::Lens(_) | RunKind::Drill(_) => None,
         }
     }
 }
@@ -108,6 +128,8 @@ pub enum RunKind {
     Lens(LensSettings),
     /// A search for the commits at which the time of a program changed, or what the lens counts of it. Its plan grows while it goes on.
     Drill(Box<LineSearch>),
+    /// The time or a count of a program at chosen commits. Its plan grows while they are built.
+    History(Box<HistorySettings>),
 }
 
 impl RunKind {
@@ -118,6 +140,7 @@ impl RunKind {
             RunKind::Comparison(_) => KindOfRun::Comparison,
             RunKind::Lens(_) => KindOfRun::Lens,
             RunKind::Drill(_) => KindOfRun::Drill,
+            RunKind::History(_) => KindOfRun::History,
         }
     }
 }
@@ -134,11 +157,14 @@ pub enum KindOfRun {
     Lens,
     /// It searches a line of commits.
     Drill,
+    /// It measures commits of a history.
+    History,
 }
 
 impl KindOfRun {
     /// Every kind.
-    pub const ALL: [KindOfRun; 4] = [KindOfRun::Timed, KindOfRun::Comparison, KindOfRun::Lens, KindOfRun::Drill];
+    pub const ALL: [KindOfRun; 5] =
+        [KindOfRun::Timed, KindOfRun::Comparison, KindOfRun::Lens, KindOfRun::Drill, KindOfRun::History];
 
     /// The word used in files.
     pub fn word(self) -> &'static str {
@@ -147,6 +173,7 @@ impl KindOfRun {
             KindOfRun::Comparison => "comparison",
             KindOfRun::Lens => "lens",
             KindOfRun::Drill => "drill",
+            KindOfRun::History => "history",
         }
     }
 }
@@ -168,14 +195,12 @@ pub struct TimedSettings {
     pub tree: Option<GivenTree>,
 }
 
-/// What is asked of a search along a line of commits. Each subject is a commit that was built, or failed to build, in the order in which they were tried.
+/// Commits that are built and measured, and how. Each subject of the run is a commit that was built, or failed to build, in the order in which they were tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LineSearch {
+pub struct MeasuredLine {
     /// What is measured of each commit.
     #[serde(flatten)]
     pub measure: LineMeasure,
-    /// How the line is searched.
-    pub search: DrillSettings,
     /// The directory of the repository.
     pub repository: String,
     /// The directory for checkouts and builds, if one was named.
@@ -187,21 +212,104 @@ pub struct LineSearch {
     /// The tools with which its commits are built; `None` in searches of older versions.
     #[serde(default)]
     pub tools: Option<BuildTools>,
-    /// How random layouts are drawn, if the search has any.
-    #[serde(default)]
-    pub layouts: LayoutKind,
     /// Words of the command that is measured, in the directory of a build.
     pub command: Vec<String>,
-    /// What an inconclusive search does to the gate that the search has to pass; `None` if it has none.
-    #[serde(default)]
-    pub gate: Option<WhenInconclusive>,
 }
 
-impl LineSearch {
+impl MeasuredLine {
     /// The name of the program's file, for people.
     pub fn program_name(&self) -> &str {
         let word = self.command.first().map_or("", String::as_str);
         word.rsplit('/').next().unwrap_or(word)
+    }
+}
+
+/// What is asked of a search along a line of commits. What is measured can be read directly: `search.line`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LineSearch {
+    /// The commits, and what is measured of them.
+    #[serde(flatten)]
+    pub measured: MeasuredLine,
+    /// How the line is searched.
+    pub search: DrillSettings,
+    /// How random layouts are drawn, if the search has any.
+    #[serde(default)]
+    pub layouts: LayoutKind,
+    /// What an inconclusive search does to the gate that the search has to pass; `None` if it has none.
+    #[serde(default)]
+    pub gate: Option<WhenInconclusive>,
+    /// What earlier runs say of its commits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known: Vec<KnownCommit>,
+}
+
+/// What an earlier run says of a commit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KnownCommit {
+    /// Its place on the line.
+    pub position: u32,
+    /// The result.
+    #[serde(flatten)]
+    pub result: KnownResult,
+}
+
+impl KnownCommit {
+    /// The directory of the build that was measured, if that is known.
+    pub fn build(&self) -> Option<&str> {
+        match &self.result {
+            KnownResult::Value { build, .. } => build.as_deref(),
+            KnownResult::Unusable { .. } => None,
+        }
+    }
+}
+
+/// The result of a commit in an earlier run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum KnownResult {
+    /// An exact value.
+    Value {
+        /// The value.
+        value: f64,
+        /// The directory of the build that was measured.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        build: Option<String>,
+    },
+    /// It cannot be measured.
+    Unusable {
+        /// Why.
+        why: Unusable,
+    },
+}
+
+impl Deref for LineSearch {
+    type Target = MeasuredLine;
+
+    fn deref(&self) -> &MeasuredLine {
+        &self.measured
+    }
+}
+
+/// What is asked of a run that measures commits of a history. What is measured can be read directly: `history.line`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HistorySettings {
+    /// The commits of the history that are picked, or have results of earlier runs, the oldest first, and what is measured of them. Neighbours need not be
+    /// parent and child.
+    #[serde(flatten)]
+    pub measured: MeasuredLine,
+    /// The subject's name.
+    pub subject: String,
+    /// Positions of the commits that this run measures, ascending.
+    pub wanted: Vec<u32>,
+    /// What measures them: results of another machine, or emulator, belong to another series.
+    pub machine: String,
+}
+
+impl Deref for HistorySettings {
+    type Target = MeasuredLine;
+
+    fn deref(&self) -> &MeasuredLine {
+        &self.measured
     }
 }
 

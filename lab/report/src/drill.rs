@@ -3,13 +3,13 @@
 mod explained;
 mod gate;
 mod layouts;
-mod quantity;
 
 pub use gate::drill_gate;
 
 use crate::format::Format;
 use crate::json::json;
-use crate::one_line::one_line;
+use crate::one_line::{cut, one_line};
+use crate::quantity::Quantity;
 use crate::style::{Style, UNICODE};
 use crate::table::{self, Form, Table};
 use faultline_model::commit::{CommitInfo, CommitLine, short_name};
@@ -17,7 +17,6 @@ use faultline_model::drill::{Change, Drill, DrillStep, StepLabel};
 use faultline_model::plan::LineSearch;
 use faultline_model::record::RunHead;
 use faultline_model::subject::{BuildResult, Subject};
-use quantity::Quantity;
 use serde::Serialize;
 
 /// Letters of a commit's subject that are shown in a table.
@@ -122,7 +121,7 @@ fn columns<'a>(quantity: Quantity, has_layouts: bool) -> Vec<Column<'a>> {
         .on(ROOMY)
         .csv("author", |(step, line)| at(line, step.after).map_or_else(String::new, |commit| one_line(&commit.author))),
         Column::left("subject", |(step, line), _| {
-            at(line, step.after).map_or_else(String::new, |commit| cut(&one_line(&commit.subject)))
+            at(line, step.after).map_or_else(String::new, |commit| cut(&one_line(&commit.subject), SUBJECT_LETTERS))
         })
         .csv("subject", |(step, line)| {
             at(line, step.after).map_or_else(String::new, |commit| one_line(&commit.subject))
@@ -143,13 +142,6 @@ fn commit_words(step: &DrillStep, line: &CommitLine) -> String {
         0 | 1 => short(line, step.after),
         several => format!("one of {several} up to {}", short(line, step.after)),
     }
-}
-
-fn cut(text: &str) -> String {
-    if text.chars().count() <= SUBJECT_LETTERS {
-        return text.to_owned();
-    }
-    text.chars().take(SUBJECT_LETTERS - 1).chain(['…']).collect()
 }
 
 /// The values before and after, if they are exact; otherwise the change with its interval.
@@ -257,8 +249,14 @@ fn summary(found: &Drill, search: &LineSearch) -> String {
         several => format!("{several} commits were tried"),
     };
     let unfinished = if found.finished { "" } else { " so far; the search is not over" };
+    let known = match found.known {
+        0 => String::new(),
+        1 => " The result of 1 commit was known from earlier runs.".to_owned(),
+        several => format!(" The results of {several} commits were known from earlier runs."),
+    };
+    let of_them = if found.known == 0 { " of them" } else { "" };
     format!(
-        "{steps}{unfinished} in {} commits after {} up to {}: {} of `{}`. {tried}, {} of them cannot be measured; {} executions.",
+        "{steps}{unfinished} in {} commits after {} up to {}: {} of `{}`. {tried}, {}{of_them} cannot be measured; {} executions.{known}",
         line.last(),
         short(line, 0),
         short(line, line.last()),

@@ -9,6 +9,11 @@ pub(crate) fn words(at: UnixMillis) -> String {
     format(at, "%Y-%m-%d %H:%M UTC")
 }
 
+/// `2026-11-21`, for tables.
+pub(crate) fn day(at: UnixMillis) -> String {
+    format(at, "%Y-%m-%d")
+}
+
 /// `2026-11-21T09:18:34.123Z`, for programs and `datetime` attributes.
 pub(crate) fn iso(at: UnixMillis) -> String {
     format(at, "%Y-%m-%dT%H:%M:%S%.3fZ")

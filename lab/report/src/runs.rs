@@ -64,6 +64,7 @@ fn what(line: &RunLine, signs: &Signs) -> String {
         KindOfRun::Comparison => format!("comparison: {}", line.sides.join(" | ")),
         KindOfRun::Lens => format!("lens, {}", under_lens(line).unwrap_or(signs.none)),
         KindOfRun::Drill => "search along commits".to_owned(),
+        KindOfRun::History => "history of commits".to_owned(),
         KindOfRun::Timed => line.suite.clone().unwrap_or_else(|| chosen(&line.workloads, signs)),
     }
 }

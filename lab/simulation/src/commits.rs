@@ -5,10 +5,12 @@ use crate::history::History;
 use crate::world::World;
 use faultline_experiment::{Error, Lab};
 use faultline_history::build::Build;
-use faultline_history::{Commits, Relink, Relinked};
+use faultline_history::declared::Which;
+use faultline_history::{Commits, Relink, Relinked, Walked};
 use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::explained::FilesChanged;
 use faultline_model::recipe::{BuildTools, Recipe};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -31,6 +33,10 @@ impl SimulatedCommits {
 impl Commits for SimulatedCommits {
     fn line(&self, _: &str, _: &str, _: &Lab<'_>) -> Result<CommitLine, Error> {
         Ok(self.history()?.line())
+    }
+
+    fn walk(&self, _: &Which, _: &Lab<'_>) -> Result<Walked, Error> {
+        Ok(Walked { commits: self.history()?.line().commits, tagged: BTreeSet::new() })
     }
 
     fn tools(&self, _: &Recipe, _: &Lab<'_>) -> Result<BuildTools, Error> {

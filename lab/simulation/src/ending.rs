@@ -46,7 +46,9 @@ pub(crate) fn answered(world: &World, record: &RunRecord, what: &Concluded) -> R
     let comparison = match what {
         Concluded::Comparison(comparison) => comparison,
         Concluded::Fitness(fitness) => &fitness.compared,
-        Concluded::Figures(_) | Concluded::Drill(_) => return Err(format!("a comparison is concluded as {what:?}")),
+        Concluded::Figures(_) | Concluded::Drill(_) | Concluded::History(_) => {
+            return Err(format!("a comparison is concluded as {what:?}"));
+        }
     };
     let sequential = comparison.sequential.as_ref().ok_or("a live comparison without looks")?;
     check_looks(world, record, sequential)?;

@@ -36,8 +36,8 @@ impl faultline_experiment::Observer for Watcher {
             .last()
             .map_or_else(Vec::new, |session| session.facts.iter().map(|facts| facts.get_text("boot.id")).collect());
         let mut ledger = self.0.ledger.borrow_mut();
-        // All commits of a search share the facts of its machine.
-        let machines = if record.settings.drill().is_some() { 1 } else { record.subjects.len() };
+        // All commits of a search, or of a history, share the facts of its machine.
+        let machines = if record.settings.measured_line().is_some() { 1 } else { record.subjects.len() };
         if boots.len() != machines || boots.iter().any(|boot| *boot != Some(&self.0.boot())) {
             ledger.violation(format!("the session's facts are of {boots:?}, and this is {}", self.0.boot()));
         }

@@ -7,6 +7,7 @@ use crate::write::json;
 use crate::{BUSY_TIMEOUT, Store, StoreError};
 use faultline_model::comparison::{Comparison, Fitness};
 use faultline_model::drill::Drill;
+use faultline_model::history::HistoryResults;
 use faultline_model::record::RunId;
 use faultline_model::summary::RunSummary;
 use rusqlite::{OptionalExtension, params};
@@ -26,6 +27,10 @@ impl Kept for RunSummary {
 
 impl Kept for Drill {
     const KIND: &'static str = "drill";
+}
+
+impl Kept for HistoryResults {
+    const KIND: &'static str = "history";
 }
 
 impl Kept for Comparison {

@@ -1,4 +1,4 @@
-//! Finds runs: the newest, by label, by the commit of a subject.
+//! Finds runs: the newest, by label, by the commit of a subject, by the history that they measured.
 
 use crate::{Store, StoreError};
 use faultline_model::record::RunId;
@@ -18,6 +18,13 @@ pub struct CommitRun {
 }
 
 impl Store {
+    /// The runs that measured commits of a subject's history, the newest first. `repository`: the directory, as it is saved. Fails if the database cannot be read.
+    pub fn runs_of_history(&self, subject: &str, repository: &str) -> Result<Vec<RunId>, StoreError> {
+        let query = "SELECT id FROM run WHERE kind = 'history' AND json_extract(settings, '$.kind.subject') = ?1
+                     AND json_extract(settings, '$.kind.repository') = ?2 ORDER BY id DESC";
+        self.runs(query, [subject, repository])
+    }
+
     /// The run that started last, if there is one. Fails if the database cannot be read.
     pub fn newest_run(&self) -> Result<Option<RunId>, StoreError> {
         Ok(self.runs("SELECT id FROM run WHERE kind <> 'deleted' ORDER BY id DESC LIMIT 1", [])?.first().copied())

@@ -87,10 +87,10 @@ fn named(name: &str, from: Option<Foreign>, places: &Places) -> Result<Option<Fo
 
 /// The run, unless it has figures of many commits. Fails if it has.
 fn with_one_set_of_figures(head: RunHead) -> Result<RunHead, Error> {
-    match head.settings.drill() {
+    match head.settings.measured_line() {
         None => Ok(head),
         Some(_) => Err(Error::usage(
-            format!("run {} searched a line of commits, and has figures of many", head.id),
+            format!("run {} measured commits of a repository, and has figures of many", head.id),
             format!("name a commit that it measured; `faultline show {}` shows what it found", head.id),
         )),
     }

@@ -42,13 +42,40 @@ pub(super) fn conduct(
     places: &Places,
     experiment: impl FnOnce(&mut Lab<'_>) -> Result<Measured, Error>,
 ) -> Result<Option<Conclusion>, Failure> {
+    let measured = with_lab(conduct, places, |lab| Ok(experiment(lab)?))?;
+    told(measured, conduct)
+}
+
+/// Does something that measures, with its progress shown. Fails if it does, or if nothing could be saved or written.
+pub(super) fn with_lab<T>(
+    conduct: &Conduct,
+    places: &Places,
+    body: impl FnOnce(&mut Lab<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     conduct.output.as_deref().map_or(Ok(()), output::check_file)?;
     faultline_experiment::check_writable(places)?;
+    observed(conduct.quiet, places, body)
+}
+
+/// Does something that measures nothing, and may be stopped. Fails if it does.
+pub(super) fn looking<T>(places: &Places, body: impl FnOnce(&mut Lab<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+    observed(true, places, body)
+}
+
+fn observed<T>(
+    is_quiet: bool,
+    places: &Places,
+    body: impl FnOnce(&mut Lab<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     let stop = signals::stop_flag()?;
-    let mut shown = Shown::new(conduct.quiet);
+    let mut shown = Shown::new(is_quiet);
     let clock = SystemClock::default();
     let mut lab = Lab { places, machines: &LocalMachines, clock: &clock, stop: &stop, observer: &mut shown };
-    let measured = experiment(&mut lab)?;
+    body(&mut lab)
+}
+
+/// Shows the conclusion of an experiment; `None` if it was stopped, which is told. Fails if the output cannot be written.
+pub(super) fn told(measured: Measured, conduct: &Conduct) -> Result<Option<Conclusion>, Failure> {
     match measured {
         Measured::Concluded(conclusion) => {
             show(&conclusion, conduct)?;

@@ -8,6 +8,8 @@ pub(crate) mod completions;
 pub(crate) mod delete;
 pub(crate) mod exchange;
 pub(crate) mod facts;
+pub(crate) mod history;
+pub(crate) mod init;
 pub(crate) mod lens;
 pub(crate) mod list;
 pub(crate) mod man;

@@ -4,6 +4,7 @@ use crate::failure::{self, Failure};
 use crate::output;
 use faultline_experiment::{Concluded, Conclusion, Places, find_run, stored};
 use faultline_report::Format;
+use faultline_stats::history::{HistoryRun, series_of_run};
 use std::path::Path;
 
 /// The conclusion of a run in the database; the newest run's if `None`. Fails if there is none.
@@ -20,6 +21,10 @@ pub(super) fn table(conclusion: &Conclusion, format: Format) -> String {
         Concluded::Comparison(comparison) => faultline_report::comparison(comparison, format, &style),
         Concluded::Fitness(fitness) => faultline_report::fitness(fitness, format, &style),
         Concluded::Drill(drill) => faultline_report::drill(drill, &conclusion.head, format, &style),
+        Concluded::History(results) => {
+            let series = series_of_run(&HistoryRun { head: &conclusion.head, results });
+            faultline_report::history(series.as_slice(), format, &style)
+        }
     }
 }
 
@@ -27,7 +32,7 @@ pub(super) fn table(conclusion: &Conclusion, format: Format) -> String {
 pub(super) fn folded(conclusion: &Conclusion) -> Result<String, Failure> {
     let stacks = match &conclusion.what {
         Concluded::Figures(summary) => faultline_report::folded(summary),
-        Concluded::Comparison(_) | Concluded::Fitness(_) | Concluded::Drill(_) => None,
+        Concluded::Comparison(_) | Concluded::Fitness(_) | Concluded::Drill(_) | Concluded::History(_) => None,
     };
     let hint =
         "`faultline lens program` and `faultline lens kernel` sample callers; `--format table` shows what this run has";
@@ -41,6 +46,7 @@ pub(super) fn page(conclusion: &Conclusion) -> Result<String, Failure> {
         Concluded::Comparison(comparison) => faultline_report::comparison_html(comparison),
         Concluded::Fitness(fitness) => faultline_report::comparison_html(&fitness.compared),
         Concluded::Drill(_) => return Err(no_page()),
+        Concluded::History(_) => return Err(no_page_of_commits()),
     })
 }
 
@@ -50,6 +56,11 @@ pub(super) fn no_page() -> Failure {
         "a search along a line of commits has no page",
         "`--format markdown` or `--format json` has all that it found",
     )
+}
+
+/// A history has tables, and no page.
+pub(super) fn no_page_of_commits() -> Failure {
+    Failure::usage("a history of commits has no page", "`--format markdown` or `--format json` has all of it")
 }
 
 /// Writes a page; to standard output for `-`. Fails if it cannot be written.

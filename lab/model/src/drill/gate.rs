@@ -112,6 +112,7 @@ mod tests {
             undetected: 0.03,
             longest_unseen: 0,
             trials: 2,
+            known: 0,
             unusable: 0,
             blocks: 6,
             executions: 12,

@@ -1,9 +1,9 @@
 //! What a gate found of a search along a line of commits, in words.
 
-use super::quantity::Quantity;
 use super::{at, commit_words, probability, short, step_change};
 use crate::gate;
 use crate::one_line::one_line;
+use crate::quantity::Quantity;
 use crate::style::{Style, Tone};
 use faultline_model::commit::CommitLine;
 use faultline_model::drill::DrillStep;

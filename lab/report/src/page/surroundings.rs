@@ -95,10 +95,15 @@ fn rows(head: &RunHead) -> Vec<(&'static str, String)> {
         RunKind::Lens(lens) => lens_rows(head, lens, &tasks.join(", ")),
         RunKind::Timed(timed) => timed_rows(settings, timed, &tasks.join(", ")),
         RunKind::Comparison(comparison) => timed_rows(settings, &comparison.timed, &tasks.join(", ")),
-        RunKind::Drill(drill) => match &drill.measure {
-            LineMeasure::Timed(timed) => timed_rows(settings, timed, &tasks.join(", ")),
-            LineMeasure::Counted(counted) => lens_rows(head, &counted.lens, &tasks.join(", ")),
-        },
+        RunKind::Drill(drill) => line_rows(head, &drill.measure, &tasks.join(", ")),
+        RunKind::History(history) => line_rows(head, &history.measure, &tasks.join(", ")),
+    }
+}
+
+fn line_rows(head: &RunHead, measure: &LineMeasure, tasks: &str) -> Vec<(&'static str, String)> {
+    match measure {
+        LineMeasure::Timed(timed) => timed_rows(&head.settings, timed, tasks),
+        LineMeasure::Counted(counted) => lens_rows(head, &counted.lens, tasks),
     }
 }
 

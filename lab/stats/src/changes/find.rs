@@ -42,7 +42,8 @@ impl Settings {
         Settings { direction, false_alarms: CHANGE_FALSE_ALARMS, least_change: CHANGE_LEAST }
     }
 
-    fn checked(&self) -> Result<(), SeriesError> {
+    /// Fails if a setting is out of range.
+    pub(crate) fn checked(&self) -> Result<(), SeriesError> {
         if !CALIBRATED.contains(&self.false_alarms) {
             return Err(SeriesError::FalseAlarms(self.false_alarms));
         }

@@ -19,4 +19,6 @@ mod window;
 
 pub use dataset::changes_found;
 pub use find::{Settings, changes};
+pub(crate) use series::SHORTEST;
 pub use series::{Observation, SeriesError};
+pub(crate) use split::SEGMENT_POINTS;

@@ -19,7 +19,7 @@ use faultline_model::subject::SubjectIndex;
 use std::collections::BTreeSet;
 
 /// The values of a run of one subject: a series for each cell, a point for each attempt that ended for good. Empty for a run under the lens, which
-/// takes no time, for a comparison, which has two [`sides`], and for a search along a line of commits.
+/// takes no time, for a comparison, which has two [`sides`], and for a run that measures commits of a repository.
 pub fn dataset(record: &RunRecord) -> Dataset {
     if interleaves_subjects(record) { Dataset::of(Vec::new()) } else { of_subject(record, SubjectIndex::A) }
 }
@@ -33,7 +33,7 @@ pub fn of_subject(record: &RunRecord, subject: SubjectIndex) -> Dataset {
 
 /// Whether a block of the run has several subjects.
 fn interleaves_subjects(record: &RunRecord) -> bool {
-    record.settings.comparison().is_some() || record.settings.drill().is_some()
+    record.settings.comparison().is_some() || record.settings.measured_line().is_some()
 }
 
 /// The values of a live comparison: those of its first side, and those of its second.

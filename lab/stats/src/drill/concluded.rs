@@ -33,6 +33,7 @@ pub fn concluded(evidence: &Evidence, settings: &DrillSettings) -> Drill {
         undetected: undetected(&line, &known),
         longest_unseen: longest_unseen(&known),
         trials,
+        known: 0,
         unusable,
         blocks: line.blocks() as u32,
         executions: evidence.measured.len() as u32,

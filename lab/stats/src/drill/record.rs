@@ -1,16 +1,12 @@
 //! What a run's record says of its line of commits.
 
 use super::{concluded, next};
-use crate::gather::about;
 use crate::progress::{Standing, standings};
-use crate::repeat::Repeat;
-use faultline_model::drill::{
-    Build, Drill, Evidence, LayoutResult, LayoutTrial, Measured, Next, Trial, TrialResult, Unusable,
-};
+use crate::tried;
+use faultline_model::drill::{Build, Drill, Evidence, LayoutResult, LayoutTrial, Measured, Next, Trial, TrialResult};
 use faultline_model::explained::StepExplained;
-use faultline_model::outcome::{GuestFailure, Outcome};
-use faultline_model::plan::{LineMeasure, LineSearch, PlanItem};
-use faultline_model::record::{Attempt, RunRecord};
+use faultline_model::plan::{KnownCommit, KnownResult, LineSearch, PlanItem};
+use faultline_model::record::RunRecord;
 use faultline_model::relink::RelinkResult;
 use faultline_model::subject::{BuildResult, Subject, SubjectIndex};
 use std::collections::BTreeMap;
@@ -23,7 +19,10 @@ pub fn conclude_record(record: &RunRecord) -> Option<Drill> {
         let is_it = |explained: &&StepExplained| (explained.before, explained.after) == (step.before, step.after);
         step.explained = record.explained.iter().find(is_it).cloned();
     }
-    Some(found)
+    let values = search.known.iter().filter(|known| matches!(known.result, KnownResult::Value { .. })).count() as u32;
+    let known = search.known.len() as u32;
+    // What the search itself did.
+    Some(Drill { trials: found.trials - known, executions: found.executions - values, known, ..found })
 }
 
 /// What to do next in a run, once all that was planned has ended; `None` of a run that searches no line.
@@ -35,6 +34,7 @@ pub fn next_of_record(record: &RunRecord) -> Option<Next> {
 /// What was tried and measured. A commit is usable if it was built and an execution of it succeeded.
 fn evidence(record: &RunRecord, search: &LineSearch) -> Evidence {
     let mut evidence = Evidence::new(search.line.last(), Vec::new());
+    search.known.iter().for_each(|known| add_known(known, &mut evidence));
     let standings = standings(record);
     let mut first_by_directory: BTreeMap<&str, u32> = BTreeMap::new();
     let mut places = Places::new();
@@ -55,7 +55,7 @@ fn evidence(record: &RunRecord, search: &LineSearch) -> Evidence {
             let first = *first_by_directory.entry(directory).or_insert(position);
             (first != position).then_some(first)
         });
-        let result = match (same, result(subject, own.clone().map(|(_, standing)| standing))) {
+        let result = match (same, tried::result(subject, own.clone().map(|(_, standing)| standing))) {
             (Some(position), TrialResult::Usable) => TrialResult::SameAs { position },
             (_, result) => result,
         };
@@ -90,32 +90,22 @@ fn relinked<'a, 'b>(
     }
 }
 
+/// What earlier runs say of a commit. It needs no block of its own: only exact values are known.
+fn add_known(known: &KnownCommit, evidence: &mut Evidence) {
+    let (position, surroundings) = (known.position, 0);
+    let result = match known.result {
+        KnownResult::Value { .. } => TrialResult::Usable,
+        KnownResult::Unusable { why } => TrialResult::Unusable { why },
+    };
+    evidence.trials.push(Trial { position, surroundings, result });
+    if let KnownResult::Value { value, .. } = known.result {
+        let build = Build::plain(position, surroundings);
+        evidence.measured.push(Measured { build, block: 0, value: Some(value) });
+    }
+}
+
 fn position(search: &LineSearch, subject: &Subject) -> Option<u32> {
     search.line.position(&subject.commit.as_ref()?.id)
-}
-
-/// How the trial of a commit ended, given the states of its executions.
-fn result<'a>(subject: &Subject, mut own: impl Iterator<Item = &'a Standing<'a>> + Clone) -> TrialResult {
-    if matches!(subject.build, Some(BuildResult::Failed { .. })) {
-        return TrialResult::Unusable { why: Unusable::Build };
-    }
-    let succeeded = own.clone().any(|standing| matches!(standing, Standing::Done(_)));
-    let failed = own.find_map(|standing| match standing {
-        Standing::Failed(attempt) => Some(why(attempt)),
-        Standing::Done(_) | Standing::Skipped | Standing::Left => None,
-    });
-    match failed {
-        Some(why) if !succeeded => TrialResult::Unusable { why },
-        _ => TrialResult::Usable,
-    }
-}
-
-fn why(attempt: &Attempt) -> Unusable {
-    match attempt.outcome {
-        Some(Outcome::TimedOut { .. } | Outcome::GuestFailed { how: GuestFailure::Hung, .. }) => Unusable::Hang,
-        Some(Outcome::GuestFailed { how: GuestFailure::NotBooted, .. }) => Unusable::Boot,
-        _ => Unusable::Run,
-    }
 }
 
 /// An execution that has ended.
@@ -127,14 +117,7 @@ fn measured(
     standing: &Standing<'_>,
 ) -> Option<Measured> {
     let value = match standing {
-        Standing::Done(attempt) => match &search.measure {
-            LineMeasure::Timed(_) => {
-                Repeat::of(about(&record.workloads, item).style, item.block, attempt).map(|repeat| repeat.value)
-            }
-            LineMeasure::Counted(counted) => {
-                attempt.reading.as_ref().map(|reading| reading.per_operation(counted.what.of(&reading.totals)))
-            }
-        },
+        Standing::Done(attempt) => tried::value(record, &search.measure, item, attempt),
         Standing::Failed(_) => None,
         Standing::Skipped | Standing::Left => return None,
     };
@@ -146,8 +129,8 @@ mod tests {
     use super::*;
     use crate::lens::example;
     use faultline_model::commit::{CommitInfo, CommitLine};
-    use faultline_model::drill::{DrillSettings, Noise};
-    use faultline_model::plan::{Count, CountedSettings, RunKind};
+    use faultline_model::drill::{DrillSettings, Noise, Unusable};
+    use faultline_model::plan::{Count, CountedSettings, LineMeasure, MeasuredLine, RunKind};
     use faultline_model::recipe::Recipe;
     use faultline_model::relink::LayoutKind;
     use faultline_model::subject::Commit;
@@ -166,16 +149,8 @@ mod tests {
             author: String::new(),
             subject: String::new(),
         };
-        record.head.settings.kind = RunKind::Drill(Box::new(LineSearch {
+        let measured = MeasuredLine {
             measure: LineMeasure::Counted(Box::new(CountedSettings { what, lens })),
-            search: DrillSettings {
-                noise: Noise::None,
-                level: 0.95,
-                least: 0.02,
-                most_blocks: 60,
-                layouts: 0,
-                thorough: false,
-            },
             repository: "/repository".to_owned(),
             work: None,
             line: CommitLine { commits: (0..5).map(commit).collect() },
@@ -187,9 +162,22 @@ mod tests {
                 is_clean: false,
             },
             tools: None,
-            layouts: LayoutKind::default(),
             command: vec!["./load".to_owned()],
+        };
+        let search = DrillSettings {
+            noise: Noise::None,
+            level: 0.95,
+            least: 0.02,
+            most_blocks: 60,
+            layouts: 0,
+            thorough: false,
+        };
+        record.head.settings.kind = RunKind::Drill(Box::new(LineSearch {
+            measured,
+            search,
+            layouts: LayoutKind::default(),
             gate: None,
+            known: Vec::new(),
         }));
         let subject = record.head.subjects[0].clone();
         let of = |&(position, _): &(u32, f64)| Subject {
@@ -236,6 +224,21 @@ mod tests {
         assert_eq!(results, expected.map(|result| (4, result)));
         let of_layouts = evidence.measured.iter().filter(|measured| measured.build.layout == Some(1));
         assert_eq!(of_layouts.map(|measured| measured.value).collect::<Vec<_>>(), [Some(7.0)]);
+    }
+
+    #[test]
+    fn what_earlier_runs_say_is_not_tried_again() {
+        let mut record = searched(Count::Transfers, &[(3, 9.0)]);
+        let RunKind::Drill(search) = &mut record.head.settings.kind else { panic!() };
+        let known = |position, result| KnownCommit { position, result };
+        search.known = vec![
+            known(0, KnownResult::Value { value: 1.0, build: None }),
+            known(4, KnownResult::Value { value: 9.0, build: None }),
+            known(2, KnownResult::Unusable { why: Unusable::Build }),
+        ];
+        let found = conclude_record(&record).unwrap();
+        assert_eq!((found.trials, found.executions, found.known), (1, 1, 3));
+        assert_eq!(next_of_record(&record), Some(Next::Try { position: 1, surroundings: 0 }));
     }
 
     #[test]

@@ -4,20 +4,24 @@ use faultline_model::plan::{Count, LineSearch};
 
 /// What was measured: a count of the lens, or time if `None`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Quantity(Option<Count>);
+pub(crate) struct Quantity(Option<Count>);
 
 impl Quantity {
-    pub(super) fn of(search: &LineSearch) -> Self {
+    pub(crate) fn of(search: &LineSearch) -> Self {
         Quantity(search.measure.counted().map(|counted| counted.what))
     }
 
+    pub(crate) fn counted(what: Option<Count>) -> Self {
+        Quantity(what)
+    }
+
     /// Whether each execution of a build has the same value.
-    pub(super) fn is_exact(self) -> bool {
+    pub(crate) fn is_exact(self) -> bool {
         self.0.is_some()
     }
 
     /// With an article.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self.0 {
             None => "the time",
             Some(Count::Instructions) => "the instructions",
@@ -25,8 +29,17 @@ impl Quantity {
         }
     }
 
+    /// The heading of a column with values.
+    pub(crate) fn heading(self) -> &'static str {
+        match self.0 {
+            None => "time",
+            Some(Count::Instructions) => "instructions",
+            Some(Count::Transfers) => "transfers",
+        }
+    }
+
     /// The heading of the column with changes.
-    pub(super) fn change(self) -> &'static str {
+    pub(crate) fn change(self) -> &'static str {
         match self.0 {
             None => "change of time",
             Some(Count::Instructions) => "instructions",
@@ -35,7 +48,7 @@ impl Quantity {
     }
 
     /// What a program is after a change for the worse.
-    pub(super) fn worse(self) -> &'static str {
+    pub(crate) fn worse(self) -> &'static str {
         match self.0 {
             None => "slower",
             Some(Count::Instructions) => "more instructions",
@@ -44,7 +57,7 @@ impl Quantity {
     }
 
     /// What no commit did if a gate is open.
-    pub(super) fn to_worsen(self) -> &'static str {
+    pub(crate) fn to_worsen(self) -> &'static str {
         match self.0 {
             None => "to have made it slower",
             Some(Count::Instructions) => "to have added instructions",
@@ -55,6 +68,6 @@ impl Quantity {
 
 #[cfg(test)]
 impl Quantity {
-    pub(super) const TIME: Self = Quantity(None);
-    pub(super) const TRANSFERS: Self = Quantity(Some(Count::Transfers));
+    pub(crate) const TIME: Self = Quantity(None);
+    pub(crate) const TRANSFERS: Self = Quantity(Some(Count::Transfers));
 }

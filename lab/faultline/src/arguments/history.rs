@@ -1,0 +1,185 @@
+//! Arguments of `faultline init` and `faultline history`.
+
+use super::compare::{WhenInconclusive, level, margin, share};
+use super::{Conduct, FormatArgument};
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline init                  faultline.toml in this directory
+  faultline init lab/history.toml another file, for `--config`
+A file that exists is never changed. docs/HISTORY.md describes the keys.")]
+pub(crate) struct Init {
+    /// File to write
+    #[arg(value_name = "FILE", default_value = "faultline.toml")]
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum History {
+    /// Build and measure the picked commits that have no result yet
+    Run(Box<Run>),
+    /// Show the commits with their results, and the steps between them
+    Show(Show),
+    /// Show which commits are picked, and which of them have results
+    Commits(Commits),
+    /// Show the steps, with the commits, authors and files between
+    Changes(Changes),
+    /// Search the commits of a step for the one that made it
+    Drill(Box<Drill>),
+}
+
+/// Which subjects, and where they are declared.
+#[derive(Debug, Args)]
+pub(crate) struct Subjects {
+    /// Subjects [default: all that the file declares]
+    #[arg(value_name = "SUBJECT")]
+    pub(crate) subjects: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) config: Config,
+}
+
+/// The file that declares subjects.
+#[derive(Debug, Args)]
+pub(crate) struct Config {
+    /// File that declares subjects [default: faultline.toml in this directory, or in the nearest above it]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline history run             what is missing of all subjects
+  faultline history run app         of one
+  faultline history run --retry     also commits that could not be built or executed
+What was measured before is used again, as long as recipe, tools, command and machine are the same. A commit that does not
+build, crashes or hangs has that as its result. Ctrl-C ends cleanly; `faultline history run` and `faultline resume` continue.")]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) subjects: Subjects,
+
+    /// Try commits again that could not be measured
+    #[arg(long)]
+    pub(crate) retry: bool,
+
+    #[command(flatten)]
+    pub(crate) conduct: Conduct,
+}
+
+/// How steps are searched for.
+#[derive(Debug, Args)]
+pub(crate) struct Steps {
+    /// False-positive rate: share of series without a step in which one is found. Only for time: counts are exact
+    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = share)]
+    pub(crate) false_alarms: f64,
+
+    /// Leave out steps smaller than this; 0% shows all
+    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = share)]
+    pub(crate) min_change: f64,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline history show
+  faultline history show app --format csv")]
+pub(crate) struct Show {
+    #[command(flatten)]
+    pub(crate) subjects: Subjects,
+
+    #[command(flatten)]
+    pub(crate) steps: Steps,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgument,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline history commits         checks the file, and shows what a run would measure")]
+pub(crate) struct Commits {
+    #[command(flatten)]
+    pub(crate) subjects: Subjects,
+
+    /// Show what `faultline history run --retry` would measure
+    #[arg(long)]
+    pub(crate) retry: bool,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgument,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline history changes
+  faultline history changes app --format markdown        for a mail
+  faultline history run -q && faultline history changes --gate   for CI: exit status 1 if something new is slower
+A step is new if it is at a commit that the newest run measured, or later; --since names another begin. Standard error says
+what closes the gate.")]
+pub(crate) struct Changes {
+    #[command(flatten)]
+    pub(crate) subjects: Subjects,
+
+    #[command(flatten)]
+    pub(crate) steps: Steps,
+
+    /// Exit with status 1 if a new step makes something slower, or if steps cannot be searched for
+    #[arg(long)]
+    pub(crate) gate: bool,
+
+    /// Steps after this commit are new: the name of a commit that has a result, or its first digits [default: the commits of the newest run]
+    #[arg(long, value_name = "COMMIT", requires = "gate", value_parser = super::commit)]
+    pub(crate) since: Option<faultline_model::subject::Commit>,
+
+    /// Whether a history that is too short to search fails the gate
+    #[arg(long, value_enum, value_name = "ACTION", default_value = "fail", requires = "gate")]
+    pub(crate) inconclusive: WhenInconclusive,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgument,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline history drill app                the newest step for the worse
+  faultline history drill app --step 2       the second step that `faultline history changes app` lists
+  faultline history drill app --cpus 8       of the series with 8 CPUs
+The search is that of `faultline bisect`, between the commits of the step. Counts of the history are used again, and so is that a
+commit cannot be measured. Times are measured anew, with both sides in the same blocks: times of other days are not comparable.")]
+pub(crate) struct Drill {
+    /// The subject
+    #[arg(value_name = "SUBJECT")]
+    pub(crate) subject: String,
+
+    /// Number of the step in the list of `faultline history changes`, from 1 [default: the newest for the worse, otherwise the newest]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) step: Option<u32>,
+
+    /// Which series: the number of CPUs [default: the first that has steps]
+    #[arg(long, value_name = "N", value_parser = super::count)]
+    pub(crate) cpus: Option<u32>,
+
+    #[command(flatten)]
+    pub(crate) steps: Steps,
+
+    /// Probability with which all that is said to be found is right. Only for time: counts are exact
+    #[arg(long, value_name = "PERCENT", default_value = "95%", value_parser = level)]
+    pub(crate) level: f64,
+
+    /// Smallest change to search for
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = margin)]
+    pub(crate) least: f64,
+
+    #[command(flatten)]
+    pub(crate) config: Config,
+
+    #[command(flatten)]
+    pub(crate) conduct: Conduct,
+}

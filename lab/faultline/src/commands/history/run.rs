@@ -1,0 +1,55 @@
+//! `faultline history run`
+
+use super::{chosen, declared};
+use crate::arguments::history::Run;
+use crate::commands::{measuring, present};
+use crate::failure::{self, Failure};
+use crate::places;
+use faultline_experiment::{Error, Lab, Measured};
+use faultline_history::Workshop;
+use faultline_history::declared::HistorySubject;
+use faultline_history::over::Over;
+use faultline_history::run::{Ran, run as measure};
+use std::path::Path;
+use std::process::ExitCode;
+
+pub(crate) fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failure> {
+    let conduct = &arguments.conduct;
+    if conduct.output.is_some() {
+        return Err(present::no_page_of_commits());
+    }
+    let declared = declared(&arguments.subjects.config)?;
+    let subjects: Vec<HistorySubject> = chosen(&declared, &arguments.subjects)?
+        .into_iter()
+        .map(|subject| HistorySubject { limit_ms: conduct.limit_ms().or(subject.limit_ms), ..subject.clone() })
+        .collect();
+    let places = places::for_measuring(conduct, db)?;
+    measuring::with_lab(conduct, &places, |lab| {
+        for subject in &subjects {
+            let workshop = Workshop::open(&subject.repository, subject.work.as_deref(), lab)?;
+            for over in Over::all(subject) {
+                if !one(&over, arguments, &workshop, lab)? {
+                    return Ok(failure::stopped());
+                }
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// Measures one series, and shows what was measured. False if it was stopped.
+fn one(over: &Over<'_>, arguments: &Run, workshop: &Workshop, lab: &mut Lab<'_>) -> Result<bool, Failure> {
+    let ran: Result<Ran, Error> = measure(over, arguments.retry, workshop, lab);
+    match ran? {
+        Ran::Nothing { picked } => {
+            let (name, tasks) = (&over.subject.name, over.measure.tasks());
+            failure::warn(&format!("{name} at {tasks}: each of the {picked} picked commits has a result"));
+            Ok(true)
+        }
+        Ran::Measured(measured @ Measured::Stopped { .. }) => {
+            measuring::told(measured, &arguments.conduct)?;
+            Ok(false)
+        }
+        Ran::Measured(measured) => measuring::told(measured, &arguments.conduct).map(|_| true),
+    }
+}

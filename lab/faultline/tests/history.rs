@@ -1,0 +1,433 @@
+//! `faultline init` and `faultline history` in repositories of this test's own. Programs sleep, because a busy host changes the length of a sleep less than the
+//! time of a computation.
+
+mod lab;
+
+use lab::repository::git;
+use lab::{Lab, assert_refused, await_that, kill, repository};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// A branch whose name would do harm in a shell, in HTML and in a table.
+const BRANCH: &str = "x|\"<b>'$(touch-harm)";
+
+/// A repository with a program that sleeps, and a file that declares it.
+struct Repository {
+    lab: Lab,
+    commits: Vec<String>,
+}
+
+impl Repository {
+    fn new() -> Self {
+        let repository = Repository { lab: Lab::new(), commits: Vec::new() };
+        repository::create(&repository.path());
+        git(&repository.path(), &["checkout", "--quiet", "-b", BRANCH]);
+        repository
+    }
+
+    fn path(&self) -> PathBuf {
+        self.lab.path("repository")
+    }
+
+    /// Declares the program, measured three times at each commit that is picked, with these keys in addition.
+    fn declare(&self, keys: &str) {
+        let branch = BRANCH.replace('"', "\\\"");
+        let text = format!(
+            "[subject.app]\nrepository = \"repository\"\nwork = \"work\"\nbranch = \"{branch}\"\nbuild = \"./build\"\n\
+             keep = [\"prog\"]\ncommand = \"./prog\"\nrepeats = 3\nseed = 1\n{keys}\n[variant.other]\nenvironment = {{ X = 1 }}\n"
+        );
+        fs::write(self.lab.path("faultline.toml"), text).unwrap();
+    }
+
+    /// A commit in which the program sleeps for so many milliseconds. It is made by the build, if `builds`.
+    fn commit(&mut self, sleep_ms: u32, builds: bool) {
+        let number = self.commits.len();
+        let make = if builds { "cp source prog && chmod +x prog" } else { "echo it cannot build >&2; exit 3" };
+        let files = [
+            ("source", format!("#!/bin/sh\n# {number}\nsleep 0.{sleep_ms:03}\n")),
+            ("build", format!("#!/bin/sh\n{make}\n")),
+            ("a\tb\u{1b}[31m<i>", format!("{number}\n")),
+        ];
+        for (name, text) in files {
+            let file = self.path().join(name);
+            fs::write(&file, text).unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let subject = format!("commit {number} | \"<b>\" \u{1b}[31m$(touch harm)\n\nsecond line");
+        git(&self.path(), &["add", "--all"]);
+        let author = ["-c", "user.name=A <i>\u{1b}[31m|\"'", "commit", "--quiet", "--message", &subject];
+        git(&self.path(), &author);
+        self.commits.push(git(&self.path(), &["rev-parse", "HEAD"]).trim().to_owned());
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.lab.command(&[&["history"], arguments].concat());
+        command.current_dir(self.lab.path(""));
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// What a command prints as JSON, which must succeed.
+    fn json(&self, arguments: &[&str]) -> Value {
+        let output = self.run(&[arguments, &["--format", "json"]].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", said(&output)))
+    }
+
+    /// Results of the points of the only series.
+    fn results(&self) -> Vec<String> {
+        let series = self.json(&["show"]);
+        let points = series[0]["points"].as_array().unwrap();
+        points.iter().map(|point| point["result"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+fn said(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// One line, with single blanks.
+fn words(output: &Output) -> String {
+    said(output).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn an_example_is_written_once_and_is_right() {
+    let mut repository = Repository::new();
+    (0..3).for_each(|_| repository.commit(10, true));
+    let init = |lab: &Lab| lab.command(&["init"]).current_dir(repository.path()).output().unwrap();
+    assert_eq!(init(&repository.lab).status.code(), Some(0));
+    let mut commits = repository.lab.command(&["history", "commits"]);
+    commits.current_dir(repository.path()).env("XDG_CACHE_HOME", repository.lab.path("cache"));
+    let shown = commits.output().unwrap();
+    assert_eq!(shown.status.code(), Some(0), "{}", said(&shown));
+    assert!(words(&shown).contains("2 of 2 would be measured by `faultline history run`."), "{}", said(&shown));
+    assert!(words(&shown).contains(&repository.commits[2][..12]), "{}", said(&shown));
+    let text = fs::read_to_string(repository.path().join("faultline.toml")).unwrap();
+    assert_refused(&init(&repository.lab), 2, "faultline.toml exists already, and was not changed");
+    assert_eq!(fs::read_to_string(repository.path().join("faultline.toml")).unwrap(), text);
+}
+
+#[test]
+fn a_file_that_is_wrong_is_refused_with_its_line() {
+    let repository = Repository::new();
+    let file = repository.lab.path("faultline.toml");
+    let nowhere = repository.lab.path("scratch");
+    let refused = repository.lab.command(&["history", "show"]).current_dir(&nowhere).output().unwrap();
+    assert_refused(&refused, 2, "there is no faultline.toml here, nor in a directory above");
+    let wrong = |text: &str, problem: &str| {
+        fs::write(&file, text).unwrap();
+        assert_refused(&repository.run(&["run"]), 2, problem);
+    };
+    wrong("[subject.app]\ncommand = './x'\nbrnach = 'main'\n", "faultline.toml:3: unknown field `brnach`");
+    wrong("[subject.app]\ncommand = './x'\npick = 'often'\n", "faultline.toml:3: 'often' picks no commits");
+    wrong("[variant.x]\n", "faultline.toml declares no subject");
+    repository.declare("");
+    assert_refused(&repository.run(&["show", "nonsense"]), 2, "faultline.toml declares no subject 'nonsense'");
+    assert_refused(&repository.run(&["show"]), 1, "nothing of these subjects is measured yet");
+    assert!(!repository.lab.db().exists());
+    // The same file has variants.
+    let compared =
+        repository.lab.command(&["compare", "--b", "nonsense"]).current_dir(repository.lab.path("")).output();
+    assert!(said(&compared.unwrap()).contains("faultline.toml declares other"));
+}
+
+#[test]
+fn commits_are_measured_once_and_their_step_is_found_explained_and_drilled() {
+    let mut repository = Repository::new();
+    for number in 0..29 {
+        repository.commit(if number < 17 { 20 } else { 150 }, number != 4);
+    }
+    repository.declare("pick = \"every 2\"");
+    let output = repository.run(&["run", "--quiet"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(words(&output).contains("does not build"), "{}", said(&output));
+    let results = repository.results();
+    assert_eq!(results.len(), 15);
+    assert_eq!(results.iter().filter(|result| *result == "measured").count(), 14, "{results:?}");
+    assert_eq!(results[2], "unusable");
+
+    // Nothing is measured twice.
+    let again = repository.run(&["run", "--quiet"]);
+    assert!(words(&again).contains("app at 1: each of the 15 picked commits has a result"), "{}", said(&again));
+    (0..2).for_each(|_| repository.commit(150, true));
+    let planned = repository.json(&["commits"]);
+    let wanted = planned.as_array().unwrap().iter().filter(|commit| commit["is_wanted"] == true).count();
+    assert_eq!(wanted, 1);
+    let output = repository.run(&["run", "--quiet"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(repository.lab.record(2).attempts.len(), 3, "one commit three times");
+    assert_eq!(repository.results().len(), 16);
+
+    let [before, after] = [16, 18].map(|number: usize| repository.commits[number].as_str());
+    let changes = repository.json(&["changes"]);
+    let steps = changes[0]["steps"].as_array().unwrap();
+    let [step] = steps.as_slice() else { panic!("{changes:#}") };
+    assert_eq!([&changes[0]["commits"][0][0]["id"], &changes[0]["commits"][0][1]["id"]], [before, after]);
+    assert_eq!((step["effect"].as_str(), step["between_runs"].as_bool()), (Some("worse"), Some(false)));
+    let between = &step["between"];
+    assert_eq!((&between["count"], &between["files"]), (&2.into(), &2.into()), "{between:#}");
+    assert!(between["commits"][1]["subject"].as_str().unwrap().starts_with("commit 17 "), "{between:#}");
+    assert_eq!(between["authors"][0]["commits"], 2);
+
+    harmless(&repository);
+    gated(&repository);
+
+    // The bisect that exists finds the commit between those that were measured.
+    let drilled = repository.run(&["drill", "app", "--quiet", "--format", "json"]);
+    let found: Value = serde_json::from_slice(&drilled.stdout).unwrap_or_else(|_| panic!("{}", said(&drilled)));
+    let candidates = &found["commits"][0]["candidates"];
+    assert_eq!(candidates[0]["id"], repository.commits[17].as_str(), "{found:#}");
+    assert_eq!(candidates.as_array().unwrap().len(), 1, "{found:#}");
+
+    // Runs of a history are shown and compared like others.
+    assert!(said(&repository.lab.run(&["list"])).contains("history of commits"));
+    let shown = repository.lab.run(&["show", "2"]);
+    assert!(words(&shown).contains("1 of 1 commits are measured"), "{}", said(&shown));
+    let compared = repository.lab.run(&["compare", before, after]);
+    assert!(compared.status.success(), "{}", said(&compared));
+    let page = repository.lab.run(&["report", "1", "-o", repository.lab.path("x.html").to_str().unwrap()]);
+    assert_refused(&page, 2, "a history of commits has no page");
+    let status = git(&repository.path(), &["status", "--porcelain", "--ignored"]);
+    assert!(status.is_empty(), "the user's checkout is not touched: {status}");
+    assert!(!repository.path().join("harm").exists() && !repository.lab.path("harm").exists());
+    repository.lab.assert_nothing_left();
+}
+
+/// Names of branches, paths, authors and subjects change no form of output.
+fn harmless(repository: &Repository) {
+    for command in ["show", "changes", "commits"] {
+        for format in ["table", "markdown", "csv", "json"] {
+            let output = repository.run(&[command, "--format", format]);
+            assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+            assert!(!said(&output).contains('\u{1b}'), "{command} {format}: {}", said(&output));
+        }
+    }
+    let markdown = said(&repository.run(&["changes", "--format", "markdown"]));
+    assert!(markdown.contains("\\<b>") && !markdown.contains(" <b>") && !markdown.contains("\"<b>"), "{markdown}");
+    let csv = said(&repository.run(&["show", "--format", "csv"]));
+    assert_eq!(csv.lines().count(), 17, "a header and a record for each commit: {csv}");
+}
+
+/// Only what is new closes the gate.
+fn gated(repository: &Repository) {
+    let open = repository.run(&["changes", "--gate"]);
+    assert_eq!(open.status.code(), Some(0), "{}", said(&open));
+    assert!(said(&open).contains("gate: open, no new step for the worse is known"), "{}", said(&open));
+    let closed = repository.run(&["changes", "--gate", "--since", &repository.commits[10][..12]]);
+    assert_eq!(closed.status.code(), Some(1), "{}", said(&closed));
+    let slower = format!("by {}: +", &repository.commits[18][..12]);
+    assert!(said(&closed).contains("\ngate: closed\n") && said(&closed).contains(&slower), "{}", said(&closed));
+    let unknown = repository.run(&["changes", "--gate", "--since", "0000000"]);
+    assert_eq!(unknown.status.code(), Some(2), "{}", said(&unknown));
+}
+
+#[test]
+fn a_history_that_is_killed_goes_on_where_it_was() {
+    let mut repository = Repository::new();
+    (0..6).for_each(|_| repository.commit(30, true));
+    repository.declare("");
+    let begin = || repository.command(&["run", "--quiet"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let child = begin();
+    await_that("a build", || {
+        let record = repository.lab.attempts().map(|_| repository.lab.record(1));
+        record.is_some_and(|record| record.subjects.len() > 1)
+    });
+    kill(child);
+    let mut resumed = repository.lab.command(&["resume", "--quiet"]).stdout(Stdio::null()).spawn().unwrap();
+    await_that("an execution", || repository.lab.attempts().is_some_and(|attempts| attempts > 3));
+    resumed.kill().unwrap();
+    resumed.wait().unwrap();
+    // A new run ends the old one first, and then has nothing to measure.
+    let output = repository.run(&["run", "--quiet"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(words(&output).contains("each of the 6 picked commits has a result"), "{}", said(&output));
+    let record = repository.lab.record(1);
+    let mut names: Vec<&str> = record.subjects.iter().map(|subject| subject.name.as_str()).collect();
+    names.dedup();
+    assert_eq!((names.len(), record.plan.len()), (6, 18));
+    assert_eq!(repository.results(), ["measured"; 6]);
+    repository.lab.assert_nothing_left();
+}
+
+/// Commits of a history that is saved without being measured.
+const MANY: u32 = 1000;
+
+#[test]
+fn a_thousand_commits_with_results_are_shown_with_their_steps() {
+    let lab = Lab::new();
+    let repository = lab.path("repository");
+    fs::create_dir(&repository).unwrap();
+    fs::write(lab.path("faultline.toml"), "[subject.app]\nrepository = \"repository\"\ncommand = \"./prog\"\n")
+        .unwrap();
+    generated::save(&lab.db(), &repository, MANY);
+    let history = |arguments: &[&str]| {
+        let mut command = lab.command(&[&["history"], arguments].concat());
+        let began = std::time::Instant::now();
+        let output = command.current_dir(lab.path("")).output().unwrap();
+        println!("{arguments:?}: {:.2} s", began.elapsed().as_secs_f64());
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        output
+    };
+    // The first one concludes the run; after that its conclusion is saved.
+    for _ in 0..2 {
+        let shown = history(&["show"]);
+        assert!(words(&shown).contains("1000 of 1000 commits are measured"), "{}", said(&shown));
+        assert!(words(&shown).contains("2 steps were found"), "{}", said(&shown));
+    }
+    let changes: Value = serde_json::from_slice(&history(&["changes", "--format", "json"]).stdout).unwrap();
+    let places: Vec<&Value> = changes[0]["steps"].as_array().unwrap().iter().map(|step| &step["by"]).collect();
+    assert_eq!(places, [300, 700]);
+}
+
+/// A run that measured many commits.
+mod generated {
+    use faultline_model::cell::{Case, Cell, TaskMode};
+    use faultline_model::commit::{CommitInfo, CommitLine};
+    use faultline_model::describe::{Style, VariantInfo, WorkloadInfo};
+    use faultline_model::direction::Direction;
+    use faultline_model::facts::Facts;
+    use faultline_model::journal::Journal;
+    use faultline_model::machine::Machine;
+    use faultline_model::outcome::Outcome;
+    use faultline_model::plan::{
+        HistorySettings, LineMeasure, MeasuredLine, PinPolicy, PlanItem, RunKind, Settings, TimedSettings,
+    };
+    use faultline_model::protocol::{Event, parse};
+    use faultline_model::recipe::{BuildTools, Recipe};
+    use faultline_model::record::Session;
+    use faultline_model::setup::Setup;
+    use faultline_model::subject::{BuildResult, Commit, Subject, SubjectIndex};
+    use faultline_model::time::UnixMillis;
+    use faultline_store::{NewRun, Store};
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    /// Executions of a commit.
+    const REPEATS: u32 = 3;
+
+    /// Saves the run: each commit takes a second or so, from the 300th on a tenth more, and from the 700th on a fifth less than that.
+    pub fn save(database: &Path, repository: &Path, commits: u32) {
+        let mut store = Store::open_or_create(database).unwrap();
+        let (settings, workloads) = (settings(repository, commits), [workload()]);
+        let subjects: Vec<Subject> = (0..commits).map(subject).collect();
+        let plan: Vec<PlanItem> = (0..commits * REPEATS).map(|ordinal| item(ordinal, commits)).collect();
+        let session = Session { started: UnixMillis(1), facts: vec![Facts::default()] };
+        let new = NewRun {
+            label: None,
+            settings: &settings,
+            subjects: &subjects,
+            workloads: &workloads,
+            plan: &plan,
+            session: &session,
+        };
+        let run = store.begin_run(&new).unwrap();
+        let mut journal = store.journal(run);
+        for item in &plan {
+            let attempt = journal.begin_attempt(item.ordinal, UnixMillis(2)).unwrap();
+            let printed = ["end 5".to_owned(), format!("measure real_s s lower {}", seconds(item))];
+            for line in printed {
+                let event: Event = parse(line.as_bytes()).unwrap();
+                journal.record(attempt, &event).unwrap();
+            }
+            journal.end_attempt(attempt, &Outcome::Done, UnixMillis(3)).unwrap();
+        }
+        store.finish_run(run).unwrap();
+    }
+
+    fn seconds(item: &PlanItem) -> f64 {
+        let level = match item.subject.0 {
+            0..300 => 1.0,
+            300..700 => 1.1,
+            _ => 0.88,
+        };
+        let noise = (item.subject.0.wrapping_mul(2_654_435_761) >> 16) % 1000 + item.block * 7;
+        level * (1.0 + 0.01 * f64::from(noise) / 1000.0)
+    }
+
+    fn id(position: u32) -> String {
+        format!("{:08x}{position:032x}", position.wrapping_mul(2_654_435_761))
+    }
+
+    fn settings(repository: &Path, commits: u32) -> Settings {
+        let commit = |position| CommitInfo {
+            id: id(position),
+            tree: id(position),
+            parents: Vec::new(),
+            committed_s: 1_700_000_000 + i64::from(position) * 3600,
+            author: "A. Uthor".to_owned(),
+            subject: format!("commit {position}"),
+        };
+        let timed = TimedSettings {
+            suite: None,
+            pin: PinPolicy::Each,
+            oversubscribe: false,
+            budget_ms: None,
+            copies: 1,
+            tree: None,
+        };
+        let recipe =
+            Recipe { command: Vec::new(), environment: Vec::new(), limit_s: 1800, kept: Vec::new(), is_clean: false };
+        let measured = MeasuredLine {
+            measure: LineMeasure::Timed(timed),
+            // As it is saved: the directory of the file, and what the file says.
+            repository: repository.to_str().unwrap().to_owned(),
+            work: None,
+            line: CommitLine { commits: (0..commits).map(commit).collect() },
+            recipe,
+            tools: Some(BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() }),
+            command: vec!["./prog".to_owned()],
+        };
+        let history = HistorySettings {
+            measured,
+            subject: "app".to_owned(),
+            wanted: (0..commits).collect(),
+            machine: "here".to_owned(),
+        };
+        let kind = RunKind::History(Box::new(history));
+        Settings { cpus: vec![1], repeats: REPEATS, seed: 1, limit_ms: None, size: None, kind }
+    }
+
+    fn subject(position: u32) -> Subject {
+        let directory = Some(format!("/builds/{position}"));
+        let setup = Setup { command: vec!["./prog".to_owned()], directory, ..Setup::default() };
+        Subject {
+            commit: Some(Commit { id: id(position), repository: None }),
+            build: Some(BuildResult::Built),
+            ..Subject::on(id(position), Machine::Host, setup)
+        }
+    }
+
+    fn item(ordinal: u32, commits: u32) -> PlanItem {
+        let case = Case { workload: "program".into(), variant: "given".into(), mode: TaskMode::Process };
+        let subject = SubjectIndex(ordinal % commits);
+        let cell = Cell { case, tasks: 1 };
+        PlanItem { ordinal, block: ordinal / commits, subject, cell, timing: None, seed: None }
+    }
+
+    fn workload() -> WorkloadInfo {
+        let variant =
+            VariantInfo { name: "given".into(), modes: vec![TaskMode::Process], text: "a command".to_owned() };
+        WorkloadInfo {
+            name: "program".to_owned(),
+            summary: "a command".into(),
+            operation: "run".into(),
+            unit: "s".into(),
+            direction: Direction::Lower,
+            style: Style::Once,
+            window_ms: 0,
+            size: None,
+            size_ranges: Vec::new(),
+            variants: vec![variant],
+            lens_operations: None,
+            suites: Vec::new(),
+            roles: Vec::new(),
+        }
+    }
+}

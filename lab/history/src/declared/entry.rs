@@ -1,0 +1,231 @@
+//! A table `[subject.NAME]` as it is written, and what it means.
+
+use super::{HistorySubject, Pick, Walk, Which};
+use crate::bisect::MeasureRequest;
+use faultline_experiment::command_words;
+use faultline_experiment::lens::BuildsRequest;
+use faultline_model::plan::{Count, PinPolicy};
+use faultline_model::recipe::Recipe;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Component, Path};
+use std::time::Duration;
+
+/// Executions of a commit whose time is measured, unless another number is asked for: the interval of their median covers 98 %.
+const USUAL_REPEATS: u32 = 7;
+
+/// The maximum number of executions of a commit.
+const MOST_REPEATS: u32 = 10_000;
+
+/// The maximum number of CPUs.
+const MOST_CPUS: u32 = 4096;
+
+/// The time limit of a build, unless another is asked for.
+const USUAL_BUILD_LIMIT_S: u64 = 30 * 60;
+
+/// The newest commit, unless another is asked for.
+const USUAL_BRANCH: &str = "HEAD";
+
+/// The table.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Entry {
+    repository: Option<String>,
+    work: Option<String>,
+    branch: Option<String>,
+    since: Option<String>,
+    pick: Option<Pick>,
+    walk: Option<Walk>,
+    tags: Option<Vec<String>>,
+    build: Option<Words>,
+    #[serde(default)]
+    environment: BTreeMap<String, String>,
+    #[serde(default)]
+    keep: Vec<String>,
+    #[serde(default)]
+    clean: bool,
+    build_limit: Option<Length>,
+    command: Words,
+    #[serde(default)]
+    measure: Measure,
+    cpus: Option<Vec<u32>>,
+    repeats: Option<u32>,
+    pin: Option<PinPolicy>,
+    limit: Option<Length>,
+    seed: Option<u64>,
+    whole: Option<bool>,
+    kernel_too: Option<bool>,
+    kernel: Option<String>,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Measure {
+    #[default]
+    Time,
+    Instructions,
+    Transfers,
+}
+
+/// Words of a command, as a list, or as a text that is split as a shell does.
+#[derive(Deserialize)]
+#[serde(try_from = "Written")]
+struct Words(Vec<String>);
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a command is a text, or a list of its words")]
+enum Written {
+    Text(String),
+    List(Vec<String>),
+}
+
+impl TryFrom<Written> for Words {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        match written {
+            Written::Text(text) => command_words(&text, "").map(Words).map_err(|error| error.problem),
+            Written::List(words) if words.first().is_none_or(String::is_empty) => {
+                Err("the command is empty".to_owned())
+            }
+            Written::List(words) => Ok(Words(words)),
+        }
+    }
+}
+
+/// A length of time above 0, written like `30m`.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct Length(Duration);
+
+impl TryFrom<String> for Length {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let length = humantime::parse_duration(&text).ok().filter(|length| !length.is_zero());
+        length
+            .map(Length)
+            .ok_or_else(|| format!("'{}' is no length of time; write it like 90s or 30m", text.escape_debug()))
+    }
+}
+
+impl Entry {
+    /// The subject. `directory`: where its paths begin. Fails with the problem.
+    pub(super) fn subject(self, name: &str, directory: &Path) -> Result<HistorySubject, String> {
+        let is_sign = |sign: char| sign.is_ascii_alphanumeric() || "._-".contains(sign);
+        if name.is_empty() || !name.chars().all(is_sign) {
+            return Err("a name has letters, digits, '.', '_' and '-'".to_owned());
+        }
+        let which = self.which()?;
+        let (measures, repeats) = (self.measures(directory)?, self.repeats()?);
+        Ok(HistorySubject {
+            name: name.to_owned(),
+            repository: directory.join(self.repository.as_deref().unwrap_or(".")),
+            work: self.work.as_ref().map(|work| directory.join(work)),
+            which,
+            measures,
+            repeats,
+            limit_ms: self.limit.as_ref().map(|limit| u64::try_from(limit.0.as_millis()).unwrap_or(u64::MAX).max(1)),
+            seed: self.seed,
+            recipe: self.recipe()?,
+            command: self.command.0,
+        })
+    }
+
+    fn which(&self) -> Result<Which, String> {
+        let Some(tags) = &self.tags else {
+            return Ok(Which::Branch {
+                newest: self.branch.clone().unwrap_or_else(|| USUAL_BRANCH.to_owned()),
+                since: self.since.clone(),
+                pick: self.pick.unwrap_or(Pick::Every(1)),
+                walk: self.walk.unwrap_or_default(),
+            });
+        };
+        let others = [
+            ("branch", self.branch.is_some()),
+            ("since", self.since.is_some()),
+            ("pick", self.pick.is_some()),
+            ("walk", self.walk.is_some()),
+        ];
+        if let Some((key, _)) = others.iter().find(|(_, is_given)| *is_given) {
+            return Err(format!("`tags` names the commits, so `{key}` does not apply"));
+        }
+        match tags.is_empty() {
+            true => Err("`tags` names no commit".to_owned()),
+            false => Ok(Which::Named(tags.clone())),
+        }
+    }
+
+    fn recipe(&self) -> Result<Recipe, String> {
+        let leaves = |path: &&String| {
+            let mut parts = Path::new(path.as_str()).components();
+            path.is_empty() || !parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+        };
+        if let Some(path) = self.keep.iter().find(leaves) {
+            return Err(format!("`keep` takes paths below the top of a build, not '{}'", path.escape_debug()));
+        }
+        Ok(Recipe {
+            command: self.build.as_ref().map(|build| build.0.clone()).unwrap_or_default(),
+            environment: self.environment.clone().into_iter().collect(),
+            limit_s: self.build_limit.as_ref().map_or(USUAL_BUILD_LIMIT_S, |limit| limit.0.as_secs().max(1)),
+            kept: self.keep.clone(),
+            is_clean: self.clean,
+        })
+    }
+
+    fn repeats(&self) -> Result<u32, String> {
+        let usual = match self.measure {
+            Measure::Time => USUAL_REPEATS,
+            Measure::Instructions | Measure::Transfers => 1,
+        };
+        let repeats = self.repeats.unwrap_or(usual);
+        let range = 1..=MOST_REPEATS;
+        if range.contains(&repeats) { Ok(repeats) } else { Err(format!("`repeats` takes 1 to {MOST_REPEATS}")) }
+    }
+
+    /// What is measured, for each number of CPUs.
+    fn measures(&self, directory: &Path) -> Result<Vec<MeasureRequest>, String> {
+        let cpus = self.cpus.clone().unwrap_or_else(|| vec![1]);
+        if cpus.is_empty()
+            || !cpus.is_sorted_by(|a, b| a < b)
+            || !cpus.iter().all(|cpus| (1..=MOST_CPUS).contains(cpus))
+        {
+            return Err(format!("`cpus` takes ascending numbers from 1 to {MOST_CPUS}, at least one"));
+        }
+        let (what, word) = match self.measure {
+            Measure::Time => return self.times(&cpus),
+            Measure::Instructions => (Count::Instructions, "instructions"),
+            Measure::Transfers => (Count::Transfers, "transfers"),
+        };
+        if self.repeats.is_some() {
+            return Err(format!(
+                "`repeats` does not apply to {word}: counts are exact, so each commit is executed once"
+            ));
+        }
+        if self.pin.is_some() {
+            return Err(format!("`pin` does not apply to {word}: a guest has a CPU for each thread"));
+        }
+        let request = |threads: &u32| BuildsRequest {
+            threads: Some(*threads),
+            whole: self.whole.unwrap_or_default(),
+            kernel_too: self.kernel_too.unwrap_or_default(),
+            kernel: self.kernel.as_ref().map(|kernel| directory.join(kernel)),
+            ..BuildsRequest::default()
+        };
+        Ok(cpus.iter().map(|threads| MeasureRequest::Count { what, request: Box::new(request(threads)) }).collect())
+    }
+
+    fn times(&self, cpus: &[u32]) -> Result<Vec<MeasureRequest>, String> {
+        let of_lens = [
+            ("whole", self.whole.is_some()),
+            ("kernel_too", self.kernel_too.is_some()),
+            ("kernel", self.kernel.is_some()),
+        ];
+        if let Some((key, _)) = of_lens.iter().find(|(_, is_given)| *is_given) {
+            return Err(format!("`{key}` does not apply to time, which is measured on this host"));
+        }
+        let pin = self.pin.unwrap_or(PinPolicy::Each);
+        Ok(cpus.iter().map(|&tasks| MeasureRequest::Time { pin, tasks }).collect())
+    }
+}

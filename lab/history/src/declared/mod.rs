@@ -1,0 +1,259 @@
+//! Subjects of histories, as `faultline.toml` declares them: which commits, how they are built, and what is measured.
+
+mod entry;
+mod pick;
+
+pub use pick::{Pick, Walk, Which};
+
+use crate::bisect::MeasureRequest;
+use entry::Entry;
+use faultline_experiment::Error;
+use faultline_experiment::settings_file::{self, USUAL_FILE};
+use faultline_model::recipe::Recipe;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use toml::Spanned;
+
+/// What `faultline init` writes.
+const EXAMPLE: &str = include_str!("example.toml");
+
+const HINT: &str =
+    "docs/HISTORY.md describes the keys of `[subject.NAME]`; `faultline init FILE` writes an example with all of them";
+
+/// A program over the commits of a repository.
+#[derive(Debug, Clone)]
+pub struct HistorySubject {
+    /// Its name.
+    pub name: String,
+    /// A directory of the repository.
+    pub repository: PathBuf,
+    /// The directory for checkouts and builds; one among the user's caches if `None`.
+    pub work: Option<PathBuf>,
+    /// Which commits.
+    pub which: Which,
+    /// How a commit is built.
+    pub recipe: Recipe,
+    /// Words of the command that is measured.
+    pub command: Vec<String>,
+    /// What is measured: once for each number of CPUs, which is a series of its own.
+    pub measures: Vec<MeasureRequest>,
+    /// Executions of a commit.
+    pub repeats: u32,
+    /// Time limit of each execution in milliseconds.
+    pub limit_ms: Option<u64>,
+    /// Seed of the order, and of guests; the usual one if `None`.
+    pub seed: Option<u64>,
+}
+
+/// The subjects of a file.
+#[derive(Debug)]
+pub struct Declared {
+    /// The file.
+    pub file: PathBuf,
+    /// Its subjects, by name.
+    pub subjects: BTreeMap<String, HistorySubject>,
+}
+
+/// The content of a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    subject: BTreeMap<String, Spanned<Entry>>,
+    /// Variants of comparisons, which another reader checks.
+    #[serde(default, rename = "variant")]
+    _variants: Option<IgnoredAny>,
+}
+
+impl Declared {
+    /// Reads the named file, or the `faultline.toml` of this directory or the nearest above it. Fails if there is none, if it cannot be read, or if it
+    /// declares something impossible; then the problem has the line.
+    pub fn read(named: Option<&Path>) -> Result<Self, Error> {
+        let file = match named {
+            Some(file) => file.to_owned(),
+            None => nearest(Path::new("."))?,
+        };
+        let text = settings_file::read(&file).map_err(|error| {
+            Error::usage(
+                format!("cannot read {}: {error}", file.display()),
+                "`--config FILE` takes a file that declares subjects; `faultline init` writes an example",
+            )
+        })?;
+        Self::parse(&text, &file)
+    }
+
+    fn parse(text: &str, file: &Path) -> Result<Self, Error> {
+        let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let parsed: File = settings_file::parse(text, file, HINT)?;
+        let mut subjects = BTreeMap::new();
+        for (name, entry) in parsed.subject {
+            let at = entry.span();
+            let subject = entry.into_inner().subject(&name, directory).map_err(|problem| {
+                settings_file::refused(text, file, at, &format!("subject '{}': {problem}", name.escape_debug()), HINT)
+            })?;
+            subjects.insert(name, subject);
+        }
+        if subjects.is_empty() {
+            let problem = format!("{} declares no subject", file.display());
+            return Err(Error::usage(
+                problem,
+                "a subject is a table `[subject.NAME]`; `faultline init FILE` writes an example",
+            ));
+        }
+        Ok(Declared { file: file.to_owned(), subjects })
+    }
+
+    /// The subjects of these names, or all. Fails if there is none of a name.
+    pub fn chosen(&self, names: &[String]) -> Result<Vec<&HistorySubject>, Error> {
+        if names.is_empty() {
+            return Ok(self.subjects.values().collect());
+        }
+        names.iter().map(|name| self.subject(name)).collect()
+    }
+
+    fn subject(&self, name: &str) -> Result<&HistorySubject, Error> {
+        self.subjects.get(name).ok_or_else(|| {
+            let names: Vec<&str> = self.subjects.keys().map(String::as_str).collect();
+            Error::usage(
+                format!("{} declares no subject '{}'", self.file.display(), name.escape_debug()),
+                format!("it declares {}", names.join(", ")),
+            )
+        })
+    }
+}
+
+/// The usual file of a directory, or of the nearest one above it that has one. Fails if there is none.
+fn nearest(directory: &Path) -> Result<PathBuf, Error> {
+    let here = directory.join(USUAL_FILE);
+    if here.is_file() {
+        return Ok(PathBuf::from(USUAL_FILE));
+    }
+    let whole = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+    let above = whole.ancestors().skip(1).map(|above| above.join(USUAL_FILE)).find(|file| file.is_file());
+    above.ok_or_else(|| {
+        Error::usage(
+            format!("there is no {USUAL_FILE} here, nor in a directory above"),
+            "`faultline init` writes an example; `--config FILE` names another file",
+        )
+    })
+}
+
+/// Writes the example. Fails if the file exists, which is never changed, or if it cannot be written.
+pub fn write_example(file: &Path) -> Result<(), Error> {
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(file)
+        .and_then(|mut open| open.write_all(EXAMPLE.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => Error::usage(
+            format!("{} exists already, and was not changed", file.display()),
+            "name another file: `faultline init FILE`",
+        ),
+        _ => Error::usage(
+            format!("cannot write {}: {error}", file.display()),
+            "name another file: `faultline init FILE`",
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faultline_model::plan::Count;
+
+    fn parse(text: &str) -> Result<Declared, Error> {
+        Declared::parse(text, Path::new("here/f.toml"))
+    }
+
+    fn wrong(text: &str) -> String {
+        parse(text).unwrap_err().problem
+    }
+
+    #[test]
+    fn the_example_is_right_with_every_key_that_it_names() {
+        let example = parse(EXAMPLE).unwrap();
+        let app = &example.subjects["app"];
+        assert_eq!((app.command.as_slice(), app.repeats), (&["./prog".to_owned(), "1000".to_owned()][..], 7));
+        assert_eq!(app.repository, Path::new("here/."));
+        // Each key that is commented out belongs to a subject too, whatever value it has.
+        let keys = EXAMPLE.lines().filter_map(|line| line.strip_prefix("# ")?.split_once(" = ")).map(|(key, _)| key);
+        let keys: Vec<&str> =
+            keys.filter(|key| key.bytes().all(|byte| byte == b'_' || byte.is_ascii_lowercase())).collect();
+        assert!(keys.len() >= 12, "{keys:?}");
+        for key in keys {
+            let text = format!("[subject.x]\ncommand = \"c\"\n{key} = 1e9\n");
+            let unknown = parse(&text).err().is_some_and(|error| error.problem.contains("unknown field"));
+            assert!(!unknown, "{key}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        assert!(
+            wrong("[subject.a]\ncommand = \"x\"\nbrnach = 'main'\n")
+                .starts_with("here/f.toml:3: unknown field `brnach`, expected one of ")
+        );
+        assert!(wrong("[subjects.a]\n").starts_with("here/f.toml:1: unknown field `subjects`"));
+        assert!(wrong("\n[subject.a]\nbuild = 'make'\n").starts_with("here/f.toml:2: missing field `command`"));
+        assert!(wrong("[subject.a]\ncommand = \"'\"\n").starts_with("here/f.toml:2: "));
+        assert!(wrong("[subject.a]\ncommand = 'x'\npick = 'every 0'\n").starts_with("here/f.toml:3: 'every 0' "));
+        assert!(
+            wrong("[subject.a]\ncommand = 'x'\nmeasure = 'speed'\n")
+                .starts_with("here/f.toml:3: unknown variant `speed`")
+        );
+        assert!(wrong("[variant.a]\n").starts_with("here/f.toml declares no subject"));
+    }
+
+    #[test]
+    fn keys_that_contradict_each_other_are_refused() {
+        let wrong = |keys: &str| wrong(&format!("\n[subject.a]\ncommand = 'x'\n{keys}"));
+        let prefix = "here/f.toml:2: subject 'a': ";
+        assert_eq!(
+            wrong("tags = ['v1', 'v2']\nbranch = 'main'\n"),
+            format!("{prefix}`tags` names the commits, so `branch` does not apply")
+        );
+        assert_eq!(
+            wrong("measure = 'transfers'\nrepeats = 3\n"),
+            format!("{prefix}`repeats` does not apply to transfers: counts are exact, so each commit is executed once")
+        );
+        assert_eq!(
+            wrong("whole = true\n"),
+            format!("{prefix}`whole` does not apply to time, which is measured on this host")
+        );
+        assert!(wrong("cpus = []\n").starts_with(&format!("{prefix}`cpus` ")));
+        assert!(wrong("cpus = [0]\n").starts_with(&format!("{prefix}`cpus` ")));
+        assert!(wrong("repeats = 0\n").starts_with(&format!("{prefix}`repeats` ")));
+        assert!(wrong("keep = ['../x']\n").starts_with(&format!("{prefix}`keep` ")));
+        let named = parse("[subject.'a b']\ncommand = 'x'\n").unwrap_err().problem;
+        assert_eq!(named, "here/f.toml:1: subject 'a b': a name has letters, digits, '.', '_' and '-'");
+    }
+
+    #[test]
+    fn each_number_of_cpus_is_measured() {
+        let declared =
+            parse("[subject.a]\ncommand = 'x {threads}'\nmeasure = 'instructions'\ncpus = [1, 4]\nwhole = true\n")
+                .unwrap();
+        let [one, four] = declared.subjects["a"].measures.as_slice() else { panic!("two numbers") };
+        assert_eq!([one.tasks(), four.tasks()], [1, 4]);
+        let MeasureRequest::Count { what, request } = four else { panic!("{four:?}") };
+        assert_eq!((*what, request.whole), (Count::Instructions, true));
+        assert_eq!(declared.subjects["a"].repeats, 1);
+        assert!(declared.chosen(&["b".to_owned()]).unwrap_err().hint.unwrap().contains("declares a"));
+    }
+
+    #[test]
+    fn a_file_is_never_overwritten() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join(USUAL_FILE);
+        write_example(&file).unwrap();
+        assert!(Declared::read(Some(&file)).is_ok());
+        std::fs::write(&file, "mine").unwrap();
+        assert!(write_example(&file).unwrap_err().problem.ends_with("exists already, and was not changed"));
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
+    }
+}

@@ -1,0 +1,68 @@
+//! Which commits of a repository are measured.
+
+use serde::Deserialize;
+
+/// Which commits of a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Which {
+    /// Commits of a branch.
+    Branch {
+        /// Its newest commit, as git names it.
+        newest: String,
+        /// The oldest commit, as git names it; the first of the branch if `None`.
+        since: Option<String>,
+        /// Which of them.
+        pick: Pick,
+        /// Which commits belong to it.
+        walk: Walk,
+    },
+    /// Named commits, the oldest first.
+    Named(Vec<String>),
+}
+
+/// Which commits of a branch are picked. Its newest commit always is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum Pick {
+    /// Every one whose distance from the oldest is a multiple of this number; 1: all.
+    Every(u32),
+    /// The last of each day, in UTC.
+    Day,
+    /// The last of each week, which begins on Monday.
+    Week,
+    /// The last of each month.
+    Month,
+    /// Those that tags name.
+    Tags,
+}
+
+impl TryFrom<String> for Pick {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let number =
+            text.strip_prefix("every ").and_then(|number| number.trim().parse().ok()).filter(|number| *number > 0);
+        match (text.as_str(), number) {
+            ("all", _) => Ok(Pick::Every(1)),
+            ("day", _) => Ok(Pick::Day),
+            ("week", _) => Ok(Pick::Week),
+            ("month", _) => Ok(Pick::Month),
+            ("tags", _) => Ok(Pick::Tags),
+            (_, Some(number)) => Ok(Pick::Every(number)),
+            _ => {
+                Err(format!("'{}' picks no commits; write all, every N, day, week, month or tags", text.escape_debug()))
+            }
+        }
+    }
+}
+
+/// Which commits belong to a branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Walk {
+    /// The first parent of each commit: a merge is one commit, with all that it brought.
+    #[default]
+    FirstParent,
+    /// All ancestors, in an order in which parents come before their children.
+    Full,
+}

@@ -1,0 +1,87 @@
+//! `history drill`: searches the commits of a step for the one that made it, by `bisect`, with what the history knows of them.
+
+use crate::bisect::{self, BisectRequest, Wanted};
+use crate::commits::Commits;
+use crate::over::Over;
+use crate::workshop::Workshop;
+use faultline_experiment::stored::StoredHistory;
+use faultline_experiment::{Error, Lab, Measured};
+use faultline_model::commit::CommitLine;
+use faultline_model::drill::Noise;
+use faultline_model::history::{CommitOutcome, HistorySeries, HistoryStep};
+use faultline_model::plan::{KnownCommit, KnownResult};
+use faultline_model::relink::LayoutKind;
+use std::collections::BTreeMap;
+
+/// What is searched.
+#[derive(Debug, Clone, Copy)]
+pub struct Drilled<'a> {
+    /// What was measured.
+    pub over: Over<'a>,
+    /// Its results.
+    pub series: &'a HistorySeries,
+    /// The step.
+    pub step: &'a HistoryStep,
+    /// How sure the search is to be.
+    pub wanted: Wanted,
+}
+
+/// Searches the commits between the ends of a step's range. Fails like [`bisect::bisect`], or if the ends are not on one line of first parents.
+pub fn drill(drilled: &Drilled<'_>, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+    let subject = drilled.over.subject;
+    let workshop = Workshop::open(&subject.repository, subject.work.as_deref(), lab)?;
+    drill_in(drilled, &workshop, lab)
+}
+
+/// The same, with commits from anywhere.
+pub fn drill_in(drilled: &Drilled<'_>, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+    let Drilled { over, series, step, wanted } = drilled;
+    let subject = over.subject;
+    let end = |position: u32| {
+        let commit = series.commit(position);
+        commit
+            .map(|commit| commit.id.clone())
+            .ok_or_else(|| Error::failed("the history does not have the commits of its step", "measure it again"))
+    };
+    let search = over.measure.search(*wanted, None);
+    let request = BisectRequest {
+        repository: subject.repository.clone(),
+        work: subject.work.clone(),
+        old: end(step.earliest)?,
+        new: end(step.latest)?,
+        recipe: subject.recipe.clone(),
+        command: subject.command.clone(),
+        search,
+        layouts: LayoutKind::default(),
+        measure: over.measure.clone(),
+        limit_ms: subject.limit_ms,
+        seed: subject.seed,
+        label: None,
+        gate: None,
+    };
+    let asked = over.asked(commits, lab)?;
+    let known = over.comparable(&asked, lab.places)?;
+    bisect::search_with(&request, |line| known_of(line, &known, search.noise), commits, lab)
+}
+
+/// What comparable runs say of the commits of a line. Times are measured anew: only times of one block are comparable.
+fn known_of(line: &CommitLine, runs: &[StoredHistory], noise: Noise) -> Vec<KnownCommit> {
+    let mut newest: BTreeMap<&str, KnownCommit> = BTreeMap::new();
+    for run in runs {
+        for result in &run.results.commits {
+            let result_of = match &result.outcome {
+                CommitOutcome::Measured { values, .. } if noise == Noise::None => {
+                    let build = run.build_of(&result.commit).map(str::to_owned);
+                    values.first().map(|&value| KnownResult::Value { value, build })
+                }
+                CommitOutcome::Measured { .. } => None,
+                CommitOutcome::Unusable { why, .. } => Some(KnownResult::Unusable { why: *why }),
+            };
+            if let (Some(position), Some(result_of)) = (line.position(&result.commit), result_of) {
+                let known = KnownCommit { position, result: result_of };
+                newest.entry(&result.commit).or_insert(known);
+            }
+        }
+    }
+    newest.into_values().collect()
+}

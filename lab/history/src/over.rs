@@ -1,0 +1,122 @@
+//! A subject over its history, at one number of CPUs: which commits have results, which would be measured, and what is saved of them.
+
+use crate::bisect::MeasureRequest;
+use crate::commits::{Commits, Walked};
+use crate::declared::HistorySubject;
+use crate::picked::picked;
+use crate::workshop::absolute;
+use faultline_experiment::lens::USUAL_SEED;
+use faultline_experiment::stored::{self, StoredHistory};
+use faultline_experiment::{Error, Lab, Places, measuring_machine};
+use faultline_model::commit::{CommitInfo, CommitLine};
+use faultline_model::history::{CommitOutcome, HistorySeries, PlannedCommit};
+use faultline_model::plan::{HistorySettings, MeasuredLine, RunKind, Settings};
+use faultline_stats::changes::SeriesError;
+use faultline_stats::history::{HistoryRun, StepSettings, differing, series};
+use std::collections::BTreeMap;
+
+/// A subject, measured in one way.
+#[derive(Debug, Clone, Copy)]
+pub struct Over<'a> {
+    /// The subject.
+    pub subject: &'a HistorySubject,
+    /// One of its measures.
+    pub measure: &'a MeasureRequest,
+}
+
+impl<'a> Over<'a> {
+    /// All measures of a subject.
+    pub fn all(subject: &'a HistorySubject) -> impl Iterator<Item = Over<'a>> {
+        subject.measures.iter().map(move |measure| Over { subject, measure })
+    }
+
+    /// The runs that measured it, in whatever way, the newest first. Fails if the database cannot be read.
+    pub fn stored(&self, places: &Places) -> Result<Vec<StoredHistory>, Error> {
+        stored::histories(&self.subject.name, &absolute(&self.subject.repository)?, self.measure.tasks(), places)
+    }
+
+    /// Its series, as it is saved; `None` if nothing was measured yet. Inner error: the settings of steps are out of range. Fails if the database cannot be read.
+    pub fn series(
+        &self,
+        steps: &StepSettings,
+        places: &Places,
+    ) -> Result<Result<Option<HistorySeries>, SeriesError>, Error> {
+        let stored = self.stored(places)?;
+        // What was measured of the same subject by another measure is another series.
+        let is_of_it = |run: &&StoredHistory| {
+            let measure =
+                run.head.settings.history().map(|history| history.measure.counted().map(|counted| counted.what));
+            measure == Some(self.measure.count())
+        };
+        let runs: Vec<HistoryRun<'_>> =
+            stored.iter().filter(is_of_it).map(|run| HistoryRun { head: &run.head, results: &run.results }).collect();
+        Ok(series(&runs, steps))
+    }
+
+    /// What a run of it would be asked now, without commits. Fails if a tool or a machine is missing.
+    pub(crate) fn asked(&self, commits: &dyn Commits, lab: &Lab<'_>) -> Result<Settings, Error> {
+        let subject = self.subject;
+        let measure = self.measure.settings(lab)?;
+        let machine = measuring_machine(&measure, lab)?;
+        let measured = MeasuredLine {
+            measure,
+            repository: absolute(&subject.repository)?,
+            work: subject.work.as_deref().map(absolute).transpose()?,
+            line: CommitLine { commits: Vec::new() },
+            recipe: subject.recipe.clone(),
+            tools: Some(commits.tools(&subject.recipe, lab)?),
+            command: subject.command.clone(),
+        };
+        let history = HistorySettings { measured, subject: subject.name.clone(), wanted: Vec::new(), machine };
+        Ok(Settings {
+            cpus: vec![self.measure.tasks()],
+            repeats: subject.repeats,
+            seed: subject.seed.unwrap_or(USUAL_SEED),
+            limit_ms: subject.limit_ms,
+            size: None,
+            kind: RunKind::History(Box::new(history)),
+        })
+    }
+
+    /// The runs whose results belong to what is asked now, the newest first. Fails if the database cannot be read.
+    pub(crate) fn comparable(&self, asked: &Settings, places: &Places) -> Result<Vec<StoredHistory>, Error> {
+        let mut stored = self.stored(places)?;
+        let Some(history) = asked.history() else { return Ok(Vec::new()) };
+        stored.retain(|run| {
+            let other = run.head.settings.history();
+            other.is_some_and(|other| differing((asked, history), (&run.head.settings, other)).is_none())
+        });
+        Ok(stored)
+    }
+
+    /// The commits that are picked, and those that have results, in their order. `retry`: commits that could not be measured are wanted again. Fails if the
+    /// repository cannot be read, or if a named commit is unknown.
+    pub fn planned(&self, commits: &dyn Commits, retry: bool, lab: &Lab<'_>) -> Result<Vec<PlannedCommit>, Error> {
+        let asked = self.asked(commits, lab)?;
+        let known = self.comparable(&asked, lab.places)?;
+        Ok(self.plan(&commits.walk(&self.subject.which, lab)?, &known, retry))
+    }
+
+    /// The same, with what is known.
+    pub(crate) fn plan(&self, walked: &Walked, known: &[StoredHistory], retry: bool) -> Vec<PlannedCommit> {
+        let mut newest: BTreeMap<&str, bool> = BTreeMap::new();
+        for result in known.iter().flat_map(|run| &run.results.commits) {
+            newest.entry(&result.commit).or_insert(matches!(result.outcome, CommitOutcome::Measured { .. }));
+        }
+        let picked = picked(walked, &self.subject.which);
+        let planned = |(position, commit): (usize, &CommitInfo)| {
+            let is_picked = picked.binary_search(&position).is_ok();
+            let is_measured = newest.get(commit.id.as_str()).copied();
+            let planned = PlannedCommit {
+                subject: self.subject.name.clone(),
+                tasks: self.measure.tasks(),
+                commit: commit.clone(),
+                is_picked,
+                is_wanted: is_picked && (is_measured.is_none() || (retry && is_measured == Some(false))),
+                is_measured,
+            };
+            (is_picked || is_measured.is_some()).then_some(planned)
+        };
+        walked.commits.iter().enumerate().filter_map(planned).collect()
+    }
+}

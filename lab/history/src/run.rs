@@ -1,0 +1,122 @@
+//! `history run`: builds and measures the picked commits of a subject that have no result yet.
+
+use crate::commits::Commits;
+use crate::over::Over;
+use crate::subject::subject;
+use crate::tools_again;
+use crate::workshop::Workshop;
+use faultline_experiment::{Error, Gone, GrowingRequest, GrowingRun, Lab, Measured, Notice};
+use faultline_model::commit::CommitLine;
+use faultline_model::history::HistoryNext;
+use faultline_model::plan::{HistorySettings, RunKind, Settings};
+use faultline_model::record::{RunHead, RunId, RunState};
+use faultline_stats::history::next_of_record;
+use std::path::Path;
+
+/// What came of a request.
+#[derive(Debug)]
+pub enum Ran {
+    /// Commits were measured.
+    Measured(Measured),
+    /// Every picked commit has a result.
+    Nothing {
+        /// Number of picked commits.
+        picked: usize,
+    },
+}
+
+/// Measures what is missing of a subject. A run of it that was stopped goes on first. `retry`: commits that could not be measured are tried again. Fails if the
+/// repository or the machine is not available, or if the database cannot be written. A commit that does not build or run is no failure.
+pub fn run(over: &Over<'_>, retry: bool, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Ran, Error> {
+    let asked = over.asked(commits, lab)?;
+    let mut known = over.comparable(&asked, lab.places)?;
+    if let Some(open) = known.iter().find(|run| run.head.state == RunState::Open) {
+        let run = open.head.id;
+        lab.observer.notice(&Notice::ContinuingHistory { run });
+        let ended = go_on(run, over.subject.limit_ms, commits, lab)?;
+        if let Measured::Stopped { .. } = ended {
+            return Ok(Ran::Measured(ended));
+        }
+        known = over.comparable(&asked, lab.places)?;
+    }
+    let planned = over.plan(&commits.walk(&over.subject.which, lab)?, &known, retry);
+    let wanted: Vec<u32> = (0..).zip(&planned).filter(|(_, one)| one.is_wanted).map(|(position, _)| position).collect();
+    if wanted.is_empty() {
+        return Ok(Ran::Nothing { picked: planned.iter().filter(|one| one.is_picked).count() });
+    }
+    let Settings { kind: RunKind::History(mut history), cpus, repeats, limit_ms, .. } = asked else {
+        return Err(no_history("the request"));
+    };
+    history.wanted = wanted;
+    history.measured.line = CommitLine { commits: planned.into_iter().map(|one| one.commit).collect() };
+    let request = GrowingRequest {
+        kind: RunKind::History(history),
+        repeats,
+        tasks: cpus.first().copied().unwrap_or(1),
+        limit_ms,
+        seed: over.subject.seed.or(over.measure.usual_seed()),
+        label: None,
+    };
+    follow(GrowingRun::begin(&request, lab)?, commits, lab).map(Ran::Measured)
+}
+
+/// Continues a run that was stopped or killed. `limit_ms`: time limit of each execution instead of the run's own. Fails like [`run`], if the commits are
+/// not there any more, or if another commit is to be built and the tools are others.
+pub fn resume(head: &RunHead, limit_ms: Option<u64>, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+    let history = history_of(head)?;
+    let workshop = Workshop::open(Path::new(&history.repository), history.work.as_deref().map(Path::new), lab)?;
+    go_on(head.id, limit_ms, &workshop, lab)
+}
+
+/// The same, with commits from anywhere.
+pub fn go_on(run: RunId, limit_ms: Option<u64>, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+    follow(GrowingRun::resume(run, limit_ms, lab)?, commits, lab)
+}
+
+fn history_of(head: &RunHead) -> Result<&HistorySettings, Error> {
+    head.settings.history().ok_or_else(|| no_history(&format!("run {}", head.id)))
+}
+
+fn no_history(what: &str) -> Error {
+    Error::usage(format!("{what} measures no history"), "`faultline list` shows the runs")
+}
+
+/// Does what is asked for next, until nothing is.
+fn follow(mut run: GrowingRun, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Measured, Error> {
+    let history = history_of(run.record())?.clone();
+    loop {
+        if run.measure(lab)? == Gone::Stopped || lab.stop.is_set() {
+            return Ok(Measured::Stopped { run: run.record().id });
+        }
+        match next_of_record(run.record()) {
+            None | Some(HistoryNext::Nothing) => return run.finish(),
+            Some(HistoryNext::Measure { subjects, blocks }) => run.plan(&vec![subjects; blocks as usize])?,
+            Some(HistoryNext::Build { position }) => match build(&mut run, &history, position, commits, lab) {
+                // Everything until now is saved.
+                Err(error) if error == Error::stopped() => return Ok(Measured::Stopped { run: run.record().id }),
+                built => built?,
+            },
+        }
+    }
+}
+
+/// Builds a commit, and saves what came of it. Fails if the tools are not those with which the run began.
+fn build(
+    run: &mut GrowingRun,
+    history: &HistorySettings,
+    position: u32,
+    commits: &dyn Commits,
+    lab: &mut Lab<'_>,
+) -> Result<(), Error> {
+    let commit = &history.line.commits[position as usize];
+    let tools = commits.tools(&history.recipe, lab)?;
+    tools_again::check(history.tools.as_ref(), &tools, run.record().id)?;
+    lab.observer.notice(&Notice::BuildingCommitOfHistory {
+        commit: commit.id.clone(),
+        number: run.record().subjects.len() + 1,
+        of: history.wanted.len(),
+    });
+    let build = commits.build(commit, &history.recipe, &tools, lab)?;
+    let subject = subject(commit, history, build, run)?;
+    run.add_unplanned(&subject)
+}

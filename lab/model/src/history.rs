@@ -1,0 +1,314 @@
+//! A history: results of commits, of one run and of several together, and the steps between commits. Computed by `stats`.
+
+pub mod gate;
+
+use crate::changes::{ChangeCaution, Effect, Status};
+use crate::commit::CommitInfo;
+use crate::drill::Unusable;
+use crate::estimate::Estimate;
+use crate::explained::{FilesChanged, LinkedChanges};
+use crate::outcome::Outcome;
+use crate::plan::Count;
+use crate::record::RunId;
+use crate::subject::SubjectIndex;
+use serde::{Deserialize, Serialize};
+
+/// What a run that measures commits does next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HistoryNext {
+    /// Build a commit.
+    Build {
+        /// Its place on the line.
+        position: u32,
+    },
+    /// Execute these subjects in each of that many further blocks.
+    Measure {
+        /// The subjects.
+        subjects: Vec<SubjectIndex>,
+        /// The number of blocks.
+        blocks: u32,
+    },
+    /// Nothing: each commit has its result.
+    Nothing,
+}
+
+/// The results of a run, in the order in which its commits were built.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HistoryResults {
+    /// The commits that have a result.
+    pub commits: Vec<CommitResult>,
+}
+
+/// The result of a commit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CommitResult {
+    /// The commit's name.
+    pub commit: String,
+    /// What came of it.
+    #[serde(flatten)]
+    pub outcome: CommitOutcome,
+}
+
+/// What came of a commit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum CommitOutcome {
+    /// It was measured.
+    Measured {
+        /// A value for each execution that succeeded, at least one.
+        values: Vec<f64>,
+        /// The commit with the same build, which was executed for both.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        same_as: Option<String>,
+    },
+    /// It cannot be measured.
+    Unusable {
+        /// Why.
+        why: Unusable,
+        /// How its build failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        build: Option<FailedBuild>,
+        /// How its first execution that failed ended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        execution: Option<Outcome>,
+    },
+}
+
+/// A build that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedBuild {
+    /// How, in words.
+    pub how: String,
+    /// The last lines of its output.
+    pub output: String,
+}
+
+/// A subject's commits with their results, and the steps between them. `format` is [`HistorySeries::FORMAT`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HistorySeries {
+    /// Name and version of this structure.
+    pub format: String,
+    /// The subject's name.
+    pub subject: String,
+    /// The directory of the repository.
+    pub repository: String,
+    /// Words of the command.
+    pub command: Vec<String>,
+    /// What is counted; `None` if time is measured.
+    pub counted: Option<Count>,
+    /// Unit of the values.
+    pub unit: String,
+    /// Copies of the command that ran at once, or its threads.
+    pub tasks: u32,
+    /// The runs that it comes from, the newest first.
+    pub runs: Vec<RunId>,
+    /// Runs of the subject whose results belong to another series, the newest first.
+    pub left_out: Vec<OtherRun>,
+    /// The commits, the oldest first.
+    pub points: Vec<HistoryPoint>,
+    /// The steps between them.
+    pub steps: HistorySteps,
+}
+
+impl HistorySeries {
+    /// Value of `format`.
+    pub const FORMAT: &'static str = "faultline-history/1";
+
+    /// The commit at a position.
+    pub fn commit(&self, position: u32) -> Option<&CommitInfo> {
+        self.points.get(position as usize).map(|point| &point.commit)
+    }
+
+    /// The step at whose first commit a position is.
+    pub fn step_at(&self, position: u32) -> Option<&HistoryStep> {
+        self.steps.steps.iter().find(|step| step.by == position)
+    }
+}
+
+/// A run that measured the same subject in another way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OtherRun {
+    /// The run.
+    pub run: RunId,
+    /// What differs.
+    pub differs_in: Differing,
+}
+
+/// What makes results of two runs incomparable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Differing {
+    /// How commits are built: command, environment, what is kept.
+    Recipe,
+    /// The tools that build them.
+    Tools,
+    /// The command that is measured.
+    Command,
+    /// What is measured, or how.
+    Measure,
+    /// The machine, or the emulator.
+    Machine,
+    /// The random numbers of guests.
+    Seed,
+}
+
+/// A commit of a series.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HistoryPoint {
+    /// The commit.
+    pub commit: CommitInfo,
+    /// The run that has its result.
+    pub run: Option<RunId>,
+    /// Its result.
+    #[serde(flatten)]
+    pub result: PointResult,
+}
+
+impl HistoryPoint {
+    /// Its value, if it was measured.
+    pub fn value(&self) -> Option<f64> {
+        match &self.result {
+            PointResult::Measured { estimate, .. } => Some(estimate.median),
+            PointResult::Unusable { .. } | PointResult::None => None,
+        }
+    }
+}
+
+/// The result of a commit of a series.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "result", rename_all = "lowercase")]
+pub enum PointResult {
+    /// It was measured.
+    Measured {
+        /// The median of its executions. An exact value has one execution.
+        estimate: Estimate,
+        /// The commit with the same build, which was executed for both.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        same_as: Option<String>,
+    },
+    /// It cannot be measured.
+    Unusable {
+        /// Why.
+        why: Unusable,
+        /// How its build failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        build: Option<FailedBuild>,
+        /// How its first execution that failed ended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        execution: Option<Outcome>,
+    },
+    /// There is none yet.
+    None,
+}
+
+/// The steps of a series, and how they were found. Positions are places among the series' points, from 0.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HistorySteps {
+    /// How they were found.
+    #[serde(flatten)]
+    pub basis: StepBasis,
+    /// Smallest change that is a step, as a share of the value before.
+    pub least_change: f64,
+    /// The steps, in order.
+    pub steps: Vec<HistoryStep>,
+    /// Number of the newest measured commits at which no step can be found yet.
+    pub unjudged: u32,
+}
+
+/// How the steps of a series are found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "basis", rename_all = "kebab-case")]
+pub enum StepBasis {
+    /// Values are exact: neighbours differ, or do not.
+    Exact,
+    /// By the statistics of `stats::changes`.
+    Noisy {
+        /// False-positive rate: the share of series without a step in which one is found.
+        false_alarms: f64,
+        /// The same for a confirmed step.
+        false_confirmations: f64,
+        /// Number of steps that were left out because they are smaller than the smallest change.
+        smaller: u32,
+        /// Why the rate may not hold, or why no step is reported.
+        cautions: Vec<ChangeCaution>,
+    },
+    /// Not at all: the series has too few measured commits.
+    TooShort {
+        /// How many it has.
+        points: u32,
+        /// How many a search needs.
+        needed: u32,
+    },
+}
+
+/// A step of a series: at one of the commits after one position, up to and including another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HistoryStep {
+    /// The last measured commit before it, as estimated.
+    pub after: u32,
+    /// The first measured commit that has the new level, as estimated.
+    pub by: u32,
+    /// Lower end of the 95 % range of `after`; of exact values the same.
+    pub earliest: u32,
+    /// Upper end of the 95 % range of `by`; of exact values the same.
+    pub latest: u32,
+    /// The level before it.
+    pub from: f64,
+    /// The level after it.
+    pub to: f64,
+    /// Whether it makes the program better.
+    pub effect: Effect,
+    /// How certain it is; `None` of exact values.
+    pub status: Option<Status>,
+    /// No run measured commits on both sides within its range: what differs may be the time of measuring, not the program. Never of exact values.
+    pub between_runs: bool,
+    /// What lies between `after` and `by` in the repository, if it was looked up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between: Option<Between>,
+}
+
+/// What lies between two commits of a repository.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Between {
+    /// The commits, the newest first; at most [`Between::MOST_COMMITS`].
+    pub commits: Vec<CommitInfo>,
+    /// Number of all commits.
+    pub count: u32,
+    /// The authors of the listed commits, those with most commits first.
+    pub authors: Vec<Author>,
+    /// The files that differ.
+    pub files: FilesChanged,
+    /// How what was linked differs between the builds of both.
+    pub linked: LinkedChanges,
+}
+
+impl Between {
+    /// Maximum number of commits that are listed.
+    pub const MOST_COMMITS: usize = 200;
+}
+
+/// An author of several commits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Author {
+    /// The name.
+    pub name: String,
+    /// Number of commits.
+    pub commits: u32,
+}
+
+/// A commit of a history that is picked, or has a result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedCommit {
+    /// The name of the history's subject.
+    pub subject: String,
+    /// Copies of the command that run at once, or its threads.
+    pub tasks: u32,
+    /// The commit.
+    pub commit: CommitInfo,
+    /// Whether it is picked now.
+    pub is_picked: bool,
+    /// Whether the next run would measure it.
+    pub is_wanted: bool,
+    /// Whether its newest result is a value; `None` if it has no result.
+    pub is_measured: Option<bool>,
+}

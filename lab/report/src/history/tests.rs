@@ -1,0 +1,194 @@
+//! What is written of a history, in every format, with texts that would do harm.
+
+use super::*;
+use faultline_model::changes::{ChangeCaution, Effect, Status};
+use faultline_model::commit::CommitInfo;
+use faultline_model::drill::Unusable;
+use faultline_model::explained::{FileChange, FilesChanged, LinesChanged, LinkedChanges};
+use faultline_model::gate::Gate;
+use faultline_model::history::{Author, Between, Differing, FailedBuild, HistorySteps, OtherRun, StepBasis};
+use faultline_model::plan::{Count, WhenInconclusive};
+use faultline_model::record::RunId;
+
+/// What commits call themselves.
+const HOSTILE: &str = "a | \"b\" <b>\u{1b}[31m `x`\t$(y)";
+
+fn point(position: u32, result: PointResult) -> HistoryPoint {
+    let commit = CommitInfo {
+        id: format!("{position:040}"),
+        tree: String::new(),
+        parents: Vec::new(),
+        committed_s: 1_700_000_000,
+        author: HOSTILE.to_owned(),
+        subject: HOSTILE.to_owned(),
+    };
+    HistoryPoint { commit, run: Some(RunId(3)), result }
+}
+
+fn measured(median: f64) -> PointResult {
+    let estimate = Estimate { median, low: 0.9 * median, high: 1.1 * median, coverage: 0.75, n: 3 };
+    PointResult::Measured { estimate, same_as: None }
+}
+
+fn series() -> HistorySeries {
+    let build = Some(FailedBuild { how: HOSTILE.to_owned(), output: HOSTILE.to_owned() });
+    let unusable = PointResult::Unusable { why: Unusable::Build, build, execution: None };
+    let points = [measured(1.0), unusable, measured(1.5), PointResult::None];
+    let points: Vec<HistoryPoint> = (0..).zip(points).map(|(position, result)| point(position, result)).collect();
+    let between = Between {
+        commits: vec![points[2].commit.clone()],
+        count: 12,
+        authors: vec![Author { name: HOSTILE.to_owned(), commits: 1 }],
+        files: FilesChanged::of(vec![
+            FileChange { path: HOSTILE.to_owned(), lines: Some(LinesChanged { added: 3, removed: 4 }) },
+            FileChange { path: "b.png".to_owned(), lines: None },
+        ]),
+        linked: LinkedChanges::Gone,
+    };
+    let step = HistoryStep {
+        after: 0,
+        by: 2,
+        earliest: 0,
+        latest: 2,
+        from: 1.0,
+        to: 1.5,
+        effect: Effect::Worse,
+        status: Some(Status::Confirmed),
+        between_runs: true,
+        between: Some(between),
+    };
+    let cautions = vec![ChangeCaution::Wanders { share: 0.5 }];
+    let basis = StepBasis::Noisy { false_alarms: 0.1, false_confirmations: 0.01, smaller: 2, cautions };
+    HistorySeries {
+        format: HistorySeries::FORMAT.to_owned(),
+        subject: "app".to_owned(),
+        repository: "/r".to_owned(),
+        command: vec!["./prog".to_owned(), HOSTILE.to_owned()],
+        counted: None,
+        unit: "s".to_owned(),
+        tasks: 2,
+        runs: vec![RunId(3), RunId(1)],
+        left_out: vec![OtherRun { run: RunId(2), differs_in: Differing::Tools }],
+        points,
+        steps: HistorySteps { basis, least_change: 0.01, steps: vec![step], unjudged: 1 },
+    }
+}
+
+/// The same with exact counts.
+fn exact() -> HistorySeries {
+    let mut series = series();
+    series.counted = Some(Count::Instructions);
+    series.unit = "instructions".to_owned();
+    series.steps.basis = StepBasis::Exact;
+    series.steps.unjudged = 0;
+    for step in &mut series.steps.steps {
+        (step.status, step.between_runs) = (None, false);
+    }
+    series
+}
+
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_history_says_what_is_measured_and_what_is_not() {
+    let shown = words(&history(&[series()], Format::Table, &Style::PLAIN));
+    for part in [
+        "2 copies",
+        "000000000000 2023-11-14 1.000 s 0.900 … 1.100",
+        "does not build",
+        "+50.0 %, worse, between runs",
+        "2 of 4 commits are measured, 1 cannot be measured, 1 without a result yet. Runs 3, 1.",
+        "with a confidence level of 75.0 %.",
+        "1 step was found. Stated false-positive rate: 10.0 % of series without a step, 1.0 % for confirmed steps. 2 steps of less than 1.0 % are left out.",
+        "At the newest 1 measured commits no step can be found yet",
+        "between runs: no run measured commits on both sides",
+        "Left out, as their results are not comparable: run 2 (other build tools).",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let shown = words(&history(&[exact()], Format::Table, &Style::PLAIN));
+    assert!(shown.contains("2 threads") && shown.contains("Counts are exact for their seed"), "{shown}");
+    assert!(!shown.contains("interval") && !shown.contains("false-positive"), "{shown}");
+}
+
+#[test]
+fn a_step_says_what_lies_between() {
+    let shown = words(&history_changes(&[series()], Format::Table, &Style::PLAIN));
+    for part in [
+        "000000000000 … 000000000000: 12 commits by",
+        "2 files, +3 −4 lines",
+        "b.png binary",
+        "and 11 more",
+        "cannot be compared: one of them was deleted",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let csv = history_changes(&[series()], Format::Csv, &Style::PLAIN);
+    assert_eq!(csv.lines().count(), 2, "{csv}");
+    let json: serde_json::Value =
+        serde_json::from_str(&history_changes(&[series()], Format::Json, &Style::PLAIN)).unwrap();
+    assert_eq!((&json[0]["basis"], &json[0]["steps"][0]["between"]["count"]), (&"noisy".into(), &12.into()));
+    assert_eq!(json[0]["commits"][0][1]["subject"], HOSTILE);
+}
+
+#[test]
+fn hostile_texts_stay_texts_in_every_format() {
+    let (all, planned) = ([series(), exact()], planned());
+    for format in Format::ALL {
+        for shown in [
+            history(&all, format, &Style::PLAIN),
+            history_changes(&all, format, &Style::PLAIN),
+            history_commits(&planned, format, &Style::PLAIN),
+        ] {
+            assert!(!shown.contains('\u{1b}'), "{shown}");
+        }
+    }
+    let markdown = history_changes(&all, Format::Markdown, &Style::PLAIN);
+    assert!(markdown.contains("\\<b>") && !markdown.contains(" <b>"), "{markdown}");
+    assert_eq!(history(&all, Format::Csv, &Style::PLAIN).lines().count(), 1 + 2 * 4);
+    let back: Vec<HistorySeries> = serde_json::from_str(&history(&all, Format::Json, &Style::PLAIN)).unwrap();
+    assert_eq!(back, all);
+}
+
+fn planned() -> Vec<faultline_model::history::PlannedCommit> {
+    let commit = point(0, PointResult::None).commit;
+    vec![faultline_model::history::PlannedCommit {
+        subject: "app".to_owned(),
+        tasks: 1,
+        commit,
+        is_picked: true,
+        is_wanted: true,
+        is_measured: Some(false),
+    }]
+}
+
+#[test]
+fn a_gate_is_closed_by_what_is_new_and_worse() {
+    let told = |all: &[HistorySeries], since: u32, action| {
+        let gate = Gate::of_histories(all, |_| since, action);
+        (gate.is_open(), history_gate(&gate, &Style::PLAIN))
+    };
+    let (is_open, said) = told(&[series()], 2, WhenInconclusive::Fail);
+    assert!(
+        !is_open && said.contains("app at 2: slower after 000000000000, by 000000000000: +50.0 %, worse, between runs"),
+        "{said}"
+    );
+    let (is_open, said) = told(&[series()], 3, WhenInconclusive::Fail);
+    assert!(is_open && said.starts_with("gate: open, no new step for the worse is known\n"), "{said}");
+    assert_eq!(
+        told(&[exact()], 3, WhenInconclusive::Fail),
+        (true, "gate: open, no new step for the worse\n".to_owned())
+    );
+    let mut short = series();
+    short.steps = HistorySteps {
+        basis: StepBasis::TooShort { points: 2, needed: 12 },
+        least_change: 0.01,
+        steps: Vec::new(),
+        unjudged: 2,
+    };
+    assert!(!told(&[short.clone()], 0, WhenInconclusive::Fail).0);
+    assert!(told(&[short], 0, WhenInconclusive::Pass).0);
+    assert_eq!(series().first_new(), 0, "the newest run measured all of them");
+}

@@ -1,0 +1,170 @@
+//! What is said of a series.
+
+use crate::figure::{Scale, percent};
+use crate::one_line::one_line;
+use crate::quantity::Quantity;
+use crate::sentences::change_caution;
+use crate::style::Signs;
+use faultline_model::changes::{Effect, Status};
+use faultline_model::drill::Unusable;
+use faultline_model::history::{Differing, HistoryPoint, HistorySeries, HistoryStep, OtherRun, PointResult, StepBasis};
+
+/// What follows a series' name: what is measured of which command.
+pub(super) fn about(series: &HistorySeries) -> String {
+    let quantity = Quantity::counted(series.counted);
+    let tasks = match (series.tasks, quantity.is_exact()) {
+        (1, true) => "1 thread".to_owned(),
+        (tasks, true) => format!("{tasks} threads"),
+        (1, false) => "1 copy".to_owned(),
+        (tasks, false) => format!("{tasks} copies"),
+    };
+    format!(": {} of `{}`, {tasks}", quantity.name(), one_line(&series.command.join(" ")))
+}
+
+/// A value with its unit; a count as it is.
+pub(super) fn quantity(series: &HistorySeries, value: f64, signs: &Signs) -> String {
+    if series.counted.is_some() { value.to_string() } else { Scale::of(value, &series.unit, signs).quantity(value) }
+}
+
+/// By how much a step changes the level, and what that means.
+pub(super) fn step(step: &HistoryStep, signs: &Signs) -> String {
+    format!("{}, {}", change(step, signs), kind(step))
+}
+
+/// By how much.
+pub(super) fn change(step: &HistoryStep, signs: &Signs) -> String {
+    let percent = 100.0 * (step.to - step.from) / step.from.abs();
+    if percent.is_finite() { format!("{percent:+.1} %") } else { signs.none.to_owned() }
+}
+
+/// Whether it is for the better, and how certain it is.
+pub(super) fn kind(step: &HistoryStep) -> String {
+    let effect = match step.effect {
+        Effect::Better => "better",
+        Effect::Worse => "worse",
+    };
+    let provisional = if step.status == Some(Status::Provisional) { ", provisional" } else { "" };
+    let between = if step.between_runs { ", between runs" } else { "" };
+    format!("{effect}{provisional}{between}")
+}
+
+/// Why a commit has no value; empty if it has one, or was not tried.
+pub(super) fn why(result: &PointResult) -> &'static str {
+    match result {
+        PointResult::Unusable { why: Unusable::Build, .. } => "does not build",
+        PointResult::Unusable { why: Unusable::Boot, .. } => "does not boot",
+        PointResult::Unusable { why: Unusable::Run, .. } => "fails",
+        PointResult::Unusable { why: Unusable::Hang, .. } => "does not end",
+        PointResult::Measured { .. } | PointResult::None => "",
+    }
+}
+
+/// What is said below a table.
+pub(super) fn sentences(series: &HistorySeries) -> Vec<String> {
+    let mut said = vec![counts(series)];
+    said.extend(coverage(series));
+    said.push(steps(series));
+    said.extend(unjudged(series));
+    if series.steps.steps.iter().any(|step| step.between_runs) {
+        said.push(
+            "between runs: no run measured commits on both sides of the step. The machine may have changed between \
+             the runs, not the program; `faultline history drill` measures both sides together."
+                .to_owned(),
+        );
+    }
+    if let StepBasis::Noisy { cautions, .. } = &series.steps.basis {
+        said.extend(cautions.iter().map(|caution| change_caution(caution, std::slice::from_ref(&series.subject))));
+    }
+    said.extend(left_out(&series.left_out));
+    said
+}
+
+fn counts(series: &HistorySeries) -> String {
+    let count = |is_it: fn(&PointResult) -> bool| series.points.iter().filter(|point| is_it(&point.result)).count();
+    let measured = count(|result| matches!(result, PointResult::Measured { .. }));
+    let unusable = count(|result| matches!(result, PointResult::Unusable { .. }));
+    let missing = count(|result| matches!(result, PointResult::None));
+    let runs: Vec<String> = series.runs.iter().map(ToString::to_string).collect();
+    let missing = if missing == 0 { String::new() } else { format!(", {missing} without a result yet") };
+    format!(
+        "{measured} of {} commits are measured, {unusable} cannot be measured{missing}. {} {}.",
+        series.points.len(),
+        if runs.len() == 1 { "Run" } else { "Runs" },
+        runs.join(", ")
+    )
+}
+
+/// With which probability the intervals contain the medians. Few executions have intervals that promise little.
+fn coverage(series: &HistorySeries) -> Option<String> {
+    let coverage = |point: &HistoryPoint| match &point.result {
+        PointResult::Measured { estimate, .. } => Some(estimate.coverage),
+        PointResult::Unusable { .. } | PointResult::None => None,
+    };
+    let all = || series.points.iter().filter_map(coverage);
+    let (least, most) = (all().reduce(f64::min)?, all().reduce(f64::max)?);
+    let range = if least == most { percent(least) } else { format!("{} to {}", percent(least), percent(most)) };
+    series
+        .counted
+        .is_none()
+        .then(|| format!("interval: of the median over n executions, with a confidence level of {range}."))
+}
+
+fn steps(series: &HistorySeries) -> String {
+    let found = match series.steps.steps.len() {
+        0 => "No step was found".to_owned(),
+        1 => "1 step was found".to_owned(),
+        several => format!("{several} steps were found"),
+    };
+    let least = percent(series.steps.least_change);
+    match &series.steps.basis {
+        StepBasis::Exact => {
+            format!("{found}. Counts are exact for their seed: neighbours that differ by {least} or more are a step.")
+        }
+        StepBasis::Noisy { false_alarms, false_confirmations, smaller, .. } => {
+            let smaller = match smaller {
+                0 => String::new(),
+                1 => format!(" 1 step of less than {least} is left out."),
+                several => format!(" {several} steps of less than {least} are left out."),
+            };
+            format!(
+                "{found}. Stated false-positive rate: {} of series without a step, {} for confirmed steps.{smaller}",
+                percent(*false_alarms),
+                percent(*false_confirmations)
+            )
+        }
+        StepBasis::TooShort { points, needed } => {
+            format!("Steps were not searched for: that takes {needed} measured commits, and there are {points}.")
+        }
+    }
+}
+
+fn unjudged(series: &HistorySeries) -> Option<String> {
+    let is_searched = !matches!(series.steps.basis, StepBasis::TooShort { .. });
+    (is_searched && series.steps.unjudged > 0).then(|| {
+        format!(
+            "At the newest {} measured commits no step can be found yet: that takes more commits after them.",
+            series.steps.unjudged
+        )
+    })
+}
+
+fn left_out(runs: &[OtherRun]) -> Option<String> {
+    let one = |other: &OtherRun| {
+        let what = match other.differs_in {
+            Differing::Recipe => "another way of building",
+            Differing::Tools => "other build tools",
+            Differing::Command => "another command",
+            Differing::Measure => "another measure",
+            Differing::Machine => "another machine",
+            Differing::Seed => "another seed",
+        };
+        format!("run {} ({what})", other.run)
+    };
+    let all: Vec<String> = runs.iter().map(one).collect();
+    (!all.is_empty()).then(|| format!("Left out, as their results are not comparable: {}.", all.join(", ")))
+}
+
+/// Text whose signs mean nothing in Markdown.
+pub(super) fn plain(text: &str) -> String {
+    crate::grid::escape_markdown(text)
+}

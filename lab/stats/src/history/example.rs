@@ -1,0 +1,98 @@
+//! Artificial runs that measure commits. Built for tests only.
+
+use crate::example;
+use faultline_model::cell::{Case, Cell, TaskMode};
+use faultline_model::commit::{CommitInfo, CommitLine};
+use faultline_model::describe::Style;
+use faultline_model::direction::Direction;
+use faultline_model::journal::AttemptId;
+use faultline_model::machine::Machine;
+use faultline_model::outcome::Outcome;
+use faultline_model::plan::{HistorySettings, LineMeasure, MeasuredLine, PlanItem, RunKind};
+use faultline_model::protocol::Measure;
+use faultline_model::recipe::{BuildTools, Recipe};
+use faultline_model::record::{Attempt, RunRecord};
+use faultline_model::setup::Setup;
+use faultline_model::subject::{BuildResult, Commit, Subject, SubjectIndex};
+use faultline_model::time::UnixMillis;
+use std::collections::BTreeMap;
+
+/// Commits of the line.
+const COMMITS: u32 = 40;
+
+/// A commit of the line.
+pub(super) fn commit(position: u32) -> CommitInfo {
+    CommitInfo {
+        id: format!("{position:040x}"),
+        tree: format!("{position:040x}"),
+        parents: Vec::new(),
+        committed_s: i64::from(position) * 86_400,
+        author: "A. Uthor".to_owned(),
+        subject: format!("commit {position}"),
+    }
+}
+
+/// A run that has begun and is to measure the commits at these positions.
+pub(super) fn begun(wanted: &[u32], repeats: u32) -> RunRecord {
+    let mut record = example::Run::new(&["load"]).tasks(&[1]).repeats(1).record();
+    let RunKind::Timed(timed) = record.settings.kind.clone() else { panic!("a plain run") };
+    let measured = MeasuredLine {
+        measure: LineMeasure::Timed(timed),
+        repository: "/repository".to_owned(),
+        work: None,
+        line: CommitLine { commits: (0..COMMITS).map(commit).collect() },
+        recipe: Recipe { command: Vec::new(), environment: Vec::new(), limit_s: 1, kept: Vec::new(), is_clean: false },
+        tools: Some(BuildTools { digest: "1".to_owned(), versions: BTreeMap::new() }),
+        command: vec!["./load".to_owned()],
+    };
+    record.head.workloads[0].style = Style::Once;
+    record.head.settings.repeats = repeats;
+    record.head.settings.kind = RunKind::History(Box::new(HistorySettings {
+        measured,
+        subject: "app".to_owned(),
+        wanted: wanted.to_vec(),
+        machine: "here".to_owned(),
+    }));
+    record.head.subjects.clear();
+    record.attempts.clear();
+    record.plan.clear();
+    record.skipped.clear();
+    record
+}
+
+/// Saves the build of the commit that is wanted next: in a directory, or one that failed.
+pub(super) fn build(record: &mut RunRecord, directory: Option<&str>) {
+    let history = record.settings.history().unwrap();
+    let id = history.line.commits[history.wanted[record.subjects.len()] as usize].id.clone();
+    let failed = BuildResult::Failed { how: "it ends with status 2".to_owned(), output: "no rule".to_owned() };
+    let setup = Setup { directory: directory.map(str::to_owned), ..Setup::default() };
+    record.head.subjects.push(Subject {
+        commit: Some(Commit { id: id.clone(), repository: None }),
+        build: Some(directory.map_or(failed, |_| BuildResult::Built)),
+        ..Subject::on(id, Machine::Host, setup)
+    });
+}
+
+/// Saves a block of executions, by subject: seconds, or how it failed.
+pub(super) fn block(record: &mut RunRecord, executions: &[(u32, Result<f64, Outcome>)]) {
+    let block = record.plan.last().map_or(0, |last| last.block + 1);
+    executions.iter().for_each(|(subject, ended)| add(record, block, *subject, ended.clone()));
+}
+
+/// Adds an execution to the first block.
+pub(super) fn execute(record: &mut RunRecord, subject: u32, ended: Result<f64, Outcome>) {
+    add(record, 0, subject, ended);
+}
+
+fn add(record: &mut RunRecord, block: u32, subject: u32, ended: Result<f64, Outcome>) {
+    let ordinal = record.plan.len() as u32;
+    let case = Case { workload: "load".into(), variant: "base".into(), mode: TaskMode::Process };
+    let cell = Cell { case, tasks: 1 };
+    record.plan.push(PlanItem { ordinal, block, subject: SubjectIndex(subject), cell, timing: None, seed: None });
+    let measure = |value| Measure { name: "real_s".into(), unit: "s".into(), direction: Direction::Lower, value };
+    record.attempts.push(Attempt {
+        measures: ended.iter().copied().map(measure).collect(),
+        outcome: Some(ended.err().unwrap_or(Outcome::Done)),
+        ..Attempt::begun(AttemptId(i64::from(ordinal)), ordinal, UnixMillis(i64::from(ordinal)))
+    });
+}

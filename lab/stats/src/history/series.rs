@@ -1,0 +1,182 @@
+//! The results of several runs of a subject as one series.
+
+use super::same::differing;
+use super::steps::{StepSettings, steps};
+use crate::changes::SeriesError;
+use crate::interval::estimate;
+use faultline_model::commit::{CommitInfo, CommitLine};
+use faultline_model::history::{CommitOutcome, HistoryPoint, HistoryResults, HistorySeries, OtherRun, PointResult};
+use faultline_model::plan::{Count, HistorySettings, MeasuredLine, RunKind};
+use faultline_model::record::{RunHead, RunId};
+use std::collections::BTreeMap;
+
+/// A run that measured commits of a history, with its results.
+#[derive(Debug, Clone, Copy)]
+pub struct HistoryRun<'a> {
+    /// The run.
+    pub head: &'a RunHead,
+    /// Its results.
+    pub results: &'a HistoryResults,
+}
+
+/// The series of the newest of these runs, which all measured one subject with one number of tasks. `runs`: the newest first. Its commits are those of the
+/// newest run's line; a commit has the newest result that there is. Runs whose results are not comparable are left out. `None` without a run that measured a history.
+///
+/// # Errors
+/// A false-positive rate or a minimum change out of range.
+pub fn series(runs: &[HistoryRun<'_>], settings: &StepSettings) -> Result<Option<HistorySeries>, SeriesError> {
+    let Some(newest) = runs.first() else { return Ok(None) };
+    let Some(history) = newest.head.settings.history() else { return Ok(None) };
+    let (mut same, mut left_out) = (Vec::new(), Vec::new());
+    for run in runs {
+        let Some(other) = run.head.settings.history() else { continue };
+        match differing((&newest.head.settings, history), (&run.head.settings, other)) {
+            None => same.push(*run),
+            Some(differs_in) => left_out.push(OtherRun { run: run.head.id, differs_in }),
+        }
+    }
+    let points = points(history, &same);
+    let counted = history.measure.counted().map(|counted| counted.what);
+    let steps = steps(&points, &measured_by(&same), counted.is_some(), settings)?;
+    Ok(Some(HistorySeries {
+        format: HistorySeries::FORMAT.to_owned(),
+        subject: history.subject.clone(),
+        repository: history.repository.clone(),
+        command: history.command.clone(),
+        counted,
+        unit: unit(counted).to_owned(),
+        tasks: newest.head.settings.cpus.first().copied().unwrap_or(1),
+        runs: same.iter().map(|run| run.head.id).collect(),
+        left_out,
+        points,
+        steps,
+    }))
+}
+
+/// The series of one run alone, of the commits that it measured; `None` of a run that measured no history.
+pub fn series_of_run(run: &HistoryRun<'_>) -> Option<HistorySeries> {
+    let history = run.head.settings.history()?;
+    let line = history.wanted.iter().filter_map(|position| history.line.commits.get(*position as usize)).cloned();
+    let mut head = run.head.clone();
+    let measured = MeasuredLine { line: CommitLine { commits: line.collect() }, ..history.measured.clone() };
+    head.settings.kind = RunKind::History(Box::new(HistorySettings { measured, ..history.clone() }));
+    series(&[HistoryRun { head: &head, results: run.results }], &StepSettings::default()).ok().flatten()
+}
+
+fn unit(counted: Option<Count>) -> &'static str {
+    match counted {
+        None => "s",
+        Some(Count::Instructions) => "instructions",
+        Some(Count::Transfers) => "transfers",
+    }
+}
+
+/// The commits of the line, with the newest result of each.
+fn points(history: &HistorySettings, runs: &[HistoryRun<'_>]) -> Vec<HistoryPoint> {
+    let mut newest: BTreeMap<&str, (RunId, &CommitOutcome)> = BTreeMap::new();
+    for run in runs {
+        for result in &run.results.commits {
+            newest.entry(&result.commit).or_insert((run.head.id, &result.outcome));
+        }
+    }
+    let point = |commit: &CommitInfo| {
+        let found = newest.get(commit.id.as_str());
+        let result = found.map_or(PointResult::None, |(_, outcome)| result(outcome));
+        HistoryPoint { commit: commit.clone(), run: found.map(|(run, _)| *run), result }
+    };
+    history.line.commits.iter().map(point).collect()
+}
+
+fn result(outcome: &CommitOutcome) -> PointResult {
+    match outcome {
+        CommitOutcome::Measured { values, same_as } => match estimate(values) {
+            Some(estimate) => PointResult::Measured { estimate, same_as: same_as.clone() },
+            None => PointResult::None,
+        },
+        CommitOutcome::Unusable { why, build, execution } => {
+            PointResult::Unusable { why: *why, build: build.clone(), execution: execution.clone() }
+        }
+    }
+}
+
+/// The commits that each run measured.
+fn measured_by<'a>(runs: &[HistoryRun<'a>]) -> Vec<Vec<&'a str>> {
+    let measured = |run: &HistoryRun<'a>| {
+        let measured = run.results.commits.iter();
+        let measured = measured.filter(|result| matches!(result.outcome, CommitOutcome::Measured { .. }));
+        measured.map(|result| result.commit.as_str()).collect()
+    };
+    runs.iter().map(measured).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::{example, results_of_record};
+    use faultline_model::history::{Differing, StepBasis};
+    use faultline_model::record::RunRecord;
+
+    /// A run that measured these commits, each five times, with about these values.
+    fn run(id: i64, values: &[(u32, f64)]) -> RunRecord {
+        let wanted: Vec<u32> = values.iter().map(|(position, _)| *position).collect();
+        let mut record = example::begun(&wanted, 5);
+        record.head.id = RunId(id);
+        for position in &wanted {
+            example::build(&mut record, Some(&format!("/{position}")));
+        }
+        for block in 0..5 {
+            let noise = |subject: usize| 1.0 + 0.001 * ((subject * 7 + block * 5) % 11) as f64;
+            let block = (0..).zip(values).map(|(subject, (_, value))| (subject, Ok(value * noise(subject as usize))));
+            example::block(&mut record, &block.collect::<Vec<_>>());
+        }
+        record
+    }
+
+    fn of(runs: &[&RunRecord]) -> HistorySeries {
+        let results: Vec<HistoryResults> = runs.iter().map(|run| results_of_record(run).unwrap()).collect();
+        let runs: Vec<HistoryRun<'_>> =
+            runs.iter().zip(&results).map(|(run, results)| HistoryRun { head: &run.head, results }).collect();
+        series(&runs, &StepSettings::default()).unwrap().unwrap()
+    }
+
+    fn level(position: u32) -> f64 {
+        if position < 14 { 1.0 } else { 1.3 }
+    }
+
+    #[test]
+    fn a_step_is_found_over_the_results_of_several_runs() {
+        let values = |positions: std::ops::Range<u32>| positions.map(|at| (at, level(at))).collect::<Vec<_>>();
+        let (old, new) = (run(1, &values(0..20)), run(2, &values(20..40)));
+        let series = of(&[&new, &old]);
+        assert_eq!((series.runs.as_slice(), series.left_out.as_slice()), (&[RunId(2), RunId(1)][..], &[][..]));
+        let [step] = series.steps.steps.as_slice() else { panic!("{:?}", series.steps) };
+        assert_eq!((step.after, step.by, step.between_runs), (13, 14, false));
+        assert!((step.to / step.from - 1.3).abs() < 0.01, "{step:?}");
+        assert_eq!(series.points[30].run, Some(RunId(2)));
+        assert!(series.steps.unjudged > 0);
+    }
+
+    #[test]
+    fn a_step_at_the_border_of_two_runs_says_so() {
+        let (old, new) = (
+            run(1, &(0..20).map(|at| (at, 1.0)).collect::<Vec<_>>()),
+            run(2, &(20..40).map(|at| (at, 1.4)).collect::<Vec<_>>()),
+        );
+        let series = of(&[&new, &old]);
+        let [step] = series.steps.steps.as_slice() else { panic!("{:?}", series.steps) };
+        assert_eq!((step.after, step.by, step.between_runs), (19, 20, true));
+    }
+
+    #[test]
+    fn the_newest_result_of_a_commit_counts_and_other_tools_make_another_series() {
+        let (old, new) = (run(1, &[(3, 1.0), (4, 1.0)]), run(2, &[(4, 2.0)]));
+        let mut other = run(3, &[(5, 1.0)]);
+        let RunKind::History(history) = &mut other.head.settings.kind else { panic!() };
+        history.measured.tools.as_mut().unwrap().digest = "2".to_owned();
+        let series = of(&[&new, &other, &old]);
+        assert_eq!(series.left_out, [OtherRun { run: RunId(3), differs_in: Differing::Tools }]);
+        assert!(series.points[4].value().unwrap() > 1.9 && series.points[3].value().unwrap() < 1.1);
+        assert_eq!(series.points[5].result, PointResult::None);
+        assert!(matches!(series.steps.basis, StepBasis::TooShort { points: 2, .. }), "{:?}", series.steps);
+    }
+}
