@@ -274,18 +274,19 @@ fn copy(from: &Path, to: &Path, directory: &Path, lab: &Lab<'_>) -> Result<(), E
             let said = stderr.lines().next().unwrap_or("cp fails without a message");
             Err(Error::failed(
                 format!("a build can't be kept: {said}"),
-                "make room, or name another directory with `--work DIR`",
+                "make room, or name another directory with `--work DIR` (in faultline.toml: `work`)",
             ))
         }
-        other => {
-            Err(Error::failed(format!("a build can't be kept: {other:?}"), "name another directory with `--work DIR`"))
-        }
+        other => Err(Error::failed(
+            format!("a build can't be kept: {other:?}"),
+            "name another directory with `--work DIR` (in faultline.toml: `work`)",
+        )),
     }
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Error {
     Error::failed(
         format!("cannot write {}: {error}", path.display()),
-        "make room, or name another directory with `--work DIR`",
+        "make room, or name another directory with `--work DIR` (in faultline.toml: `work`)",
     )
 }

@@ -41,16 +41,29 @@ impl<'a> Over<'a> {
         steps: &StepSettings,
         places: &Places,
     ) -> Result<Result<Option<HistorySeries>, SeriesError>, Error> {
+        Ok(series(&self.of_it(&self.stored(places)?), steps))
+    }
+
+    /// The same without the newest run.
+    pub fn earlier_series(
+        &self,
+        steps: &StepSettings,
+        places: &Places,
+    ) -> Result<Result<Option<HistorySeries>, SeriesError>, Error> {
         let stored = self.stored(places)?;
+        let runs = self.of_it(&stored);
+        Ok(series(runs.get(1..).unwrap_or_default(), steps))
+    }
+
+    /// The runs that measured it by this measure.
+    fn of_it<'b>(&self, stored: &'b [StoredHistory]) -> Vec<HistoryRun<'b>> {
         // What was measured of the same subject by another measure is another series.
         let is_of_it = |run: &&StoredHistory| {
             let measure =
                 run.head.settings.history().map(|history| history.measure.counted().map(|counted| counted.what));
             measure == Some(self.measure.count())
         };
-        let runs: Vec<HistoryRun<'_>> =
-            stored.iter().filter(is_of_it).map(|run| HistoryRun { head: &run.head, results: &run.results }).collect();
-        Ok(series(&runs, steps))
+        stored.iter().filter(is_of_it).map(|run| HistoryRun { head: &run.head, results: &run.results }).collect()
     }
 
     /// What a run of it would be asked now, without commits. Fails if a tool or a machine is missing.

@@ -113,6 +113,6 @@ fn unreadable(directory: &Path, error: &io::Error) -> Error {
 fn unwritable(path: &Path, error: &io::Error) -> Error {
     Error::failed(
         format!("cannot write {}: {error}", path.display()),
-        "make room, or name another directory with `--work DIR`",
+        "make room, or name another directory with `--work DIR` (in faultline.toml: `work`)",
     )
 }

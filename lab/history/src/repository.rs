@@ -97,7 +97,7 @@ fn no_commit(name: &str) -> Error {
 fn unwritable(path: &Path, error: &std::io::Error) -> Error {
     Error::usage(
         format!("cannot write {}: {error}", path.display()),
-        "`--work DIR` names a directory for checkouts and builds",
+        "`--work DIR` (in faultline.toml: `work`) names a directory for checkouts and builds",
     )
 }
 
@@ -119,7 +119,7 @@ impl Theirs {
         let ask =
             ["rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir", "--git-path", "objects"];
         let lines = Git::in_theirs(there, lab)?.lines(&ask, lab).map_err(|failure| {
-            let hint = "go to a directory of a repository, or name one with `--repository DIR`";
+            let hint = "go to a directory of a repository, or name one with `--repository DIR` (in faultline.toml: `repository`)";
             let refused = |said: &str| Error::usage(format!("{}: {said}", there.display()), hint);
             failure.or_exited_saying(refused, "find a repository")
         })?;
@@ -145,7 +145,7 @@ impl Theirs {
         read().map_err(|error| {
             Error::usage(
                 format!("cannot read {}: {error}", self.shared.display()),
-                "name another repository with `--repository DIR`",
+                "name another repository with `--repository DIR` (in faultline.toml: `repository`)",
             )
         })
     }

@@ -17,7 +17,7 @@ pub(crate) fn check(before: Option<&BuildTools>, now: &BuildTools, run: RunId) -
     Err(Error::failed(
         format!("{what} changed since run {run} began, so builds before and after are not comparable"),
         format!(
-            "restore the tools and resume, or start a new search: what run {run} measured is kept (`faultline show {run}`)"
+            "restore the tools and resume, or begin anew: what run {run} measured is kept (`faultline show {run}`)"
         ),
     ))
 }

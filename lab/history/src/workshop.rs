@@ -45,7 +45,7 @@ impl Workshop {
         let unwritable = |error: std::io::Error| {
             Error::usage(
                 format!("cannot write {}: {error}", ours.display()),
-                "`--work DIR` names a directory for checkouts and builds",
+                "`--work DIR` (in faultline.toml: `work`) names a directory for checkouts and builds",
             )
         };
         fs::create_dir_all(&ours).map_err(unwritable)?;
@@ -55,7 +55,7 @@ impl Workshop {
             Err(TryLockError::WouldBlock) => {
                 return Err(Error::failed(
                     format!("another command builds in {}", ours.display()),
-                    "wait until it has ended, or name another directory with `--work DIR`",
+                    "wait until it has ended, or name another directory with `--work DIR` (in faultline.toml: `work`)",
                 ));
             }
             Err(TryLockError::Error(error)) => return Err(unwritable(error)),
@@ -104,7 +104,10 @@ impl Commits for Workshop {
 /// The directory for a repository, named after its identity, among the user's caches.
 fn usual_place(theirs: &Theirs, lab: &Lab<'_>) -> Result<PathBuf, Error> {
     let cache = lab.places.cache.as_deref().ok_or_else(|| {
-        Error::usage("there is no home directory for caches", "`--work DIR` names a directory for checkouts and builds")
+        Error::usage(
+            "there is no home directory for caches",
+            "`--work DIR` (in faultline.toml: `work`) names a directory for checkouts and builds",
+        )
     })?;
     let digest = Sha256::digest(theirs.identity()?);
     let digits: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -211,7 +211,7 @@ fn a_history_has_first_parents_all_ancestors_or_tags() {
         assert!([&second, &aside].iter().all(|id| walked(&all).tagged.contains(*id)));
         assert_eq!(ids(&branch(None, Walk::Full)), [&first, &second, &aside, &merge].map(String::as_str));
         assert_eq!(ids(&branch(Some("light"), Walk::Full)), [&second, &aside, &merge].map(String::as_str));
-        let named = Which::Named(vec!["heavy".to_owned(), first.clone()]);
+        let named = Which::Named(vec!["heavy".to_owned(), first.clone(), aside.clone()]);
         assert_eq!(ids(&named), [&aside, &first].map(String::as_str));
         let error = workshop.walk(&branch(Some("nonsense"), Walk::Full), lab).unwrap_err();
         assert_eq!(error.problem, "the repository has no commit 'nonsense'");

@@ -29,6 +29,11 @@ impl Item {
         Item { depth, text }
     }
 
+    /// The same, one level deeper.
+    pub(crate) fn below(self) -> Self {
+        Item { depth: self.depth + 1, ..self }
+    }
+
     /// Indented text.
     pub(crate) fn all_text(items: &[Item], style: &Style) -> String {
         let indented = |item: &Item| {
@@ -50,12 +55,12 @@ pub(crate) fn files(files: &FilesChanged, signs: &Signs) -> Vec<Item> {
     let number = counted(files.number.into(), "file");
     let lines = format!("+{} {}{} lines", files.added, signs.minus, files.removed);
     let mut items = vec![Item::new(
-        1,
+        0,
         if files.number == 0 { "No file differs.".to_owned() } else { format!("{number}, {lines}") },
     )];
-    items.extend(files.most.iter().take(FILES).map(|change| Item::new(2, file(change, signs))));
+    items.extend(files.most.iter().take(FILES).map(|change| Item::new(1, file(change, signs))));
     let left_out = (files.number as usize).saturating_sub(files.most.len().min(FILES));
-    items.extend((left_out > 0).then(|| Item::new(2, format!("and {}", counted(left_out as u64, "further file")))));
+    items.extend((left_out > 0).then(|| Item::new(1, format!("and {}", counted(left_out as u64, "further file")))));
     items
 }
 

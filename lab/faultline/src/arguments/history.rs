@@ -120,8 +120,8 @@ Examples:
   faultline history changes
   faultline history changes app --format markdown        for a mail
   faultline history run -q && faultline history changes --gate   for CI: exit status 1 if something new is slower
-A step is new if it is at a commit that the newest run measured, or later; --since names another begin. Standard error says
-what closes the gate.")]
+A step is new if the runs before the newest one do not show it; --since COMMIT counts every step after a commit. Standard error
+says what closes the gate.")]
 pub(crate) struct Changes {
     #[command(flatten)]
     pub(crate) subjects: Subjects,
@@ -133,7 +133,7 @@ pub(crate) struct Changes {
     #[arg(long)]
     pub(crate) gate: bool,
 
-    /// Steps after this commit are new: the name of a commit that has a result, or its first digits [default: the commits of the newest run]
+    /// Steps after this commit are new: the name of a commit that has a result, or its first digits [default: those that the newest run made known]
     #[arg(long, value_name = "COMMIT", requires = "gate", value_parser = super::commit)]
     pub(crate) since: Option<faultline_model::subject::Commit>,
 

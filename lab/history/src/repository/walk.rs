@@ -14,8 +14,10 @@ impl Repository {
     pub fn walk(&self, which: &Which, lab: &Lab<'_>) -> Result<Walked, Error> {
         match which {
             Which::Named(names) => {
-                let commits = names.iter().map(|name| self.commit(name, lab)).collect::<Result<Vec<_>, _>>()?;
-                let tagged = commits.iter().map(|commit| commit.id.clone()).collect();
+                let mut commits = names.iter().map(|name| self.commit(name, lab)).collect::<Result<Vec<_>, _>>()?;
+                let mut tagged = BTreeSet::new();
+                // Several names may lead to one commit.
+                commits.retain(|commit| tagged.insert(commit.id.clone()));
                 Ok(Walked { commits, tagged })
             }
             Which::Branch { newest, since, walk, .. } => self.walk_branch(newest, since.as_deref(), *walk, lab),

@@ -4,6 +4,7 @@ use super::{HistorySeries, HistoryStep, StepBasis};
 use crate::changes::Effect;
 use crate::gate::Gate;
 use crate::plan::WhenInconclusive;
+use std::collections::BTreeMap;
 
 /// Something that a gate found of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,16 +23,15 @@ pub enum Finding<'a> {
 }
 
 impl<'a> Gate<Finding<'a>> {
-    /// Holds series to it. `since`: the position in a series from which on a step is new.
+    /// Applies it to series. `is_new`: whether a step of a series is new.
     pub fn of_histories(
         all: &'a [HistorySeries],
-        since: impl Fn(&HistorySeries) -> u32,
+        is_new: impl Fn(&HistorySeries, &HistoryStep) -> bool,
         when_inconclusive: WhenInconclusive,
     ) -> Self {
         let mut gate = Gate { closed_by: Vec::new(), noted: Vec::new() };
         for series in all {
-            let first = since(series);
-            let new = |step: &&HistoryStep| step.by >= first && step.effect == Effect::Worse;
+            let new = |step: &&HistoryStep| step.effect == Effect::Worse && is_new(series, step);
             gate.closed_by.extend(series.steps.steps.iter().filter(new).map(|step| Finding::Worse { series, step }));
             match (&series.steps.basis, when_inconclusive) {
                 (StepBasis::TooShort { .. }, WhenInconclusive::Fail) => gate.closed_by.push(Finding::TooShort(series)),
@@ -45,10 +45,79 @@ impl<'a> Gate<Finding<'a>> {
 }
 
 impl HistorySeries {
-    /// The position of the first commit that the newest run measured: steps from there on are new.
-    pub fn first_new(&self) -> u32 {
-        let newest = self.runs.first();
-        let first = self.points.iter().position(|point| point.run.as_ref() == newest && newest.is_some());
-        first.unwrap_or(self.points.len()) as u32
+    /// Whether it shows a step of a newer series of the same subject: one with the same effect, whose range shares a commit with that of the step.
+    pub fn shows(&self, newer: &HistorySeries, step: &HistoryStep) -> bool {
+        let positions: BTreeMap<&str, u32> =
+            (0..).zip(&newer.points).map(|(position, point)| (point.commit.id.as_str(), position)).collect();
+        let place = |position: u32| positions.get(self.commit(position)?.id.as_str()).copied();
+        // A range begins after its earliest commit.
+        let is_it = |own: &HistoryStep| match (place(own.earliest), place(own.latest)) {
+            (Some(earliest), Some(latest)) => earliest < step.latest && step.earliest < latest,
+            _ => false,
+        };
+        self.steps.steps.iter().any(|own| own.effect == step.effect && is_it(own))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commit::CommitInfo;
+    use crate::history::{HistoryPoint, HistorySteps, PointResult};
+
+    fn step((earliest, latest): (u32, u32), effect: Effect) -> HistoryStep {
+        HistoryStep {
+            after: earliest,
+            by: latest,
+            earliest,
+            latest,
+            from: 1.0,
+            to: 2.0,
+            effect,
+            status: None,
+            between_runs: false,
+            between: None,
+        }
+    }
+
+    /// Commits of these numbers, with these steps.
+    fn series(commits: &[u32], steps: Vec<HistoryStep>) -> HistorySeries {
+        let point = |number: &u32| {
+            let commit = CommitInfo {
+                id: number.to_string(),
+                tree: String::new(),
+                parents: Vec::new(),
+                committed_s: 0,
+                author: String::new(),
+                subject: String::new(),
+            };
+            HistoryPoint { commit, run: None, result: PointResult::None }
+        };
+        HistorySeries {
+            format: HistorySeries::FORMAT.to_owned(),
+            subject: "app".to_owned(),
+            repository: String::new(),
+            command: Vec::new(),
+            counted: None,
+            unit: "s".to_owned(),
+            tasks: 1,
+            runs: Vec::new(),
+            left_out: Vec::new(),
+            points: commits.iter().map(point).collect(),
+            steps: HistorySteps { basis: StepBasis::Exact, least_change: 0.01, steps, unjudged: 0 },
+        }
+    }
+
+    #[test]
+    fn a_step_is_shown_by_an_older_series_with_other_commits_between() {
+        // Commits 0, 4 and 8 were measured, then 6 too: the step between 4 and 8 is now between 6 and 8.
+        let old = series(&[0, 4, 8], vec![step((1, 2), Effect::Worse)]);
+        let new = series(&[0, 4, 6, 8, 9], Vec::new());
+        assert!(old.shows(&new, &step((2, 3), Effect::Worse)));
+        assert!(!old.shows(&new, &step((2, 3), Effect::Better)), "another effect");
+        assert!(!old.shows(&new, &step((0, 1), Effect::Worse)), "it ends where the other begins");
+        assert!(!old.shows(&new, &step((3, 4), Effect::Worse)), "after the other");
+        let elsewhere = series(&[0, 5, 9], Vec::new());
+        assert!(!old.shows(&elsewhere, &step((0, 1), Effect::Worse)), "its commits are not there");
     }
 }

@@ -47,7 +47,7 @@ fn commit(changes: &CommitChanges, line: &CommitLine, signs: &Signs) -> Vec<Item
     let mut items = vec![Item::new(0, named)];
     match &changes.files {
         None => items.push(Item::new(1, "Its files could not be read from the repository.".to_owned())),
-        Some(changed) => items.extend(files(changed, signs)),
+        Some(changed) => items.extend(files(changed, signs).into_iter().map(Item::below)),
     }
     items
 }

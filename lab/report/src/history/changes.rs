@@ -56,8 +56,8 @@ fn explain(series: &HistorySeries, step: &HistoryStep, sheet: &mut Sheet<'_>) {
     let [after, by] = ends(series, step);
     sheet.line("");
     sheet.titled(&format!("{after} … {by}"), &format!(": {}", lies_between(between)));
-    let items = items(series, step, between, sheet.style.signs());
-    sheet.text += &Item::all_text(&items, sheet.style);
+    let items = items(series, step, between, sheet.style.signs()).into_iter().map(Item::below);
+    sheet.text += &Item::all_text(&items.collect::<Vec<_>>(), sheet.style);
 }
 
 fn markdown(series: &HistorySeries) -> String {
@@ -74,7 +74,7 @@ fn markdown(series: &HistorySeries) -> String {
 
 /// The commits, the files, and what was linked.
 fn items(series: &HistorySeries, step: &HistoryStep, between: &Between, signs: &Signs) -> Vec<Item> {
-    let commits = listed(between).map(commit_words).chain(more(between)).map(|text| Item::new(1, text));
+    let commits = listed(between).map(commit_words).chain(more(between)).map(|text| Item::new(0, text));
     let files = files(&between.files, signs);
     commits.chain(files).chain(linked(&between.linked, &ends(series, step), signs)).collect()
 }

@@ -1,13 +1,15 @@
 //! `faultline history changes`
 
-use super::{chosen, declared, stored};
+use super::{chosen, declared, earlier, stored};
 use crate::arguments::history::Changes;
 use crate::commands::measuring;
 use crate::failure::{self, Failure};
 use crate::{output, places};
+use faultline_experiment::Places;
+use faultline_history::declared::HistorySubject;
 use faultline_history::explain::history::explain;
 use faultline_model::gate::Gate;
-use faultline_model::history::HistorySeries;
+use faultline_model::history::{HistorySeries, HistoryStep};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -26,11 +28,16 @@ pub(crate) fn changes(arguments: &Changes, db: Option<&Path>) -> Result<ExitCode
         Ok(())
     })?;
     output::print(&faultline_report::history_changes(&all, arguments.format.format, &output::style()))?;
-    if arguments.gate { held(arguments, &all) } else { Ok(ExitCode::SUCCESS) }
+    if arguments.gate { held(arguments, &all, &subjects, &places) } else { Ok(ExitCode::SUCCESS) }
 }
 
 /// The exit status of the gate, and why. Fails if `--since` names no commit of a series.
-fn held(arguments: &Changes, all: &[HistorySeries]) -> Result<ExitCode, Failure> {
+fn held(
+    arguments: &Changes,
+    all: &[HistorySeries],
+    subjects: &[&HistorySubject],
+    places: &Places,
+) -> Result<ExitCode, Failure> {
     if let Some(since) = &arguments.since
         && let Some(series) = all.iter().find(|series| position(series, &since.id).is_none())
     {
@@ -39,11 +46,16 @@ fn held(arguments: &Changes, all: &[HistorySeries]) -> Result<ExitCode, Failure>
             "`faultline history show` lists its commits",
         ));
     }
-    let first = |series: &HistorySeries| match &arguments.since {
-        Some(since) => position(series, &since.id).map_or(0, |position| position + 1),
-        None => series.first_new(),
+    let earlier = earlier(subjects, &arguments.steps, places)?;
+    let is_known = |series: &HistorySeries, step: &HistoryStep| {
+        let is_of_it = |old: &&HistorySeries| (&old.subject, old.tasks) == (&series.subject, series.tasks);
+        earlier.iter().filter(is_of_it).any(|old| old.shows(series, step))
     };
-    let gate = Gate::of_histories(all, first, arguments.inconclusive.into());
+    let is_new = |series: &HistorySeries, step: &HistoryStep| match &arguments.since {
+        Some(since) => position(series, &since.id).is_some_and(|position| step.by > position),
+        None => !is_known(series, step),
+    };
+    let gate = Gate::of_histories(all, is_new, arguments.inconclusive.into());
     failure::warn(&faultline_report::history_gate(&gate, &output::style()).trim_end());
     Ok(if gate.is_open() { ExitCode::SUCCESS } else { failure::some_failed() })
 }

@@ -12,6 +12,7 @@ use faultline_experiment::Places;
 use faultline_history::declared::{Declared, HistorySubject};
 use faultline_history::over::Over;
 use faultline_model::history::HistorySeries;
+use faultline_stats::changes::SeriesError;
 use faultline_stats::history::StepSettings;
 use std::path::Path;
 use std::process::ExitCode;
@@ -52,8 +53,20 @@ fn stored(subjects: &[&HistorySubject], steps: &Steps, places: &Places) -> Resul
     }
 }
 
+/// What is saved of subjects without the newest run of each series. Fails if the settings of steps are out of range, or if the database cannot be read.
+fn earlier(subjects: &[&HistorySubject], steps: &Steps, places: &Places) -> Result<Vec<HistorySeries>, Failure> {
+    let mut all = Vec::new();
+    for over in subjects.iter().flat_map(|subject| Over::all(subject)) {
+        all.extend(over.earlier_series(&settings(steps), places)?.map_err(out_of_range)?);
+    }
+    Ok(all)
+}
+
 /// What is saved of one series; `None` if nothing is. Fails likewise.
 fn series(over: &Over<'_>, steps: &Steps, places: &Places) -> Result<Option<HistorySeries>, Failure> {
-    over.series(&settings(steps), places)?
-        .map_err(|error| Failure::usage(error.to_string(), "for example `--false-alarms 5% --min-change 2%`"))
+    over.series(&settings(steps), places)?.map_err(out_of_range)
+}
+
+fn out_of_range(error: SeriesError) -> Failure {
+    Failure::usage(error.to_string(), "for example `--false-alarms 5% --min-change 2%`")
 }
