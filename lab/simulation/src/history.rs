@@ -4,7 +4,7 @@ use crate::fault::Fault;
 use faultline_history::build::Build;
 use faultline_history::{Relink, Relinked};
 use faultline_model::commit::{CommitInfo, CommitLine};
-use faultline_model::drill::{DrillSettings, Noise};
+use faultline_model::drill::{DrillSettings, Noise, Unusable};
 use faultline_model::explained::{FileChange, FilesChanged, LinesChanged};
 use faultline_model::plan::WhenInconclusive;
 use faultline_model::relink::RelinkResult;
@@ -175,6 +175,16 @@ impl History {
             Fate::Works | Fate::DoesNotBuild => None,
             Fate::Fails => Some(Fault::Status),
             Fate::Hangs => Some(Fault::Hang),
+        }
+    }
+
+    /// Why a commit has no value without further faults; `None` if it has one.
+    pub(crate) fn unusable(&self, position: usize) -> Option<Unusable> {
+        match self.commits[position].fate {
+            Fate::Works => None,
+            Fate::DoesNotBuild => Some(Unusable::Build),
+            Fate::Fails => Some(Unusable::Run),
+            Fate::Hangs => Some(Unusable::Hang),
         }
     }
 

@@ -4,6 +4,7 @@ use crate::commits::{FULL, SimulatedCommits};
 use crate::death::Killed;
 use crate::ending::Answered;
 use crate::files::in_words;
+use crate::measured::measured;
 use crate::observer::Watcher;
 use crate::refusal::{self, REFUSED};
 use crate::searched::{Searched, searched};
@@ -62,6 +63,8 @@ pub struct Account {
     pub is_check: bool,
     /// What a search said.
     pub searched: Option<Searched>,
+    /// How many commits of a history have values.
+    pub measured_commits: Option<u32>,
     /// Whether its gate is open, if it has one.
     pub is_open: Option<bool>,
 }
@@ -196,6 +199,9 @@ impl Lives {
         if head.state == RunState::Open && head.settings.drill().is_some() {
             return faultline_history::bisect::go_on(head.id, None, &self.commits, lab);
         }
+        if head.state == RunState::Open && head.settings.history().is_some() {
+            return faultline_history::run::go_on(head.id, None, &self.commits, lab);
+        }
         resume(&request, lab)
     }
 
@@ -264,25 +270,46 @@ impl Lives {
         }
         self.account.answered = ending::answered(&self.world, &record, &conclusion.what)?;
         self.account.is_check = matches!(conclusion.what, Concluded::Fitness(_));
+        self.check_whole(conclusion)?;
         self.account.searched = self.searched(conclusion)?;
+        self.account.measured_commits = self.measured_commits(conclusion)?;
         self.account.is_open = conclusion.gate().map(|gate| gate.is_open());
         Ok(self.account)
     }
 
-    /// What a search said. The same search without events must say the same.
+    /// A search or a history must conclude what the same one concludes without events.
+    fn check_whole(&self, conclusion: &Conclusion) -> Result<(), String> {
+        let scenario = &self.world.scenario;
+        if scenario.history().is_none() || self.account.lives == 1 {
+            return Ok(());
+        }
+        let root = files::root().map_err(in_words)?;
+        let whole = calm::untroubled(scenario.clone(), ChaCha8Rng::seed_from_u64(0), root.path())?;
+        check_same(conclusion, &whole, "from one without events")
+    }
+
+    /// What a search said; `None` of any other experiment.
     fn searched(&self, conclusion: &Conclusion) -> Result<Option<Searched>, String> {
         let scenario = &self.world.scenario;
-        let Some(history) = scenario.history() else { return Ok(None) };
-        let Concluded::Drill(found) = &conclusion.what else {
-            return Err("a search is concluded as another".to_owned());
+        let Some(history) = scenario.history().filter(|_| scenario.repeats_of_history().is_none()) else {
+            return Ok(None);
         };
-        if self.account.lives > 1 {
-            let root = files::root().map_err(in_words)?;
-            let random = ChaCha8Rng::seed_from_u64(0);
-            let whole = calm::untroubled(scenario.clone(), random, root.path())?;
-            check_same(conclusion, &whole, "from a search without events")?;
+        match &conclusion.what {
+            Concluded::Drill(found) => searched(found, history).map(Some),
+            _ => Err("a search is concluded as another".to_owned()),
         }
-        searched(found, history).map(Some)
+    }
+
+    /// How many commits of a history have values; `None` of any other experiment.
+    fn measured_commits(&self, conclusion: &Conclusion) -> Result<Option<u32>, String> {
+        let scenario = &self.world.scenario;
+        let (Some(history), Some(repeats)) = (scenario.history(), scenario.repeats_of_history()) else {
+            return Ok(None);
+        };
+        match &conclusion.what {
+            Concluded::History(results) => measured(results, history, repeats, scenario.fault_share == 0.0).map(Some),
+            _ => Err("a history is concluded as another".to_owned()),
+        }
     }
 
     fn incomparable(mut self, problem: &str) -> Result<Account, String> {

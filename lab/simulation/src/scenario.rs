@@ -6,6 +6,9 @@ use crate::workload::SPEED;
 use faultline_experiment::{CheckRequest, Error, Lab, LiveComparisonRequest, Measured, RunRequest};
 use faultline_history::Commits;
 use faultline_history::bisect::{BisectRequest, MeasureRequest, search};
+use faultline_history::declared::{HistorySubject, Pick, Walk, Which};
+use faultline_history::over::Over;
+use faultline_history::run::{Ran, run as measure};
 use faultline_model::machine::Machine;
 use faultline_model::plan::{ComparisonPurpose, PinPolicy, WhenInconclusive};
 use faultline_model::recipe::Recipe;
@@ -58,6 +61,8 @@ enum Kind {
     Comparison(Compared),
     Check,
     Search(History),
+    /// Each commit of a history is measured that often.
+    History(History, u32),
 }
 
 /// The experiment of a seed.
@@ -80,7 +85,8 @@ pub(crate) struct Scenario {
 impl Scenario {
     pub(crate) fn of(seed: u64, random: &mut ChaCha8Rng) -> Self {
         let kind = match random.random_range(0..100) {
-            0..50 => Kind::Run,
+            0..4 => Kind::History(History::any(random), random.random_range(1..=4)),
+            4..50 => Kind::Run,
             50..80 => Kind::Comparison(Compared::any(random)),
             80..90 => Kind::Check,
             _ => Kind::Search(History::any(random)),
@@ -88,7 +94,7 @@ impl Scenario {
         let shares: &[f64] = match kind {
             Kind::Run => &[0.0, 0.1, 0.3, 0.9],
             Kind::Comparison(_) | Kind::Check => &[0.0, 0.0, 0.05, 0.2],
-            Kind::Search(_) => &[0.0, 0.0, 0.02, 0.1],
+            Kind::Search(_) | Kind::History(..) => &[0.0, 0.0, 0.02, 0.1],
         };
         let fault_share = *shares.choose(random).unwrap_or(&0.0);
         let machine = machine(random);
@@ -157,6 +163,37 @@ impl Scenario {
                 faultline_experiment::check(&CheckRequest { workloads, time, limit_ms, machine, seed }, lab)
             }
             Kind::Search(history) => search(&self.search_request(history), commits, lab),
+            Kind::History(_, repeats) => {
+                let subject = self.subject(*repeats);
+                let over = Over { subject: &subject, measure: &subject.measures[0] };
+                match measure(&over, false, commits, lab)? {
+                    Ran::Measured(measured) => Ok(measured),
+                    Ran::Nothing { picked } => {
+                        Err(Error::failed(format!("{picked} commits have results"), "begin anew"))
+                    }
+                }
+            }
+        }
+    }
+
+    /// The subject of a history of which every commit is measured.
+    fn subject(&self, repeats: u32) -> HistorySubject {
+        HistorySubject {
+            name: "simulated".to_owned(),
+            repository: "/simulated".into(),
+            work: None,
+            which: Which::Branch {
+                newest: "new".to_owned(),
+                since: Some("old".to_owned()),
+                pick: Pick::Every(1),
+                walk: Walk::FirstParent,
+            },
+            recipe: recipe(),
+            command: vec!["./program".to_owned()],
+            measures: vec![MeasureRequest::Time { pin: PinPolicy::None, tasks: 1 }],
+            repeats,
+            limit_ms: Some(5_000),
+            seed: Some(self.seed),
         }
     }
 
@@ -166,13 +203,7 @@ impl Scenario {
             work: None,
             old: "old".to_owned(),
             new: "new".to_owned(),
-            recipe: Recipe {
-                command: vec!["make".to_owned()],
-                environment: Vec::new(),
-                limit_s: 60,
-                kept: Vec::new(),
-                is_clean: false,
-            },
+            recipe: recipe(),
             command: vec!["./program".to_owned()],
             search: history.settings,
             layouts: LayoutKind::default(),
@@ -194,19 +225,27 @@ impl Scenario {
         match &self.kind {
             Kind::Comparison(compared) => Some(compared.difference),
             Kind::Check => Some(Difference::None),
-            Kind::Run | Kind::Search(_) => None,
+            Kind::Run | Kind::Search(_) | Kind::History(..) => None,
         }
     }
 
-    /// The commits of a search.
+    /// How often each commit of a history is measured; `None` of every other experiment.
+    pub(crate) fn repeats_of_history(&self) -> Option<u32> {
+        match &self.kind {
+            Kind::History(_, repeats) => Some(*repeats),
+            Kind::Run | Kind::Comparison(_) | Kind::Check | Kind::Search(_) => None,
+        }
+    }
+
+    /// The commits of a search, or of a history.
     pub(crate) fn history(&self) -> Option<&History> {
         match &self.kind {
-            Kind::Search(history) => Some(history),
+            Kind::Search(history) | Kind::History(history, _) => Some(history),
             Kind::Run | Kind::Comparison(_) | Kind::Check => None,
         }
     }
 
-    /// The random numbers of an item of a search. They depend on nothing else, so a search that was killed measures the same as one that was not.
+    /// The random numbers of an item of a search, or of a history. They depend on nothing else, so one that was killed measures the same as one that was not.
     pub(crate) fn random_of_item(&self, ordinal: u32) -> ChaCha8Rng {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
         random.set_stream(1 + u64::from(ordinal));
@@ -222,6 +261,10 @@ impl Scenario {
     pub(crate) fn budget(&self) -> Option<Duration> {
         self.request.budget_ms.map(Duration::from_millis)
     }
+}
+
+fn recipe() -> Recipe {
+    Recipe { command: vec!["make".to_owned()], environment: Vec::new(), limit_s: 60, kept: Vec::new(), is_clean: false }
 }
 
 impl Compared {
@@ -271,7 +314,7 @@ fn request(kind: &Kind, machine: &Machine, random: &mut ChaCha8Rng) -> Request {
         repeats: Some(repeats),
         budget_ms: match kind {
             Kind::Check => Some(random.random_range(10_000..30_000)),
-            Kind::Search(_) => None,
+            Kind::Search(_) | Kind::History(..) => None,
             Kind::Run | Kind::Comparison(_) => {
                 random.random_bool(0.3).then(|| random.random_range(block_ms.max(500)..20_000))
             }

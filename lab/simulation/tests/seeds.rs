@@ -36,6 +36,7 @@ fn what_is_saved_and_concluded_holds_whatever_fails() {
     println!("{}; {:.1} s", words(first, &accounts), began.elapsed().as_secs_f64());
     check_answers(&accounts);
     check_searches(&accounts);
+    check_histories(&accounts);
     if (first, count) == (FIRST_SEED, SEEDS) {
         check_that_much_happened(&accounts);
     }
@@ -60,6 +61,17 @@ fn a_lens_run_has_the_counts_that_were_made_whatever_fails() {
         assert!(open >= 10 && closed >= 10, "only {open} gates are open and {closed} closed");
         let outcomes: HashSet<_> = accounts.iter().flat_map(|account| &account.outcomes).collect();
         assert_eq!(outcomes.len(), LENS_OUTCOMES, "kinds of outcomes that were recorded");
+    }
+}
+
+/// Enough histories were measured over several lives, if all seeds ran.
+fn check_histories(accounts: &[Account]) {
+    let histories: Vec<&Account> = accounts.iter().filter(|account| account.measured_commits.is_some()).collect();
+    let commits: u32 = histories.iter().filter_map(|account| account.measured_commits).sum();
+    let resumed = histories.iter().filter(|account| account.lives > 1).count();
+    println!("{} histories, {resumed} of them over several lives, with {commits} measured commits", histories.len());
+    if accounts.len() as u64 >= SEEDS {
+        assert!(histories.len() >= 20 && resumed >= 10 && commits >= 100, "too few histories");
     }
 }
 
