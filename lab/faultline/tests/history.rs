@@ -256,6 +256,33 @@ fn a_history_that_is_killed_goes_on_where_it_was() {
     repository.lab.assert_nothing_left();
 }
 
+#[test]
+fn adaptive_picking_narrows_a_step_down_to_its_commit() {
+    let mut repository = Repository::new();
+    for number in 0..60 {
+        repository.commit(if number < 33 { 20 } else { 400 }, number != 31);
+    }
+    repository.declare("pick = \"adaptive\"\ncommits = 26");
+    let output = repository.run(&["run", "--quiet"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let series = repository.json(&["show"]);
+    let points = series[0]["points"].as_array().unwrap();
+    assert_eq!(points.len(), 26, "{}", said(&output));
+    for side in [0, 32, 33, 59] {
+        let is_it = |point: &&Value| point["commit"]["id"] == repository.commits[side].as_str();
+        assert_eq!(points.iter().find(is_it).map(|point| &point["result"]), Some(&"measured".into()), "{side}");
+    }
+    // Both sides of the step were measured in one run.
+    let runs = |side: usize| {
+        let commit = &repository.commits[side];
+        let measured = |run: &i64| repository.lab.record(*run).subjects.iter().any(|subject| subject.name == *commit);
+        let all = series[0]["runs"].as_array().unwrap().iter().filter_map(Value::as_i64);
+        all.filter(measured).collect::<Vec<_>>()
+    };
+    assert!(runs(32).iter().any(|run| runs(33).contains(run)), "{:?} and {:?}", runs(32), runs(33));
+    repository.lab.assert_nothing_left();
+}
+
 /// Commits of a history that is saved without being measured.
 const MANY: u32 = 1000;
 

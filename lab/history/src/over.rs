@@ -1,5 +1,6 @@
 //! A subject over its history, at one number of CPUs: which commits have results, which would be measured, and what is saved of them.
 
+use crate::adaptive::{self, Known};
 use crate::bisect::MeasureRequest;
 use crate::commits::{Commits, Walked};
 use crate::declared::HistorySubject;
@@ -9,11 +10,11 @@ use faultline_experiment::lens::USUAL_SEED;
 use faultline_experiment::stored::{self, StoredHistory};
 use faultline_experiment::{Error, Lab, Places, measuring_machine};
 use faultline_model::commit::{CommitInfo, CommitLine};
-use faultline_model::history::{CommitOutcome, HistorySeries, PlannedCommit};
+use faultline_model::history::{CommitOutcome, HistoryPoint, HistorySeries, PlannedCommit, PointResult};
 use faultline_model::plan::{HistorySettings, MeasuredLine, RunKind, Settings};
 use faultline_stats::changes::SeriesError;
 use faultline_stats::history::{HistoryRun, StepSettings, differing, series};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A subject, measured in one way.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +23,15 @@ pub struct Over<'a> {
     pub subject: &'a HistorySubject,
     /// One of its measures.
     pub measure: &'a MeasureRequest,
+}
+
+/// What a call asks for.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    /// Commits that could not be measured are tried again.
+    pub retry: bool,
+    /// Number of commits that were measured since the call began, which count for adaptive picking.
+    pub measured: u32,
 }
 
 impl<'a> Over<'a> {
@@ -107,16 +117,21 @@ impl<'a> Over<'a> {
     pub fn planned(&self, commits: &dyn Commits, retry: bool, lab: &Lab<'_>) -> Result<Vec<PlannedCommit>, Error> {
         let asked = self.asked(commits, lab)?;
         let known = self.comparable(&asked, lab.places)?;
-        Ok(self.plan(&commits.walk(&self.subject.which, lab)?, &known, retry))
+        Ok(self.plan(&commits.walk(&self.subject.which, lab)?, &known, Asked { retry, measured: 0 }))
     }
 
     /// The same, with what is known.
-    pub(crate) fn plan(&self, walked: &Walked, known: &[StoredHistory], retry: bool) -> Vec<PlannedCommit> {
+    pub(crate) fn plan(&self, walked: &Walked, known: &[StoredHistory], asked: Asked) -> Vec<PlannedCommit> {
         let mut newest: BTreeMap<&str, bool> = BTreeMap::new();
         for result in known.iter().flat_map(|run| &run.results.commits) {
             newest.entry(&result.commit).or_insert(matches!(result.outcome, CommitOutcome::Measured { .. }));
         }
-        let picked = picked(walked, &self.subject.which);
+        let (picked, again) = match self.subject.which.adaptive() {
+            None => (picked(walked, &self.subject.which), Vec::new()),
+            Some(most) => self.picked_adaptively(walked, known, most.saturating_sub(asked.measured)),
+        };
+        // Adaptive picking has no list of its own that a commit that failed could be on.
+        let is_adaptive = self.subject.which.adaptive().is_some();
         let planned = |(position, commit): (usize, &CommitInfo)| {
             let is_picked = picked.binary_search(&position).is_ok();
             let is_measured = newest.get(commit.id.as_str()).copied();
@@ -125,11 +140,47 @@ impl<'a> Over<'a> {
                 tasks: self.measure.tasks(),
                 commit: commit.clone(),
                 is_picked,
-                is_wanted: is_picked && (is_measured.is_none() || (retry && is_measured == Some(false))),
+                is_wanted: (is_picked && is_measured.is_none())
+                    || ((is_picked || is_adaptive) && asked.retry && is_measured == Some(false))
+                    || again.binary_search(&position).is_ok(),
                 is_measured,
             };
             (is_picked || is_measured.is_some()).then_some(planned)
         };
         walked.commits.iter().enumerate().filter_map(planned).collect()
     }
+
+    /// The commits that tell most, at most so many, and those that are measured again beside them: the neighbours of each, because times are compared within a run.
+    fn picked_adaptively(&self, walked: &Walked, runs: &[StoredHistory], most: u32) -> (Vec<usize>, Vec<usize>) {
+        let known = known(walked, runs);
+        let picked = adaptive::next(&known, StepSettings::default().least_change, most as usize);
+        if self.measure.count().is_some() {
+            return (picked, Vec::new());
+        }
+        let is_measured = |position: &usize| matches!(known[*position], Known::Value { .. });
+        let neighbours = |&position: &usize| {
+            let before = (0..position).rev().find(is_measured);
+            before.into_iter().chain((position + 1..known.len()).find(is_measured))
+        };
+        let again: BTreeSet<usize> = picked.iter().flat_map(neighbours).collect();
+        (picked, again.into_iter().collect())
+    }
+}
+
+/// What comparable runs, the newest first, say of each commit.
+fn known(walked: &Walked, runs: &[StoredHistory]) -> Vec<Known> {
+    let runs: Vec<HistoryRun<'_>> =
+        runs.iter().map(|run| HistoryRun { head: &run.head, results: &run.results }).collect();
+    let series = series(&runs, &StepSettings::default()).ok().flatten();
+    let points = series.as_ref().map_or(&[][..], |series| &series.points);
+    let by_commit: BTreeMap<&str, &HistoryPoint> =
+        points.iter().map(|point| (point.commit.id.as_str(), point)).collect();
+    let of_commit = |commit: &CommitInfo| match by_commit.get(commit.id.as_str()).map(|point| &point.result) {
+        None | Some(PointResult::None) => Known::Nothing,
+        Some(PointResult::Unusable { .. }) => Known::Unusable,
+        Some(PointResult::Measured { estimate, .. }) => {
+            Known::Value { low: estimate.low, median: estimate.median, high: estimate.high }
+        }
+    };
+    walked.commits.iter().map(of_commit).collect()
 }

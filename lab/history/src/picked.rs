@@ -19,12 +19,14 @@ pub(crate) fn picked(walked: &Walked, which: &Which) -> Vec<usize> {
     };
     let last = commits.len().saturating_sub(1);
     let periods = match pick {
-        Pick::Every(_) | Pick::Tags => Vec::new(),
+        Pick::Every(_) | Pick::Tags | Pick::Adaptive { .. } => Vec::new(),
         Pick::Day | Pick::Week | Pick::Month => periods(commits, pick),
     };
     let is_picked = |position: &usize| match pick {
         Pick::Every(number) => position.is_multiple_of(number as usize),
         Pick::Tags => walked.tagged.contains(&commits[*position].id),
+        // What was measured decides it.
+        Pick::Adaptive { .. } => false,
         Pick::Day | Pick::Week | Pick::Month => periods.get(position + 1) != periods.get(*position),
     };
     (0..commits.len()).filter(|position| *position == last || is_picked(position)).collect()

@@ -1,7 +1,7 @@
 //! `history run`: builds and measures the picked commits of a subject that have no result yet.
 
 use crate::commits::Commits;
-use crate::over::Over;
+use crate::over::{Asked, Over};
 use crate::subject::subject;
 use crate::tools_again;
 use crate::workshop::Workshop;
@@ -16,8 +16,15 @@ use std::path::Path;
 /// What came of a request.
 #[derive(Debug)]
 pub enum Ran {
+    /// A run that was stopped before went on. What is still missing after it takes another call.
+    Continued(Measured),
     /// Commits were measured.
-    Measured(Measured),
+    Measured {
+        /// What came of it.
+        measured: Measured,
+        /// Number of commits that were to be measured for the first time.
+        new: u32,
+    },
     /// Every picked commit has a result.
     Nothing {
         /// Number of picked commits.
@@ -25,21 +32,18 @@ pub enum Ran {
     },
 }
 
-/// Measures what is missing of a subject. A run of it that was stopped goes on first. `retry`: commits that could not be measured are tried again. Fails if the
-/// repository or the machine is not available, or if the database cannot be written. A commit that does not build or run is no failure.
-pub fn run(over: &Over<'_>, retry: bool, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Ran, Error> {
+/// Measures what is missing of a subject; of one whose commits are picked adaptively, those that tell most now. If a run of it was stopped, that goes on instead.
+/// Fails if the repository or the machine is not available, or if the database cannot be written. A commit that does not build or run is no failure.
+pub fn run(over: &Over<'_>, ask: Asked, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Ran, Error> {
     let asked = over.asked(commits, lab)?;
-    let mut known = over.comparable(&asked, lab.places)?;
+    let known = over.comparable(&asked, lab.places)?;
     if let Some(open) = known.iter().find(|run| run.head.state == RunState::Open) {
         let run = open.head.id;
         lab.observer.notice(&Notice::ContinuingHistory { run });
-        let ended = go_on(run, over.subject.limit_ms, commits, lab)?;
-        if let Measured::Stopped { .. } = ended {
-            return Ok(Ran::Measured(ended));
-        }
-        known = over.comparable(&asked, lab.places)?;
+        return go_on(run, over.subject.limit_ms, commits, lab).map(Ran::Continued);
     }
-    let planned = over.plan(&commits.walk(&over.subject.which, lab)?, &known, retry);
+    let planned = over.plan(&commits.walk(&over.subject.which, lab)?, &known, ask);
+    let new = planned.iter().filter(|one| one.is_wanted && one.is_measured.is_none()).count() as u32;
     let wanted: Vec<u32> = (0..).zip(&planned).filter(|(_, one)| one.is_wanted).map(|(position, _)| position).collect();
     if wanted.is_empty() {
         return Ok(Ran::Nothing { picked: planned.iter().filter(|one| one.is_picked).count() });
@@ -57,7 +61,7 @@ pub fn run(over: &Over<'_>, retry: bool, commits: &dyn Commits, lab: &mut Lab<'_
         seed: over.subject.seed.or(over.measure.usual_seed()),
         label: None,
     };
-    follow(GrowingRun::begin(&request, lab)?, commits, lab).map(Ran::Measured)
+    follow(GrowingRun::begin(&request, lab)?, commits, lab).map(|measured| Ran::Measured { measured, new })
 }
 
 /// Continues a run that was stopped or killed. `limit_ms`: time limit of each execution instead of the run's own. Fails like [`run`], if the commits are

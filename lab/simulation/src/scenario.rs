@@ -7,7 +7,7 @@ use faultline_experiment::{CheckRequest, Error, Lab, LiveComparisonRequest, Meas
 use faultline_history::Commits;
 use faultline_history::bisect::{BisectRequest, MeasureRequest, search};
 use faultline_history::declared::{HistorySubject, Pick, Walk, Which};
-use faultline_history::over::Over;
+use faultline_history::over::{Asked, Over};
 use faultline_history::run::{Ran, run as measure};
 use faultline_model::machine::Machine;
 use faultline_model::plan::{ComparisonPurpose, PinPolicy, WhenInconclusive};
@@ -166,8 +166,8 @@ impl Scenario {
             Kind::History(_, repeats) => {
                 let subject = self.subject(*repeats);
                 let over = Over { subject: &subject, measure: &subject.measures[0] };
-                match measure(&over, false, commits, lab)? {
-                    Ran::Measured(measured) => Ok(measured),
+                match measure(&over, Asked { retry: false, measured: 0 }, commits, lab)? {
+                    Ran::Measured { measured, .. } | Ran::Continued(measured) => Ok(measured),
                     Ran::Nothing { picked } => {
                         Err(Error::failed(format!("{picked} commits have results"), "begin anew"))
                     }

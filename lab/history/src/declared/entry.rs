@@ -35,6 +35,7 @@ pub(super) struct Entry {
     branch: Option<String>,
     since: Option<String>,
     pick: Option<Pick>,
+    commits: Option<Number>,
     walk: Option<Walk>,
     tags: Option<Vec<String>>,
     build: Option<Words>,
@@ -48,8 +49,8 @@ pub(super) struct Entry {
     command: Words,
     #[serde(default)]
     measure: Measure,
-    cpus: Option<Vec<u32>>,
-    repeats: Option<u32>,
+    cpus: Option<Vec<Number>>,
+    repeats: Option<Number>,
     pin: Option<PinPolicy>,
     limit: Option<Length>,
     seed: Option<u64>,
@@ -85,12 +86,30 @@ impl TryFrom<Written> for Words {
 
     fn try_from(written: Written) -> Result<Self, String> {
         match written {
-            Written::Text(text) => command_words(&text, "").map(Words).map_err(|error| error.problem),
+            Written::Text(text) => command_words(&text, "").map(Words).map_err(|error| one_line(&error.problem)),
             Written::List(words) if words.first().is_none_or(String::is_empty) => {
                 Err("the command is empty".to_owned())
             }
             Written::List(words) => Ok(Words(words)),
         }
+    }
+}
+
+/// A problem on one line: it cites what is written, which may have several.
+fn one_line(problem: &str) -> String {
+    problem.replace(char::is_control, " ")
+}
+
+/// A whole number that is not negative.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(untagged, expecting = "this takes a whole number, not below 0")]
+enum Number {
+    Number(u32),
+}
+
+impl From<Number> for u32 {
+    fn from(Number::Number(number): Number) -> Self {
+        number
     }
 }
 
@@ -133,12 +152,21 @@ impl Entry {
         })
     }
 
+    fn pick(&self) -> Result<Pick, String> {
+        match (self.pick.unwrap_or(Pick::Every(1)), self.commits.map(u32::from)) {
+            (pick, None) => Ok(pick),
+            (Pick::Adaptive { .. }, Some(most @ 1..)) => Ok(Pick::Adaptive { most }),
+            (Pick::Adaptive { .. }, Some(0)) => Err("`commits` takes a number from 1".to_owned()),
+            (_, Some(_)) => Err("`commits` applies only to `pick = \"adaptive\"`".to_owned()),
+        }
+    }
+
     fn which(&self) -> Result<Which, String> {
         let Some(tags) = &self.tags else {
             return Ok(Which::Branch {
                 newest: self.branch.clone().unwrap_or_else(|| USUAL_BRANCH.to_owned()),
                 since: self.since.clone(),
-                pick: self.pick.unwrap_or(Pick::Every(1)),
+                pick: self.pick()?,
                 walk: self.walk.unwrap_or_default(),
             });
         };
@@ -146,6 +174,7 @@ impl Entry {
             ("branch", self.branch.is_some()),
             ("since", self.since.is_some()),
             ("pick", self.pick.is_some()),
+            ("commits", self.commits.is_some()),
             ("walk", self.walk.is_some()),
         ];
         if let Some((key, _)) = others.iter().find(|(_, is_given)| *is_given) {
@@ -179,14 +208,15 @@ impl Entry {
             Measure::Time => USUAL_REPEATS,
             Measure::Instructions | Measure::Transfers => 1,
         };
-        let repeats = self.repeats.unwrap_or(usual);
+        let repeats = self.repeats.map_or(usual, u32::from);
         let range = 1..=MOST_REPEATS;
         if range.contains(&repeats) { Ok(repeats) } else { Err(format!("`repeats` takes 1 to {MOST_REPEATS}")) }
     }
 
     /// What is measured, for each number of CPUs.
     fn measures(&self, directory: &Path) -> Result<Vec<MeasureRequest>, String> {
-        let cpus = self.cpus.clone().unwrap_or_else(|| vec![1]);
+        let cpus: Vec<u32> = self.cpus.iter().flatten().map(|cpus| u32::from(*cpus)).collect();
+        let cpus = if self.cpus.is_none() { vec![1] } else { cpus };
         if cpus.is_empty()
             || !cpus.is_sorted_by(|a, b| a < b)
             || !cpus.iter().all(|cpus| (1..=MOST_CPUS).contains(cpus))

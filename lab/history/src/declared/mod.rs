@@ -201,6 +201,11 @@ mod tests {
         assert!(wrong("[subjects.a]\n").starts_with("here/f.toml:1: unknown field `subjects`"));
         assert!(wrong("\n[subject.a]\nbuild = 'make'\n").starts_with("here/f.toml:2: missing field `command`"));
         assert!(wrong("[subject.a]\ncommand = \"'\"\n").starts_with("here/f.toml:2: "));
+        assert_eq!(
+            wrong("[subject.a]\ncommand = 'x'\nrepeats = 'many'\n"),
+            "here/f.toml:3: this takes a whole number, not below 0"
+        );
+        assert!(wrong("[subject.a]\ncommand = \"a ' b\\nc\"\n").ends_with("b c' into words: missing closing quote"));
         assert!(wrong("[subject.a]\ncommand = 'x'\npick = 'every 0'\n").starts_with("here/f.toml:3: 'every 0' "));
         assert!(
             wrong("[subject.a]\ncommand = 'x'\nmeasure = 'speed'\n")
@@ -225,6 +230,8 @@ mod tests {
             wrong("whole = true\n"),
             format!("{prefix}`whole` does not apply to time, which is measured on this host")
         );
+        assert_eq!(wrong("commits = 9\n"), format!("{prefix}`commits` applies only to `pick = \"adaptive\"`"));
+        assert_eq!(wrong("pick = 'adaptive'\ncommits = 0\n"), format!("{prefix}`commits` takes a number from 1"));
         assert!(wrong("cpus = []\n").starts_with(&format!("{prefix}`cpus` ")));
         assert!(wrong("cpus = [0]\n").starts_with(&format!("{prefix}`cpus` ")));
         assert!(wrong("repeats = 0\n").starts_with(&format!("{prefix}`repeats` ")));

@@ -20,6 +20,21 @@ pub enum Which {
     Named(Vec<String>),
 }
 
+impl Which {
+    /// Whether what was measured decides which commits are measured next.
+    pub fn is_adaptive(&self) -> bool {
+        self.adaptive().is_some()
+    }
+
+    /// How many commits adaptive picking measures at most in one call; `None` of any other way to pick.
+    pub(crate) fn adaptive(&self) -> Option<u32> {
+        match self {
+            Which::Branch { pick: Pick::Adaptive { most }, .. } => Some(*most),
+            Which::Branch { .. } | Which::Named(_) => None,
+        }
+    }
+}
+
 /// Which commits of a branch are picked. Its newest commit always is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
@@ -34,6 +49,16 @@ pub enum Pick {
     Month,
     /// Those that tags name.
     Tags,
+    /// Those that tell most about where steps are, given what was measured.
+    Adaptive {
+        /// At most so many in one call of `history run`.
+        most: u32,
+    },
+}
+
+impl Pick {
+    /// Commits that adaptive picking measures at most, unless another number is asked for.
+    pub(super) const USUAL_MOST: u32 = 32;
 }
 
 impl TryFrom<String> for Pick {
@@ -48,10 +73,12 @@ impl TryFrom<String> for Pick {
             ("week", _) => Ok(Pick::Week),
             ("month", _) => Ok(Pick::Month),
             ("tags", _) => Ok(Pick::Tags),
+            ("adaptive", _) => Ok(Pick::Adaptive { most: Pick::USUAL_MOST }),
             (_, Some(number)) => Ok(Pick::Every(number)),
-            _ => {
-                Err(format!("'{}' picks no commits; write all, every N, day, week, month or tags", text.escape_debug()))
-            }
+            _ => Err(format!(
+                "'{}' picks no commits; write all, every N, day, week, month, tags or adaptive",
+                text.escape_debug()
+            )),
         }
     }
 }

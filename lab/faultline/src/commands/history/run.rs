@@ -5,10 +5,10 @@ use crate::arguments::history::Run;
 use crate::commands::{measuring, present};
 use crate::failure::{self, Failure};
 use crate::places;
-use faultline_experiment::{Error, Lab, Measured};
+use faultline_experiment::{Error, Lab};
 use faultline_history::Workshop;
 use faultline_history::declared::HistorySubject;
-use faultline_history::over::Over;
+use faultline_history::over::{Asked, Over};
 use faultline_history::run::{Ran, run as measure};
 use std::path::Path;
 use std::process::ExitCode;
@@ -37,19 +37,33 @@ pub(crate) fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failur
     })
 }
 
-/// Measures one series, and shows what was measured. False if it was stopped.
+/// Measures one series, and shows what was measured; with adaptive picking, until no commit is to be measured. False if it was stopped.
 fn one(over: &Over<'_>, arguments: &Run, workshop: &Workshop, lab: &mut Lab<'_>) -> Result<bool, Failure> {
-    let ran: Result<Ran, Error> = measure(over, arguments.retry, workshop, lab);
-    match ran? {
-        Ran::Nothing { picked } => {
-            let (name, tasks) = (&over.subject.name, over.measure.tasks());
-            failure::warn(&format!("{name} at {tasks}: each of the {picked} picked commits has a result"));
-            Ok(true)
+    let mut ask = Asked { retry: arguments.retry, measured: 0 };
+    loop {
+        let ran: Result<Ran, Error> = measure(over, ask, workshop, lab);
+        match ran? {
+            Ran::Nothing { picked } => {
+                if ask.measured == 0 {
+                    let (name, tasks) = (&over.subject.name, over.measure.tasks());
+                    failure::warn(&format!("{name} at {tasks}: each of the {picked} picked commits has a result"));
+                }
+                return Ok(true);
+            }
+            Ran::Continued(measured) => {
+                if measuring::told(measured, &arguments.conduct)?.is_none() {
+                    return Ok(false);
+                }
+            }
+            Ran::Measured { measured, new } => {
+                if measuring::told(measured, &arguments.conduct)?.is_none() {
+                    return Ok(false);
+                }
+                if !over.subject.which.is_adaptive() || new == 0 {
+                    return Ok(true);
+                }
+                ask = Asked { retry: false, measured: ask.measured + new };
+            }
         }
-        Ran::Measured(measured @ Measured::Stopped { .. }) => {
-            measuring::told(measured, &arguments.conduct)?;
-            Ok(false)
-        }
-        Ran::Measured(measured) => measuring::told(measured, &arguments.conduct).map(|_| true),
     }
 }
