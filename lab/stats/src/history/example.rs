@@ -93,6 +93,6 @@ fn add(record: &mut RunRecord, block: u32, subject: u32, ended: Result<f64, Outc
     record.attempts.push(Attempt {
         measures: ended.iter().copied().map(measure).collect(),
         outcome: Some(ended.err().unwrap_or(Outcome::Done)),
-        ..Attempt::begun(AttemptId(i64::from(ordinal)), ordinal, UnixMillis(i64::from(ordinal)))
+        ..Attempt::begun(AttemptId(i64::from(ordinal)), ordinal, 0, UnixMillis(i64::from(ordinal)))
     });
 }
