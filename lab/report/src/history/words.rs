@@ -118,7 +118,10 @@ fn steps(series: &HistorySeries) -> String {
     let least = percent(series.steps.least_change);
     match &series.steps.basis {
         StepBasis::Exact => {
-            format!("{found}. Counts are exact for their seed: neighbours that differ by {least} or more are a step.")
+            format!(
+                "{found}. Counts are exact for their seed: neighbours that differ by {least} or more are a step. With another \
+                 seed memory is laid out otherwise, and a step may be another or none: `seed` in faultline.toml takes it."
+            )
         }
         StepBasis::Noisy { false_alarms, false_confirmations, smaller, .. } => {
             let smaller = match smaller {
