@@ -10,7 +10,7 @@
 #                   bench-lens-planted: known changes of a kernel under the lens; bench-lens-repeats: does each workload repeat itself exactly, and how far
 #                   counts differ from seed to seed; bench-lens-kernels: kernels of several ages, and a stock kernel's workloads;
 #                   bench-lens-truth: predictions of the lens beside the hardware
-#   make guest      builds the parts of guests in QEMU, for `--on qemu:…` and the lens; also provides the emulator
+#   make guest      builds the parts of guests in QEMU, for `--on qemu:…` and the lens; also provides the emulator and a kernel
 #   make emulator   provides QEMU 10 or newer: this machine's own, or on Debian 12 that of its backports, in target/qemu
 #   make kernel     provides a kernel for guests where there is none in /boot, in target/kernels; kernels: stock kernels of several ages
 #   make lens       builds the lens's plugin for QEMU, for `faultline lens`
@@ -66,7 +66,7 @@ kernels:
 	@packages/kernels.sh
 
 # The parts of guests in an emulator: the agent (their first process) and the workloads, all linked statically. Linux only.
-guest: needs-build emulator
+guest: needs-build emulator kernel
 	@$(MAKE) --no-print-directory -C workloads guest BUILD=$(CURDIR)/target/guest/workloads LDFLAGS=-static CFLAGS=-O2
 	@$(MAKE) --no-print-directory -C lab/targets/guest BUILD=$(CURDIR)/target/guest
 
@@ -93,7 +93,7 @@ check: needs-test
 	checks/links.py
 
 # Some of these tests boot guests under the lens.
-test-rust: workloads guest lens needs-lens kernel
+test-rust: workloads guest lens needs-lens
 	$(CARGO) test --workspace --locked
 
 test-page: needs-test
@@ -124,7 +124,7 @@ test-lens: needs-lens emulator
 	cd lens/plugin && $(CARGO) fmt --check && $(CARGO) clippy --all-targets --locked -- -D warnings
 	cd lens/plugin && $(CARGO) test --locked
 
-needs-guest: needs-build kernel
+needs-guest: needs-build
 	@checks/need.sh as=binutils $(EMULATOR_NEEDS)
 
 # Boots guests in full emulation, one after the other; takes some minutes. Downloads 4 MB once: a kernel that isn't Linux.
@@ -218,7 +218,7 @@ bench-lens-truth: build needs-guest guest lens
 bench-frames: needs-build
 	$(CARGO) bench --locked -p faultline-frame-designs --bench frames
 
-bench-frames-lens: build guest lens kernel
+bench-frames-lens: build guest lens
 	$(CARGO) bench --locked -p faultline-frame-designs --bench transfers
 
 bench-frames-peers: needs-build
@@ -267,6 +267,8 @@ install: build
 		find target/guest/workloads -maxdepth 1 -type f -perm -u+x -exec install {} $(DESTDIR)$(PREFIX)/libexec/faultline/guest/workloads/ \; ; fi
 	if [ -e target/qemu ]; then \
 		rm -rf $(DESTDIR)$(PREFIX)/libexec/faultline/qemu && cp -rP --preserve=mode target/qemu $(DESTDIR)$(PREFIX)/libexec/faultline/ ; fi
+	if [ -f target/kernels/bookworm/vmlinuz ]; then \
+		install -D -m 644 target/kernels/bookworm/vmlinuz $(DESTDIR)$(PREFIX)/libexec/faultline/kernels/bookworm/vmlinuz ; fi
 	if [ -f target/lens/libfaultline_lens.so ]; then \
 		install -d $(DESTDIR)$(PREFIX)/libexec/faultline/lens && \
 		install -m 644 target/lens/libfaultline_lens.so $(DESTDIR)$(PREFIX)/libexec/faultline/lens/ ; fi

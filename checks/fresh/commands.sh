@@ -48,8 +48,7 @@ timed make run
 [ -s faultline-report.html ]
 timed make test
 
-echo "== the lens, with the kernel that \`make test\` unpacked"
-export FAULTLINE_KERNEL=$PWD/target/kernels/bookworm/vmlinuz
+echo "== the lens, with the kernel that \`make guest\` unpacked"
 faultline=target/release/faultline
 timed make lens guest
 timed "$faultline" lens kernel zero_fill:base map_churn:threads --cpus 1,2

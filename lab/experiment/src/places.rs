@@ -21,6 +21,8 @@ pub struct Places {
     pub guest: Option<PathBuf>,
     /// The emulator for guests. `None`: the one in `PATH`.
     pub emulator: Option<PathBuf>,
+    /// The kernel for guests on a machine that has none in `/boot`.
+    pub kernel: Option<PathBuf>,
     /// The lens's plugin for QEMU.
     pub plugin: Option<PathBuf>,
     /// Directory for scratch files.
@@ -47,6 +49,7 @@ impl Places {
             sources: sources_above(&keeper),
             guest: beside(&keeper, "guest"),
             emulator: emulator_beside(&keeper),
+            kernel: kernel_beside(&keeper),
             plugin: beside(&keeper, "lens").map(|directory| directory.join("libfaultline_lens.so")),
             scratch: std::env::temp_dir(),
             cache: strategy.map(|strategy| strategy.cache_dir().join("faultline")),
@@ -146,6 +149,12 @@ fn emulator_beside(program: &Path) -> Option<PathBuf> {
     emulator.is_file().then_some(emulator)
 }
 
+/// The kernel that `make kernel` unpacked, because this machine had none of its own.
+fn kernel_beside(program: &Path) -> Option<PathBuf> {
+    let kernel = beside(program, "kernels")?.join("bookworm/vmlinuz");
+    kernel.is_file().then_some(kernel)
+}
+
 /// The workloads' sources, if the program is in the tree where it was built: `target/debug/faultline` next to `workloads`.
 fn sources_above(program: &Path) -> Option<PathBuf> {
     let sources =
@@ -173,6 +182,11 @@ mod tests {
         assert_eq!(emulator_beside(&program), None);
         std::fs::write(unpacked.join(EMULATOR_PROGRAM), "").unwrap();
         assert_eq!(emulator_beside(&program), Some(unpacked.join(EMULATOR_PROGRAM)));
+        let unpacked = root.path().join("kernels/bookworm");
+        std::fs::create_dir_all(&unpacked).unwrap();
+        assert_eq!(kernel_beside(&program), None);
+        std::fs::write(unpacked.join("vmlinuz"), "").unwrap();
+        assert_eq!(kernel_beside(&program), Some(unpacked.join("vmlinuz")));
     }
 
     #[test]
@@ -183,6 +197,7 @@ mod tests {
             sources: None,
             guest: None,
             emulator: None,
+            kernel: None,
             plugin: None,
             scratch: std::env::temp_dir(),
             cache: None,

@@ -142,7 +142,8 @@ pub(crate) fn memory_bytes(target: &dyn Target) -> Option<u64> {
 /// A guest; its kernel's path is saved in full.
 fn qemu(guest: &Guest, places: &Places, stop: &StopFlag) -> Result<ReadyTarget<dyn Target + Sync>, Error> {
     let emulator = Emulator::find(places.emulator.as_deref()).map_err(Error::target_as_usage)?;
-    let kernel = KernelImage::open(guest.kernel.as_deref()).map_err(Error::target_as_usage)?;
+    let default = || KernelImage::of_this_machine(places.kernel.as_deref());
+    let kernel = guest.kernel.as_deref().map_or_else(default, KernelImage::open).map_err(Error::target_as_usage)?;
     let machine = Machine::Qemu(Guest { kernel: Some(kernel.path.clone()), ..guest.clone() });
     let paths = places.guest_paths()?;
     let request = MachineRequest {

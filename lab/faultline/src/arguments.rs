@@ -128,7 +128,7 @@ pub(crate) struct WorkloadsPlace {
 pub(crate) struct OnMachine {
     /// The machine: host, or a guest as qemu:KEY=VALUE,… [default: host]
     ///
-    /// A guest is an emulated machine that boots anew for each execution. Its rates are the emulator's, not those of any hardware. Keys: cpus=N; sockets=N, each a NUMA node; memory=2G; kernel=FILE, by default that of FAULTLINE_KERNEL, otherwise the newest in /boot; append=PARAMETER for the kernel, may be repeated; boot_limit=90s; accel=kvm to use the host's own CPUs. A comma in a value is written twice.
+    /// A guest is an emulated machine that boots anew for each execution. Its rates are the emulator's, not those of any hardware. Keys: cpus=N; sockets=N, each a NUMA node; memory=2G; kernel=FILE, by default that of FAULTLINE_KERNEL, otherwise the newest in /boot, otherwise what `make kernel` unpacked; append=PARAMETER for the kernel, may be repeated; boot_limit=90s; accel=kvm to use the host's own CPUs. A comma in a value is written twice.
     #[arg(long, value_name = "MACHINE", value_parser = str::parse::<Machine>)]
     pub(crate) on: Option<Machine>,
 }

@@ -38,6 +38,7 @@ pub(crate) fn places(database: &Path) -> Places {
         sources: None,
         guest: None,
         emulator: None,
+        kernel: None,
         plugin: None,
         scratch: "/".into(),
         cache: None,

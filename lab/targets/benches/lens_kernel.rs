@@ -53,9 +53,11 @@ fn main() -> ExitCode {
     let own = std::env::current_exe().expect("our own program");
     let host = HostPaths { workloads: target.join("workloads"), scratch: scratch.path().to_owned(), keeper: own };
     let paths = GuestPaths { guest: workspace().join("target/guest"), host, cache: scratch.path().join("cache") };
+    let unpacked_kernel = target.join("kernels/bookworm/vmlinuz");
     let request = MachineRequest {
         shape: MachineShape::new(CPUS, 1, None).expect("a machine"),
-        kernel: KernelImage::open(None).expect("a kernel; hint: apt-get install linux-image-amd64"),
+        kernel: KernelImage::of_this_machine(unpacked_kernel.is_file().then_some(&unpacked_kernel))
+            .expect("a kernel; hint: make kernel"),
         accelerator: Accelerator::Tcg,
         boot_limit: BOOT_LIMIT,
         parameters: Vec::new(),

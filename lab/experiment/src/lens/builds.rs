@@ -62,7 +62,7 @@ pub fn settings_of_builds(request: &BuildsRequest, lab: &Lab<'_>) -> Result<Lens
     }
     machine.check(&[machine.cpus_for_threads(request.threads())]).map_err(Error::target_as_usage)?;
     lab.machines.lens_emulator(lab.places)?;
-    let kernel = image(request.kernel.as_deref())?;
+    let kernel = image(request.kernel.as_deref(), lab.places)?;
     let plugin = plugin::find(lab.places)?;
     let again = LensAgain {
         whole: request.whole,
@@ -121,7 +121,7 @@ impl LensOfBuilds {
         threads: u32,
         lab: &Lab<'_>,
     ) -> Result<Self, Error> {
-        let kernel = KernelImage::open(Some(&kernel))?;
+        let kernel = KernelImage::open(&kernel)?;
         let lens = Lens { plugin, model: model::again(settings, again), scratch: lab.places.scratch.clone() };
         let shape = MachineShape::new(lens.model.cpus_for_threads(threads), lens.model.sockets, again.memory_mib)
             .map_err(|error| Error::usage(error.problem, error.hint))?;

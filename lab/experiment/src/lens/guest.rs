@@ -10,15 +10,19 @@ use faultline_targets::counting::MachineModel;
 use faultline_targets::qemu::{KernelImage, MachineRequest, Named};
 use std::path::Path;
 
-/// The named image, or the system's own. Fails if there is none.
-pub(super) fn image(named: Option<&Path>) -> Result<KernelImage, Error> {
-    KernelImage::open(named).map_err(|error| match named {
-        Some(_) => Error::usage(error.problem, "`--kernel` takes a bzImage or a vmlinuz for x86-64 that can be read"),
-        None => Error::usage(
-            error.problem,
-            "install one, for example with `apt-get install linux-image-amd64`, or name one with `--kernel`",
-        ),
-    })
+/// The named image, or the default of this machine. Fails if there is none.
+pub(super) fn image(named: Option<&Path>, places: &Places) -> Result<KernelImage, Error> {
+    match named {
+        Some(named) => KernelImage::open(named).map_err(|error| {
+            Error::usage(error.problem, "`--kernel` takes a bzImage or a vmlinuz for x86-64 that can be read")
+        }),
+        None => KernelImage::of_this_machine(places.kernel.as_deref()).map_err(|error| {
+            Error::usage(
+                error.problem,
+                "`make kernel` unpacks one; or install one, for example with `apt-get install linux-image-amd64`; or name one with `--kernel`",
+            )
+        }),
+    }
 }
 
 /// The numbers of CPUs, each once, the smallest first.

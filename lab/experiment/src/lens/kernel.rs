@@ -29,7 +29,7 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
     let (machine, shapes) = modelled(under, &request.cpus, request.memory_mib, lab.places)?;
     gates::check_workloads(&under.gates, &request.workloads)?;
     lab.machines.lens_emulator(lab.places)?;
-    let image = image(request.kernel.as_deref())?;
+    let image = image(request.kernel.as_deref(), lab.places)?;
     gates::check_types(&under.gates, &request.workloads, &image.path)?;
     let vmlinux = request.vmlinux.as_deref().map(|path| vmlinux(path, &image, lab.observer)).transpose()?;
     let plugin = plugin::find(lab.places)?;
@@ -76,7 +76,7 @@ pub(super) fn again(
     run: RunId,
     lab: &mut Lab<'_>,
 ) -> Result<(Box<dyn Target>, Naming), Error> {
-    let image = KernelImage::open(Some(&subject_again(again, "the kernel image", run)?))?;
+    let image = KernelImage::open(&subject_again(again, "the kernel image", run)?)?;
     let vmlinux = again.vmlinux.as_ref().map(|file| found_again(file, "the file", run)).transpose()?;
     let vmlinux = vmlinux.map(|path| Image::read(&path).map_err(symbols_failed)).transpose()?;
     let shapes = shapes(cpus, lens.model.sockets, again.memory_mib)?;

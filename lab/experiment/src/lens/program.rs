@@ -47,7 +47,7 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
         .map_err(Error::target_as_usage)?;
     let shapes = shapes(&machine, &threads, wanted.memory_mib, &files)?;
     lab.machines.lens_emulator(lab.places)?;
-    let kernel = image(wanted.kernel.as_deref())?;
+    let kernel = image(wanted.kernel.as_deref(), lab.places)?;
     let has_marks = look_into(files.program(), lab)?;
     let plugin = plugin::find(lab.places)?;
     let baseline = gates::baseline(&under.gates, lab.places)?;
@@ -113,7 +113,7 @@ pub(super) fn again(
     };
     check_directory(directory, run)?;
     subject_again(again, "the program", run)?;
-    let kernel = KernelImage::open(Some(&found_again(&saved_guest.kernel, "the kernel image", run)?))?;
+    let kernel = KernelImage::open(&found_again(&saved_guest.kernel, "the kernel image", run)?)?;
     let with: Vec<With> = saved_guest.with.iter().map(with_again).collect();
     let files = ProgramFiles::find(Path::new(word), Path::new(directory), &with, &saved_guest.environment)?;
     if Some(files.sha256()?) != saved_guest.files_sha256 {

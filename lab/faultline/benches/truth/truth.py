@@ -1,7 +1,8 @@
 """Predictions of the lens beside the hardware: programs and workloads at 1 … this machine's CPUs, measured and predicted in one run.
 
 Usage: truth.py FAULTLINE PROGRAM DIRECTORY [KIND…]
-FAULTLINE is the built command, PROGRAM the built `truth`. DIRECTORY keeps the database of the runs, and truth.json. KINDs select programs (or `workloads`); by
+FAULTLINE is the built command, PROGRAM the built `truth`. DIRECTORY keeps the database of the runs, rows.json with what is measured and predicted so far, and
+truth.json. Started again, it measures and predicts only what is missing; the costs stay those of the first start. KINDs select programs (or `workloads`); by
 default all are measured. Prints a table for the costs measured on this machine and one for a preset, and the scores.
 Ends with 1 if a goal is missed with measured costs.
 """
@@ -13,6 +14,7 @@ import sys
 
 import distance
 import hardware
+import kept
 import predictions
 import scores
 
@@ -47,15 +49,21 @@ def said(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def measured(call, program, chosen, workloads, numbers, apart):
-    rows = []
-    for kind in chosen:
-        said(f"measuring {kind}")
-        rows.append(hardware.of_program(program, kind, numbers, apart))
-    for case in workloads:
-        said(f"measuring {case}")
-        rows.append(hardware.of_workload(call, case, numbers, apart))
-    return rows
+def measure(call, program, chosen, workloads, numbers, rows):
+    """Adds a row for each case that has none."""
+    todo = [(hardware.of_program, program, kind) for kind in chosen] + [(hardware.of_workload, call, case) for case in workloads]
+    todo = [case for case in todo if case[2] not in rows.names()]
+    if not todo:
+        return
+    apart = distance.Distance(lambda kind, tasks, turns: hardware.once(program, kind, tasks, turns))
+    if rows.hand_over_ns is None:
+        print(apart.calibrate(lambda: call(["lens", "calibrate"])), end="")
+        rows.set_hand_over(apart.hand_over_ns)
+    apart.hand_over_ns = rows.hand_over_ns
+    said(f"hand-overs take {apart.hand_over_ns:.3g} ns")
+    for measure_one, by, name in todo:
+        said(f"measuring {name}")
+        rows.add(measure_one(by, name, numbers, apart))
 
 
 def has_speedups(row, numbers):
@@ -63,17 +71,21 @@ def has_speedups(row, numbers):
     return all(tasks in row["measured"] for tasks in numbers)
 
 
-def predict(call, program, rows, workloads, numbers):
+def predict(call, program, rows, asked, numbers):
+    """Adds to each row that was measured what is predicted for it, unless it is there."""
     for name, costs in COSTS.items():
+        todo = [row for row in asked if has_speedups(row, numbers) and name not in row["predicted"]]
+        workloads = [row["name"] for row in todo if row["of"] == "workload"]
         by_case = {}
         if workloads:
             said(f"predicting workloads with the costs {name}")
             by_case = predictions.of_workloads(call, workloads, numbers, costs)
-        for row in rows:
+        for row in todo:
             if row["of"] == "program":
                 said(f"predicting {row['name']} with the costs {name}")
-                by_case[row["name"]] = predictions.of_program(call, program, row["name"], numbers, costs)
-            row.setdefault("predicted", {})[name] = by_case.get(row["name"], {})
+                by_case = {row["name"]: predictions.of_program(call, program, row["name"], numbers, costs)}
+            row["predicted"][name] = by_case.get(row["name"], {})
+            rows.save()
 
 
 def compared(rows, costs):
@@ -126,19 +138,17 @@ def main():
         sys.exit("one CPU: nothing can be compared")
     workloads = cases(call) if not chosen or "workloads" in chosen else []
     kinds = [kind for kind in PROGRAMS if not chosen or kind in chosen]
-    apart = distance.Distance(lambda kind, tasks, turns: hardware.once(program, kind, tasks, turns))
-    print(apart.calibrate(lambda: call(["lens", "calibrate"])), end="")
-    said(f"hand-overs take {apart.hand_over_ns:.3g} ns")
-    every = measured(call, program, kinds, workloads, numbers, apart)
-    rows = [row for row in every if has_speedups(row, numbers)]
-    unmeasured = [row["name"] for row in every if not has_speedups(row, numbers)]
-    predict(call, program, rows, [row["name"] for row in rows if row["of"] == "workload"], numbers)
+    rows = kept.Rows(os.path.join(directory, "rows.json"))
+    measure(call, program, kinds, workloads, numbers, rows)
+    asked = [row for row in rows.all() if row["name"] in (*kinds, *workloads)]
+    predict(call, program, rows, asked, numbers)
+    unmeasured = [row["name"] for row in asked if not has_speedups(row, numbers)]
     if unmeasured:
         print(f"\nnot measured, because the CPUs were at another distance or other work interrupted: {', '.join(unmeasured)}")
     machine = subprocess.run(["lscpu"], stdout=subprocess.PIPE, text=True, check=False).stdout
-    result = {"hand_over_ns": apart.hand_over_ns, "unmeasured": unmeasured, "machine": machine, "rows": rows, "scores": {}}
+    result = {"hand_over_ns": rows.hand_over_ns, "unmeasured": unmeasured, "machine": machine, "rows": asked, "scores": {}}
     for costs in COSTS:
-        table = compared(rows, costs)
+        table = compared([row for row in asked if has_speedups(row, numbers)], costs)
         show(costs, table)
         result["scores"][costs] = concluded(costs, table, len(unmeasured) * (len(numbers) - 1))
     with open(os.path.join(directory, "truth.json"), "w", encoding="utf-8") as file:

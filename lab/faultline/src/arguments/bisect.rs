@@ -184,7 +184,7 @@ pub(crate) struct Guest {
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     pub(crate) env: Vec<(String, String)>,
 
-    /// The kernel's image [default: that of FAULTLINE_KERNEL, otherwise the newest in /boot]
+    /// The kernel's image [default: that of FAULTLINE_KERNEL, otherwise the newest in /boot, otherwise what `make kernel` unpacked]
     #[arg(long, value_name = "IMAGE")]
     pub(crate) kernel: Option<PathBuf>,
 

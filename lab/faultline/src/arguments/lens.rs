@@ -208,7 +208,7 @@ pub(crate) struct ProgramGuest {
     #[arg(long, value_name = "DIR", value_parser = directory)]
     pub(crate) debug_dir: Vec<PathBuf>,
 
-    /// The kernel's image [default: that of FAULTLINE_KERNEL, otherwise the newest in /boot]
+    /// The kernel's image [default: that of FAULTLINE_KERNEL, otherwise the newest in /boot, otherwise what `make kernel` unpacked]
     #[arg(long, value_name = "IMAGE")]
     pub(crate) kernel: Option<PathBuf>,
 
@@ -230,7 +230,7 @@ Examples:
   faultline lens kernel fault_existing:shared --cpus 8 --budget 'fault_existing:shared<=110@8'
   faultline lens kernel fault_existing --cpus 8 --baseline 12
   faultline lens kernel path_stat --cpus 8 --seed 7 --repeats 6    the seeds 7 to 12
-Each execution boots a new guest. The default kernel is the distribution's (`apt-get install linux-image-amd64`).
+Each execution boots a new guest. The default kernel is the distribution's.
 A guest's random numbers come from its seed. Without `--seed`, two runs have the same seeds.
 `faultline lens compare` compares seed by seed; six seeds or more tell what holds in general.")]
 #[command(mut_arg("limit", |limit| limit.help(LIMIT)))]
@@ -243,7 +243,7 @@ pub(crate) struct Kernel {
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_value = "1,2,4,8", value_parser = count, allow_negative_numbers = true)]
     pub(crate) cpus: Vec<u32>,
 
-    /// The kernel's image [default: that of FAULTLINE_KERNEL, otherwise the newest in /boot]
+    /// The kernel's image [default: that of FAULTLINE_KERNEL, otherwise the newest in /boot, otherwise what `make kernel` unpacked]
     #[arg(long, value_name = "IMAGE")]
     pub(crate) kernel: Option<PathBuf>,
 

@@ -30,20 +30,10 @@ pub fn emulator() -> Option<PathBuf> {
     file.exists().then_some(file)
 }
 
-/// The kernel that `make kernel` unpacked, if the command finds none by itself: `FAULTLINE_KERNEL` names none, and there is none in `/boot`.
-pub fn unpacked_kernel() -> Option<PathBuf> {
-    let is_kernel = |entry: fs::DirEntry| entry.file_name().to_string_lossy().starts_with("vmlinuz-");
-    let is_installed =
-        || fs::read_dir("/boot").is_ok_and(|mut entries| entries.any(|entry| entry.is_ok_and(is_kernel)));
-    if std::env::var_os("FAULTLINE_KERNEL").is_some() || is_installed() {
-        return None;
-    }
-    Some(target().join("kernels/bookworm/vmlinuz")).filter(|file| file.exists())
-}
-
 /// The kernel that guests boot.
 pub fn kernel() -> KernelImage {
-    KernelImage::open(unpacked_kernel().as_deref()).unwrap_or_else(|error| panic!("{error}; hint: `make kernel`"))
+    let unpacked = target().join("kernels/bookworm/vmlinuz");
+    KernelImage::of_this_machine(unpacked.is_file().then_some(&*unpacked)).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A machine of two CPUs as the lens has it, with the guest's parts in `guest`.

@@ -53,7 +53,6 @@ impl Lab {
             .env("TMPDIR", self.path("scratch"))
             .env(MARK, &self.mark)
             .env_remove("FAULTLINE_WORKLOADS")
-            .envs(guest::unpacked_kernel().map(|kernel| ("FAULTLINE_KERNEL", kernel)))
             .stdin(Stdio::null());
         command
     }

@@ -1,4 +1,4 @@
-//! The kernel that a guest boots: a given file, that of the environment, or the newest one that this machine's distribution installed.
+//! The kernel that a guest boots: a given file, or the default of this machine.
 
 use crate::TargetError;
 use sha2::{Digest, Sha256};
@@ -22,14 +22,20 @@ pub struct KernelImage {
 }
 
 impl KernelImage {
-    /// Opens the named image, otherwise that of `FAULTLINE_KERNEL`, otherwise the newest in `/boot`. Fails if there is none, it cannot be
-    /// read, or it is not a kernel, or its path is not UTF-8 and so cannot be saved with a run.
-    pub fn open(named: Option<&Path>) -> Result<Self, TargetError> {
-        let of_environment = || std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
-        let path = match named.map(Path::to_owned).or_else(of_environment) {
-            Some(path) => path.canonicalize().map_err(|error| unreadable(&path, &error))?,
-            None => newest()?,
-        };
+    /// The default: the image that `FAULTLINE_KERNEL` names, otherwise the newest in `/boot`, otherwise `unpacked`. Fails if there is none, or as
+    /// [`KernelImage::open`] does.
+    pub fn of_this_machine(unpacked: Option<&Path>) -> Result<Self, TargetError> {
+        let of_environment = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
+        let image = of_environment.or_else(newest).or_else(|| unpacked.map(Path::to_owned)).ok_or_else(|| TargetError {
+            problem: format!("there is no kernel image {DIRECTORY}/{PREFIX}*"),
+            hint: "`make kernel` unpacks one; or install one, for example with `apt-get install linux-image-amd64`; or name one with `kernel=FILE`".to_owned(),
+        })?;
+        Self::open(&image)
+    }
+
+    /// Opens an image. Fails if it cannot be read, or is not a kernel, or if its path is not UTF-8 and so cannot be saved with a run.
+    pub fn open(path: &Path) -> Result<Self, TargetError> {
+        let path = path.canonicalize().map_err(|error| unreadable(path, &error))?;
         if path.to_str().is_none() {
             return Err(TargetError {
                 problem: format!("the path of the kernel image {} is not UTF-8", path.display()),
@@ -89,15 +95,12 @@ fn unreadable(path: &Path, error: &std::io::Error) -> TargetError {
     }
 }
 
-fn newest() -> Result<PathBuf, TargetError> {
+/// The newest image that this machine's distribution installed.
+fn newest() -> Option<PathBuf> {
     let entries = std::fs::read_dir(DIRECTORY).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let newest = names.filter(|name| name.starts_with(PREFIX)).max_by_key(|name| version_key(name));
-    newest.map(|name| Path::new(DIRECTORY).join(name)).ok_or_else(|| TargetError {
-        problem: format!("there is no kernel image {DIRECTORY}/{PREFIX}*"),
-        hint: "install one, for example with `apt-get install linux-image-amd64`, or name one with `kernel=FILE`"
-            .to_owned(),
-    })
+    newest.map(|name| Path::new(DIRECTORY).join(name))
 }
 
 /// Orders versions as people do: numbers within a name by value.
@@ -128,7 +131,7 @@ mod tests {
 
     #[test]
     fn an_image_that_is_not_there_is_named() {
-        let error = KernelImage::open(Some(Path::new("/nowhere/bzImage"))).unwrap_err();
+        let error = KernelImage::open(Path::new("/nowhere/bzImage")).unwrap_err();
         assert!(error.problem.contains("/nowhere/bzImage"), "{error}");
     }
 

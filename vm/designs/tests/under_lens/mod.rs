@@ -5,7 +5,7 @@
 //! subtracted, by its name.
 
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// What is counted at one number of threads.
@@ -47,7 +47,6 @@ impl Work<'_> {
             .arg(frames_loop)
             .args(["--design", self.design, "--pattern", self.pattern, "--threads", "{threads}"])
             .args(["--ops", &operations, "--depth", &depth])
-            .envs(unpacked_kernel().map(|kernel| ("FAULTLINE_KERNEL", kernel)))
             .output()
             .unwrap();
         let [stdout, stderr] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
@@ -82,16 +81,4 @@ fn counted(point: &Value) -> Counted {
         per_operation: ((all - of_team) * 1e9).round() / 1e9,
         busiest: others.map(|line| format!("\n  {}: {}", line["name"], transfers(line))).collect(),
     }
-}
-
-/// The kernel that `make kernel` unpacked, if the command finds none by itself.
-fn unpacked_kernel() -> Option<PathBuf> {
-    let mut installed = std::fs::read_dir("/boot").into_iter().flatten().flatten();
-    if std::env::var_os("FAULTLINE_KERNEL").is_some()
-        || installed.any(|entry| entry.file_name().to_string_lossy().starts_with("vmlinuz-"))
-    {
-        return None;
-    }
-    let unpacked = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/kernels/bookworm/vmlinuz");
-    unpacked.exists().then_some(unpacked)
 }
