@@ -105,7 +105,7 @@ def is_right(change, cell):
         return abs(difference) <= NOTHING
     low, high = ((1 + sign * SHARE) * change.theory for sign in (-1, 1))
     is_total = difference >= low and (change.at_least or difference <= high)
-    return is_total and bool(data) and data[0]["name"].startswith(change.first)
+    return is_total and bool(data) and data[0]["of"]["text"].startswith(change.first)
 
 
 def told(cell):
@@ -113,7 +113,7 @@ def told(cell):
     if not cell["data"]:
         return "nothing"
     first = cell["data"][0]
-    return f"`{first['name']}` {first['difference']:+.4f}"
+    return f"`{first['of']['text']}` {first['difference']:+.4f}"
 
 
 def main():

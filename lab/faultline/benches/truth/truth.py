@@ -83,7 +83,7 @@ def predict(call, program, rows, asked, numbers):
         for row in todo:
             if row["of"] == "program":
                 said(f"predicting {row['name']} with the costs {name}")
-                by_case = {row["name"]: predictions.of_program(call, program, row["name"], numbers, costs)}
+                by_case[row["name"]] = predictions.of_program(call, program, row, numbers, costs)
             row["predicted"][name] = by_case.get(row["name"], {})
             rows.save()
 

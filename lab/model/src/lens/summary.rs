@@ -174,6 +174,11 @@ pub enum Withheld {
         /// Share of the busy time in which at least two CPUs were busy.
         share: f64,
     },
+    /// Waking up or interrupts took much of the time, but happened so seldom that one more would change the rate much.
+    FewDelays {
+        /// By how much the rate would change if they were one standard deviation more.
+        share: f64,
+    },
     /// The reading is of an older version, which did not note what the time was spent on.
     NotNoted,
 }

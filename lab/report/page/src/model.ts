@@ -1133,6 +1133,8 @@ share: number, } | { "kind": "not-measured",
 /** How much. */
 share: number, } | { "kind": "little-overlap",
 /** Share of the busy time in which at least two CPUs were busy. */
+share: number, } | { "kind": "few-delays",
+/** By how much the rate would change if they were one standard deviation more. */
 share: number, } | { "kind": "not-noted" };
 
 /** One workload on both sides. Ratios are the second side's value over the first's. */

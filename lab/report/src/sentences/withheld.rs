@@ -20,6 +20,10 @@ pub(crate) fn withheld(why: &Withheld) -> String {
                 percent(*share)
             )
         }
+        Withheld::FewDelays { share } => format!(
+            "one more wake-up or interrupt would change the rate by {}; more operations (`--ops`) make it certain",
+            percent(*share)
+        ),
         Withheld::NotNoted => "an older version counted this, and did not note what the time was spent on".to_owned(),
     }
 }
@@ -35,6 +39,7 @@ mod tests {
             (Withheld::NotModelled { share }, "`--predict`"),
             (Withheld::NotMeasured { share }, "`faultline lens calibrate`"),
             (Withheld::LittleOverlap { share }, "`--ops`"),
+            (Withheld::FewDelays { share }, "`--ops`"),
         ];
         for (why, hint) in hints {
             let words = withheld(&why);

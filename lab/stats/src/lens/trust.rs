@@ -23,7 +23,9 @@ pub(crate) fn withheld(reading: &Reading, tasks: u32, times: Option<&CostTimes>)
     }
     match times.and_then(|times| times.delays) {
         None => beyond(not_modelled(reading, &spent, tasks)).map(|share| Withheld::NotModelled { share }),
-        Some(DelaySettings { is_measured: true, .. }) => None,
+        Some(DelaySettings { is_measured: true, .. }) => {
+            beyond(by_chance(reading, &spent, tasks)).map(|share| Withheld::FewDelays { share })
+        }
         Some(_) => beyond(not_measured(reading, &spent, tasks)).map(|share| Withheld::NotMeasured { share }),
     }
 }
@@ -67,6 +69,18 @@ fn not_measured(reading: &Reading, spent: &Spent, tasks: u32) -> f64 {
     let clocks: u64 = [transfers, holds, atomics, wakes, interrupts, entries].iter().sum();
     let all = time(reading, tasks);
     if all > 0.0 { clocks as f64 / all } else { 0.0 }
+}
+
+/// Share of the time that a task loses if it is woken and interrupted as many times more as one standard deviation of these numbers, if they come
+/// independently of each other (Poisson). At least one more: a region may begin or end just beside it.
+fn by_chance(reading: &Reading, spent: &Spent, tasks: u32) -> f64 {
+    let of = |clocks: u64, times: u64| match times {
+        0 => 0.0,
+        _ => clocks as f64 / times as f64 * (times as f64 / f64::from(tasks)).sqrt().max(1.0),
+    };
+    let clocks = of(spent.wakes, spent.times_woken) + of(spent.interrupts, spent.times_interrupted);
+    let all = time(reading, 1);
+    if all > 0.0 { clocks / all } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -125,6 +139,18 @@ mod tests {
         assert_eq!(withheld(&reading(transfers), 2, Some(&times(false))), Some(Withheld::NotMeasured { share: 0.3 }));
         let few = Spent { transfers: 400_000, ..Spent::default() };
         assert_eq!(withheld(&reading(few), 2, Some(&times(false))), None);
+    }
+
+    #[test]
+    fn a_wake_up_that_takes_much_of_the_time_makes_a_rate_a_matter_of_chance() {
+        let of = |spent| withheld(&reading(spent), 2, Some(&times(true)));
+        let once = Spent { wakes: 400_000, times_woken: 1, ..Spent::default() };
+        assert_eq!(of(once), Some(Withheld::FewDelays { share: 0.4 }));
+        assert_eq!(of(Spent { times_woken: 100, ..once }), None, "a hundred that take as long together");
+        assert_eq!(of(Spent { wakes: 40_000, ..once }), None, "a short one");
+        let both =
+            Spent { wakes: 200_000, times_woken: 1, interrupts: 200_000, times_interrupted: 1, ..Spent::default() };
+        assert_eq!(of(both), Some(Withheld::FewDelays { share: 0.4 }));
     }
 
     #[test]
