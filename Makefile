@@ -26,7 +26,7 @@ FAULTLINE := target/release/faultline
 PAGE := lab/report/page
 FUZZ_SECONDS := 60
 
-.PHONY: build guest emulator kernel kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-miri test-mutants test-simulated test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
+.PHONY: build guest emulator kernel kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
 	needs-rust needs-build needs-test needs-lens needs-emulator needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
@@ -141,6 +141,10 @@ test-repeats: needs-guest guest lens
 test-newest-emulator: needs-guest guest lens
 	qemu=$$(packages/newest-emulator.sh) && FAULTLINE_QEMU=$$qemu $(CARGO) test --workspace --locked --test lens_kernel -- --include-ignored --test-threads 1 transfers_of_shared_faults
 
+# Builds the published crates with the least Rust that they state.
+test-least-rust: needs-build
+	vm/frames/least-rust.sh --if-possible target/least-rust
+
 # Explores every order in which two or three CPUs can access a line's word, or the page-frame allocator's, with up to three preemptions.
 test-loom: needs-build
 	RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p faultline-coherence --lib --target-dir target/loom interleavings
@@ -175,7 +179,7 @@ SUITE := bookworm
 test-fresh:
 	checks/fresh/run.sh $(SUITE)
 
-test-all: test fuzz test-loom test-mixes test-miri test-mutants test-simulated test-guest test-newest-emulator
+test-all: test fuzz test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-guest test-newest-emulator
 	vm/frames/embedding/check.sh target/embedding
 	@# In a directory of its own: cargo keeps the packages of an earlier one, and takes them again while the version is the same.
 	packages=$$(mktemp -d target/publish.XXXXXX) && trap 'rm -rf "$$packages"' EXIT && \

@@ -38,7 +38,7 @@ fn boot(blocks: &[u64], cpus: usize, stock_most: u8) -> Vec<Cpu> {
     };
     let memory: Vec<_> = (0..).zip(blocks).map(area).collect();
     let cpus: Vec<_> = (0..cpus).map(|_| DomainId(0)).collect();
-    let policy = Policy { stock_most, ..Policy::default() };
+    let policy = Policy::default().with_stock_most(stock_most);
     let config = Config::new(&memory, &cpus).with_policy(policy);
     let mut metadata = Vec::new();
     metadata.resize(Frames::layout(&config).unwrap().size() + 127, MaybeUninit::uninit());

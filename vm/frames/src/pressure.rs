@@ -17,6 +17,7 @@ use faultline_numbers::DomainId;
 
 /// How far below the watermarks a caller may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Urgency {
     /// Down to the min watermark.
     #[default]

@@ -199,7 +199,7 @@ fn a_range_that_a_mark_forbids_is_refused_at_once() {
 
 #[test]
 fn zeroed_frames_are_kept_apart_until_they_are_wanted() {
-    let machine = Machine::flat(0, 2 * HUGE_FRAMES, 2).with_policy(Policy { zeroed_most: 8, ..Policy::default() });
+    let machine = Machine::flat(0, 2 * HUGE_FRAMES, 2).with_policy(Policy::default().with_zeroed_most(8));
     let mut metadata = machine.metadata();
     let frames = machine.boot(&mut metadata);
     let mut zeroed = Vec::new();
@@ -218,7 +218,7 @@ fn zeroed_frames_are_kept_apart_until_they_are_wanted() {
 
 #[test]
 fn zeroed_frames_are_not_zeroed_again_for_want_of_others() {
-    let machine = Machine::flat(0, HUGE_FRAMES, 2).with_policy(Policy { zeroed_most: 8, ..Policy::default() });
+    let machine = Machine::flat(0, HUGE_FRAMES, 2).with_policy(Policy::default().with_zeroed_most(8));
     let mut metadata = machine.metadata();
     let frames = machine.boot(&mut metadata);
     (3..HUGE_FRAMES).for_each(|_| assert!(frames[0].get().is_ok()));
