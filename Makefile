@@ -102,10 +102,12 @@ test-page: needs-test
 test-workloads: workloads needs-test
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads test
 
-# Checks that nothing in the page-frame allocator can panic, built as in a kernel; runs its examples.
+# Checks that nothing in the page-frame allocator can panic, built as in a kernel, and its handshakes on weakly ordered CPUs, if there is
+# a nightly toolchain with Miri; runs its examples.
 test-frames: needs-build
 	@checks/need.sh ld=binutils nm=binutils
 	vm/frames/embedding/check.sh --if-possible target/embedding
+	vm/frames/late.sh --if-possible target/miri
 	for example in kernel_start balloon buffer_pool; do $(CARGO) run --quiet --locked -p faultline-frames --example $$example || exit 1; done
 
 test: needs-test check test-rust test-lens test-repeats test-frames test-page test-workloads
@@ -158,8 +160,7 @@ test-mixes: needs-build
 # The page-frame allocator's tests under Miri: undefined behaviour, and loads that return old values as weakly ordered CPUs do. The
 # handshakes run with several seeds. Needs a nightly toolchain with Miri.
 test-miri: needs-build
-	@$(CARGO) +nightly miri --version >/dev/null 2>&1 || { echo "missing: Miri; hint: rustup toolchain install nightly --component miri,rust-src" >&2; exit 1; }
-	MIRIFLAGS="-Zmiri-many-seeds=0..16" $(CARGO) +nightly miri test --locked -p faultline-frames --lib --target-dir target/miri late
+	vm/frames/late.sh target/miri
 	$(CARGO) +nightly miri test --locked -p faultline-frames --target-dir target/miri
 
 # Do the tests of the three above fail on mistakes? Each is made in a copy of the tree, in target/mutants. Needs the nightly toolchain, too.
