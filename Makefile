@@ -5,7 +5,7 @@
 #   make test-fresh README's commands, `run`, `test` and those of the lens, in a bare root file system of Debian 12 (SUITE=trixie: Debian 13); as root
 #   make test-all   also the slow tests: fuzzing, model checking, guests in an emulator, the workloads under sanitizers and for other systems
 #   make bench      compares our loops with the same loops without the harness; bench-lens: the cost of the lens, and how well its counts repeat
-#                   bench-frames, bench-frames-lens, bench-frames-peers: page-frame allocators; bench-changes: the step finder and other tools; bench-drill: searches of commits, and other tools;
+#                   bench-frames, bench-frames-lens, bench-frames-peers, bench-frames-lens-peers: page-frame allocators; bench-changes: the step finder and other tools; bench-drill: searches of commits, and other tools;
 #                   bench-compare: live comparisons of equal sides and of known differences; bench-commands: commands beside hyperfine;
 #                   bench-lens-planted: known changes of a kernel under the lens; bench-lens-repeats: does each workload repeat itself exactly, and how far
 #                   counts differ from seed to seed; bench-lens-kernels: kernels of several ages, and a stock kernel's workloads;
@@ -26,7 +26,7 @@ FAULTLINE := target/release/faultline
 PAGE := lab/report/page
 FUZZ_SECONDS := 60
 
-.PHONY: build guest emulator kernel kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
+.PHONY: build guest emulator kernel kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
 	needs-rust needs-build needs-test needs-lens needs-emulator needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
@@ -230,6 +230,13 @@ bench-frames-peers: needs-build
 	vm/peers/checkout.sh target/peers/llfree-rs $(LLFREE)
 	$(CARGO) test --release --locked --manifest-path vm/peers/Cargo.toml --target-dir target/peers/build
 	$(CARGO) run --release --locked --manifest-path vm/peers/Cargo.toml --target-dir target/peers/build
+
+# The same under the lens: ours, and ours near its watermarks, beside LLFree.
+bench-frames-lens-peers: build guest lens kernel
+	vm/peers/checkout.sh target/peers/llfree-rs $(LLFREE)
+	$(CARGO) build --release --locked --manifest-path vm/peers/Cargo.toml --target-dir target/peers/build --bin frames_loop
+	$(CARGO) bench --locked -p faultline-frame-designs --bench transfers -- --program $(CURDIR)/target/peers/build/release/frames_loop \
+		--only ours,ours-near-marks,llfree --kinds local,huge,pipeline,random
 
 # Compares the step finder with Perfherder's t-test, asv, Otava and PELT. FAULTLINE_TCPD, FAULTLINE_NUMPY_BENCH and FAULTLINE_ENSO_BENCH name clones of archives
 # of real series (lab/stats/benches/changes/MARKS.md); archives without a clone are left out.

@@ -4,7 +4,7 @@
 mod under_lens;
 
 use std::process::Command;
-use under_lens::Work;
+use under_lens::{PROGRAM, Work};
 
 /// No line moves, whatever the number of operations.
 #[track_caller]
@@ -14,11 +14,16 @@ fn assert_local_moves_nothing(threads: &[u64], operations: u64, depth: u64) {
 
 #[track_caller]
 fn assert_moves_nothing(design: &str, pattern: &str, threads: &[u64], operations: u64, depth: u64) {
-    let work = Work { design, pattern, operations, depth };
+    let work = Work { program: PROGRAM, design, pattern, operations, depth, seed: 1 };
     for counted in work.count(threads) {
         let (threads, lines) = (counted.threads, &counted.busiest);
         assert_eq!(counted.per_operation, 0.0, "{threads} threads, {depth} frames held{lines}");
     }
+}
+
+/// Our own allocator.
+fn ours(pattern: &'static str, operations: u64, depth: u64) -> Work<'static> {
+    Work { program: PROGRAM, design: "ours", pattern, operations, depth, seed: 1 }
 }
 
 /// As many frames held as fit a magazine.
@@ -80,8 +85,8 @@ fn ours_tells_of_its_hits() {
 #[test]
 #[ignore = "boots guests: make test-guest"]
 fn ours_moves_little_more_than_one_line_for_a_foreign_put() {
-    let work = Work { design: "ours", pattern: "foreign", operations: 1024, depth: 1 };
-    for counted in work.count_puts(&[2, 8, 32]) {
+    let work = ours("foreign", 1024, 1);
+    for counted in work.count_beyond("dealt", &[2, 8, 32]) {
         // With two threads each puts all frames that the other got: a line moves once for its 256 frames. With more, a smaller
         // value would mean that the frames did not come from other CPUs.
         let at_least = if counted.threads == 2 { 0.0 } else { 0.5 };
@@ -91,7 +96,8 @@ fn ours_moves_little_more_than_one_line_for_a_foreign_put() {
 }
 
 fn moved(design: &str) -> f64 {
-    Work { design, pattern: "local", operations: 512, depth: 1 }.count(&[8]).remove(0).per_operation
+    let work = Work { program: PROGRAM, design, pattern: "local", operations: 512, depth: 1, seed: 1 };
+    work.count(&[8]).remove(0).per_operation
 }
 
 #[test]
