@@ -3,6 +3,7 @@
 
 mod under_lens;
 
+use std::ops::RangeInclusive;
 use std::process::Command;
 use under_lens::{PROGRAM, Work};
 
@@ -93,6 +94,35 @@ fn ours_moves_little_more_than_one_line_for_a_foreign_put() {
         let per_frame = counted.per_operation;
         assert!((at_least..=1.2).contains(&per_frame), "{} threads: {per_frame:.3}", counted.threads);
     }
+}
+
+/// The transfers of a pattern beyond those of its baseline, which are few, but not so few that nothing came from another CPU.
+#[track_caller]
+fn assert_moves(work: Work<'_>, baseline: &str, threads: &[u64], between: RangeInclusive<f64>) {
+    for counted in work.count_beyond(baseline, threads) {
+        let (threads, moves) = (counted.threads, counted.per_operation);
+        assert!(between.contains(&moves), "{work:?} at {threads} threads: {moves:.3}{}", counted.busiest);
+    }
+}
+
+/// One CPU gets frames and another puts them: the line with a frame's state goes there and back. A little more comes from the
+/// blocks' words and the index, once for 512 frames.
+#[test]
+fn ours_moves_a_line_twice_for_a_frame_of_a_pipeline() {
+    assert_moves(ours("pipeline", 1024, 1), "passed", &[2], 1.9..=2.01);
+}
+
+/// Of a batch of 32 frames the states are in one word.
+#[test]
+fn ours_moves_a_line_twice_for_a_batch_of_a_pipeline() {
+    assert_moves(ours("pipeline", 1024, 32), "passed", &[2], 0.05..=0.1);
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn ours_moves_no_more_lines_in_pipelines_of_more_cpus() {
+    assert_moves(ours("pipeline", 1024, 1), "passed", &[8, 32], 1.9..=2.01);
+    assert_moves(ours("pipeline", 1024, 32), "passed", &[8, 32], 0.05..=0.1);
 }
 
 fn moved(design: &str) -> f64 {
