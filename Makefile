@@ -5,7 +5,7 @@
 #   make test-fresh README's commands, `run`, `test` and those of the lens, in a bare root file system of Debian 12 (SUITE=trixie: Debian 13); as root
 #   make test-all   also the slow tests: fuzzing, model checking, guests in an emulator, the workloads under sanitizers and for other systems
 #   make bench      compares our loops with the same loops without the harness; bench-lens: the cost of the lens, and how well its counts repeat
-#                   bench-frames, bench-frames-lens, bench-frames-peers: page-frame allocators; bench-changes: the step finder and other tools; bench-drill: searches of commits, and other tools;
+#                   bench-frames, bench-frames-lens, bench-frames-peers, bench-frames-lens-peers: page-frame allocators; bench-changes: the step finder and other tools; bench-drill: searches of commits, and other tools;
 #                   bench-compare: live comparisons of equal sides and of known differences; bench-commands: commands beside hyperfine;
 #                   bench-lens-planted: known changes of a kernel under the lens; bench-lens-repeats: does each workload repeat itself exactly, and how far
 #                   counts differ from seed to seed; bench-lens-kernels: kernels of several ages, and a stock kernel's workloads;
@@ -26,7 +26,7 @@ FAULTLINE := target/release/faultline
 PAGE := lab/report/page
 FUZZ_SECONDS := 60
 
-.PHONY: build guest emulator kernel kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-loom test-mixes test-miri test-mutants test-simulated test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
+.PHONY: build guest emulator kernel kernels lens run test check test-all test-rust test-page test-workloads test-lens test-frames test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-guest test-repeats test-newest-emulator test-fresh fuzz bench bench-lens bench-frames bench-frames-lens bench-frames-peers bench-frames-lens-peers bench-changes bench-drill bench-compare bench-commands bench-lens-planted bench-lens-repeats bench-lens-kernels bench-lens-truth install clean \
 	needs-rust needs-build needs-test needs-lens needs-emulator needs-guest workloads
 
 # What each part needs: a command, and the packages that contain it. `make test` names all missing packages at once.
@@ -102,10 +102,12 @@ test-page: needs-test
 test-workloads: workloads needs-test
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads test
 
-# Checks that nothing in the page-frame allocator can panic, built as in a kernel; runs its examples.
+# Checks that nothing in the page-frame allocator can panic, built as in a kernel, and its handshakes on weakly ordered CPUs, if there is
+# a nightly toolchain with Miri; runs its examples.
 test-frames: needs-build
 	@checks/need.sh ld=binutils nm=binutils
 	vm/frames/embedding/check.sh --if-possible target/embedding
+	vm/frames/late.sh --if-possible target/miri
 	for example in kernel_start balloon buffer_pool; do $(CARGO) run --quiet --locked -p faultline-frames --example $$example || exit 1; done
 
 test: needs-test check test-rust test-lens test-repeats test-frames test-page test-workloads
@@ -141,6 +143,10 @@ test-repeats: needs-guest guest lens
 test-newest-emulator: needs-guest guest lens
 	qemu=$$(packages/newest-emulator.sh) && FAULTLINE_QEMU=$$qemu $(CARGO) test --workspace --locked --test lens_kernel -- --include-ignored --test-threads 1 transfers_of_shared_faults
 
+# Builds the published crates with the least Rust that they state.
+test-least-rust: needs-build
+	vm/frames/least-rust.sh --if-possible target/least-rust
+
 # Explores every order in which two or three CPUs can access a line's word, or the page-frame allocator's, with up to three preemptions.
 test-loom: needs-build
 	RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p faultline-coherence --lib --target-dir target/loom interleavings
@@ -154,8 +160,7 @@ test-mixes: needs-build
 # The page-frame allocator's tests under Miri: undefined behaviour, and loads that return old values as weakly ordered CPUs do. The
 # handshakes run with several seeds. Needs a nightly toolchain with Miri.
 test-miri: needs-build
-	@$(CARGO) +nightly miri --version >/dev/null 2>&1 || { echo "missing: Miri; hint: rustup toolchain install nightly --component miri,rust-src" >&2; exit 1; }
-	MIRIFLAGS="-Zmiri-many-seeds=0..16" $(CARGO) +nightly miri test --locked -p faultline-frames --lib --target-dir target/miri late
+	vm/frames/late.sh target/miri
 	$(CARGO) +nightly miri test --locked -p faultline-frames --target-dir target/miri
 
 # Do the tests of the three above fail on mistakes? Each is made in a copy of the tree, in target/mutants. Needs the nightly toolchain, too.
@@ -175,7 +180,7 @@ SUITE := bookworm
 test-fresh:
 	checks/fresh/run.sh $(SUITE)
 
-test-all: test fuzz test-loom test-mixes test-miri test-mutants test-simulated test-guest test-newest-emulator
+test-all: test fuzz test-least-rust test-loom test-mixes test-miri test-mutants test-simulated test-guest test-newest-emulator
 	vm/frames/embedding/check.sh target/embedding
 	@# In a directory of its own: cargo keeps the packages of an earlier one, and takes them again while the version is the same.
 	packages=$$(mktemp -d target/publish.XXXXXX) && trap 'rm -rf "$$packages"' EXIT && \
@@ -225,6 +230,13 @@ bench-frames-peers: needs-build
 	vm/peers/checkout.sh target/peers/llfree-rs $(LLFREE)
 	$(CARGO) test --release --locked --manifest-path vm/peers/Cargo.toml --target-dir target/peers/build
 	$(CARGO) run --release --locked --manifest-path vm/peers/Cargo.toml --target-dir target/peers/build
+
+# The same under the lens: ours, and ours near its watermarks, beside LLFree.
+bench-frames-lens-peers: build guest lens kernel
+	vm/peers/checkout.sh target/peers/llfree-rs $(LLFREE)
+	$(CARGO) build --release --locked --manifest-path vm/peers/Cargo.toml --target-dir target/peers/build --bin frames_loop
+	$(CARGO) bench --locked -p faultline-frame-designs --bench transfers -- --program $(CURDIR)/target/peers/build/release/frames_loop \
+		--only ours,ours-near-marks,llfree --kinds local,huge,pipeline,random
 
 # Compares the step finder with Perfherder's t-test, asv, Otava and PELT. FAULTLINE_TCPD, FAULTLINE_NUMPY_BENCH and FAULTLINE_ENSO_BENCH name clones of archives
 # of real series (lab/stats/benches/changes/MARKS.md); archives without a clone are left out.

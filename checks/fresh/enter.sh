@@ -22,14 +22,14 @@ read_only() { # what, where in the root
     mount -o remount,bind,ro "$root$2"
 }
 
-# Toolchains refer to each other by absolute paths, so they keep their paths. `rustup target add` may write: into a layer of
+# Toolchains refer to each other by absolute paths, so they keep their paths. `rustup target add` and `rustup component add` may write: into a layer of
 # the root's own, if this kernel has overlays.
 rustup_home=${RUSTUP_HOME:-$HOME/.rustup}
 mkdir -p "$root$rustup_home" "$root/opt/rustup.new" "$root/opt/rustup.work"
 mount -t overlay overlay "$root$rustup_home" \
     -o "lowerdir=$rustup_home,upperdir=$root/opt/rustup.new,workdir=$root/opt/rustup.work" || read_only "$rustup_home" "$rustup_home"
 read_only "$(readlink -f "$(command -v rustup)")" /opt/rust/rustup
-for name in cargo cargo-clippy cargo-fmt clippy-driver rustc rustdoc rustfmt; do
+for name in cargo cargo-clippy cargo-fmt cargo-miri clippy-driver rustc rustdoc rustfmt; do
     ln -s rustup "$root/opt/rust/$name"
 done
 read_only "$(node --print process.execPath)" /opt/node/bin/node

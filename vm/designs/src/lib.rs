@@ -14,13 +14,15 @@
 //! | [`SpinBuddy`] | nothing | a buddy system under a spinlock |
 //! | [`Ours`] | magazines of 32, and a reserved block to refill from | a lock-free range layer |
 //!
-//! [`measure`] has the benchmarks, [`trial`] the tests that every design must pass.
+//! [`measure`] has the benchmarks, [`frames_loop`] the threads whose cache-line transfers the lens counts, [`trial`] the tests
+//! that every design must pass.
 
 mod array16;
 mod buddy;
 mod colour_queues;
 mod cpu;
 mod design;
+pub mod frames_loop;
 mod free_list;
 mod global_mutex;
 mod magazines;

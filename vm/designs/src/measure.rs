@@ -13,6 +13,7 @@ mod fragmentation;
 mod goals;
 mod host;
 mod huge;
+mod nearly_full;
 mod rand;
 mod repeat;
 mod rounds;

@@ -3,8 +3,9 @@
 
 mod under_lens;
 
+use std::ops::RangeInclusive;
 use std::process::Command;
-use under_lens::Work;
+use under_lens::{PROGRAM, Work};
 
 /// No line moves, whatever the number of operations.
 #[track_caller]
@@ -14,11 +15,16 @@ fn assert_local_moves_nothing(threads: &[u64], operations: u64, depth: u64) {
 
 #[track_caller]
 fn assert_moves_nothing(design: &str, pattern: &str, threads: &[u64], operations: u64, depth: u64) {
-    let work = Work { design, pattern, operations, depth };
+    let work = Work { program: PROGRAM, design, pattern, operations, depth, seed: 1 };
     for counted in work.count(threads) {
         let (threads, lines) = (counted.threads, &counted.busiest);
         assert_eq!(counted.per_operation, 0.0, "{threads} threads, {depth} frames held{lines}");
     }
+}
+
+/// Our own allocator.
+fn ours(pattern: &'static str, operations: u64, depth: u64) -> Work<'static> {
+    Work { program: PROGRAM, design: "ours", pattern, operations, depth, seed: 1 }
 }
 
 /// As many frames held as fit a magazine.
@@ -80,8 +86,8 @@ fn ours_tells_of_its_hits() {
 #[test]
 #[ignore = "boots guests: make test-guest"]
 fn ours_moves_little_more_than_one_line_for_a_foreign_put() {
-    let work = Work { design: "ours", pattern: "foreign", operations: 1024, depth: 1 };
-    for counted in work.count_puts(&[2, 8, 32]) {
+    let work = ours("foreign", 1024, 1);
+    for counted in work.count_beyond("dealt", &[2, 8, 32]) {
         // With two threads each puts all frames that the other got: a line moves once for its 256 frames. With more, a smaller
         // value would mean that the frames did not come from other CPUs.
         let at_least = if counted.threads == 2 { 0.0 } else { 0.5 };
@@ -90,8 +96,38 @@ fn ours_moves_little_more_than_one_line_for_a_foreign_put() {
     }
 }
 
+/// The transfers of a pattern beyond those of its baseline, which are few, but not so few that nothing came from another CPU.
+#[track_caller]
+fn assert_moves(work: Work<'_>, baseline: &str, threads: &[u64], between: RangeInclusive<f64>) {
+    for counted in work.count_beyond(baseline, threads) {
+        let (threads, moves) = (counted.threads, counted.per_operation);
+        assert!(between.contains(&moves), "{work:?} at {threads} threads: {moves:.3}{}", counted.busiest);
+    }
+}
+
+/// One CPU gets frames and another puts them: the line with a frame's state goes there and back. A little more comes from the
+/// blocks' words and the index, once for 512 frames.
+#[test]
+fn ours_moves_a_line_twice_for_a_frame_of_a_pipeline() {
+    assert_moves(ours("pipeline", 1024, 1), "passed", &[2], 1.9..=2.01);
+}
+
+/// Of a batch of 32 frames the states are in one word.
+#[test]
+fn ours_moves_a_line_twice_for_a_batch_of_a_pipeline() {
+    assert_moves(ours("pipeline", 1024, 32), "passed", &[2], 0.05..=0.1);
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn ours_moves_no_more_lines_in_pipelines_of_more_cpus() {
+    assert_moves(ours("pipeline", 1024, 1), "passed", &[8, 32], 1.9..=2.01);
+    assert_moves(ours("pipeline", 1024, 32), "passed", &[8, 32], 0.05..=0.1);
+}
+
 fn moved(design: &str) -> f64 {
-    Work { design, pattern: "local", operations: 512, depth: 1 }.count(&[8]).remove(0).per_operation
+    let work = Work { program: PROGRAM, design, pattern: "local", operations: 512, depth: 1, seed: 1 };
+    work.count(&[8]).remove(0).per_operation
 }
 
 #[test]

@@ -33,6 +33,8 @@ pub(crate) struct Cache {
     /// \[c] The last huge frame of its own domain that this CPU has put, as its block plus 1; 0: none. A hint: somebody may
     /// have it.
     huge: AtomicU32,
+    /// \[c] The word that the last refill looked at first had a magazine's frames: all of its own.
+    filled: AtomicBool,
     /// \[c] Frames went back to the range layer since the last refill.
     overflowed: AtomicBool,
     /// \[c] Number of puts for which the search for room is still skipped.
@@ -69,6 +71,7 @@ impl Cache {
             reserved: AtomicU32::new(0),
             cursor: AtomicU32::new(0),
             huge: AtomicU32::new(0),
+            filled: AtomicBool::new(false),
             overflowed: AtomicBool::new(false),
             unasked: AtomicU32::new(0),
             domain,
@@ -172,6 +175,19 @@ impl Cache {
         if self.reserved.load(Relaxed) == block.0 + 1 {
             self.cursor.store(word, Relaxed);
         }
+    }
+
+    /// Whether the word that the last refill looked at first had a magazine's frames, so that all of them were free. The next
+    /// word is probably alike: memory that was never used, and that another CPU puts in the order in which it was got, is
+    /// free in long stretches.
+    #[inline]
+    pub(crate) fn was_filled(&self) -> bool {
+        self.filled.load(Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn note_filled(&self, filled: bool) {
+        self.filled.store(filled, Relaxed);
     }
 
     /// Frames of a word were freed. If the word belongs to the reserved block, it is looked at again.

@@ -26,8 +26,9 @@ pub struct MemoryArea {
     pub domain: DomainId,
 }
 
-/// How many frames to keep in which places. In frames, unless stated otherwise.
+/// How many frames to keep in which places: [`Policy::default`], and what differs from it. In frames, unless stated otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Policy {
     /// Maximum number of magazines in a CPU's stock, in addition to the current one: at most [`MOST_STOCK`].
     pub stock_most: u8,
@@ -37,6 +38,16 @@ pub struct Policy {
 
 impl Policy {
     const DEFAULT: Self = Self { stock_most: MOST_STOCK, zeroed_most: 0 };
+
+    /// With another maximum of magazines in a CPU's stock.
+    pub const fn with_stock_most(self, stock_most: u8) -> Self {
+        Self { stock_most, ..self }
+    }
+
+    /// With another maximum of frames kept zeroed.
+    pub const fn with_zeroed_most(self, zeroed_most: u32) -> Self {
+        Self { zeroed_most, ..self }
+    }
 }
 
 impl Default for Policy {

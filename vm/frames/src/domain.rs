@@ -3,13 +3,18 @@
 use crate::config::{Config, MOST_DOMAINS, Watermarks};
 use core::num::NonZeroU64;
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use faultline_numbers::DomainId;
 
 /// Maximum number of frames on a CPU's account: two huge frames, so that getting and putting one writes no shared line.
 const ACCOUNT_MOST: i64 = 1024;
 /// The same where watermarks are low: two refills.
 const ACCOUNT_LEAST: i64 = 64;
+
+/// The hook is called again each time that the free frames have fallen by this part of the low watermark.
+const LOW_STEPS: u64 = 8;
+/// No number of free frames: the domain is not below its low watermark.
+const ENOUGH: u64 = u64::MAX;
 
 /// Shares that are not small begin where this many blocks begin, so that two CPUs' blocks have their words on different
 /// lines: of large shares those of the index, 512 bits on a line; of others those of the blocks, 32 on a pair of lines.
@@ -89,10 +94,19 @@ impl Fallback {
 pub(crate) struct Domain {
     /// \[a] Free frames of the range layer, without those that CPUs have on account.
     free: AtomicI64,
-    /// \[a] The hook has been called, and the free frames have not reached the low watermark since.
-    pub(crate) below_low: AtomicBool,
+    /// \[a] Free frames when the hook was called last, or [`ENOUGH`] if they have reached the low watermark since.
+    told: AtomicU64,
     /// \[m]
     limits: Limits,
+}
+
+/// What the hook must be told of a domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Crossing {
+    /// It has fallen below its low watermark, or has fallen further.
+    Fallen,
+    /// It has reached its low watermark again.
+    Recovered,
 }
 
 /// What seldom or never changes of a domain, and is read with each refill.
@@ -126,7 +140,7 @@ impl Domain {
             fallback,
             cpus,
         };
-        Self { free: AtomicI64::new(free as i64), below_low: AtomicBool::new(false), limits }
+        Self { free: AtomicI64::new(free as i64), told: AtomicU64::new(ENOUGH), limits }
     }
 
     pub(crate) fn extent(&self) -> Extent {
@@ -154,6 +168,23 @@ impl Domain {
     pub(crate) fn least(&self) -> i64 {
         // Relaxed: a figure; no claim on a frame depends on it.
         self.free.load(Relaxed)
+    }
+
+    /// Notes how many frames are free: fewer than the low watermark, or none of note if there are enough. Returns what the
+    /// hook must be told.
+    pub(crate) fn crossing(&self, below_low: Option<u64>) -> Option<Crossing> {
+        // Relaxed: as in `least`. If two CPUs see the same crossing, one of them changes the number.
+        let told = self.told.load(Relaxed);
+        let step = (self.marks().low / LOW_STEPS).max(1);
+        let (free, crossing) = match below_low {
+            None => (ENOUGH, Some(Crossing::Recovered)),
+            Some(free) if told == ENOUGH || free.saturating_add(step) <= told => (free, Some(Crossing::Fallen)),
+            // Some memory came back, so that it can be taken again.
+            Some(free) if free >= told.saturating_add(step) => (free, None),
+            Some(_) => return None,
+        };
+        let is_ours = free != told && self.told.compare_exchange(told, free, Relaxed, Relaxed).is_ok();
+        crossing.filter(|_| is_ours)
     }
 
     /// How many frames a CPU moves to its account beyond those that it needs now: fewer close to the low watermark, so
@@ -235,6 +266,18 @@ mod tests {
         assert_eq!(Extent { first: 0, end: 1000 }.share(1, 8), 96..224);
         assert_eq!(Extent { first: 0, end: 100 }.share(1, 4), 25..50);
         assert!(Extent::NOTHING.share(1, 2).is_empty());
+    }
+
+    #[test]
+    fn a_domain_tells_of_each_further_eighth() {
+        let marks = Watermarks { low: 800, min: 0 };
+        let domain = Domain::new(Extent::NOTHING, 0, marks, Fallback::of(&Config::new(&[], &[]), 0, 1), 1);
+        let (fallen, recovered) = (Some(Crossing::Fallen), Some(Crossing::Recovered));
+        let told = |free: &[u64]| free.iter().map(|&free| domain.crossing((free < 800).then_some(free))).collect();
+        let all: std::vec::Vec<_> = told(&[800, 799, 700, 699, 600, 599, 899]);
+        assert_eq!(all, [None, fallen, None, fallen, None, fallen, recovered]);
+        let all: std::vec::Vec<_> = told(&[0, 0, 99, 100, 50, 0, 900, 900]);
+        assert_eq!(all, [fallen, None, None, None, None, fallen, recovered, None], "also after some came back");
     }
 
     #[test]

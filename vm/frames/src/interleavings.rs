@@ -38,7 +38,7 @@ fn boot(blocks: &[u64], cpus: usize, stock_most: u8) -> Vec<Cpu> {
     };
     let memory: Vec<_> = (0..).zip(blocks).map(area).collect();
     let cpus: Vec<_> = (0..cpus).map(|_| DomainId(0)).collect();
-    let policy = Policy { stock_most, ..Policy::default() };
+    let policy = Policy::default().with_stock_most(stock_most);
     let config = Config::new(&memory, &cpus).with_policy(policy);
     let mut metadata = Vec::new();
     metadata.resize(Frames::layout(&config).unwrap().size() + 127, MaybeUninit::uninit());
@@ -203,6 +203,22 @@ fn two_refills() {
         }
         let census = cpus[0].census();
         assert_eq!((census.free, census.parked, census.taken), (2, 0, 2));
+    });
+}
+
+/// A CPU refills from a word of which it believes that all frames are free, while another takes a range there.
+#[test]
+fn a_refill_that_guesses_and_a_range() {
+    explore(|| {
+        // All frames of the first word exist, but not all of the block, so it is never whole.
+        let mut cpus = boot(&[40], 2, 0);
+        cpus[0].inside(|_, local| local.cache.note_filled(true));
+        let other = start(cpus.pop().unwrap(), |cpu| cpu.try_get_range(&crate::RangeRequest::of(20), Urgency::Normal));
+        let single = cpus[0].try_get(Urgency::Normal);
+        let (other, range) = other.join().unwrap();
+        let in_range = |frame: FrameNumber| range.is_ok_and(|first| (first.0..first.0 + 20).contains(&frame.0));
+        assert!(single.is_err() || !in_range(single.unwrap()));
+        all_found(&[cpus.remove(0), other], u64::from(single.is_ok()) + if range.is_ok() { 20 } else { 0 });
     });
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Layers<'m> {
 pub(crate) struct Local<'m> {
     pub(crate) number: CpuNumber,
     pub(crate) cache: &'m Cache,
-    /// Domains that have fallen below their low watermark in this call, one bit each.
+    /// Domains that have fallen below their low watermark in this call, or further below it, one bit each.
     pub(crate) fallen: Cell<u32>,
     /// Domains that have reached it again.
     pub(crate) recovered: Cell<u32>,

@@ -16,6 +16,9 @@
 //! Limits: the allocator never touches the contents of frames, never moves a frame, and adds only memory that was named
 //! at the start.
 //!
+//! Targets: those with atomics of 8, 32 and 64 bits. 32-bit targets that have atomics of 32 bits only, such as
+//! `riscv32imac`, `thumbv7m` and `powerpc`, are refused at compile time: the states of 32 frames share a word of 64 bits.
+//!
 //! ```
 //! use core::mem::MaybeUninit;
 //! use faultline_frames::{
@@ -38,6 +41,11 @@
     unexpected_cfgs,
     reason = "`--cfg loom` and `--cfg shuttle` swap atomics for those that explore interleavings"
 )]
+
+#[cfg(not(target_has_atomic = "64"))]
+compile_error!(
+    "faultline-frames needs atomics of 64 bits: the states of 32 frames are changed by one step on such a word"
+);
 
 #[cfg(test)]
 extern crate std;

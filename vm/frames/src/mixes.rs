@@ -26,7 +26,7 @@ const STEPS: usize = 240;
 type Users = Arc<Mutex<BTreeMap<FrameNumber, u64>>>;
 
 fn config<'a>(memory: &'a [MemoryArea], cpus: &'a [DomainId]) -> Config<'a> {
-    Config::new(memory, cpus).with_policy(Policy { stock_most: 1, zeroed_most: 2, ..Policy::default() })
+    Config::new(memory, cpus).with_policy(Policy::default().with_stock_most(1).with_zeroed_most(2))
 }
 
 /// Two domains of two blocks and a half each.

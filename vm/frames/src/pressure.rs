@@ -8,15 +8,15 @@
 
 use crate::config::Watermarks;
 use crate::counters::Event;
-use crate::domain::Domain;
+use crate::domain::{Crossing, Domain};
 use crate::layers::{Layers, Local};
 use crate::range_layer::Freed;
 use crate::stock::MAGAZINE;
-use core::sync::atomic::Ordering::Relaxed;
 use faultline_numbers::DomainId;
 
 /// How far below the watermarks a caller may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Urgency {
     /// Down to the min watermark.
     #[default]
@@ -25,14 +25,15 @@ pub enum Urgency {
     Reserve,
 }
 
-/// Called when a domain has fallen below its low watermark, and when it has reached it again. The two alternate.
+/// Called when a domain has fallen below its low watermark, each time that it has fallen by a further eighth of it, and when
+/// it has reached it again.
 ///
 /// It runs at the end of the call that took or freed the frames, on the same CPU, after the caller was unpinned. It may
 /// call the allocator. Usually it wakes the page daemon, and those who wait for memory.
 ///
 /// `free`: free frames of the domain in the range layer, without those in caches.
 pub trait LowMemory: Sync {
-    /// The domain has fallen below its low watermark.
+    /// The domain has fallen below its low watermark, or further below it.
     fn low(&self, domain: DomainId, free: u64);
 
     /// The domain has reached its low watermark again. Does nothing unless it is implemented.
@@ -41,7 +42,6 @@ pub trait LowMemory: Sync {
     }
 }
 
-// Orderings: all relaxed. The counts are figures only; no claim on a frame depends on them.
 impl<'m> Layers<'m> {
     /// Accounts for frames that have become free.
     #[inline]
@@ -116,14 +116,16 @@ impl<'m> Layers<'m> {
         true
     }
 
-    /// Notes when a domain falls below its low watermark, and when it reaches it again.
+    /// Notes when a domain falls below its low watermark, or further below it, and when it reaches it again.
     fn watch(&self, local: &Local<'m>, domain: DomainId) {
         let low = self.domains.marks(domain).low;
         let Some(state) = self.domains.get(domain) else { return };
-        let is_below = low > 0 && self.free_near(local, domain, low) < low;
-        if is_below != state.below_low.load(Relaxed) && state.below_low.swap(is_below, Relaxed) != is_below {
-            let crossed = if is_below { &local.fallen } else { &local.recovered };
-            crossed.set(crossed.get() | 1 << domain.0);
-        }
+        let below_low = (low > 0).then(|| self.free_near(local, domain, low)).filter(|free| *free < low);
+        let crossed = match state.crossing(below_low) {
+            Some(Crossing::Fallen) => &local.fallen,
+            Some(Crossing::Recovered) => &local.recovered,
+            None => return,
+        };
+        crossed.set(crossed.get() | 1 << domain.0);
     }
 }

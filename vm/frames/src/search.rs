@@ -22,6 +22,9 @@ const WORTH_FILLING: u32 = FRAMES_PER_BLOCK / 4 * 3;
 /// Number of partly free blocks, from the lowest one on, that are searched for the fullest one at each reservation. More
 /// would keep no more memory whole, at two cache lines each.
 const LOOKS: usize = 32;
+/// A block with at most this many free frames (an eighth) is taken without a look at others. In nearly full memory all blocks
+/// are such, and a look costs as much as getting the few frames that a block has.
+const FULL_ENOUGH: u32 = FRAMES_PER_BLOCK / 8;
 /// Blocks that a step tries to get before it ends, if other CPUs are faster each time.
 const TRIES: u32 = 8;
 
@@ -253,14 +256,18 @@ impl RangeLayer<'_> {
     }
 
     fn fullest(&self, domain: DomainId, within: Range<u32>, look: Look, most: u32, order: u8) -> Result<Block, u32> {
-        let (mut looks, mut behind) = (0, within.start);
-        let fullest = self
-            .candidates(domain, within.clone(), look)
-            .take(LOOKS)
-            .inspect(|block| (looks, behind) = (looks + 1, block.0 + 1))
-            .map(|block| (self.free_in_block(block), block))
-            .filter(|&(free, block)| free <= most && (order == 0 || self.has_run(block, order)))
-            .min();
+        let (mut looks, mut behind, mut fullest) = (0, within.start, None::<(u32, Block)>);
+        for block in self.candidates(domain, within.clone(), look).take(LOOKS) {
+            (looks, behind) = (looks + 1, block.0 + 1);
+            let free = self.free_in_block(block);
+            if free > most || order > 0 && !self.has_run(block, order) {
+                continue;
+            }
+            fullest = Some(fullest.map_or((free, block), |best| best.min((free, block))));
+            if free <= FULL_ENOUGH {
+                break;
+            }
+        }
         match fullest {
             Some((_, block)) => Ok(block),
             // Fuller blocks are only preferred, but one with a run may be the only one.

@@ -9,7 +9,7 @@ use crate::layers::{Layers, Local};
 use crate::pressure::Urgency;
 use crate::range_layer::each_word;
 use crate::search::{Search, Step};
-use crate::state::{ALL_LANES, Lanes, lane_of};
+use crate::state::{Lanes, lane_of};
 use crate::stock::MAGAZINE;
 use core::ops::Range;
 use faultline_numbers::FrameNumber;
@@ -83,7 +83,10 @@ impl<'m> Layers<'m> {
             if got >= ENOUGH.min(most) {
                 break;
             }
-            let lanes = word.park_free(ALL_LANES, most - got);
+            let lanes = word.park_free(most - got, local.cache.was_filled());
+            if got == 0 && most == MAGAZINE as u32 {
+                local.cache.note_filled(lanes.count_ones() == most);
+            }
             push_lanes(local, block.first() + index * FRAMES_PER_WORD, lanes);
             got += lanes.count_ones();
             // A word that may have more free frames is read again next time.
@@ -108,7 +111,7 @@ impl<'m> Layers<'m> {
             };
             let words = self.range.words(block).iter().zip((block.first()..).step_by(FRAMES_PER_WORD as usize));
             let got = words.filter_map(|(word, first)| {
-                let lane = word.park_free(ALL_LANES, 1);
+                let lane = word.park_free(1, false);
                 (lane != 0).then(|| {
                     word.take_parked(lane);
                     first + lane.trailing_zeros() / 2

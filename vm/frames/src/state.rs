@@ -137,17 +137,18 @@ impl StateWord {
         Word(self.0.load(SeqCst))
     }
 
-    /// free → parked, for at most `most` of `among`, lowest first. Returns which.
+    /// free → parked, for at most `most` frames, lowest first. Returns which. `seems_free`: probably all frames of the word
+    /// are free.
     #[inline]
-    pub(crate) fn park_free(&self, among: Lanes, most: u32) -> Lanes {
-        // Relaxed: a guess that the compare-and-swap checks.
-        let mut old = self.0.load(Relaxed);
+    pub(crate) fn park_free(&self, most: u32, seems_free: bool) -> Lanes {
+        // Guesses that the compare-and-swap checks. Where all frames are free, reading first would fetch a line that another
+        // CPU wrote twice, as in `free_taken`. Relaxed: as there.
+        let mut old = if seems_free { 0 } else { self.0.load(Relaxed) };
         loop {
-            let free = Word(old).free() & among;
-            if free == 0 {
+            let lanes = lowest(Word(old).free(), most);
+            if lanes == 0 {
                 return 0;
             }
-            let lanes = lowest(free, most);
             // SeqCst: pairs with the loads of other CPUs that look for free frames. Also acquires what users wrote
             // before.
             match self.0.compare_exchange_weak(old, old | lanes | lanes << 1, SeqCst, Relaxed) {
@@ -338,9 +339,12 @@ mod tests {
         assert!(word.close());
         assert!(!word.close());
         assert_eq!(word.park_taken(lane), Err(State::Closed));
-        assert_eq!(word.park_free(ALL_LANES, 32), 0);
+        assert_eq!([true, false].map(|seems_free| word.park_free(32, seems_free)), [0, 0]);
         word.reopen();
-        assert_eq!(word.park_free(ALL_LANES, 3), 0b1_0101);
-        assert!(word.free_parked(0b1_0101).is_all_free());
+        for seems_free in [true, false] {
+            assert_eq!(word.park_free(3, seems_free), 0b1_0101);
+            assert_eq!(word.park_free(1, seems_free), 0b100_0000);
+            assert!(word.free_parked(0b101_0101).is_all_free());
+        }
     }
 }

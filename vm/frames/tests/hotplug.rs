@@ -3,8 +3,8 @@
 mod machine;
 
 use faultline_frames::{
-    ConfigError, DomainId, Event, FrameNumber, Frames, GetError, HUGE_FRAMES, HugeFrame, PutError, RangeRequest,
-    Urgency,
+    ConfigError, CpuNumber, DomainId, Event, FrameNumber, Frames, GetError, HUGE_FRAMES, HugeFrame, PutError,
+    RangeRequest, Urgency,
 };
 use machine::{Machine, area};
 
@@ -51,6 +51,23 @@ fn memory_comes_and_goes() {
     assert_eq!(frames[1].put_online(later(1)), Ok(()));
     let again: Vec<FrameNumber> = std::iter::from_fn(|| frames[1].get().ok()).collect();
     assert!(again.len() == 512 && again.iter().all(|frame| frame.huge() == later(1)));
+}
+
+/// Free in the range layer, and in a cache.
+#[test]
+fn a_bad_frame_that_is_free_is_taken_out() {
+    let machine = Machine::flat(0, 1024, 2);
+    let mut metadata = machine.metadata();
+    let frames = machine.boot(&mut metadata);
+    let only = |frame: FrameNumber| RangeRequest { low: frame, high: FrameNumber(frame.0 + 1), ..RangeRequest::of(1) };
+    let far = FrameNumber(700);
+    assert_eq!(frames[0].get_range(&only(far)), Ok(far));
+    let cached = frames[0].get().unwrap();
+    frames[0].put(cached).unwrap();
+    assert_eq!(frames[0].get_range(&only(cached)), Ok(cached));
+    let rest: Vec<FrameNumber> = std::iter::from_fn(|| frames[1].get().ok()).collect();
+    assert_eq!(rest.len(), 1024 - 2 - frames[0].counters_of(CpuNumber(0)).unwrap().held as usize);
+    assert!(!rest.contains(&far) && !rest.contains(&cached));
 }
 
 #[test]

@@ -452,7 +452,7 @@ proptest! {
             cpus: vec![DomainId(0), DomainId(1), DomainId(0)],
             marks: Vec::new(),
             distances: vec![10, 20, 20, 10],
-            policy: Policy { stock_most, zeroed_most: 4 },
+            policy: Policy::default().with_stock_most(stock_most).with_zeroed_most(4),
         };
         let mut metadata = machine.metadata();
         let reference = Reference::new(&machine, END);

@@ -100,7 +100,7 @@ fn busy_cpus_keep_two_magazines_at_most() {
 #[test]
 #[cfg_attr(miri, ignore = "many calls of one thread")]
 fn stocks_shrink_with_age_and_grow_with_use() {
-    let machine = Machine::flat(0, 64 * 512, 2).with_policy(Policy { stock_most: 4, zeroed_most: 0 });
+    let machine = Machine::flat(0, 64 * 512, 2).with_policy(Policy::default().with_stock_most(4));
     let mut metadata = machine.metadata();
     let frames = machine.boot(&mut metadata);
     // Each round uses more frames than the stock holds, so it overflows and refills.
@@ -130,7 +130,7 @@ fn a_stock_has_no_more_than_it_may() {
     assert_eq!(frames[1].set_stock_most(CpuNumber(0), 5), Err(ConfigError::Stock));
     assert_eq!(frames[1].set_stock_most(CpuNumber(2), 0), Err(ConfigError::Cpus));
     let layout = |stock_most| {
-        let policy = Policy { stock_most, ..Policy::default() };
+        let policy = Policy::default().with_stock_most(stock_most);
         Frames::layout(&Machine::flat(0, 512, 1).with_policy(policy).config()).map(|_| ())
     };
     assert_eq!((layout(4), layout(5)), (Ok(()), Err(ConfigError::Stock)));

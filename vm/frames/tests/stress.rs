@@ -105,7 +105,7 @@ fn mix(duration: Duration) {
         cpus: (0..THREADS).map(|cpu| DomainId((cpu % 2) as u8)).collect(),
         marks: vec![Watermarks { low: 900, min: 300 }, Watermarks { low: 500, min: 100 }],
         distances: Vec::new(),
-        policy: Policy { zeroed_most: 16, ..Policy::default() },
+        policy: Policy::default().with_zeroed_most(16),
     };
     let mut metadata = machine.metadata();
     let mut cpus = machine.boot(&mut metadata);

@@ -44,7 +44,7 @@ impl Watch for Memory {
 }
 
 fn watch(run: impl FnOnce(&Watched<'_, '_, FixedCpu, Memory>, &Memory, &Frames<'_, FixedCpu>)) {
-    let machine = Machine::flat(0, FRAMES, 1).with_policy(Policy { zeroed_most: 4, ..Policy::default() });
+    let machine = Machine::flat(0, FRAMES, 1).with_policy(Policy::default().with_zeroed_most(4));
     let mut metadata = machine.metadata();
     let frames = machine.boot(&mut metadata).remove(0);
     let records: Vec<Record> = (0..FRAMES).map(|_| Record::new()).collect();

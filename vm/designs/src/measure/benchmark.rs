@@ -11,6 +11,8 @@ pub(super) enum Metric {
     RandGet,
     RandPut,
     Fault,
+    NearlyFullGet,
+    NearlyFullPut,
     HugeBulkGet,
     HugeBulkPut,
     HugeRepeat,
@@ -21,8 +23,16 @@ pub(super) enum Metric {
 
 impl Metric {
     /// Of single frames.
-    pub(super) const SINGLE: [Metric; 6] =
-        [Metric::BulkGet, Metric::BulkPut, Metric::Repeat, Metric::RandGet, Metric::RandPut, Metric::Fault];
+    pub(super) const SINGLE: [Metric; 8] = [
+        Metric::BulkGet,
+        Metric::BulkPut,
+        Metric::Repeat,
+        Metric::RandGet,
+        Metric::RandPut,
+        Metric::Fault,
+        Metric::NearlyFullGet,
+        Metric::NearlyFullPut,
+    ];
 
     /// Of huge frames.
     pub(super) const HUGE: [Metric; 6] = [
@@ -42,6 +52,8 @@ impl Metric {
             Metric::RandGet => "rand get",
             Metric::RandPut => "rand put",
             Metric::Fault => "fault",
+            Metric::NearlyFullGet => "get, 2 % free",
+            Metric::NearlyFullPut => "put, 2 % free",
             Metric::HugeBulkGet => "huge bulk get",
             Metric::HugeBulkPut => "huge bulk put",
             Metric::HugeRepeat => "huge repeat",
@@ -59,11 +71,13 @@ pub(super) enum Bench {
     Repeat,
     Rand,
     Faults,
+    NearlyFull,
     Huge,
 }
 
 impl Bench {
-    pub(super) const ALL: [Bench; 5] = [Bench::Bulk, Bench::Repeat, Bench::Rand, Bench::Faults, Bench::Huge];
+    pub(super) const ALL: [Bench; 6] =
+        [Bench::Bulk, Bench::Repeat, Bench::Rand, Bench::Faults, Bench::NearlyFull, Bench::Huge];
 }
 
 /// Figures of one sample.

@@ -22,6 +22,7 @@ const fn beside_llfree(words: &'static str, metrics: &'static [Metric], threads:
 }
 
 const BULK: &[Metric] = &[Metric::BulkGet, Metric::BulkPut];
+const NEARLY_FULL: &[Metric] = &[Metric::NearlyFullGet, Metric::NearlyFullPut];
 const HUGE_BULK: &[Metric] = &[Metric::HugeBulkGet, Metric::HugeBulkPut];
 const HUGE_RAND: &[Metric] = &[Metric::HugeRandGet, Metric::HugeRandPut];
 
@@ -36,6 +37,10 @@ const GOALS: &[Goal] = &[
     beside_llfree("rand put", &[Metric::RandPut], 2, 0.65),
     beside_llfree("fault", &[Metric::Fault], 1, 0.35),
     beside_llfree("fault", &[Metric::Fault], 2, 0.35),
+    beside_llfree("get and put, 2 % free", NEARLY_FULL, 1, 1.0),
+    beside_llfree("get and put, 2 % free", NEARLY_FULL, 2, 1.0),
+    beside_llfree("get, 2 % free", &[Metric::NearlyFullGet], 1, 1.0),
+    beside_llfree("get, 2 % free", &[Metric::NearlyFullGet], 2, 1.0),
     beside_llfree("huge repeat", &[Metric::HugeRepeat], 1, 1.0),
     beside_llfree("huge repeat", &[Metric::HugeRepeat], 2, 1.0),
     beside_llfree("huge bulk get and put", HUGE_BULK, 1, 1.0),

@@ -21,7 +21,7 @@ pub(super) fn sample(bench: Bench, shape: &Shape<'_>) -> Option<Figures> {
     match bench {
         Bench::Bulk => bulk(shape.threads, pages),
         Bench::Repeat => Some(vec![(Metric::Repeat, per_page(shape.threads, pages, give_back_by_one)?)]),
-        Bench::Rand | Bench::Huge => None,
+        Bench::Rand | Bench::NearlyFull | Bench::Huge => None,
         Bench::Faults => Some(vec![(Metric::Fault, per_page(shape.threads, pages, tasks)?)]),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::benchmark::{Bench, Figures, Shape};
 use super::fragmentation::{self, Left, Trace};
-use super::{bulk, faults, host, huge, rand, repeat};
+use super::{bulk, faults, host, huge, nearly_full, rand, repeat};
 use crate::Design;
 
 /// A subject of the measurement.
@@ -37,6 +37,7 @@ fn sample<D: Design>(bench: Bench, shape: &Shape<'_>) -> Figures {
         Bench::Repeat => repeat::sample::<D>(shape),
         Bench::Rand => rand::sample::<D>(shape),
         Bench::Faults => faults::sample::<D>(shape),
+        Bench::NearlyFull => nearly_full::sample::<D>(shape),
         Bench::Huge => huge::sample::<D>(shape),
     }
 }

@@ -24,12 +24,13 @@ fn of_threads(samples: &Samples, plan: &Plan, subjects: &[Subject], threads: usi
     let mut text = format!(
         "{threads} thread{plural} on {cpus} CPUs, {gib} GiB of frames: nanoseconds of CPU time per operation, median (quartiles), n = {rounds}\n"
     );
-    for metrics in [Metric::SINGLE, Metric::HUGE] {
-        text += &row("", &metrics.map(|metric| metric.name().to_owned()));
+    for metrics in [&Metric::SINGLE[..], &Metric::HUGE] {
+        text += &row("", &metrics.iter().map(|metric| metric.name().to_owned()).collect::<Vec<_>>());
         for subject in subjects {
-            let cells = metrics.map(|metric| samples.spread(subject.name, metric, threads));
-            if cells.iter().any(Option::is_some) {
-                text += &row(subject.name, &cells.map(cell));
+            let spreads = metrics.iter().map(|&metric| samples.spread(subject.name, metric, threads));
+            let spreads: Vec<Option<Spread>> = spreads.collect();
+            if spreads.iter().any(Option::is_some) {
+                text += &row(subject.name, &spreads.into_iter().map(cell).collect::<Vec<_>>());
             }
         }
     }

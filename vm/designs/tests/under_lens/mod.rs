@@ -1,5 +1,6 @@
-//! Runs `frames_loop` in guests with `faultline lens program`, and reads the counts. Needs the command beside it
-//! (`cargo build -p faultline`), and what that needs: a kernel, the guest's parts and the plugin (`make guest kernel lens`).
+//! Runs `frames_loop` in guests with `faultline lens program`, and reads the counts. Needs the command beside this package's
+//! `frames_loop` (`cargo build -p faultline`), and what that needs: a kernel, the guest's parts and the plugin (`make guest
+//! kernel lens`).
 //!
 //! Only the steady state is counted, after a warm-up. Transfers of the threads' own synchronisation data are
 //! subtracted, by its name.
@@ -18,33 +19,38 @@ pub struct Counted {
     pub busiest: String,
 }
 
+/// The program `frames_loop` of this package.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_frames_loop");
+
 /// A design with a pattern of use.
 #[derive(Debug, Clone, Copy)]
 pub struct Work<'a> {
+    /// The program: [`PROGRAM`], or one that knows more designs.
+    pub program: &'a str,
     /// The design.
     pub design: &'a str,
     /// The pattern.
     pub pattern: &'a str,
     /// Operations of each thread.
     pub operations: u64,
-    /// Frames that a thread holds.
+    /// Frames that a thread holds, or passes on at once.
     pub depth: u64,
+    /// Seed of the guests.
+    pub seed: u64,
 }
 
 impl Work<'_> {
     /// Counts it at these numbers of threads.
     pub fn count(&self, threads: &[u64]) -> Vec<Counted> {
         let place = tempfile::tempdir().unwrap();
-        let frames_loop = Path::new(env!("CARGO_BIN_EXE_frames_loop"));
-        let faultline = frames_loop.with_file_name("faultline");
+        let faultline = Path::new(PROGRAM).with_file_name("faultline");
         assert!(faultline.exists(), "no {}; hint: `cargo build -p faultline`", faultline.display());
         let threads = threads.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
-        let [operations, depth] = [self.operations, self.depth].map(|number| number.to_string());
+        let [operations, depth, seed] = [self.operations, self.depth, self.seed].map(|number| number.to_string());
         let output = Command::new(faultline)
             .args(["lens", "program", "--quiet", "--limit", "10m", "--format", "json", "--db"])
             .arg(place.path().join("db.sqlite"))
-            .args(["--threads-from", &threads, "--ops", &operations, "--"])
-            .arg(frames_loop)
+            .args(["--threads-from", &threads, "--ops", &operations, "--seed", &seed, "--", self.program])
             .args(["--design", self.design, "--pattern", self.pattern, "--threads", "{threads}"])
             .args(["--ops", &operations, "--depth", &depth])
             .output()
@@ -55,15 +61,14 @@ impl Work<'_> {
         summary["lens"]["curves"][0]["points"].as_array().unwrap().iter().map(counted).collect()
     }
 
-    /// Transfers per frame of the puts alone: those of the pattern minus those of the same pattern without puts.
-    pub fn count_puts(&self, threads: &[u64]) -> Vec<Counted> {
-        let all = self.count(threads);
-        let dealt = Work { pattern: "dealt", ..*self }.count(threads);
-        let puts = |(all, dealt): (Counted, &Counted)| Counted {
-            per_operation: all.per_operation - dealt.per_operation,
+    /// Transfers per operation without those of another pattern, which does the same except for what is of interest.
+    pub fn count_beyond(&self, baseline: &str, threads: &[u64]) -> Vec<Counted> {
+        let without = Work { pattern: baseline, ..*self }.count(threads);
+        let beyond = |(all, without): (Counted, &Counted)| Counted {
+            per_operation: all.per_operation - without.per_operation,
             ..all
         };
-        all.into_iter().zip(&dealt).map(puts).collect()
+        self.count(threads).into_iter().zip(&without).map(beyond).collect()
     }
 }
 

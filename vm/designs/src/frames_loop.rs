@@ -1,19 +1,18 @@
-//! Threads that get and put frames of a design, for `faultline lens program`: the lens counts what lies between the
-//! region marks.
+//! Threads that get and put frames of a design, as a program for `faultline lens program`: the lens counts what lies between
+//! the region marks.
 //!
 //! What the threads share for synchronisation is the variable `TEAM`, so that its transfers can be separated from the
 //! design's. Prints `counters HITS MISSES HELD`, if the design counts.
 
+mod mail;
 mod marks;
 mod patterns;
 mod stack;
 mod team;
 
+use crate::{Counters, Design};
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
-use faultline_frame_designs::{
-    Array16, ColourQueues, Counters, Design, GlobalMutex, Magazines, Ours, OursNearMarks, SpinBuddy, SpinList,
-};
 use patterns::{Pattern, Task};
 use std::process::ExitCode;
 use team::{TEAM, Team};
@@ -26,8 +25,7 @@ use team::{TEAM, Team};
     after_help = "\
 Examples:
   faultline lens program --threads-from 2,8,32 --ops 4096 -- \\
-      target/release/frames_loop --design ours --pattern local --threads {threads} --ops 4096
-Designs: ours, ours-near-marks, global-mutex, array-16, magazines-2x8, colour-queues, spin-buddy, spin-list"
+      target/release/frames_loop --design ours --pattern local --threads {threads} --ops 4096"
 )]
 struct Arguments {
     /// The design
@@ -46,7 +44,8 @@ struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = RangedU64ValueParser::<usize>::new().range(1..=10_000_000))]
     ops: usize,
 
-    /// Maximum number of frames, huge frames or runs that a thread holds, for `local`, `huge` and `runs`; divides the operations
+    /// Maximum number of frames, huge frames or runs that a thread holds, for `local`, `huge` and `runs`; number of frames
+    /// that are passed on at once, for `pipeline` and `passed`, at most 32. Divides the operations
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = RangedU64ValueParser::<usize>::new().range(1..=100_000))]
     depth: usize,
 
@@ -55,14 +54,26 @@ struct Arguments {
     sockets: usize,
 }
 
-type Run = fn(&Task, &Team) -> Option<Counters>;
+/// A design, and its threads.
+pub struct Loop {
+    name: &'static str,
+    run: fn(&Task, &Team) -> Option<Counters>,
+}
+
+impl Loop {
+    /// Of a design.
+    pub fn of<D: Design>() -> Self {
+        Loop { name: D::NAME, run: patterns::run::<D> }
+    }
+}
 
 fn refuse(what: &str, hint: &str) -> ExitCode {
     eprintln!("error: {what}\nhint: {hint}");
     ExitCode::from(2)
 }
 
-fn main() -> ExitCode {
+/// Parses the command line, and runs the threads of the design that it names.
+pub fn run(loops: &[Loop]) -> ExitCode {
     let arguments = Arguments::parse();
     let Arguments { pattern, threads, ops: operations, depth, sockets, .. } = arguments;
     if !sockets.is_power_of_two() || !threads.is_multiple_of(sockets) {
@@ -71,30 +82,25 @@ fn main() -> ExitCode {
             "as many sockets as 1, 2, 4, …, and a multiple of threads",
         );
     }
-    if matches!(pattern, Pattern::Local | Pattern::Huge | Pattern::Runs) && !operations.is_multiple_of(depth) {
+    if pattern.has_depth() && !operations.is_multiple_of(depth) {
         return refuse("--ops is no multiple of --depth", "for example --depth 64 --ops 4096");
     }
-    let task = Task { pattern, threads, sockets, operations, depth };
-    let runs: [(&str, Run); 8] = [
-        (Ours::NAME, patterns::run::<Ours>),
-        (OursNearMarks::NAME, patterns::run::<OursNearMarks>),
-        (GlobalMutex::NAME, patterns::run::<GlobalMutex>),
-        (Array16::NAME, patterns::run::<Array16>),
-        (Magazines::NAME, patterns::run::<Magazines>),
-        (ColourQueues::NAME, patterns::run::<ColourQueues>),
-        (SpinBuddy::NAME, patterns::run::<SpinBuddy>),
-        (SpinList::NAME, patterns::run::<SpinList>),
-    ];
-    let Some((_, run)) = runs.iter().find(|(name, _)| *name == arguments.design) else {
-        let names: Vec<&str> = runs.iter().map(|(name, _)| *name).collect();
+    if pattern.is_in_pairs() && (!threads.is_multiple_of(2) || depth > mail::MOST) {
+        return refuse(
+            &format!("frames are passed on between pairs of threads, at most {} at once", mail::MOST),
+            "for example --threads 2 --depth 32",
+        );
+    }
+    let Some(chosen) = loops.iter().find(|of| of.name == arguments.design) else {
+        let names: Vec<&str> = loops.iter().map(|of| of.name).collect();
         return refuse(
             &format!("no design is called {:?}", arguments.design),
             &format!("there are {}", names.join(", ")),
         );
     };
     TEAM.set_members(threads);
-    let counters = run(&task, &TEAM);
-    if let Some(Counters { hits, misses, held }) = counters {
+    let task = Task { pattern, threads, sockets, operations, depth };
+    if let Some(Counters { hits, misses, held }) = (chosen.run)(&task, &TEAM) {
         println!("counters {hits} {misses} {held}");
     }
     ExitCode::SUCCESS

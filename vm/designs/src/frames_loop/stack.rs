@@ -1,6 +1,6 @@
 //! A thread's own stack of frames, on separate lines: the small vectors of two threads might share a line.
 
-use faultline_frame_designs::Frame;
+use crate::Frame;
 
 const LINE_FRAMES: usize = 32;
 
@@ -10,25 +10,25 @@ struct Line([Frame; LINE_FRAMES]);
 
 /// A stack of frames.
 #[derive(Debug)]
-pub(crate) struct Stack {
+pub(super) struct Stack {
     lines: Vec<Line>,
     length: usize,
 }
 
 impl Stack {
     /// Empty, with room for `most` frames.
-    pub(crate) fn of(most: usize) -> Self {
+    pub(super) fn of(most: usize) -> Self {
         Stack { lines: vec![Line([Frame(0); LINE_FRAMES]); most.div_ceil(LINE_FRAMES)], length: 0 }
     }
 
     /// # Panics
     /// If there is no room.
-    pub(crate) fn push(&mut self, frame: Frame) {
+    pub(super) fn push(&mut self, frame: Frame) {
         self.lines[self.length / LINE_FRAMES].0[self.length % LINE_FRAMES] = frame;
         self.length += 1;
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Frame> {
+    pub(super) fn pop(&mut self) -> Option<Frame> {
         self.length = self.length.checked_sub(1)?;
         Some(self.lines[self.length / LINE_FRAMES].0[self.length % LINE_FRAMES])
     }

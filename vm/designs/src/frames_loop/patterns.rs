@@ -1,28 +1,30 @@
 //! What the threads do in the region of interest, each on its own CPU.
 
-use crate::stack::Stack;
-use crate::team::Team;
-use faultline_frame_designs::{BLOCK_FRAMES, Counters, Cpu, Design, Frame, Memory, RUN_FRAMES};
-use rand::SeedableRng;
+use super::mail::{MOST, Mail, Table};
+use super::stack::Stack;
+use super::team::Team;
+use crate::{BLOCK_FRAMES, Counters, Cpu, Design, Frame, Memory, RUN_FRAMES};
 use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::sync::OnceLock;
 
 /// How often a pattern repeats what.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Task {
-    pub(crate) pattern: Pattern,
-    pub(crate) threads: usize,
-    pub(crate) sockets: usize,
+pub(super) struct Task {
+    pub(super) pattern: Pattern,
+    pub(super) threads: usize,
+    pub(super) sockets: usize,
     /// Number of operations of each thread.
-    pub(crate) operations: usize,
-    /// For `local`, `huge` and `runs`: maximum number of frames, huge frames or runs that a thread holds.
-    pub(crate) depth: usize,
+    pub(super) operations: usize,
+    /// For `local`, `huge` and `runs`: maximum number of frames, huge frames or runs that a thread holds. For `pipeline` and
+    /// `passed`: number of frames that are passed on at once.
+    pub(super) depth: usize,
 }
 
 /// A pattern of use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Pattern {
+pub(super) enum Pattern {
     /// Each thread gets `--depth` frames and puts them, over and over, warmed up; an operation is a get and its put
     Local,
     /// The same with huge frames
@@ -35,21 +37,65 @@ pub(crate) enum Pattern {
     ForeignBatch,
     /// The same without the puts; subtract it from the two above
     Dealt,
+    /// Of each two threads one gets `--depth` frames and passes them to the other, which puts them, at once if there are
+    /// several, and then they go on; an operation is a frame, of which each two threads pass on twice as many as `--ops`
+    Pipeline,
+    /// The same without gets and puts; subtract it from the one above
+    Passed,
+    /// Each thread gets a frame, exchanges it for another in a random slot of a table, and puts that, so frames are put by
+    /// random CPUs; an operation is a get and a put
+    Random,
+    /// The same without gets and puts; subtract it from the one above
+    Exchanged,
+}
+
+impl Pattern {
+    pub(super) fn has_depth(self) -> bool {
+        use Pattern::{Huge, Local, Passed, Pipeline, Runs};
+        matches!(self, Local | Huge | Runs | Pipeline | Passed)
+    }
+
+    pub(super) fn is_in_pairs(self) -> bool {
+        matches!(self, Pattern::Pipeline | Pattern::Passed)
+    }
 }
 
 /// Rounds before the region, so that caches reach their steady state.
 const WARM_UP_ROUNDS: usize = 8;
 const BATCH: usize = 64;
+/// Frames that a pair of threads passes on before the region: those of eight blocks.
+const WARM_UP_FRAMES: usize = 8 * BLOCK_FRAMES;
+/// Slots of the table for each thread.
+const SLOTS: usize = 64;
 
 /// For each thread, the frames that it got, shuffled: written once, then only read.
 type Hands = [OnceLock<Vec<Frame>>];
 
+/// What the threads pass frames on with.
+struct Passing {
+    hands: Vec<OnceLock<Vec<Frame>>>,
+    mail: Vec<Mail>,
+    table: Table,
+}
+
+impl Passing {
+    fn between(threads: usize) -> Self {
+        Passing {
+            hands: (0..threads).map(|_| OnceLock::new()).collect(),
+            mail: (0..threads.div_ceil(2)).map(|_| Mail::default()).collect(),
+            table: Table::of(threads * SLOTS),
+        }
+    }
+}
+
 /// Runs the threads on a fresh design. Returns the design's counts.
-pub(crate) fn run<D: Design>(task: &Task, team: &Team) -> Option<Counters> {
+pub(super) fn run<D: Design>(task: &Task, team: &Team) -> Option<Counters> {
     let (each, blocks) = match task.pattern {
         Pattern::Local => (task.depth, task.sockets),
         Pattern::Huge => (task.depth * BLOCK_FRAMES, task.sockets),
         Pattern::Runs => (task.depth * RUN_FRAMES, task.sockets),
+        Pattern::Pipeline | Pattern::Passed => (task.depth, task.sockets),
+        Pattern::Random | Pattern::Exchanged => (SLOTS, task.sockets),
         _ => (task.operations, task.sockets),
     };
     // Four times what is held, plus some blocks for each thread. A line has the words of 16 blocks; of huge frames each
@@ -57,10 +103,10 @@ pub(crate) fn run<D: Design>(task: &Task, team: &Team) -> Option<Counters> {
     let least = if task.pattern == Pattern::Huge { 64 } else { 8 } * BLOCK_FRAMES;
     let frames = (task.threads * (each * 4).max(least)).next_multiple_of(BLOCK_FRAMES * blocks);
     let design = D::new(&Memory { frames, cpus: task.threads, sockets: task.sockets });
-    let hands: Vec<OnceLock<Vec<Frame>>> = (0..task.threads).map(|_| OnceLock::new()).collect();
+    let passing = Passing::between(task.threads);
     std::thread::scope(|scope| {
         for number in 0..task.threads {
-            let (design, hands) = (&design, &hands[..]);
+            let (design, passing) = (&design, &passing);
             scope.spawn(move || {
                 // SAFETY: 1. a number below `threads`; 2. each thread has a different one; 3. the patterns put what
                 // they got or were dealt, once.
@@ -69,7 +115,13 @@ pub(crate) fn run<D: Design>(task: &Task, team: &Team) -> Option<Counters> {
                     Pattern::Local => local(task, cpu, team, get, Cpu::put),
                     Pattern::Huge => local(task, cpu, team, get_huge, Cpu::put_huge),
                     Pattern::Runs => local(task, cpu, team, get_run, Cpu::put_run),
-                    _ => foreign(task, number, cpu, hands, team),
+                    Pattern::Foreign | Pattern::ForeignBatch | Pattern::Dealt => {
+                        foreign(task, number, cpu, &passing.hands, team);
+                    }
+                    Pattern::Pipeline | Pattern::Passed => {
+                        pipeline(task, number, cpu, &passing.mail[number / 2], team);
+                    }
+                    Pattern::Random | Pattern::Exchanged => random(task, number, cpu, &passing.table, team),
                 }
             });
         }
@@ -126,7 +178,7 @@ fn foreign<D: Design>(task: &Task, number: usize, mut cpu: Cpu<'_, D>, hands: &H
     match task.pattern {
         Pattern::Foreign => dealt.iter().for_each(|&frame| cpu.put(frame)),
         Pattern::ForeignBatch => dealt.chunks(BATCH).for_each(|batch| cpu.put_batch(batch)),
-        Pattern::Local | Pattern::Huge | Pattern::Runs | Pattern::Dealt => {}
+        _ => {}
     }
     team.end();
 }
@@ -142,4 +194,50 @@ fn pick_up(task: &Task, number: usize, hands: &Hands, dealt: &mut Vec<Frame>) {
             dealt.extend(hands[owner].get().and_then(|hand| hand.get(place)));
         }
     }
+}
+
+/// A thread with an even number gets frames, and the one that follows it puts them.
+fn pipeline<D: Design>(task: &Task, number: usize, mut cpu: Cpu<'_, D>, mail: &Mail, team: &Team) {
+    let (gets, count) = (task.pattern == Pattern::Pipeline, task.depth);
+    let mut pass_on = |frames: usize| {
+        let mut passed = [Frame(0); MOST];
+        for _ in 0..frames / count {
+            match (number % 2, gets) {
+                (0, true) => passed[..count].iter_mut().for_each(|frame| *frame = get(&mut cpu)),
+                (0, false) => {}
+                (_, true) if count > 1 => mail.receive(count, |frames| cpu.put_batch(frames)),
+                (_, true) => mail.receive(count, |frames| cpu.put(frames[0])),
+                (_, false) => mail.receive(count, |_| {}),
+            }
+            if number.is_multiple_of(2) {
+                mail.send(&passed[..count]);
+            }
+        }
+    };
+    pass_on(WARM_UP_FRAMES);
+    team.begin();
+    pass_on(task.operations * 2);
+    team.end();
+}
+
+fn random<D: Design>(task: &Task, number: usize, mut cpu: Cpu<'_, D>, table: &Table, team: &Team) {
+    let mut random = ChaCha8Rng::seed_from_u64(number as u64);
+    for slot in number * SLOTS..(number + 1) * SLOTS {
+        let other = table.exchange(slot, get(&mut cpu));
+        other.into_iter().for_each(|frame| cpu.put(frame));
+    }
+    let mut rounds = |count: usize, mut held: Option<Frame>| {
+        for _ in 0..count {
+            let frame = held.unwrap_or_else(|| get(&mut cpu));
+            match (table.exchange(random.random_range(0..table.slots()), frame), held) {
+                (Some(other), None) => cpu.put(other),
+                (other, Some(_)) => held = other,
+                (None, None) => {}
+            }
+        }
+    };
+    rounds(WARM_UP_ROUNDS * SLOTS, None);
+    team.begin();
+    rounds(task.operations, (task.pattern == Pattern::Exchanged).then_some(Frame(0)));
+    team.end();
 }

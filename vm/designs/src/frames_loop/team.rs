@@ -2,21 +2,22 @@
 //! that none of them has to be woken. All that they share for this is one variable, so that its transfers can be told
 //! from the design's by its name.
 
-use crate::marks::{region_begin, region_end};
+use super::marks::{region_begin, region_end};
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-#[derive(Debug)]
+/// On lines that nothing else shares.
+#[derive(Debug, Default)]
 #[repr(align(128))]
-struct Line<T>(T);
+pub(super) struct Line<T>(pub(super) T);
 
 /// The only team of this process.
-pub(crate) static TEAM: Team = Team::empty();
+pub(super) static TEAM: Team = Team::empty();
 
 /// The data that the threads share.
 #[derive(Debug)]
-pub(crate) struct Team {
+pub(super) struct Team {
     ready: Line<AtomicUsize>,
     go: Line<AtomicBool>,
     arrived: Line<AtomicUsize>,
@@ -28,7 +29,7 @@ pub(crate) struct Team {
 }
 
 /// Spins until a condition holds.
-fn wait_until(is_so: impl Fn() -> bool) {
+pub(super) fn wait_until(is_so: impl Fn() -> bool) {
     while !is_so() {
         spin_loop();
     }
@@ -48,7 +49,7 @@ impl Team {
     }
 
     /// Says how many members there are, before any of them begins.
-    pub(crate) fn set_members(&self, members: usize) {
+    pub(super) fn set_members(&self, members: usize) {
         // Relaxed: the members are started later.
         self.members.0.store(members, Ordering::Relaxed);
     }
@@ -59,7 +60,7 @@ impl Team {
     }
 
     /// For the thread that starts the members: begins the region when all are ready.
-    pub(crate) fn start(&self) {
+    pub(super) fn start(&self) {
         // Acquire: pairs with the increments of `ready`, so that all preparations are over before the region begins.
         while self.ready.0.load(Ordering::Acquire) != self.members() {
             std::thread::sleep(Duration::from_micros(500));
@@ -70,7 +71,7 @@ impl Team {
     }
 
     /// For a member that is prepared: waits for the region.
-    pub(crate) fn begin(&self) {
+    pub(super) fn begin(&self) {
         // Release: pairs with the load in `start`.
         self.ready.0.fetch_add(1, Ordering::Release);
         // Acquire: pairs with the store in `start`.
@@ -78,7 +79,7 @@ impl Team {
     }
 
     /// For a member: waits until all reach the `meeting`th meeting, counted from 1.
-    pub(crate) fn meet(&self, meeting: usize) {
+    pub(super) fn meet(&self, meeting: usize) {
         // AcqRel: pairs with the other members' increments, so that the last one has seen what all of them did before.
         if self.arrived.0.fetch_add(1, Ordering::AcqRel) + 1 == meeting * self.members() {
             // Release: pairs with the load below; passes on what the last one has seen.
@@ -88,7 +89,7 @@ impl Team {
     }
 
     /// For a member: the last one ends the region, and all leave after it.
-    pub(crate) fn end(&self) {
+    pub(super) fn end(&self) {
         // AcqRel: pairs with the other members' increments; all have done their part before the region ends.
         if self.done.0.fetch_add(1, Ordering::AcqRel) + 1 == self.members() {
             region_end();
