@@ -3,33 +3,21 @@
 
 mod lab;
 
-use lab::repository::git;
-use lab::{Lab, assert_refused, await_that, kill, repository};
+use lab::repository::{Repository, git};
+use lab::{Lab, assert_refused, await_that, kill};
 use serde_json::Value;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 /// A branch whose name would do harm in a shell, in HTML and in a table.
 const BRANCH: &str = "x|\"<b>'$(touch-harm)";
 
-/// A repository with a program that sleeps, and a file that declares it.
-struct Repository {
-    lab: Lab,
-    commits: Vec<String>,
-}
-
+/// Of a program that sleeps, and a file that declares it.
 impl Repository {
-    fn new() -> Self {
-        let repository = Repository { lab: Lab::new(), commits: Vec::new() };
-        repository::create(&repository.path());
+    fn on_branch() -> Self {
+        let repository = Repository::new();
         git(&repository.path(), &["checkout", "--quiet", "-b", BRANCH]);
         repository
-    }
-
-    fn path(&self) -> PathBuf {
-        self.lab.path("repository")
     }
 
     /// Declares the program, measured three times at each commit that is picked, with these keys in addition.
@@ -46,16 +34,11 @@ impl Repository {
     fn commit(&mut self, sleep_ms: u32, builds: bool) {
         let number = self.commits.len();
         let make = if builds { "cp source prog && chmod +x prog" } else { "echo it cannot build >&2; exit 3" };
-        let files = [
-            ("source", format!("#!/bin/sh\n# {number}\nsleep 0.{sleep_ms:03}\n")),
-            ("build", format!("#!/bin/sh\n{make}\n")),
-            ("a\tb\u{1b}[31m<i>", format!("{number}\n")),
-        ];
-        for (name, text) in files {
-            let file = self.path().join(name);
-            fs::write(&file, text).unwrap();
-            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
-        }
+        self.write_programs(&[
+            ("source", &format!("#!/bin/sh\n# {number}\nsleep 0.{sleep_ms:03}\n")),
+            ("build", &format!("#!/bin/sh\n{make}\n")),
+            ("a\tb\u{1b}[31m<i>", &format!("{number}\n")),
+        ]);
         let subject = format!("commit {number} | \"<b>\" \u{1b}[31m$(touch harm)\n\nsecond line");
         git(&self.path(), &["add", "--all"]);
         let author = ["-c", "user.name=A <i>\u{1b}[31m|\"'", "commit", "--quiet", "--message", &subject];
@@ -99,7 +82,7 @@ fn words(output: &Output) -> String {
 
 #[test]
 fn an_example_is_written_once_and_is_right() {
-    let mut repository = Repository::new();
+    let mut repository = Repository::on_branch();
     (0..3).for_each(|_| repository.commit(10, true));
     let init = |lab: &Lab| lab.command(&["init"]).current_dir(repository.path()).output().unwrap();
     assert_eq!(init(&repository.lab).status.code(), Some(0));
@@ -116,7 +99,7 @@ fn an_example_is_written_once_and_is_right() {
 
 #[test]
 fn a_file_that_is_wrong_is_refused_with_its_line() {
-    let repository = Repository::new();
+    let repository = Repository::on_branch();
     let file = repository.lab.path("faultline.toml");
     let nowhere = repository.lab.path("scratch");
     let refused = repository.lab.command(&["history", "show"]).current_dir(&nowhere).output().unwrap();
@@ -140,7 +123,7 @@ fn a_file_that_is_wrong_is_refused_with_its_line() {
 
 #[test]
 fn commits_are_measured_once_and_their_step_is_found_explained_and_drilled() {
-    let mut repository = Repository::new();
+    let mut repository = Repository::on_branch();
     for number in 0..29 {
         repository.commit(if number < 17 { 20 } else { 150 }, number != 4);
     }
@@ -230,7 +213,7 @@ fn gated(repository: &Repository) {
 
 #[test]
 fn a_history_that_is_killed_goes_on_where_it_was() {
-    let mut repository = Repository::new();
+    let mut repository = Repository::on_branch();
     (0..6).for_each(|_| repository.commit(30, true));
     repository.declare("");
     let begin = || repository.command(&["run", "--quiet"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -258,7 +241,7 @@ fn a_history_that_is_killed_goes_on_where_it_was() {
 
 #[test]
 fn adaptive_picking_narrows_a_step_down_to_its_commit() {
-    let mut repository = Repository::new();
+    let mut repository = Repository::on_branch();
     for number in 0..60 {
         repository.commit(if number < 33 { 20 } else { 400 }, number != 31);
     }
@@ -391,18 +374,10 @@ mod generated {
             author: "A. Uthor".to_owned(),
             subject: format!("commit {position}"),
         };
-        let timed = TimedSettings {
-            suite: None,
-            pin: PinPolicy::Each,
-            oversubscribe: false,
-            budget_ms: None,
-            copies: 1,
-            tree: None,
-        };
         let recipe =
             Recipe { command: Vec::new(), environment: Vec::new(), limit_s: 1800, kept: Vec::new(), is_clean: false };
         let measured = MeasuredLine {
-            measure: LineMeasure::Timed(timed),
+            measure: LineMeasure::Timed(TimedSettings::pinned(PinPolicy::Each)),
             // As it is saved: the directory of the file, and what the file says.
             repository: repository.to_str().unwrap().to_owned(),
             work: None,

@@ -102,14 +102,7 @@ impl MeasureRequest {
     /// As it is saved. Fails if the lens cannot be used here.
     pub(crate) fn settings(&self, lab: &Lab<'_>) -> Result<LineMeasure, Error> {
         Ok(match self {
-            MeasureRequest::Time { pin, .. } => LineMeasure::Timed(TimedSettings {
-                suite: None,
-                pin: *pin,
-                oversubscribe: false,
-                budget_ms: None,
-                copies: 1,
-                tree: None,
-            }),
+            MeasureRequest::Time { pin, .. } => LineMeasure::Timed(TimedSettings::pinned(*pin)),
             MeasureRequest::Count { what, request } => {
                 let lens = settings_of_builds(request, lab)?;
                 LineMeasure::Counted(Box::new(CountedSettings { what: *what, lens }))

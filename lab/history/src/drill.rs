@@ -75,7 +75,7 @@ fn known_of(line: &CommitLine, runs: &[StoredHistory], noise: Noise) -> Vec<Know
                     values.first().map(|&value| KnownResult::Value { value, build })
                 }
                 CommitOutcome::Measured { .. } => None,
-                CommitOutcome::Unusable { why, .. } => Some(KnownResult::Unusable { why: *why }),
+                CommitOutcome::Unusable(not) => Some(KnownResult::Unusable { why: not.why }),
             };
             if let (Some(position), Some(result_of)) = (line.position(&result.commit), result_of) {
                 let known = KnownCommit { position, result: result_of };

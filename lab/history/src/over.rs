@@ -177,7 +177,7 @@ fn known(walked: &Walked, runs: &[StoredHistory]) -> Vec<Known> {
         points.iter().map(|point| (point.commit.id.as_str(), point)).collect();
     let of_commit = |commit: &CommitInfo| match by_commit.get(commit.id.as_str()).map(|point| &point.result) {
         None | Some(PointResult::None) => Known::Nothing,
-        Some(PointResult::Unusable { .. }) => Known::Unusable,
+        Some(PointResult::Unusable(_)) => Known::Unusable,
         Some(PointResult::Measured { estimate, .. }) => {
             Known::Value { low: estimate.low, median: estimate.median, high: estimate.high }
         }

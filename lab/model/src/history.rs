@@ -62,16 +62,20 @@ pub enum CommitOutcome {
         same_as: Option<String>,
     },
     /// It cannot be measured.
-    Unusable {
-        /// Why.
-        why: Unusable,
-        /// How its build failed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        build: Option<FailedBuild>,
-        /// How its first execution that failed ended.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        execution: Option<Outcome>,
-    },
+    Unusable(NotMeasured),
+}
+
+/// Why a commit has no value, and how that was noticed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NotMeasured {
+    /// Why.
+    pub why: Unusable,
+    /// How its build failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<FailedBuild>,
+    /// How its first execution that failed ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution: Option<Outcome>,
 }
 
 /// A build that failed.
@@ -169,7 +173,7 @@ impl HistoryPoint {
     pub fn value(&self) -> Option<f64> {
         match &self.result {
             PointResult::Measured { estimate, .. } => Some(estimate.median),
-            PointResult::Unusable { .. } | PointResult::None => None,
+            PointResult::Unusable(_) | PointResult::None => None,
         }
     }
 }
@@ -187,16 +191,7 @@ pub enum PointResult {
         same_as: Option<String>,
     },
     /// It cannot be measured.
-    Unusable {
-        /// Why.
-        why: Unusable,
-        /// How its build failed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        build: Option<FailedBuild>,
-        /// How its first execution that failed ended.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        execution: Option<Outcome>,
-    },
+    Unusable(NotMeasured),
     /// There is none yet.
     None,
 }

@@ -195,6 +195,13 @@ pub struct TimedSettings {
     pub tree: Option<GivenTree>,
 }
 
+impl TimedSettings {
+    /// What holds where only pinning is asked for: no suite, no budget, one copy, no tree.
+    pub fn pinned(pin: PinPolicy) -> Self {
+        TimedSettings { suite: None, pin, oversubscribe: false, budget_ms: None, copies: 1, tree: None }
+    }
+}
+
 /// Commits that are built and measured, and how. Each subject of the run is a commit that was built, or failed to build, in the order in which they were tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredLine {
@@ -472,14 +479,7 @@ mod tests {
     use super::*;
 
     fn timed() -> TimedSettings {
-        TimedSettings {
-            suite: None,
-            pin: PinPolicy::Each,
-            oversubscribe: false,
-            budget_ms: None,
-            copies: 1,
-            tree: None,
-        }
+        TimedSettings::pinned(PinPolicy::Each)
     }
 
     #[test]

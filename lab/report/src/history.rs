@@ -31,22 +31,32 @@ const ROOMY: &[Form] = &[Form::Wide, Form::Markdown];
 /// The commits of each series with their results.
 pub fn history(all: &[HistorySeries], format: Format, style: &Style) -> String {
     match format {
-        Format::Table => {
-            let mut sheet = Sheet::new(style);
-            for (number, series) in all.iter().enumerate() {
-                if number > 0 {
-                    sheet.line("");
-                }
-                sheet.titled(&one_line(&series.subject), &words::about(series));
-                sheet.text += &table(series).text(style);
-                words::sentences(series).iter().for_each(|sentence| sheet.paragraph(None, "", sentence));
-            }
-            sheet.text
-        }
+        Format::Table => sheets(all, style, |series, sheet| {
+            sheet.text += &table(series).text(style);
+            sentences(series, sheet);
+        }),
         Format::Markdown => all.iter().map(|series| markdown(series, &table(series).markdown(&UNICODE))).collect(),
         Format::Json => json(all),
         Format::Csv => Table::new(columns(Quantity::counted(None)), all.iter().flat_map(rows)).csv(),
     }
+}
+
+/// Each series below its title, with an empty line between them. `body`: adds what is below the title.
+fn sheets(all: &[HistorySeries], style: &Style, body: impl Fn(&HistorySeries, &mut Sheet<'_>)) -> String {
+    let mut sheet = Sheet::new(style);
+    for (number, series) in all.iter().enumerate() {
+        if number > 0 {
+            sheet.line("");
+        }
+        sheet.titled(&one_line(&series.subject), &words::about(series));
+        body(series, &mut sheet);
+    }
+    sheet.text
+}
+
+/// What is said below a table.
+fn sentences(series: &HistorySeries, sheet: &mut Sheet<'_>) {
+    words::sentences(series).iter().for_each(|sentence| sheet.paragraph(None, "", sentence));
 }
 
 /// A heading, a table, and what is said of it.
@@ -112,7 +122,7 @@ fn committed(point: &HistoryPoint) -> UnixMillis {
 fn estimate(point: &HistoryPoint) -> Option<&Estimate> {
     match &point.result {
         PointResult::Measured { estimate, .. } => Some(estimate),
-        PointResult::Unusable { .. } | PointResult::None => None,
+        PointResult::Unusable(_) | PointResult::None => None,
     }
 }
 

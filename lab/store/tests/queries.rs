@@ -22,16 +22,8 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 fn settings() -> Settings {
-    let timed = TimedSettings {
-        suite: None,
-        pin: PinPolicy::Each,
-        oversubscribe: false,
-        budget_ms: None,
-        copies: 1,
-        tree: None,
-    };
     let kind = RunKind::Comparison(ComparisonSettings {
-        timed,
+        timed: TimedSettings::pinned(PinPolicy::Each),
         level: 0.95,
         margin: 0.02,
         once: false,

@@ -1,6 +1,6 @@
 //! The steps of histories, with what lies between the commits of each.
 
-use super::{ROOMY, ends, words};
+use super::{ROOMY, ends, sentences, sheets, words};
 use crate::explained::{Item, files, linked};
 use crate::format::Format;
 use crate::json::json;
@@ -27,23 +27,13 @@ const LETTERS: usize = 72;
 /// The steps of each series.
 pub fn history_changes(all: &[HistorySeries], format: Format, style: &Style) -> String {
     match format {
-        Format::Table => {
-            let mut sheet = Sheet::new(style);
-            for (number, series) in all.iter().enumerate() {
-                if number > 0 {
-                    sheet.line("");
-                }
-                sheet.titled(&one_line(&series.subject), &words::about(series));
-                if !series.steps.steps.is_empty() {
-                    sheet.text += &table(series).text(style);
-                }
-                words::sentences(series).iter().for_each(|sentence| sheet.paragraph(None, "", sentence));
-                for step in &series.steps.steps {
-                    explain(series, step, &mut sheet);
-                }
+        Format::Table => sheets(all, style, |series, sheet| {
+            if !series.steps.steps.is_empty() {
+                sheet.text += &table(series).text(style);
             }
-            sheet.text
-        }
+            sentences(series, sheet);
+            series.steps.steps.iter().for_each(|step| explain(series, step, sheet));
+        }),
         Format::Markdown => all.iter().map(markdown).collect(),
         Format::Json => json(&all.iter().map(Shown::of).collect::<Vec<_>>()),
         Format::Csv => Table::new(columns(), all.iter().flat_map(rows)).csv(),

@@ -6,7 +6,9 @@ use faultline_model::commit::CommitInfo;
 use faultline_model::drill::Unusable;
 use faultline_model::explained::{FileChange, FilesChanged, LinesChanged, LinkedChanges};
 use faultline_model::gate::Gate;
-use faultline_model::history::{Author, Between, Differing, FailedBuild, HistorySteps, OtherRun, StepBasis};
+use faultline_model::history::{
+    Author, Between, Differing, FailedBuild, HistorySteps, NotMeasured, OtherRun, StepBasis,
+};
 use faultline_model::plan::{Count, WhenInconclusive};
 use faultline_model::record::RunId;
 
@@ -32,7 +34,7 @@ fn measured(median: f64) -> PointResult {
 
 fn series() -> HistorySeries {
     let build = Some(FailedBuild { how: HOSTILE.to_owned(), output: HOSTILE.to_owned() });
-    let unusable = PointResult::Unusable { why: Unusable::Build, build, execution: None };
+    let unusable = PointResult::Unusable(NotMeasured { why: Unusable::Build, build, execution: None });
     let points = [measured(1.0), unusable, measured(1.5), PointResult::None];
     let points: Vec<HistoryPoint> = (0..).zip(points).map(|(position, result)| point(position, result)).collect();
     let between = Between {

@@ -51,10 +51,12 @@ pub(super) fn kind(step: &HistoryStep) -> String {
 /// Why a commit has no value; empty if it has one, or was not tried.
 pub(super) fn why(result: &PointResult) -> &'static str {
     match result {
-        PointResult::Unusable { why: Unusable::Build, .. } => "does not build",
-        PointResult::Unusable { why: Unusable::Boot, .. } => "does not boot",
-        PointResult::Unusable { why: Unusable::Run, .. } => "fails",
-        PointResult::Unusable { why: Unusable::Hang, .. } => "does not end",
+        PointResult::Unusable(not_measured) => match not_measured.why {
+            Unusable::Build => "does not build",
+            Unusable::Boot => "does not boot",
+            Unusable::Run => "fails",
+            Unusable::Hang => "does not end",
+        },
         PointResult::Measured { .. } | PointResult::None => "",
     }
 }
@@ -82,7 +84,7 @@ pub(super) fn sentences(series: &HistorySeries) -> Vec<String> {
 fn counts(series: &HistorySeries) -> String {
     let count = |is_it: fn(&PointResult) -> bool| series.points.iter().filter(|point| is_it(&point.result)).count();
     let measured = count(|result| matches!(result, PointResult::Measured { .. }));
-    let unusable = count(|result| matches!(result, PointResult::Unusable { .. }));
+    let unusable = count(|result| matches!(result, PointResult::Unusable(_)));
     let missing = count(|result| matches!(result, PointResult::None));
     let runs: Vec<String> = series.runs.iter().map(ToString::to_string).collect();
     let missing = if missing == 0 { String::new() } else { format!(", {missing} without a result yet") };
@@ -98,7 +100,7 @@ fn counts(series: &HistorySeries) -> String {
 fn coverage(series: &HistorySeries) -> Option<String> {
     let coverage = |point: &HistoryPoint| match &point.result {
         PointResult::Measured { estimate, .. } => Some(estimate.coverage),
-        PointResult::Unusable { .. } | PointResult::None => None,
+        PointResult::Unusable(_) | PointResult::None => None,
     };
     let all = || series.points.iter().filter_map(coverage);
     let (least, most) = (all().reduce(f64::min)?, all().reduce(f64::max)?);

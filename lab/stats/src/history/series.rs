@@ -93,9 +93,7 @@ fn result(outcome: &CommitOutcome) -> PointResult {
             Some(estimate) => PointResult::Measured { estimate, same_as: same_as.clone() },
             None => PointResult::None,
         },
-        CommitOutcome::Unusable { why, build, execution } => {
-            PointResult::Unusable { why: *why, build: build.clone(), execution: execution.clone() }
-        }
+        CommitOutcome::Unusable(not_measured) => PointResult::Unusable(not_measured.clone()),
     }
 }
 
