@@ -7,6 +7,7 @@ use lab::repository::{Repository, git};
 use lab::{Lab, assert_refused, await_that, kill};
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output, Stdio};
 
 /// A branch whose name would do harm in a shell, in HTML and in a table.
@@ -127,7 +128,7 @@ fn commits_are_measured_once_and_their_step_is_found_explained_and_drilled() {
     for number in 0..29 {
         repository.commit(if number < 17 { 20 } else { 150 }, number != 4);
     }
-    repository.declare("pick = \"every 2\"");
+    repository.declare("pick = \"every 2\"\n[notify]\ncommand = [\"./tell\", \"a b\"]\nlimit = \"20s\"");
     let output = repository.run(&["run", "--quiet"]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert!(words(&output).contains("does not build"), "{}", said(&output));
@@ -161,13 +162,39 @@ fn commits_are_measured_once_and_their_step_is_found_explained_and_drilled() {
 
     harmless(&repository);
     gated(&repository);
+    marked(&repository);
 
     // The bisect that exists finds the commit between those that were measured.
+    let (tell, told) = (repository.lab.path("tell"), repository.lab.path("told"));
+    fs::write(&tell, "#!/bin/sh\ntest -e ready || { echo not ready >&2; exit 3; }\necho \"$1\" >>told\ncat >>told\n")
+        .unwrap();
+    fs::set_permissions(&tell, fs::Permissions::from_mode(0o755)).unwrap();
     let drilled = repository.run(&["drill", "app", "--quiet", "--format", "json"]);
+    let problem = "nobody was notified of a confirmed change of app: `./tell a b`: it ends with status 3: not ready";
+    assert!(String::from_utf8_lossy(&drilled.stderr).contains(problem), "{}", said(&drilled));
     let found: Value = serde_json::from_slice(&drilled.stdout).unwrap_or_else(|_| panic!("{}", said(&drilled)));
     let candidates = &found["commits"][0]["candidates"];
     assert_eq!(candidates[0]["id"], repository.commits[17].as_str(), "{found:#}");
     assert_eq!(candidates.as_array().unwrap().len(), 1, "{found:#}");
+    // The history knows that the step is confirmed, and by which commit.
+    let (now, log) = state(&repository);
+    let search = log.last().unwrap();
+    assert_eq!((now.as_str(), &search["source"]["kind"]), ("confirmed", &"search".into()), "{log:#?}");
+    assert_eq!(search["commits"], Value::from(vec![repository.commits[17].as_str()]));
+    assert!(words(&repository.run(&["show"])).contains("worse, confirmed"), "{}", said(&repository.run(&["show"])));
+
+    // The notification that failed is tried again, and comes once.
+    fs::write(repository.lab.path("ready"), "").unwrap();
+    for _ in 0..2 {
+        assert_eq!(repository.run(&["run", "--quiet"]).status.code(), Some(0));
+        let told = fs::read_to_string(&told).unwrap();
+        let (argument, notice) = told.split_once('\n').unwrap();
+        assert_eq!(argument, "a b");
+        let notice: Value = serde_json::from_str(notice).unwrap();
+        assert_eq!((&notice["effect"], &notice["confirmed"]["state"]), (&"worse".into(), &"confirmed".into()));
+        assert_eq!(notice["by"]["id"], after);
+        assert_eq!(notice["confirmed"]["commits"][0], repository.commits[17].as_str());
+    }
 
     // Runs of a history are shown and compared like others.
     assert!(said(&repository.lab.run(&["list"])).contains("history of commits"));
@@ -209,6 +236,40 @@ fn gated(repository: &Repository) {
     assert!(said(&closed).contains("\ngate: closed\n") && said(&closed).contains(&slower), "{}", said(&closed));
     let unknown = repository.run(&["changes", "--gate", "--since", "0000000"]);
     assert_eq!(unknown.status.code(), Some(2), "{}", said(&unknown));
+}
+
+/// The state of the only step, and what was said of it.
+fn state(repository: &Repository) -> (String, Vec<Value>) {
+    let changes = repository.json(&["changes"]);
+    let state = &changes[0]["steps"][0]["state"];
+    (state["now"].as_str().unwrap().to_owned(), state["log"].as_array().unwrap().clone())
+}
+
+/// A change that is ignored, for a reason, does not close the gate, until that is taken back.
+fn marked(repository: &Repository) {
+    let at = &repository.commits[18][..12];
+    let mark = |arguments: &[&str]| repository.run(&[&["mark", "app"], arguments].concat());
+    assert_refused(&mark(&["ignored", "--at", at]), 2, "--reason <TEXT>");
+    assert_refused(&mark(&["ignored", "--at", at, "--reason", ""]), 2, "a value is required for '--reason <TEXT>'");
+    assert_refused(&mark(&["fixed"]), 2, "--at <COMMIT>");
+    assert_refused(&mark(&["fixed", "--at", &repository.commits[16][..12]]), 2, "has no step at a measured commit");
+    assert_refused(&mark(&["fixed", "--step", "2"]), 2, "app has 1 steps");
+    assert_eq!(state(repository), ("found".to_owned(), Vec::new()));
+
+    let ignored = mark(&["ignored", "--at", at, "--reason", "on purpose \u{1b}[31m<b>"]);
+    assert_eq!(ignored.status.code(), Some(0), "{}", said(&ignored));
+    assert!(said(&ignored).ends_with("is marked as ignored\n"), "{}", said(&ignored));
+    let (now, log) = state(repository);
+    assert_eq!((now.as_str(), log.len(), &log[0]["reason"]), ("ignored", 1, &"on purpose \u{1b}[31m<b>".into()));
+    harmless(repository);
+    let since = &repository.commits[10][..12];
+    let open = repository.run(&["changes", "--gate", "--since", since]);
+    assert_eq!(open.status.code(), Some(0), "{}", said(&open));
+    assert!(said(&open).contains("worse, ignored (on purpose "), "{}", said(&open));
+
+    assert_eq!(mark(&["found", "--step", "1"]).status.code(), Some(0));
+    assert_eq!(state(repository).0, "found");
+    assert_eq!(repository.run(&["changes", "--gate", "--since", since]).status.code(), Some(1));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::history::{CommitOutcome, HistoryPoint, HistorySeries, PlannedCommit, PointResult};
 use faultline_model::plan::{HistorySettings, MeasuredLine, RunKind, Settings};
 use faultline_stats::changes::SeriesError;
-use faultline_stats::history::{HistoryRun, StepSettings, differing, series};
+use faultline_stats::history::{HistoryRun, StepSettings, differing, series, states};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A subject, measured in one way.
@@ -45,13 +45,17 @@ impl<'a> Over<'a> {
         stored::histories(&self.subject.name, &absolute(&self.subject.repository)?, self.measure.tasks(), places)
     }
 
-    /// Its series, as it is saved; `None` if nothing was measured yet. Inner error: the settings of steps are out of range. Fails if the database cannot be read.
+    /// Its series, as it is saved, with the states of its steps; `None` if nothing was measured yet. Inner error: the settings of steps are out of range. Fails if the database cannot be read.
     pub fn series(
         &self,
         steps: &StepSettings,
         places: &Places,
     ) -> Result<Result<Option<HistorySeries>, SeriesError>, Error> {
-        Ok(series(&self.of_it(&self.stored(places)?), steps))
+        let mut found = series(&self.of_it(&self.stored(places)?), steps);
+        if let Ok(Some(series)) = &mut found {
+            states(series, &stored::said_of_changes(&series.name(), places)?);
+        }
+        Ok(found)
     }
 
     /// The same without the newest run.

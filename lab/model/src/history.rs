@@ -1,16 +1,19 @@
 //! A history: results of commits, of one run and of several together, and the steps between commits. Computed by `stats`.
 
+pub mod change;
 pub mod gate;
+pub mod notice;
 
 use crate::changes::{ChangeCaution, Effect, Status};
 use crate::commit::CommitInfo;
+use crate::count::Count;
 use crate::drill::Unusable;
 use crate::estimate::Estimate;
 use crate::explained::{FilesChanged, LinkedChanges};
 use crate::outcome::Outcome;
-use crate::plan::Count;
 use crate::record::RunId;
 use crate::subject::SubjectIndex;
+use change::StepState;
 use serde::{Deserialize, Serialize};
 
 /// What a run that measures commits does next.
@@ -208,6 +211,9 @@ pub struct HistorySteps {
     pub steps: Vec<HistoryStep>,
     /// Number of the newest measured commits at which no step can be found yet.
     pub unjudged: u32,
+    /// Number of things that people said of changes that are not found any more.
+    #[serde(default)]
+    pub unplaced: u32,
 }
 
 /// How the steps of a series are found.
@@ -257,6 +263,9 @@ pub struct HistoryStep {
     pub status: Option<Status>,
     /// No run measured commits on both sides within its range: what differs may be the time of measuring, not the program. Never of exact values.
     pub between_runs: bool,
+    /// What holds of it, and what was said of it.
+    #[serde(default)]
+    pub state: StepState,
     /// What lies between `after` and `by` in the repository, if it was looked up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<Between>,

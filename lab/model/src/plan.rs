@@ -4,9 +4,10 @@
 
 use crate::cell::Cell;
 use crate::commit::CommitLine;
+use crate::count::Count;
 use crate::drill::{DrillSettings, Unusable};
-use crate::lens::raw::Totals;
 use crate::lens::settings::LensSettings;
+use crate::named_change::NamedChange;
 use crate::recipe::{BuildTools, Recipe};
 use crate::relink::LayoutKind;
 use crate::subject::SubjectIndex;
@@ -248,6 +249,9 @@ pub struct LineSearch {
     /// What earlier runs say of its commits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<KnownCommit>,
+    /// The change of a history that it searches, if it is to confirm one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<NamedChange>,
 }
 
 /// What an earlier run says of a commit.
@@ -347,26 +351,6 @@ pub struct CountedSettings {
     pub what: Count,
     /// How the lens counts.
     pub lens: LensSettings,
-}
-
-/// A count of the lens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Count {
-    /// Instructions that were executed.
-    Instructions,
-    /// Transfers of cache lines between CPUs.
-    Transfers,
-}
-
-impl Count {
-    /// This count of all CPUs.
-    pub fn of(self, totals: &Totals) -> u64 {
-        match self {
-            Count::Instructions => totals.instructions,
-            Count::Transfers => totals.transfers,
-        }
-    }
 }
 
 /// What is asked of a live comparison. Its sides are the run's first two subjects.

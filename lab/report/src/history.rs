@@ -7,7 +7,7 @@ mod words;
 
 pub use changes::history_changes;
 pub use commits::history_commits;
-pub use gate::history_gate;
+pub use gate::{history_gate, history_marked};
 
 use crate::figure::Scale;
 use crate::format::Format;

@@ -1,8 +1,10 @@
 //! Subjects of histories, as `faultline.toml` declares them: which commits, how they are built, and what is measured.
 
 mod entry;
+mod notify;
 mod pick;
 
+pub use notify::Notify;
 pub use pick::{Pick, Walk, Which};
 
 use crate::bisect::MeasureRequest;
@@ -56,6 +58,8 @@ pub struct Declared {
     pub file: PathBuf,
     /// Its subjects, by name.
     pub subjects: BTreeMap<String, HistorySubject>,
+    /// Who is notified of confirmed changes, if anybody is.
+    pub notify: Option<Notify>,
 }
 
 /// The content of a file.
@@ -64,6 +68,7 @@ pub struct Declared {
 struct File {
     #[serde(default)]
     subject: BTreeMap<String, Spanned<Entry>>,
+    notify: Option<notify::Entry>,
     /// Variants of comparisons, which another reader checks.
     #[serde(default, rename = "variant")]
     _variants: Option<IgnoredAny>,
@@ -104,7 +109,8 @@ impl Declared {
                 "a subject is a table `[subject.NAME]`; `faultline init FILE` writes an example",
             ));
         }
-        Ok(Declared { file: file.to_owned(), subjects })
+        let notify = parsed.notify.map(|notify| notify.notify(directory));
+        Ok(Declared { file: file.to_owned(), subjects, notify })
     }
 
     /// The subjects of these names, or all. Fails if there is none of a name.
@@ -164,7 +170,7 @@ pub fn write_example(file: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::plan::Count;
+    use faultline_model::count::Count;
 
     fn parse(text: &str) -> Result<Declared, Error> {
         Declared::parse(text, Path::new("here/f.toml"))
@@ -251,6 +257,17 @@ mod tests {
         assert_eq!((*what, request.whole), (Count::Instructions, true));
         assert_eq!(declared.subjects["a"].repeats, 1);
         assert!(declared.chosen(&["b".to_owned()]).unwrap_err().hint.unwrap().contains("declares a"));
+    }
+
+    #[test]
+    fn who_is_notified_is_declared_beside_the_subjects() {
+        let subject = "[subject.a]\ncommand = 'x'\n[notify]\n";
+        let notify = parse(&format!("{subject}command = ['mail', 'a b']\nlimit = '5s'\n")).unwrap().notify.unwrap();
+        assert_eq!(notify.command, ["mail", "a b"]);
+        assert_eq!((notify.directory.as_path(), notify.limit.as_secs()), (Path::new("here"), 5));
+        assert!(parse("[subject.a]\ncommand = 'x'\n").unwrap().notify.is_none());
+        assert!(wrong(&format!("{subject}webhook = 'x'\n")).starts_with("here/f.toml:4: unknown field `webhook`"));
+        assert!(wrong(subject).starts_with("here/f.toml:3: missing field `command`"));
     }
 
     #[test]

@@ -3,13 +3,15 @@
 use super::*;
 use faultline_model::changes::{ChangeCaution, Effect, Status};
 use faultline_model::commit::CommitInfo;
+use faultline_model::count::Count;
 use faultline_model::drill::Unusable;
 use faultline_model::explained::{FileChange, FilesChanged, LinesChanged, LinkedChanges};
 use faultline_model::gate::Gate;
+use faultline_model::history::change::{ChangeEvent, ChangeState, Source, StepState};
 use faultline_model::history::{
     Author, Between, Differing, FailedBuild, HistorySteps, NotMeasured, OtherRun, StepBasis,
 };
-use faultline_model::plan::{Count, WhenInconclusive};
+use faultline_model::plan::WhenInconclusive;
 use faultline_model::record::RunId;
 
 /// What commits call themselves.
@@ -57,6 +59,7 @@ fn series() -> HistorySeries {
         effect: Effect::Worse,
         status: Some(Status::Confirmed),
         between_runs: true,
+        state: StepState::default(),
         between: Some(between),
     };
     let cautions = vec![ChangeCaution::Wanders { share: 0.5 }];
@@ -72,7 +75,7 @@ fn series() -> HistorySeries {
         runs: vec![RunId(3), RunId(1)],
         left_out: vec![OtherRun { run: RunId(2), differs_in: Differing::Tools }],
         points,
-        steps: HistorySteps { basis, least_change: 0.01, steps: vec![step], unjudged: 1 },
+        steps: HistorySteps { basis, least_change: 0.01, steps: vec![step], unjudged: 1, unplaced: 0 },
     }
 }
 
@@ -189,7 +192,62 @@ fn a_gate_is_closed_by_what_is_new_and_worse() {
         least_change: 0.01,
         steps: Vec::new(),
         unjudged: 2,
+        unplaced: 0,
     };
     assert!(!told(&[short.clone()], 0, WhenInconclusive::Fail).0);
     assert!(told(&[short], 0, WhenInconclusive::Pass).0);
+}
+
+#[test]
+fn what_was_said_of_a_step_is_shown_with_its_reason_and_lets_it_pass() {
+    let mut all = [series()];
+    let event = |at, source, state, reason: Option<&str>, commits: &[u32]| ChangeEvent {
+        at: UnixMillis(at),
+        source,
+        state,
+        reason: reason.map(str::to_owned),
+        commits: commits.iter().map(|number| format!("{number:040}")).collect(),
+    };
+    let person = || Source::Person { name: HOSTILE.to_owned() };
+    let log = vec![
+        event(0, Source::Search { run: RunId(8) }, ChangeState::Found, None, &[]),
+        event(60_000, Source::Search { run: RunId(9) }, ChangeState::Confirmed, None, &[2]),
+        event(120_000, person(), ChangeState::Ignored, Some(HOSTILE), &[]),
+    ];
+    all[0].steps.steps[0].state = StepState { now: ChangeState::Ignored, fixed_by: Some(2), log };
+    all[0].steps.unplaced = 1;
+    let shown = words(&history_changes(&all, Format::Table, &Style::PLAIN));
+    for part in [
+        "1970-01-01 00:00 UTC: not confirmed by run 8",
+        "1970-01-01 00:01 UTC: confirmed by run 9: commit 000000000000",
+        "1970-01-01 00:02 UTC: ignored by a |",
+        "taken back by the step at 000000000000",
+        "1 mark is of a change that is not found now.",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(words(&history(&all, Format::Table, &Style::PLAIN)).contains("+50.0 %, worse, between runs, ignored"));
+    for format in Format::ALL {
+        assert!(!history_changes(&all, format, &Style::PLAIN).contains('\u{1b}'));
+    }
+    let markdown = history_changes(&all, Format::Markdown, &Style::PLAIN);
+    assert!(markdown.contains("\\<b>") && !markdown.contains(" <b>"), "{markdown}");
+    assert!(history_changes(&all, Format::Csv, &Style::PLAIN).lines().next().unwrap().contains(",state"));
+    let back: Vec<HistorySeries> = serde_json::from_str(&history(&all, Format::Json, &Style::PLAIN)).unwrap();
+    assert_eq!(back, all);
+
+    let gate = Gate::of_histories(&all, |_, _| true, WhenInconclusive::Fail);
+    let said = history_gate(&gate, &Style::PLAIN);
+    assert!(gate.is_open() && said.contains("is ignored or fixed\n") && !said.contains('\u{1b}'), "{said}");
+    assert!(
+        said.contains(
+            "  passes: app at 2: slower after 000000000000, by 000000000000: +50.0 %, worse, between runs, ignored (a |"
+        ),
+        "{said}"
+    );
+    let marked = history_marked(&all[0], &all[0].steps.steps[0], ChangeState::Fixed);
+    assert_eq!(
+        marked,
+        "app at 2: the step after 000000000000, by 000000000000 (+50.0 %, worse, between runs) is marked as fixed\n"
+    );
 }

@@ -1,13 +1,19 @@
 //! What is said of a series.
 
 use crate::figure::{Scale, percent};
-use crate::one_line::one_line;
+use crate::moment;
+use crate::one_line::{cut, one_line};
 use crate::quantity::Quantity;
 use crate::sentences::change_caution;
 use crate::style::Signs;
 use faultline_model::changes::{Effect, Status};
+use faultline_model::commit::short_name;
 use faultline_model::drill::Unusable;
+use faultline_model::history::change::{ChangeEvent, ChangeState, Source};
 use faultline_model::history::{Differing, HistoryPoint, HistorySeries, HistoryStep, OtherRun, PointResult, StepBasis};
+
+/// Letters of a person's name that are shown.
+const LETTERS: usize = 72;
 
 /// What follows a series' name: what is measured of which command.
 pub(super) fn about(series: &HistorySeries) -> String {
@@ -26,9 +32,40 @@ pub(super) fn quantity(series: &HistorySeries, value: f64, signs: &Signs) -> Str
     if series.counted.is_some() { value.to_string() } else { Scale::of(value, &series.unit, signs).quantity(value) }
 }
 
-/// By how much a step changes the level, and what that means.
+/// By how much a step changes the level, what that means, and what is known of it beyond that it was found.
 pub(super) fn step(step: &HistoryStep, signs: &Signs) -> String {
-    format!("{}, {}", change(step, signs), kind(step))
+    let state = match step.state.now {
+        ChangeState::Found => String::new(),
+        state => format!(", {}", state.word()),
+    };
+    format!("{}, {}{state}", change(step, signs), kind(step))
+}
+
+/// What was said of a step, a line for each.
+pub(super) fn log(series: &HistorySeries, step: &HistoryStep) -> Vec<String> {
+    let fixed = step
+        .state
+        .fixed_by
+        .and_then(|by| series.commit(by))
+        .map(|commit| format!("taken back by the step at {}", short_name(&commit.id)));
+    step.state.log.iter().map(said).chain(fixed).collect()
+}
+
+fn said(event: &ChangeEvent) -> String {
+    let who = match &event.source {
+        Source::Person { name } => format!("{} by {}", event.state.word(), cut(&one_line(name), LETTERS)),
+        Source::Search { run } if event.state == ChangeState::Confirmed => format!("confirmed by run {run}"),
+        Source::Search { run } => format!("not confirmed by run {run}"),
+    };
+    let commits = match event.commits.as_slice() {
+        [] => String::new(),
+        [one] => format!(": commit {}", short_name(one)),
+        [first, .., last] => {
+            format!(": one of {} commits, {} to {}", event.commits.len(), short_name(first), short_name(last))
+        }
+    };
+    let reason = event.reason.as_deref().map_or_else(String::new, |reason| format!(": {}", one_line(reason)));
+    format!("{}: {who}{commits}{reason}", moment::words(event.at))
 }
 
 /// By how much.
@@ -43,7 +80,9 @@ pub(super) fn kind(step: &HistoryStep) -> String {
         Effect::Better => "better",
         Effect::Worse => "worse",
     };
-    let provisional = if step.status == Some(Status::Provisional) { ", provisional" } else { "" };
+    // Once something else is known of it, more commits need not show whether it is one.
+    let is_open = step.status == Some(Status::Provisional) && step.state.now == ChangeState::Found;
+    let provisional = if is_open { ", provisional" } else { "" };
     let between = if step.between_runs { ", between runs" } else { "" };
     format!("{effect}{provisional}{between}")
 }
@@ -77,6 +116,7 @@ pub(super) fn sentences(series: &HistorySeries) -> Vec<String> {
     if let StepBasis::Noisy { cautions, .. } = &series.steps.basis {
         said.extend(cautions.iter().map(|caution| change_caution(caution, std::slice::from_ref(&series.subject))));
     }
+    said.extend(unplaced(series.steps.unplaced));
     said.extend(left_out(&series.left_out));
     said
 }
@@ -151,6 +191,16 @@ fn unjudged(series: &HistorySeries) -> Option<String> {
             series.steps.unjudged
         )
     })
+}
+
+/// Marks without their changes.
+fn unplaced(number: u32) -> Option<String> {
+    let marks = match number {
+        0 => return None,
+        1 => "1 mark is of a change that is".to_owned(),
+        several => format!("{several} marks are of changes that are"),
+    };
+    Some(format!("{marks} not found now."))
 }
 
 fn left_out(runs: &[OtherRun]) -> Option<String> {

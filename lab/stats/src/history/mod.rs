@@ -6,6 +6,7 @@
 mod record;
 mod same;
 mod series;
+mod states;
 mod steps;
 
 #[cfg(test)]
@@ -14,4 +15,5 @@ mod example;
 pub use record::{next_of_record, results_of_record};
 pub use same::differing;
 pub use series::{HistoryRun, series, series_of_run};
+pub use states::{said_by_search, states};
 pub use steps::StepSettings;

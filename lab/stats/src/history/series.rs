@@ -5,8 +5,9 @@ use super::steps::{StepSettings, steps};
 use crate::changes::SeriesError;
 use crate::interval::estimate;
 use faultline_model::commit::{CommitInfo, CommitLine};
+use faultline_model::count::Count;
 use faultline_model::history::{CommitOutcome, HistoryPoint, HistoryResults, HistorySeries, OtherRun, PointResult};
-use faultline_model::plan::{Count, HistorySettings, MeasuredLine, RunKind};
+use faultline_model::plan::{HistorySettings, MeasuredLine, RunKind};
 use faultline_model::record::{RunHead, RunId};
 use std::collections::BTreeMap;
 
@@ -44,7 +45,7 @@ pub fn series(runs: &[HistoryRun<'_>], settings: &StepSettings) -> Result<Option
         repository: history.repository.clone(),
         command: history.command.clone(),
         counted,
-        unit: unit(counted).to_owned(),
+        unit: counted.map_or("s", Count::word).to_owned(),
         tasks: newest.head.settings.cpus.first().copied().unwrap_or(1),
         runs: same.iter().map(|run| run.head.id).collect(),
         left_out,
@@ -61,14 +62,6 @@ pub fn series_of_run(run: &HistoryRun<'_>) -> Option<HistorySeries> {
     let measured = MeasuredLine { line: CommitLine { commits: line.collect() }, ..history.measured.clone() };
     head.settings.kind = RunKind::History(Box::new(HistorySettings { measured, ..history.clone() }));
     series(&[HistoryRun { head: &head, results: run.results }], &StepSettings::default()).ok().flatten()
-}
-
-fn unit(counted: Option<Count>) -> &'static str {
-    match counted {
-        None => "s",
-        Some(Count::Instructions) => "instructions",
-        Some(Count::Transfers) => "transfers",
-    }
 }
 
 /// The commits of the line, with the newest result of each.
