@@ -33,8 +33,15 @@ impl Repository {
 
     /// A commit in which the program sleeps for so many milliseconds. It is made by the build, if `builds`.
     fn commit(&mut self, sleep_ms: u32, builds: bool) {
+        self.commit_built(
+            sleep_ms,
+            if builds { "cp source prog && chmod +x prog" } else { "echo it cannot build >&2; exit 3" },
+        );
+    }
+
+    /// A commit in which the program sleeps for so many milliseconds, and is made so.
+    fn commit_built(&mut self, sleep_ms: u32, make: &str) {
         let number = self.commits.len();
-        let make = if builds { "cp source prog && chmod +x prog" } else { "echo it cannot build >&2; exit 3" };
         self.write_programs(&[
             ("source", &format!("#!/bin/sh\n# {number}\nsleep 0.{sleep_ms:03}\n")),
             ("build", &format!("#!/bin/sh\n{make}\n")),
@@ -324,6 +331,57 @@ fn adaptive_picking_narrows_a_step_down_to_its_commit() {
         all.filter(measured).collect::<Vec<_>>()
     };
     assert!(runs(32).iter().any(|run| runs(33).contains(run)), "{:?} and {:?}", runs(32), runs(33));
+    repository.lab.assert_nothing_left();
+}
+
+/// A build with a compiler of this test's own, whose second version makes slow programs.
+const COMPILED: &str = "{ cat source; test \"$(\"$CC\")\" = 1 || echo sleep 1; } >prog && chmod +x prog";
+
+#[test]
+fn a_compilers_step_is_bridged_and_labelled_as_a_quirk() {
+    let mut repository = Repository::on_branch();
+    let compiler = repository.lab.path("compiler");
+    let install = |version: u32| {
+        fs::write(&compiler, format!("#!/bin/sh\necho {version}\n")).unwrap();
+        fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    install(1);
+    (0..8).for_each(|_| repository.commit_built(20, COMPILED));
+    repository.declare(&format!(
+        "environment = {{ CC = \"{}\" }}\n[[quirk]]\nwhat = \"never <b>\"\nsince = \"2001-01-01\"",
+        compiler.display()
+    ));
+    let run = |repository: &Repository| {
+        let output = repository.run(&["run", "--quiet"]);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    };
+    run(&repository);
+    install(2);
+    (0..6).for_each(|_| repository.commit_built(20, COMPILED));
+    run(&repository);
+    // The newest commit of the old compiler is measured again.
+    let record = repository.lab.record(2);
+    let built: Vec<&str> = record.subjects.iter().map(|subject| subject.name.as_str()).collect();
+    assert_eq!(built, repository.commits[7..].iter().map(String::as_str).collect::<Vec<_>>());
+
+    let changes = repository.json(&["changes"]);
+    let [step] = changes[0]["steps"].as_array().unwrap().as_slice() else { panic!("{changes:#}") };
+    assert_eq!(changes[0]["commits"][0][1]["id"], repository.commits[7].as_str());
+    assert_eq!((&step["cause"]["label"], &step["cause"]["quirks"][0]), (&"quirk".into(), &"A".into()), "{step:#}");
+    let quirk = &changes[0]["quirks"][0];
+    let key = format!("{} --version", compiler.display());
+    assert_eq!(quirk["changed"][0], serde_json::json!({"key": key, "before": "1", "now": "2"}), "{quirk:#}");
+    assert!(quirk["bridge"]["change"]["ratio"].as_f64() > Some(2.0), "{quirk:#}");
+    assert_eq!(changes[0]["quirks"].as_array().unwrap().len(), 1, "what was declared is no time between the runs");
+    let gate = repository.run(&["changes", "--gate", "--since", &repository.commits[0][..12]]);
+    assert_eq!(gate.status.code(), Some(0), "{}", said(&gate));
+    assert!(said(&gate).contains(", quirk A"), "{}", said(&gate));
+    let shown = words(&repository.run(&["show"]));
+    assert!(shown.contains("Quirk A, since run 2 (") && shown.contains("Bridged by "), "{shown}");
+
+    // Nothing is measured again once it is bridged.
+    let again = repository.run(&["run", "--quiet"]);
+    assert!(words(&again).contains("each of the 14 picked commits has a result"), "{}", said(&again));
     repository.lab.assert_nothing_left();
 }
 

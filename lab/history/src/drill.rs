@@ -56,13 +56,14 @@ pub fn drill_in(drilled: &Drilled<'_>, commits: &dyn Commits, lab: &mut Lab<'_>)
         label: None,
         gate: None,
     };
-    let asked = over.asked(commits, lab)?;
-    let known = over.comparable(&asked, lab.places)?;
+    let now = over.asked(commits, lab)?;
+    let mut known = over.comparable(&now.settings, lab.places)?;
+    known.retain(|run| now.has_tools_of(run));
     let of = NamedChange { series: series.name(), place };
     bisect::search_with(&request, Some(of), |line| known_of(line, &known, search.noise), commits, lab)
 }
 
-/// What comparable runs say of the commits of a line. Times are measured anew: only times of one block are comparable.
+/// What comparable runs that had the tools of now say of the commits of a line. Times are measured anew: only times of one block are comparable.
 fn known_of(line: &CommitLine, runs: &[StoredHistory], noise: Noise) -> Vec<KnownCommit> {
     let mut newest: BTreeMap<&str, KnownCommit> = BTreeMap::new();
     for run in runs {

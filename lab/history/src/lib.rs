@@ -14,6 +14,7 @@ mod linked_files;
 pub mod linker;
 pub mod mark;
 pub mod notify;
+mod now;
 pub mod over;
 mod picked;
 mod place;

@@ -3,17 +3,19 @@
 pub mod change;
 pub mod gate;
 pub mod notice;
+pub mod quirk;
 
 use crate::changes::{ChangeCaution, Effect, Status};
 use crate::commit::CommitInfo;
 use crate::count::Count;
-use crate::drill::Unusable;
+use crate::drill::{StepLabel, Unusable};
 use crate::estimate::Estimate;
 use crate::explained::{FilesChanged, LinkedChanges};
 use crate::outcome::Outcome;
 use crate::record::RunId;
 use crate::subject::SubjectIndex;
 use change::StepState;
+use quirk::{Quirk, StepCause};
 use serde::{Deserialize, Serialize};
 
 /// What a run that measures commits does next.
@@ -113,6 +115,12 @@ pub struct HistorySeries {
     pub left_out: Vec<OtherRun>,
     /// The commits, the oldest first.
     pub points: Vec<HistoryPoint>,
+    /// Changes of the surroundings.
+    #[serde(default)]
+    pub quirks: Vec<Quirk>,
+    /// Changes that are declared of commits without a place among the points.
+    #[serde(default)]
+    pub unplaced_quirks: Vec<String>,
     /// The steps between them.
     pub steps: HistorySteps,
 }
@@ -166,6 +174,9 @@ pub struct HistoryPoint {
     pub commit: CommitInfo,
     /// The run that has its result.
     pub run: Option<RunId>,
+    /// The number of quirks between runs that came before that run.
+    #[serde(default)]
+    pub surroundings: u32,
     /// Its result.
     #[serde(flatten)]
     pub result: PointResult,
@@ -263,12 +274,22 @@ pub struct HistoryStep {
     pub status: Option<Status>,
     /// No run measured commits on both sides within its range: what differs may be the time of measuring, not the program. Never of exact values.
     pub between_runs: bool,
+    /// Which quirks lie within its range, and what they say of it; `None` without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<StepCause>,
     /// What holds of it, and what was said of it.
     #[serde(default)]
     pub state: StepState,
     /// What lies between `after` and `by` in the repository, if it was looked up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<Between>,
+}
+
+impl HistoryStep {
+    /// Whether nothing has to be done about it: it is ignored or fixed, or the surroundings made it, not the program.
+    pub fn is_settled(&self) -> bool {
+        self.state.now.is_settled() || self.cause.as_ref().is_some_and(|cause| cause.label == StepLabel::Quirk)
+    }
 }
 
 /// What lies between two commits of a repository.

@@ -148,6 +148,7 @@ impl Entry {
             repeats,
             limit_ms: self.limit.as_ref().map(|limit| u64::try_from(limit.0.as_millis()).unwrap_or(u64::MAX).max(1)),
             seed: self.seed,
+            quirks: Vec::new(),
             recipe: self.recipe()?,
             command: self.command.0,
         })

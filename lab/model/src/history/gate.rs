@@ -15,7 +15,7 @@ pub enum Finding<'a> {
         /// The step.
         step: &'a HistoryStep,
     },
-    /// A new step for the worse that is ignored or fixed.
+    /// A new step for the worse that is ignored or fixed, or that the surroundings made.
     Settled {
         /// The series.
         series: &'a HistorySeries,
@@ -29,7 +29,7 @@ pub enum Finding<'a> {
 }
 
 impl<'a> Gate<Finding<'a>> {
-    /// Applies it to series. `is_new`: whether a step of a series is new. Changes that are ignored or fixed pass.
+    /// Applies it to series. `is_new`: whether a step of a series is new. Changes that are ignored, fixed or quirks pass.
     pub fn of_histories(
         all: &'a [HistorySeries],
         is_new: impl Fn(&HistorySeries, &HistoryStep) -> bool,
@@ -39,7 +39,7 @@ impl<'a> Gate<Finding<'a>> {
         for series in all {
             let new = |step: &&HistoryStep| step.effect == Effect::Worse && is_new(series, step);
             for step in series.steps.steps.iter().filter(new) {
-                match step.state.now.is_settled() {
+                match step.is_settled() {
                     true => gate.noted.push(Finding::Settled { series, step }),
                     false => gate.closed_by.push(Finding::Worse { series, step }),
                 }
@@ -88,6 +88,7 @@ mod tests {
             effect,
             status: None,
             between_runs: false,
+            cause: None,
             state: StepState::default(),
             between: None,
         }
@@ -104,7 +105,7 @@ mod tests {
                 author: String::new(),
                 subject: String::new(),
             };
-            HistoryPoint { commit, run: None, result: PointResult::None }
+            HistoryPoint { commit, run: None, surroundings: 0, result: PointResult::None }
         };
         HistorySeries {
             format: HistorySeries::FORMAT.to_owned(),
@@ -117,6 +118,8 @@ mod tests {
             runs: Vec::new(),
             left_out: Vec::new(),
             points: commits.iter().map(point).collect(),
+            quirks: Vec::new(),
+            unplaced_quirks: Vec::new(),
             steps: HistorySteps { basis: StepBasis::Exact, least_change: 0.01, steps, unjudged: 0, unplaced: 0 },
         }
     }

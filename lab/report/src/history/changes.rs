@@ -1,6 +1,6 @@
 //! The steps of histories, with what lies between the commits of each.
 
-use super::{ROOMY, ends, sentences, sheets, words};
+use super::{ROOMY, ends, quirks, sentences, sheets, words};
 use crate::explained::{Item, files, linked};
 use crate::format::Format;
 use crate::json::json;
@@ -11,6 +11,7 @@ use crate::sheet::Sheet;
 use crate::style::{Signs, Style, UNICODE};
 use crate::table::{self, Table};
 use faultline_model::commit::{CommitInfo, short_name};
+use faultline_model::history::quirk::Quirk;
 use faultline_model::history::{Author, Between, HistorySeries, HistoryStep};
 use faultline_model::time::UnixMillis;
 use serde::Serialize;
@@ -69,7 +70,7 @@ fn markdown(series: &HistorySeries) -> String {
 
 /// What was said, the commits, the files, and what was linked.
 fn items(series: &HistorySeries, step: &HistoryStep, signs: &Signs) -> Vec<Item> {
-    let said = words::log(series, step).into_iter().map(|text| Item::new(0, text));
+    let said = words::log(series, step, signs).into_iter().map(|text| Item::new(0, text));
     let between = step.between.iter().flat_map(|between| items_between(series, step, between, signs));
     said.chain(between).collect()
 }
@@ -149,6 +150,7 @@ fn columns<'a>() -> Vec<Column<'a>> {
         Column::csv_only("unit", |(series, _)| series.unit.clone()),
         Column::right("change", |(_, step), signs| words::change(step, signs)),
         Column::left("what", |(_, step), _| words::kind(step)).csv("what", |(_, step)| words::kind(step)),
+        Column::csv_only("cause", |(_, step)| quirks::cause_word(step).to_owned()),
         Column::left("state", |(_, step), _| step.state.now.word().to_owned())
             .csv("state", |(_, step)| step.state.now.word().to_owned()),
         Column::left("95 % range", |(series, step), signs| range(series, step, signs)).on(ROOMY),
@@ -175,6 +177,7 @@ struct Shown<'a> {
     subject: &'a str,
     tasks: u32,
     unit: &'a str,
+    quirks: &'a [Quirk],
     #[serde(flatten)]
     steps: &'a faultline_model::history::HistorySteps,
     /// For each step, the commits at `after`, `by`, `earliest` and `latest`.
@@ -191,6 +194,7 @@ impl<'a> Shown<'a> {
             subject: &series.subject,
             tasks: series.tasks,
             unit: &series.unit,
+            quirks: &series.quirks,
             steps: &series.steps,
             commits: series.steps.steps.iter().map(commits).collect(),
         }

@@ -17,8 +17,8 @@ pub fn history_gate(gate: &Gate<Finding<'_>>, style: &Style) -> String {
     let if_open = match (settled, gate.noted.len() - settled) {
         (0, 0) => (Tone::Good, "no new step for the worse"),
         (0, _) => (Tone::Middling, "no new step for the worse is known"),
-        (_, 0) => (Tone::Good, "each new step for the worse is ignored or fixed"),
-        (_, _) => (Tone::Middling, "each new step for the worse that is known is ignored or fixed"),
+        (_, 0) => (Tone::Good, "each new step for the worse is ignored, fixed, or a quirk"),
+        (_, _) => (Tone::Middling, "each new step for the worse that is known is ignored, fixed, or a quirk"),
     };
     gate::told(gate, if_open, line, style)
 }

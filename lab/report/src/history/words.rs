@@ -1,5 +1,6 @@
 //! What is said of a series.
 
+use super::quirks;
 use crate::figure::{Scale, percent};
 use crate::moment;
 use crate::one_line::{cut, one_line};
@@ -41,14 +42,15 @@ pub(super) fn step(step: &HistoryStep, signs: &Signs) -> String {
     format!("{}, {}{state}", change(step, signs), kind(step))
 }
 
-/// What was said of a step, a line for each.
-pub(super) fn log(series: &HistorySeries, step: &HistoryStep) -> Vec<String> {
+/// What is known of a step besides its values, a line for each: the parts of quirks and commits, and what was said.
+pub(super) fn log(series: &HistorySeries, step: &HistoryStep, signs: &Signs) -> Vec<String> {
     let fixed = step
         .state
         .fixed_by
         .and_then(|by| series.commit(by))
         .map(|commit| format!("taken back by the step at {}", short_name(&commit.id)));
-    step.state.log.iter().map(said).chain(fixed).collect()
+    let said = step.state.log.iter().map(said).chain(fixed);
+    quirks::parts(step, signs).into_iter().chain(said).collect()
 }
 
 fn said(event: &ChangeEvent) -> String {
@@ -84,7 +86,7 @@ pub(super) fn kind(step: &HistoryStep) -> String {
     let is_open = step.status == Some(Status::Provisional) && step.state.now == ChangeState::Found;
     let provisional = if is_open { ", provisional" } else { "" };
     let between = if step.between_runs { ", between runs" } else { "" };
-    format!("{effect}{provisional}{between}")
+    format!("{effect}{provisional}{between}{}", quirks::of_step(step))
 }
 
 /// Why a commit has no value; empty if it has one, or was not tried.
@@ -101,7 +103,7 @@ pub(super) fn why(result: &PointResult) -> &'static str {
 }
 
 /// What is said below a table.
-pub(super) fn sentences(series: &HistorySeries) -> Vec<String> {
+pub(super) fn sentences(series: &HistorySeries, signs: &Signs) -> Vec<String> {
     let mut said = vec![counts(series)];
     said.extend(coverage(series));
     said.push(steps(series));
@@ -116,6 +118,7 @@ pub(super) fn sentences(series: &HistorySeries) -> Vec<String> {
     if let StepBasis::Noisy { cautions, .. } = &series.steps.basis {
         said.extend(cautions.iter().map(|caution| change_caution(caution, std::slice::from_ref(&series.subject))));
     }
+    said.extend(quirks::sentences(series, signs));
     said.extend(unplaced(series.steps.unplaced));
     said.extend(left_out(&series.left_out));
     said

@@ -42,6 +42,7 @@ pub(super) fn exact_series(values: &[f64]) -> HistorySeries {
     let point = |(position, &value): (u32, &f64)| HistoryPoint {
         commit: commit(position),
         run: Some(RunId(1)),
+        surroundings: 0,
         result: PointResult::Measured { estimate: estimate(value), same_as: None },
     };
     let points: Vec<HistoryPoint> = (0..).zip(values).map(point).collect();
@@ -55,6 +56,8 @@ pub(super) fn exact_series(values: &[f64]) -> HistorySeries {
         tasks: 1,
         runs: vec![RunId(1)],
         left_out: Vec::new(),
+        quirks: Vec::new(),
+        unplaced_quirks: Vec::new(),
         steps: steps(&points, &[], true, &StepSettings::default()).unwrap(),
         points,
     }

@@ -2,7 +2,7 @@
 
 use crate::thresholds::CHANGE_UNDONE_SHARE;
 use faultline_model::changes::Effect;
-use faultline_model::drill::{Drill, DrillStep};
+use faultline_model::drill::{Drill, DrillStep, StepLabel};
 use faultline_model::history::change::{ChangeEvent, ChangeState, PlacedEvent, Source};
 use faultline_model::history::{HistorySeries, HistoryStep};
 use faultline_model::record::RunHead;
@@ -43,7 +43,10 @@ fn after(before: ChangeState, said: &ChangeEvent) -> ChangeState {
 fn undone_by(steps: &[HistoryStep], number: usize) -> Option<u32> {
     let step = &steps[number];
     let enough = CHANGE_UNDONE_SHARE * (step.to - step.from);
-    let undoes = |later: &&HistoryStep| later.effect == Effect::Better && step.to - later.to >= enough;
+    // What the surroundings take back is not fixed.
+    let is_of_code = |later: &HistoryStep| later.cause.as_ref().is_none_or(|cause| cause.label == StepLabel::Code);
+    let undoes =
+        |later: &&HistoryStep| later.effect == Effect::Better && is_of_code(later) && step.to - later.to >= enough;
     let is_worse = step.effect == Effect::Worse;
     steps[number + 1..].iter().find(undoes).filter(|_| is_worse).map(|later| later.by)
 }
@@ -80,6 +83,7 @@ fn effect(step: &DrillStep) -> Option<Effect> {
 mod tests {
     use super::*;
     use crate::history::example;
+    use faultline_model::history::quirk::StepCause;
     use faultline_model::named_change::ChangePlace;
     use faultline_model::record::RunId;
     use faultline_model::time::UnixMillis;
@@ -132,6 +136,21 @@ mod tests {
         assert_eq!(now(&[10.0, 10.0, 5.0, 10.0], &[]), [Found, Found], "what became better is not fixed");
         assert_eq!(now(&[10.0, 10.0, 15.0, 10.0], &[said(1, person(), Confirmed)]), [Fixed, Found]);
         assert_eq!(now(&[10.0, 10.0, 15.0, 10.0], &[said(1, person(), Ignored)]), [Ignored, Found]);
+    }
+
+    #[test]
+    fn a_quirk_fixes_nothing() {
+        let mut series = example::exact_series(&[10.0, 10.0, 15.0, 10.0]);
+        let cause = |label| StepCause { quirks: vec!["A".to_owned()], label, of_surroundings: None, of_commits: None };
+        for (label, expected) in [
+            (StepLabel::Quirk, ChangeState::Found),
+            (StepLabel::Undecided, ChangeState::Found),
+            (StepLabel::Code, ChangeState::Fixed),
+        ] {
+            series.steps.steps[1].cause = Some(cause(label));
+            states(&mut series, &[]);
+            assert_eq!(series.steps.steps[0].state.now, expected, "{label:?}");
+        }
     }
 
     #[test]

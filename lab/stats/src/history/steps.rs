@@ -75,6 +75,7 @@ fn exact(observations: &[Observation], least_change: f64) -> Vec<HistoryStep> {
             effect: if to < from { Effect::Better } else { Effect::Worse },
             status: None,
             between_runs: false,
+            cause: None,
             state: StepState::default(),
             between: None,
         })
@@ -95,6 +96,7 @@ fn noisy(points: &[HistoryPoint], measured_by: &[Vec<&str>], found: Changes, obs
         effect: step.effect,
         status: Some(step.status),
         between_runs: !sets.iter().any(|run| has_both_sides(points, run, step)),
+        cause: None,
         state: StepState::default(),
         between: None,
     };
@@ -131,6 +133,7 @@ mod tests {
         let point = |(position, value): (u32, &Option<f64>)| HistoryPoint {
             commit: commit(position),
             run: None,
+            surroundings: 0,
             result: value.map_or(PointResult::None, |value| PointResult::Measured {
                 estimate: Estimate { median: value, low: value, high: value, coverage: 0.0, n: 1 },
                 same_as: None,
