@@ -44,7 +44,7 @@ pub use error::{Because, Error, ErrorKind};
 pub use growing::{Gone, GrowingRequest, GrowingRun};
 pub use imports::{ImportRequest, Imported, import};
 pub use lab::Lab;
-pub use measuring_machine::measuring_machine;
+pub use measuring_machine::{MeasuringMachine, measuring_machine};
 pub use observer::{Notice, Observer};
 pub use places::Places;
 pub use results_or_commands::{ResultsOrCommands, results_or_commands};

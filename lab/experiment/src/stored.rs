@@ -7,10 +7,13 @@ use crate::places::Places;
 use crate::run_names::find_run;
 use faultline_model::facts::Facts;
 use faultline_model::history::HistoryResults;
+use faultline_model::history::change::PlacedEvent;
 use faultline_model::imported::ImportedLine;
+use faultline_model::named_change::{ChangePlace, SeriesName};
 use faultline_model::record::{RunHead, RunId, RunLine, RunRecord};
 use faultline_model::subject::{Subject, SubjectIndex};
 use faultline_model::summary::RunSummary;
+use faultline_stats::history::said_by_search;
 use faultline_store::Store;
 
 /// A run's conclusion; the newest run's if `None`. Fails if there is no such run, if it cannot be concluded, or if the database cannot be read.
@@ -110,6 +113,40 @@ pub fn histories(subject: &str, repository: &str, tasks: u32, places: &Places) -
         }
     }
     Ok(found)
+}
+
+/// What people and searches said of changes of a series; nothing if there is no database. Fails if the database cannot be read.
+pub fn said_of_changes(series: &SeriesName, places: &Places) -> Result<Vec<PlacedEvent>, Error> {
+    if !places.database()?.exists() {
+        return Ok(Vec::new());
+    }
+    let mut store = database::existing(places)?;
+    let mut said = store.change_events(series)?;
+    for run in store.searches_of_history(series)? {
+        let conclusion = Conclusion::of(&mut store, run)?;
+        if let Concluded::Drill(found) = &conclusion.what {
+            said.extend(said_by_search(&conclusion.head, found));
+        }
+    }
+    Ok(said)
+}
+
+/// Saves what a person says of a change of a series. Fails if there is no database, or if it cannot be written.
+pub fn say_of_change(series: &SeriesName, said: &PlacedEvent, places: &Places) -> Result<(), Error> {
+    Ok(Store::open_existing(places.database()?)?.save_change_event(series, said)?)
+}
+
+/// The changes of a series of which somebody was notified; none if there is no database. Fails if the database cannot be read.
+pub fn notified(series: &SeriesName, places: &Places) -> Result<Vec<ChangePlace>, Error> {
+    if !places.database()?.exists() {
+        return Ok(Vec::new());
+    }
+    Ok(database::existing(places)?.notified(series)?)
+}
+
+/// Saves that somebody was notified of a change of a series. Fails if there is no database, or if it cannot be written.
+pub fn save_notified(series: &SeriesName, change: &ChangePlace, places: &Places) -> Result<(), Error> {
+    Ok(Store::open_existing(places.database()?)?.save_notified(series, change)?)
 }
 
 /// A line for each run, the newest first. Fails if the database cannot be read.

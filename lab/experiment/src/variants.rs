@@ -27,9 +27,13 @@ const BASELINE: &str = "baseline";
 struct File {
     #[serde(default)]
     variant: BTreeMap<String, Setup>,
-    /// Subjects of histories, which another reader checks.
+    /// Subjects of histories, their quirks, and who is notified of their changes, which another reader checks.
     #[serde(default, rename = "subject")]
     _subjects: Option<IgnoredAny>,
+    #[serde(default, rename = "notify")]
+    _notify: Option<IgnoredAny>,
+    #[serde(default, rename = "quirk")]
+    _quirks: Option<IgnoredAny>,
 }
 
 /// Declared variants.

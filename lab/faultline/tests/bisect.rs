@@ -2,56 +2,27 @@
 
 mod lab;
 
-use lab::repository::git;
-use lab::{Lab, assert_refused, await_that, kill, repository};
+use lab::repository::{Repository, git};
+use lab::{assert_refused, await_that, kill};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-/// A repository with a program that sleeps.
-struct Repository {
-    lab: Lab,
-    commits: Vec<String>,
-}
-
+/// Of a program that sleeps.
 impl Repository {
-    fn new() -> Self {
-        let repository = Repository { lab: Lab::new(), commits: Vec::new() };
-        repository::create(&repository.path());
-        repository
-    }
-
-    fn path(&self) -> PathBuf {
-        self.lab.path("repository")
-    }
-
     /// A commit in which the program sleeps for so many milliseconds. It is made by the build, if `builds`.
     fn commit(&mut self, sleep_ms: u32, builds: bool, subject: &str) {
         let make = if builds { "cp source prog && chmod +x prog" } else { "echo it cannot build >&2; exit 3" };
-        let files = [
-            ("source", format!("#!/bin/sh\n# {subject}\nsleep 0.{sleep_ms:03}\n")),
-            ("build", format!("#!/bin/sh\n{make}\n")),
-        ];
-        for (name, text) in files {
-            let file = self.path().join(name);
-            fs::write(&file, text).unwrap();
-            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
-        }
-        self.commits.push(repository::commit(&self.path(), subject));
+        self.write_programs(&[
+            ("source", &format!("#!/bin/sh\n# {subject}\nsleep 0.{sleep_ms:03}\n")),
+            ("build", &format!("#!/bin/sh\n{make}\n")),
+        ]);
+        self.commit_all(subject);
     }
 
     fn bisect(&self, arguments: &[&str]) -> Command {
         self.bisect_built_by("./build", arguments)
-    }
-
-    fn bisect_built_by(&self, build: &str, arguments: &[&str]) -> Command {
-        let mut command = self.lab.command(&["bisect"]);
-        let path = self.path();
-        command.args(["--repository", path.to_str().unwrap(), "--build", build, "--quiet", "--seed", "1"]);
-        command.args(arguments).args(["--", "./prog"]).env("XDG_CACHE_HOME", self.lab.path("cache"));
-        command
     }
 
     fn json(&self, output: &Output) -> Value {

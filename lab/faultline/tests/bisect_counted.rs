@@ -4,11 +4,9 @@
 mod lab;
 
 use lab::lens::assert_status;
-use lab::repository::git;
-use lab::{Lab, assert_refused, await_boot, kill, lens, repository, stderr, stdout};
+use lab::repository::{Repository, git};
+use lab::{Lab, assert_refused, await_boot, kill, lens, stderr, stdout};
 use serde_json::Value;
-use std::fs;
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 /// Two threads, each of which adds to a counter of its own.
@@ -44,24 +42,14 @@ const DOUBLED: usize = 2;
 const BROKEN: usize = 4;
 const PACKED: usize = 6;
 
-struct Repository {
-    lab: Lab,
-    commits: Vec<String>,
-}
-
 impl Repository {
     /// Ten commits.
-    fn new() -> Self {
-        let mut repository = Repository { lab: Lab::new(), commits: Vec::new() };
-        repository::create(&repository.path());
+    fn of_counters() -> Self {
+        let mut repository = Repository::new();
         for number in 0..10 {
             repository.commit(number);
         }
         repository
-    }
-
-    fn path(&self) -> PathBuf {
-        self.lab.path("repository")
     }
 
     fn commit(&mut self, number: usize) {
@@ -69,11 +57,8 @@ impl Repository {
         let times = if number < DOUBLED { "20000" } else { "40000" };
         let text = PROGRAM.replace("@ALIGNED@", aligned).replace("@TIMES@", times);
         let text = if number == BROKEN { text.replace("int main", "int main int") } else { text };
-        let files = [("counters.c", text.as_str()), ("Makefile", MAKEFILE), ("NEWS", &format!("version {number}\n"))];
-        for (name, text) in files {
-            fs::write(self.path().join(name), text).unwrap();
-        }
-        self.commits.push(repository::commit(&self.path(), &format!("commit {number}")));
+        self.write(&[("counters.c", &text), ("Makefile", MAKEFILE), ("NEWS", &format!("version {number}\n"))]);
+        self.commit_all(&format!("commit {number}"));
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -108,7 +93,7 @@ fn json(output: &Output) -> Value {
 #[test]
 #[ignore = "boots guests: make test-guest"]
 fn transfers_name_the_commit_that_put_two_counters_on_one_line() {
-    let repository = Repository::new();
+    let repository = Repository::of_counters();
     let output = repository.bisect("transfers", &["--format", "json", "--gate"]).output().unwrap();
     assert_status(&output, 1);
     let (place, [before, after]) = repository.found(&output);
@@ -139,7 +124,7 @@ fn transfers_name_the_commit_that_put_two_counters_on_one_line() {
 #[test]
 #[ignore = "boots guests: make test-guest"]
 fn instructions_name_the_commit_that_doubled_the_work_also_after_a_kill() {
-    let repository = Repository::new();
+    let repository = Repository::of_counters();
     let mut bisect = repository.bisect("instructions", &[]);
     let child = bisect.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     await_boot("the second commit", || repository.lab.attempts().is_some_and(|attempts| attempts > 1));

@@ -3,11 +3,11 @@
 
 mod lab;
 
-use lab::{Lab, assert_refused, await_boot, kill, lens, repository, stderr, stdout};
+use lab::repository::Repository;
+use lab::{Lab, assert_refused, await_boot, kill, lens, stderr, stdout};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 const MAKEFILE: &str =
@@ -27,51 +27,28 @@ int main(void)
 }
 ";
 
-struct Repository {
-    lab: Lab,
-    commits: Vec<String>,
-}
-
 impl Repository {
-    fn new() -> Self {
-        let repository = Repository { lab: Lab::new(), commits: Vec::new() };
-        repository::create(&repository.path());
-        repository
-    }
-
-    fn path(&self) -> PathBuf {
-        self.lab.path("repository")
-    }
-
     /// A commit in which the program sleeps for so many milliseconds, and so many bytes are between both variables.
     fn commit(&mut self, sleep_ms: u32, between: u32) {
-        self.commit_with(MAIN.replace("@SLEEP@", &sleep_ms.to_string()), between);
+        self.commit_with(&MAIN.replace("@SLEEP@", &sleep_ms.to_string()), between);
     }
 
     /// A commit of a program with so many bytes between both variables.
-    fn commit_with(&mut self, main: String, between: u32) {
-        let files = [
-            ("Makefile", MAKEFILE.to_owned()),
+    fn commit_with(&mut self, main: &str, between: u32) {
+        let number = self.commits.len();
+        self.write(&[
+            ("Makefile", MAKEFILE),
             ("main.c", main),
-            ("first.c", "char first[8];\n".to_owned()),
-            ("between.c", format!("char between[{between}];\n")),
-            ("second.c", "char second[8];\n".to_owned()),
-            ("NEWS", format!("{}\n", self.commits.len())),
-        ];
-        for (name, text) in files {
-            fs::write(self.path().join(name), text).unwrap();
-        }
-        let subject = format!("commit {}", self.commits.len());
-        self.commits.push(repository::commit(&self.path(), &subject));
+            ("first.c", "char first[8];\n"),
+            ("between.c", &format!("char between[{between}];\n")),
+            ("second.c", "char second[8];\n"),
+            ("NEWS", &format!("{number}\n")),
+        ]);
+        self.commit_all(&format!("commit {number}"));
     }
 
     fn bisect(&self, build: &str, arguments: &[&str]) -> Command {
-        let mut command = self.lab.command(&["bisect"]);
-        let path = self.path();
-        command.args(["--repository", path.to_str().unwrap(), "--build", build, "--quiet", "--seed", "1"]);
-        command.args(["--repeats", "24", "--layouts", "12"]).args(arguments).args(["--", "./prog"]);
-        command.env("XDG_CACHE_HOME", self.lab.path("cache"));
-        command
+        self.bisect_built_by(build, &[&["--repeats", "24", "--layouts", "12"], arguments].concat())
     }
 }
 
@@ -179,7 +156,7 @@ int main(void)
 fn transfers_of_two_variables_that_came_to_share_a_line_are_of_the_layout() {
     let mut repository = Repository::new();
     for between in [256, 8] {
-        repository.commit_with(COUNTING.to_owned(), between);
+        repository.commit_with(COUNTING, between);
     }
     let mut command = lens::command(&repository.lab, &["bisect", "HEAD~1", "HEAD", "--build", "make", "--quiet"]);
     command.args(["--measure", "transfers", "--threads", "2", "--layouts", "8", "--keep", "prog", "--format", "json"]);

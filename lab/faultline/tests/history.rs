@@ -3,33 +3,22 @@
 
 mod lab;
 
-use lab::repository::git;
-use lab::{Lab, assert_refused, await_that, kill, repository};
+use lab::repository::{Repository, git};
+use lab::{Lab, assert_refused, await_that, kill};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 /// A branch whose name would do harm in a shell, in HTML and in a table.
 const BRANCH: &str = "x|\"<b>'$(touch-harm)";
 
-/// A repository with a program that sleeps, and a file that declares it.
-struct Repository {
-    lab: Lab,
-    commits: Vec<String>,
-}
-
+/// Of a program that sleeps, and a file that declares it.
 impl Repository {
-    fn new() -> Self {
-        let repository = Repository { lab: Lab::new(), commits: Vec::new() };
-        repository::create(&repository.path());
+    fn on_branch() -> Self {
+        let repository = Repository::new();
         git(&repository.path(), &["checkout", "--quiet", "-b", BRANCH]);
         repository
-    }
-
-    fn path(&self) -> PathBuf {
-        self.lab.path("repository")
     }
 
     /// Declares the program, measured three times at each commit that is picked, with these keys in addition.
@@ -44,18 +33,20 @@ impl Repository {
 
     /// A commit in which the program sleeps for so many milliseconds. It is made by the build, if `builds`.
     fn commit(&mut self, sleep_ms: u32, builds: bool) {
+        self.commit_built(
+            sleep_ms,
+            if builds { "cp source prog && chmod +x prog" } else { "echo it cannot build >&2; exit 3" },
+        );
+    }
+
+    /// A commit in which the program sleeps for so many milliseconds, and is made so.
+    fn commit_built(&mut self, sleep_ms: u32, make: &str) {
         let number = self.commits.len();
-        let make = if builds { "cp source prog && chmod +x prog" } else { "echo it cannot build >&2; exit 3" };
-        let files = [
-            ("source", format!("#!/bin/sh\n# {number}\nsleep 0.{sleep_ms:03}\n")),
-            ("build", format!("#!/bin/sh\n{make}\n")),
-            ("a\tb\u{1b}[31m<i>", format!("{number}\n")),
-        ];
-        for (name, text) in files {
-            let file = self.path().join(name);
-            fs::write(&file, text).unwrap();
-            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
-        }
+        self.write_programs(&[
+            ("source", &format!("#!/bin/sh\n# {number}\nsleep 0.{sleep_ms:03}\n")),
+            ("build", &format!("#!/bin/sh\n{make}\n")),
+            ("a\tb\u{1b}[31m<i>", &format!("{number}\n")),
+        ]);
         let subject = format!("commit {number} | \"<b>\" \u{1b}[31m$(touch harm)\n\nsecond line");
         git(&self.path(), &["add", "--all"]);
         let author = ["-c", "user.name=A <i>\u{1b}[31m|\"'", "commit", "--quiet", "--message", &subject];
@@ -99,7 +90,7 @@ fn words(output: &Output) -> String {
 
 #[test]
 fn an_example_is_written_once_and_is_right() {
-    let mut repository = Repository::new();
+    let mut repository = Repository::on_branch();
     (0..3).for_each(|_| repository.commit(10, true));
     let init = |lab: &Lab| lab.command(&["init"]).current_dir(repository.path()).output().unwrap();
     assert_eq!(init(&repository.lab).status.code(), Some(0));
@@ -116,7 +107,7 @@ fn an_example_is_written_once_and_is_right() {
 
 #[test]
 fn a_file_that_is_wrong_is_refused_with_its_line() {
-    let repository = Repository::new();
+    let repository = Repository::on_branch();
     let file = repository.lab.path("faultline.toml");
     let nowhere = repository.lab.path("scratch");
     let refused = repository.lab.command(&["history", "show"]).current_dir(&nowhere).output().unwrap();
@@ -140,11 +131,11 @@ fn a_file_that_is_wrong_is_refused_with_its_line() {
 
 #[test]
 fn commits_are_measured_once_and_their_step_is_found_explained_and_drilled() {
-    let mut repository = Repository::new();
+    let mut repository = Repository::on_branch();
     for number in 0..29 {
         repository.commit(if number < 17 { 20 } else { 150 }, number != 4);
     }
-    repository.declare("pick = \"every 2\"");
+    repository.declare("pick = \"every 2\"\n[notify]\ncommand = [\"./tell\", \"a b\"]\nlimit = \"20s\"");
     let output = repository.run(&["run", "--quiet"]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert!(words(&output).contains("does not build"), "{}", said(&output));
@@ -178,13 +169,39 @@ fn commits_are_measured_once_and_their_step_is_found_explained_and_drilled() {
 
     harmless(&repository);
     gated(&repository);
+    marked(&repository);
 
     // The bisect that exists finds the commit between those that were measured.
+    let (tell, told) = (repository.lab.path("tell"), repository.lab.path("told"));
+    fs::write(&tell, "#!/bin/sh\ntest -e ready || { echo not ready >&2; exit 3; }\necho \"$1\" >>told\ncat >>told\n")
+        .unwrap();
+    fs::set_permissions(&tell, fs::Permissions::from_mode(0o755)).unwrap();
     let drilled = repository.run(&["drill", "app", "--quiet", "--format", "json"]);
+    let problem = "nobody was notified of a confirmed change of app: `./tell a b`: it ends with status 3: not ready";
+    assert!(String::from_utf8_lossy(&drilled.stderr).contains(problem), "{}", said(&drilled));
     let found: Value = serde_json::from_slice(&drilled.stdout).unwrap_or_else(|_| panic!("{}", said(&drilled)));
     let candidates = &found["commits"][0]["candidates"];
     assert_eq!(candidates[0]["id"], repository.commits[17].as_str(), "{found:#}");
     assert_eq!(candidates.as_array().unwrap().len(), 1, "{found:#}");
+    // The history knows that the step is confirmed, and by which commit.
+    let (now, log) = state(&repository);
+    let search = log.last().unwrap();
+    assert_eq!((now.as_str(), &search["source"]["kind"]), ("confirmed", &"search".into()), "{log:#?}");
+    assert_eq!(search["commits"], Value::from(vec![repository.commits[17].as_str()]));
+    assert!(words(&repository.run(&["show"])).contains("worse, confirmed"), "{}", said(&repository.run(&["show"])));
+
+    // The notification that failed is tried again, and comes once.
+    fs::write(repository.lab.path("ready"), "").unwrap();
+    for _ in 0..2 {
+        assert_eq!(repository.run(&["run", "--quiet"]).status.code(), Some(0));
+        let told = fs::read_to_string(&told).unwrap();
+        let (argument, notice) = told.split_once('\n').unwrap();
+        assert_eq!(argument, "a b");
+        let notice: Value = serde_json::from_str(notice).unwrap();
+        assert_eq!((&notice["effect"], &notice["confirmed"]["state"]), (&"worse".into(), &"confirmed".into()));
+        assert_eq!(notice["by"]["id"], after);
+        assert_eq!(notice["confirmed"]["commits"][0], repository.commits[17].as_str());
+    }
 
     // Runs of a history are shown and compared like others.
     assert!(said(&repository.lab.run(&["list"])).contains("history of commits"));
@@ -228,9 +245,43 @@ fn gated(repository: &Repository) {
     assert_eq!(unknown.status.code(), Some(2), "{}", said(&unknown));
 }
 
+/// The state of the only step, and what was said of it.
+fn state(repository: &Repository) -> (String, Vec<Value>) {
+    let changes = repository.json(&["changes"]);
+    let state = &changes[0]["steps"][0]["state"];
+    (state["now"].as_str().unwrap().to_owned(), state["log"].as_array().unwrap().clone())
+}
+
+/// A change that is ignored, for a reason, does not close the gate, until that is taken back.
+fn marked(repository: &Repository) {
+    let at = &repository.commits[18][..12];
+    let mark = |arguments: &[&str]| repository.run(&[&["mark", "app"], arguments].concat());
+    assert_refused(&mark(&["ignored", "--at", at]), 2, "--reason <TEXT>");
+    assert_refused(&mark(&["ignored", "--at", at, "--reason", ""]), 2, "a value is required for '--reason <TEXT>'");
+    assert_refused(&mark(&["fixed"]), 2, "--at <COMMIT>");
+    assert_refused(&mark(&["fixed", "--at", &repository.commits[16][..12]]), 2, "has no step at a measured commit");
+    assert_refused(&mark(&["fixed", "--step", "2"]), 2, "app has 1 steps");
+    assert_eq!(state(repository), ("found".to_owned(), Vec::new()));
+
+    let ignored = mark(&["ignored", "--at", at, "--reason", "on purpose \u{1b}[31m<b>"]);
+    assert_eq!(ignored.status.code(), Some(0), "{}", said(&ignored));
+    assert!(said(&ignored).ends_with("is marked as ignored\n"), "{}", said(&ignored));
+    let (now, log) = state(repository);
+    assert_eq!((now.as_str(), log.len(), &log[0]["reason"]), ("ignored", 1, &"on purpose \u{1b}[31m<b>".into()));
+    harmless(repository);
+    let since = &repository.commits[10][..12];
+    let open = repository.run(&["changes", "--gate", "--since", since]);
+    assert_eq!(open.status.code(), Some(0), "{}", said(&open));
+    assert!(said(&open).contains("worse, ignored (on purpose "), "{}", said(&open));
+
+    assert_eq!(mark(&["found", "--step", "1"]).status.code(), Some(0));
+    assert_eq!(state(repository).0, "found");
+    assert_eq!(repository.run(&["changes", "--gate", "--since", since]).status.code(), Some(1));
+}
+
 #[test]
 fn a_history_that_is_killed_goes_on_where_it_was() {
-    let mut repository = Repository::new();
+    let mut repository = Repository::on_branch();
     (0..6).for_each(|_| repository.commit(30, true));
     repository.declare("");
     let begin = || repository.command(&["run", "--quiet"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -258,7 +309,7 @@ fn a_history_that_is_killed_goes_on_where_it_was() {
 
 #[test]
 fn adaptive_picking_narrows_a_step_down_to_its_commit() {
-    let mut repository = Repository::new();
+    let mut repository = Repository::on_branch();
     for number in 0..60 {
         repository.commit(if number < 33 { 20 } else { 400 }, number != 31);
     }
@@ -280,6 +331,57 @@ fn adaptive_picking_narrows_a_step_down_to_its_commit() {
         all.filter(measured).collect::<Vec<_>>()
     };
     assert!(runs(32).iter().any(|run| runs(33).contains(run)), "{:?} and {:?}", runs(32), runs(33));
+    repository.lab.assert_nothing_left();
+}
+
+/// A build with a compiler of this test's own, whose second version makes slow programs.
+const COMPILED: &str = "{ cat source; test \"$(\"$CC\")\" = 1 || echo sleep 1; } >prog && chmod +x prog";
+
+#[test]
+fn a_compilers_step_is_bridged_and_labelled_as_a_quirk() {
+    let mut repository = Repository::on_branch();
+    let compiler = repository.lab.path("compiler");
+    let install = |version: u32| {
+        fs::write(&compiler, format!("#!/bin/sh\necho {version}\n")).unwrap();
+        fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    install(1);
+    (0..8).for_each(|_| repository.commit_built(20, COMPILED));
+    repository.declare(&format!(
+        "environment = {{ CC = \"{}\" }}\n[[quirk]]\nwhat = \"never <b>\"\nsince = \"2001-01-01\"",
+        compiler.display()
+    ));
+    let run = |repository: &Repository| {
+        let output = repository.run(&["run", "--quiet"]);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    };
+    run(&repository);
+    install(2);
+    (0..6).for_each(|_| repository.commit_built(20, COMPILED));
+    run(&repository);
+    // The newest commit of the old compiler is measured again.
+    let record = repository.lab.record(2);
+    let built: Vec<&str> = record.subjects.iter().map(|subject| subject.name.as_str()).collect();
+    assert_eq!(built, repository.commits[7..].iter().map(String::as_str).collect::<Vec<_>>());
+
+    let changes = repository.json(&["changes"]);
+    let [step] = changes[0]["steps"].as_array().unwrap().as_slice() else { panic!("{changes:#}") };
+    assert_eq!(changes[0]["commits"][0][1]["id"], repository.commits[7].as_str());
+    assert_eq!((&step["cause"]["label"], &step["cause"]["quirks"][0]), (&"quirk".into(), &"A".into()), "{step:#}");
+    let quirk = &changes[0]["quirks"][0];
+    let key = format!("{} --version", compiler.display());
+    assert_eq!(quirk["changed"][0], serde_json::json!({"key": key, "before": "1", "now": "2"}), "{quirk:#}");
+    assert!(quirk["bridge"]["change"]["ratio"].as_f64() > Some(2.0), "{quirk:#}");
+    assert_eq!(changes[0]["quirks"].as_array().unwrap().len(), 1, "what was declared is no time between the runs");
+    let gate = repository.run(&["changes", "--gate", "--since", &repository.commits[0][..12]]);
+    assert_eq!(gate.status.code(), Some(0), "{}", said(&gate));
+    assert!(said(&gate).contains(", quirk A"), "{}", said(&gate));
+    let shown = words(&repository.run(&["show"]));
+    assert!(shown.contains("Quirk A, since run 2 (") && shown.contains("Bridged by "), "{shown}");
+
+    // Nothing is measured again once it is bridged.
+    let again = repository.run(&["run", "--quiet"]);
+    assert!(words(&again).contains("each of the 14 picked commits has a result"), "{}", said(&again));
     repository.lab.assert_nothing_left();
 }
 
@@ -391,18 +493,10 @@ mod generated {
             author: "A. Uthor".to_owned(),
             subject: format!("commit {position}"),
         };
-        let timed = TimedSettings {
-            suite: None,
-            pin: PinPolicy::Each,
-            oversubscribe: false,
-            budget_ms: None,
-            copies: 1,
-            tree: None,
-        };
         let recipe =
             Recipe { command: Vec::new(), environment: Vec::new(), limit_s: 1800, kept: Vec::new(), is_clean: false };
         let measured = MeasuredLine {
-            measure: LineMeasure::Timed(timed),
+            measure: LineMeasure::Timed(TimedSettings::pinned(PinPolicy::Each)),
             // As it is saved: the directory of the file, and what the file says.
             repository: repository.to_str().unwrap().to_owned(),
             work: None,

@@ -8,6 +8,7 @@
 
 mod lab;
 
+use faultline_model::history::{CommitOutcome, HistoryResults};
 use lab::Lab;
 use serde_json::Value;
 
@@ -134,4 +135,21 @@ fn where_it_may_only_be_read_it_is_brought_up_to_date_in_memory() {
     }
     assert!(output.status.success(), "{problems}");
     assert_eq!(lab::stdout(&output), said(&lab, &["list"]) + &said(&lab, &["show", "1", "--format", "csv"]));
+}
+
+/// What the version of 23 November 2026 saved of commits of a history.
+const RESULTS: &str = r#"{"commits": [
+    {"commit": "a", "kind": "measured", "values": [1.5, 1.25]},
+    {"commit": "b", "kind": "measured", "values": [1.5], "same_as": "a"},
+    {"commit": "c", "kind": "unusable", "why": "build", "build": {"how": "it ends with status 2", "output": "no rule"}},
+    {"commit": "d", "kind": "unusable", "why": "hang"}
+]}"#;
+
+#[test]
+fn results_of_commits_are_read_and_written_as_they_were() {
+    let results: HistoryResults = serde_json::from_str(RESULTS).unwrap();
+    let CommitOutcome::Unusable(not_measured) = &results.commits[2].outcome else { panic!("{results:?}") };
+    assert_eq!(not_measured.build.as_ref().unwrap().output, "no rule");
+    let then: Value = serde_json::from_str(RESULTS).unwrap();
+    assert_eq!(serde_json::to_value(&results).unwrap(), then);
 }

@@ -3,11 +3,9 @@
 mod lab;
 
 use faultline_model::subject::SubjectIndex;
-use lab::repository::git;
-use lab::{Lab, assert_refused, repository, stderr, stdout};
+use lab::repository::{Repository, git};
+use lab::{assert_refused, repository, stderr, stdout};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
 use std::process::Output;
 
 /// A program that sleeps for so many milliseconds.
@@ -15,27 +13,16 @@ fn program(sleep_ms: u32) -> String {
     format!("#!/bin/sh\nsleep 0.{sleep_ms:03}\n")
 }
 
-struct Repository {
-    lab: Lab,
-}
-
 impl Repository {
     /// One commit, whose program sleeps for 30 ms.
-    fn new() -> Self {
-        let repository = Repository { lab: Lab::new() };
-        repository::create(&repository.path());
+    fn of_sleeper() -> Self {
+        let repository = Repository::new();
         repository.commit(30, "a slow program");
         repository
     }
 
-    fn path(&self) -> PathBuf {
-        self.lab.path("repository")
-    }
-
     fn commit(&self, sleep_ms: u32, subject: &str) {
-        let file = self.path().join("source");
-        fs::write(&file, program(sleep_ms)).unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        self.write_programs(&[("source", &program(sleep_ms))]);
         repository::commit(&self.path(), subject);
     }
 
@@ -71,7 +58,7 @@ impl Repository {
 
 #[test]
 fn a_patch_is_compared_with_what_it_changes_and_the_answer_is_markdown() {
-    let repository = Repository::new();
+    let repository = Repository::of_sleeper();
     let patch = repository.patch(900, "wait <b>longer</b> \u{1b}[31m");
     let output = repository.attempt("cp source prog", &["--repeats", "10", "--gate", &patch]);
     let (answer, said) = (stdout(&output), stderr(&output));
@@ -100,7 +87,7 @@ fn a_patch_is_compared_with_what_it_changes_and_the_answer_is_markdown() {
 
 #[test]
 fn what_cannot_be_tried_is_refused_and_nothing_is_measured() {
-    let repository = Repository::new();
+    let repository = Repository::of_sleeper();
     let patch = repository.patch(900, "longer");
     let refused = |status: i32, build: &str, arguments: &[&str], problem: &str| {
         assert_refused(&repository.attempt(build, arguments), status, problem);

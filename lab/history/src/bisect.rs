@@ -9,10 +9,12 @@ use crate::workshop::{Workshop, absolute};
 use faultline_experiment::lens::{BuildsRequest, USUAL_SEED, settings_of_builds};
 use faultline_experiment::{Error, Gone, GrowingRequest, GrowingRun, Lab, Measured, Notice};
 use faultline_model::commit::{CommitInfo, CommitLine};
+use faultline_model::count::Count;
 use faultline_model::drill::{self, DrillSettings, Next, Noise};
 use faultline_model::machine::Machine;
+use faultline_model::named_change::NamedChange;
 use faultline_model::plan::{
-    Count, CountedSettings, KnownCommit, LineMeasure, LineSearch, MeasuredLine, PinPolicy, RunKind, TimedSettings,
+    CountedSettings, KnownCommit, LineMeasure, LineSearch, MeasuredLine, PinPolicy, RunKind, TimedSettings,
     WhenInconclusive,
 };
 use faultline_model::recipe::Recipe;
@@ -102,14 +104,7 @@ impl MeasureRequest {
     /// As it is saved. Fails if the lens cannot be used here.
     pub(crate) fn settings(&self, lab: &Lab<'_>) -> Result<LineMeasure, Error> {
         Ok(match self {
-            MeasureRequest::Time { pin, .. } => LineMeasure::Timed(TimedSettings {
-                suite: None,
-                pin: *pin,
-                oversubscribe: false,
-                budget_ms: None,
-                copies: 1,
-                tree: None,
-            }),
+            MeasureRequest::Time { pin, .. } => LineMeasure::Timed(TimedSettings::pinned(*pin)),
             MeasureRequest::Count { what, request } => {
                 let lens = settings_of_builds(request, lab)?;
                 LineMeasure::Counted(Box::new(CountedSettings { what: *what, lens }))
@@ -151,12 +146,13 @@ pub fn bisect(request: &BisectRequest, lab: &mut Lab<'_>) -> Result<Measured, Er
 
 /// The same, with commits from anywhere.
 pub fn search(request: &BisectRequest, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Measured, Error> {
-    search_with(request, |_| Vec::new(), commits, lab)
+    search_with(request, None, |_| Vec::new(), commits, lab)
 }
 
-/// The same, with what earlier runs say of commits of the line.
+/// The same, with what earlier runs say of commits of the line. `of`: the change of a history that is to be confirmed.
 pub(crate) fn search_with(
     request: &BisectRequest,
+    of: Option<NamedChange>,
     known: impl FnOnce(&CommitLine) -> Vec<KnownCommit>,
     commits: &dyn Commits,
     lab: &mut Lab<'_>,
@@ -172,7 +168,8 @@ pub(crate) fn search_with(
         tools: Some(commits.tools(&request.recipe, lab)?),
         command: request.command.clone(),
     };
-    let search = LineSearch { measured, search: request.search, layouts: request.layouts, gate: request.gate, known };
+    let search =
+        LineSearch { measured, search: request.search, layouts: request.layouts, gate: request.gate, known, of };
     let growing = GrowingRequest {
         kind: RunKind::Drill(Box::new(search)),
         repeats: request.search.most_blocks,

@@ -192,6 +192,7 @@ fn run(
         environment: &environment,
         limit: Duration::from_secs(recipe.limit_s),
         errors: Errors::Among,
+        input: None,
     };
     let mut output = Output::create(log).map_err(|error| unwritable(log, &error))?;
     let ending = runner(lab)?.run(&command, &mut |line| output.line(line), lab.stop);
@@ -266,7 +267,7 @@ impl Output {
 fn copy(from: &Path, to: &Path, directory: &Path, lab: &Lab<'_>) -> Result<(), Error> {
     let argv = ["cp".into(), "-RPp".into(), "--".into(), from.as_os_str().to_owned(), to.as_os_str().to_owned()];
     let limit = Duration::from_secs(30 * 60);
-    let command = HostCommand { argv: &argv, directory, environment: &[], limit, errors: Errors::Apart };
+    let command = HostCommand { argv: &argv, directory, environment: &[], limit, errors: Errors::Apart, input: None };
     match runner(lab)?.run(&command, &mut |_| ControlFlow::Continue(()), lab.stop) {
         Ending::Exited { status: 0, .. } => Ok(()),
         Ending::Stopped => Err(Error::stopped()),

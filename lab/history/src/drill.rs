@@ -3,12 +3,14 @@
 use crate::bisect::{self, BisectRequest, Wanted};
 use crate::commits::Commits;
 use crate::over::Over;
+use crate::place::place;
 use crate::workshop::Workshop;
 use faultline_experiment::stored::StoredHistory;
 use faultline_experiment::{Error, Lab, Measured};
 use faultline_model::commit::CommitLine;
 use faultline_model::drill::Noise;
 use faultline_model::history::{CommitOutcome, HistorySeries, HistoryStep};
+use faultline_model::named_change::NamedChange;
 use faultline_model::plan::{KnownCommit, KnownResult};
 use faultline_model::relink::LayoutKind;
 use std::collections::BTreeMap;
@@ -37,18 +39,13 @@ pub fn drill(drilled: &Drilled<'_>, lab: &mut Lab<'_>) -> Result<Measured, Error
 pub fn drill_in(drilled: &Drilled<'_>, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Measured, Error> {
     let Drilled { over, series, step, wanted } = drilled;
     let subject = over.subject;
-    let end = |position: u32| {
-        let commit = series.commit(position);
-        commit
-            .map(|commit| commit.id.clone())
-            .ok_or_else(|| Error::failed("the history does not have the commits of its step", "measure it again"))
-    };
+    let place = place(series, step)?;
     let search = over.measure.search(*wanted, None);
     let request = BisectRequest {
         repository: subject.repository.clone(),
         work: subject.work.clone(),
-        old: end(step.earliest)?,
-        new: end(step.latest)?,
+        old: place.earliest.clone(),
+        new: place.latest.clone(),
         recipe: subject.recipe.clone(),
         command: subject.command.clone(),
         search,
@@ -59,12 +56,14 @@ pub fn drill_in(drilled: &Drilled<'_>, commits: &dyn Commits, lab: &mut Lab<'_>)
         label: None,
         gate: None,
     };
-    let asked = over.asked(commits, lab)?;
-    let known = over.comparable(&asked, lab.places)?;
-    bisect::search_with(&request, |line| known_of(line, &known, search.noise), commits, lab)
+    let now = over.asked(commits, lab)?;
+    let mut known = over.comparable(&now.settings, lab.places)?;
+    known.retain(|run| now.has_tools_of(run));
+    let of = NamedChange { series: series.name(), place };
+    bisect::search_with(&request, Some(of), |line| known_of(line, &known, search.noise), commits, lab)
 }
 
-/// What comparable runs say of the commits of a line. Times are measured anew: only times of one block are comparable.
+/// What comparable runs that had the tools of now say of the commits of a line. Times are measured anew: only times of one block are comparable.
 fn known_of(line: &CommitLine, runs: &[StoredHistory], noise: Noise) -> Vec<KnownCommit> {
     let mut newest: BTreeMap<&str, KnownCommit> = BTreeMap::new();
     for run in runs {
@@ -75,7 +74,7 @@ fn known_of(line: &CommitLine, runs: &[StoredHistory], noise: Noise) -> Vec<Know
                     values.first().map(|&value| KnownResult::Value { value, build })
                 }
                 CommitOutcome::Measured { .. } => None,
-                CommitOutcome::Unusable { why, .. } => Some(KnownResult::Unusable { why: *why }),
+                CommitOutcome::Unusable(not) => Some(KnownResult::Unusable { why: not.why }),
             };
             if let (Some(position), Some(result_of)) = (line.position(&result.commit), result_of) {
                 let known = KnownCommit { position, result: result_of };

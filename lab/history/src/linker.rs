@@ -1,4 +1,4 @@
-//! A program that stands in for the linker: it runs the real one, with a script that gives the program another layout.
+//! A linker wrapper: it runs the real linker, with a script that gives the program another layout.
 //!
 //! It is our own program, started with another first argument by small scripts named like linkers. Compilers find them by `COMPILER_PATH`, and makefiles by
 //! `PATH`, so nobody's build files change. Only GNU ld is given a script. Every other linker, every link with a script of its own, and every link of which
@@ -6,9 +6,9 @@
 
 mod arguments;
 mod script;
-mod stand_in;
+mod wrapper;
 
-pub(crate) use stand_in::StandIn;
+pub(crate) use wrapper::LinkerWrapper;
 
 use faultline_model::relink::{LayoutKind, LinkLayout, SectionOrder, SectionSpacing};
 use faultline_symbols::{LinkInput, link_inputs};
@@ -19,7 +19,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// The first argument that makes our program stand in for a linker.
+/// The first argument that makes our program a linker wrapper.
 pub const ARGUMENT: &str = "__link";
 
 /// Where a default script begins and ends in what `ld --verbose` prints.
@@ -33,7 +33,7 @@ const MOST_BYTES: u64 = 1 << 30;
 pub fn run(words: impl Iterator<Item = OsString>) -> ExitCode {
     let words: Vec<OsString> = words.collect();
     let [directory, name, order, spacing, seed, given @ ..] = &words[..] else {
-        eprintln!("the stand-in of a linker is started without its arguments");
+        eprintln!("the linker wrapper was started without its arguments");
         return ExitCode::FAILURE;
     };
     let directory = Path::new(directory);

@@ -4,6 +4,7 @@ use crate::adaptive::{self, Known};
 use crate::bisect::MeasureRequest;
 use crate::commits::{Commits, Walked};
 use crate::declared::HistorySubject;
+use crate::now::Now;
 use crate::picked::picked;
 use crate::workshop::absolute;
 use faultline_experiment::lens::USUAL_SEED;
@@ -13,7 +14,7 @@ use faultline_model::commit::{CommitInfo, CommitLine};
 use faultline_model::history::{CommitOutcome, HistoryPoint, HistorySeries, PlannedCommit, PointResult};
 use faultline_model::plan::{HistorySettings, MeasuredLine, RunKind, Settings};
 use faultline_stats::changes::SeriesError;
-use faultline_stats::history::{HistoryRun, StepSettings, differing, series};
+use faultline_stats::history::{HistoryRun, StepSettings, bridging, differing, series, states};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A subject, measured in one way.
@@ -45,13 +46,17 @@ impl<'a> Over<'a> {
         stored::histories(&self.subject.name, &absolute(&self.subject.repository)?, self.measure.tasks(), places)
     }
 
-    /// Its series, as it is saved; `None` if nothing was measured yet. Inner error: the settings of steps are out of range. Fails if the database cannot be read.
+    /// Its series, as it is saved, with the states of its steps; `None` if nothing was measured yet. Inner error: the settings of steps are out of range. Fails if the database cannot be read.
     pub fn series(
         &self,
         steps: &StepSettings,
         places: &Places,
     ) -> Result<Result<Option<HistorySeries>, SeriesError>, Error> {
-        Ok(series(&self.of_it(&self.stored(places)?), steps))
+        let mut found = series(&self.of_it(&self.stored(places)?), &self.subject.quirks, steps);
+        if let Ok(Some(series)) = &mut found {
+            states(series, &stored::said_of_changes(&series.name(), places)?);
+        }
+        Ok(found)
     }
 
     /// The same without the newest run.
@@ -62,7 +67,7 @@ impl<'a> Over<'a> {
     ) -> Result<Result<Option<HistorySeries>, SeriesError>, Error> {
         let stored = self.stored(places)?;
         let runs = self.of_it(&stored);
-        Ok(series(runs.get(1..).unwrap_or_default(), steps))
+        Ok(series(runs.get(1..).unwrap_or_default(), &self.subject.quirks, steps))
     }
 
     /// The runs that measured it by this measure.
@@ -77,7 +82,7 @@ impl<'a> Over<'a> {
     }
 
     /// What a run of it would be asked now, without commits. Fails if a tool or a machine is missing.
-    pub(crate) fn asked(&self, commits: &dyn Commits, lab: &Lab<'_>) -> Result<Settings, Error> {
+    pub(crate) fn asked(&self, commits: &dyn Commits, lab: &Lab<'_>) -> Result<Now, Error> {
         let subject = self.subject;
         let measure = self.measure.settings(lab)?;
         let machine = measuring_machine(&measure, lab)?;
@@ -90,18 +95,20 @@ impl<'a> Over<'a> {
             tools: Some(commits.tools(&subject.recipe, lab)?),
             command: subject.command.clone(),
         };
-        let history = HistorySettings { measured, subject: subject.name.clone(), wanted: Vec::new(), machine };
-        Ok(Settings {
+        let history =
+            HistorySettings { measured, subject: subject.name.clone(), wanted: Vec::new(), machine: machine.name };
+        let settings = Settings {
             cpus: vec![self.measure.tasks()],
             repeats: subject.repeats,
             seed: subject.seed.unwrap_or(USUAL_SEED),
             limit_ms: subject.limit_ms,
             size: None,
             kind: RunKind::History(Box::new(history)),
-        })
+        };
+        Ok(Now { settings, facts: machine.facts, at: lab.clock.now() })
     }
 
-    /// The runs whose results belong to what is asked now, the newest first. Fails if the database cannot be read.
+    /// The runs whose results belong to what is asked now, in whatever surroundings, the newest first. Fails if the database cannot be read.
     pub(crate) fn comparable(&self, asked: &Settings, places: &Places) -> Result<Vec<StoredHistory>, Error> {
         let mut stored = self.stored(places)?;
         let Some(history) = asked.history() else { return Ok(Vec::new()) };
@@ -115,23 +122,31 @@ impl<'a> Over<'a> {
     /// The commits that are picked, and those that have results, in their order. `retry`: commits that could not be measured are wanted again. Fails if the
     /// repository cannot be read, or if a named commit is unknown.
     pub fn planned(&self, commits: &dyn Commits, retry: bool, lab: &Lab<'_>) -> Result<Vec<PlannedCommit>, Error> {
-        let asked = self.asked(commits, lab)?;
-        let known = self.comparable(&asked, lab.places)?;
-        Ok(self.plan(&commits.walk(&self.subject.which, lab)?, &known, Asked { retry, measured: 0 }))
+        let now = self.asked(commits, lab)?;
+        let known = self.comparable(&now.settings, lab.places)?;
+        Ok(self.plan(&commits.walk(&self.subject.which, lab)?, known, &now, Asked { retry, measured: 0 }))
     }
 
-    /// The same, with what is known.
-    pub(crate) fn plan(&self, walked: &Walked, known: &[StoredHistory], asked: Asked) -> Vec<PlannedCommit> {
+    /// The same, with the comparable runs. Adaptive picking compares neighbours, so it goes by what the tools of now have built. Otherwise results of other tools
+    /// count too, and a commit bridges the surroundings.
+    pub(crate) fn plan(
+        &self,
+        walked: &Walked,
+        known: Vec<StoredHistory>,
+        now: &Now,
+        asked: Asked,
+    ) -> Vec<PlannedCommit> {
+        let is_adaptive = self.subject.which.adaptive().is_some();
+        let known: Vec<StoredHistory> = known.into_iter().filter(|run| !is_adaptive || now.has_tools_of(run)).collect();
         let mut newest: BTreeMap<&str, bool> = BTreeMap::new();
         for result in known.iter().flat_map(|run| &run.results.commits) {
             newest.entry(&result.commit).or_insert(matches!(result.outcome, CommitOutcome::Measured { .. }));
         }
         let (picked, again) = match self.subject.which.adaptive() {
             None => (picked(walked, &self.subject.which), Vec::new()),
-            Some(most) => self.picked_adaptively(walked, known, most.saturating_sub(asked.measured)),
+            Some(most) => self.picked_adaptively(walked, &known, most.saturating_sub(asked.measured)),
         };
         // Adaptive picking has no list of its own that a commit that failed could be on.
-        let is_adaptive = self.subject.which.adaptive().is_some();
         let planned = |(position, commit): (usize, &CommitInfo)| {
             let is_picked = picked.binary_search(&position).is_ok();
             let is_measured = newest.get(commit.id.as_str()).copied();
@@ -147,7 +162,23 @@ impl<'a> Over<'a> {
             };
             (is_picked || is_measured.is_some()).then_some(planned)
         };
-        walked.commits.iter().enumerate().filter_map(planned).collect()
+        let mut all: Vec<PlannedCommit> = walked.commits.iter().enumerate().filter_map(planned).collect();
+        if !is_adaptive && all.iter().any(|one| one.is_wanted) {
+            self.bridge(&mut all, &known, now);
+        }
+        all
+    }
+
+    /// Measures a commit again that was measured before the surroundings changed, unless one was.
+    fn bridge(&self, all: &mut [PlannedCommit], known: &[StoredHistory], now: &Now) {
+        let runs: Vec<HistoryRun<'_>> =
+            known.iter().map(|run| HistoryRun { head: &run.head, results: &run.results }).collect();
+        for id in bridging(&runs, &now.surroundings(), &self.subject.quirks) {
+            if let Some(bridge) = all.iter_mut().find(|one| one.commit.id == id) {
+                bridge.is_wanted = true;
+                return;
+            }
+        }
     }
 
     /// The commits that tell most, at most so many, and those that are measured again beside them: the neighbours of each, because times are compared within a run.
@@ -171,13 +202,13 @@ impl<'a> Over<'a> {
 fn known(walked: &Walked, runs: &[StoredHistory]) -> Vec<Known> {
     let runs: Vec<HistoryRun<'_>> =
         runs.iter().map(|run| HistoryRun { head: &run.head, results: &run.results }).collect();
-    let series = series(&runs, &StepSettings::default()).ok().flatten();
+    let series = series(&runs, &[], &StepSettings::default()).ok().flatten();
     let points = series.as_ref().map_or(&[][..], |series| &series.points);
     let by_commit: BTreeMap<&str, &HistoryPoint> =
         points.iter().map(|point| (point.commit.id.as_str(), point)).collect();
     let of_commit = |commit: &CommitInfo| match by_commit.get(commit.id.as_str()).map(|point| &point.result) {
         None | Some(PointResult::None) => Known::Nothing,
-        Some(PointResult::Unusable { .. }) => Known::Unusable,
+        Some(PointResult::Unusable(_)) => Known::Unusable,
         Some(PointResult::Measured { estimate, .. }) => {
             Known::Value { low: estimate.low, median: estimate.median, high: estimate.high }
         }

@@ -1,9 +1,9 @@
-//! Links the build of a commit with another layout: the user's own build runs again, and finds a linker of ours. What it made is kept like any build, and it is
+//! Links the build of a commit with another layout: the user's own build runs again, and finds a linker wrapper of ours. What it made is kept like any build, and it is
 //! compared with the commit's own build: only a program whose code or data have other places counts as another layout.
 
 use crate::build::{Build, Builds};
 use crate::linked_files::Places;
-use crate::linker::StandIn;
+use crate::linker::LinkerWrapper;
 use crate::repository::{Checkout, Repository, Surroundings};
 use faultline_experiment::{Error, Lab};
 use faultline_model::commit::CommitInfo;
@@ -73,9 +73,9 @@ impl Builds {
             return Ok(Build::Built { directory, is_old: true });
         }
         let linker = self.beside("linker");
-        let stand_in =
-            StandIn::create(&linker, &lab.places.keeper, asked.layout).map_err(|error| unwritable(&linker, &error))?;
-        let variables = stand_in.variables(&recipe.environment);
+        let wrapper = LinkerWrapper::create(&linker, &lab.places.keeper, asked.layout)
+            .map_err(|error| unwritable(&linker, &error))?;
+        let variables = wrapper.variables(&recipe.environment);
         let surroundings = Surroundings { tools: &tools.digest, layout: &words };
         let make = || {
             remove(&directory)?;

@@ -35,20 +35,20 @@ pub enum Ran {
 /// Measures what is missing of a subject; of one whose commits are picked adaptively, those that tell most now. If a run of it was stopped, that goes on instead.
 /// Fails if the repository or the machine is not available, or if the database cannot be written. A commit that does not build or run is no failure.
 pub fn run(over: &Over<'_>, ask: Asked, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Ran, Error> {
-    let asked = over.asked(commits, lab)?;
-    let known = over.comparable(&asked, lab.places)?;
-    if let Some(open) = known.iter().find(|run| run.head.state == RunState::Open) {
+    let now = over.asked(commits, lab)?;
+    let known = over.comparable(&now.settings, lab.places)?;
+    if let Some(open) = known.iter().find(|run| run.head.state == RunState::Open && now.has_tools_of(run)) {
         let run = open.head.id;
         lab.observer.notice(&Notice::ContinuingHistory { run });
         return go_on(run, over.subject.limit_ms, commits, lab).map(Ran::Continued);
     }
-    let planned = over.plan(&commits.walk(&over.subject.which, lab)?, &known, ask);
+    let planned = over.plan(&commits.walk(&over.subject.which, lab)?, known, &now, ask);
     let new = planned.iter().filter(|one| one.is_wanted && one.is_measured.is_none()).count() as u32;
     let wanted: Vec<u32> = (0..).zip(&planned).filter(|(_, one)| one.is_wanted).map(|(position, _)| position).collect();
     if wanted.is_empty() {
         return Ok(Ran::Nothing { picked: planned.iter().filter(|one| one.is_picked).count() });
     }
-    let Settings { kind: RunKind::History(mut history), cpus, repeats, limit_ms, .. } = asked else {
+    let Settings { kind: RunKind::History(mut history), cpus, repeats, limit_ms, .. } = now.settings else {
         return Err(no_history("the request"));
     };
     history.wanted = wanted;

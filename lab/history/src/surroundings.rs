@@ -121,7 +121,7 @@ fn questions(recipe: &Recipe) -> Vec<Vec<String>> {
 fn version(asked: &[String], recipe: &Recipe, directory: &Path, lab: &Lab<'_>) -> Result<Option<Vec<Vec<u8>>>, Error> {
     let argv: Vec<OsString> = asked.iter().map(OsString::from).collect();
     let environment = &recipe.environment;
-    let command = HostCommand { argv: &argv, directory, environment, limit: LIMIT, errors: Errors::Apart };
+    let command = HostCommand { argv: &argv, directory, environment, limit: LIMIT, errors: Errors::Apart, input: None };
     let mut printed = Vec::new();
     let mut sink = |line: &[u8]| {
         printed.push(line.to_owned());

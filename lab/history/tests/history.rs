@@ -437,7 +437,7 @@ fn a_layout_moves_code_and_data_and_its_seed_repeats_it() {
     let run = Command::new(directory.join("prog")).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&run.stdout), "5\n");
     let checkout = directory.parent().unwrap().with_file_name("tree");
-    assert!(!checkout.with_file_name("linker").exists(), "the stand-in is gone");
+    assert!(!checkout.with_file_name("linker").exists(), "the linker wrapper is gone");
 
     // The same seed gives the same bytes again, and another seed other places.
     let bytes = fs::read(directory.join("prog")).unwrap();

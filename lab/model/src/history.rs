@@ -1,16 +1,21 @@
 //! A history: results of commits, of one run and of several together, and the steps between commits. Computed by `stats`.
 
+pub mod change;
 pub mod gate;
+pub mod notice;
+pub mod quirk;
 
 use crate::changes::{ChangeCaution, Effect, Status};
 use crate::commit::CommitInfo;
-use crate::drill::Unusable;
+use crate::count::Count;
+use crate::drill::{StepLabel, Unusable};
 use crate::estimate::Estimate;
 use crate::explained::{FilesChanged, LinkedChanges};
 use crate::outcome::Outcome;
-use crate::plan::Count;
 use crate::record::RunId;
 use crate::subject::SubjectIndex;
+use change::StepState;
+use quirk::{Quirk, StepCause};
 use serde::{Deserialize, Serialize};
 
 /// What a run that measures commits does next.
@@ -62,16 +67,20 @@ pub enum CommitOutcome {
         same_as: Option<String>,
     },
     /// It cannot be measured.
-    Unusable {
-        /// Why.
-        why: Unusable,
-        /// How its build failed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        build: Option<FailedBuild>,
-        /// How its first execution that failed ended.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        execution: Option<Outcome>,
-    },
+    Unusable(NotMeasured),
+}
+
+/// Why a commit has no value, and how that was noticed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NotMeasured {
+    /// Why.
+    pub why: Unusable,
+    /// How its build failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<FailedBuild>,
+    /// How its first execution that failed ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution: Option<Outcome>,
 }
 
 /// A build that failed.
@@ -106,6 +115,12 @@ pub struct HistorySeries {
     pub left_out: Vec<OtherRun>,
     /// The commits, the oldest first.
     pub points: Vec<HistoryPoint>,
+    /// Changes of the surroundings.
+    #[serde(default)]
+    pub quirks: Vec<Quirk>,
+    /// Changes that are declared of commits without a place among the points.
+    #[serde(default)]
+    pub unplaced_quirks: Vec<String>,
     /// The steps between them.
     pub steps: HistorySteps,
 }
@@ -159,6 +174,9 @@ pub struct HistoryPoint {
     pub commit: CommitInfo,
     /// The run that has its result.
     pub run: Option<RunId>,
+    /// The number of quirks between runs that came before that run.
+    #[serde(default)]
+    pub surroundings: u32,
     /// Its result.
     #[serde(flatten)]
     pub result: PointResult,
@@ -169,7 +187,7 @@ impl HistoryPoint {
     pub fn value(&self) -> Option<f64> {
         match &self.result {
             PointResult::Measured { estimate, .. } => Some(estimate.median),
-            PointResult::Unusable { .. } | PointResult::None => None,
+            PointResult::Unusable(_) | PointResult::None => None,
         }
     }
 }
@@ -187,16 +205,7 @@ pub enum PointResult {
         same_as: Option<String>,
     },
     /// It cannot be measured.
-    Unusable {
-        /// Why.
-        why: Unusable,
-        /// How its build failed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        build: Option<FailedBuild>,
-        /// How its first execution that failed ended.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        execution: Option<Outcome>,
-    },
+    Unusable(NotMeasured),
     /// There is none yet.
     None,
 }
@@ -213,6 +222,9 @@ pub struct HistorySteps {
     pub steps: Vec<HistoryStep>,
     /// Number of the newest measured commits at which no step can be found yet.
     pub unjudged: u32,
+    /// Number of things that people said of changes that are not found any more.
+    #[serde(default)]
+    pub unplaced: u32,
 }
 
 /// How the steps of a series are found.
@@ -262,9 +274,22 @@ pub struct HistoryStep {
     pub status: Option<Status>,
     /// No run measured commits on both sides within its range: what differs may be the time of measuring, not the program. Never of exact values.
     pub between_runs: bool,
+    /// Which quirks lie within its range, and what they say of it; `None` without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<StepCause>,
+    /// What holds of it, and what was said of it.
+    #[serde(default)]
+    pub state: StepState,
     /// What lies between `after` and `by` in the repository, if it was looked up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<Between>,
+}
+
+impl HistoryStep {
+    /// Whether nothing has to be done about it: it is ignored or fixed, or the surroundings made it, not the program.
+    pub fn is_settled(&self) -> bool {
+        self.state.now.is_settled() || self.cause.as_ref().is_some_and(|cause| cause.label == StepLabel::Quirk)
+    }
 }
 
 /// What lies between two commits of a repository.

@@ -4,9 +4,10 @@
 
 use crate::cell::Cell;
 use crate::commit::CommitLine;
+use crate::count::Count;
 use crate::drill::{DrillSettings, Unusable};
-use crate::lens::raw::Totals;
 use crate::lens::settings::LensSettings;
+use crate::named_change::NamedChange;
 use crate::recipe::{BuildTools, Recipe};
 use crate::relink::LayoutKind;
 use crate::subject::SubjectIndex;
@@ -195,6 +196,13 @@ pub struct TimedSettings {
     pub tree: Option<GivenTree>,
 }
 
+impl TimedSettings {
+    /// What holds where only pinning is asked for: no suite, no budget, one copy, no tree.
+    pub fn pinned(pin: PinPolicy) -> Self {
+        TimedSettings { suite: None, pin, oversubscribe: false, budget_ms: None, copies: 1, tree: None }
+    }
+}
+
 /// Commits that are built and measured, and how. Each subject of the run is a commit that was built, or failed to build, in the order in which they were tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredLine {
@@ -241,6 +249,9 @@ pub struct LineSearch {
     /// What earlier runs say of its commits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<KnownCommit>,
+    /// The change of a history that it searches, if it is to confirm one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<NamedChange>,
 }
 
 /// What an earlier run says of a commit.
@@ -340,26 +351,6 @@ pub struct CountedSettings {
     pub what: Count,
     /// How the lens counts.
     pub lens: LensSettings,
-}
-
-/// A count of the lens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Count {
-    /// Instructions that were executed.
-    Instructions,
-    /// Transfers of cache lines between CPUs.
-    Transfers,
-}
-
-impl Count {
-    /// This count of all CPUs.
-    pub fn of(self, totals: &Totals) -> u64 {
-        match self {
-            Count::Instructions => totals.instructions,
-            Count::Transfers => totals.transfers,
-        }
-    }
 }
 
 /// What is asked of a live comparison. Its sides are the run's first two subjects.
@@ -472,14 +463,7 @@ mod tests {
     use super::*;
 
     fn timed() -> TimedSettings {
-        TimedSettings {
-            suite: None,
-            pin: PinPolicy::Each,
-            oversubscribe: false,
-            budget_ms: None,
-            copies: 1,
-            tree: None,
-        }
+        TimedSettings::pinned(PinPolicy::Each)
     }
 
     #[test]

@@ -3,11 +3,12 @@
 mod changes;
 mod commits;
 mod gate;
+mod quirks;
 mod words;
 
 pub use changes::history_changes;
 pub use commits::history_commits;
-pub use gate::history_gate;
+pub use gate::{history_gate, history_marked};
 
 use crate::figure::Scale;
 use crate::format::Format;
@@ -31,32 +32,43 @@ const ROOMY: &[Form] = &[Form::Wide, Form::Markdown];
 /// The commits of each series with their results.
 pub fn history(all: &[HistorySeries], format: Format, style: &Style) -> String {
     match format {
-        Format::Table => {
-            let mut sheet = Sheet::new(style);
-            for (number, series) in all.iter().enumerate() {
-                if number > 0 {
-                    sheet.line("");
-                }
-                sheet.titled(&one_line(&series.subject), &words::about(series));
-                sheet.text += &table(series).text(style);
-                words::sentences(series).iter().for_each(|sentence| sheet.paragraph(None, "", sentence));
-            }
-            sheet.text
-        }
+        Format::Table => sheets(all, style, |series, sheet| {
+            sheet.text += &table(series).text(style);
+            sentences(series, sheet);
+        }),
         Format::Markdown => all.iter().map(|series| markdown(series, &table(series).markdown(&UNICODE))).collect(),
         Format::Json => json(all),
-        Format::Csv => Table::new(columns(Quantity::counted(None)), all.iter().flat_map(rows)).csv(),
+        Format::Csv => Table::new(columns(Quantity::counted(None), true), all.iter().flat_map(rows)).csv(),
     }
+}
+
+/// Each series below its title, with an empty line between them. `body`: adds what is below the title.
+fn sheets(all: &[HistorySeries], style: &Style, body: impl Fn(&HistorySeries, &mut Sheet<'_>)) -> String {
+    let mut sheet = Sheet::new(style);
+    for (number, series) in all.iter().enumerate() {
+        if number > 0 {
+            sheet.line("");
+        }
+        sheet.titled(&one_line(&series.subject), &words::about(series));
+        body(series, &mut sheet);
+    }
+    sheet.text
+}
+
+/// What is said below a table.
+fn sentences(series: &HistorySeries, sheet: &mut Sheet<'_>) {
+    words::sentences(series, sheet.style.signs()).iter().for_each(|sentence| sheet.paragraph(None, "", sentence));
 }
 
 /// A heading, a table, and what is said of it.
 fn markdown(series: &HistorySeries, table: &str) -> String {
-    let lines: String = words::sentences(series).iter().map(|text| format!("{}  \n", words::plain(text))).collect();
+    let lines: String =
+        words::sentences(series, &UNICODE).iter().map(|text| format!("{}  \n", words::plain(text))).collect();
     format!("{}{}\n\n{table}\n{lines}\n", words::plain(&series.subject), words::plain(&words::about(series)))
 }
 
 fn table(series: &HistorySeries) -> Table<Row<'_>> {
-    Table::new(columns(Quantity::counted(series.counted)), rows(series))
+    Table::new(columns(Quantity::counted(series.counted), !series.quirks.is_empty()), rows(series))
 }
 
 /// A commit of a series.
@@ -69,7 +81,7 @@ fn rows(series: &HistorySeries) -> impl Iterator<Item = Row<'_>> {
 type Column<'a> = table::Column<Row<'a>>;
 
 /// Exact values have no interval.
-fn columns<'a>(quantity: Quantity) -> Vec<Column<'a>> {
+fn columns<'a>(quantity: Quantity, has_quirks: bool) -> Vec<Column<'a>> {
     let is_noisy = !quantity.is_exact();
     vec![
         Column::csv_only("history", |(series, ..)| series.subject.clone()),
@@ -91,6 +103,9 @@ fn columns<'a>(quantity: Quantity) -> Vec<Column<'a>> {
         Column::csv_only("unit", |(series, ..)| series.unit.clone()),
         Column::csv_only("unusable", |(_, _, point)| words::why(&point.result).to_owned()),
         Column::csv_only("run", |(_, _, point)| point.run.map_or_else(String::new, |run| run.to_string())),
+        Column::left("quirks", |(series, position, point), _| quirks::of_point(series, *position, point))
+            .when(has_quirks)
+            .csv("quirks", |(series, position, point)| quirks::of_point(series, *position, point)),
         Column::left("step", |(series, position, _), signs| {
             series.step_at(*position).map_or_else(String::new, |step| words::step(step, signs))
         })
@@ -112,7 +127,7 @@ fn committed(point: &HistoryPoint) -> UnixMillis {
 fn estimate(point: &HistoryPoint) -> Option<&Estimate> {
     match &point.result {
         PointResult::Measured { estimate, .. } => Some(estimate),
-        PointResult::Unusable { .. } | PointResult::None => None,
+        PointResult::Unusable(_) | PointResult::None => None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! What was measured of each commit, in words.
 
-use faultline_model::plan::{Count, LineSearch};
+use faultline_model::count::Count;
+use faultline_model::plan::LineSearch;
 
 /// What was measured: a count of the lens, or time if `None`.
 #[derive(Debug, Clone, Copy)]

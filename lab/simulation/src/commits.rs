@@ -28,6 +28,22 @@ impl SimulatedCommits {
         let history = self.0.scenario.history();
         history.ok_or_else(|| Error::failed("this experiment has no history", "search one that has"))
     }
+
+    /// Builds or links something, which may be killed before and after, stopped, or find no room.
+    fn work(&self, name: &str, tools: &BuildTools, lab: &Lab<'_>) -> Result<(), Error> {
+        let world = &self.0;
+        world.ledger.borrow_mut().build_begins(name, &tools.digest);
+        world.moment(Moment::Between);
+        world.clock.pass(BUILD);
+        if lab.stop.is_set() {
+            return Err(Error::stopped());
+        }
+        if world.is_disk_full() {
+            return Err(Error::failed(FULL, "make room"));
+        }
+        world.moment(Moment::Between);
+        Ok(())
+    }
 }
 
 impl Commits for SimulatedCommits {
@@ -47,32 +63,12 @@ impl Commits for SimulatedCommits {
     }
 
     fn build(&self, commit: &CommitInfo, _: &Recipe, tools: &BuildTools, lab: &Lab<'_>) -> Result<Build, Error> {
-        let world = &self.0;
-        world.ledger.borrow_mut().build_begins(&commit.id, &tools.digest);
-        world.moment(Moment::Between);
-        world.clock.pass(BUILD);
-        if lab.stop.is_set() {
-            return Err(Error::stopped());
-        }
-        if world.is_disk_full() {
-            return Err(Error::failed(FULL, "make room"));
-        }
-        world.moment(Moment::Between);
+        self.work(&commit.id, tools, lab)?;
         Ok(self.history()?.build(commit))
     }
 
     fn relink(&self, asked: &Relink<'_>, _: &Recipe, tools: &BuildTools, lab: &Lab<'_>) -> Result<Relinked, Error> {
-        let world = &self.0;
-        let name = format!("{} in layout {}", asked.commit.id, asked.layout.seed);
-        world.ledger.borrow_mut().build_begins(&name, &tools.digest);
-        world.moment(Moment::Between);
-        world.clock.pass(BUILD);
-        if lab.stop.is_set() {
-            return Err(Error::stopped());
-        }
-        if world.is_disk_full() {
-            return Err(Error::failed(FULL, "make room"));
-        }
+        self.work(&format!("{} in layout {}", asked.commit.id, asked.layout.seed), tools, lab)?;
         Ok(self.history()?.relink(asked))
     }
 

@@ -27,8 +27,8 @@ pub(crate) fn measured(
                     return Err(format!("{} of {repeats} values of commit {position}", values.len()));
                 }
             }
-            (CommitOutcome::Unusable { why, .. }, Some(expected)) if *why == expected => {}
-            (CommitOutcome::Unusable { .. }, None) if !is_calm => {}
+            (CommitOutcome::Unusable(not_measured), Some(expected)) if not_measured.why == expected => {}
+            (CommitOutcome::Unusable(_), None) if !is_calm => {}
             (outcome, expected) => {
                 return Err(format!("commit {position} is {expected:?}, and its result is {outcome:?}"));
             }

@@ -194,6 +194,7 @@ impl Scenario {
             repeats,
             limit_ms: Some(5_000),
             seed: Some(self.seed),
+            quirks: Vec::new(),
         }
     }
 

@@ -47,6 +47,7 @@ fn every_limit_stands_in_the_document_with_its_value() {
         ("CHANGE_FALSE_ALARMS", limits::CHANGE_FALSE_ALARMS),
         ("CHANGE_LEAST", limits::CHANGE_LEAST),
         ("CHANGE_SHORT_POINTS", limits::CHANGE_SHORT_POINTS as f64),
+        ("CHANGE_UNDONE_SHARE", limits::CHANGE_UNDONE_SHARE),
         ("CHANGE_CONFIRMED", limits::CHANGE_CONFIRMED),
         ("CHANGE_POINTS_AFTER", limits::CHANGE_POINTS_AFTER as f64),
         ("COUNTERS_TESTED", limits::COUNTERS_TESTED as f64),

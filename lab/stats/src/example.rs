@@ -156,7 +156,7 @@ impl Run {
     }
 
     fn settings(&self) -> Settings {
-        let timed = timed();
+        let timed = TimedSettings::pinned(PinPolicy::Each);
         let kind = match self.other_rate {
             None => RunKind::Timed(timed),
             Some(_) => RunKind::Comparison(ComparisonSettings {
@@ -169,11 +169,6 @@ impl Run {
         };
         Settings { cpus: self.tasks.clone(), repeats: self.repeats, seed: 1, limit_ms: None, size: None, kind }
     }
-}
-
-/// What is asked of timing where nothing is said.
-fn timed() -> TimedSettings {
-    TimedSettings { suite: None, pin: PinPolicy::Each, oversubscribe: false, budget_ms: None, copies: 1, tree: None }
 }
 
 /// A workload that loops, in one variant.

@@ -124,6 +124,9 @@ pub const CHANGE_SHORT_POINTS: usize = 100;
 /// Points that follow a confirmed step.
 pub const CHANGE_POINTS_AFTER: usize = 10;
 
+/// Part of a step for the worse that a later step has to take back to count as its fix.
+pub const CHANGE_UNDONE_SHARE: f64 = 0.75;
+
 /// Kernel counters that are tested for a difference between two sides.
 pub const COUNTERS_TESTED: usize = 12;
 

@@ -1,9 +1,11 @@
 //! Finds runs: the newest, by label, by the commit of a subject, by the history that they measured.
 
 use crate::{Store, StoreError};
+use faultline_model::count::Count;
+use faultline_model::named_change::SeriesName;
 use faultline_model::record::RunId;
 use faultline_model::subject::{Commit, SubjectIndex};
-use rusqlite::{Params, Row};
+use rusqlite::{Params, Row, params};
 use std::collections::BTreeSet;
 
 /// A subject of a run that was built from a commit.
@@ -23,6 +25,17 @@ impl Store {
         let query = "SELECT id FROM run WHERE kind = 'history' AND json_extract(settings, '$.kind.subject') = ?1
                      AND json_extract(settings, '$.kind.repository') = ?2 ORDER BY id DESC";
         self.runs(query, [subject, repository])
+    }
+
+    /// The finished searches that were to confirm a change of a series, the oldest first. Fails if the database cannot be read.
+    pub fn searches_of_history(&self, series: &SeriesName) -> Result<Vec<RunId>, StoreError> {
+        let query = "SELECT id FROM run WHERE kind = 'drill' AND finished = 1
+                     AND json_extract(settings, '$.kind.of.subject') = ?1
+                     AND json_extract(settings, '$.kind.of.repository') = ?2
+                     AND json_extract(settings, '$.kind.of.tasks') = ?3
+                     AND coalesce(json_extract(settings, '$.kind.of.counted'), '') = ?4 ORDER BY id";
+        let counted = series.counted.map_or("", Count::word);
+        self.runs(query, params![series.subject, series.repository, series.tasks, counted])
     }
 
     /// The run that started last, if there is one. Fails if the database cannot be read.

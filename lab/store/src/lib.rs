@@ -4,6 +4,7 @@
 //! nothing is lost. A power failure may lose the last moments, but does not damage the file. Saved data are never altered or
 //! dropped: samples that do not count stay, with an outcome that says why. `stats` interprets the figures.
 
+mod change_events;
 mod conclusions;
 mod delete;
 mod error;

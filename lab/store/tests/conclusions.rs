@@ -31,15 +31,7 @@ fn begun() -> (TempDir, Store, RunId) {
         timing: None,
         seed: None,
     };
-    let timed = TimedSettings {
-        suite: None,
-        pin: PinPolicy::Each,
-        oversubscribe: false,
-        budget_ms: None,
-        copies: 1,
-        tree: None,
-    };
-    let kind = RunKind::Timed(timed);
+    let kind = RunKind::Timed(TimedSettings::pinned(PinPolicy::Each));
     let settings = Settings { cpus: vec![1], repeats: 1, seed: 7, limit_ms: None, size: None, kind };
     let subjects = [Subject::as_is(Machine::Host)];
     let plan = [item(0), item(1)];

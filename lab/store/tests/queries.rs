@@ -22,16 +22,8 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 fn settings() -> Settings {
-    let timed = TimedSettings {
-        suite: None,
-        pin: PinPolicy::Each,
-        oversubscribe: false,
-        budget_ms: None,
-        copies: 1,
-        tree: None,
-    };
     let kind = RunKind::Comparison(ComparisonSettings {
-        timed,
+        timed: TimedSettings::pinned(PinPolicy::Each),
         level: 0.95,
         margin: 0.02,
         once: false,
@@ -388,4 +380,38 @@ fn a_layout_of_a_commit_is_no_run_of_it() {
     let run = begin(&mut store, None, &[of(relinked.clone()), of(BuildResult::Built), of(relinked)], 1, &[]);
     let found = store.runs_of_commit("1f3a9c2").unwrap();
     assert_eq!(found.iter().map(|one| (one.run, one.subject.0)).collect::<Vec<_>>(), [(run, 1)]);
+}
+
+#[test]
+fn what_was_said_of_changes_is_kept_by_series_in_its_order() {
+    use faultline_model::changes::Effect;
+    use faultline_model::count::Count;
+    use faultline_model::history::change::{ChangeEvent, ChangeState, PlacedEvent, Source};
+    use faultline_model::named_change::{ChangePlace, SeriesName};
+
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db.sqlite");
+    let series =
+        |tasks, counted| SeriesName { subject: "it's \"app\"".to_owned(), repository: "/r".to_owned(), tasks, counted };
+    let said = |at: i64, state| PlacedEvent {
+        place: ChangePlace { earliest: "a".into(), by: "b".into(), latest: "c".into(), effect: Effect::Worse },
+        event: ChangeEvent {
+            at: UnixMillis(at),
+            source: Source::Person { name: "\u{1b}[31m".to_owned() },
+            state,
+            reason: Some("'; DROP TABLE run".to_owned()),
+            commits: Vec::new(),
+        },
+    };
+    let (first, second) = (said(9, ChangeState::Ignored), said(3, ChangeState::Found));
+    let mut store = Store::open_or_create(&path).unwrap();
+    store.save_change_event(&series(1, None), &first).unwrap();
+    store.save_change_event(&series(1, None), &second).unwrap();
+    store.save_change_event(&series(1, Some(Count::Transfers)), &first).unwrap();
+    drop(store);
+    let store = Store::open_to_read(&path).unwrap();
+    assert_eq!(store.change_events(&series(1, None)).unwrap(), [first.clone(), second]);
+    assert_eq!(store.change_events(&series(1, Some(Count::Transfers))).unwrap(), [first]);
+    assert_eq!(store.change_events(&series(2, None)).unwrap(), []);
+    assert_eq!(store.change_events(&series(1, Some(Count::Instructions))).unwrap(), []);
 }

@@ -23,14 +23,7 @@ use std::num::NonZeroU64;
 use std::path::Path;
 
 fn settings() -> Settings {
-    let timed = TimedSettings {
-        suite: Some("quick".into()),
-        pin: PinPolicy::Each,
-        oversubscribe: false,
-        budget_ms: None,
-        copies: 1,
-        tree: None,
-    };
+    let timed = TimedSettings { suite: Some("quick".into()), ..TimedSettings::pinned(PinPolicy::Each) };
     let kind = RunKind::Timed(timed);
     Settings { cpus: vec![1, 2], repeats: 1, seed: 7, limit_ms: None, size: None, kind }
 }

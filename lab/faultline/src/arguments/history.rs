@@ -3,6 +3,7 @@
 use super::compare::{WhenInconclusive, level, margin, share};
 use super::{Conduct, FormatArgument};
 use clap::{Args, Subcommand};
+use faultline_model::history::change::ChangeState;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -29,6 +30,8 @@ pub(crate) enum History {
     Changes(Changes),
     /// Search the commits of a step for the one that made it
     Drill(Box<Drill>),
+    /// Say what a step is: ignored, with a reason; confirmed; fixed; or only found
+    Mark(Mark),
 }
 
 /// Which subjects, and where they are declared.
@@ -154,20 +157,12 @@ Examples:
 The search is that of `faultline bisect`, between the commits of the step. Counts of the history are used again, and so is that a
 commit cannot be measured. Times are measured anew, with both sides in the same blocks: times of other days are not comparable.")]
 pub(crate) struct Drill {
-    /// The subject
-    #[arg(value_name = "SUBJECT")]
-    pub(crate) subject: String,
+    #[command(flatten)]
+    pub(crate) of: SeriesWithSteps,
 
     /// Number of the step in the list of `faultline history changes`, from 1 [default: the newest for the worse, otherwise the newest]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) step: Option<u32>,
-
-    /// Which series: the number of CPUs [default: the first that has steps]
-    #[arg(long, value_name = "N", value_parser = super::count)]
-    pub(crate) cpus: Option<u32>,
-
-    #[command(flatten)]
-    pub(crate) steps: Steps,
 
     /// Probability with which all that is said to be found is right. Only for time: counts are exact
     #[arg(long, value_name = "PERCENT", default_value = "95%", value_parser = level)]
@@ -178,8 +173,84 @@ pub(crate) struct Drill {
     pub(crate) least: f64,
 
     #[command(flatten)]
-    pub(crate) config: Config,
+    pub(crate) conduct: Conduct,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  faultline history mark app ignored --at 1f3a9c2 --reason 'slower on purpose: it checks more'
+  faultline history mark app fixed --step 2
+  faultline history mark app found --at 1f3a9c2       takes back what was said before
+What is said is kept with time and name, and belongs to the change: it is found again when more commits are measured. The gate of
+`faultline history changes` lets changes pass that are ignored or fixed. `faultline history drill` confirms a change by measuring.")]
+pub(crate) struct Mark {
+    #[command(flatten)]
+    pub(crate) of: SeriesWithSteps,
+
+    /// What the step is
+    #[arg(value_enum, value_name = "STATE")]
+    pub(crate) state: State,
 
     #[command(flatten)]
-    pub(crate) conduct: Conduct,
+    pub(crate) which: Which,
+
+    /// Why; required for a change that is ignored
+    #[arg(long, value_name = "TEXT", required_if_eq("state", "ignored"), value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) reason: Option<String>,
+}
+
+/// A series of which a step is named.
+#[derive(Debug, Args)]
+pub(crate) struct SeriesWithSteps {
+    /// The subject
+    #[arg(value_name = "SUBJECT")]
+    pub(crate) subject: String,
+
+    /// Which series: the number of CPUs [default: the first that has steps]
+    #[arg(long, value_name = "N", value_parser = super::count)]
+    pub(crate) cpus: Option<u32>,
+
+    #[command(flatten)]
+    pub(crate) steps: Steps,
+
+    #[command(flatten)]
+    pub(crate) config: Config,
+}
+
+/// Which step is marked.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Which {
+    /// The step at a commit: one that may have made it, by its name or its first digits
+    #[arg(long, value_name = "COMMIT", value_parser = super::commit)]
+    pub(crate) at: Option<faultline_model::subject::Commit>,
+
+    /// Number of the step in the list of `faultline history changes`, from 1
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) step: Option<u32>,
+}
+
+/// What a person says of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum State {
+    /// Nothing more than that it was found
+    Found,
+    /// It was seen again, by other means than `faultline history drill`
+    Confirmed,
+    /// It does not matter, for a reason
+    Ignored,
+    /// It was undone, in a way that the values do not show
+    Fixed,
+}
+
+impl From<State> for ChangeState {
+    fn from(state: State) -> Self {
+        match state {
+            State::Found => ChangeState::Found,
+            State::Confirmed => ChangeState::Confirmed,
+            State::Ignored => ChangeState::Ignored,
+            State::Fixed => ChangeState::Fixed,
+        }
+    }
 }

@@ -4,7 +4,8 @@ use super::{HistorySubject, Pick, Walk, Which};
 use crate::bisect::MeasureRequest;
 use faultline_experiment::command_words;
 use faultline_experiment::lens::BuildsRequest;
-use faultline_model::plan::{Count, PinPolicy};
+use faultline_model::count::Count;
+use faultline_model::plan::PinPolicy;
 use faultline_model::recipe::Recipe;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -72,7 +73,7 @@ enum Measure {
 /// Words of a command, as a list, or as a text that is split as a shell does.
 #[derive(Deserialize)]
 #[serde(try_from = "Written")]
-struct Words(Vec<String>);
+pub(super) struct Words(pub(super) Vec<String>);
 
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "a command is a text, or a list of its words")]
@@ -116,7 +117,7 @@ impl From<Number> for u32 {
 /// A length of time above 0, written like `30m`.
 #[derive(Deserialize)]
 #[serde(try_from = "String")]
-struct Length(Duration);
+pub(super) struct Length(pub(super) Duration);
 
 impl TryFrom<String> for Length {
     type Error = String;
@@ -147,6 +148,7 @@ impl Entry {
             repeats,
             limit_ms: self.limit.as_ref().map(|limit| u64::try_from(limit.0.as_millis()).unwrap_or(u64::MAX).max(1)),
             seed: self.seed,
+            quirks: Vec::new(),
             recipe: self.recipe()?,
             command: self.command.0,
         })

@@ -1,14 +1,18 @@
 //! Subjects of histories, as `faultline.toml` declares them: which commits, how they are built, and what is measured.
 
 mod entry;
+mod notify;
 mod pick;
+mod quirk;
 
+pub use notify::Notify;
 pub use pick::{Pick, Walk, Which};
 
 use crate::bisect::MeasureRequest;
 use entry::Entry;
 use faultline_experiment::Error;
 use faultline_experiment::settings_file::{self, USUAL_FILE};
+use faultline_model::history::quirk::DeclaredQuirk;
 use faultline_model::recipe::Recipe;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -47,6 +51,8 @@ pub struct HistorySubject {
     pub limit_ms: Option<u64>,
     /// Seed of the order, and of guests; the usual one if `None`.
     pub seed: Option<u64>,
+    /// Changes of the surroundings that nothing records.
+    pub quirks: Vec<DeclaredQuirk>,
 }
 
 /// The subjects of a file.
@@ -56,6 +62,8 @@ pub struct Declared {
     pub file: PathBuf,
     /// Its subjects, by name.
     pub subjects: BTreeMap<String, HistorySubject>,
+    /// Who is notified of confirmed changes, if anybody is.
+    pub notify: Option<Notify>,
 }
 
 /// The content of a file.
@@ -64,6 +72,9 @@ pub struct Declared {
 struct File {
     #[serde(default)]
     subject: BTreeMap<String, Spanned<Entry>>,
+    notify: Option<notify::Entry>,
+    #[serde(default)]
+    quirk: Vec<Spanned<quirk::Entry>>,
     /// Variants of comparisons, which another reader checks.
     #[serde(default, rename = "variant")]
     _variants: Option<IgnoredAny>,
@@ -97,6 +108,18 @@ impl Declared {
             })?;
             subjects.insert(name, subject);
         }
+        for entry in parsed.quirk {
+            let at = entry.span();
+            let refused =
+                |problem: String| settings_file::refused(text, file, at.clone(), &format!("quirk: {problem}"), HINT);
+            let (names, quirk) = entry.into_inner().quirk().map_err(refused)?;
+            if let Some(name) = names.iter().flatten().find(|name| !subjects.contains_key(*name)) {
+                return Err(refused(format!("there is no subject '{}'", name.escape_debug())));
+            }
+            let is_meant = |name: &String| names.as_ref().is_none_or(|names| names.contains(name));
+            let meant = subjects.iter_mut().filter(|(name, _)| is_meant(name));
+            meant.for_each(|(_, subject)| subject.quirks.push(quirk.clone()));
+        }
         if subjects.is_empty() {
             let problem = format!("{} declares no subject", file.display());
             return Err(Error::usage(
@@ -104,7 +127,8 @@ impl Declared {
                 "a subject is a table `[subject.NAME]`; `faultline init FILE` writes an example",
             ));
         }
-        Ok(Declared { file: file.to_owned(), subjects })
+        let notify = parsed.notify.map(|notify| notify.notify(directory));
+        Ok(Declared { file: file.to_owned(), subjects, notify })
     }
 
     /// The subjects of these names, or all. Fails if there is none of a name.
@@ -164,7 +188,9 @@ pub fn write_example(file: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use faultline_model::plan::Count;
+    use faultline_model::count::Count;
+    use faultline_model::history::quirk::QuirkTime;
+    use faultline_model::time::UnixMillis;
 
     fn parse(text: &str) -> Result<Declared, Error> {
         Declared::parse(text, Path::new("here/f.toml"))
@@ -181,7 +207,8 @@ mod tests {
         assert_eq!((app.command.as_slice(), app.repeats), (&["./prog".to_owned(), "1000".to_owned()][..], 7));
         assert_eq!(app.repository, Path::new("here/."));
         // Each key that is commented out belongs to a subject too, whatever value it has.
-        let keys = EXAMPLE.lines().filter_map(|line| line.strip_prefix("# ")?.split_once(" = ")).map(|(key, _)| key);
+        let (of_subject, others) = EXAMPLE.split_once("# [[quirk]]").unwrap();
+        let keys = of_subject.lines().filter_map(|line| line.strip_prefix("# ")?.split_once(" = ")).map(|(key, _)| key);
         let keys: Vec<&str> =
             keys.filter(|key| key.bytes().all(|byte| byte == b'_' || byte.is_ascii_lowercase())).collect();
         assert!(keys.len() >= 12, "{keys:?}");
@@ -189,6 +216,15 @@ mod tests {
             let text = format!("[subject.x]\ncommand = \"c\"\n{key} = 1e9\n");
             let unknown = parse(&text).err().is_some_and(|error| error.problem.contains("unknown field"));
             assert!(!unknown, "{key}");
+        }
+        // So are the tables that are commented out; a quirk has a time or commits.
+        let others: String =
+            others.lines().filter_map(|line| line.strip_prefix("# ")).map(|line| format!("{line}\n")).collect();
+        for one in ["since = ", "commits = "] {
+            let others: String =
+                others.lines().filter(|line| !line.starts_with(one)).map(|line| format!("{line}\n")).collect();
+            let declared = parse(&format!("[subject.app]\ncommand = \"c\"\n[[quirk]]\n{others}")).unwrap();
+            assert_eq!((declared.subjects["app"].quirks.len(), declared.notify.is_some()), (1, true));
         }
     }
 
@@ -251,6 +287,42 @@ mod tests {
         assert_eq!((*what, request.whole), (Count::Instructions, true));
         assert_eq!(declared.subjects["a"].repeats, 1);
         assert!(declared.chosen(&["b".to_owned()]).unwrap_err().hint.unwrap().contains("declares a"));
+    }
+
+    #[test]
+    fn who_is_notified_is_declared_beside_the_subjects() {
+        let subject = "[subject.a]\ncommand = 'x'\n[notify]\n";
+        let notify = parse(&format!("{subject}command = ['mail', 'a b']\nlimit = '5s'\n")).unwrap().notify.unwrap();
+        assert_eq!(notify.command, ["mail", "a b"]);
+        assert_eq!((notify.directory.as_path(), notify.limit.as_secs()), (Path::new("here"), 5));
+        assert!(parse("[subject.a]\ncommand = 'x'\n").unwrap().notify.is_none());
+        assert!(wrong(&format!("{subject}webhook = 'x'\n")).starts_with("here/f.toml:4: unknown field `webhook`"));
+        assert!(wrong(subject).starts_with("here/f.toml:3: missing field `command`"));
+    }
+
+    #[test]
+    fn quirks_belong_to_all_subjects_or_to_those_that_are_named() {
+        let subjects = "[subject.a]\ncommand = 'x'\n[subject.b]\ncommand = 'x'\n";
+        let declared = parse(&format!(
+            "{subjects}[[quirk]]\nwhat = 'firmware'\nsince = '2026-11-20'\n\
+             [[quirk]]\nwhat = 'flags'\ncommits = ['1f3a9c2', '88ABCDE']\nsubjects = ['b']\n"
+        ))
+        .unwrap();
+        let quirks = |name: &str| declared.subjects[name].quirks.clone();
+        let since = QuirkTime::Since { at: UnixMillis(1_795_132_800_000) };
+        assert_eq!(quirks("a"), [DeclaredQuirk { what: "firmware".to_owned(), when: since }]);
+        let commits = QuirkTime::Commits { first: "1f3a9c2".to_owned(), last: Some("88abcde".to_owned()) };
+        assert_eq!(quirks("b")[1].when, commits);
+        let wrong = |keys: &str| wrong(&format!("{subjects}[[quirk]]\n{keys}"));
+        assert_eq!(
+            wrong("what = 'x'\n"),
+            "here/f.toml:5: quirk: give `since`, a time of measuring, or `commits`, the first and the last"
+        );
+        assert!(wrong("what = ' '\nsince = '2026-11-20'\n").ends_with("`what` says what changed"));
+        assert!(wrong("what = 'x'\nsince = 'soon'\n").contains("'soon' is neither a day like"));
+        assert!(wrong("what = 'x'\ncommits = ['HEAD']\n").contains("'HEAD' is no commit"));
+        assert!(wrong("what = 'x'\ncommits = []\n").contains("`commits` takes the first commit"));
+        assert!(wrong("what = 'x'\nsince = '2026-11-20'\nsubjects = ['c']\n").ends_with("there is no subject 'c'"));
     }
 
     #[test]

@@ -120,22 +120,23 @@ impl Git {
         what: &str,
         lab: &Lab<'_>,
     ) -> Result<Vec<String>, Error> {
-        let shell = ["sh", "-c", READING, "sh"].map(OsString::from).into_iter().chain([input.as_os_str().to_owned()]);
-        self.lines_of(shell.chain(words(arguments)).collect(), lab).map_err(|failure| must_succeed(failure, what))
+        self.lines_of(arguments, Some(input), lab).map_err(|failure| must_succeed(failure, what))
     }
 
     /// The lines of a command's output. What is not UTF-8 is replaced.
     pub(super) fn lines(&self, arguments: &[&str], lab: &Lab<'_>) -> Result<Vec<String>, Failure> {
-        self.lines_of(words(arguments).collect(), lab)
+        self.lines_of(arguments, None, lab)
     }
 
-    fn lines_of(&self, argv: Vec<OsString>, lab: &Lab<'_>) -> Result<Vec<String>, Failure> {
+    fn lines_of(&self, arguments: &[&str], input: Option<&Path>, lab: &Lab<'_>) -> Result<Vec<String>, Failure> {
+        let argv: Vec<OsString> = words(arguments).collect();
         let command = HostCommand {
             argv: &argv,
             directory: &self.directory,
             environment: &self.environment,
             limit: LIMIT,
             errors: Errors::Apart,
+            input,
         };
         let mut lines = Vec::new();
         let mut is_cut = false;
@@ -157,9 +158,6 @@ impl Git {
         }
     }
 }
-
-/// What a shell runs so that a command reads a file. File and command are its arguments, so no word of them is interpreted.
-const READING: &str = "input=$1; shift; exec \"$@\" <\"$input\"";
 
 /// All words of a command, from `env` on.
 fn words(arguments: &[&str]) -> impl Iterator<Item = OsString> {

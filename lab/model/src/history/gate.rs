@@ -4,13 +4,19 @@ use super::{HistorySeries, HistoryStep, StepBasis};
 use crate::changes::Effect;
 use crate::gate::Gate;
 use crate::plan::WhenInconclusive;
-use std::collections::BTreeMap;
 
 /// Something that a gate found of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Finding<'a> {
     /// A new step for the worse.
     Worse {
+        /// The series.
+        series: &'a HistorySeries,
+        /// The step.
+        step: &'a HistoryStep,
+    },
+    /// A new step for the worse that is ignored or fixed, or that the surroundings made.
+    Settled {
         /// The series.
         series: &'a HistorySeries,
         /// The step.
@@ -23,7 +29,7 @@ pub enum Finding<'a> {
 }
 
 impl<'a> Gate<Finding<'a>> {
-    /// Applies it to series. `is_new`: whether a step of a series is new.
+    /// Applies it to series. `is_new`: whether a step of a series is new. Changes that are ignored, fixed or quirks pass.
     pub fn of_histories(
         all: &'a [HistorySeries],
         is_new: impl Fn(&HistorySeries, &HistoryStep) -> bool,
@@ -32,7 +38,12 @@ impl<'a> Gate<Finding<'a>> {
         let mut gate = Gate { closed_by: Vec::new(), noted: Vec::new() };
         for series in all {
             let new = |step: &&HistoryStep| step.effect == Effect::Worse && is_new(series, step);
-            gate.closed_by.extend(series.steps.steps.iter().filter(new).map(|step| Finding::Worse { series, step }));
+            for step in series.steps.steps.iter().filter(new) {
+                match step.is_settled() {
+                    true => gate.noted.push(Finding::Settled { series, step }),
+                    false => gate.closed_by.push(Finding::Worse { series, step }),
+                }
+            }
             match (&series.steps.basis, when_inconclusive) {
                 (StepBasis::TooShort { .. }, WhenInconclusive::Fail) => gate.closed_by.push(Finding::TooShort(series)),
                 (StepBasis::TooShort { .. }, WhenInconclusive::Pass) => gate.noted.push(Finding::TooShort(series)),
@@ -47,8 +58,7 @@ impl<'a> Gate<Finding<'a>> {
 impl HistorySeries {
     /// Whether it shows a step of a newer series of the same subject: one with the same effect, whose range shares a commit with that of the step.
     pub fn shows(&self, newer: &HistorySeries, step: &HistoryStep) -> bool {
-        let positions: BTreeMap<&str, u32> =
-            (0..).zip(&newer.points).map(|(position, point)| (point.commit.id.as_str(), position)).collect();
+        let positions = newer.positions();
         let place = |position: u32| positions.get(self.commit(position)?.id.as_str()).copied();
         // A range begins after its earliest commit.
         let is_it = |own: &HistoryStep| match (place(own.earliest), place(own.latest)) {
@@ -63,7 +73,9 @@ impl HistorySeries {
 mod tests {
     use super::*;
     use crate::commit::CommitInfo;
+    use crate::history::change::{ChangeState, StepState};
     use crate::history::{HistoryPoint, HistorySteps, PointResult};
+    use crate::named_change::ChangePlace;
 
     fn step((earliest, latest): (u32, u32), effect: Effect) -> HistoryStep {
         HistoryStep {
@@ -76,6 +88,8 @@ mod tests {
             effect,
             status: None,
             between_runs: false,
+            cause: None,
+            state: StepState::default(),
             between: None,
         }
     }
@@ -91,7 +105,7 @@ mod tests {
                 author: String::new(),
                 subject: String::new(),
             };
-            HistoryPoint { commit, run: None, result: PointResult::None }
+            HistoryPoint { commit, run: None, surroundings: 0, result: PointResult::None }
         };
         HistorySeries {
             format: HistorySeries::FORMAT.to_owned(),
@@ -104,7 +118,9 @@ mod tests {
             runs: Vec::new(),
             left_out: Vec::new(),
             points: commits.iter().map(point).collect(),
-            steps: HistorySteps { basis: StepBasis::Exact, least_change: 0.01, steps, unjudged: 0 },
+            quirks: Vec::new(),
+            unplaced_quirks: Vec::new(),
+            steps: HistorySteps { basis: StepBasis::Exact, least_change: 0.01, steps, unjudged: 0, unplaced: 0 },
         }
     }
 
@@ -119,5 +135,27 @@ mod tests {
         assert!(!old.shows(&new, &step((3, 4), Effect::Worse)), "after the other");
         let elsewhere = series(&[0, 5, 9], Vec::new());
         assert!(!old.shows(&elsewhere, &step((0, 1), Effect::Worse)), "its commits are not there");
+    }
+
+    #[test]
+    fn what_was_said_of_a_change_means_it_after_more_commits_were_measured_and_no_other() {
+        let old = series(&[0, 4, 8], vec![step((0, 2), Effect::Worse)]);
+        let place = old.place_of(&old.steps.steps[0]).unwrap();
+        assert_eq!(place.by, "8");
+        let worse = |range| step(range, Effect::Worse);
+        let new = series(&[0, 2, 4, 6, 8, 9], vec![worse((0, 1)), worse((3, 4)), worse((4, 5))]);
+        assert_eq!(new.step_meant(&place), Some(1), "the nearest of two in its range");
+        let better = ChangePlace { effect: Effect::Better, ..place.clone() };
+        assert_eq!(new.step_meant(&better), None);
+        assert_eq!(series(&[0, 4], vec![worse((0, 1))]).step_meant(&place), None, "its commits are gone");
+    }
+
+    #[test]
+    fn an_ignored_change_passes_and_is_noted() {
+        let mut all = [series(&[0, 1, 2], vec![step((0, 1), Effect::Worse), step((1, 2), Effect::Worse)])];
+        all[0].steps.steps[0].state.now = ChangeState::Ignored;
+        let gate = Gate::of_histories(&all, |_, _| true, WhenInconclusive::Fail);
+        assert_eq!(gate.noted, [Finding::Settled { series: &all[0], step: &all[0].steps.steps[0] }]);
+        assert_eq!(gate.closed_by, [Finding::Worse { series: &all[0], step: &all[0].steps.steps[1] }]);
     }
 }

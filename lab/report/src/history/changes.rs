@@ -1,6 +1,6 @@
 //! The steps of histories, with what lies between the commits of each.
 
-use super::{ROOMY, ends, words};
+use super::{ROOMY, ends, quirks, sentences, sheets, words};
 use crate::explained::{Item, files, linked};
 use crate::format::Format;
 use crate::json::json;
@@ -11,6 +11,7 @@ use crate::sheet::Sheet;
 use crate::style::{Signs, Style, UNICODE};
 use crate::table::{self, Table};
 use faultline_model::commit::{CommitInfo, short_name};
+use faultline_model::history::quirk::Quirk;
 use faultline_model::history::{Author, Between, HistorySeries, HistoryStep};
 use faultline_model::time::UnixMillis;
 use serde::Serialize;
@@ -27,53 +28,54 @@ const LETTERS: usize = 72;
 /// The steps of each series.
 pub fn history_changes(all: &[HistorySeries], format: Format, style: &Style) -> String {
     match format {
-        Format::Table => {
-            let mut sheet = Sheet::new(style);
-            for (number, series) in all.iter().enumerate() {
-                if number > 0 {
-                    sheet.line("");
-                }
-                sheet.titled(&one_line(&series.subject), &words::about(series));
-                if !series.steps.steps.is_empty() {
-                    sheet.text += &table(series).text(style);
-                }
-                words::sentences(series).iter().for_each(|sentence| sheet.paragraph(None, "", sentence));
-                for step in &series.steps.steps {
-                    explain(series, step, &mut sheet);
-                }
+        Format::Table => sheets(all, style, |series, sheet| {
+            if !series.steps.steps.is_empty() {
+                sheet.text += &table(series).text(style);
             }
-            sheet.text
-        }
+            sentences(series, sheet);
+            series.steps.steps.iter().for_each(|step| explain(series, step, sheet));
+        }),
         Format::Markdown => all.iter().map(markdown).collect(),
         Format::Json => json(&all.iter().map(Shown::of).collect::<Vec<_>>()),
         Format::Csv => Table::new(columns(), all.iter().flat_map(rows)).csv(),
     }
 }
 
-/// What lies between the commits of a step, below its title.
+/// What was said of a step, and what lies between its commits, below its title.
 fn explain(series: &HistorySeries, step: &HistoryStep, sheet: &mut Sheet<'_>) {
-    let Some(between) = &step.between else { return };
+    let items: Vec<Item> = items(series, step, sheet.style.signs()).into_iter().map(Item::below).collect();
+    if items.is_empty() {
+        return;
+    }
     let [after, by] = ends(series, step);
     sheet.line("");
-    sheet.titled(&format!("{after} … {by}"), &format!(": {}", lies_between(between)));
-    let items = items(series, step, between, sheet.style.signs()).into_iter().map(Item::below);
-    sheet.text += &Item::all_text(&items.collect::<Vec<_>>(), sheet.style);
+    sheet.titled(&format!("{after} … {by}"), &lies_between(step));
+    sheet.text += &Item::all_text(&items, sheet.style);
 }
 
 fn markdown(series: &HistorySeries) -> String {
     let mut text = super::markdown(series, &table(series).markdown(&UNICODE));
     for step in &series.steps.steps {
-        let Some(between) = &step.between else { continue };
+        let items = items(series, step, &UNICODE);
+        if items.is_empty() {
+            continue;
+        }
         let [after, by] = ends(series, step);
-        text += &format!("{after} … {by}: {}\n\n", words::plain(&lies_between(between)));
-        text += &Item::all_markdown(&items(series, step, between, &UNICODE));
+        text += &format!("{after} … {by}{}\n\n", words::plain(&lies_between(step)));
+        text += &Item::all_markdown(&items);
         text += "\n";
     }
     text
 }
 
-/// The commits, the files, and what was linked.
-fn items(series: &HistorySeries, step: &HistoryStep, between: &Between, signs: &Signs) -> Vec<Item> {
+/// What was said, the commits, the files, and what was linked.
+fn items(series: &HistorySeries, step: &HistoryStep, signs: &Signs) -> Vec<Item> {
+    let said = words::log(series, step, signs).into_iter().map(|text| Item::new(0, text));
+    let between = step.between.iter().flat_map(|between| items_between(series, step, between, signs));
+    said.chain(between).collect()
+}
+
+fn items_between(series: &HistorySeries, step: &HistoryStep, between: &Between, signs: &Signs) -> Vec<Item> {
     let commits = listed(between).map(commit_words).chain(more(between)).map(|text| Item::new(0, text));
     let files = files(&between.files, signs);
     commits.chain(files).chain(linked(&between.linked, &ends(series, step), signs)).collect()
@@ -97,13 +99,15 @@ fn commit_words(commit: &CommitInfo) -> String {
     )
 }
 
-fn lies_between(between: &Between) -> String {
+/// What follows a step's title: how many commits lie between its ends, and whose, if that was looked up.
+fn lies_between(step: &HistoryStep) -> String {
+    let Some(between) = &step.between else { return String::new() };
     let author = |author: &Author| format!("{} ({})", cut(&one_line(&author.name), LETTERS), author.commits);
     let authors: Vec<String> = between.authors.iter().take(NAMED).map(author).collect();
     let others = between.authors.len().saturating_sub(NAMED);
     let others = if others == 0 { String::new() } else { format!(" and {others} more") };
     let commits = if between.count == 1 { "commit" } else { "commits" };
-    format!("{} {commits} by {}{others}", between.count, authors.join(", "))
+    format!(": {} {commits} by {}{others}", between.count, authors.join(", "))
 }
 
 /// A step with its series.
@@ -146,6 +150,9 @@ fn columns<'a>() -> Vec<Column<'a>> {
         Column::csv_only("unit", |(series, _)| series.unit.clone()),
         Column::right("change", |(_, step), signs| words::change(step, signs)),
         Column::left("what", |(_, step), _| words::kind(step)).csv("what", |(_, step)| words::kind(step)),
+        Column::csv_only("cause", |(_, step)| quirks::cause_word(step).to_owned()),
+        Column::left("state", |(_, step), _| step.state.now.word().to_owned())
+            .csv("state", |(_, step)| step.state.now.word().to_owned()),
         Column::left("95 % range", |(series, step), signs| range(series, step, signs)).on(ROOMY),
     ]
 }
@@ -170,6 +177,7 @@ struct Shown<'a> {
     subject: &'a str,
     tasks: u32,
     unit: &'a str,
+    quirks: &'a [Quirk],
     #[serde(flatten)]
     steps: &'a faultline_model::history::HistorySteps,
     /// For each step, the commits at `after`, `by`, `earliest` and `latest`.
@@ -186,6 +194,7 @@ impl<'a> Shown<'a> {
             subject: &series.subject,
             tasks: series.tasks,
             unit: &series.unit,
+            quirks: &series.quirks,
             steps: &series.steps,
             commits: series.steps.steps.iter().map(commits).collect(),
         }

@@ -48,7 +48,8 @@ fn columns<'a>() -> Vec<Column<'a>> {
 
 fn result(planned: &PlannedCommit) -> &'static str {
     match (planned.is_measured, planned.is_wanted) {
-        (Some(true), _) => "measured",
+        (Some(true), false) => "measured",
+        (Some(true), true) => "to be measured again",
         (Some(false), false) => "cannot be measured",
         (Some(false), true) => "to be tried again",
         (None, _) => "to be measured",

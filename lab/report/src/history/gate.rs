@@ -6,26 +6,27 @@ use crate::one_line::one_line;
 use crate::quantity::Quantity;
 use crate::style::{Style, Tone, UNICODE};
 use faultline_model::gate::Gate;
-use faultline_model::history::HistorySeries;
+use faultline_model::history::change::ChangeState;
 use faultline_model::history::gate::Finding;
+use faultline_model::history::{HistorySeries, HistoryStep};
 
 /// What a gate found of histories, for people.
 pub fn history_gate(gate: &Gate<Finding<'_>>, style: &Style) -> String {
-    let if_open = match gate.noted.as_slice() {
-        [] => (Tone::Good, "no new step for the worse"),
-        _ => (Tone::Middling, "no new step for the worse is known"),
+    let is_settled = |found: &Finding<'_>| matches!(found, Finding::Settled { .. });
+    let settled = gate.noted.iter().filter(|found| is_settled(found)).count();
+    let if_open = match (settled, gate.noted.len() - settled) {
+        (0, 0) => (Tone::Good, "no new step for the worse"),
+        (0, _) => (Tone::Middling, "no new step for the worse is known"),
+        (_, 0) => (Tone::Good, "each new step for the worse is ignored, fixed, or a quirk"),
+        (_, _) => (Tone::Middling, "each new step for the worse that is known is ignored, fixed, or a quirk"),
     };
     gate::told(gate, if_open, line, style)
 }
 
 fn line(found: &Finding<'_>) -> String {
     match *found {
-        Finding::Worse { series, step } => {
-            let [after, by] = ends(series, step);
-            let worse = Quantity::counted(series.counted).worse();
-            let what = format!("{}, {}", words::change(step, &UNICODE), words::kind(step));
-            format!("{}: {worse} after {after}, by {by}: {what}", name(series))
-        }
+        Finding::Worse { series, step } => worse(series, step),
+        Finding::Settled { series, step } => format!("{}{}", worse(series, step), why(step)),
         Finding::TooShort(series) => {
             format!(
                 "{}: inconclusive: {} measured commits are too few to find steps",
@@ -41,6 +42,25 @@ fn line(found: &Finding<'_>) -> String {
             )
         }
     }
+}
+
+fn worse(series: &HistorySeries, step: &HistoryStep) -> String {
+    let [after, by] = ends(series, step);
+    let worse = Quantity::counted(series.counted).worse();
+    format!("{}: {worse} after {after}, by {by}: {}", name(series), words::step(step, &UNICODE))
+}
+
+/// Why a change is settled, if somebody said so.
+fn why(step: &HistoryStep) -> String {
+    let reason = step.state.last().and_then(|event| event.reason.as_deref());
+    reason.map_or_else(String::new, |reason| format!(" ({})", one_line(reason)))
+}
+
+/// What was said of a step, in a line.
+pub fn history_marked(series: &HistorySeries, step: &HistoryStep, state: ChangeState) -> String {
+    let [after, by] = ends(series, step);
+    let what = format!("{}, {}", words::change(step, &UNICODE), words::kind(step));
+    format!("{}: the step after {after}, by {by} ({what}) is marked as {}\n", name(series), state.word())
 }
 
 fn name(series: &HistorySeries) -> String {

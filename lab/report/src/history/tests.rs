@@ -3,11 +3,16 @@
 use super::*;
 use faultline_model::changes::{ChangeCaution, Effect, Status};
 use faultline_model::commit::CommitInfo;
-use faultline_model::drill::Unusable;
+use faultline_model::count::Count;
+use faultline_model::drill::{Change, StepLabel, Unusable};
 use faultline_model::explained::{FileChange, FilesChanged, LinesChanged, LinkedChanges};
 use faultline_model::gate::Gate;
-use faultline_model::history::{Author, Between, Differing, FailedBuild, HistorySteps, OtherRun, StepBasis};
-use faultline_model::plan::{Count, WhenInconclusive};
+use faultline_model::history::change::{ChangeEvent, ChangeState, Source, StepState};
+use faultline_model::history::quirk::{Bridge, ChangedFact, Quirk, QuirkPlace, StepCause};
+use faultline_model::history::{
+    Author, Between, Differing, FailedBuild, HistorySteps, NotMeasured, OtherRun, StepBasis,
+};
+use faultline_model::plan::WhenInconclusive;
 use faultline_model::record::RunId;
 
 /// What commits call themselves.
@@ -22,7 +27,7 @@ fn point(position: u32, result: PointResult) -> HistoryPoint {
         author: HOSTILE.to_owned(),
         subject: HOSTILE.to_owned(),
     };
-    HistoryPoint { commit, run: Some(RunId(3)), result }
+    HistoryPoint { commit, run: Some(RunId(3)), surroundings: 0, result }
 }
 
 fn measured(median: f64) -> PointResult {
@@ -32,7 +37,7 @@ fn measured(median: f64) -> PointResult {
 
 fn series() -> HistorySeries {
     let build = Some(FailedBuild { how: HOSTILE.to_owned(), output: HOSTILE.to_owned() });
-    let unusable = PointResult::Unusable { why: Unusable::Build, build, execution: None };
+    let unusable = PointResult::Unusable(NotMeasured { why: Unusable::Build, build, execution: None });
     let points = [measured(1.0), unusable, measured(1.5), PointResult::None];
     let points: Vec<HistoryPoint> = (0..).zip(points).map(|(position, result)| point(position, result)).collect();
     let between = Between {
@@ -55,6 +60,8 @@ fn series() -> HistorySeries {
         effect: Effect::Worse,
         status: Some(Status::Confirmed),
         between_runs: true,
+        cause: None,
+        state: StepState::default(),
         between: Some(between),
     };
     let cautions = vec![ChangeCaution::Wanders { share: 0.5 }];
@@ -70,7 +77,9 @@ fn series() -> HistorySeries {
         runs: vec![RunId(3), RunId(1)],
         left_out: vec![OtherRun { run: RunId(2), differs_in: Differing::Tools }],
         points,
-        steps: HistorySteps { basis, least_change: 0.01, steps: vec![step], unjudged: 1 },
+        quirks: Vec::new(),
+        unplaced_quirks: Vec::new(),
+        steps: HistorySteps { basis, least_change: 0.01, steps: vec![step], unjudged: 1, unplaced: 0 },
     }
 }
 
@@ -187,7 +196,134 @@ fn a_gate_is_closed_by_what_is_new_and_worse() {
         least_change: 0.01,
         steps: Vec::new(),
         unjudged: 2,
+        unplaced: 0,
     };
     assert!(!told(&[short.clone()], 0, WhenInconclusive::Fail).0);
     assert!(told(&[short], 0, WhenInconclusive::Pass).0);
+}
+
+#[test]
+fn what_was_said_of_a_step_is_shown_with_its_reason_and_lets_it_pass() {
+    let mut all = [series()];
+    let event = |at, source, state, reason: Option<&str>, commits: &[u32]| ChangeEvent {
+        at: UnixMillis(at),
+        source,
+        state,
+        reason: reason.map(str::to_owned),
+        commits: commits.iter().map(|number| format!("{number:040}")).collect(),
+    };
+    let person = || Source::Person { name: HOSTILE.to_owned() };
+    let log = vec![
+        event(0, Source::Search { run: RunId(8) }, ChangeState::Found, None, &[]),
+        event(60_000, Source::Search { run: RunId(9) }, ChangeState::Confirmed, None, &[2]),
+        event(120_000, person(), ChangeState::Ignored, Some(HOSTILE), &[]),
+    ];
+    all[0].steps.steps[0].state = StepState { now: ChangeState::Ignored, fixed_by: Some(2), log };
+    all[0].steps.unplaced = 1;
+    let shown = words(&history_changes(&all, Format::Table, &Style::PLAIN));
+    for part in [
+        "1970-01-01 00:00 UTC: not confirmed by run 8",
+        "1970-01-01 00:01 UTC: confirmed by run 9: commit 000000000000",
+        "1970-01-01 00:02 UTC: ignored by a |",
+        "taken back by the step at 000000000000",
+        "1 mark is of a change that is not found now.",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(words(&history(&all, Format::Table, &Style::PLAIN)).contains("+50.0 %, worse, between runs, ignored"));
+    for format in Format::ALL {
+        assert!(!history_changes(&all, format, &Style::PLAIN).contains('\u{1b}'));
+    }
+    let markdown = history_changes(&all, Format::Markdown, &Style::PLAIN);
+    assert!(markdown.contains("\\<b>") && !markdown.contains(" <b>"), "{markdown}");
+    assert!(history_changes(&all, Format::Csv, &Style::PLAIN).lines().next().unwrap().contains(",state"));
+    let back: Vec<HistorySeries> = serde_json::from_str(&history(&all, Format::Json, &Style::PLAIN)).unwrap();
+    assert_eq!(back, all);
+
+    let gate = Gate::of_histories(&all, |_, _| true, WhenInconclusive::Fail);
+    let said = history_gate(&gate, &Style::PLAIN);
+    assert!(gate.is_open() && said.contains("is ignored, fixed, or a quirk\n") && !said.contains('\u{1b}'), "{said}");
+    assert!(
+        said.contains(
+            "  passes: app at 2: slower after 000000000000, by 000000000000: +50.0 %, worse, between runs, ignored (a |"
+        ),
+        "{said}"
+    );
+    let marked = history_marked(&all[0], &all[0].steps.steps[0], ChangeState::Fixed);
+    assert_eq!(
+        marked,
+        "app at 2: the step after 000000000000, by 000000000000 (+50.0 %, worse, between runs) is marked as fixed\n"
+    );
+}
+
+#[test]
+fn quirks_are_shown_with_letters_what_changed_and_how_they_are_bridged() {
+    let fact = |key: &str, before: &str, now: &str| ChangedFact {
+        key: key.to_owned(),
+        before: Some(before.to_owned()),
+        now: Some(now.to_owned()),
+    };
+    let change = |ratio: f64| Change { ratio, low: ratio - 0.01, high: ratio + 0.01, units: 7 };
+    let mut all = [series()];
+    all[0].points[2].surroundings = 1;
+    all[0].quirks = vec![
+        Quirk {
+            letter: "A".to_owned(),
+            place: QuirkPlace::Runs { before: RunId(1), since: RunId(3), began: UnixMillis(0) },
+            changed: vec![fact("cc --version", "gcc 12", HOSTILE), fact("kernel.release", "6.1", "6.12")],
+            declared: vec![HOSTILE.to_owned()],
+            bridge: Some(Bridge { commit: 2, change: change(1.4) }),
+        },
+        Quirk {
+            letter: "B".to_owned(),
+            place: QuirkPlace::Commits { first: 1, last: 1 },
+            changed: Vec::new(),
+            declared: vec!["other flags".to_owned()],
+            bridge: None,
+        },
+    ];
+    all[0].unplaced_quirks = vec!["no place".to_owned()];
+    let cause = |label| StepCause {
+        quirks: vec!["A".to_owned()],
+        label,
+        of_surroundings: Some(change(1.4)),
+        of_commits: Some(change(1.07)),
+    };
+    all[0].steps.steps[0].cause = Some(cause(StepLabel::Undecided));
+    let shown = words(&history_changes(&all, Format::Table, &Style::PLAIN));
+    for part in [
+        "Quirk A, since run 3 (1970-01-01 00:00 UTC): a |",
+        "`cc --version` was 'gcc 12', is 'a |",
+        "kernel release was '6.1', is '6.12'. Bridged by 000000000000: +40.0 % (+39.0 % … +41.0 %) after it.",
+        "Quirk B, commits 000000000000 to 000000000000: other flags (declared). Not measured",
+        "The declared quirk 'no place' names a commit without a result",
+        "worse, between runs, code or quirk A",
+        "of the surroundings: +40.0 % (+39.0 % … +41.0 %); of the commits: +7.0 %",
+        "code or quirk: no commit that was measured in both surroundings tells which.",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let csv = history(&all, Format::Csv, &Style::PLAIN);
+    let quirks: Vec<bool> = csv.lines().skip(1).map(|line| line.contains(",A,") || line.contains(",B,")).collect();
+    assert_eq!(quirks, [false, true, true, false], "{csv}");
+    for format in Format::ALL {
+        for shown in [history(&all, format, &Style::PLAIN), history_changes(&all, format, &Style::PLAIN)] {
+            assert!(!shown.contains('\u{1b}'), "{shown}");
+        }
+    }
+    let back: Vec<HistorySeries> = serde_json::from_str(&history(&all, Format::Json, &Style::PLAIN)).unwrap();
+    assert_eq!(back, all);
+
+    // The surroundings' step does not close a gate; one that may be the program's does.
+    let told = |all: &[HistorySeries]| {
+        let gate = Gate::of_histories(all, |_, _| true, WhenInconclusive::Fail);
+        (gate.is_open(), history_gate(&gate, &Style::PLAIN))
+    };
+    assert!(!told(&all).0);
+    all[0].steps.steps[0].cause = Some(cause(StepLabel::Quirk));
+    let (is_open, said) = told(&all);
+    assert!(is_open && said.contains("+50.0 %, worse, between runs, quirk A"), "{said}");
+    all[0].steps.steps[0].cause = Some(cause(StepLabel::Code));
+    let (is_open, said) = told(&all);
+    assert!(!is_open && said.contains("worse, between runs, code (not quirk A)"), "{said}");
 }

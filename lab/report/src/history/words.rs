@@ -1,13 +1,20 @@
 //! What is said of a series.
 
+use super::quirks;
 use crate::figure::{Scale, percent};
-use crate::one_line::one_line;
+use crate::moment;
+use crate::one_line::{cut, one_line};
 use crate::quantity::Quantity;
 use crate::sentences::change_caution;
 use crate::style::Signs;
 use faultline_model::changes::{Effect, Status};
+use faultline_model::commit::short_name;
 use faultline_model::drill::Unusable;
+use faultline_model::history::change::{ChangeEvent, ChangeState, Source};
 use faultline_model::history::{Differing, HistoryPoint, HistorySeries, HistoryStep, OtherRun, PointResult, StepBasis};
+
+/// Letters of a person's name that are shown.
+const LETTERS: usize = 72;
 
 /// What follows a series' name: what is measured of which command.
 pub(super) fn about(series: &HistorySeries) -> String {
@@ -26,9 +33,41 @@ pub(super) fn quantity(series: &HistorySeries, value: f64, signs: &Signs) -> Str
     if series.counted.is_some() { value.to_string() } else { Scale::of(value, &series.unit, signs).quantity(value) }
 }
 
-/// By how much a step changes the level, and what that means.
+/// By how much a step changes the level, what that means, and what is known of it beyond that it was found.
 pub(super) fn step(step: &HistoryStep, signs: &Signs) -> String {
-    format!("{}, {}", change(step, signs), kind(step))
+    let state = match step.state.now {
+        ChangeState::Found => String::new(),
+        state => format!(", {}", state.word()),
+    };
+    format!("{}, {}{state}", change(step, signs), kind(step))
+}
+
+/// What is known of a step besides its values, a line for each: the parts of quirks and commits, and what was said.
+pub(super) fn log(series: &HistorySeries, step: &HistoryStep, signs: &Signs) -> Vec<String> {
+    let fixed = step
+        .state
+        .fixed_by
+        .and_then(|by| series.commit(by))
+        .map(|commit| format!("taken back by the step at {}", short_name(&commit.id)));
+    let said = step.state.log.iter().map(said).chain(fixed);
+    quirks::parts(step, signs).into_iter().chain(said).collect()
+}
+
+fn said(event: &ChangeEvent) -> String {
+    let who = match &event.source {
+        Source::Person { name } => format!("{} by {}", event.state.word(), cut(&one_line(name), LETTERS)),
+        Source::Search { run } if event.state == ChangeState::Confirmed => format!("confirmed by run {run}"),
+        Source::Search { run } => format!("not confirmed by run {run}"),
+    };
+    let commits = match event.commits.as_slice() {
+        [] => String::new(),
+        [one] => format!(": commit {}", short_name(one)),
+        [first, .., last] => {
+            format!(": one of {} commits, {} to {}", event.commits.len(), short_name(first), short_name(last))
+        }
+    };
+    let reason = event.reason.as_deref().map_or_else(String::new, |reason| format!(": {}", one_line(reason)));
+    format!("{}: {who}{commits}{reason}", moment::words(event.at))
 }
 
 /// By how much.
@@ -43,24 +82,28 @@ pub(super) fn kind(step: &HistoryStep) -> String {
         Effect::Better => "better",
         Effect::Worse => "worse",
     };
-    let provisional = if step.status == Some(Status::Provisional) { ", provisional" } else { "" };
+    // Once something else is known of it, more commits need not show whether it is one.
+    let is_open = step.status == Some(Status::Provisional) && step.state.now == ChangeState::Found;
+    let provisional = if is_open { ", provisional" } else { "" };
     let between = if step.between_runs { ", between runs" } else { "" };
-    format!("{effect}{provisional}{between}")
+    format!("{effect}{provisional}{between}{}", quirks::of_step(step))
 }
 
 /// Why a commit has no value; empty if it has one, or was not tried.
 pub(super) fn why(result: &PointResult) -> &'static str {
     match result {
-        PointResult::Unusable { why: Unusable::Build, .. } => "does not build",
-        PointResult::Unusable { why: Unusable::Boot, .. } => "does not boot",
-        PointResult::Unusable { why: Unusable::Run, .. } => "fails",
-        PointResult::Unusable { why: Unusable::Hang, .. } => "does not end",
+        PointResult::Unusable(not_measured) => match not_measured.why {
+            Unusable::Build => "does not build",
+            Unusable::Boot => "does not boot",
+            Unusable::Run => "fails",
+            Unusable::Hang => "does not end",
+        },
         PointResult::Measured { .. } | PointResult::None => "",
     }
 }
 
 /// What is said below a table.
-pub(super) fn sentences(series: &HistorySeries) -> Vec<String> {
+pub(super) fn sentences(series: &HistorySeries, signs: &Signs) -> Vec<String> {
     let mut said = vec![counts(series)];
     said.extend(coverage(series));
     said.push(steps(series));
@@ -75,6 +118,8 @@ pub(super) fn sentences(series: &HistorySeries) -> Vec<String> {
     if let StepBasis::Noisy { cautions, .. } = &series.steps.basis {
         said.extend(cautions.iter().map(|caution| change_caution(caution, std::slice::from_ref(&series.subject))));
     }
+    said.extend(quirks::sentences(series, signs));
+    said.extend(unplaced(series.steps.unplaced));
     said.extend(left_out(&series.left_out));
     said
 }
@@ -82,7 +127,7 @@ pub(super) fn sentences(series: &HistorySeries) -> Vec<String> {
 fn counts(series: &HistorySeries) -> String {
     let count = |is_it: fn(&PointResult) -> bool| series.points.iter().filter(|point| is_it(&point.result)).count();
     let measured = count(|result| matches!(result, PointResult::Measured { .. }));
-    let unusable = count(|result| matches!(result, PointResult::Unusable { .. }));
+    let unusable = count(|result| matches!(result, PointResult::Unusable(_)));
     let missing = count(|result| matches!(result, PointResult::None));
     let runs: Vec<String> = series.runs.iter().map(ToString::to_string).collect();
     let missing = if missing == 0 { String::new() } else { format!(", {missing} without a result yet") };
@@ -98,7 +143,7 @@ fn counts(series: &HistorySeries) -> String {
 fn coverage(series: &HistorySeries) -> Option<String> {
     let coverage = |point: &HistoryPoint| match &point.result {
         PointResult::Measured { estimate, .. } => Some(estimate.coverage),
-        PointResult::Unusable { .. } | PointResult::None => None,
+        PointResult::Unusable(_) | PointResult::None => None,
     };
     let all = || series.points.iter().filter_map(coverage);
     let (least, most) = (all().reduce(f64::min)?, all().reduce(f64::max)?);
@@ -149,6 +194,16 @@ fn unjudged(series: &HistorySeries) -> Option<String> {
             series.steps.unjudged
         )
     })
+}
+
+/// Marks without their changes.
+fn unplaced(number: u32) -> Option<String> {
+    let marks = match number {
+        0 => return None,
+        1 => "1 mark is of a change that is".to_owned(),
+        several => format!("{several} marks are of changes that are"),
+    };
+    Some(format!("{marks} not found now."))
 }
 
 fn left_out(runs: &[OtherRun]) -> Option<String> {

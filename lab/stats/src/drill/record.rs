@@ -129,8 +129,9 @@ mod tests {
     use super::*;
     use crate::lens::example;
     use faultline_model::commit::{CommitInfo, CommitLine};
+    use faultline_model::count::Count;
     use faultline_model::drill::{DrillSettings, Noise, Unusable};
-    use faultline_model::plan::{Count, CountedSettings, LineMeasure, MeasuredLine, RunKind};
+    use faultline_model::plan::{CountedSettings, LineMeasure, MeasuredLine, RunKind};
     use faultline_model::recipe::Recipe;
     use faultline_model::relink::LayoutKind;
     use faultline_model::subject::Commit;
@@ -178,6 +179,7 @@ mod tests {
             layouts: LayoutKind::default(),
             gate: None,
             known: Vec::new(),
+            of: None,
         }));
         let subject = record.head.subjects[0].clone();
         let of = |&(position, _): &(u32, f64)| Subject {

@@ -1,17 +1,21 @@
 //! Artificial runs that measure commits. Built for tests only.
 
+use super::steps::{StepSettings, steps};
 use crate::example;
 use faultline_model::cell::{Case, Cell, TaskMode};
 use faultline_model::commit::{CommitInfo, CommitLine};
+use faultline_model::count::Count;
 use faultline_model::describe::Style;
 use faultline_model::direction::Direction;
+use faultline_model::estimate::Estimate;
+use faultline_model::history::{HistoryPoint, HistorySeries, PointResult};
 use faultline_model::journal::AttemptId;
 use faultline_model::machine::Machine;
 use faultline_model::outcome::Outcome;
 use faultline_model::plan::{HistorySettings, LineMeasure, MeasuredLine, PlanItem, RunKind};
 use faultline_model::protocol::Measure;
 use faultline_model::recipe::{BuildTools, Recipe};
-use faultline_model::record::{Attempt, RunRecord};
+use faultline_model::record::{Attempt, RunId, RunRecord};
 use faultline_model::setup::Setup;
 use faultline_model::subject::{BuildResult, Commit, Subject, SubjectIndex};
 use faultline_model::time::UnixMillis;
@@ -29,6 +33,33 @@ pub(super) fn commit(position: u32) -> CommitInfo {
         committed_s: i64::from(position) * 86_400,
         author: "A. Uthor".to_owned(),
         subject: format!("commit {position}"),
+    }
+}
+
+/// A series of counts, a commit each, with its steps.
+pub(super) fn exact_series(values: &[f64]) -> HistorySeries {
+    let estimate = |value| Estimate { median: value, low: value, high: value, coverage: 1.0, n: 1 };
+    let point = |(position, &value): (u32, &f64)| HistoryPoint {
+        commit: commit(position),
+        run: Some(RunId(1)),
+        surroundings: 0,
+        result: PointResult::Measured { estimate: estimate(value), same_as: None },
+    };
+    let points: Vec<HistoryPoint> = (0..).zip(values).map(point).collect();
+    HistorySeries {
+        format: HistorySeries::FORMAT.to_owned(),
+        subject: "app".to_owned(),
+        repository: "/repository".to_owned(),
+        command: Vec::new(),
+        counted: Some(Count::Instructions),
+        unit: "instructions".to_owned(),
+        tasks: 1,
+        runs: vec![RunId(1)],
+        left_out: Vec::new(),
+        quirks: Vec::new(),
+        unplaced_quirks: Vec::new(),
+        steps: steps(&points, &[], true, &StepSettings::default()).unwrap(),
+        points,
     }
 }
 

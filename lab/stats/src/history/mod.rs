@@ -3,15 +3,24 @@
 //! [`next_of_record`] and [`results_of_record`] are functions of what is saved, so a run that was killed continues where it was, and gives the same
 //! results each time.
 
+mod bridge;
+mod quirks;
 mod record;
+mod run;
 mod same;
 mod series;
+mod states;
 mod steps;
+mod surroundings;
 
 #[cfg(test)]
 mod example;
 
+pub use bridge::bridging;
 pub use record::{next_of_record, results_of_record};
+pub use run::HistoryRun;
 pub use same::differing;
-pub use series::{HistoryRun, series, series_of_run};
+pub use series::{series, series_of_run};
+pub use states::{said_by_search, states};
 pub use steps::StepSettings;
+pub use surroundings::Surroundings;

@@ -3,7 +3,7 @@
 use crate::progress::{Standing, standings};
 use crate::tried;
 use faultline_model::drill::{TrialResult, Unusable};
-use faultline_model::history::{CommitOutcome, CommitResult, FailedBuild, HistoryNext, HistoryResults};
+use faultline_model::history::{CommitOutcome, CommitResult, FailedBuild, HistoryNext, HistoryResults, NotMeasured};
 use faultline_model::plan::{HistorySettings, PlanItem};
 use faultline_model::record::RunRecord;
 use faultline_model::subject::{BuildResult, Subject, SubjectIndex};
@@ -64,7 +64,7 @@ fn outcome(
 ) -> Option<CommitOutcome> {
     if let Some(BuildResult::Failed { how, output }) = &subject.build {
         let build = Some(FailedBuild { how: how.clone(), output: output.clone() });
-        return Some(CommitOutcome::Unusable { why: Unusable::Build, build, execution: None });
+        return Some(CommitOutcome::Unusable(NotMeasured { why: Unusable::Build, build, execution: None }));
     }
     let value = |(item, standing): &(&PlanItem, Standing<'_>)| match standing {
         Standing::Done(attempt) => tried::value(record, &history.measure, item, attempt),
@@ -76,7 +76,8 @@ fn outcome(
     }
     executions.iter().find_map(|(_, standing)| match standing {
         Standing::Failed(attempt) => {
-            Some(CommitOutcome::Unusable { why: tried::why(attempt), build: None, execution: attempt.outcome.clone() })
+            let (why, execution) = (tried::why(attempt), attempt.outcome.clone());
+            Some(CommitOutcome::Unusable(NotMeasured { why, build: None, execution }))
         }
         Standing::Done(_) | Standing::Skipped | Standing::Left => None,
     })
@@ -147,8 +148,8 @@ mod tests {
         assert_eq!(results[0].outcome, CommitOutcome::Measured { values: values.clone(), same_as: None });
         let same_as = Some(results[0].commit.clone());
         assert_eq!(results[2].outcome, CommitOutcome::Measured { values, same_as });
-        let CommitOutcome::Unusable { why, .. } = &results[1].outcome else { panic!("{results:?}") };
-        assert_eq!(*why, Unusable::Hang);
+        let CommitOutcome::Unusable(not) = &results[1].outcome else { panic!("{results:?}") };
+        assert_eq!(not.why, Unusable::Hang);
     }
 
     #[test]
@@ -156,9 +157,7 @@ mod tests {
         let mut record = example::begun(&[1], 4);
         build(&mut record, None);
         assert_eq!(next_of_record(&record), Some(HistoryNext::Nothing));
-        let CommitOutcome::Unusable { why, .. } = &results_of_record(&record).unwrap().commits[0].outcome else {
-            panic!()
-        };
-        assert_eq!(*why, Unusable::Build);
+        let CommitOutcome::Unusable(not) = &results_of_record(&record).unwrap().commits[0].outcome else { panic!() };
+        assert_eq!(not.why, Unusable::Build);
     }
 }

@@ -1,30 +1,31 @@
 //! The results of several runs of a subject as one series.
 
+use super::quirks::{cause, quirks};
+use super::run::HistoryRun;
 use super::same::differing;
 use super::steps::{StepSettings, steps};
+use super::surroundings::{Difference, groups};
 use crate::changes::SeriesError;
 use crate::interval::estimate;
 use faultline_model::commit::{CommitInfo, CommitLine};
-use faultline_model::history::{CommitOutcome, HistoryPoint, HistoryResults, HistorySeries, OtherRun, PointResult};
-use faultline_model::plan::{Count, HistorySettings, MeasuredLine, RunKind};
-use faultline_model::record::{RunHead, RunId};
+use faultline_model::count::Count;
+use faultline_model::history::quirk::DeclaredQuirk;
+use faultline_model::history::{CommitOutcome, HistoryPoint, HistorySeries, OtherRun, PointResult};
+use faultline_model::plan::{HistorySettings, MeasuredLine, RunKind};
+use faultline_model::record::RunId;
 use std::collections::BTreeMap;
 
-/// A run that measured commits of a history, with its results.
-#[derive(Debug, Clone, Copy)]
-pub struct HistoryRun<'a> {
-    /// The run.
-    pub head: &'a RunHead,
-    /// Its results.
-    pub results: &'a HistoryResults,
-}
-
 /// The series of the newest of these runs, which all measured one subject with one number of tasks. `runs`: the newest first. Its commits are those of the
-/// newest run's line; a commit has the newest result that there is. Runs whose results are not comparable are left out. `None` without a run that measured a history.
+/// newest run's line; a commit has the newest result that there is. Runs whose results are not comparable are left out. `declared`: changes of the surroundings
+/// that nothing records. `None` without a run that measured a history.
 ///
 /// # Errors
 /// A false-positive rate or a minimum change out of range.
-pub fn series(runs: &[HistoryRun<'_>], settings: &StepSettings) -> Result<Option<HistorySeries>, SeriesError> {
+pub fn series(
+    runs: &[HistoryRun<'_>],
+    declared: &[DeclaredQuirk],
+    settings: &StepSettings,
+) -> Result<Option<HistorySeries>, SeriesError> {
     let Some(newest) = runs.first() else { return Ok(None) };
     let Some(history) = newest.head.settings.history() else { return Ok(None) };
     let (mut same, mut left_out) = (Vec::new(), Vec::new());
@@ -35,20 +36,27 @@ pub fn series(runs: &[HistoryRun<'_>], settings: &StepSettings) -> Result<Option
             Some(differs_in) => left_out.push(OtherRun { run: run.head.id, differs_in }),
         }
     }
-    let points = points(history, &same);
+    let groups = groups(&same, declared);
+    let points = points(history, &same, &groups);
     let counted = history.measure.counted().map(|counted| counted.what);
-    let steps = steps(&points, &measured_by(&same), counted.is_some(), settings)?;
+    let mut steps = steps(&points, &measured_by(&same), counted.is_some(), settings)?;
+    let (quirks, unplaced_quirks) = quirks(&groups, declared, &points);
+    for step in &mut steps.steps {
+        step.cause = cause(step, &points, &quirks, settings.least_change);
+    }
     Ok(Some(HistorySeries {
         format: HistorySeries::FORMAT.to_owned(),
         subject: history.subject.clone(),
         repository: history.repository.clone(),
         command: history.command.clone(),
         counted,
-        unit: unit(counted).to_owned(),
+        unit: counted.map_or("s", Count::word).to_owned(),
         tasks: newest.head.settings.cpus.first().copied().unwrap_or(1),
         runs: same.iter().map(|run| run.head.id).collect(),
         left_out,
         points,
+        quirks,
+        unplaced_quirks,
         steps,
     }))
 }
@@ -60,19 +68,17 @@ pub fn series_of_run(run: &HistoryRun<'_>) -> Option<HistorySeries> {
     let mut head = run.head.clone();
     let measured = MeasuredLine { line: CommitLine { commits: line.collect() }, ..history.measured.clone() };
     head.settings.kind = RunKind::History(Box::new(HistorySettings { measured, ..history.clone() }));
-    series(&[HistoryRun { head: &head, results: run.results }], &StepSettings::default()).ok().flatten()
+    series(&[HistoryRun { head: &head, results: run.results }], &[], &StepSettings::default()).ok().flatten()
 }
 
-fn unit(counted: Option<Count>) -> &'static str {
-    match counted {
-        None => "s",
-        Some(Count::Instructions) => "instructions",
-        Some(Count::Transfers) => "transfers",
-    }
-}
-
-/// The commits of the line, with the newest result of each.
-fn points(history: &HistorySettings, runs: &[HistoryRun<'_>]) -> Vec<HistoryPoint> {
+/// The commits of the line, with the newest result of each. `groups`: the same runs by their surroundings.
+fn points(
+    history: &HistorySettings,
+    runs: &[HistoryRun<'_>],
+    groups: &[(Difference, Vec<HistoryRun<'_>>)],
+) -> Vec<HistoryPoint> {
+    let numbered = (0..).zip(groups).flat_map(|(number, (_, runs))| runs.iter().map(move |run| (run.head.id, number)));
+    let surroundings: BTreeMap<RunId, u32> = numbered.collect();
     let mut newest: BTreeMap<&str, (RunId, &CommitOutcome)> = BTreeMap::new();
     for run in runs {
         for result in &run.results.commits {
@@ -82,7 +88,9 @@ fn points(history: &HistorySettings, runs: &[HistoryRun<'_>]) -> Vec<HistoryPoin
     let point = |commit: &CommitInfo| {
         let found = newest.get(commit.id.as_str());
         let result = found.map_or(PointResult::None, |(_, outcome)| result(outcome));
-        HistoryPoint { commit: commit.clone(), run: found.map(|(run, _)| *run), result }
+        let run = found.map(|(run, _)| *run);
+        let surroundings = run.and_then(|run| surroundings.get(&run).copied()).unwrap_or(0);
+        HistoryPoint { commit: commit.clone(), run, surroundings, result }
     };
     history.line.commits.iter().map(point).collect()
 }
@@ -93,9 +101,7 @@ fn result(outcome: &CommitOutcome) -> PointResult {
             Some(estimate) => PointResult::Measured { estimate, same_as: same_as.clone() },
             None => PointResult::None,
         },
-        CommitOutcome::Unusable { why, build, execution } => {
-            PointResult::Unusable { why: *why, build: build.clone(), execution: execution.clone() }
-        }
+        CommitOutcome::Unusable(not_measured) => PointResult::Unusable(not_measured.clone()),
     }
 }
 
@@ -113,7 +119,7 @@ fn measured_by<'a>(runs: &[HistoryRun<'a>]) -> Vec<Vec<&'a str>> {
 mod tests {
     use super::*;
     use crate::history::{example, results_of_record};
-    use faultline_model::history::{Differing, StepBasis};
+    use faultline_model::history::{Differing, HistoryResults, StepBasis};
     use faultline_model::record::RunRecord;
 
     /// A run that measured these commits, each five times, with about these values.
@@ -136,7 +142,7 @@ mod tests {
         let results: Vec<HistoryResults> = runs.iter().map(|run| results_of_record(run).unwrap()).collect();
         let runs: Vec<HistoryRun<'_>> =
             runs.iter().zip(&results).map(|(run, results)| HistoryRun { head: &run.head, results }).collect();
-        series(&runs, &StepSettings::default()).unwrap().unwrap()
+        series(&runs, &[], &StepSettings::default()).unwrap().unwrap()
     }
 
     fn level(position: u32) -> f64 {
@@ -168,13 +174,13 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_result_of_a_commit_counts_and_other_tools_make_another_series() {
+    fn the_newest_result_of_a_commit_counts_and_another_recipe_makes_another_series() {
         let (old, new) = (run(1, &[(3, 1.0), (4, 1.0)]), run(2, &[(4, 2.0)]));
         let mut other = run(3, &[(5, 1.0)]);
         let RunKind::History(history) = &mut other.head.settings.kind else { panic!() };
-        history.measured.tools.as_mut().unwrap().digest = "2".to_owned();
+        history.measured.recipe.is_clean = true;
         let series = of(&[&new, &other, &old]);
-        assert_eq!(series.left_out, [OtherRun { run: RunId(3), differs_in: Differing::Tools }]);
+        assert_eq!(series.left_out, [OtherRun { run: RunId(3), differs_in: Differing::Recipe }]);
         assert!(series.points[4].value().unwrap() > 1.9 && series.points[3].value().unwrap() < 1.1);
         assert_eq!(series.points[5].result, PointResult::None);
         assert!(matches!(series.steps.basis, StepBasis::TooShort { points: 2, .. }), "{:?}", series.steps);

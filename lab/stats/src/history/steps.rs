@@ -4,6 +4,7 @@ use crate::changes::{Observation, SEGMENT_POINTS, SHORTEST, SeriesError, Setting
 use crate::thresholds::{CHANGE_FALSE_ALARMS, CHANGE_LEAST};
 use faultline_model::changes::{Changes, Effect, Step};
 use faultline_model::direction::Direction;
+use faultline_model::history::change::StepState;
 use faultline_model::history::{HistoryPoint, HistoryStep, HistorySteps, StepBasis};
 use std::collections::BTreeSet;
 
@@ -45,14 +46,14 @@ pub(super) fn steps(
     if is_exact {
         of_changes.checked()?;
         let steps = exact(&observations, least_change);
-        return Ok(HistorySteps { basis: StepBasis::Exact, least_change, steps, unjudged: 0 });
+        return Ok(HistorySteps { basis: StepBasis::Exact, least_change, steps, unjudged: 0, unplaced: 0 });
     }
     match changes(&observations, &of_changes) {
         Ok(found) => Ok(noisy(points, measured_by, found, observations.len())),
         Err(SeriesError::TooShort { points }) => {
             let points = points as u32;
             let basis = StepBasis::TooShort { points, needed: SHORTEST as u32 };
-            Ok(HistorySteps { basis, least_change, steps: Vec::new(), unjudged: points })
+            Ok(HistorySteps { basis, least_change, steps: Vec::new(), unjudged: points, unplaced: 0 })
         }
         Err(error) => Err(error),
     }
@@ -74,6 +75,8 @@ fn exact(observations: &[Observation], least_change: f64) -> Vec<HistoryStep> {
             effect: if to < from { Effect::Better } else { Effect::Worse },
             status: None,
             between_runs: false,
+            cause: None,
+            state: StepState::default(),
             between: None,
         })
     };
@@ -93,6 +96,8 @@ fn noisy(points: &[HistoryPoint], measured_by: &[Vec<&str>], found: Changes, obs
         effect: step.effect,
         status: Some(step.status),
         between_runs: !sets.iter().any(|run| has_both_sides(points, run, step)),
+        cause: None,
+        state: StepState::default(),
         between: None,
     };
     HistorySteps {
@@ -105,6 +110,7 @@ fn noisy(points: &[HistoryPoint], measured_by: &[Vec<&str>], found: Changes, obs
             cautions: found.cautions,
         },
         unjudged: observations.min(SEGMENT_POINTS - 1) as u32,
+        unplaced: 0,
     }
 }
 
@@ -127,6 +133,7 @@ mod tests {
         let point = |(position, value): (u32, &Option<f64>)| HistoryPoint {
             commit: commit(position),
             run: None,
+            surroundings: 0,
             result: value.map_or(PointResult::None, |value| PointResult::Measured {
                 estimate: Estimate { median: value, low: value, high: value, coverage: 0.0, n: 1 },
                 same_as: None,

@@ -14,8 +14,8 @@ pub const LONGEST_LINE_BYTES: usize = 65_536;
 /// Number of bytes at the end of standard error that are kept.
 const STDERR_KEPT_BYTES: usize = 16_384;
 
-/// What a shell runs so that standard error comes in the order of standard output. The command is its arguments, so no word of it is interpreted.
-const TOGETHER: &str = "exec \"$@\" 2>&1";
+/// What a shell runs, with redirections after it. The command is its arguments, so no word of it is interpreted; its name is the file of standard input.
+const SHELL: &str = "exec \"$@\"";
 
 /// A command.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +30,22 @@ pub struct HostCommand<'a> {
     pub limit: Duration,
     /// Where the lines of its standard error go.
     pub errors: Errors,
+    /// The file that is its standard input; nothing if `None`.
+    pub input: Option<&'a Path>,
+}
+
+impl HostCommand<'_> {
+    /// The program that is started, and its arguments: the command itself, or a shell that redirects and then becomes the command.
+    fn started(&self, program: &OsString, arguments: &[OsString]) -> (PathBuf, Vec<OsString>) {
+        let (input, errors) = (self.input.map(|_| " <\"$0\""), (self.errors == Errors::Among).then_some(" 2>&1"));
+        if input.or(errors).is_none() {
+            return (PathBuf::from(program), arguments.to_vec());
+        }
+        let script = [Some(SHELL), input, errors].into_iter().flatten().collect::<String>();
+        let name = self.input.map_or_else(|| OsString::from("sh"), |file| file.as_os_str().to_owned());
+        let words = [OsString::from("-c"), OsString::from(script), name];
+        (PathBuf::from("/bin/sh"), words.into_iter().chain(self.argv.iter().cloned()).collect())
+    }
 }
 
 /// Where the lines of a command's standard error go.
@@ -60,13 +76,7 @@ impl CommandRunner {
         let Some((program, arguments)) = command.argv.split_first() else {
             return Ending::NotStarted { text: "the command is empty".to_owned() };
         };
-        let (file, arguments) = match command.errors {
-            Errors::Apart => (PathBuf::from(program), arguments.to_vec()),
-            Errors::Among => {
-                let words = ["-c", TOGETHER, "sh"].map(OsString::from);
-                (PathBuf::from("/bin/sh"), words.into_iter().chain(command.argv.iter().cloned()).collect())
-            }
-        };
+        let (file, arguments) = command.started(program, arguments);
         // The keeper searches PATH too, but a program that is not there is named here.
         if let Some(name) = program.to_str().filter(|name| !name.contains('/'))
             && search_path::find(name).is_none()

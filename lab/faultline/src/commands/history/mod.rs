@@ -3,8 +3,11 @@
 mod changes;
 mod commits;
 mod drill;
+mod mark;
+mod notify;
 mod run;
 mod show;
+mod step;
 
 use crate::arguments::history::{Config, History, Steps, Subjects};
 use crate::failure::Failure;
@@ -24,6 +27,7 @@ pub(crate) fn history(arguments: &History, db: Option<&Path>) -> Result<ExitCode
         History::Commits(arguments) => commits::commits(arguments, db),
         History::Changes(arguments) => changes::changes(arguments, db),
         History::Drill(arguments) => drill::drill(arguments, db),
+        History::Mark(arguments) => mark::mark(arguments, db),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `faultline history run`
 
+use super::notify::notify;
 use super::{chosen, declared};
 use crate::arguments::history::Run;
 use crate::commands::{measuring, present};
@@ -10,6 +11,7 @@ use faultline_history::Workshop;
 use faultline_history::declared::HistorySubject;
 use faultline_history::over::{Asked, Over};
 use faultline_history::run::{Ran, run as measure};
+use faultline_stats::history::StepSettings;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -31,6 +33,7 @@ pub(crate) fn run(arguments: &Run, db: Option<&Path>) -> Result<ExitCode, Failur
                 if !one(&over, arguments, &workshop, lab)? {
                     return Ok(failure::stopped());
                 }
+                notify(&declared, &over, &StepSettings::default(), lab)?;
             }
         }
         Ok(ExitCode::SUCCESS)

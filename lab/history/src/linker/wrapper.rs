@@ -1,4 +1,4 @@
-//! The directory with the scripts that are found instead of linkers, and the variables by which they are found.
+//! The linker wrapper: a directory with the scripts that are found instead of linkers, and the variables by which they are found.
 
 use super::ARGUMENT;
 use faultline_model::relink::LinkLayout;
@@ -12,24 +12,24 @@ use std::path::{Path, PathBuf};
 /// Names by which compilers and makefiles look for GNU ld.
 const NAMES: [&str; 2] = ["ld", "ld.bfd"];
 
-/// A directory that holds a linker of ours. It is removed with this value.
+/// A directory that holds the linker wrapper. It is removed with this value.
 #[derive(Debug)]
-pub(crate) struct StandIn {
+pub(crate) struct LinkerWrapper {
     directory: PathBuf,
 }
 
-impl StandIn {
+impl LinkerWrapper {
     /// Makes the directory anew. `program`: our own program; `layout`: what each link gets. Fails if it cannot be written.
     pub(crate) fn create(directory: &Path, program: &Path, layout: LinkLayout) -> io::Result<Self> {
         let _ = fs::remove_dir_all(directory);
         fs::create_dir_all(directory)?;
-        let stand_in = StandIn { directory: directory.to_owned() };
+        let wrapper = LinkerWrapper { directory: directory.to_owned() };
         for name in NAMES {
             let file = directory.join(name);
             fs::write(&file, script(directory, program, name, layout))?;
             fs::set_permissions(&file, fs::Permissions::from_mode(0o755))?;
         }
-        Ok(stand_in)
+        Ok(wrapper)
     }
 
     /// The variables by which it is found before others. `environment`: variables that the command gets in any case.
@@ -45,7 +45,7 @@ impl StandIn {
     }
 }
 
-impl Drop for StandIn {
+impl Drop for LinkerWrapper {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.directory);
     }
@@ -86,14 +86,14 @@ mod tests {
         let program = root.path().join("it's $(touch harm) \"x\"");
         fs::write(&program, "#!/bin/sh\nfor word; do echo \"$word\"; done\n").unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        let directory = root.path().join("stand in");
-        let stand_in = StandIn::create(&directory, &program, LayoutKind::default().with_seed(7)).unwrap();
+        let directory = root.path().join("a wrapper");
+        let wrapper = LinkerWrapper::create(&directory, &program, LayoutKind::default().with_seed(7)).unwrap();
         let output = Command::new(directory.join("ld")).args(["a b", "$c"]).current_dir(root.path()).output().unwrap();
         let words = String::from_utf8(output.stdout).unwrap();
         let expected = [ARGUMENT, directory.to_str().unwrap(), "ld", "random", "gap", "7", "a b", "$c"];
         assert_eq!(words.lines().collect::<Vec<_>>(), expected);
         assert!(!root.path().join("harm").exists());
-        drop(stand_in);
+        drop(wrapper);
         assert!(!directory.exists());
     }
 
@@ -101,8 +101,8 @@ mod tests {
     fn it_is_found_before_others() {
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("d");
-        let stand_in = StandIn::create(&directory, Path::new("/x"), LayoutKind::default().with_seed(1)).unwrap();
-        let variables = stand_in.variables(&[("PATH".to_owned(), "/bin:/usr/bin".to_owned())]);
+        let wrapper = LinkerWrapper::create(&directory, Path::new("/x"), LayoutKind::default().with_seed(1)).unwrap();
+        let variables = wrapper.variables(&[("PATH".to_owned(), "/bin:/usr/bin".to_owned())]);
         let path = variables.iter().find(|(name, _)| name == "PATH").unwrap();
         assert_eq!(path.1, format!("{}:/bin:/usr/bin", directory.display()));
         assert!(

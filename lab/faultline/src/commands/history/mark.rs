@@ -1,0 +1,42 @@
+//! `faultline history mark`
+
+use super::notify::notify;
+use super::step::{at_commit, numbered, with_steps};
+use super::{declared, settings};
+use crate::arguments::history::{Mark, Which};
+use crate::commands::measuring;
+use crate::failure::Failure;
+use crate::{output, places};
+use faultline_history::mark::{Mark as Said, mark as save};
+use faultline_model::history::{HistorySeries, HistoryStep};
+use std::path::Path;
+use std::process::ExitCode;
+
+pub(crate) fn mark(arguments: &Mark, db: Option<&Path>) -> Result<ExitCode, Failure> {
+    let declared = declared(&arguments.of.config)?;
+    let subject = declared.chosen(std::slice::from_ref(&arguments.of.subject))?[0];
+    let places = places::found(db)?;
+    let (over, series) = with_steps(subject, &arguments.of, &places)?;
+    let step = step(&series, &arguments.which)?;
+    let said = Said { state: arguments.state.into(), person: person(), reason: arguments.reason.clone() };
+    let words = faultline_report::history_marked(&series, step, said.state);
+    measuring::looking(&places, |lab| {
+        save(&series, step, said, lab)?;
+        output::print(&words)?;
+        notify(&declared, &over, &settings(&arguments.of.steps), lab)?;
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+fn step<'a>(series: &'a HistorySeries, which: &Which) -> Result<&'a HistoryStep, Failure> {
+    match (&which.at, which.step) {
+        (Some(commit), _) => at_commit(series, &commit.id),
+        (None, number) => numbered(series, number.unwrap_or(1)),
+    }
+}
+
+/// Who calls us, as the system's login says.
+fn person() -> String {
+    let named = ["LOGNAME", "USER"].into_iter().filter_map(|name| std::env::var(name).ok());
+    named.into_iter().find(|name| !name.is_empty()).unwrap_or_else(|| "unknown".to_owned())
+}

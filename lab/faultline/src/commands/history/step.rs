@@ -1,0 +1,65 @@
+//! Which step of which series a command is about.
+
+use super::series;
+use crate::arguments::history::SeriesWithSteps;
+use crate::failure::Failure;
+use faultline_experiment::Places;
+use faultline_history::declared::HistorySubject;
+use faultline_history::over::Over;
+use faultline_model::history::{HistorySeries, HistoryStep};
+
+/// The series of a subject that was asked for, or the first that has steps. Fails if there is none.
+pub(super) fn with_steps<'a>(
+    subject: &'a HistorySubject,
+    asked: &SeriesWithSteps,
+    places: &Places,
+) -> Result<(Over<'a>, HistorySeries), Failure> {
+    for over in Over::all(subject) {
+        if asked.cpus.is_some_and(|cpus| cpus != over.measure.tasks()) {
+            continue;
+        }
+        if let Some(series) = series(&over, &asked.steps, places)?
+            && !series.steps.steps.is_empty()
+        {
+            return Ok((over, series));
+        }
+    }
+    Err(Failure::new(
+        format!("no step of {} is known", subject.name),
+        "`faultline history run` measures more commits; `faultline bisect` searches between any two",
+    ))
+}
+
+/// The step of a number in the list, from 1. Fails if there are fewer.
+pub(super) fn numbered(series: &HistorySeries, number: u32) -> Result<&HistoryStep, Failure> {
+    let steps = &series.steps.steps;
+    steps.get(number as usize - 1).ok_or_else(|| {
+        Failure::usage(
+            format!("{} has {} steps", series.subject, steps.len()),
+            "`faultline history changes` lists them in this order",
+        )
+    })
+}
+
+/// The step that a commit may have made, by the beginning of its name: one within the range of a step, or one that a search found for it. Fails if there is none,
+/// or if there are several.
+pub(super) fn at_commit<'a>(series: &'a HistorySeries, id: &str) -> Result<&'a HistoryStep, Failure> {
+    let mut found = series.steps.steps.iter().filter(|step| may_be_of(series, step, id));
+    match (found.next(), found.next()) {
+        (Some(step), None) => Ok(step),
+        (None, _) => Err(Failure::usage(
+            format!("{} has no step at a measured commit {id}", series.subject),
+            "`faultline history changes` lists the steps: `--at` takes a commit after the first end of one, up to the other, or `--step N`",
+        )),
+        (Some(_), Some(_)) => Err(Failure::usage(
+            format!("{} has several steps at commits {id}", series.subject),
+            "add digits, or use `--step N`",
+        )),
+    }
+}
+
+fn may_be_of(series: &HistorySeries, step: &HistoryStep, id: &str) -> bool {
+    let mut range = (step.earliest + 1..=step.latest).filter_map(|position| series.commit(position));
+    range.any(|commit| commit.id.starts_with(id))
+        || step.state.log.iter().flat_map(|event| &event.commits).any(|commit| commit.starts_with(id))
+}

@@ -1,0 +1,298 @@
+//! Quirks of a series: where they are, how they are bridged, and what they say of steps.
+
+use super::bridge::{change, outcomes};
+use super::run::HistoryRun;
+use super::surroundings::Difference;
+use faultline_model::drill::{Change, StepLabel};
+use faultline_model::history::quirk::{Bridge, DeclaredQuirk, Quirk, QuirkPlace, QuirkTime, StepCause, letter};
+use faultline_model::history::{HistoryPoint, HistoryStep, PointResult};
+use faultline_model::time::UnixMillis;
+
+/// The quirks of a series, those between runs first, in their order: as many as there are groups of runs but one. Then those of commits. Also what was declared of
+/// commits that are not among the points.
+pub(super) fn quirks(
+    groups: &[(Difference, Vec<HistoryRun<'_>>)],
+    declared: &[DeclaredQuirk],
+    points: &[HistoryPoint],
+) -> (Vec<Quirk>, Vec<String>) {
+    let pairs = groups.windows(2).filter_map(|pair| between_runs(&pair[0].1, &pair[1], points));
+    let mut quirks: Vec<Quirk> = pairs.collect();
+    let mut unplaced = Vec::new();
+    for one in declared {
+        let QuirkTime::Commits { first, last } = &one.when else { continue };
+        match of_commits(first, last.as_deref(), points) {
+            Some(place) => quirks.push(Quirk {
+                letter: String::new(),
+                place,
+                changed: Vec::new(),
+                declared: vec![one.what.clone()],
+                bridge: None,
+            }),
+            None => unplaced.push(one.what.clone()),
+        }
+    }
+    for (number, quirk) in quirks.iter_mut().enumerate() {
+        quirk.letter = letter(number);
+    }
+    (quirks, unplaced)
+}
+
+fn between_runs(
+    before: &[HistoryRun<'_>],
+    (difference, now): &(Difference, Vec<HistoryRun<'_>>),
+    points: &[HistoryPoint],
+) -> Option<Quirk> {
+    let (last, first) = (before.last()?.head, now.first()?.head);
+    let began = first.sessions.first().map_or(UnixMillis(0), |session| session.started);
+    Some(Quirk {
+        letter: String::new(),
+        place: QuirkPlace::Runs { before: last.id, since: first.id, began },
+        changed: difference.changed.clone(),
+        declared: difference.declared.clone(),
+        bridge: bridge(before, now, points),
+    })
+}
+
+/// The newest commit that was measured on both sides.
+fn bridge(before: &[HistoryRun<'_>], now: &[HistoryRun<'_>], points: &[HistoryPoint]) -> Option<Bridge> {
+    let (before, now) = (outcomes(before), outcomes(now));
+    let bridge = |(commit, point): (u32, &HistoryPoint)| {
+        let id = point.commit.id.as_str();
+        Some(Bridge { commit, change: change(before.get(id)?, now.get(id)?)? })
+    };
+    (0..points.len() as u32).zip(points).rev().find_map(bridge)
+}
+
+/// The places of commits that are named by their first digits; `None` if one of them is no point, or if they are in the wrong order.
+fn of_commits(first: &str, last: Option<&str>, points: &[HistoryPoint]) -> Option<QuirkPlace> {
+    let position = |id: &str| points.iter().position(|point| point.commit.id.starts_with(id)).map(|at| at as u32);
+    let first = position(first)?;
+    let last = last.map_or(Some(points.len() as u32 - 1), position)?;
+    (first <= last).then_some(QuirkPlace::Commits { first, last })
+}
+
+/// What the quirks within the range of a step say of it; `None` if there are none. `quirks`: as [`quirks`] orders them. `least`: the smallest change that is a step,
+/// as a share.
+pub(super) fn cause(step: &HistoryStep, points: &[HistoryPoint], quirks: &[Quirk], least: f64) -> Option<StepCause> {
+    let surroundings = |position: u32| points.get(position as usize).map_or(0, |point| point.surroundings as usize);
+    let (from, to) = (surroundings(step.earliest), surroundings(step.latest));
+    let between = &quirks[from.min(to)..from.max(to)];
+    let of_commits: Vec<&Quirk> = quirks.iter().filter(|quirk| is_at(quirk, step)).collect();
+    let letters: Vec<String> = between.iter().chain(of_commits.iter().copied()).map(|one| one.letter.clone()).collect();
+    if letters.is_empty() {
+        return None;
+    }
+    if between.is_empty() {
+        // Its commits are declared to have other surroundings, which cannot be measured.
+        return Some(StepCause { quirks: letters, label: StepLabel::Quirk, of_surroundings: None, of_commits: None });
+    }
+    let bridges: Option<Vec<Change>> = between.iter().map(|quirk| Some(quirk.bridge?.change)).collect();
+    let of_surroundings =
+        bridges.map(|bridges| product(&bridges)).map(|all| if to < from { inverse(&all) } else { all });
+    let whole = whole(step, points);
+    let rest = of_surroundings.and_then(|surroundings| Some(product(&[whole?, inverse(&surroundings)])));
+    let label = match (whole, of_surroundings, rest) {
+        (Some(whole), Some(surroundings), Some(rest)) => match label(whole.ratio, &surroundings, &rest, least) {
+            // What the commits changed may be what was declared of them.
+            StepLabel::Code if !of_commits.is_empty() => StepLabel::Undecided,
+            label => label,
+        },
+        _ => StepLabel::Undecided,
+    };
+    Some(StepCause { quirks: letters, label, of_surroundings, of_commits: rest })
+}
+
+/// Whether a quirk of commits begins or ends within the range of a step.
+fn is_at(quirk: &Quirk, step: &HistoryStep) -> bool {
+    let is_within = |position: u32| step.earliest < position && position <= step.latest;
+    match quirk.place {
+        QuirkPlace::Commits { first, last } => is_within(first) || is_within(last + 1),
+        QuirkPlace::Runs { .. } => false,
+    }
+}
+
+/// Whether commits or surroundings changed. In the direction of the step: code, if the commits' part is more than the least change for certain; quirk, if the
+/// surroundings' part is above 0 for certain, and the commits' part is at most half of the step for certain.
+fn label(whole: f64, surroundings: &Change, rest: &Change, least: f64) -> StepLabel {
+    let sign = whole.ln().signum();
+    let part = |change: &Change| {
+        let (low, high) = (sign * change.low.ln(), sign * change.high.ln());
+        (low.min(high), low.max(high))
+    };
+    let ((surroundings_low, _), (rest_low, rest_high)) = (part(surroundings), part(rest));
+    if rest_low > least.ln_1p() {
+        StepLabel::Code
+    } else if surroundings_low > 0.0 && rest_high <= whole.ln().abs() / 2.0 {
+        StepLabel::Quirk
+    } else {
+        StepLabel::Undecided
+    }
+}
+
+/// The ratio of a step's levels. Its interval is as wide as those of the two commits at it allow, which is wider than those of the levels; `None` without a ratio.
+fn whole(step: &HistoryStep, points: &[HistoryPoint]) -> Option<Change> {
+    let estimate = |position: u32| match &points.get(position as usize)?.result {
+        PointResult::Measured { estimate, .. } => Some(*estimate),
+        PointResult::Unusable(_) | PointResult::None => None,
+    };
+    let (before, after) = (estimate(step.after)?, estimate(step.by)?);
+    let ratio = step.to / step.from;
+    let change = Change {
+        ratio,
+        low: ratio * (after.low / after.median) * (before.median / before.high),
+        high: ratio * (after.high / after.median) * (before.median / before.low),
+        units: before.n.min(after.n),
+    };
+    [change.ratio, change.low, change.high].iter().all(|ratio| ratio.is_finite() && *ratio > 0.0).then_some(change)
+}
+
+/// Changes one after the other.
+fn product(changes: &[Change]) -> Change {
+    let of = |value: fn(&Change) -> f64| changes.iter().map(value).product();
+    Change {
+        ratio: of(|change| change.ratio),
+        low: of(|change| change.low),
+        high: of(|change| change.high),
+        units: changes.iter().map(|change| change.units).min().unwrap_or(0),
+    }
+}
+
+/// The way back.
+fn inverse(change: &Change) -> Change {
+    Change { ratio: change.ratio.recip(), low: change.high.recip(), high: change.low.recip(), units: change.units }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::{HistoryRun, StepSettings, Surroundings, bridging, example, results_of_record, series};
+    use faultline_model::history::{HistoryResults, HistorySeries};
+    use faultline_model::plan::RunKind;
+    use faultline_model::record::{RunId, RunRecord};
+
+    /// A run that measured these commits, each seven times with about these values, with such a compiler.
+    fn run(id: i64, compiler: &str, values: impl Iterator<Item = (u32, f64)>) -> RunRecord {
+        let values: Vec<(u32, f64)> = values.collect();
+        let wanted: Vec<u32> = values.iter().map(|(position, _)| *position).collect();
+        let mut record = example::begun(&wanted, 7);
+        record.head.id = RunId(id);
+        record.head.sessions[0].started = UnixMillis(id * 1000);
+        let RunKind::History(history) = &mut record.head.settings.kind else { panic!("it is one") };
+        let tools = history.measured.tools.as_mut().unwrap();
+        tools.digest = compiler.to_owned();
+        tools.versions.insert("cc --version".to_owned(), compiler.to_owned());
+        wanted.iter().for_each(|position| example::build(&mut record, Some(&format!("/{compiler}/{position}"))));
+        for block in 0..7 {
+            let noise = |subject: usize| 1.0 + 0.0005 * ((subject * 7 + block * 5) % 11) as f64;
+            let block = (0..).zip(&values).map(|(subject, (_, value))| (subject, Ok(value * noise(subject as usize))));
+            example::block(&mut record, &block.collect::<Vec<_>>());
+        }
+        record
+    }
+
+    fn of(runs: &[&RunRecord], declared: &[DeclaredQuirk]) -> HistorySeries {
+        with_runs(runs, |runs| series(runs, declared, &StepSettings::default()).unwrap().unwrap())
+    }
+
+    /// Does something with runs, the newest first.
+    fn with_runs<T>(runs: &[&RunRecord], body: impl FnOnce(&[HistoryRun<'_>]) -> T) -> T {
+        let results: Vec<HistoryResults> = runs.iter().map(|run| results_of_record(run).unwrap()).collect();
+        let runs = runs.iter().zip(&results).map(|(run, results)| HistoryRun { head: &run.head, results });
+        body(&runs.collect::<Vec<_>>())
+    }
+
+    /// The label of the only step.
+    fn only(series: &HistorySeries) -> (u32, &StepCause) {
+        let [step] = series.steps.steps.as_slice() else { panic!("{:#?}", series.steps) };
+        (step.by, step.cause.as_ref().unwrap())
+    }
+
+    #[test]
+    fn a_compilers_step_is_a_quirk_and_one_of_the_program_at_the_same_place_is_code() {
+        let old = run(1, "gcc 12", (0..20).map(|at| (at, 1.0)));
+        // The last commit is measured again by the new compiler.
+        let new = run(2, "gcc 13", (19..40).map(|at| (at, 1.3)));
+        let series = of(&[&new, &old], &[]);
+        assert!(series.left_out.is_empty());
+        let (by, cause) = only(&series);
+        assert_eq!((by, cause.quirks.as_slice(), cause.label), (19, &["A".to_owned()][..], StepLabel::Quirk));
+        let quirk = &series.quirks[0];
+        assert_eq!((quirk.changed[0].key.as_str(), quirk.bridge.unwrap().commit), ("cc --version", 19));
+        assert_eq!(quirk.place, QuirkPlace::Runs { before: RunId(1), since: RunId(2), began: UnixMillis(2000) });
+        assert_eq!([18, 19, 39].map(|at| series.points[at].surroundings), [0, 1, 1]);
+
+        // The bridge shows no change: the program moved at the commit after it, within the new surroundings.
+        let new = run(2, "gcc 13", (19..40).map(|at| (at, if at < 20 { 1.0 } else { 1.3 })));
+        let series = of(&[&new, &old], &[]);
+        let [step] = series.steps.steps.as_slice() else { panic!("{:#?}", series.steps) };
+        assert_eq!(step.by, 20);
+        assert!(step.cause.as_ref().is_none_or(|cause| cause.label == StepLabel::Code), "{step:?}");
+
+        // The program moved at the bridge itself, as the old surroundings show.
+        let old = run(1, "gcc 12", (0..20).map(|at| (at, if at < 19 { 1.0 } else { 1.3 })));
+        let new = run(2, "gcc 13", (19..40).map(|at| (at, 1.3)));
+        let (series, expected) = (of(&[&new, &old], &[]), StepLabel::Code);
+        assert_eq!((only(&series).0, only(&series).1.label), (19, expected));
+    }
+
+    #[test]
+    fn without_a_bridge_nothing_is_claimed() {
+        let (old, new) =
+            (run(1, "gcc 12", (0..20).map(|at| (at, 1.0))), run(2, "gcc 13", (20..40).map(|at| (at, 1.3))));
+        let series = of(&[&new, &old], &[]);
+        let (_, cause) = only(&series);
+        assert_eq!((cause.label, cause.of_surroundings), (StepLabel::Undecided, None));
+        // A bridge that is too noisy decides nothing either.
+        let change = |low, high| Change { ratio: 1.2, low, high, units: 7 };
+        assert_eq!(label(1.3, &change(0.9, 1.4), &change(0.9, 1.4), 0.01), StepLabel::Undecided);
+        assert_eq!(label(1.0 / 1.3, &change(0.7, 0.8), &change(0.98, 1.02), 0.01), StepLabel::Quirk, "downwards");
+        assert_eq!(label(1.3, &change(1.0, 1.0), &change(1.3, 1.3), 0.0), StepLabel::Code, "exact");
+    }
+
+    #[test]
+    fn what_is_declared_has_its_letter() {
+        let since =
+            |at| DeclaredQuirk { what: "new firmware".to_owned(), when: QuirkTime::Since { at: UnixMillis(at) } };
+        let (old, new) = (run(1, "gcc", (0..20).map(|at| (at, 1.0))), run(2, "gcc", (19..40).map(|at| (at, 1.3))));
+        let series = of(&[&new, &old], &[since(1500)]);
+        assert_eq!(series.quirks[0].declared, ["new firmware"]);
+        assert_eq!(only(&series).1.label, StepLabel::Quirk);
+        assert!(of(&[&new, &old], &[since(2001), since(1000)]).quirks.is_empty(), "not between the runs");
+
+        let commits = |first: u32, last: Option<u32>| DeclaredQuirk {
+            what: "other flags".to_owned(),
+            when: QuirkTime::Commits {
+                first: example::commit(first).id,
+                last: last.map(|last| example::commit(last).id),
+            },
+        };
+        let all = run(1, "gcc", (0..40).map(|at| (at, if at < 20 { 1.0 } else { 1.3 })));
+        assert_eq!(only(&of(&[&all], &[commits(20, None)])).1.label, StepLabel::Quirk);
+        assert_eq!(only(&of(&[&all], &[commits(5, Some(19))])).1.label, StepLabel::Quirk, "it ends there");
+        let elsewhere = of(&[&all], &[commits(5, Some(9)), commits(5, Some(3)), commits(99, None)]);
+        assert!(elsewhere.steps.steps[0].cause.is_none());
+        assert_eq!((elsewhere.quirks.len(), elsewhere.unplaced_quirks.len()), (1, 2));
+    }
+
+    #[test]
+    fn the_newest_commit_bridges_until_one_is_measured_on_both_sides() {
+        let id = |position| example::commit(position).id;
+        let old = run(1, "gcc 12", (0..4).map(|at| (at, 1.0)));
+        let best = |runs: &[&RunRecord], compiler: &RunRecord| {
+            let now = Surroundings { began: UnixMillis(9000), ..Surroundings::of(&compiler.head) };
+            with_runs(runs, |runs| bridging(runs, &now, &[])).first().cloned()
+        };
+        assert_eq!(best(&[&old], &old), None, "nothing changed");
+        let mut new = run(2, "gcc 13", [(4, 1.0)].into_iter());
+        assert_eq!(best(&[&old], &new), Some(id(3)));
+        assert_eq!(best(&[&new, &old], &new), Some(id(3)), "no commit of the new run has an old result");
+        let bridged = run(3, "gcc 13", [(2, 1.0)].into_iter());
+        assert_eq!(best(&[&bridged, &new, &old], &new), None);
+        // One that cannot be built any more is not tried again.
+        new = run(2, "gcc 13", std::iter::empty());
+        let RunKind::History(history) = &mut new.head.settings.kind else { panic!("it is one") };
+        history.wanted = vec![3];
+        example::build(&mut new, None);
+        assert_eq!(best(&[&new, &old], &new), Some(id(2)));
+    }
+}

@@ -1,0 +1,64 @@
+//! What people said of changes of histories, and of which changes somebody was notified. Lines are only added.
+
+use crate::load::from_json;
+use crate::write::json;
+use crate::{Store, StoreError};
+use faultline_model::history::change::PlacedEvent;
+use faultline_model::named_change::{ChangePlace, SeriesName};
+use rusqlite::params;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The word for what was said.
+const SAID: &str = "said";
+
+/// The word for a notification.
+const NOTIFIED: &str = "notified";
+
+impl Store {
+    /// Adds what was said of a change of a series. Fails if the database cannot be written.
+    pub fn save_change_event(&mut self, series: &SeriesName, said: &PlacedEvent) -> Result<(), StoreError> {
+        self.save_of_change(series, SAID, said)
+    }
+
+    /// What was said of changes of a series, in the order in which it was saved. Fails if the database cannot be read, or if a newer version saved it.
+    pub fn change_events(&self, series: &SeriesName) -> Result<Vec<PlacedEvent>, StoreError> {
+        self.of_changes(series, SAID)
+    }
+
+    /// Adds that somebody was notified of a change of a series. Fails if the database cannot be written.
+    pub fn save_notified(&mut self, series: &SeriesName, change: &ChangePlace) -> Result<(), StoreError> {
+        self.save_of_change(series, NOTIFIED, change)
+    }
+
+    /// The changes of a series of which somebody was notified. Fails if the database cannot be read, or if a newer version saved it.
+    pub fn notified(&self, series: &SeriesName) -> Result<Vec<ChangePlace>, StoreError> {
+        self.of_changes(series, NOTIFIED)
+    }
+
+    fn save_of_change<T: Serialize>(&mut self, series: &SeriesName, kind: &str, value: &T) -> Result<(), StoreError> {
+        self.write("save the state of a change in", |transaction| {
+            let insert = "INSERT INTO change_event (subject, repository, tasks, measure, kind, json)
+                          VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+            let SeriesName { subject, repository, tasks, .. } = series;
+            transaction.execute(insert, params![subject, repository, tasks, measure(series), kind, json(value)])?;
+            Ok(())
+        })
+    }
+
+    fn of_changes<T: DeserializeOwned>(&self, series: &SeriesName, kind: &str) -> Result<Vec<T>, StoreError> {
+        let query = "SELECT json FROM change_event
+                     WHERE subject = ?1 AND repository = ?2 AND tasks = ?3 AND measure = ?4 AND kind = ?5 ORDER BY id";
+        let of = params![series.subject, series.repository, series.tasks, measure(series), kind];
+        let read = self.connection.prepare(query).and_then(|mut statement| {
+            let lines = statement.query_map(of, |row| from_json(row, 0))?;
+            lines.collect()
+        });
+        read.map_err(self.failed("read the states of changes in"))
+    }
+}
+
+/// The word for what a series measures.
+fn measure(series: &SeriesName) -> &'static str {
+    series.counted.map_or("time", |count| count.word())
+}
