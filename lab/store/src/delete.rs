@@ -2,9 +2,9 @@
 //!
 //! An empty row of the run remains and keeps its number from being used again.
 
+use crate::connection::{Connection, Result, params};
 use crate::{Store, StoreError};
 use faultline_model::record::RunId;
-use rusqlite::{Transaction, params};
 
 /// Tables of attempts.
 const OF_ATTEMPTS: [&str; 6] = ["sample", "note", "usage", "counter", "measure", "reading"];
@@ -22,7 +22,7 @@ impl Store {
     }
 }
 
-fn delete(transaction: &Transaction<'_>, run: RunId) -> rusqlite::Result<()> {
+fn delete(transaction: &Connection, run: RunId) -> Result<()> {
     for table in OF_ATTEMPTS {
         let query = format!("DELETE FROM {table} WHERE attempt_id IN (SELECT id FROM attempt WHERE run_id = ?1)");
         transaction.execute(&query, params![run.0])?;

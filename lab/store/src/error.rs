@@ -1,5 +1,6 @@
 //! Database errors as one line for people and a hint.
 
+use crate::connection::Failure;
 use faultline_model::journal::JournalError;
 use faultline_model::record::RunId;
 use rusqlite::ErrorCode;
@@ -96,6 +97,16 @@ impl StoreError {
             format!("cannot make the directory {} for the database: {error}", directory.display()),
             "`--db FILE` names another place",
         )
+    }
+
+    pub(crate) fn from_failure(action: &str, path: &Path, failure: Failure) -> Self {
+        match failure {
+            Failure::Sqlite(error) => Self::from_sqlite(action, path, error),
+            Failure::Unreadable { .. } | Failure::NoRow => Self::failed(
+                format!("cannot {action} the database {}: {failure}", path.display()),
+                "a newer version of Faultline saved it, or the database was changed by hand; `--db FILE` names another",
+            ),
+        }
     }
 
     pub(crate) fn from_sqlite(action: &str, path: &Path, error: rusqlite::Error) -> Self {

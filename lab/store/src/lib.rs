@@ -5,6 +5,7 @@
 //! dropped: samples that do not count stay, with an outcome that says why. `stats` interprets the figures.
 
 mod conclusions;
+mod connection;
 mod delete;
 mod error;
 mod find;
@@ -25,13 +26,17 @@ pub use lock::MeasuringLock;
 pub use run_journal::RunJournal;
 pub use write::NewRun;
 
-use rusqlite::{Connection, OpenFlags};
+use connection::{Connection, Failure};
+use rusqlite::OpenFlags;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long a write waits for another process that is writing. A write takes well under a millisecond, so after this time
 /// the other process must be hanging.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How many prepared statements a connection keeps: all that a run uses.
+const STATEMENTS: usize = 64;
 
 /// An open database.
 #[derive(Debug)]
@@ -91,7 +96,7 @@ impl Store {
         }
         let connection = read_only::open(&file, path)?;
         let identity = Identity::of(&file);
-        Ok(Store { connection, path: path.to_owned(), file, identity })
+        Ok(Store { connection: Connection::Sqlite(connection), path: path.to_owned(), file, identity })
     }
 
     /// Opens the existing database at `path` for writing. Fails if it does not exist, cannot be opened or written, or is not Faultline's.
@@ -107,11 +112,12 @@ impl Store {
         // SQLite gives `:memory:` and `file:…` a special meaning, so the path is made absolute.
         let file = std::path::absolute(path).map_err(|error| StoreError::no_name(path, &error))?;
         let mut connection =
-            Connection::open_with_flags(&file, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
+            rusqlite::Connection::open_with_flags(&file, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
         connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS);
         schema::prepare(&mut connection, path)?;
         let identity = Identity::of(&file);
-        Ok(Store { connection, path: path.to_owned(), file, identity })
+        Ok(Store { connection: Connection::Sqlite(connection), path: path.to_owned(), file, identity })
     }
 
     /// The path of the database.
@@ -125,8 +131,8 @@ impl Store {
     }
 
     /// Describes for people what went wrong when `action` met a database error.
-    fn failed(&self, action: &str) -> impl Fn(rusqlite::Error) -> StoreError + use<> {
+    fn failed(&self, action: &str) -> impl Fn(Failure) -> StoreError + use<> {
         let (action, path) = (action.to_owned(), self.path.clone());
-        move |error| StoreError::from_sqlite(&action, &path, error)
+        move |failure| StoreError::from_failure(&action, &path, failure)
     }
 }
