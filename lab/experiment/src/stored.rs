@@ -96,10 +96,7 @@ impl StoredHistory {
 /// The runs that measured a subject of a history with so many tasks, the newest first; none if there is no database. `repository`: the directory, as it is
 /// saved. Fails if the database cannot be read.
 pub fn histories(subject: &str, repository: &str, tasks: u32, places: &Places) -> Result<Vec<StoredHistory>, Error> {
-    if !places.database()?.exists() {
-        return Ok(Vec::new());
-    }
-    let mut store = database::existing(places)?;
+    let Some(mut store) = database::if_there(places)? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for run in store.runs_of_history(subject, repository)? {
         let conclusion = Conclusion::of(&mut store, run)?;
@@ -123,7 +120,7 @@ pub fn imports(places: &Places) -> Result<Vec<ImportedLine>, Error> {
 }
 
 fn newest(store: &Store) -> Result<RunId, Error> {
-    store.newest_run()?.ok_or_else(|| {
-        Error::usage(format!("there is no run in {} yet", store.path().display()), "`faultline run` makes one")
-    })
+    store
+        .newest_run()?
+        .ok_or_else(|| Error::usage(format!("there is no run in {} yet", store.name()), "`faultline run` makes one"))
 }

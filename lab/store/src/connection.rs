@@ -1,13 +1,16 @@
 //! The connection to a database. The rest of the crate uses it alone, so statements are written once for every kind of database.
 //!
-//! Parameters of a statement are `?1`, `?2`, …. Columns are integers, real numbers and text; a yes or no is the integer 1 or 0.
+//! What is spelled differently is chosen by [`Connection::spelled`]. Parameters of a statement are `?1`, `?2`, …. Columns are integers, real numbers and text; a yes or no is the integer 1 or 0.
 
 mod failure;
+mod nul;
+mod postgres;
 mod row;
 mod sqlite;
 mod value;
 
 pub(crate) use failure::{Failure, Result};
+pub(crate) use postgres::Session;
 pub(crate) use row::{Row, from_json, from_word};
 pub(crate) use value::Value;
 
@@ -22,6 +25,8 @@ pub(crate) use params;
 pub(crate) enum Connection {
     /// SQLite's file.
     Sqlite(rusqlite::Connection),
+    /// A session with a PostgreSQL server.
+    Postgres(Session),
 }
 
 /// What a transaction is for.
@@ -34,10 +39,27 @@ pub(crate) enum Purpose {
 }
 
 impl Connection {
+    /// The spelling of a part of a statement that both kinds of database do not share.
+    pub(crate) fn spelled(&self, in_sqlite: &'static str, in_postgres: &'static str) -> &'static str {
+        match self {
+            Connection::Sqlite(_) => in_sqlite,
+            Connection::Postgres(_) => in_postgres,
+        }
+    }
+
+    /// Executes statements without parameters, separated by semicolons.
+    pub(crate) fn run_statements(&self, statements: &str) -> Result<()> {
+        match self {
+            Connection::Sqlite(connection) => Ok(connection.execute_batch(statements)?),
+            Connection::Postgres(session) => session.run(statements),
+        }
+    }
+
     /// Executes a statement, and returns the number of rows that it changed.
     pub(crate) fn execute(&self, statement: &str, parameters: &[Value<'_>]) -> Result<usize> {
         match self {
             Connection::Sqlite(connection) => sqlite::execute(connection, statement, parameters),
+            Connection::Postgres(session) => session.execute(statement, parameters),
         }
     }
 
@@ -50,6 +72,7 @@ impl Connection {
     ) -> Result<Vec<T>> {
         match self {
             Connection::Sqlite(connection) => sqlite::rows(connection, query, parameters, read),
+            Connection::Postgres(session) => session.rows(query, parameters, read),
         }
     }
 
@@ -77,6 +100,7 @@ impl Connection {
     pub(crate) fn begin(&self, purpose: Purpose) -> Result<()> {
         match self {
             Connection::Sqlite(connection) => sqlite::begin(connection, purpose),
+            Connection::Postgres(session) => session.begin(purpose),
         }
     }
 
@@ -84,6 +108,7 @@ impl Connection {
     pub(crate) fn commit(&self) -> Result<()> {
         match self {
             Connection::Sqlite(connection) => sqlite::run(connection, "COMMIT"),
+            Connection::Postgres(session) => session.end("COMMIT"),
         }
     }
 
@@ -91,37 +116,54 @@ impl Connection {
     pub(crate) fn is_in_transaction(&self) -> bool {
         match self {
             Connection::Sqlite(connection) => !connection.is_autocommit(),
+            Connection::Postgres(session) => session.is_in_transaction(),
         }
     }
 
     /// Runs `body` in a transaction. If it fails, nothing is changed.
     pub(crate) fn transaction<T>(&self, purpose: Purpose, body: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
-        self.begin(purpose)?;
-        let open = Open(self);
+        let transaction = self.open_transaction(purpose)?;
         let value = body(self)?;
-        self.commit()?;
-        drop(open);
+        transaction.commit()?;
         Ok(value)
+    }
+
+    /// Begins a transaction that is undone when the value is dropped, unless it is committed before.
+    pub(crate) fn open_transaction(&self, purpose: Purpose) -> Result<Transaction<'_>> {
+        self.begin(purpose)?;
+        Ok(Transaction(self))
     }
 
     /// Runs `body`, in which no statement waits for another connection. A statement that would have to wait fails.
     pub(crate) fn without_waiting<T>(&self, body: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         match self {
             Connection::Sqlite(connection) => sqlite::without_waiting(connection, || body(self)),
+            Connection::Postgres(session) => self.transaction(Purpose::Write, |transaction| {
+                session.run("SET LOCAL lock_timeout = '1ms'")?;
+                body(transaction)
+            }),
         }
     }
 
     fn roll_back(&self) -> Result<()> {
         match self {
             Connection::Sqlite(connection) => sqlite::run(connection, "ROLLBACK"),
+            Connection::Postgres(session) => session.end("ROLLBACK"),
         }
     }
 }
 
-/// A transaction that is undone, unless it has ended before this value is dropped: also by a failure or a panic.
-struct Open<'a>(&'a Connection);
+/// A transaction that is undone, unless it is committed: also by a failure or a panic.
+pub(crate) struct Transaction<'a>(&'a Connection);
 
-impl Drop for Open<'_> {
+impl Transaction<'_> {
+    /// Saves what the transaction changed.
+    pub(crate) fn commit(self) -> Result<()> {
+        self.0.commit()
+    }
+}
+
+impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if self.0.is_in_transaction() {
             // A connection that cannot do so is lost, and the transaction with it.

@@ -1,7 +1,7 @@
 //! Finds runs: the newest, by label, by the commit of a subject, by the history that they measured.
 
-use crate::connection::{Result, Row, Value, from_json, params};
-use crate::{Store, StoreError};
+use crate::connection::{Connection, Result, Row, Value, from_json, params};
+use crate::{Store, StoreError, server};
 use faultline_model::record::RunId;
 use faultline_model::subject::{Commit, SubjectIndex};
 use serde::Deserialize;
@@ -37,9 +37,15 @@ impl Store {
             .copied())
     }
 
-    /// The run that started last and is not finished. Fails if the database cannot be read.
+    /// The run that started last, is not finished, and is not measured on another machine at the moment. Fails if the database cannot be read.
     pub fn newest_open_run(&self) -> Result<Option<RunId>, StoreError> {
-        Ok(self.runs("SELECT id FROM run WHERE finished = 0 ORDER BY id DESC LIMIT 1", params![])?.first().copied())
+        let query = match self.connection {
+            Connection::Sqlite(_) => "SELECT id FROM run WHERE finished = 0 ORDER BY id DESC LIMIT 1".to_owned(),
+            Connection::Postgres(_) => {
+                format!("SELECT id FROM run WHERE finished = 0 AND {} ORDER BY id DESC LIMIT 1", server::is_free())
+            }
+        };
+        Ok(self.runs(&query, params![])?.first().copied())
     }
 
     /// The runs with exactly that label, the newest first. Fails if the database cannot be read.

@@ -18,20 +18,20 @@ impl Store {
     /// The whole run with that id. Fails if there is no such run, or if the database cannot be read.
     pub fn load_run(&self, run: RunId) -> Result<RunRecord, StoreError> {
         let record = read_run(&self.connection, run).map_err(self.failed("read a run from"))?;
-        record.ok_or_else(|| StoreError::no_run(run, &self.path))
+        record.ok_or_else(|| StoreError::no_run(run, &self.location))
     }
 
     /// Adds to a record what was saved since it was loaded, and reads nothing else: a closed attempt is never altered. Then the record is that of [`Store::load_run`].
     /// If this fails, the record stays as it was: the run was deleted, or the database cannot be read.
     pub fn load_further(&self, record: &mut RunRecord) -> Result<(), StoreError> {
         let further = read_further(&self.connection, record).map_err(self.failed("read a run from"))?;
-        further.map(|further| further.add_to(record)).ok_or_else(|| StoreError::no_run(record.id, &self.path))
+        further.map(|further| further.add_to(record)).ok_or_else(|| StoreError::no_run(record.id, &self.location))
     }
 
     /// The run with that id, without its plan and its attempts. Fails if there is no such run, or if the database cannot be read.
     pub fn load_head(&self, run: RunId) -> Result<RunHead, StoreError> {
         let head = read_head(&self.connection, run).map_err(self.failed("read a run from"))?;
-        head.ok_or_else(|| StoreError::no_run(run, &self.path))
+        head.ok_or_else(|| StoreError::no_run(run, &self.location))
     }
 }
 
@@ -179,8 +179,9 @@ fn read_plan(connection: &Connection, run: RunId, from: u32) -> Result<Vec<PlanI
 }
 
 fn read_skipped(connection: &Connection, run: RunId) -> Result<Vec<u32>> {
-    let query = "SELECT ordinal FROM item INDEXED BY item_skipped WHERE run_id = ?1 AND skipped = 1 ORDER BY ordinal";
-    connection.rows(query, params![run.0], |row| row.get(0))
+    let by_index = connection.spelled("INDEXED BY item_skipped", "");
+    let query = format!("SELECT ordinal FROM item {by_index} WHERE run_id = ?1 AND skipped = 1 ORDER BY ordinal");
+    connection.rows(&query, params![run.0], |row| row.get(0))
 }
 
 /// An item of the plan, from its columns: ordinal, block, workload, variant, mode, tasks, the three times, subject, seed. Fails if a column has another type.
@@ -234,8 +235,10 @@ fn add<T>(
     read: impl Fn(&Row<'_>) -> Result<T>,
     put: impl Fn(&mut Attempt, T),
 ) -> Result<()> {
+    // SQLite then goes through the attempts, and looks up the rows of each.
+    let join = attempts.connection.spelled("CROSS JOIN", "JOIN");
     let query = format!(
-        "SELECT t.attempt_id, {columns} FROM attempt a CROSS JOIN {table} t ON t.attempt_id = a.id
+        "SELECT t.attempt_id, {columns} FROM attempt a {join} {table} t ON t.attempt_id = a.id
          WHERE a.run_id = ?1 AND a.id > ?2 ORDER BY t.attempt_id, {order}"
     );
     let those = params![attempts.run.0, attempts.after];

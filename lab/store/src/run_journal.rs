@@ -2,7 +2,7 @@
 
 use crate::Store;
 use crate::connection::{Purpose, Result, Value, params};
-use crate::write::json;
+use crate::write::{json, kind_of};
 use faultline_model::journal::{AttemptId, Journal, JournalError};
 use faultline_model::lens::reading::Reading;
 use faultline_model::outcome::Outcome;
@@ -95,17 +95,23 @@ impl Journal for RunJournal<'_> {
             Event::Window(interval) => self.interval(attempt, "window", interval),
             Event::BytesPerOperation(bytes) => self
                 .save("UPDATE attempt SET bytes_per_operation = ?2 WHERE id = ?1", params![attempt.0, *bytes as i64]),
-            Event::Note(key, text) => self.save(
-                "INSERT INTO note (attempt_id, key, text) VALUES (?1, ?2, ?3)
-                 ON CONFLICT (attempt_id, key) DO UPDATE SET text = excluded.text",
-                params![attempt.0, key, text],
-            ),
+            Event::Note(key, text) => {
+                let once = self.store.connection.spelled("key", "md5(key)");
+                let insert = format!(
+                    "INSERT INTO note (attempt_id, key, text) VALUES (?1, ?2, ?3)
+                     ON CONFLICT (attempt_id, {once}) DO UPDATE SET text = excluded.text"
+                );
+                self.save(&insert, params![attempt.0, key, text])
+            }
             Event::Usage(usage) => self.usage(attempt, usage),
-            Event::Counter(name, delta) => self.save(
-                "INSERT INTO counter (attempt_id, name, delta) VALUES (?1, ?2, ?3)
-                 ON CONFLICT (attempt_id, name) DO UPDATE SET delta = excluded.delta",
-                params![attempt.0, name, *delta],
-            ),
+            Event::Counter(name, delta) => {
+                let once = self.store.connection.spelled("name", "md5(name)");
+                let insert = format!(
+                    "INSERT INTO counter (attempt_id, name, delta) VALUES (?1, ?2, ?3)
+                     ON CONFLICT (attempt_id, {once}) DO UPDATE SET delta = excluded.delta"
+                );
+                self.save(&insert, params![attempt.0, name, *delta])
+            }
             Event::Measure(measure) => self.measure(attempt, measure),
             // Dozens of counters, usage and measures follow at once. One transaction holds all of them; `end_attempt` ends it.
             Event::End(_) => self.saved(self.store.connection.begin(Purpose::Write)),
@@ -133,8 +139,8 @@ impl Journal for RunJournal<'_> {
 
     fn end_attempt(&mut self, attempt: AttemptId, outcome: &Outcome, ended: UnixMillis) -> Result<(), JournalError> {
         self.save(
-            "UPDATE attempt SET outcome = ?2, final = ?3, ended_ms = ?4 WHERE id = ?1",
-            params![attempt.0, json(outcome), outcome.is_final(), ended.0],
+            "UPDATE attempt SET outcome = ?2, outcome_kind = ?3, final = ?4, ended_ms = ?5 WHERE id = ?1",
+            params![attempt.0, json(outcome), kind_of(outcome), outcome.is_final(), ended.0],
         )?;
         if self.store.connection.is_in_transaction() {
             self.saved(self.store.connection.commit())?;

@@ -1,6 +1,7 @@
 //! Starts, resumes and ends runs.
 
 use crate::connection::{Connection, Purpose, Result, params};
+use crate::lock::hold_run;
 use crate::{Store, StoreError};
 use faultline_model::describe::WorkloadInfo;
 use faultline_model::explained::StepExplained;
@@ -47,6 +48,8 @@ impl Store {
                 ],
                 |row| Ok(RunId(row.get(0)?)),
             )?;
+            // Nobody knows the number yet, so nobody else holds it.
+            hold_run(transaction, run)?;
             for (number, subject) in new.subjects.iter().enumerate() {
                 insert_subject(transaction, run, number as i64, subject)?;
             }
@@ -70,13 +73,14 @@ impl Store {
         })
     }
 
-    /// Opens another session of a run. Attempts that were running when the last session was killed become interrupted. Fails if the database cannot be
-    /// written.
+    /// Opens another session of a run. Attempts that were running when the last session was killed become interrupted. Fails if another process measures the run, or
+    /// if the database cannot be written.
     pub fn resume_run(&mut self, run: RunId, session: &Session) -> Result<(), StoreError> {
+        self.hold_run(run)?;
         self.write("save the session in", |transaction| {
             transaction.execute(
-                "UPDATE attempt SET outcome = ?2, ended_ms = ?3 WHERE run_id = ?1 AND outcome IS NULL",
-                params![run.0, json(&Outcome::Interrupted), session.started.0],
+                "UPDATE attempt SET outcome = ?2, outcome_kind = ?3, ended_ms = ?4 WHERE run_id = ?1 AND outcome IS NULL",
+                params![run.0, json(&Outcome::Interrupted), kind_of(&Outcome::Interrupted), session.started.0],
             )?;
             insert_session(transaction, run, session)
         })
@@ -125,6 +129,12 @@ impl Store {
 /// The JSON of our own plain data, which always exists.
 pub(crate) fn json<T: Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).expect("plain data has a JSON form")
+}
+
+/// The `kind` of an outcome's JSON. SQLite's tables have a trigger that saves the same.
+pub(crate) fn kind_of(outcome: &Outcome) -> Option<String> {
+    let fields = serde_json::to_value(outcome).ok()?;
+    fields.get("kind")?.as_str().map(str::to_owned)
 }
 
 fn insert_subject(transaction: &Connection, run: RunId, number: i64, subject: &Subject) -> Result<()> {

@@ -8,6 +8,9 @@ pub(crate) enum Failure {
     /// SQLite refused.
     #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),
+    /// The PostgreSQL server refused, or the connection was lost.
+    #[error(transparent)]
+    Postgres(#[from] postgres::Error),
     /// This version cannot read a saved value.
     #[error("column {column}: {problem}")]
     Unreadable {

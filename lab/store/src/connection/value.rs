@@ -15,6 +15,26 @@ pub(crate) enum Value<'a> {
     Text(Cow<'a, str>),
 }
 
+impl Value<'_> {
+    /// The same value, which owns its text.
+    pub(crate) fn into_owned(self) -> Value<'static> {
+        match self {
+            Value::Null => Value::Null,
+            Value::Integer(number) => Value::Integer(number),
+            Value::Real(number) => Value::Real(number),
+            Value::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
+        }
+    }
+
+    /// The same value, with the text of this one.
+    pub(crate) fn borrowed(&self) -> Value<'_> {
+        match self {
+            Value::Text(text) => Value::Text(Cow::Borrowed(text)),
+            other => other.clone(),
+        }
+    }
+}
+
 impl From<i64> for Value<'_> {
     fn from(value: i64) -> Self {
         Value::Integer(value)
