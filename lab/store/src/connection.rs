@@ -26,7 +26,7 @@ pub(crate) enum Connection {
     /// SQLite's file.
     Sqlite(rusqlite::Connection),
     /// A session with a PostgreSQL server.
-    Postgres(Session),
+    Postgres(Box<Session>),
 }
 
 /// What a transaction is for.

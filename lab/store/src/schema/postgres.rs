@@ -136,3 +136,56 @@ fn migrate(connection: &Connection, steps: &[Step], may_create: bool, place: &dy
     migrated.map_err(|failure| StoreError::from_failure("set up", place, failure))?;
     Ok(true)
 }
+
+/// A server for the tests.
+#[cfg(test)]
+#[allow(dead_code, reason = "other tests use the rest of it")]
+#[path = "../../tests/place/server.rs"]
+mod own_server;
+
+#[cfg(test)]
+mod tests {
+    use super::own_server::Server;
+    use super::*;
+    use crate::connection::Result;
+    use crate::server::{Address, connect};
+
+    fn number(connection: &Connection, query: &str) -> Result<i64> {
+        connection.row(query, params![], |row| row.get(0))
+    }
+
+    #[test]
+    fn each_step_is_made_once_and_whole() {
+        let server = Server::start();
+        let open = || connect(&Address::parse(&server.url("postgres", "public")).unwrap()).unwrap();
+        let connection = open();
+        create_or_migrate(&connection, &"here").unwrap();
+        connection.run_statements("INSERT INTO run (settings, workloads) VALUES ('{}', '[]')").unwrap();
+
+        let step = |version, statements| Step { version, statements };
+        let mut later = vec![
+            step(12, STEPS[0].statements),
+            step(13, "ALTER TABLE run ADD COLUMN further BIGINT NOT NULL DEFAULT 7"),
+            step(14, "UPDATE run SET further = further + 1"),
+        ];
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| assert!(migrate(&open(), &later, false, &"here").unwrap()));
+            }
+        });
+        let further = "SELECT further FROM run";
+        assert_eq!(number(&connection, further).unwrap(), 8, "once, whoever was first");
+        let refused = create_or_migrate(&connection, &"here").unwrap_err();
+        assert_eq!(refused.problem, "here was written by a newer version of Faultline");
+
+        later.push(step(15, "UPDATE run SET further = 0; SELECT * FROM nothing"));
+        assert!(
+            migrate(&connection, &later, false, &"here")
+                .unwrap_err()
+                .problem
+                .starts_with("cannot set up the database here: ")
+        );
+        assert_eq!(number(&connection, further).unwrap(), 8);
+        assert_eq!(number(&connection, "SELECT version FROM faultline_schema").unwrap(), 14);
+    }
+}

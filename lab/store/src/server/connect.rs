@@ -39,7 +39,7 @@ pub(crate) fn connect(address: &Address) -> Result<Connection, StoreError> {
     })?;
     let session = Session::new(client);
     session.run(&settings()).map_err(|failure| StoreError::from_failure("open", address, failure))?;
-    Ok(Connection::Postgres(session))
+    Ok(Connection::Postgres(Box::new(session)))
 }
 
 /// Connects on a thread of its own: the client limits only the time until a host accepts, and not the time until the server there answers. `None`: the limit has
